@@ -9,6 +9,7 @@ __all__ = [
     "DataError",
     "DeviceError",
     "DivergedError",
+    "LostRecords",
     "NoRecords",
     "OperandError",
     "PeerError",
@@ -95,6 +96,10 @@ class PeerError(WorkerError):
         return f"{who} on {self.host}: {self.what}"
 
 
+class LostRecords(WorkerError):
+    """Records that an executor has stored are not where a worker looks for them."""
+
+
 class DivergedError(SparkdlError, RuntimeError):
     """The loss is no longer a finite number; names the round."""
 
@@ -129,5 +134,5 @@ class BoundedRepr(Repr):
 
 def brief(value: Any) -> str:
     """Returns `value` as text of at most 100 characters."""
-    shown = BoundedRepr().repr(value)
-    return shown if len(shown) <= LONGEST else f"{shown[: LONGEST - 3]}..."
+    text = BoundedRepr().repr(value)
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..."

@@ -48,8 +48,8 @@ def words(ids, epoch, count, seed, stream):
     """Returns at least `count` random words for each example: (n, whole blocks of four) uint64."""
     ids = np.asarray(ids, np.uint64)[:, None]
     block = np.arange(-(-count // 4), dtype=np.uint64)[None, :]
-    found = philox((ids & WORD, ids >> HALF, np.uint64(epoch), block), key_of(seed, stream))
-    return np.stack(np.broadcast_arrays(*found), axis=-1).reshape(len(ids), 4 * block.size)
+    bits = philox((ids & WORD, ids >> HALF, np.uint64(epoch), block), key_of(seed, stream))
+    return np.stack(np.broadcast_arrays(*bits), axis=-1).reshape(len(ids), 4 * block.size)
 
 
 def uniform(ids, epoch, count, seed, stream):
@@ -66,8 +66,8 @@ def uniform(ids, epoch, count, seed, stream):
     -------
     (n, count) float32, multiples of 2^-24
     """
-    found = words(ids, epoch, count, seed, stream)
-    return (found[:, :count] >> np.uint64(8)).astype(np.float32) * np.float32(2.0**-24)
+    bits = words(ids, epoch, count, seed, stream)
+    return (bits[:, :count] >> np.uint64(8)).astype(np.float32) * np.float32(2.0**-24)
 
 
 def normal(ids, epoch, count, seed, stream):
@@ -79,9 +79,9 @@ def normal(ids, epoch, count, seed, stream):
     ----------
     Box and Muller, A note on the generation of random normal deviates (1958).
     """
-    found = words(ids, epoch, count, seed, stream)
-    radius = (found[:, 0::2] + np.uint64(1)).astype(np.float32) * np.float32(2.0**-32)  # above 0
+    bits = words(ids, epoch, count, seed, stream)
+    radius = (bits[:, 0::2] + np.uint64(1)).astype(np.float32) * np.float32(2.0**-32)  # above 0
     radius = np.sqrt(np.float32(-2) * np.log(radius))
-    angle = found[:, 1::2].astype(np.float32) * np.float32(2 * np.pi * 2.0**-32)
+    angle = bits[:, 1::2].astype(np.float32) * np.float32(2 * np.pi * 2.0**-32)
     pairs = np.stack([radius * np.cos(angle), radius * np.sin(angle)], axis=-1)
-    return pairs.reshape(found.shape)[:, :count]
+    return pairs.reshape(bits.shape)[:, :count]

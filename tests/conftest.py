@@ -9,14 +9,18 @@ from hypothesis import HealthCheck, settings
 from tests.cluster.hdfs import Hdfs
 from tests.cluster.required import or_skip
 from tests.cluster.yarn import Yarn
+from tests.support import class_archive
 from tests.support.jax_programs import forget_programs, keep_programs
 from tests.support.jvm import frugal_spark
 from tests.support.lanes import Lanes, in_order, needs_jvm
+from tests.support.loaded_daemon import IN_TESTS
+from tests.support.processes import fork_workers
 
 settings.register_profile(  # a busy machine is no fault of an example
     "tests", deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("tests")
+fork_workers()
 keep_programs()  # before the first test file loads JAX
 
 SMALL = {
@@ -24,7 +28,7 @@ SMALL = {
     "spark.default.parallelism": 3,
     # How an executor ended is waited for, before all that is told is that its line broke.
     "spark.standalone.executorRemoveDelayOnDisconnection": "120s",
-}
+} | IN_TESTS
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -45,12 +49,17 @@ def pytest_collection_finish(session):
 
 
 @pytest.fixture(scope="session", autouse=True)
-def own_places(tmp_path_factory):
+def own_places(tmp_path_factory, request):
     """Caches and settings that are not the user's; processes that are started inherit them."""
     own = tmp_path_factory.getbasetemp()
     frugal_spark(own / "spark-conf")
     shared = own.parent if "PYTEST_XDIST_WORKER" in os.environ else own  # by processes of one run
     os.environ["XDG_CACHE_HOME"] = str(shared / "cache")
+    wanted = any(map(needs_jvm, request.session.items))
+    making = class_archive.begin(shared / "classes") if wanted else None
+    yield
+    if making is not None:  # a run of few tests may end first
+        making.wait()
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -1,4 +1,4 @@
-"""What build.py decides before it installs or starts anything. No network, no Spark."""
+"""Decisions of build.py before it installs or starts anything. No network, no Spark."""
 
 import importlib.util
 import os

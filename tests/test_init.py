@@ -1,4 +1,4 @@
-"""The public names: all there, documented, told apart, seen by tools, and loaded late."""
+"""The public names: all there, documented, distinct, seen by tools, and loaded late."""
 
 import ast
 import importlib

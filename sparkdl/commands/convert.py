@@ -26,11 +26,11 @@ def convert(arguments):
     data = parse_data(arguments.data)
     data.check()
     mean = Mean() if arguments.mean else None
-    found = records(data, shape_of(arguments.shape), mean)
+    batches = records(data, shape_of(arguments.shape), mean)
     if arguments.output is None:
-        count = sum(map(len, found))
+        count = sum(map(len, batches))
     else:
-        count = WRITERS[arguments.to](arguments.output, found)
+        count = WRITERS[arguments.to](arguments.output, batches)
         print(f"{count} records are in {arguments.output}")
     if mean is not None:
         write_mean(arguments.mean, mean, count)

@@ -37,11 +37,11 @@ def write(arguments, compute):
         raise ConfigError(f"{arguments.output} is there already; remove it or choose another")
     with open_use(arguments) as (spark, net, data):
         frame, column = as_frame(spark, data, net.conf)
-        found = compute(net, frame, column).drop(column)
+        predictions = compute(net, frame, column).drop(column)
         with job(spark.sparkContext, arguments.command, "the job"):
-            found.write.parquet(uri(arguments.output))
-    told = format_devices("tasks", net.devices), f"wrote {arguments.output}"
-    print(*filter(None, told), sep="\n")
+            predictions.write.parquet(uri(arguments.output))
+    lines = format_devices("tasks", net.devices), f"wrote {arguments.output}"
+    print(*filter(None, lines), sep="\n")
 
 
 @contextmanager

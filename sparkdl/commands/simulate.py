@@ -23,11 +23,11 @@ class ExchangePlan(NamedTuple):
     codec: str
     every: int
     exchange: Exchange
-    beside: bool = False
+    background: bool = False
 
     def minibatch(self, compute):
         """Returns the seconds of a minibatch with its share of the exchange."""
-        hidden = BACKWARD * compute if self.beside else 0.0
+        hidden = BACKWARD * compute if self.background else 0.0
         return compute + max(0.0, self.exchange.seconds - hidden) / self.every
 
 
@@ -76,8 +76,11 @@ def plans(cluster, codings, nbytes, every):
         ExchangePlan("LocalSGD", "", every, summed),
         ExchangePlan("ParameterServer, one server", "", 1, central),
         ExchangePlan("ParameterServer, all serve", "", 1, sharded),
-        ExchangePlan("AllReduceSGD", "", 1, summed, beside=True),
-        *(ExchangePlan("AllReduceSGD", name, 1, one, beside=True) for name, one in coded.items()),
+        ExchangePlan("AllReduceSGD", "", 1, summed, background=True),
+        *(
+            ExchangePlan("AllReduceSGD", name, 1, one, background=True)
+            for name, one in coded.items()
+        ),
         *(
             ExchangePlan("GradientSharing", name, 1, coded[name])
             for name in ("OneBit", "Threshold")
@@ -112,15 +115,15 @@ def report(plans, compute):
 
 
 def cells(plan, compute):
-    whole = plan.minibatch(compute)
+    seconds = plan.minibatch(compute)
     return (
         plan.master,
         plan.codec,
         str(plan.every),
         short(plan.exchange.seconds),
         size(round(plan.exchange.sent)),
-        short(whole),
-        f"{compute / whole:.0%}" if compute else "",
+        short(seconds),
+        f"{compute / seconds:.0%}" if compute else "",
     )
 
 

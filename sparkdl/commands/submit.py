@@ -62,22 +62,22 @@ def environment(arguments, known):
         return {"--archives": f"{existing(arguments.archive)}#{FOLDER}"}
     if "spark.archives" in known:
         return {}
-    made = list(Path("dist").glob(MADE))
-    if len(made) != 1:
+    archives = list(Path("dist").glob(MADE))
+    if len(archives) != 1:
         raise ConfigError(
-            f"dist must hold one environment, {MADE}, got {len(made)}; python build.py package "
+            f"dist must hold one environment, {MADE}, got {len(archives)}; python build.py package "
             "makes it, --archive names another, --py-files the zip of sparkdl where packages are "
             "installed"
         )
-    return {"--archives": f"{made[0]}#{FOLDER}"}
+    return {"--archives": f"{archives[0]}#{FOLDER}"}
 
 
 def python(mode, options, known):
     """Returns options for the archive's Python: executors', and a driver's on the cluster."""
     if "--archives" not in options and "spark.archives" not in known:
         return {}
-    own = {"spark.pyspark.driver.python": sys.executable} if mode == "client" else {}
-    return {"spark.pyspark.python": f"./{FOLDER}/bin/python"} | own
+    driver_python = {"spark.pyspark.driver.python": sys.executable} if mode == "client" else {}
+    return {"spark.pyspark.python": f"./{FOLDER}/bin/python"} | driver_python
 
 
 def executors(arguments):
@@ -99,7 +99,7 @@ def pack_local_files(what):
     names = [Path(each).name for each in sent]
     twice = {name for name in names if names.count(name) > 1 and len(set(sent)) > 1}
     if twice:
-        raise ConfigError(f"files that go along need different names, got {sorted(twice)} twice")
+        raise ConfigError(f"files sent along need different names, got {sorted(twice)} twice")
     return [Path(each).name if each in sent else each for each in what], list(dict.fromkeys(sent))
 
 
@@ -137,12 +137,12 @@ def entry():
 
 def program():
     """Returns spark-submit: the cluster's, if it is on the PATH, else pyspark's."""
-    found = shutil.which("spark-submit") or shutil.which(
+    executable = shutil.which("spark-submit") or shutil.which(
         Path(sys.executable).parent / "spark-submit"
     )
-    if found is None:
+    if executable is None:
         raise ConfigError("spark-submit must be on the PATH to be run, found none")
-    return found
+    return executable
 
 
 def format_command(command):

@@ -55,6 +55,7 @@ OPTIONS = {
     "p": "rate",
     "pad": "padding",
     "paddingmode": "padding",
+    "patience": "stall_timeout",
     "poolsize": "size",
     "powert": "power",
     "probability": "rate",

@@ -141,9 +141,9 @@ def cure_of(name, owner, call, known):
         Options of the method.
     """
     word = key(name)
-    ours = [option for option in SAME.get(word, "").split() if option in known]
-    if ours:
-        return f"; did you mean {ours[0]!r}?"
+    options = [option for option in SAME.get(word, "").split() if option in known]
+    if options:
+        return f"; did you mean {options[0]!r}?"
     for place in (f"{owner}.{call}", call):
         if word in ELSEWHERE.get(place, {}):
             return f"; {ELSEWHERE[place][word]}"

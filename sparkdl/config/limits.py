@@ -22,8 +22,8 @@ def check_length(text: str, kind: str) -> None:
 def check_number(digits: str) -> None:
     """Raises ConfigError for a number that takes long to read."""
     if len(digits) > LONGEST_NUMBER:
-        found = f"got one of {len(digits)} characters"
-        raise ConfigError(f"a number must have at most {LONGEST_NUMBER} characters, {found}")
+        actual = f"got one of {len(digits)} characters"
+        raise ConfigError(f"a number must have at most {LONGEST_NUMBER} characters, {actual}")
 
 
 def check_values(value: Any, kind: str) -> None:

@@ -53,9 +53,9 @@ def suggestion(name: Any, known: Iterable[str], family: str | None = None) -> st
     """
     if not isinstance(name, str) or len(name) > LONGEST:
         return ""
-    ours = [word for word in foreign.words(key(name), family) if word in known]
-    if ours:
-        return f"; did you mean {' or '.join(map(repr, ours))}?"
+    options = [word for word in foreign.words(key(name), family) if word in known]
+    if options:
+        return f"; did you mean {' or '.join(map(repr, options))}?"
     exact = {other: other for other in known}
     for table, word in ((exact, name), ({key(other): other for other in known}, key(name))):
         close = get_close_matches(word, list(table), n=1, cutoff=0.5)

@@ -31,14 +31,14 @@ def write(path, content):
     with _name_errors(path, "written"):
         fs, inner = _resolve(path)
         fs.makedirs(_parent(inner), exist_ok=True)
-        beside = _beside(inner, "new")
+        temporary = _beside(inner, "new")
         try:
-            with fs.open(beside, "wb") as file:
+            with fs.open(temporary, "wb") as file:
                 file.write(content)
-            _replace(fs, beside, inner)
+            _replace(fs, temporary, inner)
         except BaseException:
             with suppress(OSError):
-                fs.rm(beside)
+                fs.rm(temporary)
             raise
 
 
@@ -89,14 +89,14 @@ def tree(path):
 
     Names that begin with "." or "_" are left out.
     """
-    found, root = [], os.fspath(path).rstrip("/")
+    paths, root = [], os.fspath(path).rstrip("/")
     for name, kind in _entries(path):
         if name.startswith((".", "_")):  # _SUCCESS, checksums, unfinished output
             continue
         below = f"{root}/{name}"
         folder = kind == "directory" or (kind != "file" and is_directory(below))  # or a link to one
-        found += tree(below) if folder else [below]
-    return found
+        paths += tree(below) if folder else [below]
+    return paths
 
 
 def remove(path):
@@ -108,7 +108,7 @@ def remove(path):
 
 @contextmanager
 def atomic_directory(path):
-    """Gives a folder to write to, put in place of `path` if the block ends without an error.
+    """Opens a new folder to write to, which replaces `path` if the block ends without an error.
 
     Yields the path of a new folder beside `path`. After an error it is deleted and what stood at
     `path` is untouched; readers see the old folder or the new one, whole.
@@ -116,15 +116,15 @@ def atomic_directory(path):
     path = os.fspath(path).rstrip("/")
     with _name_errors(path, "written"):
         fs, inner = _resolve(path)
-        beside = _beside(path, "new")
-        fs.makedirs(_resolve(beside)[1])
+        temporary = _beside(path, "new")
+        fs.makedirs(_resolve(temporary)[1])
     try:
-        yield beside
+        yield temporary
         with _name_errors(path, "written"):
-            _replace(fs, _resolve(beside)[1], inner)
+            _replace(fs, _resolve(temporary)[1], inner)
     except BaseException as error:
         with suppress(OSError):
-            fs.rm(_resolve(beside)[1], recursive=True)
+            fs.rm(_resolve(temporary)[1], recursive=True)
         if isinstance(error, OSError) and not isinstance(error, FileNotFoundError):
             text = f"{path}: cannot be written: {error.strerror or error}"
             raise DataError(text) from error
@@ -157,8 +157,8 @@ def _entries(path):
         fs, inner = _resolve(path)
         if not fs.isdir(inner):
             raise DataError(f"{path}: there is no such folder")
-        found = fs.ls(inner, detail=True)
-    return sorted((one["name"].rstrip("/").rpartition("/")[2], one["type"]) for one in found)
+        entries = fs.ls(inner, detail=True)
+    return sorted((one["name"].rstrip("/").rpartition("/")[2], one["type"]) for one in entries)
 
 
 def _replace(fs, new, target):

@@ -22,7 +22,7 @@ from sparkdl.errors import DataError
 
 BUDGET = 200 * 2**30  # bytes
 CHUNK = 2**24
-PATIENCE = 120.0  # seconds without progress of another process's copy
+STALL_TIMEOUT = 120.0  # seconds without progress of another process's copy
 RECENT = 60.0  # seconds in which a copy that was used is not deleted
 
 
@@ -121,8 +121,8 @@ def _hold_lock(path, target):
             progress = partial(target).stat().st_size if partial(target).exists() else 0
             if progress != seen:
                 seen, since = progress, time.monotonic()
-            if time.monotonic() - since > PATIENCE:
-                text = f"another process copies it and got no further in {PATIENCE:.0f} seconds"
+            if time.monotonic() - since > STALL_TIMEOUT:
+                text = f"another process copies it and made no progress in {STALL_TIMEOUT:.0f} s"
                 raise DataError(f"{path}: {text}")
             time.sleep(0.05)
         yield

@@ -21,7 +21,7 @@ def write_parquet(path: str | PathLike[str], batches: Iterable[Batch]) -> int:
 
     Returns the number of records. Raises DataError where something is there, or there are none.
     """
-    with new_folder(path) as beside, files.open(f"{beside}/part-00000.parquet", "wb") as file:
+    with new_folder(path) as folder, files.open(f"{folder}/part-00000.parquet", "wb") as file:
         count, writer = 0, None
         for batch in batches:
             table = table_of(batch)
@@ -41,9 +41,9 @@ def write_sequence_datums(
 
     Returns the number of records. Raises DataError where something is there, or there are none.
     """
-    with new_folder(path) as beside:
+    with new_folder(path) as folder:
         pairs = ((key.decode(), value) for key, value in datums(batches))
-        count = write_sequence_file(f"{beside}/part-00000", pairs, compression=compression)
+        count = write_sequence_file(f"{folder}/part-00000", pairs, compression=compression)
         if count == 0:
             raise DataError(f"{path}: a SequenceFile must hold records, got none")
     return count
@@ -53,11 +53,11 @@ def write_lmdb_anywhere(path: str | PathLike[str], batches: Iterable[Batch]) -> 
     """Writes as write_lmdb does, on any file system: here first, then it copies."""
     if files.is_local(path):
         return write_lmdb(path, batches)
-    with new_folder(path) as beside, tempfile.TemporaryDirectory() as folder:
+    with new_folder(path) as target, tempfile.TemporaryDirectory() as folder:
         count = write_lmdb(f"{folder}/db", batches)
-        with open(f"{folder}/db/data.mdb", "rb") as made:
-            with files.open(f"{beside}/data.mdb", "wb") as out:
-                shutil.copyfileobj(made, out)
+        with open(f"{folder}/db/data.mdb", "rb") as source:
+            with files.open(f"{target}/data.mdb", "wb") as out:
+                shutil.copyfileobj(source, out)
     return count
 
 

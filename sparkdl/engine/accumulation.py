@@ -48,12 +48,12 @@ def total(grads):
 
 def sum_by_place(grads):
     """Returns one piece for each place of the gradients, the sum of what lies there."""
-    found = {}
+    sums = {}
     for grad in grads:
         start, x = unpad(grad)
         if x.spec.size:
-            found.setdefault((start, x.shape), []).append(x)
-    return [GradientPiece(start, add_products(xs)) for (start, _), xs in found.items()]
+            sums.setdefault((start, x.shape), []).append(x)
+    return [GradientPiece(start, add_products(xs)) for (start, _), xs in sums.items()]
 
 
 def unpad(grad):
@@ -65,14 +65,14 @@ def unpad(grad):
 
 def group_into_lines(pieces, axis):
     """Returns lists of pieces that lie in a row along an axis, and alike on all others."""
-    found = {}
+    groups = {}
     for piece in sorted(pieces, key=lambda p: p.start[axis]):
-        row = found.setdefault(piece.other_axes(axis), [])
+        row = groups.setdefault(piece.other_axes(axis), [])
         line = next((line for line in row if line[-1].stop[axis] <= piece.start[axis]), None)
         if line is None:
             row.append(line := [])
         line.append(piece)
-    return [line for row in found.values() for line in row]
+    return [line for row in groups.values() for line in row]
 
 
 def join_pieces(line, axis):

@@ -88,14 +88,14 @@ def readers(graph):
 
 def merge_into_chain(chain, new, users):
     """Returns {tensor made by `chain`: what takes its place, None where nobody else reads it}"""
-    made = {node.outputs[0]: i for i, node in enumerate(chain)}
-    inputs = list(dict.fromkeys(t for node in chain for t in node.inputs if t not in made))
-    place = {t: i for i, t in enumerate(inputs)} | {t: len(inputs) + i for t, i in made.items()}
+    made_at = {node.outputs[0]: i for i, node in enumerate(chain)}
+    inputs = list(dict.fromkeys(t for node in chain for t in node.inputs if t not in made_at))
+    place = {t: i for i, t in enumerate(inputs)} | {t: len(inputs) + i for t, i in made_at.items()}
     steps = tuple((node.op, tuple(place[t] for t in node.inputs)) for node in chain)
-    outputs = [t for t in made if users[t] - set(chain)]
-    op = ChainOp(steps, tuple(made[t] for t in outputs))
+    outputs = [t for t in made_at if users[t] - set(chain)]
+    op = ChainOp(steps, tuple(made_at[t] for t in outputs))
     results = op(*(new.get(t, t) for t in inputs))
-    return dict.fromkeys(made) | dict(zip(outputs, results, strict=True))
+    return dict.fromkeys(made_at) | dict(zip(outputs, results, strict=True))
 
 
 def regions(graph, may):
@@ -106,13 +106,13 @@ def regions(graph, may):
         for before in {t.node for t in node.inputs} & parent.keys():
             if levels[before] == levels[node] and fits(before, node, may):
                 parent[root(before, parent)] = node
-    for some in neighbors(parent, levels):
-        for node in some[1:]:
-            parent[root(node, parent)] = root(some[0], parent)
-    found = {}
+    for level in neighbors(parent, levels):
+        for node in level[1:]:
+            parent[root(node, parent)] = root(level[0], parent)
+    chains = {}
     for node in parent:
-        found.setdefault(root(node, parent), []).append(node)
-    return [tuple(region) for region in found.values()]
+        chains.setdefault(root(node, parent), []).append(node)
+    return [tuple(region) for region in chains.values()]
 
 
 def neighbors(nodes, levels):
@@ -121,7 +121,7 @@ def neighbors(nodes, levels):
     for node in nodes:
         if prod(node.outputs[0].shape) <= FEW:
             alike.setdefault((levels[node], node.outputs[0].shape, node.scope), []).append(node)
-    return [some for some in alike.values() if len(some) <= MANY]
+    return [group for group in alike.values() if len(group) <= MANY]
 
 
 def root(node, parent):
@@ -149,11 +149,11 @@ def node_levels(graph, may):
         levels[node] = max([*ways, lowest if alone else 0])
     users = readers(graph)
     for node in filter(may, reversed(graph.nodes)):
-        beside = users.get(node.outputs[0], {None})
-        near = None not in beside and all(fits(node, user, may) for user in beside)
-        later = {levels[user] for user in beside} if near else ()
-        made = {t for t in node.inputs if t.node is not None and t.shape == node.outputs[0].shape}
-        if len(later) == 1 and sum(t.spec.nbytes for t in made) <= node.outputs[0].spec.nbytes:
+        users_of = users.get(node.outputs[0], {None})
+        near = None not in users_of and all(fits(node, user, may) for user in users_of)
+        later = {levels[user] for user in users_of} if near else ()
+        inputs = {t for t in node.inputs if t.node is not None and t.shape == node.outputs[0].shape}
+        if len(later) == 1 and sum(t.spec.nbytes for t in inputs) <= node.outputs[0].spec.nbytes:
             levels[node] = later.pop()
     return levels
 
@@ -172,10 +172,10 @@ def fits(first, second, may):
 def chainable(node):
     """Returns whether a node is elementwise on arrays of one shape and scalars, worth a loop."""
     out = node.outputs[0].shape
-    whole = all(t.shape in (out, ()) for t in node.inputs)
+    same_shape = all(t.shape in (out, ()) for t in node.inputs)
     plain = isinstance(node.op, ElementwiseOp) and not isinstance(node.op, ChainOp)
     narrow = any(is_narrow(t.dtype) for t in (*node.inputs, *node.outputs))
-    return plain and whole and out != () and not narrow
+    return plain and same_shape and out != () and not narrow
 
 
 def chain_kernel(chain, inputs, outputs):

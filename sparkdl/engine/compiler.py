@@ -7,12 +7,14 @@ from sparkdl.engine.autodiff import gradients, inputs_like
 from sparkdl.engine.graph import Graph
 
 
-def compile(graph, backend="reference", bindings=None, strict=False, tf32=False, steady=False):
+def compile(
+    graph, backend="reference", bindings=None, strict=False, tf32=False, constant_bindings=False
+):
     """Returns a Program for `graph`.
 
     See Program and Backend.program for what the arguments mean.
     """
-    return backends.get(backend).program(graph, bindings, strict, tf32, steady)
+    return backends.get(backend).program(graph, bindings, strict, tf32, constant_bindings)
 
 
 def value_and_grad(function, backend="reference"):

@@ -63,8 +63,8 @@ def compare(scalar, arrays, rng, rtol, atol):
         h = np.cbrt(np.finfo(array.dtype).eps) * max(1.0, float(np.abs(array).max(initial=0)))
         ends = [run(program, shift_one(arrays, i, s * h * direction))["value"] for s in (1, -1)]
         expected = (ends[0] - ends[1]) / (2 * h)
-        found = np.vdot(grads[f"g{i}"], direction)
-        np.testing.assert_allclose(found, expected, rtol, atol, err_msg=f"argument {i}")
+        actual = np.vdot(grads[f"g{i}"], direction)
+        np.testing.assert_allclose(actual, expected, rtol, atol, err_msg=f"argument {i}")
 
 
 def run(program, arrays):

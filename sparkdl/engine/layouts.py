@@ -38,13 +38,13 @@ class SequenceViewOp(ImageToSequenceOp):
 
 def sequences_in_place(graph):
     """Makes sequences and images of one row the same memory, where a program places both."""
-    kept = set(graph.outputs.values())  # these may lie in memory of the caller's, in plain order
+    outputs = set(graph.outputs.values())  # these may lie in memory of the caller's, in plain order
 
     def rule(node, inputs, uses):
         source = node.inputs[0] if node.inputs else None
         if isinstance(node.op, SequenceToImageOp) and source.value is None:
             return ImageViewOp()(*inputs)
-        if isinstance(node.op, ImageToSequenceOp) and source.node and source not in kept:
+        if isinstance(node.op, ImageToSequenceOp) and source.node and source not in outputs:
             return None if source.node.op.view else SequenceViewOp()(*inputs)
 
     return fuse(graph, (rule,))

@@ -29,8 +29,8 @@ class MaxPoolWithPlacesOp(PoolOp):
     def reference(self, x):
         y = MaxPoolOp(*self.options()).reference(x)
         places = np.zeros(y.shape, self.place_type)
-        for place, (_, here) in enumerate(self.winners(x, y)):
-            places[here] = place
+        for place, (_, wins) in enumerate(self.winners(x, y)):
+            places[wins] = place
         return y, places
 
 

@@ -82,9 +82,9 @@ def check_all(operation, specs, arrays):
         check(f"{operation}: {name}", array, spec.shape, spec.dtype)
 
 
-def mismatch(name, needed, found):
+def mismatch(name, needed, actual):
     """The error of an operand: "scale needs 8 float32 (32 bytes), got 8 bfloat16 (16 bytes)"."""
-    return OperandError(f"{name} needs {needed}, got {found}")
+    return OperandError(f"{name} needs {needed}, got {actual}")
 
 
 def format_operand(shape, kind, size):

@@ -8,9 +8,9 @@ from time import perf_counter
 
 import numpy as np
 
+from sparkdl.engine.constant_folding import constant_tensors, fold_norms
 from sparkdl.engine.operands import reach
 from sparkdl.engine.planner import align, check, plan, with_copies
-from sparkdl.engine.steady import fold_norms, steady_tensors
 from sparkdl.errors import OperandError, ShapeError, UnsupportedError
 
 FEW = 8  # numbers, for which an inner loop does not pay
@@ -52,8 +52,8 @@ class Program:
     bindings : {name of an input or output: ndarray} for those that live in memory of the caller's;
         an output may be bound to an input's array, which is then updated in place
     strict : refuse a node for which the backend has no kernel of its own
-    steady : work out what follows from bound inputs alone in the first run, and again in the first
-        one after `refresh`; normalizations then become part of the products before them
+    constant_bindings : work out what follows from bound inputs alone in the first run, and again in
+        the first one after `refresh`; normalizations then become part of the products before them
 
     Raises
     ------
@@ -61,23 +61,23 @@ class Program:
     kernel that would misread memory.
     """
 
-    def __init__(self, graph, backend, bindings=None, strict=False, steady=False):
+    def __init__(self, graph, backend, bindings=None, strict=False, constant_bindings=False):
         bindings, backend = bindings or {}, backend.fresh()
-        if steady:
-            graph = fold_norms(graph, steady_tensors(graph, bindings))
+        if constant_bindings:
+            graph = fold_norms(graph, constant_tensors(graph, bindings))
         for rewrite in backend.rewrites:
             graph = rewrite(graph)
         check(graph, bindings)
         graph = with_copies(graph, bindings)
-        kept = steady_tensors(graph, bindings) if steady else frozenset()
-        self.graph, self.backend, self.plan = graph, backend, plan(graph, bindings, kept)
+        constants = constant_tensors(graph, bindings) if constant_bindings else frozenset()
+        self.graph, self.backend, self.plan = graph, backend, plan(graph, bindings, constants)
         self.arena = backend.empty(self.plan.arena_bytes)
         self.arrays = {t: bindings[n] for n, t in graph.inputs.items() if n in bindings}
         self._place()
         self.steps, self._early = [], []
-        backend.hold([array for tensor, array in self.arrays.items() if tensor in kept])
+        backend.hold([array for tensor, array in self.arrays.items() if tensor in constants])
         for node in filter(self._works, graph.nodes):
-            self._add(self._lower(node, strict), early=node.outputs[0] in kept)
+            self._add(self._lower(node, strict), early=node.outputs[0] in constants)
         self.steps += [self._copy(tensor, to) for tensor, to in self.plan.copies]
         self._calls = [step.call for step in self.steps]
         self._fresh, self._version = False, None
@@ -103,7 +103,7 @@ class Program:
             return self._run(feeds or {}, after)
 
     def refresh(self, version=None):
-        """Says that bound inputs may have changed since the last run; see `steady`.
+        """Notes that bound inputs may have changed since the last run; see `constant_bindings`.
 
         Not where a `version` of them is given that is the one of the last time.
         """
@@ -179,8 +179,8 @@ class Program:
     @cached_property
     def _memory_spans(self):
         """(step, start, stop) of all memory that steps read or write, as three vectors."""
-        found = [(i, *bounds(a)) for i, s in enumerate(self.steps) for a in (*s.writes, *s.reads)]
-        return np.array(found, np.int64).reshape(-1, 3).T
+        spans = [(i, *bounds(a)) for i, s in enumerate(self.steps) for a in (*s.writes, *s.reads)]
+        return np.array(spans, np.int64).reshape(-1, 3).T
 
     def describe(self):
         """Describes the calls in a table: op, shapes, kernel, bytes, and why no faster kernel."""
@@ -231,9 +231,9 @@ class Program:
             if node.outputs[0] in self.plan.roots:
                 self.arrays[node.outputs[0]] = node.op.reference(self.arrays[node.inputs[0]])
 
-    def _add(self, made, early):
+    def _add(self, kernel, early):
         """Takes a step and its calls that need not be made in each run: all where it is early."""
-        step, ahead = made
+        step, ahead = kernel
         self._early += [*ahead, step.call] if early else ahead
         self.steps += [] if early else [step]
 

@@ -65,9 +65,9 @@ class CompressedSum:
         state = self.state()
         if RESIDUAL not in state:
             return np.zeros(self.n, np.float32)
-        kept = state[RESIDUAL]
-        self.restore(state | {RESIDUAL: np.zeros_like(kept)})
-        return self.group.all_reduce(kept)
+        residual = state[RESIDUAL]
+        self.restore(state | {RESIDUAL: np.zeros_like(residual)})
+        return self.group.all_reduce(residual)
 
     def settle(self):
         """Gives all ranks the mean of what codecs have adapted on each, as thresholds.
@@ -89,7 +89,7 @@ class CompressedSum:
         return text, stripes, self.codec, self._coders, x
 
     def state(self):
-        """Returns what this rank keeps back, {name: vector}.
+        """Returns the codec's state on this rank, {name: vector}.
 
         "residual" (n,) has what is yet to be sent of each number, be it of this rank's vectors or
         of sums that it has encoded: all ranks' residuals together are what is missing in the sums.

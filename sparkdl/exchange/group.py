@@ -6,7 +6,7 @@ import json
 from sparkdl.errors import ConfigError
 from sparkdl.exchange.calls.call import Call
 from sparkdl.exchange.calls.pending_call import Pending
-from sparkdl.exchange.calls.progress_engine import Progress
+from sparkdl.exchange.calls.progress_engine import ProgressEngine
 from sparkdl.exchange.collectives import all_gather, barrier, broadcast, message, ring
 from sparkdl.exchange.collectives.algorithm import all_reduce_for
 from sparkdl.exchange.collectives.operands import REDUCTIONS, flat, reducible_vector
@@ -14,7 +14,7 @@ from sparkdl.exchange.collectives.pieces import cuts, raw
 from sparkdl.exchange.connections.endpoint import Endpoint
 from sparkdl.exchange.levels.discovery import find_levels
 from sparkdl.exchange.links.tag import LARGEST_CONTEXT, LARGEST_NUMBER, tag_of
-from sparkdl.exchange.liveness.heartbeat import PULSE
+from sparkdl.exchange.liveness.heartbeat import HEARTBEAT
 from sparkdl.exchange.rendezvous.member_links import connect, meet
 
 
@@ -27,8 +27,8 @@ class Group:
     the array belongs to the group.
 
     All calls raise PeerError when a peer is gone, silent for `timeout` seconds, alive without
-    doing its part for `patience` seconds, or making another call. Every rank raises it, naming the
-    same culprit, and the group cannot be used after that. Arrays then hold anything.
+    doing its part for `stall_timeout` seconds, or making another call. Every rank raises it, naming
+    the same culprit, and the group cannot be used after that. Arrays then hold anything.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ class Group:
         secret,
         *,
         timeout=60.0,
-        patience=600.0,
+        stall_timeout=600.0,
         ports="0",
         interface=None,
         toward=None,
@@ -67,7 +67,7 @@ class Group:
             The same for all; who does not know it is turned away.
         timeout : float
             Seconds that forming may take, and of silence after which a peer counts as dead.
-        patience : float
+        stall_timeout : float
             Seconds after which a call that does not go on has failed, though all peers live.
         ports, interface, toward, tls
             As Endpoint takes them.
@@ -84,16 +84,16 @@ class Group:
         with Endpoint(secret, timeout=timeout, **options) as endpoint:
             members = meet(rendezvous, endpoint, timeout)
             sockets = connect(members, rendezvous.rank, endpoint, timeout)
-        group = cls.over(sockets, members, rendezvous.rank, timeout, patience)
+        group = cls.over(sockets, members, rendezvous.rank, timeout, stall_timeout)
         group.barrier()
         return group._add_levels(shared_memory)
 
     @classmethod
-    def over(cls, sockets, members, rank, timeout=60.0, patience=600.0):
+    def over(cls, sockets, members, rank, timeout=60.0, stall_timeout=600.0):
         """Returns the group of `members` over connected sockets {rank: socket} to all others."""
-        progress = Progress(members[rank], timeout, patience)
+        progress = ProgressEngine(members[rank], timeout, stall_timeout)
         links = [progress.link(sockets[m.rank], m) if m.rank != rank else None for m in members]
-        PULSE.add(progress, timeout / 4)
+        HEARTBEAT.add(progress, timeout / 4)
         return cls(members, rank, links, progress)
 
     def all_reduce(self, x, op="sum"):
@@ -106,7 +106,7 @@ class Group:
 
     def start_all_reduce(self, x, op="sum"):
         """Begins `all_reduce`, beside what the caller does next."""
-        return Pending(self._runner.start(self._all_reduce(x, op, beside=True)), x)
+        return Pending(self._runner.start(self._all_reduce(x, op, background=True)), x)
 
     def reduce_scatter(self, x, op="sum"):
         """Sums flat x over all ranks, and returns the part of it that is this rank's, a view.
@@ -146,7 +146,7 @@ class Group:
 
     def start_all_gather_bytes(self, data):
         """Begins `all_gather_bytes`, beside what the caller does next."""
-        return Pending(self._runner.start(self._all_gather_bytes(data, beside=True)))
+        return Pending(self._runner.start(self._all_gather_bytes(data, background=True)))
 
     def broadcast(self, x, root=0):
         """Replaces x by that of rank `root`. Returns x."""
@@ -160,7 +160,7 @@ class Group:
         return x
 
     def barrier(self):
-        """Returns once all ranks have come here."""
+        """Waits until all ranks have called this."""
         if self._levels is not None:
             return self._runner.run(self._levels.barrier())
         return self._progress.run(self._call("barrier", barrier.barrier))
@@ -195,13 +195,13 @@ class Group:
         All ranks must call it. It uses the same links, and ends with this group; shared_memory is
         as in `form`.
         """
-        own = json.dumps([color, self._progress.contexts]).encode()
-        told = [json.loads(bytes(text)) for text in self.all_gather_bytes(own)]
-        context = 1 + max(highest for _, highest in told)
+        content = json.dumps([color, self._progress.contexts]).encode()
+        gathered = [json.loads(bytes(text)) for text in self.all_gather_bytes(content)]
+        context = 1 + max(highest for _, highest in gathered)
         if context > LARGEST_CONTEXT:
             raise ConfigError(f"a group must be split at most {LARGEST_CONTEXT} times")
         self._progress.contexts = context
-        ranks = [rank for rank, (other, _) in enumerate(told) if other == color]
+        ranks = [rank for rank, (other, _) in enumerate(gathered) if other == color]
         members, links = [self.members[r] for r in ranks], [self._links[r] for r in ranks]
         group = Group(members, ranks.index(self.rank), links, self._progress, context)
         return group._add_levels(shared_memory)
@@ -212,13 +212,13 @@ class Group:
         return sum(link.sent for link in self._links if link is not None)
 
     def close(self):
-        """Says goodbye and hangs up; a rank that needs this one after that gets a PeerError.
+        """Leaves the group and closes the links; a rank that needs this one later gets a PeerError.
 
         What was sent still arrives: this waits until the other hosts have it, `timeout` at most.
         What `split` made ends with the group that it was made from, not by itself.
         """
         if self._context == 0:
-            PULSE.discard(self._progress)
+            HEARTBEAT.discard(self._progress)
             self._progress.close()
 
     def __enter__(self):
@@ -230,16 +230,16 @@ class Group:
     # How calls are made
 
     def _add_levels(self, shared_memory):
-        """Returns this group, which from now on uses what its ranks find to share."""
+        """Returns this group, which from now on uses the memory that its ranks share."""
         if shared_memory and self.size > 1:
             self._levels, self._runner = find_levels(self, self._progress) or (None, self._progress)
         return self
 
-    def _all_reduce(self, x, op, beside=False):
+    def _all_reduce(self, x, op, background=False):
         vector, name = reducible_vector(x, "all_reduce")
         add = reduction(op)
         if self._levels is not None:
-            return self._levels.all_reduce(vector, op, beside)
+            return self._levels.all_reduce(vector, op, background)
         steps = all_reduce_for(vector.nbytes, self.size)
         text = f"all_reduce {op} of {len(vector)} {name}"
         return self._call(text, steps, vector, add)
@@ -256,9 +256,9 @@ class Group:
         parts[self.rank][...] = own
         return vector, parts
 
-    def _all_gather_bytes(self, data, beside=False):
+    def _all_gather_bytes(self, data, background=False):
         if self._levels is not None:
-            return self._levels.all_gather_bytes(data, beside)
+            return self._levels.all_gather_bytes(data, background)
         return self._call("all_gather_bytes", all_gather.all_gather_bytes, data)
 
     def _call(self, text, steps, *arguments):
@@ -266,7 +266,7 @@ class Group:
         return Call(self._links, self.rank, tag, text, True, steps, *arguments)
 
     def _message(self, steps, vector, other, tag):
-        check_rank(other, self.size, but=self.rank)
+        check_rank(other, self.size, excluded=self.rank)
         if not (type(tag) is int and 0 <= tag <= LARGEST_NUMBER):
             raise ConfigError(f"tag must be an integer from 0 to {LARGEST_NUMBER}, got {tag!r}")
         text = f"a message of {len(vector)} {vector.dtype} with tag {tag}"
@@ -280,7 +280,7 @@ def reduction(op):
     return REDUCTIONS[op]
 
 
-def check_rank(rank, size, but=None):
-    if type(rank) is not int or not 0 <= rank < size or rank == but:
-        end = "" if but is None else f" other than {but}, which is this one"
+def check_rank(rank, size, excluded=None):
+    if type(rank) is not int or not 0 <= rank < size or rank == excluded:
+        end = "" if excluded is None else f" other than {excluded}, which is this one"
         raise ConfigError(f"a rank must be an integer from 0 to {size - 1}{end}, got {rank!r}")

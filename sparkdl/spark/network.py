@@ -187,8 +187,8 @@ class SparkNetwork:
         workers = SparkWorkers(self.sc, self.master.workers, self.master.task_device)
         if data is None and self.recipe is None:
             raise ConfigError("fit must be given data, unless a solver file names it")
-        found: Any = self.recipe.data() if data is None and self.recipe else data
-        source = SparkRecords(found, features, label, weights, transform)
+        given: Any = self.recipe.data() if data is None and self.recipe else data
+        source = SparkRecords(given, features, label, weights, transform)
         options = marks | {"listeners": listeners, "checkpoints": checkpoints}
 
         def records(data):
@@ -205,7 +205,7 @@ class SparkNetwork:
         options["validate_first"] = bool(validate_first)
         return fit_network(self.network, source, self.master, workers, epochs, **options)
 
-    def _fit_stream(self, frame, trigger, given, listeners, checkpoints, marks):
+    def _fit_stream(self, frame, trigger, options, listeners, checkpoints, marks):
         others = [name for name, value in marks.items() if value]
         if others:
             raise ConfigError(f"{others} must be left out where data is a stream")
@@ -214,7 +214,7 @@ class SparkNetwork:
         listeners = tuple(listeners)
 
         def fit(batch, listener):
-            return self.fit(batch, listeners=(listener, *listeners), **given)
+            return self.fit(batch, listeners=(listener, *listeners), **options)
 
         return fit_stream(self.network, frame, fit, trigger, checkpoints)
 
@@ -394,4 +394,4 @@ class SparkNetwork:
 
     def _model_of(self, state, master):
         """Returns the arguments from which inference.loaded makes a replica."""
-        return self.conf, replace(state, own=()), master.device, master.backend
+        return self.conf, replace(state, worker_states=()), master.device, master.backend

@@ -106,9 +106,9 @@ def start(
 def stop(spark: SparkSession, keep_log: bool = False) -> None:
     """Ends the session; the folders that a local-cluster's executors worked in go too."""
     context, log = spark.sparkContext, log_of(spark)
-    number, own = context.applicationId, str(context.master).startswith("local-cluster")
+    number, owns_cluster = context.applicationId, str(context.master).startswith("local-cluster")
     spark.stop()
-    if own:  # a driver in a container of YARN has no Spark home to ask for
+    if owns_cluster:  # a driver in a container of YARN has no Spark home to ask for
         folder = Path(_find_spark_home(), "work", number)
         shutil.rmtree(folder, ignore_errors=True)
         with suppress(OSError):  # another application is using it
@@ -142,14 +142,14 @@ def without_second_collector(options: dict[str, Any]) -> dict[str, Any]:
     """
     if FRUGAL not in options.values():  # a driver in a container may lack an installation to ask
         return options
-    given, tools = spark_defaults() | options, os.environ.get("JAVA_TOOL_OPTIONS", "")
+    settings, tools = spark_defaults() | options, os.environ.get("JAVA_TOOL_OPTIONS", "")
     chosen = [
         part
         for part in ("driver", "executor")
-        if COLLECTOR.search(f"{given.get(f'spark.{part}.extraJavaOptions', '')} {tools}")
+        if COLLECTOR.search(f"{settings.get(f'spark.{part}.extraJavaOptions', '')} {tools}")
     ]
-    ours = {f"spark.{part}.defaultJavaOptions" for part in chosen}
-    return {key: value for key, value in options.items() if not (key in ours and value == FRUGAL)}
+    names = {f"spark.{part}.defaultJavaOptions" for part in chosen}
+    return {key: value for key, value in options.items() if not (key in names and value == FRUGAL)}
 
 
 def spark_defaults() -> dict[str, str]:
@@ -188,11 +188,11 @@ def gateway(options: Mapping[str, Any], submitted: bool) -> Any:
     conf.setAll(list(options.items()))
     with tempfile.NamedTemporaryFile(prefix="sparkdl-spark-", suffix=".log", delete=False) as log:
         try:
-            made = launch_gateway(conf, {"stdout": log, "stderr": subprocess.STDOUT})
+            launched = launch_gateway(conf, {"stdout": log, "stderr": subprocess.STDOUT})
         except (PySparkException, OSError) as error:
             raise UnsupportedError(why_not(Path(log.name), options, error)) from error
-    made.sparkdl_log = log.name
-    return made
+    launched.sparkdl_log = log.name
+    return launched
 
 
 def why_not(log: Path, options: Mapping[str, Any], error: BaseException) -> str:
@@ -201,8 +201,8 @@ def why_not(log: Path, options: Mapping[str, Any], error: BaseException) -> str:
     log.unlink()
     for line in lines:
         if "org.apache.spark.SparkException: " in line:  # Java is fine, an option is not
-            said = line.partition("SparkException: ")[2]
-            return f"Spark did not start with master {options['spark.master']!r}: {said}"
+            reason = line.partition("SparkException: ")[2]
+            return f"Spark did not start with master {options['spark.master']!r}: {reason}"
     return (
         f"Spark needs Java 17 or newer, and its JVM did not start: {lines[-1] if lines else error}"
         "; install a JDK and let JAVA_HOME point to it"

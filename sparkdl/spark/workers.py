@@ -17,7 +17,7 @@ from sparkdl.spark.jobs.slots import check_barrier, dynamic, gpus_of_a_task, slo
 from sparkdl.spark.launch.barrier_stage import BarrierStage
 from sparkdl.spark.launch.team import Team
 from sparkdl.spark.launch.worker_shares import deal_blocks
-from sparkdl.spark.records.cached_blocks import load_blocks
+from sparkdl.spark.records.blocks import load_blocks
 from sparkdl.training.workers.contribution import Failure, group, levels, total, unwrap
 
 log = logging.getLogger(__name__)
@@ -37,36 +37,36 @@ class SparkWorkers:
 
     def __init__(self, sc: SparkContext, size: int | None = None, device: str = "auto") -> None:
         self.sc, self._size, self._device = sc, size, device
-        self._most = 0  # slots that there were at any time
+        self._most_slots = 0  # slots that there were at any time
 
     @property
     def size(self) -> int:
         if self._size is None:
-            self._size = slots(self.sc) * self.each
+            self._size = slots(self.sc) * self.workers_per_task
         return self._size
 
     @property
-    def each(self) -> int:
+    def workers_per_task(self) -> int:
         """Workers of a task of those that run all at once: one for each GPU that it owns."""
         return 1 if self._device == "cpu" else max(1, int(gpus_of_a_task(self.sc)))
 
     def load(self, data: Any, schema: Any, size: int, options: Any) -> Any:
         """Reads SparkRecords on the executors and keeps them there in blocks; see Workers.load."""
         with job(self.sc, "records to blocks", "reading the data"):
-            return load_blocks(data.batches(self.sc, schema), size, lambda: self.size, options)
+            return load_blocks(data.stored(self.sc, schema), size, lambda: self.size, options)
 
     def run_round(self, task: Any, blocks: Any, chosen: Any, shared: Any, depth: int) -> Any:
         """Runs one Spark job: broadcasts `shared`, a task per chosen block, a tree of sums."""
-        began = time.perf_counter()
+        start = time.perf_counter()
         with sharing(self.sc, shared) as sent:
-            averaging = time.perf_counter() - began
+            averaging = time.perf_counter() - start
             with job(self.sc, f"a round on {len(chosen)} blocks", "a round"):
                 ranked = contributions(task, sent, blocks, chosen, self._device)
                 with no_waiting_for_locality(self.sc):
                     sums = tree(ranked, len(chosen), depth, total)
-            began = time.perf_counter()
+            start = time.perf_counter()
             result = unwrap(total(sums))
-        result.averaging += averaging + time.perf_counter() - began
+        result.averaging += averaging + time.perf_counter() - start
         return result
 
     @property
@@ -80,9 +80,9 @@ class SparkWorkers:
         Executors that were lost are waited for, some seconds, as Spark starts others.
         """
         with clear_errors("asking for slots"):
-            found = slots(self.sc, self._most)
-        self._most = max(self._most, found)
-        return min(self.size, found * self.each)
+            slot_count = slots(self.sc, self._most_slots)
+        self._most_slots = max(self._most_slots, slot_count)
+        return min(self.size, slot_count * self.workers_per_task)
 
     def obstacle(self) -> str | None:
         """Returns why a barrier stage cannot run all workers at once, or None."""
@@ -99,9 +99,9 @@ class SparkWorkers:
     ) -> Any:
         """Starts one barrier stage of as many tasks as the shares need; see Workers.launch."""
         check_barrier(self.sc, len(shares), self.room())
-        team = Team.of(shares, self.each)
-        share, judged = deal_blocks(blocks, team, validation), validation is not None
-        return BarrierStage(self.sc, task, share, shared, judged, self._device, team)
+        team = Team.of(shares, self.workers_per_task)
+        items, evaluates = deal_blocks(blocks, shares, team, validation), validation is not None
+        return BarrierStage(self.sc, task, items, shared, evaluates, self._device, team)
 
     def close(self) -> None:
         """Ends nothing: the executors are Spark's."""
@@ -119,9 +119,9 @@ def contributions(task, shared, blocks, chosen, device):
 
 def contribute(task, shared, numbers, ranks, index, pieces):
     """Runs one task of a round on an executor."""
-    began = time.perf_counter()
+    start = time.perf_counter()
     block = assemble_block([piece for _, piece in pieces])
-    reading = time.perf_counter() - began
+    reading = time.perf_counter() - start
     with sign_logs(ranks[index], len(ranks)):
         try:
             result = task(shared.value, numbers[index], block)
@@ -147,10 +147,10 @@ def tree(ranked, count, depth, add):
     ranked : RDD of (rank, value), for each rank below `count` one
     add : function of a list of such pairs that gives the sum in the order of their ranks
     """
-    left = count
+    remaining = count
     for groups in levels(count, depth):
-        keyed = ranked.map(partial(by_group, left, groups))
-        ranked, left = (
+        keyed = ranked.map(partial(by_group, remaining, groups))
+        ranked, remaining = (
             keyed.partitionBy(groups, int).mapPartitions(partial(add_groups, add)),
             groups,
         )

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from sparkdl.config import is_integer
 from sparkdl.data.readers.text_files.characters import Characters
 from sparkdl.errors import ConfigError
 
@@ -42,17 +43,17 @@ def generate(
     """
     if not start:
         raise ConfigError("generate needs a start of at least one character, got ''")
-    if not (isinstance(length, int) and length >= 0):
-        raise ConfigError(f"generate needs a length >= 0, got {length!r}")
+    if not is_integer(length, 0):
+        raise ConfigError(f"generate needs an integer length >= 0, got {length!r}")
     if not temperature > 0:
         raise ConfigError(f"generate needs a temperature above 0, got {temperature!r}")
     vectors, rng = np.eye(len(characters), dtype=np.float32), np.random.default_rng(seed)
     network.rnn_clear_previous_state()
-    found = network.rnn_time_step(vectors[characters.encode(start)][None])[0, -1]
+    p = network.rnn_time_step(vectors[characters.encode(start)][None])[0, -1]
     codes = []
     for _ in range(length):
-        codes.append(rng.choice(len(found), p=apply_temperature(found, temperature)))
-        found = network.rnn_time_step(vectors[codes[-1]][None])[0]
+        codes.append(rng.choice(len(p), p=apply_temperature(p, temperature)))
+        p = network.rnn_time_step(vectors[codes[-1]][None])[0]
     network.rnn_clear_previous_state()
     return characters.decode(codes)
 

@@ -8,6 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from sparkdl.config import is_integer
 from sparkdl.config.calls import refuse_unknown_options
 from sparkdl.data.readers.ndarray.arrays import Arrays
 from sparkdl.data.source import check_batches
@@ -126,13 +127,13 @@ class Network:
         """
         master = ParameterAveraging() if master is None else master
         require_workers(master, workers)
-        own = LocalWorkers(master.workers or 2) if workers is None else None
+        own_workers = LocalWorkers(master.workers or 2) if workers is None else None
         try:
             return fit_network(
                 self,
                 as_source(data),
                 master,
-                own if workers is None else workers,
+                own_workers if workers is None else workers,
                 epochs,
                 updates=updates,
                 validation=validation,
@@ -144,8 +145,8 @@ class Network:
                 resume=resume,
             )
         finally:
-            if own is not None:
-                own.close()
+            if own_workers is not None:
+                own_workers.close()
 
     def fit_full_batch(self, data: Data, solver: Solver | None = None) -> Solution:
         """Trains on all examples at once, which stay in memory, in this process.
@@ -227,7 +228,7 @@ class Network:
         ------
         ConfigError for a layer that does not exist, DataError for features that do not fit.
         """
-        if not isinstance(batch_size, int) or batch_size < 1:
+        if not is_integer(batch_size, 1):
             cure = "leave it out for as many as fit any network"
             raise ConfigError(
                 f"Network.batch_size must be an integer >= 1, got {batch_size!r}; {cure}"
@@ -296,10 +297,10 @@ class Network:
     def save(self, path: str | PathLike[str]) -> None:
         """Writes conf and state to a directory, local or of another file system.
 
-        Without what workers have each for themselves (TrainState.own): a model is for use, and a
-        fit that goes on from it begins without; a checkpoint has it.
+        A model has no state of single workers (TrainState.worker_states): a fit that goes on from
+        it begins without. A checkpoint has it.
         """
-        save_model(path, self.conf, replace(self.state, own=(), owner=""))
+        save_model(path, self.conf, replace(self.state, worker_states=(), owner=""))
 
     @classmethod
     def load(cls, path: str | PathLike[str], device: str = "auto") -> Self:
@@ -325,7 +326,7 @@ def require_workers(master, workers):
     if workers is not None and not hasattr(workers, "load"):
         raise ConfigError(
             f"workers must be Workers such as LocalWorkers(4), got {brief(workers)}; their number "
-            "alone is the master's: ParameterAveraging(workers=4)"
+            "is an option of the master: ParameterAveraging(workers=4)"
         )
 
 

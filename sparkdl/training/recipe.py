@@ -72,5 +72,5 @@ class Recipe(Protocol):
 
 
 def tag_batch(batch, number):
-    """Returns the batch for the test of this number."""
+    """Returns the batch, tagged with the number of its test."""
     return batch.replace(**{TEST: np.full(len(batch), number, np.int32)})

@@ -1,4 +1,4 @@
-"""What `python build.py bench NAME` runs: the file or package of that name; without one, a list."""
+"""Runs `python build.py bench NAME`: the file or package of that name; lists all without one."""
 
 import sys
 from ast import get_docstring, parse

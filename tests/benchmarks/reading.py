@@ -1,4 +1,4 @@
-"""How fast LMDB and Parquet are read, decoded and batched, beside LeNet's step and plain loops.
+"""Speed of reading, decoding and batching LMDB and Parquet, against LeNet's step and plain loops.
 
 All in one process, by turns. The step is LeNet's on minibatches of 64 with all of the machine's
 cores, as a worker that has it alone takes it; what reads has one thread. The plain loops are

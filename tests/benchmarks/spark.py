@@ -1,4 +1,4 @@
-"""sparkdl beside Elephas: the same networks, records, epochs and executors, runs in turn.
+"""sparkdl against Elephas: the same networks, records, epochs and executors, in turns.
 
 Both get the records as an RDD of (features, label) pairs. sparkdl averages every 5 minibatches, its
 default, and once an epoch; Elephas averages once in all (synchronous), or exchanges with its

@@ -1,4 +1,4 @@
-"""What a round through the driver costs beside a bare Spark job with the same bytes.
+"""Cost of a round through the driver against a bare Spark job with the same bytes.
 
 The network's compute is negligible: one example a worker. The bare job broadcasts a vector as
 long as its parameters and sums one such vector per task with treeAggregate. They alternate.

@@ -1,4 +1,4 @@
-"""What tests on the cluster share: the environment of build.py package, the view of a user."""
+"""Fixtures of the cluster tests: the environment that build.py package makes, here and on HDFS."""
 
 import importlib.util
 import sys

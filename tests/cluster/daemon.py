@@ -81,7 +81,7 @@ class Java:
         self.folder, self.conf, self.home = folder, conf, java_home()
         (folder / "log4j2.properties").write_text(LOGGING)
         self.small = [f"{self.home}/bin/java", f"-Xmx{heap}", *FRUGAL.split(), "-Xss512k"]
-        self.classes = ["-cp", f"{conf}{os.pathsep}{jars}"]
+        self.classes = ["-cp", f"{jars}{os.pathsep}{conf}"]
         self.command = [
             *self.small,
             "-Djava.net.preferIPv4Stack=true",

@@ -8,6 +8,8 @@ from pathlib import Path
 
 from pyspark.find_spark_home import _find_spark_home
 
+from tests.support.class_archive import JARS
+
 HADOOP = "3.5.0"
 MINI_CLUSTER = f"org/apache/hadoop/hadoop-client-minicluster/{HADOOP}"
 CASTLE = "org/bouncycastle"  # the ResourceManager's certificates; not declared by the one above
@@ -41,7 +43,7 @@ def class_path(cache=CACHE):
     jars = Path(_find_spark_home(), "jars")
     if not (jars / f"hadoop-client-runtime-{HADOOP}.jar").exists():
         raise Unavailable(f"pyspark must bring Hadoop {HADOOP}, got another in {jars}")
-    return os.pathsep.join([*map(str, own), f"{jars}/*"])
+    return os.pathsep.join([JARS, *map(str, own)])
 
 
 def fetched(path, digest, cache):

@@ -1,4 +1,4 @@
-"""What a test needs of the machine: where it is missing the test skips, unless it was promised."""
+"""Requirements of a test: it skips where the machine lacks one, unless that was promised."""
 
 import os
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from pyspark.find_spark_home import _find_spark_home
 
 from tests.cluster import settings
-from tests.support.jvm import FRUGAL
+from tests.support import jvm
 
 SHELL = "org.apache.hadoop.fs.FsShell"
 
@@ -60,6 +60,7 @@ def environment(folder, java):
         "SPARK_CONF_DIR": str(folder),
         "SPARK_HOME": _find_spark_home(),
         "SPARK_LOCAL_IP": settings.HOST,
+        "SPARK_SUBMIT_OPTS": jvm.FRUGAL,  # where the driver is in a container
         "JAVA_HOME": str(java.home),
         "PYSPARK_PYTHON": sys.executable,
     }
@@ -73,12 +74,9 @@ def programs(folder):
 
 def defaults():
     jars = Path(_find_spark_home(), "jars")
-    options = {
-        f"spark.{part}.extraJavaOptions": FRUGAL for part in ("driver", "executor", "yarn.am")
-    }
     memory = {f"spark.{part}.memory": "512m" for part in ("driver", "executor", "yarn.am")}
     return (
-        options
+        jvm.options("yarn.am")
         | memory
         | {
             "spark.yarn.jars": f"local:{jars}/*",  # else 400 MB go to HDFS at every submission

@@ -1,4 +1,4 @@
-"""The HDFS of the tests: it keeps files as blocks on two nodes, and breaks where it is told to."""
+"""The tests' own HDFS keeps files as blocks on two nodes, and fails on request."""
 
 import urllib.error
 

@@ -1,4 +1,4 @@
-"""What the daemons answer over HTTP."""
+"""Replies of the daemons over HTTP."""
 
 import getpass
 import json

@@ -12,7 +12,7 @@ from sparkdl.errors import ConfigError
 from sparkdl.exchange.cost_model import measurement
 from sparkdl.exchange.cost_model.model import Cluster, Coding, Costs, Exchange
 
-COSTS = Costs(message=1e-5, socket=1e-9, add=1e-10, shared=5e-10, meeting=2e-5)
+COSTS = Costs(message=1e-5, socket=1e-9, add=1e-10, shared=5e-10, barrier=2e-5)
 BITS = Coding(name="OneBit", ratio=1 / 32, encode=1e-9, decode=5e-10, to_all=False)
 SPARSE = Coding(name="Threshold", ratio=0.01, encode=1e-9, decode=1e-10, to_all=True)
 
@@ -55,10 +55,9 @@ def test_what_is_no_quantity_is_refused(read, text):
 
 def test_gradients_travel_beside_the_way_back():
     exchange = Exchange(seconds=0.5, sent=1e6)
-    assert simulate.ExchangePlan("a", "", 1, exchange, beside=True).minibatch(0.6) == pytest.approx(
-        0.7
-    )
-    assert simulate.ExchangePlan("a", "", 1, exchange, beside=True).minibatch(3.0) == 3.0
+    plan = simulate.ExchangePlan("a", "", 1, exchange, background=True)
+    assert plan.minibatch(0.6) == pytest.approx(0.7)
+    assert plan.minibatch(3.0) == 3.0
     assert simulate.ExchangePlan("a", "", 5, exchange).minibatch(0.6) == pytest.approx(0.7)
 
 
@@ -111,7 +110,7 @@ def test_a_mistake_is_one_sentence(known, capsys, option, value, sentence):
 
 def test_two_processes_give_the_constants():
     costs = measurement.measure_costs()
-    for name in ("message", "socket", "add", "shared", "meeting"):
+    for name in ("message", "socket", "add", "shared", "barrier"):
         assert 0 < getattr(costs, name) < 1, name
 
 

@@ -1,4 +1,4 @@
-"""What each constraint takes, how it keeps it, and the words it refuses with."""
+"""Constraints: the values they accept, the form they keep, and the errors they raise."""
 
 from pathlib import PurePath
 

@@ -125,7 +125,7 @@ def configurations(base=Config):
 
 
 OURS = {c.__qualname__: c for c in configurations() if c.__module__.startswith("sparkdl.")}
-COUNTED = {"bytes": "bytes", "timeout": "seconds", "patience": "seconds", "minutes": "minutes"}
+COUNTED = {"bytes": "bytes", "timeout": "seconds", "minutes": "minutes"}
 COUNTED |= {"push_every": "minibatches", "fetch_every": "minibatches", "snapshot_every": "rounds"}
 PUBLIC = {n for m in sparkdl.MODULES for n in getattr(sparkdl, m).__all__} | {*sparkdl.HOMES}
 PUBLIC |= {"pretrain", "start", "to"}  # of Network, of another schedule, of DL4J

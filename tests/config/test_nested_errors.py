@@ -5,6 +5,7 @@ import pytest
 from sparkdl.errors import ConfigError
 from sparkdl.nn import NetworkConf
 from sparkdl.training.masters.all_reduce.master import AllReduceSGD
+from sparkdl.training.masters.registry import training_master
 
 DENSE = {"type": "Dense", "units": 3}
 
@@ -49,6 +50,25 @@ def test_a_long_path_is_cut_in_its_middle():
 def test_a_nested_configuration_has_its_path():
     with pytest.raises(ConfigError, match="^AllReduceSGD.tls: Tls has no field 'key_file'"):
         AllReduceSGD(tls={"key_file": "key.pem"})
+
+
+NAMELESS = {
+    "an option": ({"type": "AllReduceSGD", "timeout": 0}, "AllReduceSGD.timeout must be "),
+    "a nested option": (
+        {"type": "AllReduceSGD", "tls": {"key_file": "key.pem"}},
+        "AllReduceSGD.tls: Tls has no field 'key_file'",
+    ),
+    "a name": ("AllReduce", "type must be one of AllReduceSGD, "),
+    "no type": ({"timeout": 1}, "TrainingMaster needs a 'type'"),
+}
+
+
+@pytest.mark.parametrize("name", NAMELESS)
+def test_an_unnamed_place_is_left_out_of_the_path(name):
+    options, message = NAMELESS[name]
+    with pytest.raises(ConfigError) as caught:
+        training_master(options)
+    assert str(caught.value).startswith(message)
 
 
 def test_another_word_for_a_choice_names_ours():

@@ -113,7 +113,7 @@ def test_tasks_that_come_together_make_one_copy(tmp_path, copies, monkeypatch):
 
 
 def test_a_copy_that_gets_no_further_is_an_error(tmp_path, copies, monkeypatch):
-    monkeypatch.setattr(host_copy, "PATIENCE", 0.2)
+    monkeypatch.setattr(host_copy, "STALL_TIMEOUT", 0.2)
     upload(caffe_db(tmp_path / "db"))
     path = host_copy.host_copy(f"{URI}/data.mdb")
     os.remove(path)

@@ -1,4 +1,4 @@
-"""What every source of files promises, asked of each. A new source is one more row of KINDS."""
+"""Promises of every source of files. A new source is one more row of KINDS."""
 
 import pickle
 from contextlib import contextmanager

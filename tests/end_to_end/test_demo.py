@@ -1,4 +1,4 @@
-"""What a newcomer and a cluster's user type, as they type it: processes of their own."""
+"""Commands of a newcomer and of a cluster's user, as they type them, in processes of their own."""
 
 import os
 import re

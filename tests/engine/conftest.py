@@ -1,4 +1,4 @@
-"""What the tests of the engine share: random numbers, and jax in float64."""
+"""Fixtures of the engine tests: random numbers, and jax in float64."""
 
 import jax
 import numpy as np

@@ -1,4 +1,4 @@
-"""How many multiplications and additions products take, counted by hand."""
+"""Multiplications and additions of products, counted by hand."""
 
 import numpy as np
 import pytest

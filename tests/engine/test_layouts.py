@@ -1,4 +1,4 @@
-"""Images and volumes that lie channels last, beside what lies in plain order: axes of one."""
+"""Images and volumes in channels-last order against plain order, also with axes of one."""
 
 from itertools import product
 

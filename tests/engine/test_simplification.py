@@ -1,4 +1,4 @@
-"""What a graph becomes before its gradients are taken gives the same values and gradients."""
+"""A graph simplified before differentiation gives the same values and gradients."""
 
 import numpy as np
 import pytest

@@ -113,7 +113,7 @@ def link(rng):
                 link.post(Receipt(tag, memoryview(bytearray(length))))
             while True:
                 link.read(time.monotonic())
-        assert link.box.kept <= len(stream) + LONGEST_FRAME
+        assert link.box.unexpected_bytes <= len(stream) + LONGEST_FRAME
 
 
 def some_frame(tag, rng):

@@ -13,11 +13,11 @@ LIMIT = 120.0  # seconds
 
 
 @contextmanager
-def machine(folder, size, task, *arguments, timeout=20.0, patience=60.0):
+def machine(folder, size, task, *arguments, timeout=20.0, stall_timeout=60.0):
     """A function that waits for what `task(memory, rank, *arguments)` has returned or raised
     in the process of a rank. Nothing is left of the processes at the end."""
     pipes = [forking.Pipe(duplex=False) for _ in range(size)]
-    limits = {"timeout": timeout, "patience": patience}
+    limits = {"timeout": timeout, "stall_timeout": stall_timeout}
     processes = [
         forking.Process(target=_run, args=(end, folder, rank, size, limits, task, arguments))
         for rank, (_, end) in enumerate(pipes)

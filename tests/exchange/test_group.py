@@ -1,4 +1,4 @@
-"""What a group does over sockets, for each size: all ranks get the same, and the right."""
+"""A group over sockets, for each size: all ranks get the same result, and the right one."""
 
 import time
 
@@ -194,7 +194,7 @@ def waiting(group):
 
 def test_ranks_that_wait_for_each_other_in_calls_that_differ_give_up_after_patience():
     began = time.monotonic()
-    results = crew(3, waiting, shared_memory=False, patience=2.0)
+    results = crew(3, waiting, shared_memory=False, stall_timeout=2.0)
     assert [type(result) for result in results] == [PeerError] * 3
     assert all("do all ranks make the same calls?" in str(result) for result in results)
     assert time.monotonic() - began < 30

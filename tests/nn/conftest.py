@@ -1,4 +1,4 @@
-"""What the tests of networks share: random numbers, and jax in float64."""
+"""Fixtures of the network tests: random numbers, and jax in float64."""
 
 import jax
 import numpy as np

@@ -1,4 +1,4 @@
-"""What every option promises: it is checked where it is written, and comes back from text equal."""
+"""Promises of every option: it is checked at once, and comes back from text equal."""
 
 import json
 import pickle

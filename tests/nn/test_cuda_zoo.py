@@ -1,4 +1,4 @@
-"""What a device is promised for each known network, by the log of a driver that only records."""
+"""Promises of a device for each known network, by the log of a driver that only records."""
 
 import sys
 from bisect import bisect_right

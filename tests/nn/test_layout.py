@@ -1,4 +1,4 @@
-"""Where named arrays lie in a vector."""
+"""Places of named arrays in a vector."""
 
 import numpy as np
 import pytest

@@ -125,7 +125,7 @@ def z(rng):
 
 def input_for(loss, z):
     """z itself, or probabilities where the loss is of those, or a sequence."""
-    if loss.whole:
+    if loss.of_sequence:
         return z[:, None] * np.linspace(-0.5, 0.5, STEPS)[:, None]
     return np.asarray(jax.nn.softmax(z)) if loss.type_name == "multinomial_logistic" else z
 
@@ -175,14 +175,14 @@ def test_gradient_equals_that_of_jax(loss, z, rng, x64):
 
 @compared
 def test_label_shape_follows_from_its_kind(loss, z, rng):
-    units = (STEPS, UNITS) if loss.whole else UNITS
+    units = (STEPS, UNITS) if loss.of_sequence else UNITS
     assert labels_for(loss, rng).shape[1:] == loss.label_shape(units)
 
 
 @compared
 def test_extreme_outputs_stay_finite(loss):
     z = np.array([[1, -1, 0, 0]], np.float32) * np.float32(LARGEST.get(loss.type_name, 1e4))
-    if loss.whole:
+    if loss.of_sequence:
         z, labels = np.stack([z, -z, z], axis=1), np.array([[1, 2]], np.int32)
     elif loss.label_kind == "class":
         labels = np.array([1], np.int32)

@@ -1,4 +1,4 @@
-"""What is compared: a network, and all that decides on the numbers that go through it."""
+"""A case to compare: a network, and everything that decides on its numbers."""
 
 import json
 from dataclasses import dataclass

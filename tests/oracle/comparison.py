@@ -1,4 +1,4 @@
-"""Whether two backends give the same: differences beyond what the rounding of numbers explains.
+"""Comparison of two backends: differences beyond what rounding explains.
 
 The permitted difference of an array is measured, not set: the same graph is evaluated in float64 a
 few times, with each result off by a rounding error of its type at random (see rounding.py), and

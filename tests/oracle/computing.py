@@ -1,4 +1,4 @@
-"""What a case gives on a backend, as named arrays."""
+"""Results of a case on a backend, as named arrays."""
 
 import numpy as np
 

@@ -90,7 +90,7 @@ def share(choices, graph):
     owners = [
         vertex
         for vertex in graph.vertices
-        if not vertex.layer.several
+        if not vertex.layer.multi_input
         and vertex.shares is None
         and vertex.layer.type_name != "Unstack"
     ]

@@ -87,7 +87,7 @@ class Rounding:
     def vector(self, values):
         return FlatVector(values.astype(np.float64))
 
-    def program(self, graph, bindings=None, strict=False, tf32=False, steady=False):
+    def program(self, graph, bindings=None, strict=False, tf32=False, constant_bindings=False):
         return Evaluation(graph, self, bindings or {})
 
     def rounded(self, array, dtype, times=1.0):

@@ -19,6 +19,7 @@ from sparkdl.training.masters.parameter_averaging.master import ParameterAveragi
 from tests.spark.networks import arrays, data, plain
 from tests.support.cuda.spawned import OnHost, here
 from tests.support.executors import all_awaited
+from tests.support.loaded_daemon import IN_TESTS
 
 # The first who asks has GPU 0, the next GPU 1.
 EACH = """#!/bin/sh
@@ -110,7 +111,7 @@ def dealing(folder, text, amount):
     script.write_text(text.format(folder=folder))
     script.chmod(0o755)
     config = {f"spark.{of}.resource.gpu.amount": amount for of in ("worker", "executor", "task")}
-    return config | {"spark.worker.resource.gpu.discoveryScript": str(script)}
+    return config | IN_TESTS | {"spark.worker.resource.gpu.discoveryScript": str(script)}
 
 
 if __name__ == "__main__":

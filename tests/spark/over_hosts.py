@@ -1,4 +1,4 @@
-"""A driver on one of two hosts: trains with each master that it is told, and says what came of it.
+"""A driver on one of two hosts: trains with each given master, and reports the results.
 
 Its arguments are the session's master and config. It reads requests, a line of JSON each, and
 answers with such a line: name of a master, a folder where workers leave the name of their host, a

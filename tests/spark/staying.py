@@ -1,4 +1,4 @@
-"""What workers that stay are asked to do in the tests; `shared` is a folder for what they find."""
+"""Tasks of the workers that stay in the tests; `shared` is a folder for their results."""
 
 import json
 import os

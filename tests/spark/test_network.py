@@ -1,4 +1,4 @@
-"""Which device a network is used on: what may be asked for, and what is told of it."""
+"""The device of a network in use: its options, and the reports of it."""
 
 import pytest
 

@@ -30,7 +30,7 @@ AVERAGING = ParameterAveraging(
     aggregation="peers",
     workers=2,
     prefetch=0,
-    patience=120.0,
+    stall_timeout=120.0,
     snapshot_every=2,
 )
 

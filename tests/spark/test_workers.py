@@ -1,4 +1,4 @@
-"""What every TrainingMaster promises on every kind of workers. A new master is one more row."""
+"""Promises of every TrainingMaster on every kind of workers. A new master is one more row."""
 
 import numpy as np
 import pytest

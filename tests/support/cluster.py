@@ -10,7 +10,9 @@ from pathlib import Path
 
 from pyspark.find_spark_home import _find_spark_home
 
+from tests.support.class_archive import JARS
 from tests.support.jvm import FRUGAL
+from tests.support.loaded_daemon import IN_TESTS
 from tests.support.namespaces import Host, kill
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -39,6 +41,7 @@ class Cluster:
             "spark.ui.enabled": "false",
             "spark.log.level": "ERROR",
         }
+        config |= IN_TESTS if self.path else {}
         return f"spark://{self.left.address}:{PORT}", config
 
     def start(self, module, *arguments, **options):
@@ -85,6 +88,7 @@ def environment(host, path=ROOT):
         "SPARK_LOCAL_IP": host.address,
         "SPARK_DAEMON_MEMORY": "256m",
         "SPARK_DAEMON_JAVA_OPTS": FRUGAL,
+        "SPARK_DAEMON_CLASSPATH": JARS,
         "PYSPARK_PYTHON": sys.executable,
     }
     if path is not None:  # executors have the environment of the worker that starts them

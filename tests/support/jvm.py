@@ -2,7 +2,12 @@
 
 import os
 
-FRUGAL = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:-UsePerfData"
+from tests.support.class_archive import JARS, place
+
+SMALL = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:-UsePerfData"
+# Where the archive is none of this JVM's, it starts as ever, and is not to print that.
+FRUGAL = f"{SMALL} -XX:SharedArchiveFile={place()} -Xlog:cds=off,cds+dynamic=off"
+PARTS = "driver", "executor"
 
 
 def frugal_spark(folder):
@@ -14,6 +19,12 @@ def frugal_spark(folder):
         For Spark's defaults.
     """
     folder.mkdir(exist_ok=True)
-    lines = (f"spark.{part}.extraJavaOptions {FRUGAL}\n" for part in ("driver", "executor"))
+    lines = (f"{key} {value}\n" for key, value in options().items())
     (folder / "spark-defaults.conf").write_text("".join(lines))
     os.environ["SPARK_CONF_DIR"] = str(folder)
+
+
+def options(*more):
+    """Spark's, for drivers, executors and `more` to be frugal."""
+    own = {f"spark.{part}.extraJavaOptions": FRUGAL for part in (*PARTS, *more)}
+    return own | {f"spark.{part}.extraClassPath": JARS for part in PARTS}

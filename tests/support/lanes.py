@@ -1,4 +1,4 @@
-"""Which tests one process runs, where pytest-xdist shares them out over several.
+"""Groups of tests that one process runs, where pytest-xdist distributes them.
 
 A file's tests stay together: they share its fixtures. Files of one lane do too: each process that
 asks for Spark or for a Hadoop cluster starts its own, which costs seconds and a gigabyte.
@@ -18,8 +18,19 @@ IN_NONE = {  # tests of Spark that need no context of this process
     "tests/spark/gpu_process/test_dispatch.py",
     "tests/spark/gpu_process/test_dealt_gpus.py",
     "tests/spark/gpu_process/test_multi_gpu.py",
+    "tests/spark/test_killed_driver.py",
+    "tests/spark/test_two_hosts.py",
+    "tests/end_to_end/test_demo.py",
 }
-FIRST = [CLUSTER, SPARK]  # what takes longest starts first
+# What takes longest starts first, lest one process ends minutes after the others.
+FIRST = [CLUSTER, SPARK]
+THEN = IN_NONE | {
+    "tests/commands/caffe/test_memory.py",
+    "tests/oracle/test_jax_translation.py",
+    "tests/test_notebook.py",
+    "tests/training/masters/test_base.py",
+    "tests/training/resident/test_supervisor.py",
+}
 
 
 class Lanes(LoadScopeScheduling):
@@ -57,9 +68,9 @@ def arguments(path):
 
 
 def in_order(items):
-    """Tests as processes are to take them: those of lanes first."""
-    places = {name: place for place, name in enumerate(FIRST)}
-    return sorted(items, key=lambda item: places.get(lane(path_of(item)), len(FIRST)))
+    """Tests as processes are to take them: those of lanes first, then those of long files."""
+    places = {name: place for place, name in enumerate(FIRST)} | dict.fromkeys(THEN, len(FIRST))
+    return sorted(items, key=lambda item: places.get(lane(path_of(item)), len(FIRST) + 1))
 
 
 def path_of(item):

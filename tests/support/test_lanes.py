@@ -1,15 +1,26 @@
-"""Processes that share the tests: what must stay together does, and what takes longest is first."""
+"""Distribution of the tests over processes: groups stay together, the longest go first."""
 
+from itertools import chain
 from types import SimpleNamespace
 
 import pytest
 
-from tests.support.lanes import CLUSTER, OF_FIXTURE, SPARK, in_order, lane, needs_jvm, path_of
+from tests.support.lanes import (
+    CLUSTER,
+    OF_FIXTURE,
+    ROOT,
+    SPARK,
+    THEN,
+    in_order,
+    lane,
+    needs_jvm,
+    path_of,
+)
 
 PATHS = {
     "tests/cluster/test_jars.py": CLUSTER,
     "tests/spark/test_session.py": SPARK,
-    "tests/end_to_end/test_demo.py": SPARK,
+    "tests/end_to_end/test_digits.py": SPARK,
     "tests/spark/gpu_process/test_multi_gpu.py": "tests/spark/gpu_process/test_multi_gpu.py",
     "tests/test_cli.py": SPARK,
     "tests/support/test_lanes.py": "tests/support/test_lanes.py",
@@ -21,12 +32,17 @@ def test_a_file_is_in_the_lane_of_its_folder_or_of_what_its_tests_take(path):
     assert lane(path) == PATHS[path]
 
 
-def test_lanes_come_first_and_the_order_within_stays():
+def test_lanes_come_first_then_long_files_and_the_order_within_stays():
     given = [f"{path}::test_{i}" for i in "ba" for path in reversed(PATHS)]
     found = [item.nodeid for item in in_order([SimpleNamespace(nodeid=name) for name in given])]
     of = {name: PATHS[name.partition("::")[0]] for name in given}
-    lanes = [[name for name in given if of[name] == wanted] for wanted in (CLUSTER, SPARK)]
-    assert found == [*lanes[0], *lanes[1], *(n for n in given if of[n] not in (CLUSTER, SPARK))]
+    first = [CLUSTER, SPARK, *THEN]
+    lanes = [[name for name in given if of[name] == wanted] for wanted in first]
+    assert found == [*chain(*lanes), *(name for name in given if of[name] not in first)]
+
+
+def test_long_files_are_there():
+    assert all((ROOT / path).is_file() for path in THEN)
 
 
 def test_what_asks_for_spark_or_a_cluster_is_in_its_lane(request):

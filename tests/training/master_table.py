@@ -1,4 +1,4 @@
-"""The one table of TrainingMasters. What each promises is asked of each row, on all workers."""
+"""The one table of TrainingMasters, whose promises are tested on all workers."""
 
 from dataclasses import dataclass, field, replace
 
@@ -19,7 +19,7 @@ from sparkdl.training.masters.parameter_server.master import ParameterServer
 from sparkdl.training.network import first_state
 from sparkdl.training.resident.schedule import BlockSchedule
 
-SMALL = {"batch_size_per_worker": 4, "timeout": 60.0, "patience": 200.0}
+SMALL = {"batch_size_per_worker": 4, "timeout": 60.0, "stall_timeout": 200.0}
 
 NO_BLOCK_MOMENTUM = {"block_momentum": 0.0, "block_momentum_as_time_constant": None}
 

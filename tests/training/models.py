@@ -26,10 +26,14 @@ def assert_equal(one, other):
     """Two states are the same, bit for bit."""
     assert one.counters == other.counters
     pairs = [(getattr(one, name), getattr(other, name)) for name in ("params", "buffers", "slots")]
-    assert one.kept.keys() == other.kept.keys()
-    pairs += [(vector, other.kept[name]) for name, vector in one.kept.items()]
-    assert [own.keys() for own in one.own] == [own.keys() for own in other.own]
-    pairs += [(x, b[name]) for a, b in zip(one.own, other.own) for name, x in a.items()]
+    assert one.master_state.keys() == other.master_state.keys()
+    pairs += [(vector, other.master_state[name]) for name, vector in one.master_state.items()]
+    assert [own.keys() for own in one.worker_states] == [own.keys() for own in other.worker_states]
+    pairs += [
+        (x, b[name])
+        for a, b in zip(one.worker_states, other.worker_states)
+        for name, x in a.items()
+    ]
     for x, y in pairs:
         assert x.dtype == y.dtype
         np.testing.assert_array_equal(x, y)

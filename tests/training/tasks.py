@@ -1,4 +1,4 @@
-"""What workers are asked to do in the tests: functions of a module, for processes import them."""
+"""Tasks of the workers in the tests: functions of a module, as processes import them."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""A small character model learns a text by heart and goes on with it."""
+"""A small character model memorizes a text and continues it."""
 
 import numpy as np
 import pytest
@@ -49,6 +49,11 @@ def test_the_seed_decides(learned):
     assert len(texts[0]) == 40
 
 
+def test_the_length_may_be_numpys(learned):
+    net, characters, _ = learned
+    assert len(generate(net, characters, "the", np.int64(3))) == 3
+
+
 def test_a_low_temperature_takes_the_likeliest():
     p = np.array([0.2, 0.5, 0.3], np.float32)
     np.testing.assert_allclose(apply_temperature(p, 1.0), p, rtol=1e-6)
@@ -59,7 +64,9 @@ def test_a_low_temperature_takes_the_likeliest():
 REFUSED = [
     ({"start": ""}, ConfigError, "a start of at least one character"),
     ({"start": "€"}, DataError, "got '€'"),
-    ({"length": -1}, ConfigError, "a length >= 0, got -1"),
+    ({"length": -1}, ConfigError, "an integer length >= 0, got -1"),
+    ({"length": 1.5}, ConfigError, "an integer length >= 0, got 1.5"),
+    ({"length": True}, ConfigError, "an integer length >= 0, got True"),
     ({"temperature": 0}, ConfigError, "a temperature above 0, got 0"),
 ]
 

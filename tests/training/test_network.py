@@ -65,7 +65,7 @@ def test_predicts_any_number_of_examples(trained, n, rng):
         np.testing.assert_allclose(found[i], trained.predict(x[i : i + 1])[0], rtol=1e-4)
 
 
-@pytest.mark.parametrize("batch_size", [1, 7, 20, 64, 1000])
+@pytest.mark.parametrize("batch_size", [1, 7, 20, 64, 1000, np.int64(7)])
 def test_the_size_of_batches_makes_no_difference(trained, batch_size, x):
     wanted = trained.predict(x)
     found = trained.predict(x, batch_size=batch_size)
@@ -75,7 +75,7 @@ def test_the_size_of_batches_makes_no_difference(trained, batch_size, x):
     np.testing.assert_allclose(parts["dense_1"], trained.features(x, "dense_1")["dense_1"], 1e-4)
 
 
-@pytest.mark.parametrize("batch_size", [0, -1, 1.5, "all"])
+@pytest.mark.parametrize("batch_size", [0, -1, 1.5, "all", True])
 def test_batches_that_hold_nothing_are_refused(trained, batch_size, x):
     message = f"batch_size must be an integer >= 1, got {batch_size!r}; leave it out"
     with pytest.raises(ConfigError, match=message):

@@ -1,4 +1,4 @@
-"""What the type checker takes or refuses, the program takes or refuses when it runs."""
+"""The type checker and the program at run time accept and refuse the same."""
 
 import pytest
 

@@ -23,10 +23,10 @@ def replicas(sc, cluster_size, devices, tell):
     """
     wanted = None if cluster_size is None else cluster_size * devices
     room = slots(sc, wanted or 1)
-    there = max(1, executors(sc))  # in local mode the driver is the one
-    if cluster_size is not None and cluster_size != there:
-        tell(f"-clusterSize is {cluster_size}, but there are {there} executors")
-    wanted = there * devices if wanted is None else wanted
+    executor_count = max(1, executors(sc))  # in local mode the driver is the one
+    if cluster_size is not None and cluster_size != executor_count:
+        tell(f"-clusterSize is {cluster_size}, but there are {executor_count} executors")
+    wanted = executor_count * devices if wanted is None else wanted
     if wanted > room:
         tell(
             f"{wanted} replicas were asked for and {room} train, as many as the executors run at "

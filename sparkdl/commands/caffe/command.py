@@ -50,5 +50,5 @@ def own_master(options):
 
 
 def tell(note):
-    """Says something that is no result."""
+    """Prints a message that is no result."""
     print(f"sparkdl caffe: {note}", file=sys.stderr, flush=True)

@@ -11,7 +11,7 @@ from sparkdl.nn.execution.timing import peak
 from sparkdl.training.rounds.replica import limit_threads
 
 GPU_FIELDS = "index,name,memory.total,compute_cap,driver_version"
-PATIENCE = 20  # seconds for nvidia-smi
+TIMEOUT = 20  # seconds for nvidia-smi
 
 
 def device_query(arguments):
@@ -45,9 +45,9 @@ def gpus():
         return ["GPUs: none (there is no nvidia-smi)"]
     command = [program, f"--query-gpu={GPU_FIELDS}", "--format=csv,noheader"]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT)
     except subprocess.TimeoutExpired:
-        return [f"GPUs: nvidia-smi did not answer in {PATIENCE} seconds"]
+        return [f"GPUs: nvidia-smi did not answer in {TIMEOUT} seconds"]
     if done.returncode:
         return [f"GPUs: {(done.stdout or done.stderr).strip() or 'none'}"]
     names = ("GPU", "name", "memory", "compute capability", "driver")

@@ -144,15 +144,15 @@ def features_of(given):
 
 def shapes_of(text):
     """Returns {blob: shape} of "data:3,227,227,words:20"; nothing of None."""
-    found, shape = {}, []
+    shapes, shape = {}, []
     for item in text.split(",") if text is not None else ():
         blob, colon, size = item.rpartition(":")
         if colon:
-            shape = found.setdefault(blob.strip(), [])
-        if not size.strip().isdecimal() or int(size) < 1 or not found or "" in found:
+            shape = shapes.setdefault(blob.strip(), [])
+        if not size.strip().isdecimal() or int(size) < 1 or not shapes or "" in shapes:
             raise ConfigError(f"-shapes must be BLOB:SIZE,SIZE as data:3,227,227, got {text!r}")
         shape.append(int(size))
-    return {blob: tuple(shape) for blob, shape in found.items()}
+    return {blob: tuple(shape) for blob, shape in shapes.items()}
 
 
 def notes(given, modes, use):

@@ -37,7 +37,7 @@ def means_of(sc, net, source, state, batches, device, tally):
     with job(sc, "test", "a test"), sharing(sc, (net.conf, state, device, "auto")) as model:
         each = partial(run_partition_on_device, device, partial(score, model, reading), tally=tally)
         ranked = split_rdd(sc, source.splits()).mapPartitionsWithIndex(each).collect()
-    parts = [part for _, found in sorted(ranked, key=itemgetter(0)) for part in unwrap(found)]
+    parts = [part for _, values in sorted(ranked, key=itemgetter(0)) for part in unwrap(values)]
     examples = sum(n for n, _ in parts)
     if not examples:
         raise DataError("there are no records to test on")

@@ -43,10 +43,10 @@ class Use:
         states = self.states or [carry_to_test_net(trained, net) for net in self.nets]
         tally = DeviceTally(spark.sparkContext)
         if self.options.use == "test":
-            told = self._test(spark, states, tally)
+            report = self._test(spark, states, tally)
         else:
-            told = self._features(spark, self.nets[0], self.sources[0], states[0], tally)
-        print(format_devices("tasks", tally.devices), told, sep="\n", flush=True)
+            report = self._features(spark, self.nets[0], self.sources[0], states[0], tally)
+        print(format_devices("tasks", tally.devices), report, sep="\n", flush=True)
 
     def _test(self, spark, states, tally):
         """Writes and prints the means of all test nets; returns a line on where they are."""
@@ -56,9 +56,9 @@ class Use:
         rows = zip(self.nets, self.sources, states, iterations, strict=True)
         for number, (net, source, state, batches) in enumerate(rows):
             device = self.solver.device
-            found, examples = means_of(sc, net, source, state, batches, device, tally)
+            average, examples = means_of(sc, net, source, state, batches, device, tally)
             print(f"test net {number}: {examples} records")
-            for name, values in found.items():
+            for name, values in average.items():
                 print(f"  {name} = {', '.join(f'{value:.6g}' for value in values)}")
                 means[f"{number}/{name}" if many else name] = values
         write_means(path, means)
@@ -94,8 +94,8 @@ def prepare_use(options, tell):
 def state_of(net, path, tell):
     """Returns the state of a net with the weights of a file; reports the layers that it lacks."""
     state, report = load_weights(net.conf, first_state(net.conf), path, net.layers)
-    if report.left:
-        tell(f"{path}: has no weights of {', '.join(report.left)}; they stay as first drawn")
+    if report.unchanged:
+        tell(f"{path}: has no weights of {', '.join(report.unchanged)}; they stay as first drawn")
     return state
 
 

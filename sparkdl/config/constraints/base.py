@@ -1,16 +1,16 @@
 """Base of the constraints: a check of one value, and a phrase for what passes it."""
 
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any, NoReturn
 
 import numpy as np
 
+from sparkdl.config.dataclass import FrozenFields, dataclass
 from sparkdl.errors import ConfigError, brief
 
 
 @dataclass(frozen=True, kw_only=True)
-class Requirement:
+class Requirement(FrozenFields):
     """Base of all constraints. Immutable, so a field can share one with others."""
 
     @property
@@ -63,11 +63,14 @@ LONGEST_PLACE = 120
 def inside(where):
     """Puts the path of fields `where` in front of errors about a part of an option.
 
-    So a nested error says "NetworkConf.layers[2].activation: Elu has no field 'alhpa'".
+    So a nested error says "NetworkConf.layers[2].activation: Elu has no field 'alhpa'". An empty
+    path is left out.
     """
     try:
         yield
     except ConfigError as error:
+        if not where:
+            raise
         owner, place = error.place.partition(".")[0], error.place
         message = str(error).removeprefix(f"{place}: ") if place else str(error)
         place = shorten(f"{where}{place.removeprefix(owner)}")

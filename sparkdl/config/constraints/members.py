@@ -1,10 +1,10 @@
 """The constraint that a value is a member of a family, its name, or a dict of it."""
 
-from dataclasses import dataclass
 from typing import Any
 
 from sparkdl.config.constraints.base import Requirement, inside, scalar
 from sparkdl.config.constraints.numbers import Number, is_integer
+from sparkdl.config.dataclass import dataclass
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,9 +42,9 @@ class Of(Requirement):
                 return self.family.from_dict(value)
         if self.number and is_numeric(scalar(value)):
             return self.check_by(self.number, value, where)
-        found = self.family.find(value, f"{where} must be {self.number_or}")
+        member = self.family.find(value, f"{where or 'type'} must be {self.number_or}")
         with inside(where):
-            return found()
+            return member()
 
 
 def with_article(name: Any) -> str:

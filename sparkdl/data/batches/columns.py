@@ -85,8 +85,8 @@ def _numbers(x, shape, what, keep_bytes):
 
 def _require_numeric(x, what):
     if x.dtype.kind not in "biuf":
-        row, found = _first_strange(x)
-        raise Violation(row, f"{what} must be numbers, got {found}")
+        row, value = _first_strange(x)
+        raise Violation(row, f"{what} must be numbers, got {value}")
 
 
 def _first_strange(x):
@@ -104,9 +104,9 @@ def _require_shape(got, shape, what):
         return _require_free_shape(got, shape, what)
     if math.prod(got) != math.prod(shape):
         raise Violation(0, f"{what} must have {math.prod(shape)} numbers, got {math.prod(got)}")
-    axes, wanted = _long_axes(got), _long_axes(shape)
-    if axes != wanted and len(axes) == len(wanted):
-        cure = "; transpose them" if sorted(axes) == sorted(wanted) else ""
+    axes, expected = _long_axes(got), _long_axes(shape)
+    if axes != expected and len(axes) == len(expected):
+        cure = "; transpose them" if sorted(axes) == sorted(expected) else ""
         raise Violation(0, f"{what} must have the shape {shape}, or be flat, got {got}{cure}")
 
 
@@ -134,8 +134,8 @@ def _require_finite(x, what):
     strange = np.argwhere(~np.isfinite(x.reshape(len(x), -1)))
     if len(strange):
         row, place = strange[0]
-        found = x.reshape(len(x), -1)[row, place]
-        raise Violation(row, f"{what} must be finite, got {found} at {place}")
+        value = x.reshape(len(x), -1)[row, place]
+        raise Violation(row, f"{what} must be finite, got {value} at {place}")
 
 
 def _whole_numbers(y, classes, ignored):

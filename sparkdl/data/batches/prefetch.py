@@ -83,7 +83,7 @@ class Buffer:
         raise StopIteration
 
     def stop(self) -> None:
-        """Says that no item is wanted any more."""
+        """Stops the source: no further item is wanted."""
         with self._changed:
             self._stopped = True
             self._items.clear()

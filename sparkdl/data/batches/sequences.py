@@ -51,16 +51,16 @@ class Ragged:
         self._refuse(counts % size != 0, counts, f"{what} must have steps of {size} numbers")
         lengths = counts // size
         self._refuse(lengths > steps, lengths, f"{what} must have at most {steps} steps")
-        there = np.arange(steps) < lengths[:, np.newaxis]
+        present = np.arange(steps) < lengths[:, np.newaxis]
         y = np.zeros((len(self), steps, size), self.values.dtype)
-        y[there] = self.values.reshape(-1, size)
-        return y, there.astype(np.float32)
+        y[present] = self.values.reshape(-1, size)
+        return y, present.astype(np.float32)
 
     @staticmethod
-    def _refuse(wrong, found, rule):
+    def _refuse(wrong, actual, rule):
         if wrong.any():
             row = int(np.argmax(wrong))
-            raise Violation(row, f"{rule}, got {found[row]}")
+            raise Violation(row, f"{rule}, got {actual[row]}")
 
 
 def pad_sequences(x, shape, what, also=None):
@@ -117,5 +117,5 @@ def pad(sequences: Sequence[Any], steps: int | None = None) -> tuple[np.ndarray,
 def without_full_masks(batch, masks):
     """Returns the batch less those `masks` that leave nothing out: a network is faster then."""
     full = [n for n in masks if n in batch.columns and (batch.columns[n] == 1).all()]
-    kept = {name: column for name, column in batch.columns.items() if name not in full}
-    return Batch(columns=kept, ids=batch.ids) if full else batch
+    columns = {name: column for name, column in batch.columns.items() if name not in full}
+    return Batch(columns=columns, ids=batch.ids) if full else batch

@@ -59,8 +59,8 @@ class NativeFiles(HadoopFiles):
 
     def ls(self, path, detail=True, **options):
         with plain(path):
-            found = [entry(status) for status in self.client.list_status(path)]
-        return found if detail else [one["name"] for one in found]
+            entries = [entry(status) for status in self.client.list_status(path)]
+        return entries if detail else [one["name"] for one in entries]
 
     def makedirs(self, path, exist_ok=False):
         with plain(path):
@@ -104,8 +104,8 @@ class ReplicatedWrite:
             out = self._client.create(self._path, options)
             try:
                 while piece := content.read(BUFFER):  # bytes: a memoryview takes four times as long
-                    within(LIMIT, out.write, piece)
-                within(LIMIT, out.close)
+                    call_within(LIMIT, out.write, piece)
+                call_within(LIMIT, out.close)
             except BaseException:
                 self._take_back()
                 raise
@@ -122,11 +122,11 @@ class ReplicatedWrite:
 
     def _ask_for_more(self):
         self._client.set_replication(self._path, self._wanted)
-        told = self._path, self._replicas, self._wanted
-        log.warning("%s has %d replicas of %d yet: a node does not answer", *told)
+        details = self._path, self._replicas, self._wanted
+        log.warning("%s has only %d replicas of %d: a node does not answer", *details)
 
 
-def within(seconds, call, *arguments):
+def call_within(seconds, call, *arguments):
     """Returns call(*arguments); raises OSError if it takes longer than so many seconds.
 
     The library may wait for ever for what a node that died owes it. Then its thread is given up.
@@ -143,7 +143,7 @@ def within(seconds, call, *arguments):
     try:
         result, error = ended.get(timeout=seconds)
     except Empty:
-        raise OSError(f"DataNodes have not taken it within {seconds:g} s") from None
+        raise OSError(f"DataNodes did not accept it within {seconds:g} s") from None
     if error is not None:
         raise error
     return result
@@ -162,7 +162,7 @@ class NativeReader(RangeReader):
 
 
 def entry(status):
-    """Returns the info dict of fsspec."""
+    """Returns a file's status as fsspec's info dict."""
     return {
         "name": status.path,
         "size": status.length,

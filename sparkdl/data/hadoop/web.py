@@ -62,8 +62,8 @@ class WebFiles(HadoopFiles):
         with plain(path):
             listed = self.client.list(path, status=True)
         folder = path.rstrip("/")
-        found = [entry(f"{folder}/{name}", status) for name, status in listed]
-        return found if detail else [one["name"] for one in found]
+        entries = [entry(f"{folder}/{name}", status) for name, status in listed]
+        return entries if detail else [one["name"] for one in entries]
 
     def makedirs(self, path, exist_ok=False):
         with plain(path):
@@ -107,16 +107,16 @@ class WebReader(RangeReader):
         return again(lambda: self._read(start, length), TRIES)
 
     def _read(self, start, length):
-        wanted = {"offset": start, "length": length, "chunk_size": length}
-        with plain(self._path), self._client.read(self._path, **wanted) as pieces:
+        request = {"offset": start, "length": length, "chunk_size": length}
+        with plain(self._path), self._client.read(self._path, **request) as pieces:
             content = b"".join(pieces)
         if len(content) < length:
-            raise RequestException(f"{length} bytes were asked for, {len(content)} came")
+            raise RequestException(f"{length} bytes were requested, got {len(content)}")
         return content
 
 
 def entry(path, status):
-    """Returns the info dict of fsspec."""
+    """Returns a file's status as fsspec's info dict."""
     return {
         "name": path,
         "size": status["length"],

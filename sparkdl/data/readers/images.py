@@ -1,12 +1,11 @@
 """Image files: a folder with a sub-folder for each class, or a list of files and labels."""
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from sparkdl.config import Path, option
+from sparkdl.config import Path, dataclass, option
 from sparkdl.config.field_types import PathName
 from sparkdl.data import files
 from sparkdl.data.batches.batch import Batch, record_ids
@@ -61,30 +60,30 @@ class Images(StoredSource, Reader, ImageSource, SplitByRecords):
         """Returns the names of the sub-folders; a label is a position in this list."""
         hidden = (".", "_")
         names = [name for name in files.list(self.path) if not name.startswith(hidden)]
-        found = [name for name in names if files.is_directory(f"{self.path}/{name}")]
-        if not found:
+        classes = [name for name in names if files.is_directory(f"{self.path}/{name}")]
+        if not classes:
             text = "must hold a folder for each class, but has none; a list_file may name files"
             raise DataError(f"{self.path}: {text}")
-        return found
+        return classes
 
     def listing(self) -> Any:
         """Returns [(name below the path, label)] of all records, in their order."""
-        found = self._of_folders() if self.list_file is None else self._of_list()
-        if not found:
+        listing = self._of_folders() if self.list_file is None else self._of_list()
+        if not listing:
             raise DataError(f"{self.list_file or self.path}: must name images, but has none")
-        return found
+        return listing
 
     def splits(self) -> list[Split]:
         """Returns a few files each. Lists folders, or reads the list, but no image."""
-        root, found = files.absolute(self.path).rstrip("/"), self.listing()
-        bounds = split_bounds(len(found), self.records_per_split)
+        root, listing = files.absolute(self.path).rstrip("/"), self.listing()
+        bounds = split_bounds(len(listing), self.records_per_split)
         return [
             ImageFiles(
                 partition=i,
                 count=stop - start,
                 path=root,
-                names=tuple(name for name, _ in found[start:stop]),
-                labels=tuple(label for _, label in found[start:stop]),
+                names=tuple(name for name, _ in listing[start:stop]),
+                labels=tuple(label for _, label in listing[start:stop]),
             )
             for i, (start, stop) in enumerate(bounds)
         ]
@@ -119,13 +118,13 @@ class Images(StoredSource, Reader, ImageSource, SplitByRecords):
 
     def _of_folders(self):
         root = files.absolute(self.path).rstrip("/")
-        found = [
+        images = [
             (path.removeprefix(f"{root}/"), label)
             for label, name in enumerate(self.classes())
             for path in files.tree(f"{root}/{name}")
             if path.lower().endswith(ENDINGS)
         ]
-        return [found[i] for i in permutation(0, n=len(found))]
+        return [images[i] for i in permutation(0, n=len(images))]
 
     def _of_list(self):
         with files.open(self.list_file) as file:

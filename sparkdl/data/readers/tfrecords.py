@@ -4,12 +4,11 @@ import gzip
 import struct
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 import google_crc32c
 
-from sparkdl.config import Optional, Text, option
+from sparkdl.config import Optional, Text, dataclass, option
 from sparkdl.data import files
 from sparkdl.data.batches.batch import Batch
 from sparkdl.data.batches.columns import Violation
@@ -65,10 +64,10 @@ class TFRecords(StoredSource, Reader, NumberOrImageSource):
 
     def splits(self) -> list[Split]:
         """Returns a split for each file. Reads nothing but their sizes."""
-        found = [path for path in data_files(self.path) if files.size(path)]
-        if not found:
+        paths = [path for path in data_files(self.path) if files.size(path)]
+        if not paths:
             raise DataError(f"{self.path}: must hold records, but is empty")
-        return [RecordFile(partition=i, count=None, path=path) for i, path in enumerate(found)]
+        return [RecordFile(partition=i, count=None, path=path) for i, path in enumerate(paths)]
 
     def read(self, split: Any) -> Iterator[Batch]:
         """Yields Batches of a few megabytes: features and labels as they are stored."""

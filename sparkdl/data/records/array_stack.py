@@ -41,7 +41,7 @@ def _stack_bytes(values):
 def _stack_arrays(values, what, dtype):
     shape = _same(value.shape for value in values)
     dtypes = {value.dtype for value in values}
-    if not all(found.kind in "biuf" for found in dtypes):
+    if not all(dtype.kind in "biuf" for dtype in dtypes):
         raise Violation(0, f"{what} must be numbers, got an array of {dtypes.pop()}")
     dtype = None if dtypes == {np.dtype(np.uint8)} else dtype
     with np.errstate(over="ignore"):  # an overflow is refused as not finite
@@ -58,7 +58,7 @@ def _stack_lists(values, what):
 
 
 def _same(things):
-    found = set(things)
-    if len(found) > 1:
-        raise Violation(0, f"values of one shape expected, got {found}")
-    return found.pop()
+    distinct = set(things)
+    if len(distinct) > 1:
+        raise Violation(0, f"values of one shape expected, got {distinct}")
+    return distinct.pop()

@@ -109,8 +109,8 @@ class Schema:
         """
         for name in (*self.inputs, *self.outputs):
             if name not in batch.columns:
-                found = list(batch.columns)
-                raise DataError(f"{where}: has no column {name!r}; columns are {found}")
+                names = list(batch.columns)
+                raise DataError(f"{where}: has no column {name!r}; columns are {names}")
         try:
             columns = self.convert(batch.columns)
         except Violation as offence:
@@ -137,8 +137,8 @@ class Schema:
         x, mask = raw[name], self.masks.get(name)
         if mask is None:
             return x
-        x, made = pad_sequences(x, shape, what, also)
-        columns[mask] = factor_column(raw.get(mask, made), shape[:1], mask)
+        x, padding_mask = pad_sequences(x, shape, what, also)
+        columns[mask] = factor_column(raw.get(mask, padding_mask), shape[:1], mask)
         return x
 
 

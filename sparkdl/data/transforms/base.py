@@ -1,13 +1,12 @@
 """Bases of the transforms, which may differ in training and in use and may change shapes."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from sparkdl import philox
-from sparkdl.config import Member, Text, option
+from sparkdl.config import FrozenFields, Member, Text, dataclass, option
 from sparkdl.data.batches.batch import Batch
 from sparkdl.data.transforms.pixels import Pixels, as_pixels, compute_pixels
 from sparkdl.errors import ShapeError
@@ -16,7 +15,7 @@ STREAM = 1 << 31  # of random numbers; the layers of a network have those below
 
 
 @dataclass(frozen=True, kw_only=True)
-class Chance:
+class Chance(FrozenFields):
     """Random numbers of a minibatch's records.
 
     They are a function of seed, record, epoch and place alone, so that a record is treated the same
@@ -40,12 +39,12 @@ class Chance:
         return philox.uniform(self.ids, self.epoch, count, self.seed, STREAM + self.place)
 
     def at(self, place: int) -> "Chance":
-        """Returns the numbers of the transform that stands at another place."""
+        """Returns the random numbers of the transform at another place."""
         return Chance(ids=self.ids, seed=self.seed, epoch=self.epoch, place=place)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Transform(Member):
+class Transform(Member, package="sparkdl.data.transforms"):
     """Batch to Batch of the same records: one column of it is changed.
 
     `transform(batch)` is what happens in use, with no chance in it. A worker in training calls
@@ -57,11 +56,11 @@ class Transform(Member):
     column: str = option(Text(what="a name"), "Column of the batch to change.", default="features")
 
     def __call__(self, batch: Batch) -> Batch:
-        """Returns the batch as a network in use takes it."""
+        """Returns the batch transformed without random choices, as a network in use takes it."""
         return compute_pixels(self.apply(batch, None))
 
     def in_training(self, seed: int, epoch: int, leave: Iterable[str] = ()) -> Any:
-        """Returns function Batch to Batch for the minibatches of an epoch of training.
+        """Returns a function (Batch) -> Batch for the minibatches of an epoch of training.
 
         Columns stored in one of the types `leave` may come as Pixels, for a device to compute.
         """
@@ -111,7 +110,7 @@ class PixelTransform(Transform, abstract=True):
         return batch.replace(**{self.column: pixels})
 
     def describe(self, pixels: Pixels, chance: "Chance | None") -> Pixels:
-        """Returns pixels, with what this does to them as well."""
+        """Returns the Pixels with this transform added to them."""
         raise NotImplementedError
 
 
@@ -139,9 +138,9 @@ def image_shape(owner, shape):
     return tuple(shape)
 
 
-def require_result(owner, gives, wanted):
+def require_result(owner, gives, expected):
     """Raises ShapeError unless what a transform gives is wanted, where None takes any size."""
-    sizes = zip(gives, wanted, strict=False)
-    if len(gives) != len(wanted) or any(n not in (None, size) for size, n in sizes):
+    sizes = zip(gives, expected, strict=False)
+    if len(gives) != len(expected) or any(n not in (None, size) for size, n in sizes):
         name = type(owner).__name__
-        raise ShapeError(f"{name} gives examples of {gives}, what follows takes {tuple(wanted)}")
+        raise ShapeError(f"{name} gives examples of {gives}, what follows takes {tuple(expected)}")

@@ -12,7 +12,7 @@ from collections import deque
 import numpy as np
 
 LEAST = 1 << 20  # bytes; below that the allocator has memory at hand
-KEPT = 4  # buffers of a size: those in a prefetch queue, and one at each end of it
+BUFFERS_OF_A_SIZE = 4  # buffers of a size: those in a prefetch queue, and one at each end of it
 SIZES = 4  # of different sizes; those used longest ago are given back to the system
 
 _free: dict[int, deque] = {}
@@ -45,5 +45,5 @@ def _take_buffer(size):
 def _give_back(buffer):
     with _lock:
         buffers = _free.get(len(buffer))
-        if buffers is not None and len(buffers) < KEPT:
+        if buffers is not None and len(buffers) < BUFFERS_OF_A_SIZE:
             buffers.append(buffer)

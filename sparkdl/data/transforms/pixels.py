@@ -77,7 +77,7 @@ class Pixels:
         return self.size is None and self.turned is None
 
     def with_mean(self, mean):
-        """Returns the Pixels less a float32 mean, which lies over the images as they are by now."""
+        """Returns the Pixels minus a float32 mean of their present shape."""
         varies = mean.ndim == 3 and mean.shape[1:] != (1, 1)
         fits = self.mean is None and self.factor is None and (self.in_place or not varies)
         return replace(self if fits else self.compute(), mean=mean, wide=True)
@@ -94,8 +94,8 @@ class Pixels:
         """Returns the result: `images` itself where there is nothing to do, else a new array."""
         if not self.in_place and self.mean is not None and self.mean.shape[1:] != (1, 1):
             return self._one_by_one()
-        seen = self.images if self.in_place else self._view()
-        return affine(seen, self.mean, self.factor) if self.wide else seen
+        images = self.images if self.in_place else self._view()
+        return affine(images, self.mean, self.factor) if self.wide else images
 
     def _view(self):
         """Returns windows of the stored numbers, mirrored."""

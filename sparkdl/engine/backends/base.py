@@ -76,11 +76,11 @@ class Backend(Protocol):
         None where the backend computes on no device; UnsupportedError without the library.
         """
 
-    def program(self, graph, bindings=None, strict=False, tf32=False, steady=False):
+    def program(self, graph, bindings=None, strict=False, tf32=False, constant_bindings=False):
         """Returns a compiled graph; see Program.
 
         `tf32` allows float32 factors of products to be rounded to 11 bits, where that is faster. A
-        backend that does not know `steady` works out all in each run.
+        backend that does not know `constant_bindings` works out all in each run.
         """
 
     def lower(self, node, inputs, outputs) -> Kernel:

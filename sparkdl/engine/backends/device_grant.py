@@ -23,5 +23,5 @@ GRANT = DeviceGrant()
 
 
 def grant_devices(addresses, turn=0):
-    """Says what this process may take, before a backend of GPUs is asked for; see DeviceGrant."""
+    """Sets the GPUs that this process may take, before their backend is used; see DeviceGrant."""
     GRANT.addresses, GRANT.turn = tuple(addresses), turn

@@ -33,7 +33,7 @@ class DeviceLink(Protocol):
         """Gives up all that is under way."""
 
     def destroy(self):
-        """Lets go of the other devices, where all has gone well; may wait for them."""
+        """Leaves the other devices, where all has gone well; may wait for them."""
 
     # Vectors of the device
 

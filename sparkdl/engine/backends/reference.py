@@ -47,8 +47,8 @@ class Reference:
     def link(self, vectors):
         return None
 
-    def program(self, graph, bindings=None, strict=False, tf32=False, steady=False):
-        return Program(graph, self, bindings, strict, steady)
+    def program(self, graph, bindings=None, strict=False, tf32=False, constant_bindings=False):
+        return Program(graph, self, bindings, strict, constant_bindings)
 
     def lower(self, node, inputs, outputs):
         op = node.op

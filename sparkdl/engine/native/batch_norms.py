@@ -127,10 +127,10 @@ def inverse(op, variance):
 
 def as_rows(array):
     """(rows, channels) of images or volumes that lie channels last, or of rows; a view."""
-    turned = np.moveaxis(array, 1, -1)
-    if not turned.flags.c_contiguous:
+    rows = np.moveaxis(array, 1, -1)
+    if not rows.flags.c_contiguous:
         raise UnsupportedError("the numbers of a channel do not lie behind one another")
-    return turned.reshape(prod(turned.shape[:-1]), turned.shape[-1])
+    return rows.reshape(prod(rows.shape[:-1]), rows.shape[-1])
 
 
 def wide(x, *values):

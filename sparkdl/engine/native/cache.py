@@ -27,11 +27,11 @@ def folder():
     path = Path(os.environ.get("SPARKDL_KERNELS") or Path(base, "sparkdl", "kernels"))
     try:
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
-        found = path.stat()
+        status = path.stat()
     except OSError:
         return None
-    others = found.st_mode & 0o022  # a user who may write there may run code here
-    return None if others or found.st_uid != os.getuid() else path
+    others = status.st_mode & 0o022  # a user who may write there may run code here
+    return None if others or status.st_uid != os.getuid() else path
 
 
 def read(key):
@@ -64,18 +64,18 @@ def make_room(place):
     """Deletes the oldest files until the others fit the budget."""
     budget = int(os.environ.get("SPARKDL_KERNELS_BYTES") or BUDGET)
     with os.scandir(place) as entries:
-        held = sorted(filter(None, map(about, entries)), reverse=True)
+        held = sorted(filter(None, map(entry_facts, entries)), reverse=True)
     for _, size, path in held:
         budget -= size
         if budget < 0:
             Path(path).unlink(missing_ok=True)
 
 
-def about(entry):
+def entry_facts(entry):
     """(when it was written, bytes, path), or None where another process has deleted it."""
     with suppress(FileNotFoundError):
-        found = entry.stat()
-        return found.st_mtime_ns, found.st_size, entry.path
+        status = entry.stat()
+        return status.st_mtime_ns, status.st_size, entry.path
 
 
 def key_of(*parts):

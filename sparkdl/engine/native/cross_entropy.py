@@ -83,8 +83,8 @@ def loss_of(code, base, classes, label):
         return load(code, "float32", base, i, left, LOWEST)
 
     def larger(i, largest):
-        found = some(i)
-        return [(found > largest).select(found, largest)]
+        result = some(i)
+        return [(result > largest).select(result, largest)]
 
     lowest = IrVector(code, "float32", LOWEST)
     [largest] = accumulate(code, "0", classes, LANES, [lowest], larger)
@@ -97,9 +97,9 @@ def loss_of(code, base, classes, label):
     total = code.splat("float64", total.across("fadd reassoc")).cast("float32")
     known = code.define(f"icmp ult i64 {label}, {classes}")
     inside = code.define(f"select i1 {known}, i64 {label}, i64 0")
-    own = code.splat(
+    label_score = code.splat(
         "float32", code.define(f"load float, ptr {code.pointer(base, 'float', inside)}")
     )
-    loss = formulas.log_of(total) - (own - top)
-    found = code.define(f"extractelement {loss.typed}, i32 0")
-    return code.define(f"select i1 {known}, float {found}, float 0x7FF8000000000000")
+    loss = formulas.log_of(total) - (label_score - top)
+    result = code.define(f"extractelement {loss.typed}, i32 0")
+    return code.define(f"select i1 {known}, float {result}, float 0x7FF8000000000000")

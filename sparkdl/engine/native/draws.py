@@ -137,10 +137,10 @@ def store(code, values, base, first, count):
     start = code.define(f"insertelement <{BLOCKS} x i32> poison, i32 {rest}, i32 0")
     zeros = f"<{BLOCKS} x i32> zeroinitializer"
     limit = code.define(f"shufflevector <{BLOCKS} x i32> {start}, <{BLOCKS} x i32> poison, {zeros}")
-    there = code.define(f"icmp slt <{BLOCKS} x i32> <{numbers}>, {limit}")
+    in_range = code.define(f"icmp slt <{BLOCKS} x i32> <{numbers}>, {limit}")
     at = ("ptr", code.pointer(base, "float", first))
     function = f"llvm.masked.store.v{BLOCKS}f32.p0"
-    mask = (f"<{BLOCKS} x i1>", there)
+    mask = (f"<{BLOCKS} x i1>", in_range)
     code.add(code.call("void", function, (wide, all_), at, ("i32", 4), mask))
 
 
@@ -162,7 +162,10 @@ def scatter(code, values, base, first, count):
         quotient = (place.cast("float64") / part.cast("float64")).cast("int64")
         offset = quotient * to_part + (place - quotient * part) * to_next
         at = code.define(f"getelementptr i8, ptr {base}, {vector_type('int64')} {offset.name}")
-        there = place < end
-        function, mask = f"llvm.masked.scatter.v{LANES}f32.v{LANES}p0", (there.type, there.name)
+        in_range = place < end
+        name, mask = (
+            f"llvm.masked.scatter.v{LANES}f32.v{LANES}p0",
+            (in_range.type, in_range.name),
+        )
         to = (addresses, at)
-        code.add(code.call("void", function, (value.type, value.name), to, ("i32", 4), mask))
+        code.add(code.call("void", name, (value.type, value.name), to, ("i32", 4), mask))

@@ -41,10 +41,10 @@ def polynomial(x, coefficients):
     return total
 
 
-def clamp(x, least, most):
+def clamp(x, low, high):
     """x between two numbers; NaN stays."""
-    x = (x < least).select(x.of(least), x)
-    return (x > most).select(x.of(most), x)
+    x = (x < low).select(x.of(low), x)
+    return (x > high).select(x.of(high), x)
 
 
 def halves(x):
@@ -77,9 +77,9 @@ def expm1(x):
 def logarithm(x):
     """log x for normal numbers above 0."""
     bits = x.bits("int32")
-    whole = (bits - 0x3F3504F3) >> 23  # the exponent, for a mantissa from sqrt(1/2) to sqrt(2)
-    f = (bits - (whole << 23)).bits("float32") - 1.0
-    n = whole.cast("float32")
+    exponent = (bits - 0x3F3504F3) >> 23  # the exponent, for a mantissa from sqrt(1/2) to sqrt(2)
+    f = (bits - (exponent << 23)).bits("float32") - 1.0
+    n = exponent.cast("float32")
     square = f * f
     rest = n.fma(LN2_LOW, square * f * polynomial(f, LOG))
     return n.fma(LN2_HIGH, f + square.fma(-0.5, rest))
@@ -135,10 +135,10 @@ def power(x, exponent):
     if exponent in PLAIN_POWERS:
         return PLAIN_POWERS[exponent](x)
     y = exponential2(exponent * logarithm2(magnitude(x).cast("float64"))).cast("float32")
-    least, most = (0.0, float("inf")) if exponent > 0 else (float("inf"), 0.0)
+    low, high = (0.0, float("inf")) if exponent > 0 else (float("inf"), 0.0)
     size = magnitude(x)
-    y = size.compare("eq", 0.0).select(x.of(least), y)
-    y = size.compare("eq", float("inf")).select(x.of(most), y)
+    y = size.compare("eq", 0.0).select(x.of(low), y)
+    y = size.compare("eq", float("inf")).select(x.of(high), y)
     if exponent % 2 == 1:
         y = with_sign(y, x)
     elif exponent % 1:
@@ -169,11 +169,11 @@ PLAIN_POWERS = {
 def logarithm2(x):
     """log2 of normal float64 numbers above 0, by the series of atanh."""
     bits = x.bits("int64")
-    whole = (bits - 0x3FE6A09E667F3BCD) >> 52
-    m = (bits - (whole << 52)).bits("float64")
+    exponent = (bits - 0x3FE6A09E667F3BCD) >> 52
+    m = (bits - (exponent << 52)).bits("float64")
     t = (m - 1.0) / (m + 1.0)
     series = [2 / (2 * k + 1) / log(2) for k in range(8)]
-    return whole.cast("float64") + t * polynomial(t * t, series)
+    return exponent.cast("float64") + t * polynomial(t * t, series)
 
 
 def exponential2(x):

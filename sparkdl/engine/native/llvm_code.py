@@ -203,8 +203,8 @@ class IrVector:
         instruction = conversion(self.kind, kind)
         if instruction is None:  # two kinds of the same bits
             return IrVector(self.code, kind, self.name)
-        made = self.code.define(f"{instruction} {self.typed} to {vector_type(kind)}")
-        return IrVector(self.code, kind, made, self if self.kind == "mask" else None)
+        value = self.code.define(f"{instruction} {self.typed} to {vector_type(kind)}")
+        return IrVector(self.code, kind, value, self if self.kind == "mask" else None)
 
 
 UNSIGNED = ("mask", "bool", "uint8", "uint16", "uint32", "uint64")

@@ -79,8 +79,8 @@ def text(steps, results, wide):
             for total in sums:
                 store(code, IrVector(code, KIND, literal(KIND, 0)), total, i, None)
         rest = code.define(f"urem i64 {code.define(f'sub i64 {last}, {first}')}, {AT_ONCE}")
-        whole = code.define(f"sub i64 {last}, {rest}")
-        spans = (first, whole, AT_ONCE), (whole, last, 1)
+        full = code.define(f"sub i64 {last}, {rest}")
+        spans = (first, full, AT_ONCE), (full, last, 1)
         for start, stop, count in spans:
             with counting(code, start, stop, count) as row:
                 below = starts(code, operands, wide, row, count, length)

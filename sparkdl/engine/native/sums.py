@@ -145,8 +145,8 @@ def columns(code, vectors):
 
         def body(i, *totals):
             row = code.pointer(base, "i8", code.define(f"mul i64 {i}, {down}"))
-            found = [load(code, "float32", row, a, m) for a, m in zip(at, masks, strict=True)]
-            return [t + f.cast("float64") for t, f in zip(totals, found, strict=True)]
+            loaded = [load(code, "float32", row, a, m) for a, m in zip(at, masks, strict=True)]
+            return [t + f.cast("float64") for t, f in zip(totals, loaded, strict=True)]
 
         totals = accumulate(code, "0", length, 1, zeros(code, vectors), body)
         to = code.pointer(sums, "i8", code.define(f"mul i64 {group}, {sums_apart}"))

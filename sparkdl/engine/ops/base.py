@@ -92,8 +92,8 @@ class Op:
     def infer(self, *specs):
         """`shape`, once the types have been looked at."""
         if self.floating and not is_float(common_type(*specs)):
-            found = " and ".join(s.dtype for s in specs)
-            raise ShapeError(f"{self.kind} needs floats, got {found}; cast them first")
+            dtypes = " and ".join(s.dtype for s in specs)
+            raise ShapeError(f"{self.kind} needs floats, got {dtypes}; cast them first")
         return self.shape(*specs)
 
     def same(self, *specs):

@@ -19,7 +19,7 @@ from sparkdl.engine.ops.reduce import sum as sum_along
 from sparkdl.engine.ops.shape import concat, reshape, slice, stop_gradient
 from sparkdl.engine.ops.softmax import log_softmax, one_hot
 
-NOTHING = -1e30  # the logarithm of a probability of 0
+LOG_ZERO = -1e30  # the logarithm of a probability of 0
 
 
 def loss(logits, labels, mask, blank):
@@ -27,10 +27,10 @@ def loss(logits, labels, mask, blank):
     n, steps, _ = logits.shape
     states = with_blanks(labels, blank)
     emitted, skips = emissions(logits, states), skippable(states, blank)
-    alpha = np.full(states.shape, NOTHING, logits.dtype)
+    alpha = np.full(states.shape, LOG_ZERO, logits.dtype)
     alpha[:, 0] = 0
     for t in range(steps):
-        skipped = where(skips, shift_columns(alpha, 2), np.asarray(NOTHING, logits.dtype))
+        skipped = where(skips, shift_columns(alpha, 2), np.asarray(LOG_ZERO, logits.dtype))
         ways = sum_of(alpha, shift_columns(alpha, 1), skipped)
         after = add(
             ways, reshape(slice(emitted, (0, t, 0), (n, t + 1, states.shape[1])), ways.shape)
@@ -76,7 +76,7 @@ def ends(labels, states, dtype):
 def shift_columns(x, by):
     """x (N, S) with what stood `by` columns before."""
     n, s = x.shape
-    return slice(concat([np.full((n, by), NOTHING, x.dtype), x], 1), (0, 0), (n, s))
+    return slice(concat([np.full((n, by), LOG_ZERO, x.dtype), x], 1), (0, 0), (n, s))
 
 
 def sum_of(x, y, z):
@@ -87,6 +87,6 @@ def sum_of(x, y, z):
 
 def total(alpha, at):
     """log of the sum of e^alpha over the states `at`, (N,)."""
-    kept = where(at, alpha, np.asarray(NOTHING, alpha.dtype))
-    top = stop_gradient(max_along(kept, 1, keepdims=True))
-    return add(reshape(top, (-1,)), log(sum_along(mul(at, exp(sub(kept, top))), 1)))
+    active = where(at, alpha, np.asarray(LOG_ZERO, alpha.dtype))
+    top = stop_gradient(max_along(active, 1, keepdims=True))
+    return add(reshape(top, (-1,)), log(sum_along(mul(at, exp(sub(active, top))), 1)))

@@ -270,8 +270,8 @@ def sum_to(x, shape):
 def slice(x, starts, stops):
     """Cuts the box from `starts` (included) to `stops` (not included), a number per axis."""
     starts, stops = tuple(starts), tuple(stops)
-    whole = starts == (0,) * len(starts) and stops == tuple(x.shape)
-    return x if whole else SliceOp(starts, stops)(x)
+    unchanged = starts == (0,) * len(starts) and stops == tuple(x.shape)
+    return x if unchanged else SliceOp(starts, stops)(x)
 
 
 def pad(x, before, after):

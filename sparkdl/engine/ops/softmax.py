@@ -104,8 +104,8 @@ class SoftmaxCrossEntropyOp(Op):
 
     def reference(self, logits, labels):
         known = (labels >= 0) & (labels < logits.shape[1])
-        own = LogSoftmaxOp().reference(logits)[np.arange(len(labels)), np.where(known, labels, 0)]
-        return np.where(known, -own, logits.dtype.type(np.nan))
+        logp = LogSoftmaxOp().reference(logits)[np.arange(len(labels)), np.where(known, labels, 0)]
+        return np.where(known, -logp, logits.dtype.type(np.nan))
 
     def gradient(self, gy, logits, labels, loss):
         distance = sub(softmax(logits), one_hot(labels, logits.shape[1], logits.dtype))

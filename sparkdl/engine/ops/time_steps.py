@@ -15,16 +15,16 @@ class ReverseTimeOp(Op):
 
     def shape(self, x, mask=None):
         if len(x.shape) < 2 or (mask is not None and mask.shape != x.shape[:2]):
-            found = "" if mask is None else f" with a mask {mask.shape}"
-            raise ShapeError(f"reverse_time takes sequences (N, T, ...), got {x.shape}{found}")
+            with_mask = "" if mask is None else f" with a mask {mask.shape}"
+            raise ShapeError(f"reverse_time takes sequences (N, T, ...), got {x.shape}{with_mask}")
         return x
 
     def reference(self, x, mask=None):
         if mask is None:
             return x[:, ::-1]
         places = np.tile(np.arange(x.shape[1]), (len(x), 1))
-        for row, here in zip(places, mask != 0, strict=True):
-            row[here] = row[here][::-1]
+        for row, present in zip(places, mask != 0, strict=True):
+            row[present] = row[present][::-1]
         return np.take_along_axis(x, places.reshape(*places.shape, *[1] * (x.ndim - 2)), axis=1)
 
     def gradient(self, gy, x, *mask_and_y):

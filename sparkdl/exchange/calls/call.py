@@ -36,8 +36,8 @@ class Call:
         self.tag, self.stream, self.text, self.shared = tag, stream_of(tag), text, shared
         self.steps, self.on_end = steps(self, *arguments), None
         self.unsent = 0  # frames that wait for room in a socket
-        self.awaited = None  # the Receipt that the steps need next
-        self.moved = 0.0  # when it last went on, by the monotonic clock
+        self.awaited_receipt = None  # the Receipt that the steps need next
+        self.last_progress = 0.0  # when it last went on, by the monotonic clock
         self.is_done, self.result, self.error = False, None, None
         self._steps_ended, self._event = False, None
 
@@ -60,16 +60,16 @@ class Call:
 
     def advance(self):
         """Goes on until something is needed that has not come."""
-        self.moved = time.monotonic()
+        self.last_progress = time.monotonic()
         try:
             while True:
                 receipt = next(self.steps)
                 if not receipt.done:
-                    self.awaited = receipt
+                    self.awaited_receipt = receipt
                     receipt.waiter = self
                     return
         except StopIteration as end:
-            self.result, self.awaited, self._steps_ended = end.value, None, True
+            self.result, self.awaited_receipt, self._steps_ended = end.value, None, True
         if not self.unsent:
             self.end()
 

@@ -45,7 +45,7 @@ class CallQueue:
         while self._ready:
             call = self._ready.popleft()
             self.active[call] = None
-            call.moved = time.monotonic()
+            call.last_progress = time.monotonic()
             if call.shared:
                 self.streams[call.stream] = call.tag
                 for link in call.links:
@@ -63,17 +63,18 @@ class CallQueue:
 
     def _next(self, group):
         if group in self._waiting:
-            line = self._waiting[group]
+            queue = self._waiting[group]
             self._counts[group] += 1
-            self._ready.append(line.popleft())
-            if not line:
+            self._ready.append(queue.popleft())
+            if not queue:
                 del self._waiting[group]
 
     def clear(self):
         """Removes and returns all calls that have not ended."""
-        calls = [*self.active, *self._ready, *(c for line in self._waiting.values() for c in line)]
+        waiting = (call for queue in self._waiting.values() for call in queue)
+        calls = [*self.active, *self._ready, *waiting]
         for call in calls:
             call.on_end = None
-        for kept in (self.active, self.streams, self._counts, self._waiting, self._ready):
-            kept.clear()
+        for container in (self.active, self.streams, self._counts, self._waiting, self._ready):
+            container.clear()
         return calls

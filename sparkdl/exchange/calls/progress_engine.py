@@ -17,14 +17,14 @@ from sparkdl.exchange.liveness.faults import (
     find_stuck,
     root_obstacle,
 )
-from sparkdl.exchange.liveness.pause import Attendance
+from sparkdl.exchange.liveness.pause import PauseDetector
 
 log = logging.getLogger(__name__)
 
 FLUSH = 1.0  # seconds for telling the others of a failure, or goodbye
 
 
-class Progress:
+class ProgressEngine:
     """Moves frames between links and calls.
 
     A call that somebody waits for is driven in that thread, as handing it to another costs time;
@@ -36,24 +36,25 @@ class Progress:
         This process.
     timeout : float
         Seconds of silence after which a peer counts as dead.
-    patience : float
+    stall_timeout : float
         Seconds after which a call that does not go on has failed, though all peers live.
     """
 
-    def __init__(self, member, timeout, patience):
-        self.member, self.timeout, self.patience = member, timeout, patience
+    def __init__(self, member, timeout, stall_timeout):
+        self.member, self.timeout, self.stall_timeout = member, timeout, stall_timeout
         self.failure = None  # the PeerError after which no call can succeed
         self.contexts = 0  # the highest number that a sub-group has
         self.companions = []  # such as CallOrder: other ways by which ranks exchange, and wait
-        self.line, self.watch = CallQueue(), LinkWatch()
+        self.queue, self.watch = CallQueue(), LinkWatch()
         self._driving = threading.Lock()
-        self._handed, self._news, self._thread = deque(), threading.Condition(), None
-        self._attention, self._next_look, self._next_beat = Attendance(timeout, 0.0), 0.0, 0.0
-        self._closed, self._trouble = False, None
+        self._submitted, self._news, self._thread = deque(), threading.Condition(), None
+        self._pause_detector = PauseDetector(timeout, 0.0)
+        self._next_check, self._next_heartbeat = 0.0, 0.0
+        self._closed, self._external_error = False, None
 
     def link(self, sock, member):
         """Returns the Link to a member over a connected socket, from now on watched."""
-        link = Link(sock, member, self.line.streams, self.watch.changed)
+        link = Link(sock, member, self.queue.streams, self.watch.changed)
         self.watch.add(link)
         return link
 
@@ -65,7 +66,7 @@ class Progress:
             self._drive(call)
         finally:
             self._driving.release()
-            if self._handed or self.line.busy:
+            if self._submitted or self.queue.busy:
                 with self._news:
                     self._call_background()
         return call.outcome()
@@ -77,7 +78,7 @@ class Progress:
             if self._closed:
                 call.end(self._closing())
                 return call
-            self._handed.append(call)
+            self._submitted.append(call)
             self._call_background()
         if self._driving.locked():
             self.watch.ring()
@@ -103,7 +104,7 @@ class Progress:
     @property
     def departed_links(self):
         """[Link] to peers that have said goodbye."""
-        return [link for link in self.watch.links if link.left]
+        return [link for link in self.watch.links if link.has_left]
 
     def check(self):
         """Raises what a call would raise at once."""
@@ -117,14 +118,14 @@ class Progress:
         with self._news:
             if self._closed:
                 return
-            self._trouble = explain_error(error, (), self.member)
+            self._external_error = explain_error(error, (), self.member)
             self.watch.ring()
         with self._driving:
             if self.failure is None and not self._closed:
-                self._fail(self._trouble)
+                self._fail(self._external_error)
 
     def close(self):
-        """Says goodbye and hangs up; calls that have not ended fail."""
+        """Leaves the group and closes the links; calls that have not ended fail."""
         with self._news:
             if self._closed:
                 return
@@ -147,13 +148,13 @@ class Progress:
 
     def _drive(self, call=None):
         """Moves all calls on until `call` has ended, or all have."""
-        if not self.line.busy:
-            self._attention.begin(time.monotonic())
+        if not self.queue.busy:
+            self._pause_detector.begin(time.monotonic())
         if call is not None:
-            self._handed.append(call)
+            self._submitted.append(call)
         try:
             self._take()
-            while not (call.is_done if call is not None else not self.line.busy):
+            while not (call.is_done if call is not None else not self.queue.busy):
                 self._turn(awake=call is not None)
                 self._take()
         except BaseException as error:
@@ -164,57 +165,57 @@ class Progress:
     def _listen(self, now):
         if self._closed or self.failure is not None:
             return
-        self._attention.unbroken(now)
+        self._pause_detector.unbroken(now)
         try:
             self.watch.turn(0)
-            if self._trouble is not None:
-                raise self._trouble
+            if self._external_error is not None:
+                raise self._external_error
             self._look(now)
         except WorkerError as error:
             self._fail(error)
 
     def _take(self):
         """Begins what has been handed over and what may begin now."""
-        while self._handed:
-            call = self._handed.popleft()
+        while self._submitted:
+            call = self._submitted.popleft()
             if self._closed or self.failure is not None:
                 call.end(self._closing() if self._closed else self._unusable())
             else:
-                self.line.add(call)
-        self.line.advance()
+                self.queue.add(call)
+        self.queue.advance()
 
     def _turn(self, awake):
         """Waits for something to happen, at most until it is time to look after peers."""
         pause = self.timeout / 8
         self.watch.turn(pause, awake)
-        if self._trouble is not None:
-            raise self._trouble
+        if self._external_error is not None:
+            raise self._external_error
         now = time.monotonic()
-        self._attention.unbroken(now)
-        if now >= self._next_look:
-            self._next_look = now + pause
+        self._pause_detector.unbroken(now)
+        if now >= self._next_check:
+            self._next_check = now + pause
             self._look(now)
 
     def _look(self, now):
         if self._closed:
             raise self._closing()
-        if now >= self._next_beat:
-            self._next_beat = now + self.timeout / 4
+        if now >= self._next_heartbeat:
+            self._next_heartbeat = now + self.timeout / 4
             self._beat()
         for link in self.watch.links:
             link.look(now)
-        find_silent(self.watch.links, self._attention.since, now, self.timeout)
-        find_stuck(self.line.active, self.watch.links, now, self.patience)
+        find_silent(self.watch.links, self._pause_detector.since, now, self.timeout)
+        find_stuck(self.queue.active, self.watch.links, now, self.stall_timeout)
 
     def _beat(self):
-        awaited = direct_obstacle(self.line.active)
-        end = root_obstacle(self.line.active, self.watch.links)
+        awaited_rank = direct_obstacle(self.queue.active)
+        end = root_obstacle(self.queue.active, self.watch.links)
         for companion in self.companions:
             companion.await_elsewhere(end)
-            awaited = companion.awaited if awaited is None else awaited
+            awaited_rank = companion.awaited_rank if awaited_rank is None else awaited_rank
         for link in self.watch.links:
             with contextlib.suppress(PeerError):  # a read from it finds the cause
-                link.beat(awaited)
+                link.beat(awaited_rank)
 
     # When it cannot go on
 
@@ -222,7 +223,7 @@ class Progress:
         """Fails all calls from now on, and notifies all peers of the reason."""
         if isinstance(error, WorkerError) and self._closed:
             return self._give_up(error)
-        self.failure = explain_error(error, self.line.active, self.member)
+        self.failure = explain_error(error, self.queue.active, self.member)
         for companion in self.companions:
             companion.fail(self.failure)
         self._give_up(self.failure)
@@ -235,9 +236,9 @@ class Progress:
         self.watch.flush(FLUSH)
 
     def _give_up(self, error):
-        for call in [*self.line.clear(), *self._handed]:
+        for call in [*self.queue.clear(), *self._submitted]:
             call.end(type(error)(*error.args))
-        self._handed.clear()
+        self._submitted.clear()
 
     def _unusable(self):
         rank, host, what = self.failure.args
@@ -260,7 +261,7 @@ class Progress:
     def _background(self):
         while True:
             with self._news:
-                self._news.wait_for(lambda: self._closed or self._handed or self.line.busy)
+                self._news.wait_for(lambda: self._closed or self._submitted or self.queue.busy)
                 if self._closed:
                     return
             with self._driving:

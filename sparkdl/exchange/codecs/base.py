@@ -1,13 +1,12 @@
 """Bases of the codecs: the head of a message, and the checks before anything is written."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from struct import Struct
 from typing import Any, ClassVar
 
 import numpy as np
 
-from sparkdl.config import Member, Of
+from sparkdl.config import Member, Of, dataclass
 from sparkdl.errors import CheckpointError, ConfigError, DataError, DivergedError, ShapeError
 
 HEAD = Struct("<4sI")  # the codec's mark, numbers in the vector
@@ -70,9 +69,9 @@ class Codec(Member):
         self.check(numbers == n, f"{n} numbers", numbers)
         return message[HEAD.size :]
 
-    def check(self, holds: object, expected: str, found: object) -> None:
+    def check(self, holds: object, expected: str, actual: object) -> None:
         if not holds:
-            raise DataError(f"a message of {type(self).__name__} needs {expected}, got {found}")
+            raise DataError(f"a message of {type(self).__name__} needs {expected}, got {actual}")
 
     def parse(self, body: Any, n: int) -> Any:
         """Parses and checks `body`, a message for n numbers; raises DataError if it is invalid."""
@@ -136,7 +135,7 @@ class Coder:
 
     def state(self) -> dict[str, np.ndarray]:
         """Copies of what is kept between vectors, {name: array}."""
-        return {name: array.copy() for name, array in self.kept().items()}
+        return {name: array.copy() for name, array in self.state_arrays().items()}
 
     def restore(self, state: Mapping[str, np.ndarray]) -> None:
         """Continues from what `state` of a coder of the same codec and length gave.
@@ -146,15 +145,15 @@ class Coder:
         CheckpointError
             If names, shapes or types differ.
         """
-        kept = self.kept()
-        ours, given = describe_arrays(kept), describe_arrays(state)
-        if ours != given:
-            raise CheckpointError(f"{type(self.codec).__name__} needs state {ours}, got {given}")
-        for name, array in kept.items():
+        state_kept = self.state_arrays()
+        needed, actual = describe_arrays(state_kept), describe_arrays(state)
+        if needed != actual:
+            raise CheckpointError(f"{type(self.codec).__name__} needs state {needed}, got {actual}")
+        for name, array in state_kept.items():
             array[...] = state[name]
 
-    def kept(self) -> dict[str, np.ndarray]:
-        """Returns the arrays that hold what is kept."""
+    def state_arrays(self) -> dict[str, np.ndarray]:
+        """Returns {name: array} of the state kept between vectors."""
         return {}
 
     def settings(self) -> np.ndarray:
@@ -172,7 +171,7 @@ class ResidualCoder(Coder):
         super().__init__(codec, n, capacity)
         self.residual = np.zeros(n, np.float32)
 
-    def kept(self) -> dict[str, np.ndarray]:
+    def state_arrays(self) -> dict[str, np.ndarray]:
         return {"residual": self.residual}
 
 

@@ -17,19 +17,19 @@ def join_states(coders):
 
 
 def restore_joined(coders, state):
-    """Has the coders continue from what `join_states` gave of as many of the same lengths.
+    """Restores the coders from what `join_states` gave of as many of the same lengths.
 
     Raises
     ------
     CheckpointError
         If names, lengths or types differ.
     """
-    ours, given = describe_arrays(join_states(coders)), describe_arrays(state)
-    if ours != given:
+    needed, actual = describe_arrays(join_states(coders)), describe_arrays(state)
+    if needed != actual:
         codec = type(coders[0].codec).__name__ if coders else "no codec"
-        raise CheckpointError(f"{codec} needs state {ours}, got {given}")
+        raise CheckpointError(f"{codec} needs state {needed}, got {actual}")
     start = dict.fromkeys(state, 0)
     for coder in coders:
-        stop = {name: start[name] + len(array) for name, array in coder.kept().items()}
+        stop = {name: start[name] + len(array) for name, array in coder.state_arrays().items()}
         coder.restore({name: state[name][start[name] : stop[name]] for name in stop})
         start = stop

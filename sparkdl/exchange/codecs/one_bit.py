@@ -1,11 +1,10 @@
 """One bit a number, and two levels for each chunk of numbers; what is lost is added next time."""
 
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
-from sparkdl.config import Boolean, Integer, option
+from sparkdl.config import Boolean, Integer, dataclass, option
 from sparkdl.errors import require
 from sparkdl.exchange.codecs.base import BLOCK, Codec, ResidualCoder, blocks, refuse_unless
 
@@ -62,8 +61,8 @@ class OneBit(Codec):
         levels, bits = parts
         for block in blocks(len(out), block_of(self.chunk)):
             first = slice(block.start // self.chunk, chunks_in(block.stop, self.chunk))
-            some = bits[block.start // 8 : (block.stop + 7) // 8]
-            numbers = decode_levels(levels[first], some, self.chunk)[: block.stop - block.start]
+            part = bits[block.start // 8 : (block.stop + 7) // 8]
+            numbers = decode_levels(levels[first], part, self.chunk)[: block.stop - block.start]
             if add:
                 out[block] += numbers
             else:
@@ -75,8 +74,8 @@ class OneBitCoder(ResidualCoder):
 
     def __init__(self, codec, n, capacity):
         super().__init__(codec, n, capacity)
-        whole = chunks_in(n, codec.chunk) * codec.chunk
-        self._sum = np.zeros(min(whole, block_of(codec.chunk)), np.float32)
+        padded = chunks_in(n, codec.chunk) * codec.chunk
+        self._sum = np.zeros(min(padded, block_of(codec.chunk)), np.float32)
 
     def fill(self, vector: np.ndarray) -> int:
         chunk = self.codec.chunk
@@ -87,11 +86,11 @@ class OneBitCoder(ResidualCoder):
             total = self._sum[: rows * chunk]
             np.add(vector[block], self.residual[block], out=total[:length])
             total[length:] = 0
-            some = levels[block.start // chunk :][:rows]
-            sides = self.quantize(total.reshape(rows, chunk), length, some)
-            refuse_unless(np.isfinite(some).all(), self.codec, total[:length], block.start)
+            part = levels[block.start // chunk :][:rows]
+            sides = self.quantize(total.reshape(rows, chunk), length, part)
+            refuse_unless(np.isfinite(part).all(), self.codec, total[:length], block.start)
             bits[block.start // 8 :][: (length + 7) // 8] = sides[: (length + 7) // 8]
-            sent = decode_levels(some, sides, chunk)
+            sent = decode_levels(part, sides, chunk)
             np.subtract(total[:length], sent[:length], out=self.residual[block])
         return len(self.body)
 
@@ -115,10 +114,10 @@ def two_means(total, counts, levels):
     below = bits >> 31  # all ones where the sign is set
     below &= bits
     below = below.view(np.float32)
-    some = np.bitwise_count(sides.reshape(len(total), -1)).sum(axis=1, dtype=np.float32)
-    levels[:, 0] = np.einsum("ij->i", below) / np.maximum(some, 1)
+    positive = np.bitwise_count(sides.reshape(len(total), -1)).sum(axis=1, dtype=np.float32)
+    levels[:, 0] = np.einsum("ij->i", below) / np.maximum(positive, 1)
     np.subtract(total, below, out=below)
-    levels[:, 1] = np.einsum("ij->i", below) / np.maximum(counts - some, 1)
+    levels[:, 1] = np.einsum("ij->i", below) / np.maximum(counts - positive, 1)
     return sides
 
 

@@ -1,9 +1,8 @@
 """Rules that adapt the threshold of threshold encoding from one message to the next."""
 
-from dataclasses import dataclass
 from typing import ClassVar
 
-from sparkdl.config import Member, Number, option
+from sparkdl.config import Member, Number, dataclass, option
 from sparkdl.errors import require
 
 HALF_IN_20 = 0.5 ** (1 / 20)  # a factor of 2 in 20 messages
@@ -11,7 +10,7 @@ HALF_IN_20 = 0.5 ** (1 / 20)  # a factor of 2 in 20 messages
 
 @dataclass(frozen=True)
 class ThresholdRule(Member):
-    """Gives the threshold of each message.
+    """Base of the rules that choose the threshold of each message.
 
     The sparsity of a message is the share of the numbers that are at least the threshold: 0 when
     none is sent, 1 when all are.

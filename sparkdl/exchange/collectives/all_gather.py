@@ -31,14 +31,14 @@ def all_gather_bytes(call, data):
         if small:
             send_all(call, [other], own)
     yield from heads
-    found = [own if r == call.rank else np.empty(n, np.uint8) for r, n in enumerate(lengths)]
+    parts = [own if r == call.rank else np.empty(n, np.uint8) for r, n in enumerate(lengths)]
     receipts = [
-        call.receive(other, piece) for other in others for piece in pieces(raw(found[other]), PIECE)
+        call.receive(other, piece) for other in others for piece in pieces(raw(parts[other]), PIECE)
     ]
     if not small:
         send_all(call, others, own)
     yield from receipts
-    return found
+    return parts
 
 
 def send_all(call, others, data):

@@ -5,13 +5,13 @@ References
 Hensgen, Finkel and Manber, Two algorithms for barrier synchronization (1988): dissemination.
 """
 
-NOTHING = memoryview(bytearray())
+EMPTY = memoryview(bytearray())
 
 
 def barrier(call):
     """Takes log2(size) steps, hearing from ever farther ranks, each of which heard as many."""
     distance = 1
     while distance < call.size:
-        call.send((call.rank + distance) % call.size, NOTHING)
-        yield call.receive((call.rank - distance) % call.size, NOTHING)
+        call.send((call.rank + distance) % call.size, EMPTY)
+        yield call.receive((call.rank - distance) % call.size, EMPTY)
         distance *= 2

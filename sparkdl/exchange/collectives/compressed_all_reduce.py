@@ -44,9 +44,9 @@ def stripes(call, codec, coders, x):
 
     sums = {other: np.empty(coders[other].size, np.uint8) for other in others}
     receipts = await_messages(call, sums)
-    own = coders[rank].encode(stripe[rank])
-    send_all(call, others, own)
-    decode(call, codec, rank, own, stripe[rank])  # what the others will have
+    message = coders[rank].encode(stripe[rank])
+    send_all(call, others, message)
+    decode(call, codec, rank, message, stripe[rank])  # what the others will have
     for other in others:
         yield from receipts[other]
         decode(call, codec, other, sums[other], stripe[other])

@@ -22,16 +22,16 @@ def all_reduce(call, x, reduce):
         call.send_copy(rank - core, raw(x))
         yield call.receive(rank - core, raw(x))
         return
-    theirs = np.empty_like(x)
-    mine_raw, theirs_raw, distance = raw(x), raw(theirs), 1
+    received = np.empty_like(x)
+    mine_raw, theirs_raw, distance = raw(x), raw(received), 1
     if rank + core < size:
         yield call.receive(rank + core, theirs_raw)
-        reduce(x, theirs, out=x)
+        reduce(x, received, out=x)
     while distance < core:
         other = rank ^ distance
         call.send_copy(other, mine_raw)
         yield call.receive(other, theirs_raw)
-        low, high = (x, theirs) if rank < other else (theirs, x)
+        low, high = (x, received) if rank < other else (received, x)
         reduce(low, high, out=x)
         distance *= 2
     if rank + core < size:

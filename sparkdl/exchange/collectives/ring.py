@@ -52,15 +52,15 @@ def travel(call, x, reduce, steps):
     for piece in range(min(AHEAD, count)):
         call.send(right, raw(own[piece]))
     for step, piece, fresh in order(steps, count):
-        here = chunks[(rank - 2 - step) % size][piece]
+        piece_view = chunks[(rank - 2 - step) % size][piece]
         if step < size - 1:
-            come = scratch[: len(here)]
+            come = scratch[: len(piece_view)]
             yield call.receive(left, raw(come))
-            reduce(come, here, out=here)
+            reduce(come, piece_view, out=piece_view)
         else:
-            yield call.receive(left, raw(here))
+            yield call.receive(left, raw(piece_view))
         if step + 1 < steps:
-            call.send(right, raw(here))
+            call.send(right, raw(piece_view))
         if fresh is not None:
             call.send(right, raw(own[fresh]))
 

@@ -15,7 +15,7 @@ from sparkdl.exchange.connections.sockets import family
 VARIABLE = "SPARKDL_INTERFACE"
 LOOPBACK = "127.0.0.1"
 SIOCGIFADDR = 0xC0206921 if sys.platform == "darwin" else 0x8915  # "address of this interface"
-ELSEWHERE = ("198.51.100.1", 9)  # reserved for documentation: no host has it (RFC 5737)
+UNROUTED = ("198.51.100.1", 9)  # reserved for documentation: no host has it (RFC 5737)
 INET6 = Path("/proc/net/if_inet6")
 
 
@@ -37,46 +37,48 @@ def own_address(interface=None, toward=None):
     ConfigError
         If there is no such interface or address here.
     """
-    wanted = interface or os.environ.get(VARIABLE)
-    if wanted:
-        return address_of_name(wanted, toward)
+    name = interface or os.environ.get(VARIABLE)
+    if name:
+        return address_of_name(name, toward)
     return reaching(toward) if toward else LOOPBACK
 
 
-def address_of_name(wanted, toward=None):
-    here = addresses()
-    found = dict.fromkeys(ip for ip, name in here if wanted == name or within(ip, wanted))
-    if not found and bindable(wanted):  # an interface may have more addresses than it lists
-        return wanted
-    if not found and any(map(bindable, resolve_host(wanted))):
-        return reaching(wanted)
-    if not found:
-        have = ", ".join(f"{name} {ip}" for ip, name in here)
+def address_of_name(interface, toward=None):
+    local = addresses()
+    matches = dict.fromkeys(
+        ip for ip, name in local if interface == name or is_within(ip, interface)
+    )
+    if not matches and bindable(interface):  # an interface may have more addresses than it lists
+        return interface
+    if not matches and any(map(bindable, resolve_host(interface))):
+        return reaching(interface)
+    if not matches:
+        have = ", ".join(f"{name} {ip}" for ip, name in local)
         raise ConfigError(
             f"interface (or {VARIABLE}) must name an interface, address or network of this host "
-            f"({have}), got {wanted!r}"
+            f"({have}), got {interface!r}"
         )
-    kind = family(reaching(toward)) if toward else family(next(iter(found)))
-    return next((ip for ip in found if family(ip) == kind), next(iter(found)))
+    kind = family(reaching(toward)) if toward else family(next(iter(matches)))
+    return next((ip for ip in matches if family(ip) == kind), next(iter(matches)))
 
 
-def within(ip, wanted):
+def is_within(ip, network):
     with contextlib.suppress(ValueError):
-        return ip_address(ip) in ip_network(wanted, strict=False)
+        return ip_address(ip) in ip_network(network, strict=False)
     return False
 
 
 def resolve_host(name):
     """Returns the addresses that a name of a host stands for."""
     with contextlib.suppress(OSError, UnicodeError):
-        found = socket.getaddrinfo(name, None, type=socket.SOCK_STREAM)
-        return [where[0] for *_, where in found]
+        infos = socket.getaddrinfo(name, None, type=socket.SOCK_STREAM)
+        return [where[0] for *_, where in infos]
     return []
 
 
-def bindable(wanted):
+def bindable(address):
     with contextlib.suppress(ValueError, OSError):
-        ip = str(ip_address(wanted))
+        ip = str(ip_address(address))
         with socket.socket(family(ip), socket.SOCK_DGRAM) as sock:
             sock.bind((ip, 0))
             return True
@@ -93,13 +95,15 @@ def reaching(host):
         places = socket.getaddrinfo(host, 9, type=socket.SOCK_DGRAM)
     except OSError as error:
         raise ConfigError(f"toward must name a host, got {host!r}: {error}") from error
-    found = next(filter(None, (source(place[4]) for place in places)), None)
-    if found is None:
+    local = next(filter(None, (source(place[4]) for place in places)), None)
+    if local is None:
         raise ConfigError(
             f"toward must be a host that can be reached from here, got {host!r}; set {VARIABLE}"
         )
-    by_name = not within(host, "0.0.0.0/0") and not within(host, "::/0") and host != "localhost"
-    return default_address() or found if by_name and ip_address(found).is_loopback else found
+    by_name = (
+        not is_within(host, "0.0.0.0/0") and not is_within(host, "::/0") and host != "localhost"
+    )
+    return default_address() or local if by_name and ip_address(local).is_loopback else local
 
 
 def source(place):
@@ -113,7 +117,7 @@ def source(place):
 def default_address():
     """Returns our address on the way to the world, else any that is no loopback, or None."""
     others = (ip for ip, _ in addresses() if not ip_address(ip).is_loopback)
-    return source(ELSEWHERE) or next(others, None)
+    return source(UNROUTED) or next(others, None)
 
 
 def addresses():

@@ -26,7 +26,7 @@ class PendingConnection:
 
 
 class Admission:
-    """Calls `examine(visit)` in a thread for each connection of `listener`.
+    """Calls `examine(connection)` in a thread for each connection of `listener`.
 
     Parameters
     ----------
@@ -44,10 +44,10 @@ class Admission:
     def __init__(self, listener, examine, refused, limit, tick):
         self._listener, self._examine, self._tick = listener, examine, tick
         self._refused, self._limit = refused, limit
-        self._visits, self._changed = {}, threading.Condition()
+        self._pending, self._changed = {}, threading.Condition()
         self._closed = False
         listener.settimeout(TICK)
-        self._thread = threading.Thread(target=self._run, name="sparkdl-door", daemon=True)
+        self._thread = threading.Thread(target=self._run, name="sparkdl-admission", daemon=True)
         self._thread.start()
 
     def close(self):
@@ -57,9 +57,9 @@ class Admission:
         self._thread.join(10 * TICK)
         self._listener.close()
         with self._changed:
-            for visit in self._visits.values():
-                wake(visit.sock)
-            self._changed.wait_for(lambda: not self._visits, 10 * TICK)
+            for connection in self._pending.values():
+                wake(connection.sock)
+            self._changed.wait_for(lambda: not self._pending, 10 * TICK)
 
     def _run(self):
         while not self._closed:
@@ -76,22 +76,22 @@ class Admission:
                 continue
             self._admit(PendingConnection(sock, format_address(address[:2]), Deadline(self._limit)))
 
-    def _admit(self, visit):
+    def _admit(self, connection):
         thread = threading.Thread(
-            target=self._receive, args=(visit,), name="sparkdl-handshake", daemon=True
+            target=self._receive, args=(connection,), name="sparkdl-handshake", daemon=True
         )
         with self._changed:
-            self._visits[id(visit)] = visit
+            self._pending[id(connection)] = connection
         try:
             thread.start()
         except RuntimeError:  # no more threads: that may pass, the door stays open
-            log.exception("the handshake with %s", visit.host)
-            self._leave(visit, "failed")
+            log.exception("the handshake with %s", connection.host)
+            self._leave(connection, "failed")
 
-    def _receive(self, visit):
+    def _receive(self, connection):
         reason = None
         try:
-            self._examine(visit)
+            self._examine(connection)
         except HandshakeRefused as error:
             reason = error.reason
         except TimeoutError:
@@ -99,29 +99,29 @@ class Admission:
         except OSError:
             reason = "hung up"
         except Exception:
-            log.exception("the handshake with %s", visit.host)
+            log.exception("the handshake with %s", connection.host)
             reason = "failed"
         finally:
-            self._leave(visit, reason)
+            self._leave(connection, reason)
 
-    def _leave(self, visit, reason):
+    def _leave(self, connection, reason):
         """Ends a handshake; a reason says that it was in vain."""
         if reason:
-            hang_up(visit.sock)
+            hang_up(connection.sock)
         with self._changed:
-            shown_out = self._visits.pop(id(visit), None) is None  # and counted there
-            if reason and not shown_out and not self._closed:
-                self._count(reason, visit.host)
+            evicted = self._pending.pop(id(connection), None) is None  # and counted there
+            if reason and not evicted and not self._closed:
+                self._count(reason, connection.host)
             self._changed.notify_all()
 
     def _make_room(self):
         """Waits until one more may come in; a handshake whose time is up goes first."""
         with self._changed:
-            while len(self._visits) >= MOST and not self._closed:
-                oldest = next(iter(self._visits.values()))
+            while len(self._pending) >= MOST and not self._closed:
+                oldest = next(iter(self._pending.values()))
                 age = time.monotonic() - oldest.since
                 if age >= GRACE:
-                    del self._visits[id(oldest)]
+                    del self._pending[id(oldest)]
                     wake(oldest.sock)
                     self._count("too slow", oldest.host)
                 else:

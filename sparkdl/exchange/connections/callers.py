@@ -13,11 +13,11 @@ log = logging.getLogger(__name__)
 
 
 class Callers:
-    """Queues by channel. Nobody waits in one for longer than `patience` seconds."""
+    """Queues by channel. Nobody waits in one for longer than `stall_timeout` seconds."""
 
-    def __init__(self, patience):
-        self.patience = patience
-        self._waiting, self._handlers, self._attended = {}, {}, {}
+    def __init__(self, stall_timeout):
+        self.stall_timeout = stall_timeout
+        self._waiting, self._handlers, self._connections = {}, {}, {}
         self._changed = threading.Condition()
         self._closed = False
 
@@ -47,7 +47,7 @@ class Callers:
             if self._closed:
                 raise WorkerError(f"the endpoint was closed while channel {channel!r} was awaited")
             if not self._waiting.get(channel):
-                raise WorkerError(f"nobody called on channel {channel!r} within {timeout:g} s")
+                raise WorkerError(f"nobody connected to channel {channel!r} within {timeout:g} s")
             _, rank, sock = self._waiting[channel].popleft()
             return rank, sock
 
@@ -63,7 +63,7 @@ class Callers:
         late = []
         with self._changed:
             for channel, queue in list(self._waiting.items()):
-                while queue and time.monotonic() - queue[0][0] > self.patience:
+                while queue and time.monotonic() - queue[0][0] > self.stall_timeout:
                     late.append(queue.popleft()[2])
                 if not queue:
                     del self._waiting[channel]
@@ -79,9 +79,9 @@ class Callers:
                 for _, _, sock in queue:
                     hang_up(sock)
             self._waiting.clear()
-            for sock in self._attended.values():
+            for sock in self._connections.values():
                 wake(sock)
-            threads = [thread for thread in self._attended if thread.is_alive()]
+            threads = [thread for thread in self._connections if thread.is_alive()]
             self._changed.notify_all()
         end = time.monotonic() + timeout
         for thread in threads:
@@ -95,7 +95,7 @@ class Callers:
             name=f"sparkdl-{channel}-{rank}",
             daemon=True,
         )
-        self._attended[thread] = sock
+        self._connections[thread] = sock
         thread.start()
 
     def _run(self, channel, rank, sock):
@@ -108,5 +108,5 @@ class Callers:
             log.exception("rank %d on channel %s", rank, channel)
         finally:
             with self._changed:
-                del self._attended[threading.current_thread()]
+                del self._connections[threading.current_thread()]
             hang_up(sock)

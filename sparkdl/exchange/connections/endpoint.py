@@ -64,7 +64,7 @@ class Endpoint:
         self.refused = Counter()
         self._callers = Callers(timeout)
         limit = min(timeout, HANDSHAKE)
-        self._door = Admission(listener, self._examine, self.refused, limit, self._expire)
+        self._admission = Admission(listener, self._examine, self.refused, limit, self._expire)
 
     def connect(self, address, channel, rank=0, timeout=None):
         """Returns a socket to `channel` of the Endpoint at `address`, as `rank`.
@@ -104,7 +104,7 @@ class Endpoint:
 
     def close(self):
         """Listens no more; ends the connections of handlers, not those from connect and accept."""
-        self._door.close()
+        self._admission.close()
         self._callers.close(timeout=5.0)
 
     def __enter__(self):
@@ -113,16 +113,16 @@ class Endpoint:
     def __exit__(self, *_):
         self.close()
 
-    def _examine(self, visit):
+    def _examine(self, connection):
         if self._tls:
-            visit.sock = self._tls.as_listener(visit.sock, visit.deadline)
-        caller = examine(visit.sock, self._secret, visit.deadline)
+            connection.sock = self._tls.as_listener(connection.sock, connection.deadline)
+        caller = examine(connection.sock, self._secret, connection.deadline)
         if not self._callers.has_room(caller.channel):
-            turn_away(visit.sock, visit.deadline)
+            turn_away(connection.sock, connection.deadline)
             raise HandshakeRefused("too many callers")
-        welcome(visit.sock, self._secret, caller, visit.deadline)
-        visit.sock.settimeout(None)
-        sock = self._tls.plain(visit.sock) if self._tls else visit.sock
+        welcome(connection.sock, self._secret, caller, connection.deadline)
+        connection.sock.settimeout(None)
+        sock = self._tls.plain(connection.sock) if self._tls else connection.sock
         self._callers.put(caller.channel, caller.rank, sock)
 
     def _expire(self):

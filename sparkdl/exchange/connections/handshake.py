@@ -42,7 +42,7 @@ class Caller(NamedTuple):
 
     rank: int
     channel: str
-    said: bytes
+    transcript: bytes
 
 
 def examine(sock, secret, deadline):
@@ -56,20 +56,20 @@ def examine(sock, secret, deadline):
     head = receive(sock, NONCE + HELLO.size, deadline)
     rank, length = HELLO.unpack(head[NONCE:])
     name = receive(sock, length, deadline)
-    said = greeting + head + name
-    if not hmac.compare_digest(receive(sock, MAC, deadline), sign(secret, b"caller", said)):
+    transcript = greeting + head + name
+    if not hmac.compare_digest(receive(sock, MAC, deadline), sign(secret, b"caller", transcript)):
         send(sock, bytes([Verdict.ANOTHER_SECRET]) + bytes(MAC), deadline)
         raise HandshakeRefused("another secret")
     try:
-        return Caller(rank, name.decode(), said)
+        return Caller(rank, name.decode(), transcript)
     except UnicodeDecodeError:
         raise HandshakeRefused("garbage") from None
 
 
 def welcome(sock, secret, caller, deadline):
-    """Lets the Caller in."""
+    """Accepts the Caller."""
     verdict = bytes([Verdict.WELCOME])
-    send(sock, verdict + sign(secret, b"listener", caller.said + verdict), deadline)
+    send(sock, verdict + sign(secret, b"listener", caller.transcript + verdict), deadline)
 
 
 def turn_away(sock, deadline):
@@ -83,19 +83,19 @@ def introduce(sock, secret, channel, rank, deadline):
     nonce = receive(sock, NONCE, deadline)
     name = channel.encode()
     head = token_bytes(NONCE) + HELLO.pack(rank, len(name))
-    said = PROTOCOL + nonce + head + name
-    send(sock, PROTOCOL + head + name + sign(secret, b"caller", said), deadline)
+    transcript = PROTOCOL + nonce + head + name
+    send(sock, PROTOCOL + head + name + sign(secret, b"caller", transcript), deadline)
     verdict, proof = receive(sock, 1, deadline), receive(sock, MAC, deadline)
     if verdict[0] == Verdict.BUSY:
         raise HandshakeRefused("too many callers", final=False)
     if verdict[0] != Verdict.WELCOME or not hmac.compare_digest(
-        proof, sign(secret, b"listener", said + verdict)
+        proof, sign(secret, b"listener", transcript + verdict)
     ):
         raise HandshakeRefused("another secret")
 
 
-def sign(secret, role, said):
-    return hmac.digest(secret, role + said, "sha256")
+def sign(secret, role, transcript):
+    return hmac.digest(secret, role + transcript, "sha256")
 
 
 def expect_protocol(sock, deadline):

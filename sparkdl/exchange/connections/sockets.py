@@ -17,8 +17,8 @@ LIMITS = {
 
 def ports_in(text):
     """Returns the ports that "0" (any free one), "40000" or "40000-40100" names."""
-    found = re.fullmatch(r"(\d{1,5})(?:-(\d{1,5}))?", text)
-    first, last = (int(found[1]), int(found[2] or found[1])) if found else (1, 0)
+    match = re.fullmatch(r"(\d{1,5})(?:-(\d{1,5}))?", text)
+    first, last = (int(match[1]), int(match[2] or match[1])) if match else (1, 0)
     if not first <= last < 1 << 16:
         raise ConfigError(f'ports must be "0", "40000" or "40000-40100", got {text!r}')
     return range(first, last + 1)

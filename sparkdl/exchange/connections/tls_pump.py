@@ -17,20 +17,20 @@ from sparkdl.exchange.connections.sockets import hang_up
 BLOCK = 1 << 18
 LINGER = 5.0  # seconds for the last bytes, once our side is closed
 WAIT = (ssl.SSLWantReadError, ssl.SSLWantWriteError, BlockingIOError)
-NOTHING = memoryview(b"")
+EMPTY = memoryview(b"")
 running = {}
 
 
 def plain(safe):
     """Returns an ordinary socket whose bytes go through `safe`, which from now on belongs to it."""
-    ours, inner = socket.socketpair()
-    ours = PumpSocket(ours, safe.getpeername())
+    outer, inner = socket.socketpair()
+    outer = PumpSocket(outer, safe.getpeername())
     for sock in (safe, inner):
         sock.setblocking(False)
     thread = threading.Thread(target=Pump(safe, inner).run, name="sparkdl-tls", daemon=True)
     running[thread] = inner
     thread.start()
-    return ours
+    return outer
 
 
 class PumpSocket(socket.socket):
@@ -46,7 +46,7 @@ class PumpSocket(socket.socket):
 
 @atexit.register
 def finish():
-    """Lets the last bytes out before the process ends, as the system does for ordinary sockets."""
+    """Sends the last bytes before the process ends, as the system does for ordinary sockets."""
     for thread, inner in list(running.items()):
         with contextlib.suppress(OSError):
             inner.shutdown(socket.SHUT_RD)
@@ -59,7 +59,7 @@ class Pump:
     def __init__(self, safe, inner):
         self.safe, self.inner = safe, inner
         self.block = memoryview(bytearray(BLOCK))
-        self.outward, self.inward = NOTHING, NOTHING  # bytes taken from one side, not yet given on
+        self.outward, self.inward = EMPTY, EMPTY  # bytes taken from one side, not yet given on
         self.ended = False  # nothing more will come in
         self.until = None  # the time to end at, once our side is closed
 
@@ -114,7 +114,7 @@ class Pump:
             while self.inward:
                 self.inward = self.inward[self.inner.send(self.inward) :]
         except BrokenPipeError:  # our side is closed: nobody reads further bytes
-            self.inward = NOTHING
+            self.inward = EMPTY
 
     def _sleep(self):
         """Sleeps until something can be moved. Leaves out idle sides: a closed one always wakes."""

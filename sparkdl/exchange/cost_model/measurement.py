@@ -33,25 +33,25 @@ def measure_costs():
         command = [sys.executable, "-m", __name__, folder]
         with subprocess.Popen(command, stdin=subprocess.DEVNULL) as other:
             try:
-                found = sums(folder, 0)
+                seconds = sums(folder, 0)
                 other.wait(LIMIT)
             finally:
                 other.kill()
-    return fit_costs(found, addition(), os.cpu_count() or 1)
+    return fit_costs(seconds, addition(), os.cpu_count() or 1)
 
 
 def sums(folder, rank):
     """Returns {whether through shared memory: {bytes: seconds of a sum over both processes}}"""
     rendezvous = FileRendezvous(folder, rank, 2)
     secret = rendezvous.all_gather(secrets.token_hex(32), LIMIT)[0].encode()
-    found = {}
+    times = {}
     for shared in (False, True):
         group = Group.form(rendezvous, secret, timeout=LIMIT, shared_memory=shared)
         try:
-            found[shared] = {nbytes: seconds(group, nbytes) for nbytes in REPEATS}
+            times[shared] = {nbytes: seconds(group, nbytes) for nbytes in REPEATS}
         finally:
             group.close()
-    return found
+    return times
 
 
 def seconds(group, nbytes):
@@ -67,17 +67,17 @@ def addition():
     return min(time_call(np.add, x, y, x) for _ in range(REPEATS[LARGE])) / LARGE
 
 
-def fit_costs(found, add, cores):
+def fit_costs(seconds, add, cores):
     """Returns the Costs that make the model give what was found for two processes."""
     crowd = max(1.0, 2 / cores)
-    over_links, through_memory = found[False], found[True]
+    over_links, through_memory = seconds[False], seconds[True]
     large = (over_links[LARGE] - 2 * over_links[SMALL]) / crowd / LARGE
     return Costs(
         message=over_links[SMALL] / crowd,
         socket=large - add / 2,
         add=add,
         shared=2 * (through_memory[LARGE] - through_memory[SMALL]) / crowd / LARGE,
-        meeting=through_memory[SMALL] / crowd,
+        barrier=through_memory[SMALL] / crowd,
     )
 
 
@@ -90,8 +90,8 @@ def measure_coding(codec, settling=SETTLING):
         Gradients after which a message is as long as others will be: normal numbers of deviation
         0.01. Real gradients differ, and so do messages of codecs that leave numbers out.
     """
-    found = list(codings(codec, LONG, BEGINNING + 3))[BEGINNING:]
-    encode, decode, length = map(min, zip(*found))
+    samples = list(codings(codec, LONG, BEGINNING + 3))[BEGINNING:]
+    encode, decode, length = map(min, zip(*samples))
     if settling:
         *_, (_, _, length) = codings(codec, SHORT, settling)
     return Coding(
@@ -109,17 +109,17 @@ def codings(codec, numbers, count):
     vector = np.random.default_rng(0).normal(0, 0.01, numbers).astype(np.float32)
     for _ in range(count):
         vector = np.roll(vector, 1001)  # another one, as the residual sees it
-        began = time.perf_counter()
+        start = time.perf_counter()
         message = coder.encode(vector)
-        encode = time.perf_counter() - began
+        encode = time.perf_counter() - start
         decode = time_call(codec.decode, message, out, True)
         yield tuple(figure / vector.nbytes for figure in (encode, decode, len(message)))
 
 
 def time_call(function, *arguments):
-    began = time.perf_counter()
+    start = time.perf_counter()
     function(*arguments)
-    return time.perf_counter() - began
+    return time.perf_counter() - start
 
 
 if __name__ == "__main__":

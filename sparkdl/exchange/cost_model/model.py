@@ -29,7 +29,7 @@ class Costs:
     shared : float
         Seconds of a core for a byte of a vector that others of the machine add up: it is shown to
         them, as much is added, and as much taken back.
-    meeting : float
+    barrier : float
         Seconds for processes of a machine to meet in shared memory: the sum of a small vector.
     job : float
         Seconds that Spark takes to run a round of tasks that have nothing to do.
@@ -41,7 +41,7 @@ class Costs:
     socket: float
     add: float
     shared: float
-    meeting: float
+    barrier: float
     job: float = JOB
     driver: float = DRIVER
 
@@ -86,7 +86,7 @@ class Exchange:
         return Exchange(seconds=self.seconds + other.seconds, sent=self.sent + other.sent)
 
 
-NOTHING = Exchange(seconds=0.0, sent=0.0)
+FREE = Exchange(seconds=0.0, sent=0.0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -156,8 +156,8 @@ class Cluster:
         local = min(self.per_machine, self.workers)
         if not self.shared_memory or local == 1:
             return self.over_links(nbytes, self.workers)
-        shown = nbytes * (local - 1) / local
-        seconds = (self.costs.shared * shown + self.costs.meeting) * self.crowd
+        nbytes_shared = nbytes * (local - 1) / local
+        seconds = (self.costs.shared * nbytes_shared + self.costs.barrier) * self.crowd
         inside = Exchange(seconds=seconds, sent=0.0)
         return inside + self.one_of_each().over_links(nbytes, self.machines)
 
@@ -174,14 +174,14 @@ class Cluster:
     def over_links(self, nbytes, size):
         """Returns the faster of a ring and of recursive doubling between `size` processes."""
         if size == 1:
-            return NOTHING
+            return FREE
         return min(self.ring(nbytes, size), self.doubling(nbytes, size), key=seconds_of)
 
     def ring(self, nbytes, size):
         """Returns the Exchange of 2 (R - 1) steps of chunks (Patarasuk and Yuan 2009)."""
         part = nbytes * (size - 1) / size
-        moved = self.transfer(2 * part, part * self.costs.add)
-        return Exchange(seconds=moved + 2 * (size - 1) * self.delay, sent=2 * part)
+        transfer_seconds = self.transfer(2 * part, part * self.costs.add)
+        return Exchange(seconds=transfer_seconds + 2 * (size - 1) * self.delay, sent=2 * part)
 
     def doubling(self, nbytes, size):
         """Returns the Exchange of log2 R steps of the vector, plus two unless R is a power of 2."""
@@ -195,7 +195,7 @@ class Cluster:
         """Returns the Exchange of a sum of encoded vectors, see Coding."""
         size, message = self.workers, nbytes * coding.ratio
         if size == 1:
-            return NOTHING
+            return FREE
         if coding.to_all:
             sent = message * (size - 1)
             work, steps = nbytes * (coding.encode + size * coding.decode), size - 1
@@ -203,8 +203,8 @@ class Cluster:
             sent = 2 * message * (size - 1) / size
             work = nbytes * (coding.encode * (1 + 1 / size) + 2 * coding.decode)
             steps = 2
-        moved = self.transfer(sent, through=sent * min(self.per_machine, size))
-        seconds = work * self.crowd + moved + steps * self.delay
+        transfer_seconds = self.transfer(sent, through=sent * min(self.per_machine, size))
+        seconds = work * self.crowd + transfer_seconds + steps * self.delay
         return Exchange(seconds=seconds, sent=sent)
 
     def parameter_server(self, nbytes, servers):
@@ -219,8 +219,8 @@ class Cluster:
         share = size / servers  # vectors that go through a server
         work = nbytes * share * self.costs.add
         sent = 2 * nbytes * max(1.0, share) * (size - 1) / size
-        moved = self.transfer(sent, work, through=sent * min(self.per_machine, servers))
-        return Exchange(seconds=moved + 2 * self.delay, sent=2 * nbytes)
+        transfer_seconds = self.transfer(sent, work, through=sent * min(self.per_machine, servers))
+        return Exchange(seconds=transfer_seconds + 2 * self.delay, sent=2 * nbytes)
 
     def through_driver(self, nbytes):
         """Returns the Exchange of a broadcast from the driver and a sum in a tree of two levels."""

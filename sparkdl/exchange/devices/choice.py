@@ -19,7 +19,7 @@ def is_carried(x, op="sum"):
 
 
 @dataclass(frozen=True, kw_only=True)
-class DevicePlace:
+class DeviceInfo:
     """A rank's description of its device, sent to the other ranks.
 
     Parameters
@@ -31,7 +31,7 @@ class DevicePlace:
         The same for all processes that see it.
     version : str
         Of NCCL.
-    lacks : str
+    obstacle_text : str
         Why there is no NCCL; "" where there is.
     """
 
@@ -39,7 +39,7 @@ class DevicePlace:
     gpu: bool = True
     device: str = ""
     version: str = ""
-    lacks: str = ""
+    obstacle_text: str = ""
 
     def pack(self):
         return json.dumps(asdict(self)).encode()
@@ -54,11 +54,13 @@ def obstacle(places):
 
     Parameters
     ----------
-    places : list of DevicePlace, by rank
+    places : list of DeviceInfo, by rank
     """
     for rank, place in enumerate(places):
-        if not place.gpu or place.lacks:
-            return f"rank {rank} on {place.host} {place.lacks or 'computes on the processor'}"
+        if not place.gpu or place.obstacle_text:
+            return (
+                f"rank {rank} on {place.host} {place.obstacle_text or 'computes on the processor'}"
+            )
     by_device, by_version = defaultdict(list), defaultdict(list)
     for rank, place in enumerate(places):
         by_device[place.device].append(rank)

@@ -5,7 +5,7 @@ import threading
 
 from sparkdl.errors import ConfigError, PeerError, UnsupportedError
 from sparkdl.exchange.connections.deadline import Deadline
-from sparkdl.exchange.devices.choice import DevicePlace, obstacle
+from sparkdl.exchange.devices.choice import DeviceInfo, obstacle
 from sparkdl.exchange.devices.group import DeviceGroup
 from sparkdl.exchange.devices.process_exit import end_soon
 
@@ -14,7 +14,7 @@ log = logging.getLogger(__name__)
 PAUSE = 0.05  # seconds between two looks at the others
 
 
-def link_devices(group, make, wish="auto"):
+def link_devices(group, make, exchange="auto"):
     """Returns the group that exchanges from now on: a DeviceGroup of these members, or itself.
 
     All ranks call it, with the same wish. What is chosen, and why, is logged by rank 0.
@@ -24,7 +24,7 @@ def link_devices(group, make, wish="auto"):
     group : Group
     make : function ()
         Gives this rank's link to other devices, None or an UnsupportedError; see Replica.link.
-    wish : str
+    exchange : str
         "auto"; "nccl", which raises where "auto" would take sockets; or "sockets".
 
     Raises
@@ -34,38 +34,38 @@ def link_devices(group, make, wish="auto"):
     PeerError
         If a device does not come, or NCCL refuses one.
     """
-    if wish == "sockets" or group.size == 1:
+    if exchange == "sockets" or group.size == 1:
         return group
-    link, own = offer_link(group.members[group.rank].host, make)
-    places = [DevicePlace.unpack(data) for data in group.all_gather_bytes(own.pack())]
-    why = obstacle(places)
-    if why is not None:
-        return over_sockets(group, places, wish, why)
+    link, info = offer_link(group.members[group.rank].host, make)
+    places = [DeviceInfo.unpack(data) for data in group.all_gather_bytes(info.pack())]
+    reason = obstacle(places)
+    if reason is not None:
+        return over_sockets(group, places, exchange, reason)
     invitation = link.invitation() if group.rank == 0 else ""
     invitation = bytes(group.all_gather_bytes(invitation.encode())[0]).decode()
-    found = DeviceGroup(group, link)
-    join(link, invitation, found)
+    linked = DeviceGroup(group, link)
+    join(link, invitation, linked)
     if group.rank == 0:
-        log.info("%s", found.describe())
-    return found
+        log.info("%s", linked.describe())
+    return linked
 
 
 def offer_link(host, make):
-    """Returns (this rank's link or None, its DevicePlace)"""
+    """Returns (this rank's link or None, its DeviceInfo)"""
     try:
         link = make()
     except UnsupportedError as error:
-        return None, DevicePlace(host=host, lacks=f"is {error}")
+        return None, DeviceInfo(host=host, obstacle_text=f"is {error}")
     if link is None:
-        return None, DevicePlace(host=host, gpu=False)
-    return link, DevicePlace(host=host, device=link.id, version=link.version)
+        return None, DeviceInfo(host=host, gpu=False)
+    return link, DeviceInfo(host=host, device=link.id, version=link.version)
 
 
-def over_sockets(group, places, wish, why):
-    if wish == "nccl":
-        raise ConfigError(f"exchange must be 'auto' or 'sockets' here, got 'nccl': {why}")
+def over_sockets(group, places, exchange, reason):
+    if exchange == "nccl":
+        raise ConfigError(f"exchange must be 'auto' or 'sockets' here, got 'nccl': {reason}")
     if group.rank == 0 and any(place.gpu for place in places):
-        log.warning("GPUs exchange through their hosts: %s", why)
+        log.warning("GPUs exchange through their hosts: %s", reason)
     return group
 
 
@@ -90,7 +90,7 @@ def join(link, invitation, group):
             thread.join(PAUSE)
             group.look()
             if limit.has_passed() and thread.is_alive():
-                raise group.missed(f"has not joined NCCL within {group.timeout:g} s")
+                raise group.missing_error(f"has not joined NCCL within {group.timeout:g} s")
         if outcome != [None]:
             member = group.members[group.rank]
             raise PeerError(member.rank, member.host, str(outcome[0]))

@@ -115,8 +115,8 @@ class DeviceGroup(Group):
         return self._progress.timeout
 
     @property
-    def patience(self):
-        return self._progress.patience
+    def stall_timeout(self):
+        return self._progress.stall_timeout
 
     def look(self):
         """Raises PeerError if the group has failed, or is seen to."""
@@ -126,7 +126,7 @@ class DeviceGroup(Group):
         """Makes all members raise this error from now on."""
         self._progress.fail(error)
 
-    def missed(self, what):
+    def missing_error(self, what):
         """Returns the PeerError for all other members: NCCL does not tell which one it is."""
         others = [member for member in self.members if member.rank != self.members[self.rank].rank]
         hosts = ", ".join(sorted({member.host for member in others}))

@@ -12,7 +12,7 @@ log = logging.getLogger(__name__)
 
 PAUSE = 0.05  # seconds between two looks
 SHORT = 20e-6, 2e-3  # seconds between two looks of whoever waits: at first, and at most
-TELLING = 2.0  # seconds in which a peer's end shows after NCCL has failed for it, or its last part
+GRACE = 2.0  # seconds in which a peer's end shows after NCCL has failed for it, or its last part
 
 
 class WatchedCall:
@@ -23,7 +23,7 @@ class WatchedCall:
 
     def __init__(self, watchdog, text):
         self.watchdog, self.text, self.work = watchdog, text, None
-        self.began = time.monotonic()
+        self.start_time = time.monotonic()
 
     @property
     def is_reached(self):
@@ -34,11 +34,11 @@ class WatchedCall:
         return self.watchdog.failure is not None or self.is_reached
 
     def wait(self):
-        """Returns once it is done; PeerError if it fails, which the watchdog sees to."""
-        pause, most = SHORT
+        """Waits until it is done; raises the PeerError of a call that failed."""
+        pause, longest = SHORT
         while not self.is_done:
             time.sleep(pause)
-            pause = min(2 * pause, most)
+            pause = min(2 * pause, longest)
         if self.watchdog.failure is not None:
             raise self.watchdog.failure
         self.work.take()
@@ -49,27 +49,27 @@ class Watchdog:
 
     It ends what fails, so that nothing on the device waits for ever: if NCCL says so, if a member
     is gone, if a call over sockets has failed, or if a ticket takes longer than the group's
-    patience. All members then get the same PeerError, and the link is aborted.
+    `stall_timeout`. All members then get the same PeerError, and the link is aborted.
 
-    As a companion of Progress it waits for nobody of whom it knows (`awaited`).
+    As a companion of ProgressEngine it waits for nobody of whom it knows (`awaited_rank`).
 
     Parameters
     ----------
     link : what is given to the DeviceGroup
     group : DeviceGroup
-    progress : Progress
+    progress : ProgressEngine
         Of the group. A failure here makes it fail, and the other way round.
     end : function (text)
         Ends the process, soon, unless what it returns is cancelled: to abort may hang, too.
     """
 
-    awaited = None
+    awaited_rank = None
 
     def __init__(self, link, group, progress, end):
         self._link, self._group, self._progress, self._end = link, group, progress, end
         self._tickets, self._news, self._thread = deque(), threading.Condition(), None
         self._closed, self.failure = False, None
-        self._whole = 0.0  # when all members were last seen to be there
+        self._last_complete = 0.0  # when all members were last seen to be there
         progress.companions.append(self)
 
     def watch(self, text):
@@ -80,7 +80,7 @@ class Watchdog:
             self._begin()
         return ticket
 
-    # As a companion of Progress
+    # As a companion of ProgressEngine
 
     def fail(self, error):
         """Fails the group."""
@@ -141,21 +141,21 @@ class Watchdog:
         self._progress.look()
         gone, now = self._progress.departed_links, time.monotonic()
         if not gone:
-            self._whole = now
-        if now - max(self._whole, oldest.began) > TELLING:  # its part would be here
+            self._last_complete = now
+        if now - max(self._last_complete, oldest.start_time) > GRACE:  # its part would be here
             raise gone[0].trouble(f"has left the group before {oldest.text}")
-        if now - oldest.began > self._group.patience:
-            what = f"has not done its part of {oldest.text} for {self._group.patience:g} s"
-            raise self._group.missed(what)
+        if now - oldest.start_time > self._group.stall_timeout:
+            what = f"has not done its part of {oldest.text} for {self._group.stall_timeout:g} s"
+            raise self._group.missing_error(what)
 
     def _find_cause(self, ticket, error):
         """Returns the error for NCCL's failure: a peer seen to be gone, or all that were missed."""
-        end = time.monotonic() + TELLING
+        end = time.monotonic() + GRACE
         with suppress(WorkerError):
             while time.monotonic() < end:
                 self._progress.look()
                 time.sleep(PAUSE)
-            return self._group.missed(f"NCCL failed in {ticket.text}: {error}")
+            return self._group.missing_error(f"NCCL failed in {ticket.text}: {error}")
         return self._progress.failure
 
     def _abort(self):

@@ -16,7 +16,7 @@ class CallOrder:
 
     Parameters
     ----------
-    progress : Progress
+    progress : ProgressEngine
         Of the group. A failure here makes it fail, and the other way round.
     memory : SharedMemory or None
         None for a rank that is alone on its machine.
@@ -54,9 +54,9 @@ class CallOrder:
             self._memory.fail(error)
 
     @property
-    def awaited(self):
+    def awaited_rank(self):
         """The rank that the oldest call waits for in shared memory, None if there is none."""
-        return None if self._memory is None else self._memory.awaited
+        return None if self._memory is None else self._memory.awaited_rank
 
     def await_elsewhere(self, rank):
         """Lets those who wait in shared memory know whom this process awaits over a socket."""
@@ -83,7 +83,7 @@ class CallOrder:
         try:
             return (yield from steps)
         except BaseException as error:
-            error.told = isinstance(error, PeerError)  # it says already what was awaited
+            error.is_explained = isinstance(error, PeerError)  # it says already what was awaited
             self._progress.fail(error)
             raise
 

@@ -6,7 +6,7 @@ from sparkdl.exchange.levels.packing import pack_parts, unpack_parts
 from sparkdl.exchange.shared.pieces import bounds_of_one, equal_bounds
 from sparkdl.exchange.shared.single_member import SingleMember
 
-NOTHING = np.empty(0, np.uint8)
+EMPTY = np.empty(0, np.uint8)
 SHARED_OUT = 64 * 1024  # bytes from which several members of a machine speak with other machines
 
 
@@ -32,78 +32,79 @@ class Calls:
     def __init__(self, rank, machines, memory, between):
         self.one_machine = between is None
         self._machines, self._between = machines, between
-        places = {r: (m, place) for m, own in enumerate(machines) for place, r in enumerate(own)}
+        places = {r: (m, i) for m, ranks in enumerate(machines) for i, r in enumerate(ranks)}
         self._places, (self._machine, self._place) = places, places[rank]
         lanes = memory.lanes if memory is not None else [SingleMember()]
-        self._one, self._two = lanes[0], lanes[-1]
-        self._speakers = min(map(len, machines))
+        self._first_lane, self._second_lane = lanes[0], lanes[-1]
+        self._leaders = min(map(len, machines))
 
-    def all_reduce(self, x, op, beside=False):
-        """Replaces x by its sum over all ranks. With `beside`, other calls are made meanwhile."""
+    def all_reduce(self, x, op, background=False):
+        """Replaces x by its sum over all ranks; other calls go on if in `background`."""
         if self.one_machine:
-            return self._one.all_reduce(x, op)
-        bounds = equal_bounds(len(x), self._speakers if x.nbytes > SHARED_OUT else 1)
-        self._one.reduce_scatter(x, bounds, op)
-        mine = x[slice(*bounds[self._place])] if self._place < len(bounds) else None
-        between = self._begin(mine is not None, "all_reduce", beside, mine, op)
+            return self._first_lane.all_reduce(x, op)
+        bounds = equal_bounds(len(x), self._leaders if x.nbytes > SHARED_OUT else 1)
+        self._first_lane.reduce_scatter(x, bounds, op)
+        own_slice = x[slice(*bounds[self._place])] if self._place < len(bounds) else None
+        between = self._begin(own_slice is not None, "all_reduce", background, own_slice, op)
         yield
         between()
-        self._two.all_gather(x, bounds)
+        self._second_lane.all_gather(x, bounds)
         return None
 
     def broadcast(self, x, root):
         """Replaces x by that of rank `root`."""
         machine, place = self._places[root]
         if self._machine == machine:
-            self._one.all_gather(as_bytes(x), bounds_of_one(x.nbytes, place))
+            self._first_lane.all_gather(as_bytes(x), bounds_of_one(x.nbytes, place))
         if self.one_machine:
             return
         yield
         if self._place == 0:
             self._between.broadcast(x, machine)
         if self._machine != machine:
-            self._two.all_gather(as_bytes(x), bounds_of_one(x.nbytes, 0))
+            self._second_lane.all_gather(as_bytes(x), bounds_of_one(x.nbytes, 0))
 
     def barrier(self):
         """Comes to the end when all ranks have come here."""
-        self._one.barrier()
+        self._first_lane.barrier()
         if self.one_machine:
             return
         yield
         if self._place == 0:
             self._between.barrier()
-        self._two.barrier()
+        self._second_lane.barrier()
 
-    def all_gather_bytes(self, data, beside=False):
+    def all_gather_bytes(self, data, background=False):
         """Gathers [bytes of each rank]."""
-        own = self._one.all_gather_bytes(np.frombuffer(data, np.uint8))
+        local = self._first_lane.all_gather_bytes(np.frombuffer(data, np.uint8))
         if self.one_machine:
-            return own
-        between = self._begin(self._place == 0, "all_gather_bytes", beside, pack_parts(own))
+            return local
+        between = self._begin(self._place == 0, "all_gather_bytes", background, pack_parts(local))
         yield
-        told = between()
-        shown = pack_parts(told) if told is not None else NOTHING
-        machines, found = unpack_parts(self._two.all_gather_bytes(shown)[0]), {}
+        gathered = between()
+        shared = pack_parts(gathered) if gathered is not None else EMPTY
+        machines, by_rank = unpack_parts(self._second_lane.all_gather_bytes(shared)[0]), {}
         for ranks, data in zip(self._machines, machines, strict=True):
-            found.update(zip(ranks, unpack_parts(data), strict=True))
-        return [found[rank] for rank in sorted(found)]
+            by_rank.update(zip(ranks, unpack_parts(data), strict=True))
+        return [by_rank[rank] for rank in sorted(by_rank)]
 
     def reduce_scatter(self, x, op):
         """Replaces each rank's part of x by its sum over all ranks. On one machine only."""
-        self._one.reduce_scatter(x, equal_bounds(len(x), self._speakers), op)
+        self._first_lane.reduce_scatter(x, equal_bounds(len(x), self._leaders), op)
         yield from ()
 
     def all_gather(self, x):
         """Fills x, of which each rank has its part. On one machine only."""
-        bounds = equal_bounds(len(x), self._speakers)
-        self._one.all_gather(as_bytes(x), [(a * x.itemsize, b * x.itemsize) for a, b in bounds])
+        bounds = equal_bounds(len(x), self._leaders)
+        in_bytes = [(start * x.itemsize, stop * x.itemsize) for start, stop in bounds]
+        self._first_lane.all_gather(as_bytes(x), in_bytes)
         yield from ()
 
-    def _begin(self, takes_part, name, beside, *arguments):
+    def _begin(self, takes_part, name, background, *arguments):
         """Lets `between` begin a call, or makes it; returns a function that returns its result."""
         if not takes_part:
             return lambda: None
-        if beside:
+        if background:
             return getattr(self._between, f"start_{name}")(*arguments).wait
         result = getattr(self._between, name)(*arguments)
         return lambda: result

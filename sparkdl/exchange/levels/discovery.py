@@ -12,17 +12,17 @@ def find_levels(group, progress, gather=None):
     ----------
     group : Group
         As yet over sockets alone.
-    progress : Progress
+    progress : ProgressEngine
         Of the group.
     gather : callable, optional
         gather(text) -> [text of each rank]. None: that of the group.
     """
 
-    def told(text):
+    def gather_texts(text):
         return [bytes(data).decode() for data in group.all_gather_bytes(text.encode())]
 
-    limits = progress.timeout, progress.patience
-    machines, memory = find_memory(group.rank, gather or told, group.members, *limits)
+    limits = progress.timeout, progress.stall_timeout
+    machines, memory = find_memory(group.rank, gather or gather_texts, group.members, *limits)
     if len(machines) == group.size:
         return None
     between = None

@@ -9,13 +9,13 @@ from sparkdl.exchange.messages.frame import Kind, pack_header
 GOODBYE = pack_header(Kind.GOODBYE)
 
 
-def beat(awaited):
-    """Returns the frame that shows that we live, and which rank we wait for, if any."""
-    return pack_header(Kind.HEARTBEAT, 0 if awaited is None else awaited + 1)
+def beat(awaited_rank):
+    """Returns a heartbeat frame, which names the rank that we wait for, if any."""
+    return pack_header(Kind.HEARTBEAT, 0 if awaited_rank is None else awaited_rank + 1)
 
 
 def abort(error):
-    """Returns the frame that names the failed rank, and what was awaited."""
+    """Returns a frame with the error that ends the group."""
     text = json.dumps(error_to_json(error)).encode()
     return pack_header(Kind.ABORT, length=len(text)) + text
 
@@ -31,7 +31,7 @@ class ControlFrame:
 
     def complete(self):
         if self._kind == Kind.HEARTBEAT:
-            self._link.awaits = self._tag - 1 if self._tag else None
+            self._link.awaited_rank = self._tag - 1 if self._tag else None
         elif self._kind == Kind.GOODBYE:
             self._link.end()
         elif self._kind == Kind.ABORT:
@@ -45,6 +45,6 @@ class ControlFrame:
         except (ValueError, RecursionError):
             error = None
         if not isinstance(error, PeerError):
-            return self._link.trouble("failed, and could not say why")
-        error.told = True
+            return self._link.trouble("failed for an unknown reason")
+        error.is_explained = True
         return error

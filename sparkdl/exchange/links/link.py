@@ -15,7 +15,7 @@ from sparkdl.exchange.links.mailbox import Mailbox
 from sparkdl.exchange.messages.frame import HEADER, MAGIC, Kind, unpack_header
 
 LONGEST_FRAME = 2 << 20  # bytes; longer vectors go in several frames
-MOST_KEPT = 64 << 20  # unexpected bytes, above which the peer has to wait
+MOST_UNEXPECTED = 64 << 20  # unexpected bytes, above which the peer has to wait
 
 
 class Link:
@@ -33,18 +33,18 @@ class Link:
 
     Attributes
     ----------
-    heard : float
+    last_received : float
         When the last bytes were read, by the monotonic clock.
-    left : bool
+    has_left : bool
         Whether the peer has said goodbye.
-    awaits : int or None
+    awaited_rank : int or None
         The rank that the peer waited for when it last said so.
     """
 
     def __init__(self, sock, member, calls, changed):
         sock.setblocking(False)
         self.member, self.box = member, Mailbox(calls)
-        self.heard, self.left, self.awaits = time.monotonic(), False, None
+        self.last_received, self.has_left, self.awaited_rank = time.monotonic(), False, None
         self._sock, self._changed = sock, changed
         self._out, self._in = FrameWriter(sock), FrameReader(sock, self._open_frame)
 
@@ -64,7 +64,7 @@ class Link:
     @property
     def full(self):
         """True if so much has come unasked that the rest may wait in the socket."""
-        return self.box.kept > MOST_KEPT and not self.box.awaits
+        return self.box.unexpected_bytes > MOST_UNEXPECTED and not self.box.awaits
 
     def begin(self, tag):
         """Notes that a call of all ranks begins: PeerError if this peer has begun another."""
@@ -79,9 +79,9 @@ class Link:
             self.box.post(receipt)
         except DataError as error:
             raise self.trouble(str(error)) from error
-        if self.box.kept:
+        if self.box.unexpected_bytes:
             self._changed.add(self)
-        if self.left and not receipt.done:
+        if self.has_left and not receipt.done:
             raise self.trouble("has left the group")
 
     def send(self, head, view, call, copy=False):
@@ -89,7 +89,7 @@ class Link:
 
         With `copy`, `view` may change after that.
         """
-        if self.left:
+        if self.has_left:
             raise self.trouble("has left the group")
         if self._out.send(head, view, call, copy):
             self._changed.add(self)
@@ -99,13 +99,13 @@ class Link:
         self._changed.add(self)
         self._out.flush()
 
-    def beat(self, awaited=None):
+    def beat(self, awaited_rank=None):
         """Shows that we live, and which rank we wait for; what waits to be sent shows it too."""
-        if not self.is_blocked and not self.left:
-            self._tell(beat(awaited))
+        if not self.is_blocked and not self.has_left:
+            self._tell(beat(awaited_rank))
 
     def abort(self, error):
-        """Tells the peer who failed, instead of all that has not begun to go out."""
+        """Sends the peer the failure, in place of all that has not begun to go out."""
         self._out.drop()
         self._tell(abort(error))
 
@@ -119,21 +119,21 @@ class Link:
 
     def read(self, now):
         """Takes in what has come, as far as it fits in one turn."""
-        if self.box.kept:
+        if self.box.unexpected_bytes:
             self._changed.add(self)
         try:
             if self._in.read():
-                self.heard = now
+                self.last_received = now
         except LinkLoss as error:
             raise self.trouble(str(error)) from error
 
     def look(self, now):
         """Takes in what has come though it is not worth to wake up for."""
-        if self._in.may_have_more and not self.left:
+        if self._in.may_have_more and not self.has_left:
             self.read(now)
 
     def _open_frame(self, head):
-        """Returns where the bytes of a frame with this header belong."""
+        """Returns the object that takes the bytes of a frame with this header."""
         magic, kind, tag, length = HEADER.unpack(head)
         try:
             if magic != MAGIC or kind != Kind.DATA or length > LONGEST_FRAME:
@@ -144,12 +144,12 @@ class Link:
 
     def end(self):
         """Notes the peer's goodbye: PeerError if it is still needed."""
-        self.left = True
+        self.has_left = True
         if self.box.awaits or self._out.has_call_frames:
             raise self.trouble("has left the group")
 
     def trouble(self, what):
-        """Returns the PeerError that says so about the other side."""
+        """Returns a PeerError that says `what` of the peer."""
         return PeerError(self.member.rank, self.member.host, what)
 
     @property

@@ -23,11 +23,11 @@ class LinkWatch:
     def __init__(self):
         self.links, self.changed = [], set()
         self._by_number, self._poll = {}, select.poll()
-        self._rung = self._asleep = False
-        self._bell, self._rope = os.pipe()
-        for end in (self._bell, self._rope):
+        self._wake_requested = self._is_waiting = False
+        self._wake_reader, self._wake_writer = os.pipe()
+        for end in (self._wake_reader, self._wake_writer):
             os.set_blocking(end, False)
-        self._poll.register(self._bell, select.POLLIN)
+        self._poll.register(self._wake_reader, select.POLLIN)
 
     def add(self, link):
         self.links.append(link)
@@ -36,11 +36,11 @@ class LinkWatch:
 
     def ring(self):
         """Ends a `turn` that waits in another thread, or the next one; at once."""
-        self._rung = True
-        if not self._asleep:
+        self._wake_requested = True
+        if not self._is_waiting:
             return
         with contextlib.suppress(BlockingIOError):  # it has rung long enough
-            os.write(self._rope, b"!")
+            os.write(self._wake_writer, b"!")
 
     def turn(self, seconds, awake=False):
         """Handles what is ready; waits for something that is, so long at most.
@@ -49,46 +49,46 @@ class LinkWatch:
         short message comes sooner than a sleeping thread wakes up. Others get the core meanwhile.
         """
         for link in self.changed:
-            if not link.left:
+            if not link.has_left:
                 self._poll.modify(link, interest(link))
         self.changed.clear()
         for number, event in (awake and self._soon()) or self._sleep(seconds):
-            if number == self._bell:
-                os.read(self._bell, 1 << 16)
+            if number == self._wake_reader:
+                os.read(self._wake_reader, 1 << 16)
             else:
                 self._serve(self._by_number[number], event)
 
     def _sleep(self, seconds):
-        """Returns the links that are ready within so many seconds."""
-        self._asleep = True  # a thread that rings from now on writes into the pipe
-        found = self._poll.poll(0 if self._rung else 1000 * seconds)
-        self._asleep = self._rung = False
-        return found
+        """Returns the poll events that come within so many seconds."""
+        self._is_waiting = True  # a thread that rings from now on writes into the pipe
+        events = self._poll.poll(0 if self._wake_requested else 1000 * seconds)
+        self._is_waiting = self._wake_requested = False
+        return events
 
     def _soon(self):
-        """Returns the links that are ready within AWAKE seconds."""
+        """Returns the poll events that come within AWAKE seconds."""
         end = time.perf_counter() + AWAKE
-        while not (found := self._poll.poll(0)) and time.perf_counter() < end:
+        while not (events := self._poll.poll(0)) and time.perf_counter() < end:
             os.sched_yield()
-        return found
+        return events
 
     def _serve(self, link, event):
         if event & select.POLLOUT:
             link.flush()
         if event & ~select.POLLOUT:
             link.read(time.monotonic())
-            if link.left:
+            if link.has_left:
                 self._poll.unregister(link)
 
     def flush(self, seconds):
         """Sends what waits on any link, as far as that is possible in so many seconds."""
         end = time.monotonic() + seconds
         open_ones = {link.fileno(): link for link in self.links if link.is_blocked}
-        while open_ones and (left := end - time.monotonic()) > 0:
+        while open_ones and (remaining := end - time.monotonic()) > 0:
             poll = select.poll()
             for number in open_ones:
                 poll.register(number, select.POLLOUT)
-            for number, _ in poll.poll(1000 * left):
+            for number, _ in poll.poll(1000 * remaining):
                 if not flush(open_ones[number]):
                     del open_ones[number]
 
@@ -102,8 +102,8 @@ class LinkWatch:
     def close(self):
         for link in self.links:
             link.close()
-        os.close(self._bell)
-        os.close(self._rope)
+        os.close(self._wake_reader)
+        os.close(self._wake_writer)
 
 
 def interest(link):
@@ -112,7 +112,7 @@ def interest(link):
 
 def is_sending(link):
     """Returns whether something is on its way to a peer that has not hung up."""
-    if link.left or not link.unconfirmed_bytes:
+    if link.has_left or not link.unconfirmed_bytes:
         return False
     poll = select.poll()
     poll.register(link, 0)

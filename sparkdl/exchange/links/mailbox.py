@@ -41,7 +41,7 @@ class UnexpectedFrame:
             self.receipt = receipt
             return
         receipt.view[:] = self.view
-        self.box.kept -= len(self.view)
+        self.box.unexpected_bytes -= len(self.view)
         receipt.complete()
 
 
@@ -56,7 +56,7 @@ class Mailbox:
 
     def __init__(self, calls):
         self.calls = calls
-        self.kept = 0  # bytes of unexpected frames
+        self.unexpected_bytes = 0  # bytes of unexpected frames
         self.early, self._waiting = {}, {}  # stream: deque
 
     @property
@@ -84,13 +84,13 @@ class Mailbox:
             raise DataError(OTHER_CALL)
         frame = UnexpectedFrame(tag, length, self)
         append(self.early, stream, frame)
-        self.kept += length
+        self.unexpected_bytes += length
         return frame
 
     def begin(self, tag):
         """Notes that a call of all ranks begins: DataError if the peer makes another."""
-        line = self.early.get(stream_of(tag))
-        if line and line[0].tag != tag:
+        queue = self.early.get(stream_of(tag))
+        if queue and queue[0].tag != tag:
             raise DataError(OTHER_CALL)
 
 
@@ -107,16 +107,16 @@ def check(tag, length, receipt):
         raise DataError(f"{OTHER_CALL} (sent {length} bytes where {len(receipt.view)} were due)")
 
 
-def append(lines, key, item):
-    line = lines.get(key)
-    if line is None:
-        line = lines[key] = deque()
-    line.append(item)
+def append(queues, key, item):
+    queue = queues.get(key)
+    if queue is None:
+        queue = queues[key] = deque()
+    queue.append(item)
 
 
-def pop(lines, key):
-    line = lines[key]
-    item = line.popleft()
-    if not line:
-        del lines[key]
+def pop(queues, key):
+    queue = queues[key]
+    item = queue.popleft()
+    if not queue:
+        del queues[key]
     return item

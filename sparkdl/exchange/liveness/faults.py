@@ -6,33 +6,33 @@ from sparkdl.errors import PeerError
 def find_silent(links, since, now, timeout):
     """Raises PeerError if a peer, listened to since then, was silent for `timeout` seconds."""
     for link in links:
-        if now - max(link.heard, since) > timeout and not link.left and not link.full:
+        if now - max(link.last_received, since) > timeout and not link.has_left and not link.full:
             raise link.trouble(f"was silent for {timeout:g} s")
 
 
-def find_stuck(calls, links, now, patience):
-    """Raises PeerError if a call has not gone on for `patience` seconds, though all peers live."""
+def find_stuck(calls, links, now, stall_timeout):
+    """Raises PeerError if a call made no progress for `stall_timeout` seconds; all peers live."""
     for call in calls:
-        if now - call.moved > patience:
+        if now - call.last_progress > stall_timeout:
             raise last_awaited(missing(call), links).trouble(
-                f"is alive, but has not done its part for {patience:g} s; do all ranks make the "
-                "same calls?"
+                f"is alive, but has not done its part for {stall_timeout:g} s; "
+                "do all ranks make the same calls?"
             )
 
 
 def last_awaited(link, links):
-    """Returns the peer that waits for nobody, at the end of a chain of peers that wait."""
+    """Returns the link to the peer that waits for nobody, at the end of a chain of waits."""
     by_rank, seen = {link.member.rank: link for link in links}, set()
-    while link.awaits in by_rank and link.awaits not in seen:
+    while link.awaited_rank in by_rank and link.awaited_rank not in seen:
         seen.add(link.member.rank)
-        link = by_rank[link.awaits]
+        link = by_rank[link.awaited_rank]
     return link
 
 
 def missing(call):
     """Returns the link that a call waits for."""
-    if call.awaited is not None:
-        return call.awaited.link
+    if call.awaited_receipt is not None:
+        return call.awaited_receipt.link
     links = [link for link in call.links if link is not None]
     return next((link for link in links if link.is_blocked), links[0])
 
@@ -55,9 +55,10 @@ def explain_error(error, calls, member):
     if not isinstance(error, PeerError):
         what = f"failed: {type(error).__name__}: {error}"
         return PeerError(member.rank, member.host, what)
-    if getattr(error, "told", False):  # by a rank that has said so
+    if getattr(error, "is_explained", False):  # by the rank that found it
         return error
-    mine = [c for c in calls if c.awaited is not None and c.awaited.link.member.rank == error.rank]
-    call = next(iter(mine or calls), None)
+    waiting = [call for call in calls if call.awaited_receipt is not None]
+    for_rank = [c for c in waiting if c.awaited_receipt.link.member.rank == error.rank]
+    call = next(iter(for_rank or calls), None)
     end = f" while rank {member.rank} awaited {call.text}" if call is not None else ""
     return PeerError(error.rank, error.host, error.what + end)

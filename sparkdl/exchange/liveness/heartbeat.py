@@ -20,19 +20,21 @@ class Heartbeat:
         self._changed = threading.Condition()
         self._thread = None
 
-    def add(self, thing, every):
+    def add(self, target, every):
         """Calls `thing.beat()`, which must not block, every `every` seconds from now on."""
         with self._changed:
-            self._due[thing] = [every, time.monotonic() + every]
+            self._due[target] = [every, time.monotonic() + every]
             if self._thread is None or not self._thread.is_alive():  # it does not survive a fork
-                self._thread = threading.Thread(target=self._run, name="sparkdl-pulse", daemon=True)
+                self._thread = threading.Thread(
+                    target=self._run, name="sparkdl-heartbeat", daemon=True
+                )
                 self._thread.start()
             self._changed.notify()
 
-    def discard(self, thing):
-        """Ends the beats of `thing`; the thread ends with the last one."""
+    def discard(self, target):
+        """Ends the beats of `target`; the thread ends with the last one."""
         with self._changed:
-            self._due.pop(thing, None)
+            self._due.pop(target, None)
             self._changed.notify()
 
     def _run(self):
@@ -41,25 +43,25 @@ class Heartbeat:
                 if not self._due:
                     self._thread = None
                     return
-                nearest = min(moment for _, moment in self._due.values())
+                nearest = min(time_of_next for _, time_of_next in self._due.values())
                 self._changed.wait(max(0.0, nearest - time.monotonic()))
-                things = self._take_due(time.monotonic())
-            for thing in things:
-                self._beat(thing)
-            del things
+                targets = self._take_due(time.monotonic())
+            for target in targets:
+                self._beat(target)
+            del targets
 
     def _take_due(self, now):
-        due = [thing for thing, (_, moment) in self._due.items() if moment <= now]
-        for thing in due:
-            self._due[thing][1] = now + self._due[thing][0]
+        due = [target for target, (_, time_of_next) in self._due.items() if time_of_next <= now]
+        for target in due:
+            self._due[target][1] = now + self._due[target][0]
         return due
 
-    def _beat(self, thing):
+    def _beat(self, target):
         try:
-            thing.beat()
+            target.beat()
         except Exception:
-            log.exception("no more heartbeats of %r", thing)
-            self.discard(thing)
+            log.exception("no more heartbeats of %r", target)
+            self.discard(target)
 
 
-PULSE = Heartbeat()
+HEARTBEAT = Heartbeat()

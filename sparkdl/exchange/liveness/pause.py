@@ -1,7 +1,7 @@
 """Detects when this process itself was paused, so that its own silence is not blamed on a peer."""
 
 
-class Attendance:
+class PauseDetector:
     """The time since when this process has looked at its peers without a break.
 
     One that was stopped, or starved, has heard nothing meanwhile, whatever they have sent.
@@ -28,9 +28,9 @@ class Attendance:
         self.since = self._last = now
 
     def unbroken(self, now):
-        """Returns whether there was no break before this look; after one, silence counts anew."""
-        whole = now - self._last <= self._break
-        if not whole:
+        """Returns whether there was no pause before this look; after one, silence counts anew."""
+        unbroken = now - self._last <= self._break
+        if not unbroken:
             self.since = now
         self._last = now
-        return whole
+        return unbroken

@@ -28,7 +28,7 @@ class Stream:
 
     def __init__(self, sock, timeout):
         self._sock, self.timeout = sock, timeout
-        self._heard = time.monotonic()
+        self._last_received = time.monotonic()
         sock.setblocking(False)
         self._readable, self._writable = select.poll(), select.poll()
         self._readable.register(sock, select.POLLIN)
@@ -41,7 +41,7 @@ class Stream:
                 sent = self._sock.sendmsg(views[:AT_ONCE])
             except BlockingIOError:
                 if not self._writable.poll(1000 * self.timeout):
-                    raise StreamLoss(f"took nothing for {self.timeout:g} s") from None
+                    raise StreamLoss(f"accepted nothing for {self.timeout:g} s") from None
                 continue
             except OSError as error:
                 raise StreamLoss(f"is gone: {error}") from error
@@ -74,7 +74,7 @@ class Stream:
                 raise StreamLoss(f"is gone: {error}") from error
             if not got:
                 raise StreamLoss("hung up")
-            self._heard = time.monotonic()
+            self._last_received = time.monotonic()
             return got
 
     def end(self):
@@ -94,12 +94,12 @@ class Stream:
         hang_up(self._sock)
 
     def _await_bytes(self, deadline):
-        began = time.monotonic()
-        silent = began - self._heard  # nothing waits to be read, so nothing came since
+        start = time.monotonic()
+        silent = start - self._last_received  # nothing waits to be read, so nothing came since
         if silent >= self.timeout:
             raise StreamLoss(f"was silent for {self.timeout:g} s")
-        left = deadline.remaining()
-        wait = self.timeout - silent if left is None else min(left, self.timeout - silent)
+        remaining = deadline.remaining()
+        wait = self.timeout - silent if remaining is None else min(remaining, self.timeout - silent)
         self._readable.poll(1000 * wait)
-        if (now := time.monotonic()) - began > wait + self.timeout / 2:
-            self._heard = now  # this process was not there: it may be the silent one
+        if (now := time.monotonic()) - start > wait + self.timeout / 2:
+            self._last_received = now  # this process was not there: it may be the silent one

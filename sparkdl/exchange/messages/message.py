@@ -52,8 +52,8 @@ def unpack_message(data, limit):
     Raises DataError unless all of it is in order.
     """
     try:
-        whole = json.loads(bytes(data))
-        meta, arrays = whole["meta"], whole["arrays"]
+        content = json.loads(bytes(data))
+        meta, arrays = content["meta"], content["arrays"]
         specs = [spec(*array) for array in arrays]
     except (ValueError, TypeError, KeyError, RecursionError) as error:
         raise DataError(f"a message must begin with its JSON object, got {error}") from None
@@ -75,16 +75,16 @@ def spec(name, shape):
 
 
 def memory(specs):
-    """Returns new arrays for what comes."""
+    """Returns new arrays of these (dtype, shape)."""
     return [np.empty(shape, dtype) for dtype, shape in specs]
 
 
 def fitting(into, specs):
-    """Returns the given arrays, if what comes fits into them; else DataError."""
-    wanted = [(view.dtype.str, view.size) for view in into]
+    """Returns `into`, if the arrays to come fit into it; else DataError."""
+    expected = [(view.dtype.str, view.size) for view in into]
     coming = [(dtype.str, math.prod(shape)) for dtype, shape in specs]
-    if wanted != coming:
-        raise DataError(f"arrays of (type, size) {wanted} were due, got {coming}")
+    if expected != coming:
+        raise DataError(f"arrays of (type, size) {expected} were due, got {coming}")
     return into
 
 

@@ -4,7 +4,7 @@ import threading
 
 from sparkdl.errors import DataError, PeerError
 from sparkdl.exchange.connections.deadline import Deadline
-from sparkdl.exchange.liveness.heartbeat import PULSE
+from sparkdl.exchange.liveness.heartbeat import HEARTBEAT
 from sparkdl.exchange.messages.byte_stream import Stream, StreamLoss
 from sparkdl.exchange.messages.frame import HEADER, Kind, pack_header, unpack_header
 from sparkdl.exchange.messages.message import (
@@ -48,7 +48,7 @@ class Wire:
         self._head, self._filled = memoryview(bytearray(HEADER.size)), 0
         self._begun = None  # the FrameHeader of a message whose rest has not been read
         self._broken = None
-        PULSE.add(self, timeout / 4)
+        HEARTBEAT.add(self, timeout / 4)
 
     def send(self, meta, *arrays):
         """Sends a dict that JSON can hold, and arrays (or bytes) of numbers.
@@ -110,7 +110,7 @@ class Wire:
         says is not heard.
         """
         deadline = Deadline(timeout)
-        PULSE.discard(self)
+        HEARTBEAT.discard(self)
         with self._sending:
             self._broken = self._broken or "closed on this side"
             self._stream.end()
@@ -126,7 +126,7 @@ class Wire:
     def close(self):
         """Hangs up; threads that send or receive then get a PeerError."""
         self._broken = self._broken or "closed on this side"
-        PULSE.discard(self)
+        HEARTBEAT.discard(self)
         self._stream.close()
 
     def __enter__(self):
@@ -138,7 +138,7 @@ class Wire:
     def _watch(self, act, waiting_for=None):
         """Returns act(); an error in it, perhaps in the middle of a message, ends the wire."""
         if self._broken:
-            raise self._loss_error(f"cannot be talked to any more: {self._broken}")
+            raise self._loss_error(f"has a broken connection: {self._broken}")
         try:
             return act()
         except (StreamLoss, DataError) as error:
@@ -150,8 +150,8 @@ class Wire:
             raise
 
     def _loss_error(self, what, waiting_for=None):
-        awaited = f" while {waiting_for} was awaited" if waiting_for else ""
-        return PeerError(self.rank, self.peer, f"{what}{awaited}")
+        context = f" while {waiting_for} was awaited" if waiting_for else ""
+        return PeerError(self.rank, self.peer, f"{what}{context}")
 
     def _begin(self, deadline):
         """Reads up to the header of a message; False if it has not come by then."""

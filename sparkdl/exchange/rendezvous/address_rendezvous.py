@@ -52,7 +52,7 @@ class AddressRendezvous:
                 meta["missing"], self.size, timeout, format_address(self.address)
             )
         if "error" in meta:
-            raise WorkerError(f"the meeting at {format_address(self.address)} {meta['error']}")
+            raise WorkerError(f"the rendezvous at {format_address(self.address)} {meta['error']}")
         return json.loads(arrays[0].tobytes())
 
     def close(self):

@@ -63,9 +63,9 @@ class FileRendezvous:
         """Renames into place, so that nobody reads half a text."""
         self.folder.mkdir(parents=True, exist_ok=True)
         place = self._file(number, self.rank)
-        beside = place.with_suffix(f".{os.getpid()}")
-        beside.write_text(text, encoding="utf-8")
-        beside.replace(place)
+        temporary = place.with_suffix(f".{os.getpid()}")
+        temporary.write_text(text, encoding="utf-8")
+        temporary.replace(place)
 
     def _present(self, number, ranks):
         for rank in ranks:
@@ -88,8 +88,8 @@ def check_place(rendezvous):
 
 def absent_ranks_error(missing, size, timeout, where):
     """Returns the error that names the ranks which have not come."""
-    some = ", ".join(map(str, missing[:20])) + (", ..." if len(missing) > 20 else "")
+    names = ", ".join(map(str, missing[:20])) + (", ..." if len(missing) > 20 else "")
     return WorkerError(
         f"{len(missing)} of {size} processes have not come to {where} within {timeout:g} s: "
-        f"rank {some}"
+        f"rank {names}"
     )

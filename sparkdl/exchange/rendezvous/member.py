@@ -38,12 +38,12 @@ class GroupMember:
 
     @classmethod
     def from_json(cls, text):
-        """Returns the Member in a JSON text; DataError if it is none."""
+        """Returns the GroupMember in a JSON text; DataError if there is none."""
         try:
-            found = json.loads(text)
-            complete = all(type(found[field.name]) is field.type for field in fields(cls))
-            if complete and len(found) == len(fields(cls)):
-                return cls(**found)
+            parsed = json.loads(text)
+            complete = all(type(parsed[field.name]) is field.type for field in fields(cls))
+            if complete and len(parsed) == len(fields(cls)):
+                return cls(**parsed)
         except (ValueError, TypeError, KeyError):
             pass
-        raise DataError(f"a member must be told as JSON, got {text!r}"[:300])
+        raise DataError(f"a member must be described as JSON, got {text!r}"[:300])

@@ -14,9 +14,9 @@ BOOT = Path("/proc/sys/kernel/random/boot_id")
 
 
 def meet(rendezvous, endpoint, timeout):
-    """Returns the Members, after all have published where they listen."""
+    """Returns all GroupMembers, after all have published their addresses."""
     address, port = endpoint.address
-    own = GroupMember(
+    member = GroupMember(
         rank=rendezvous.rank,
         host=socket.gethostname(),
         address=address,
@@ -25,7 +25,8 @@ def meet(rendezvous, endpoint, timeout):
         machine=machine(),
         group=secrets.token_hex(8),
     )
-    return [GroupMember.from_json(text) for text in rendezvous.all_gather(own.to_json(), timeout)]
+    texts = rendezvous.all_gather(member.to_json(), timeout)
+    return [GroupMember.from_json(text) for text in texts]
 
 
 def machine():
@@ -38,19 +39,19 @@ def machine():
 
 def connect(members, rank, endpoint, timeout):
     """Returns {rank: socket} to each other member. Of two, the one with the higher rank dials."""
-    channel, limit, found = f"group/{members[0].group}", Deadline(timeout), {}
+    channel, limit, sockets = f"group/{members[0].group}", Deadline(timeout), {}
     try:
         for member in members[:rank]:
-            found[member.rank] = dial_member(member, endpoint, channel, rank, limit)
-        while len(found) < len(members) - 1:
-            other, sock = answer_member(members, rank, found, endpoint, channel, limit)
-            if not rank < other < len(members) or other in found:
+            sockets[member.rank] = dial_member(member, endpoint, channel, rank, limit)
+        while len(sockets) < len(members) - 1:
+            other, sock = answer_member(members, rank, sockets, endpoint, channel, limit)
+            if not rank < other < len(members) or other in sockets:
                 hang_up(sock)
-                raise PeerError(other, "an unknown host", "called though it was not its turn")
-            found[other] = sock
-        return found
+                raise PeerError(other, "an unknown host", "connected out of turn")
+            sockets[other] = sock
+        return sockets
     except BaseException:
-        for sock in found.values():
+        for sock in sockets.values():
             hang_up(sock)
         raise
 
@@ -62,11 +63,11 @@ def dial_member(member, endpoint, channel, rank, limit):
         raise PeerError(member.rank, f"{member.host} ({error.host})", error.what) from error
 
 
-def answer_member(members, rank, found, endpoint, channel, limit):
+def answer_member(members, rank, sockets, endpoint, channel, limit):
     try:
         return endpoint.accept(channel, limit.remaining())
     except (WorkerError, TimeoutError) as error:
-        missing = [m for m in members if m.rank not in found and m.rank != rank]
+        missing = [m for m in members if m.rank not in sockets and m.rank != rank]
         names = ", ".join(f"{m.rank} on {m.host}" for m in missing[:20])
         what = f"did not join the group within {limit.seconds:g} s (missing: rank {names})"
         raise PeerError(missing[0].rank, missing[0].host, what) from error

@@ -37,7 +37,7 @@ class SharedCall(NamedTuple):
 
     @classmethod
     def about(cls, kind, x, bounds=()):
-        """Returns the Call of a `kind` on the vector x, whose owners have `bounds`."""
+        """Returns the SharedCall of a `kind` on the vector x, whose owners have `bounds`."""
         return _about(kind, x.dtype, x.size, tuple(bounds))
 
     def pack(self):

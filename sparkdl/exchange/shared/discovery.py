@@ -12,7 +12,7 @@ from sparkdl.exchange.shared.segment import Segment
 log = logging.getLogger(__name__)
 
 
-def find_memory(rank, gather, members, timeout=60.0, patience=600.0, lanes=(1, 2)):
+def find_memory(rank, gather, members, timeout=60.0, stall_timeout=600.0, lanes=(1, 2)):
     """Returns which ranks share memory with each other, and the memory that this rank shares.
 
     Each process makes a piece of memory with a random token and tells its path. Each takes the
@@ -27,7 +27,7 @@ def find_memory(rank, gather, members, timeout=60.0, patience=600.0, lanes=(1, 2
         By rank; errors name their ranks and hosts.
     timeout : float
         Seconds of silence after which a member that is awaited counts as lost.
-    patience : float
+    stall_timeout : float
         Seconds that a member may be awaited though it is alive.
     lanes : (int, int)
         How many the memory has if all ranks share it, and how many if there are several machines.
@@ -39,20 +39,20 @@ def find_memory(rank, gather, members, timeout=60.0, patience=600.0, lanes=(1, 2
     memory : SharedMemory or None
         None if this rank is alone.
     """
-    own = Segment.create() if futex.is_supported() and hasattr(os, "memfd_create") else None
-    offers = [json.loads(text) for text in gather(_offer(own))]
-    leader, segment = _first_seen(offers[:rank], own)
+    own_segment = Segment.create() if futex.is_supported() and hasattr(os, "memfd_create") else None
+    offers = [json.loads(text) for text in gather(_offer(own_segment))]
+    leader, segment = _first_seen(offers[:rank], own_segment)
     machines = _machines([int(text) for text in gather(str(leader))])
     [ranks] = [machine for machine in machines if rank in machine]
     lanes = lanes[len(machines) > 1]
-    complaint = _prepare(segment, ranks, rank, lanes) if len(ranks) > 1 else ""
-    machines = sorted(_sound(machines, gather(complaint)))
-    if own is not None and own is not segment:
-        own.close()
+    error = _prepare(segment, ranks, rank, lanes) if len(ranks) > 1 else ""
+    machines = sorted(_sound(machines, gather(error)))
+    if own_segment is not None and own_segment is not segment:
+        own_segment.close()
     if ranks in machines and len(ranks) > 1:
         names, hosts = [members[r].rank for r in ranks], {m.rank: m.host for m in members}
         place = ranks.index(rank)
-        return machines, SharedMemory(segment, place, names, hosts, timeout, patience, lanes)
+        return machines, SharedMemory(segment, place, names, hosts, timeout, stall_timeout, lanes)
     if segment is not None:
         segment.close()
     return machines, None
@@ -64,13 +64,13 @@ def _offer(segment):
     return json.dumps({"path": segment.path, "token": segment.token})
 
 
-def _first_seen(offers, own):
+def _first_seen(offers, own_segment):
     """Returns the lowest rank whose memory this process can open, and that memory; else its own."""
     for rank, offer in enumerate(offers):
-        segment = Segment.open(**offer) if own is not None and offer is not None else None
+        segment = Segment.open(**offer) if own_segment is not None and offer is not None else None
         if segment is not None:
             return rank, segment
-    return len(offers), own
+    return len(offers), own_segment
 
 
 def _machines(leaders):
@@ -95,10 +95,10 @@ def _prepare(segment, ranks, rank, lanes):
     return ""
 
 
-def _sound(machines, complaints):
+def _sound(machines, errors):
     """Yields the machines, those whose members have complained taken apart."""
     for ranks in machines:
-        told = [complaints[rank] for rank in ranks if complaints[rank]]
-        if told:
-            log.warning("ranks %s exchange over sockets, not shared memory: %s", ranks, told)
-        yield from [[rank] for rank in ranks] if told else [ranks]
+        reasons = [errors[rank] for rank in ranks if errors[rank]]
+        if reasons:
+            log.warning("ranks %s exchange over sockets, not shared memory: %s", ranks, reasons)
+        yield from [[rank] for rank in ranks] if reasons else [ranks]

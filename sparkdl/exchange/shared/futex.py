@@ -28,7 +28,7 @@ def is_supported():
 
 
 def sleep(address, value):
-    """Returns after the number (32 bits) at `address` is no longer `value`, or SLICE seconds.
+    """Waits until the number (32 bits) at `address` is no longer `value`, or for SLICE seconds.
 
     It may return early, so a caller looks at the number again. Other threads go on meanwhile.
     """

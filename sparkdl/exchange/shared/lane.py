@@ -24,7 +24,7 @@ ADD = {"sum": np.add, "max": np.maximum, "min": np.minimum}
 # Bytes of others up to which each member adds up everything by itself: one step, not three. With 2,
 # 4 and 6 processes 256 KB took 127, 450, 1080 us so, against 187, 621, 2620 us in turns.
 AT_ONCE = 3 << 19
-NOTHING = np.empty(0, np.uint8)
+EMPTY = np.empty(0, np.uint8)
 
 
 class Lane:
@@ -54,14 +54,14 @@ class Lane:
         }
 
     @property
-    def awaited(self):
+    def awaited_member(self):
         """The member that the call under way waits for, None if it is not known to wait."""
-        return self._steps.awaited
+        return self._steps.awaited_member
 
     def barrier(self):
-        """Returns when all members have come."""
+        """Waits until all members have called this."""
         with self._one_at_a_time:
-            self._enter(SharedCall.about("barrier", NOTHING))
+            self._enter(SharedCall.about("barrier", EMPTY))
 
     def all_reduce(self, x, op="sum"):
         """Replaces x (n,) by its sum (or "max", "min") over the members."""
@@ -91,8 +91,8 @@ class Lane:
         with self._one_at_a_time:
             for turn in range(max(1, pieces.turns)):
                 if self.me < len(bounds):
-                    mine = pieces.of(x, self.me, turn)
-                    self._free_slots(slots)[self.me][: mine.size] = mine
+                    piece_of_this = pieces.of(x, self.me, turn)
+                    self._free_slots(slots)[self.me][: piece_of_this.size] = piece_of_this
                 self._next(call, turn)
                 for owner in others:
                     piece = pieces.of(x, owner, turn)
@@ -104,11 +104,11 @@ class Lane:
         lengths[self.me] = len(data)
         self.all_gather(lengths, [(member, member + 1) for member in range(self.members)])
         edges = [0, *np.cumsum(lengths).tolist()]
-        whole, bounds = np.empty(edges[-1], np.uint8), list(pairwise(edges))
-        found = [whole[start:stop] for start, stop in bounds]
-        found[self.me][:] = data
-        self.all_gather(whole, bounds)
-        return found
+        joined, bounds = np.empty(edges[-1], np.uint8), list(pairwise(edges))
+        parts = [joined[start:stop] for start, stop in bounds]
+        parts[self.me][:] = data
+        self.all_gather(joined, bounds)
+        return parts
 
     def _add_at_once(self, x, call, add):
         slots = self._slots[x.dtype]
@@ -154,14 +154,14 @@ class Lane:
 
     def _add(self, slots, pieces, x, turn, sums):
         """Adds up this member's piece over all by sums(parts, out=), and shows the others."""
-        mine = pieces.of(x, self.me, turn)
+        own_piece = pieces.of(x, self.me, turn)
         parts = [
-            mine if member == self.me else pieces.room(slot, self.me, mine)
+            own_piece if member == self.me else pieces.room(slot, self.me, own_piece)
             for member, slot in enumerate(self._readable(slots)[:-1])
         ]
-        result = pieces.room(self._free_slots(slots)[-1], self.me, mine)
+        result = pieces.room(self._free_slots(slots)[-1], self.me, own_piece)
         sums(parts, out=result)
-        mine[:] = result
+        own_piece[:] = result
 
     def _take(self, slots, pieces, x, turn):
         """Copies what the others have added up."""

@@ -1,6 +1,6 @@
 """The shared memory of one machine's members."""
 
-from sparkdl.exchange.liveness.heartbeat import PULSE
+from sparkdl.exchange.liveness.heartbeat import HEARTBEAT
 from sparkdl.exchange.shared.lane import Lane
 from sparkdl.exchange.shared.layout import SegmentLayout
 from sparkdl.exchange.shared.peer_watch import PeerWatch
@@ -22,7 +22,7 @@ class SharedMemory:
         Of each of them.
     hosts : dict
         {rank: host} of all ranks of the group.
-    timeout, patience : float
+    timeout, stall_timeout : float
         Seconds; see PeerWatch.
     lanes : int
 
@@ -32,23 +32,23 @@ class SharedMemory:
         Independent of each other: each takes one collective at a time.
     """
 
-    def __init__(self, segment, me, ranks, hosts, timeout, patience, lanes):
+    def __init__(self, segment, me, ranks, hosts, timeout, stall_timeout, lanes):
         layout = layout_of(len(ranks), lanes)
         segment.map(layout.nbytes)
-        self._watch = PeerWatch(segment, layout, me, ranks, hosts, timeout, patience)
+        self._watch = PeerWatch(segment, layout, me, ranks, hosts, timeout, stall_timeout)
         self.lanes = [Lane(self._watch, lane) for lane in range(lanes)]
         self._segment = segment
-        PULSE.add(self, timeout / 4)
+        HEARTBEAT.add(self, timeout / 4)
 
     def beat(self):
         """Tells the others that this process is alive."""
         self._watch.beat()
 
     @property
-    def awaited(self):
+    def awaited_rank(self):
         """The rank that the oldest call waits for here, None if it is not known to wait."""
-        awaited = (lane.awaited for lane in reversed(self.lanes))
-        return next((self._watch.ranks[member] for member in awaited if member is not None), None)
+        members = (lane.awaited_member for lane in reversed(self.lanes))
+        return next((self._watch.ranks[member] for member in members if member is not None), None)
 
     def await_elsewhere(self, rank):
         """Tells the others that this process waits for a rank (None: no) over a socket."""
@@ -64,11 +64,11 @@ class SharedMemory:
 
     def close(self):
         """Leaves, and lets go of the memory."""
-        PULSE.discard(self)
+        HEARTBEAT.discard(self)
         self.leave()
         self._segment.close()
 
 
 def layout_of(members, lanes):
-    """Returns the Layout of a machine with so many members."""
+    """Returns the SegmentLayout of a machine with so many members."""
     return SegmentLayout(members, lanes, SLOT)

@@ -7,7 +7,7 @@ import numpy as np
 
 from sparkdl.error_messages import error_from_json, error_to_json
 from sparkdl.errors import PeerError, WorkerError
-from sparkdl.exchange.liveness.pause import Attendance
+from sparkdl.exchange.liveness.pause import PauseDetector
 from sparkdl.exchange.shared import futex
 from sparkdl.exchange.shared.layout import TEXT
 
@@ -33,13 +33,13 @@ class PeerWatch:
         {rank: host} of all ranks of the group.
     timeout : float
         Seconds of silence after which a member that is awaited counts as lost.
-    patience : float
+    stall_timeout : float
         Seconds that a member may be awaited though it is alive.
     """
 
-    def __init__(self, segment, layout, me, ranks, hosts, timeout, patience):
+    def __init__(self, segment, layout, me, ranks, hosts, timeout, stall_timeout):
         self.segment, self.layout, self.me, self.ranks = segment, layout, me, ranks
-        self.hosts, self.timeout, self.patience = hosts, timeout, patience
+        self.hosts, self.timeout, self.stall_timeout = hosts, timeout, stall_timeout
         self.words = memoryview(segment.memory).cast("I")
         self._start = np.frombuffer(segment.memory, np.uint8).ctypes.data
 
@@ -58,10 +58,10 @@ class PeerWatch:
 
     def error(self):
         """Returns the error that a member has reported, as a PeerError, or None."""
-        teller = self.words[self.layout.failed // 4]
-        if not teller:
+        reporter = self.words[self.layout.failed // 4]
+        if not reporter:
             return None
-        start = self.layout.text(teller - 1)
+        start = self.layout.text(reporter - 1)
         return error_from_json(json.loads(self.segment.memory[start : start + TEXT].rstrip(b"\0")))
 
     def fail(self, error):
@@ -87,7 +87,7 @@ class PeerWatch:
         return self._start + place
 
     @property
-    def left(self):
+    def has_left(self):
         """True if this member has ended."""
         return self.words[self.layout.closed(self.me) // 4] != 0
 
@@ -97,13 +97,13 @@ class PeerWatch:
         self.wake()
 
 
-class Patience:
+class PeerWait:
     """The state of one wait: the members it waits for, as seen so far."""
 
     def __init__(self, watch, what):
         self.watch, self.what = watch, what
-        self.began = time.monotonic()
-        self.attention = Attendance(watch.timeout, self.began)
+        self.start_time = time.monotonic()
+        self.pause_detector = PauseDetector(watch.timeout, self.start_time)
         self.seen = {}  # member: its last beat, and when that was first seen
 
     def check(self, missing, come):
@@ -111,9 +111,9 @@ class Patience:
 
         `come` says whether all have come after all: who has may leave, or die, at once.
         """
-        if self.watch.left:
+        if self.watch.has_left:
             raise WorkerError(f"this process has left the group while it awaited {self.what}")
-        if not self.attention.unbroken(time.monotonic()):
+        if not self.pause_detector.unbroken(time.monotonic()):
             self.seen.clear()
         error = self.watch.error()
         if error is None:
@@ -123,14 +123,14 @@ class Patience:
             raise error
 
     def _complaint(self, member):
-        watch, own = self.watch, self.watch.ranks[self.watch.me]
+        watch, me = self.watch, self.watch.ranks[self.watch.me]
         reason, rank = self._reason(member), watch.ranks[member]
-        if reason is None and time.monotonic() - self.began > watch.patience:
-            reason = f"is alive, but has not done its part for {watch.patience:g} s"
+        if reason is None and time.monotonic() - self.start_time > watch.stall_timeout:
+            reason = f"is alive, but has not done its part for {watch.stall_timeout:g} s"
             rank = self._last_awaited(member)
         if reason is None:
             return None
-        return PeerError(rank, watch.hosts[rank], f"{reason} while rank {own} awaited {self.what}")
+        return PeerError(rank, watch.hosts[rank], f"{reason} while rank {me} awaited {self.what}")
 
     def _last_awaited(self, member):
         """Returns the rank that waits for nobody, at the end of a chain that this member begins."""

@@ -84,9 +84,9 @@ class Segment:
 
     def is_held(self, place):
         """Returns whether the process that holds `place` is alive."""
-        asked = LOCK.pack(fcntl.F_WRLCK, 0, place, 1, 0)
-        found, *_ = LOCK.unpack(fcntl.fcntl(self.file, fcntl.F_OFD_GETLK, asked))
-        return found != fcntl.F_UNLCK
+        query = LOCK.pack(fcntl.F_WRLCK, 0, place, 1, 0)
+        kind, *_ = LOCK.unpack(fcntl.fcntl(self.file, fcntl.F_OFD_GETLK, query))
+        return kind != fcntl.F_UNLCK
 
     def close(self):
         """Lets go. The memory itself lives as long as an array looks at it."""

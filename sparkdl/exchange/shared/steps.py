@@ -21,7 +21,7 @@ import os
 from threading import Lock
 
 from sparkdl.exchange.shared import futex
-from sparkdl.exchange.shared.peer_watch import Patience
+from sparkdl.exchange.shared.peer_watch import PeerWait
 
 YIELDS = 10
 MASK = 0xFFFFFFFF
@@ -37,7 +37,7 @@ class Steps:
     def __init__(self, watch, lane):
         layout, members = watch.layout, range(watch.layout.members)
         self.number = 0
-        self.awaited = None  # a member, if one keeps this one waiting
+        self.awaited_member = None  # a member, if one keeps this one waiting
         self._watch, self._words, self._fence = watch, watch.words, Lock()
         self._mine = layout.arrived(lane, watch.me) // 4
         self._arrived = [layout.arrived(lane, member) // 4 for member in members]
@@ -66,14 +66,14 @@ class Steps:
             if words[go] == step:
                 return
             os.sched_yield()
-        patience = Patience(self._watch, what)
+        wait = PeerWait(self._watch, what)
         while words[go] != step:
             futex.sleep(self._address, (step - 1) & MASK)
             if words[go] != step:
                 missing = self._missing(step)
-                self.awaited = missing[0] if missing else None
-                patience.check(missing, lambda: words[go] == step)
-        self.awaited = None
+                self.awaited_member = missing[0] if missing else None
+                wait.check(missing, lambda: words[go] == step)
+        self.awaited_member = None
 
     def _missing(self, step):
         return [m for m, place in enumerate(self._arrived) if self._words[place] != step]

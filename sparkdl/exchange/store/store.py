@@ -31,13 +31,13 @@ class KeyValueStore(Verbs):
     channel : str
         Name of this store, where a process has several.
     options
-        Of StoreOptions: mode, staleness, backup, combine, big, timeout, patience.
+        Of StoreOptions: mode, staleness, backup, combine, big, timeout, stall_timeout.
 
     Raises
     ------
     PeerError
         From every verb, on all workers: a worker or server is gone, silent for `timeout`, or has
-        not come within `patience`. The store is of no more use then.
+        not come within `stall_timeout`. The store is of no more use then.
 
     References
     ----------
@@ -50,7 +50,7 @@ class KeyValueStore(Verbs):
         self.rank, self.size = places.rank, places.size
         ranks = sorted(places.addresses if servers is None else servers)
         check_places(places, ranks)
-        self._stretches, self._dtypes = {}, {}
+        self._slices, self._dtypes = {}, {}
         self._codec, self._coders, self._left = None, {}, False
         self._servers = Servers(places, ranks, channel, self.options)
 
@@ -63,11 +63,11 @@ class KeyValueStore(Verbs):
         requests = Requests()
         for name, array in pair_keys_and_vectors(key, value):
             places = len(self._servers.ranks), self.options.big, at
-            self._stretches[name] = spread(name, array.size, *places)
+            self._slices[name] = spread(name, array.size, *places)
             self._dtypes[name] = array.dtype
-            for stretch in self._stretches[name]:
-                part = array[stretch.start : stretch.stop]
-                requests.add(stretch.server, name, part, dtypes=part.dtype.str, lengths=part.size)
+            for key_slice in self._slices[name]:
+                part = array[key_slice.start : key_slice.stop]
+                requests.add(key_slice.server, name, part, dtypes=part.dtype.str, lengths=part.size)
         if self.rank == 0:
             self._servers.ask(requests.with_arrays("init"))
         else:
@@ -89,9 +89,9 @@ class KeyValueStore(Verbs):
         requests, names = Requests(), []
         for name, array in pair_keys_and_vectors(key, value):
             names.append(name)
-            for stretch in self._where(name, array):
-                part, coded = self._encode(name, stretch, array[stretch.start : stretch.stop])
-                requests.add(stretch.server, name, part, coded=coded)
+            for key_slice in self._where(name, array):
+                part, coded = self._encode(name, key_slice, array[key_slice.start : key_slice.stop])
+                requests.add(key_slice.server, name, part, coded=coded)
         replies = self._servers.ask(requests.with_arrays("push", weight=float(weight)))
         parts = defaultdict(list)
         for server, (meta, _) in replies.items():
@@ -110,8 +110,8 @@ class KeyValueStore(Verbs):
         """
         requests = Requests()
         for name, array in pair_keys_and_vectors(key, out, writeable=True):
-            for stretch in self._where(name, array):
-                requests.add(stretch.server, name, array[stretch.start : stretch.stop])
+            for key_slice in self._where(name, array):
+                requests.add(key_slice.server, name, array[key_slice.start : key_slice.stop])
         replies = self._servers.ask(requests.into_arrays("pull"))
         versions = defaultdict(int)
         for server, (meta, _) in replies.items():
@@ -124,8 +124,8 @@ class KeyValueStore(Verbs):
         """Waits until all workers still at work have come here."""
         self._servers.barrier()
 
-    def set_optimizer(self, update, told=False):
-        """Says what a gradient does to a value; all workers call it, nothing is sent.
+    def set_optimizer(self, update, with_context=False):
+        """Sets the function that applies a gradient to a value; all workers call it.
 
         Without one, a step of mode "sync" replaces the value; other modes need one.
 
@@ -135,22 +135,22 @@ class KeyValueStore(Verbs):
             `update(key, value, gradient, slots)` changes `value` (n,) in place; it may change the
             gradient (n,) and keep arrays and numbers in the dict `slots`. For a big key, it is
             called for each server's part of it.
-        told : bool
+        with_context : bool
             Whether `update` takes a fifth argument, the UpdateContext of the push.
         """
-        if self._servers.own:
-            self._servers.own.set_optimizer(update, told)
+        if self._servers.local_server:
+            self._servers.local_server.set_optimizer(update, with_context)
         self.barrier()
 
     def set_compression(self, codec):
         """Sends float32 gradients as messages of a codec; all workers call it with the same one."""
-        if self._servers.own:
-            self._servers.own.set_compression(codec)
+        if self._servers.local_server:
+            self._servers.local_server.set_compression(codec)
         self._codec, self._coders = codec, {}
         self.barrier()
 
     def compression_state(self, key):
-        """Returns what this worker keeps back of its pushes to a key, {name: vector}.
+        """Returns the codec's state for this worker's pushes to a key, {name: vector}.
 
         "residual" has a number for each of the key's, what is yet to be sent.
         """
@@ -164,7 +164,7 @@ class KeyValueStore(Verbs):
         """Writes what the optimizer keeps to a file, whole or not at all; all workers call it."""
         self._servers.run_on_first(
             lambda: optimizer_states.write(
-                path, optimizer_states.collect_states(self._stretches, self._slots)
+                path, optimizer_states.collect_states(self._slices, self._slots)
             )
         )
 
@@ -179,14 +179,14 @@ class KeyValueStore(Verbs):
         replies = self._servers.ask_all("statistics")
         return add_tallies(meta["statistics"] for meta, _ in replies.values())
 
-    def rest(self):
+    def suspend(self):
         """Suspends this worker: others do not wait for it until it calls `resume`."""
-        self._servers.ask_all("rest")
+        self._servers.ask_all("suspend")
 
     def resume(self):
         """Takes part again, as one who is as far as those that are furthest.
 
-        All who have rested call it, while nobody pushes; then a barrier must follow.
+        All workers that were suspended call it, while nobody pushes; then a barrier must follow.
         """
         self._servers.ask_all("resume")
 
@@ -213,8 +213,8 @@ class KeyValueStore(Verbs):
         try:
             if not self._servers.failure:
                 self.leave()
-                if self._servers.own:
-                    self._servers.own.wait()
+                if self._servers.local_server:
+                    self._servers.local_server.wait()
         finally:
             self._servers.close()
 
@@ -225,40 +225,40 @@ class KeyValueStore(Verbs):
             self._servers.close()
 
     def _where(self, name, array):
-        if name not in self._stretches:
+        if name not in self._slices:
             raise ConfigError(f"key must have a value, got {name!r}; there are "
-                              f"{sorted(self._stretches)[:10]}")  # fmt: skip
-        stretches, dtype = self._stretches[name], self._dtypes[name]
-        if (array.size, array.dtype) != (stretches[-1].stop, dtype):
-            raise ConfigError(f"array for {name!r} must have {stretches[-1].stop} of {dtype}, "
+                              f"{sorted(self._slices)[:10]}")  # fmt: skip
+        key_slices, dtype = self._slices[name], self._dtypes[name]
+        if (array.size, array.dtype) != (key_slices[-1].stop, dtype):
+            raise ConfigError(f"array for {name!r} must have {key_slices[-1].stop} of {dtype}, "
                               f"got {array.size} of {array.dtype}")  # fmt: skip
-        return stretches
+        return key_slices
 
-    def _encode(self, name, stretch, part):
+    def _encode(self, name, key_slice, part):
         """Returns what to send for a part of a gradient, and whether it is a codec's message."""
         if self._codec is None or part.dtype != np.float32:
             return part, False
-        return self._coder(name, stretch).encode(part), True
+        return self._coder(name, key_slice).encode(part), True
 
-    def _coder(self, name, stretch):
-        if (name, stretch) not in self._coders:
-            self._coders[name, stretch] = self._codec.coder(stretch.stop - stretch.start)
-        return self._coders[name, stretch]
+    def _coder(self, name, key_slice):
+        if (name, key_slice) not in self._coders:
+            self._coders[name, key_slice] = self._codec.coder(key_slice.stop - key_slice.start)
+        return self._coders[name, key_slice]
 
     def _coders_of(self, key):
-        """Returns the coders of all stretches of a key, in their order."""
+        """Returns the coders of all slices of a key, in their order."""
         coded = self._codec is not None and self._dtypes[str(key)] == np.float32
-        return [self._coder(str(key), one) for one in self._stretches[str(key)] if coded]
+        return [self._coder(str(key), one) for one in self._slices[str(key)] if coded]
 
-    def _slots(self, name, stretch):
+    def _slots(self, name, key_slice):
         request = {"verb": "slots", "keys": [name]}, (), None
-        [(meta, arrays)] = self._servers.ask({stretch.server: request}).values()
+        [(meta, arrays)] = self._servers.ask({key_slice.server: request}).values()
         return dict(zip(meta["names"], arrays, strict=True))
 
-    def _set_slots(self, kept):
-        for name, stretch, slots in optimizer_states.split_states(kept, self._stretches):
+    def _set_slots(self, states):
+        for name, key_slice, slots in optimizer_states.split_states(states, self._slices):
             meta = {"verb": "set_slots", "keys": [name], "names": list(slots)}
-            self._servers.ask({stretch.server: (meta, list(slots.values()), None)})
+            self._servers.ask({key_slice.server: (meta, list(slots.values()), None)})
 
 
 def check_places(places, ranks):

@@ -70,9 +70,9 @@ class TwoLevelStore(Verbs):
         """Waits until all machines still at work have come here."""
         self._run_on_leader(lambda: self._store.barrier())
 
-    def set_optimizer(self, update, told=False):
+    def set_optimizer(self, update, with_context=False):
         """Works as KeyValueStore.set_optimizer."""
-        self._run_on_leader(lambda: self._store.set_optimizer(update, told))
+        self._run_on_leader(lambda: self._store.set_optimizer(update, with_context))
 
     def set_compression(self, codec):
         """Works as KeyValueStore.set_compression; inside a machine nothing is encoded."""

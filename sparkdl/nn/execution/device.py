@@ -14,15 +14,15 @@ __all__ = [
     "choose_backend",
     "describe_device",
     "may_be_gpu",
-    "own",
+    "restrict_gpus",
 ]
 GPU = "cuda"  # both what a user asks for and the engine's backend that computes there
 DEVICES = ("auto", "cpu", GPU)
 log = logging.getLogger(__name__)
 
 
-def own(addresses, turn=0):
-    """Sets which GPUs this process may take, before anything computes; see backends.own."""
+def restrict_gpus(addresses, turn=0):
+    """Sets which GPUs this process may take, before anything computes; see DeviceGrant."""
     engine.backends.grant_devices(addresses, turn)
 
 

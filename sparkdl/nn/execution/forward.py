@@ -36,7 +36,7 @@ class Forward(NamedTuple):
 
 
 @dataclass(kw_only=True)
-class Passing:
+class ForwardPass:
     """The state of a forward pass: what each layer has given so far."""
 
     values: dict
@@ -100,33 +100,33 @@ def forward(
     """
     inputs = x if isinstance(x, dict) else dict.fromkeys(network.input_shapes, x)
     check(network, inputs, outputs)
-    whole = Run(
+    shared_run = Run(
         training=training, seed=network.seed, ids=ids, epoch=epoch, backward_steps=backward_steps
     )
-    batch = Passing(
+    batch = ForwardPass(
         values=dict(inputs),
         masks=dict.fromkeys(inputs) | (masks or {}),
         buffers=dict(buffers),
     )
     count = next(iter(inputs.values())).shape[0]
     for place in network.stack:
-        run = layer_run(place, whole, batch, count, states or {}, labels or {})
+        run = layer_run(place, shared_run, batch, count, states or {}, labels or {})
         with scope(place.name):
             step(place, params, batch, run, network.dtype)
-    asked = {name: layer_output(network, batch, name) for name in outputs}
+    requested = {name: layer_output(network, batch, name) for name in outputs}
     scores = {place.name: batch.values[place.name] for place in network.outputs}
-    return Forward(scores, batch.masks, asked, batch.updates, batch.states, batch.losses)
+    return Forward(scores, batch.masks, requested, batch.updates, batch.states, batch.losses)
 
 
-def layer_run(place, whole, batch, count, states, labels):
+def layer_run(place, shared_run, batch, count, states, labels):
     """Returns the Run of one layer."""
-    ids = whole.ids
+    ids = shared_run.ids
     if ids is not None:
         ids = repeat_ids(ids, batch.values[place.sources[0]].shape[0] // max(count, 1))
-    return whole.of_layer(
+    return shared_run.of_layer(
         place.index,
         ids=ids,
-        buffers=place.mine(batch.buffers, "buffer_shapes"),
+        buffers=place.own_arrays(batch.buffers, "buffer_shapes"),
         states={n: states[f"{place.name}/{n}"] for n in place.state_shapes if states},
         masks=tuple(batch.masks[source] for source in place.sources),
         labels=labels.get(place.name),
@@ -136,25 +136,25 @@ def layer_run(place, whole, batch, count, states, labels):
 def step(place, params, batch, run, dtype):
     """Takes the batch through one layer, which computes in `dtype` if it can."""
     layer, narrow = place.layer, is_narrow(dtype)
-    inside = None if not narrow else dtype if layer.narrow else np.float32
+    inside = None if not narrow else dtype if layer.low_precision else np.float32
     inputs = tuple(as_float(batch.values[source], inside) for source in place.sources)
-    weights = add_weight_noise(layer, place.mine(params, "param_shapes"), run)
+    weights = add_weight_noise(layer, place.own_arrays(params, "param_shapes"), run)
     if narrow:
         weights |= {name: ops.cast(weights[name], inside) for name in layer.penalized}
-    several = layer.several
+    several = layer.multi_input
     y = layer.forward(weights, inputs if several else inputs[0], run)
     if narrow:
         y = ops.cast(y, np.float32 if place.is_output else dtype)
     batch.values[place.name] = y
     shapes = tuple(tuple(x.shape[1:]) for x in inputs)
     masks, shapes = (run.masks, shapes) if several else (run.mask, shapes[0])
-    left = run.left
-    batch.masks[place.name] = left.masks[0] if left.masks else layer.out_mask(masks, shapes)
-    new = {f"{place.owner}/{name}": value for name, value in left.updates.items()}
+    results = run.results
+    batch.masks[place.name] = results.masks[0] if results.masks else layer.out_mask(masks, shapes)
+    new = {f"{place.owner}/{name}": value for name, value in results.updates.items()}
     batch.updates |= new
     batch.buffers |= new
-    batch.states |= {f"{place.name}/{name}": value for name, value in left.states.items()}
-    batch.losses += left.losses
+    batch.states |= {f"{place.name}/{name}": value for name, value in results.states.items()}
+    batch.losses += results.losses
 
 
 def layer_output(network, batch, name):
@@ -189,12 +189,12 @@ def check(network, inputs, outputs):
     if inputs.keys() != shapes.keys():
         raise ShapeError(f"the network needs the inputs {[*shapes]}, got {[*inputs]}")
     for name, shape in shapes.items():
-        found = tuple(inputs[name].shape[1:])
-        of_other_length = len(shape) == len(found) == 2 and found[1] == shape[1]
-        if found != shape and not of_other_length:
+        actual = tuple(inputs[name].shape[1:])
+        of_other_length = len(shape) == len(actual) == 2 and actual[1] == shape[1]
+        if actual != shape and not of_other_length:
             which = f" for {name!r}" if len(shapes) > 1 else ""
-            wanted = ("batch", *shape)
-            raise ShapeError(f"the network needs {wanted}{which}, got {tuple(inputs[name].shape)}")
+            need = ("batch", *shape)
+            raise ShapeError(f"the network needs {need}{which}, got {tuple(inputs[name].shape)}")
     known = [place.name for place in network.stack]
     for name in outputs:
         if name not in known:

@@ -36,9 +36,9 @@ def vector(name):
         return replica._vectors[name].open()
 
     def write(replica, values):
-        own = read(replica)
-        if values is not own:
-            np.copyto(own, values)
+        target = read(replica)
+        if values is not target:
+            np.copyto(target, values)
 
     return property(read, write)
 
@@ -88,15 +88,15 @@ class Replica:
     def load(self, params, buffers, slots):
         """Takes over the values of three vectors; ShapeError where a length differs."""
         for name, vector in (("params", params), ("buffers", buffers), ("slots", slots)):
-            own = self._vectors[name].open()
-            if vector.shape != own.shape:
-                raise ShapeError(f"{name} must have {own.shape} numbers, got {vector.shape}")
-            if not np.array_equal(own, vector):
+            target = self._vectors[name].open()
+            if vector.shape != target.shape:
+                raise ShapeError(f"{name} must have {target.shape} numbers, got {vector.shape}")
+            if not np.array_equal(target, vector):
                 self._expire()
-                np.copyto(own, vector)
+                np.copyto(target, vector)
 
     def _expire(self):
-        """Says that the vectors may change: what programs in use have made of them is void."""
+        """Notes that the vectors may change: programs in use must compute constants anew."""
         self._version += 1
 
     def _run_in_use(self, program, columns):
@@ -327,12 +327,12 @@ def scale_of(replica):
 def compile_in_use(replica, inputs, outputs):
     """Returns a program that works out but once what follows from parameters and buffers alone."""
     params, buffers = replica.arrays()
-    return compile_graph(replica, inputs, outputs, params | buffers, steady=True)
+    return compile_graph(replica, inputs, outputs, params | buffers, constant_bindings=True)
 
 
-def compile_graph(replica, inputs, outputs, bindings, steady=False):
+def compile_graph(replica, inputs, outputs, bindings, constant_bindings=False):
     graph, tf32 = Graph(inputs, outputs), replica.conf.tf32
-    return engine.compile(graph, replica.backend, bindings, replica.strict, tf32, steady)
+    return engine.compile(graph, replica.backend, bindings, replica.strict, tf32, constant_bindings)
 
 
 def tensor(name, shape, dtype="float32"):

@@ -41,8 +41,8 @@ def columns_of(conf, batch, labels=True):
     needed = [*conf.feature_columns, *(conf.label_columns if labels else ())]
     for name in needed:
         if name not in batch.columns:
-            found = [*batch.columns]
-            raise ShapeError(f"the network takes the columns {needed}, got {found}")
+            in_batch = [*batch.columns]
+            raise ShapeError(f"the network takes the columns {needed}, got {in_batch}")
     optional = [mask_of(name) for name in conf.feature_columns]
     if labels:
         optional += [*map(label_mask_of, conf.label_columns), WEIGHTS]
@@ -64,11 +64,11 @@ def as_given(column):
     return column if hasattr(column, "numbers") else np.asarray(column)
 
 
-def check_column_shape(name, found, wanted, sequence):
+def check_column_shape(name, actual, expected, sequence):
     """Raises ShapeError unless a column has its shape; sequences may have more or fewer steps."""
-    of_other_length = sequence and (found[:1], found[2:]) == (wanted[:1], wanted[2:])
-    if found != wanted and not of_other_length:
-        raise ShapeError(f"input {name!r} needs {wanted}, got {found}")
+    of_other_length = sequence and (actual[:1], actual[2:]) == (expected[:1], expected[2:])
+    if actual != expected and not of_other_length:
+        raise ShapeError(f"input {name!r} needs {expected}, got {actual}")
 
 
 def sequences_of(conf):

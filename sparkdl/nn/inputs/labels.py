@@ -50,5 +50,5 @@ def check_classes(place, column, labels):
         example = int(np.argwhere(strange)[0][0])
         allowed = f"[0, {place.name}.units), which is {units}"
         allowed += "" if ignored is None else f", or ignore_label ({ignored})"
-        found = labels[strange][0]
-        raise DataError(f"{column} must be in {allowed}, got {found} in example {example}")
+        label = labels[strange][0]
+        raise DataError(f"{column} must be in {allowed}, got {label} in example {example}")

@@ -1,9 +1,8 @@
 """Losses of the product of z and the labels, which compare their directions."""
 
-from dataclasses import dataclass
 from typing import ClassVar
 
-from sparkdl.config import Choice, option
+from sparkdl.config import Choice, dataclass, option
 from sparkdl.engine import ops
 from sparkdl.nn.hints import Value
 from sparkdl.nn.losses.base import Loss, PerUnit
@@ -75,9 +74,9 @@ class MulticlassHinge(Loss, name="multiclass_hinge"):
         return ops.softmax(z)
 
     def per_example(self, z: Value, labels: Value) -> Value:
-        own = ops.one_hot(labels, z.shape[1], z.dtype)
-        rise = ops.max(ops.add(z, ops.sub(1.0, own)), axes=(1,))  # of the class itself: its z
-        return ops.sub(rise, ops.sum(ops.mul(z, own), axes=(1,)))
+        is_label = ops.one_hot(labels, z.shape[1], z.dtype)
+        rise = ops.max(ops.add(z, ops.sub(1.0, is_label)), axes=(1,))  # of the class itself: its z
+        return ops.sub(rise, ops.sum(ops.mul(z, is_label), axes=(1,)))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,11 +1,10 @@
 """Bases of the losses: the labels they take, the prediction they give, a number per example."""
 
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
-from sparkdl.config import Member, Number, Sequence, option
+from sparkdl.config import Member, Number, Sequence, dataclass, option
 from sparkdl.config.field_types import OptionalSeveral
 from sparkdl.engine import ops
 from sparkdl.errors import ShapeError, require
@@ -21,13 +20,13 @@ class Loss(Member):
     `label_kind` says what labels are: "class", an int32 in [0, units) per example, or "values",
     `units` float32 per example. `output(z)` is what a prediction gives. `per_example(z, labels)`
     is the loss of each example, (batch,); the loss of a batch is its mean. Steps of a sequence and
-    places of an image come as so many more examples, unless the loss is of the `whole` sequence:
+    places of an image come as so many more examples, unless the loss is `of_sequence`:
     then z is (batch, T, units), `label_shape` is asked with (T, units), and `per_example` is given
     the mask (batch, T), or None, as well.
     """
 
     label_kind: ClassVar[str] = "values"
-    whole: ClassVar[bool] = False
+    of_sequence: ClassVar[bool] = False
 
     def label_shape(self, units: Any) -> Shape:
         """Returns the shape of one example's label."""

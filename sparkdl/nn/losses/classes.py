@@ -1,11 +1,10 @@
 """Losses of examples that belong to one class each: how unlikely the prediction makes it."""
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
-from sparkdl.config import Choice, Integer, Number, Sequence, option
+from sparkdl.config import Choice, Integer, Number, Sequence, dataclass, option
 from sparkdl.config.field_types import OptionalSeveral, Several
 from sparkdl.engine import ops
 from sparkdl.errors import require
@@ -135,5 +134,5 @@ class MultinomialLogistic(Loss, name="multinomial_logistic"):
     label_kind: ClassVar = "class"
 
     def per_example(self, z: Value, labels: Value) -> Value:
-        own = ops.sum(ops.mul(z, ops.one_hot(labels, z.shape[1], z.dtype)), axes=(1,))
-        return ops.neg(ops.log(ops.maximum(own, 1e-20)))
+        of_labels = ops.sum(ops.mul(z, ops.one_hot(labels, z.shape[1], z.dtype)), axes=(1,))
+        return ops.neg(ops.log(ops.maximum(of_labels, 1e-20)))

@@ -1,11 +1,10 @@
 """The loss of sequences whose labels are not aligned with their steps."""
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
-from sparkdl.config import Integer, Size, option
+from sparkdl.config import Integer, Size, dataclass, option
 from sparkdl.engine import ops
 from sparkdl.errors import ShapeError
 from sparkdl.nn.hints import Shape, Value
@@ -32,7 +31,7 @@ class Ctc(Loss, name="ctc"):
 
     label_kind: ClassVar = "class"
     predicts: ClassVar = "other"
-    whole: ClassVar = True
+    of_sequence: ClassVar = True
     ignore_label: ClassVar = -1  # pads the labels
 
     label_length: int = option(Size(minimum=1), "Labels of an example.")
@@ -66,7 +65,7 @@ def best_path(probabilities: Value, mask: Value = None, blank: int = 0) -> list[
     """
     path = np.asarray(probabilities).argmax(axis=2)
     counts = np.ones(path.shape, bool) if mask is None else np.asarray(mask) != 0
-    return [collapse_repeats(steps[kept], blank) for steps, kept in zip(path, counts)]
+    return [collapse_repeats(steps[length], blank) for steps, length in zip(path, counts)]
 
 
 def collapse_repeats(steps: np.ndarray, blank: int) -> np.ndarray:

@@ -42,26 +42,26 @@ def detections(
     overlap : float
         Of two objects of a class that share more of their union than this, the surer one counts.
     """
-    n, many, h, w = prediction.shape
-    cells = np.reshape(prediction, (n, boxes, many // boxes, h, w))
+    n, channels, h, w = prediction.shape
+    cells = np.reshape(prediction, (n, boxes, channels // boxes, h, w))
     return [distinct(candidates(example, threshold), overlap) for example in cells]
 
 
 def candidates(boxes: np.ndarray, threshold: float) -> list[Detection]:
     """Returns a Detection for each box (B, 5 + K, H, W) that is sure enough, the surest first."""
-    found = []
+    detections = []
     for b, row, column in np.argwhere(boxes[:, 4] >= threshold):
         x, y, width, height, confidence = (float(v) for v in boxes[b, :FIXED, row, column])
         x, y, label = column + x, row + y, int(boxes[b, FIXED:, row, column].argmax())
         edges = x - width / 2, y - height / 2, x + width / 2, y + height / 2
-        found.append(Detection(*edges, label, confidence))
-    return sorted(found, key=lambda one: -one.confidence)
+        detections.append(Detection(*edges, label, confidence))
+    return sorted(detections, key=lambda one: -one.confidence)
 
 
-def distinct(found: "list[Detection]", overlap: float) -> list[Detection]:
+def distinct(detections: "list[Detection]", overlap: float) -> list[Detection]:
     """Drops the detections that a surer one of their class overlaps too much."""
     kept: list[Detection] = []
-    for one in found:
+    for one in detections:
         if all(
             one.label != other.label or intersection_over_union(one, other) <= overlap
             for other in kept

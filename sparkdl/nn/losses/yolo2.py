@@ -3,12 +3,11 @@
 N examples, B boxes of a cell, K classes, H rows and W columns of cells.
 """
 
-from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from sparkdl.config import Number, Sequence, option
+from sparkdl.config import Number, Sequence, dataclass, option
 from sparkdl.config.field_types import Several
 from sparkdl.engine import ops
 from sparkdl.errors import ShapeError
@@ -42,7 +41,7 @@ class Yolo2(Loss, name="yolo2"):
     """
 
     predicts: ClassVar = "other"
-    whole: ClassVar = True
+    of_sequence: ClassVar = True
 
     boxes: Several[tuple[float, float]] = option(
         Sequence(of=Sequence(of=Number(above=0), length=2), minimum=1),
@@ -58,42 +57,42 @@ class Yolo2(Loss, name="yolo2"):
     )
 
     def label_shape(self, z_shape: Shape) -> Shape:
-        many, count = z_shape[0], len(self.boxes)
-        if len(z_shape) != 3 or many % count or many // count <= FIXED:
+        channels, count = z_shape[0], len(self.boxes)
+        if len(z_shape) != 3 or channels % count or channels // count <= FIXED:
             raise ShapeError(
                 f"yolo2 with {count} boxes needs images of {count} (5 + classes) channels, got "
                 f"{z_shape}"
             )
-        return (many // count - 1, *z_shape[1:])
+        return (channels // count - 1, *z_shape[1:])
 
     def output(self, z: Value) -> Value:
-        found = self.decode(z)
-        p = ops.transpose(found.p, (0, 1, 4, 2, 3))
-        return ops.reshape(ops.concat([found.xy, found.size, found.confidence, p], 2), z.shape)
+        boxes = self.decode(z)
+        p = ops.transpose(boxes.p, (0, 1, 4, 2, 3))
+        return ops.reshape(ops.concat([boxes.xy, boxes.size, boxes.confidence, p], 2), z.shape)
 
     def decode(self, z: Value) -> "Boxes":
         """Returns the boxes, confidences and class probabilities that z predicts."""
-        n, many, h, w = z.shape
+        n, channels, h, w = z.shape
         count = len(self.boxes)
-        raw = ops.reshape(z, (n, count, many // count, h, w))
+        raw = ops.reshape(z, (n, count, channels // count, h, w))
         boxes = np.asarray(self.boxes, z.dtype).reshape(1, count, 2, 1, 1)
         return Boxes(
             xy=ops.sigmoid(along(raw, 2, 0, 2)),
             size=ops.mul(ops.exp(along(raw, 2, 2, 4)), boxes),
             confidence=ops.sigmoid(along(raw, 2, 4, 5)),
-            p=ops.softmax(ops.transpose(along(raw, 2, FIXED, many // count), (0, 1, 3, 4, 2))),
+            p=ops.softmax(ops.transpose(along(raw, 2, FIXED, channels // count), (0, 1, 3, 4, 2))),
         )
 
     def per_example(self, z: Value, labels: Value, mask: Value = None) -> Value:
-        found, truth = self.decode(z), true_boxes(labels)
-        overlap = overlaps(found, truth)
-        chosen = ops.mul(first_largest(overlap), truth.there)
-        roots = ops.sub(ops.sqrt(found.size), ops.sqrt(truth.size))
-        place = squares(ops.sub(found.xy, truth.xy), 2), squares(roots, 2)
-        wrong = squares(ops.sub(found.confidence, overlap), 2)
-        classes = ops.reshape(squares(ops.sub(found.p, truth.p), 4), chosen.shape)
+        predicted, truth = self.decode(z), true_boxes(labels)
+        overlap = overlaps(predicted, truth)
+        chosen = ops.mul(first_largest(overlap), truth.has_object)
+        roots = ops.sub(ops.sqrt(predicted.size), ops.sqrt(truth.size))
+        place = squares(ops.sub(predicted.xy, truth.xy), 2), squares(roots, 2)
+        wrong = squares(ops.sub(predicted.confidence, overlap), 2)
+        classes = ops.reshape(squares(ops.sub(predicted.p, truth.p), 4), chosen.shape)
         near = ops.add(ops.mul(ops.add(*place), self.coordinate), ops.add(wrong, classes))
-        empty = ops.mul(ops.square(found.confidence), self.no_object)
+        empty = ops.mul(ops.square(predicted.confidence), self.no_object)
         each = ops.add(ops.mul(chosen, near), ops.mul(ops.sub(1.0, chosen), empty))
         return ops.sum(each, axes=(1, 2, 3, 4))
 
@@ -112,7 +111,7 @@ class Truth(NamedTuple):
 
     xy: object
     size: object
-    there: object
+    has_object: object
     p: object
 
 
@@ -129,14 +128,14 @@ def squares(x: Value, axis: int) -> Value:
 
 def true_boxes(labels: Value) -> "Truth":
     """Returns the true boxes and classes of labels (N, 4 + K, H, W), cell by cell."""
-    n, many, h, w = labels.shape
+    n, channels, h, w = labels.shape
     corners = ops.reshape(along(labels, 1, 0, 4), (n, 1, 4, h, w))
     low, high = along(corners, 2, 0, 2), along(corners, 2, 2, 4)
-    hot = ops.reshape(along(labels, 1, 4, many), (n, 1, many - 4, h, w))
+    hot = ops.reshape(along(labels, 1, 4, channels), (n, 1, channels - 4, h, w))
     return Truth(
         xy=ops.sub(ops.mul(ops.add(low, high), 0.5), cells(h, w, labels.dtype)),
         size=ops.relu(ops.sub(high, low)),
-        there=ops.sum(hot, axes=(2,), keepdims=True),
+        has_object=ops.sum(hot, axes=(2,), keepdims=True),
         p=ops.transpose(hot, (0, 1, 3, 4, 2)),
     )
 
@@ -147,13 +146,13 @@ def cells(h: int, w: int, dtype: Any) -> np.ndarray:
     return np.stack([x, y])[None, None].astype(dtype)
 
 
-def overlaps(found: Value, truth: Value) -> Value:
+def overlaps(predicted: Value, truth: Value) -> Value:
     """Computes intersection over union of boxes with their cells' objects, (N, B, 1, H, W)."""
-    half, half_true = ops.mul(found.size, 0.5), ops.mul(truth.size, 0.5)
-    low = ops.maximum(ops.sub(found.xy, half), ops.sub(truth.xy, half_true))
-    high = ops.minimum(ops.add(found.xy, half), ops.add(truth.xy, half_true))
+    half, half_true = ops.mul(predicted.size, 0.5), ops.mul(truth.size, 0.5)
+    low = ops.maximum(ops.sub(predicted.xy, half), ops.sub(truth.xy, half_true))
+    high = ops.minimum(ops.add(predicted.xy, half), ops.add(truth.xy, half_true))
     both = area(ops.relu(ops.sub(high, low)))
-    union = ops.sub(ops.add(area(found.size), area(truth.size)), both)
+    union = ops.sub(ops.add(area(predicted.size), area(truth.size)), both)
     return ops.div(both, ops.maximum(union, 1e-12))
 
 

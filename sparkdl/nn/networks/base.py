@@ -1,10 +1,20 @@
 """Base of both network configurations: training options, and layouts of parameters and buffers."""
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
-from sparkdl.config import Boolean, Choice, Config, Integer, Number, Of, Sequence, option, text
+from sparkdl.config import (
+    Boolean,
+    Choice,
+    Config,
+    Integer,
+    Number,
+    Of,
+    Sequence,
+    dataclass,
+    option,
+    text,
+)
 from sparkdl.config.field_types import AnyOf, OptionalAnyOf, SeveralAnyOf
 from sparkdl.errors import ConfigError
 from sparkdl.nn.activations import ActivationFunction
@@ -69,7 +79,7 @@ class Conf(Config):
     dtype: str = option(
         Choice(of=DTYPES),
         "Type in which activations are stored and products computed; narrow numbers only in "
-        "layers that can (`Layer.narrow`). Parameters, gradients and the optimizer stay "
+        "layers that can (`Layer.low_precision`). Parameters, gradients and the optimizer stay "
         "float32. float16 is for GPUs; with it the loss is scaled, and updates whose gradient "
         "is not finite are left out: see loss_scale.py.",
         default="float32",

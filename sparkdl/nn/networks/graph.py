@@ -1,10 +1,21 @@
 """The configuration of a network whose layers branch and join."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
-from sparkdl.config import Config, Nested, Of, Requirement, Row, Sequence, Text, option, suggestion
+from sparkdl.config import (
+    Config,
+    Nested,
+    Of,
+    Requirement,
+    Row,
+    Sequence,
+    Text,
+    dataclass,
+    option,
+    suggestion,
+)
 from sparkdl.config.field_types import NamedShapes, Several
 from sparkdl.errors import ConfigError, require
 from sparkdl.nn.hints import Shapes
@@ -39,7 +50,7 @@ class Vertex(Config):
 
     def validate(self) -> None:
         super().validate()
-        fits = len(self.inputs) == 1 or self.layer.several
+        fits = len(self.inputs) == 1 or self.layer.multi_input
         kind = type(self.layer).__name__
         require(self, "inputs", fits, f"one name, as {kind} reads one input")
         object.__setattr__(self, "layer", replace(self.layer, name=self.name))
@@ -144,7 +155,7 @@ def place_vertices(graph: "GraphConf") -> "tuple[PlacedLayer, ...]":
             flat = place_flatten(vertex, sources[0], shapes)
             result.append(flat)
             sources, shapes[flat.name] = (flat.name,), flat.out_shape
-        shape = tuple(shapes[s] for s in sources) if layer.several else shapes[sources[0]]
+        shape = tuple(shapes[s] for s in sources) if layer.multi_input else shapes[sources[0]]
         shapes[vertex.name] = after = shape_after(layer, shape, " and ".join(vertex.inputs))
         owner = vertex.shares or vertex.name
         result.append(PlacedLayer(numbers[vertex.name], layer, sources, shape, after, owner))
@@ -186,9 +197,9 @@ def check_shared(places: "dict[str, PlacedLayer]") -> None:
         owner = places.get(place.owner)
         if owner is None or owner.owner != owner.name:
             raise ConfigError(f"{place.name} must share with a vertex that has its own parameters")
-        wanted = place.layer.param_shapes(place.in_shape), place.layer.buffer_shapes(place.in_shape)
-        if wanted != (owner.param_shapes, owner.buffer_shapes):
+        needed = place.layer.param_shapes(place.in_shape), place.layer.buffer_shapes(place.in_shape)
+        if needed != (owner.param_shapes, owner.buffer_shapes):
             raise ConfigError(
                 f"{place.name} cannot share {owner.param_shapes} of {owner.name}, "
-                f"it needs {wanted[0]}"
+                f"it needs {needed[0]}"
             )

@@ -58,7 +58,7 @@ def check_kinds(layers: Sequence[Layer]) -> None:
     kinds = [type(layer).__name__ for layer in layers]
     if not layers or not isinstance(layers[-1], ScoredLayer):
         raise ConfigError(f"NetworkConf.layers must end with an Output, got {kinds}")
-    joining = [type(layer).__name__ for layer in layers if layer.several]
+    joining = [type(layer).__name__ for layer in layers if layer.multi_input]
     if joining:
         raise ConfigError(
             f"NetworkConf.layers must follow one another, got {joining[0]}, which joins several; "

@@ -71,26 +71,26 @@ class Section:
         layout = self._network.slots_layout
         for group in self.groups:
             start, stop = self.part.start + group.part.start, self.part.start + group.part.stop
-            for whole in self._network.groups:
-                if whole.part.start <= start and stop <= whole.part.stop and start < stop:
+            for full_group in self._network.groups:
+                if full_group.part.start <= start and stop <= full_group.part.stop and start < stop:
                     for name in group.optimizer.slot_names:
-                        begin = layout.slices[whole.slots[name]].start - whole.part.start
+                        begin = layout.slices[full_group.slots[name]].start - full_group.part.start
                         yield group.slots[name], slice(begin + start, begin + stop)
 
 
-def sections(network: "Conf", most: int) -> "list[Section]":
+def sections(network: "Conf", limit: int) -> "list[Section]":
     """Returns at most so many Sections, about equal, that together are the parameters.
 
     A network whose whole gradient is clipped by its norm is one.
     """
     if isinstance(network.clipping, ClipNorm):
-        most = 1
-    found: list[Section] = []
+        limit = 1
+    parts: list[Section] = []
     total, stack, start, end = network.params_layout.size, [], 0, 0
     for place in network.stack:
         stack.append(place)
         end += Layout(entries((place,), "param_shapes")).size
-        if end > start and end * most >= total * (len(found) + 1):
-            found.append(Section(network, tuple(stack), start))
+        if end > start and end * limit >= total * (len(parts) + 1):
+            parts.append(Section(network, tuple(stack), start))
             stack, start = [], end
-    return found
+    return parts

@@ -84,8 +84,8 @@ def check_scale(conf, buffers):
     scale = float(conf.buffers_layout.views(buffers)[SCALE])
     if not scale >= 1:
         raise DivergedError(
-            f"gradients in float16 are not finite, the loss scale has fallen to {scale:g}: lower "
-            "the learning rate, clip gradients, or compute in bfloat16"
+            f"gradients in float16 are not finite, though the loss scale has fallen to {scale:g}: "
+            "lower the learning rate, clip gradients, or compute in bfloat16"
         )
 
 

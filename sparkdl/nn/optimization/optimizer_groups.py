@@ -27,29 +27,29 @@ def optimizer_groups(network):
     """Returns the Groups of a network: the longest stretches with one optimizer, at least one."""
     entries = network.params_layout.entries
     owners = [optimizer_of(network, layer, name) for layer, name, _ in arrays(network)]
-    stretches = [list(found) for _, found in groupby(zip(owners, entries), lambda pair: pair[0])]
-    if len(stretches) < 2:
+    ranges = [list(group) for _, group in groupby(zip(owners, entries), lambda pair: pair[0])]
+    if len(ranges) < 2:
         optimizer = owners[0] if owners else network.optimizer
         return (
             OptimizerGroup(
                 optimizer,
                 slice(0, network.params_layout.size),
                 network.params_layout,
-                own(optimizer),
+                slot_names_of(optimizer),
             ),
         )
-    return tuple(place_groups(stretches))
+    return tuple(place_groups(ranges))
 
 
-def own(optimizer):
+def slot_names_of(optimizer):
     return {name: name for name in optimizer.slot_names}
 
 
-def place_groups(stretches):
+def place_groups(ranges):
     """Yields a Group for each list of (optimizer, entry), one behind the other."""
     start = 0
-    for stretch in stretches:
-        optimizer, layout = stretch[0][0], Layout(tuple(entry for _, entry in stretch))
+    for range_ in ranges:
+        optimizer, layout = range_[0][0], Layout(tuple(entry for _, entry in range_))
         slots = {name: f"{layout.entries[0][0]}:{name}" for name in optimizer.slot_names}
         yield OptimizerGroup(optimizer, slice(start, start + layout.size), layout, slots)
         start += layout.size

@@ -19,24 +19,24 @@ def is_bias(layer, name):
 
 def optimizer_of(network, layer, name):
     """Returns the optimizer of the parameter `name` of `layer`."""
-    own = option_of(layer, "bias_optimizer") if is_bias(layer, name) else None
-    return own or option_of(layer, "optimizer") or network.optimizer
+    option = option_of(layer, "bias_optimizer") if is_bias(layer, name) else None
+    return option or option_of(layer, "optimizer") or network.optimizer
 
 
 def rate_factor(layer, name):
     """Returns the factor on the learning rate of the parameter `name` of `layer`."""
-    own = option_of(layer, "bias_rate_factor") if is_bias(layer, name) else None
-    return option_of(layer, "rate_factor") if own is None else own
+    option = option_of(layer, "bias_rate_factor") if is_bias(layer, name) else None
+    return option_of(layer, "rate_factor") if option is None else option
 
 
 def constraints_of(network, layer, name):
     """Returns the constraints of the parameter `name` of `layer`."""
     if is_bias(layer, name):
         return option_of(layer, "bias_constraints")
-    own = option_of(layer, "constraints")
-    if own is None:
+    option = option_of(layer, "constraints")
+    if option is None:
         return network.constraints if name in layer.penalized else ()
-    return own if name in (layer.penalized or (name,)) else ()
+    return option if name in (layer.penalized or (name,)) else ()
 
 
 def incoming(layer, name, shape):
@@ -65,8 +65,8 @@ def spread(network, number, other=0):
     -------
     float32 (n,) or None
     """
-    found = [(number(layer, name), prod(shape)) for layer, name, shape in arrays(network)]
-    numbers = np.array([value for value, size in found if size], np.float32)
+    sizes = [(number(layer, name), prod(shape)) for layer, name, shape in arrays(network)]
+    numbers = np.array([value for value, size in sizes if size], np.float32)
     if (numbers == other).all():
         return None
-    return np.repeat(numbers, [size for _, size in found if size])
+    return np.repeat(numbers, [size for _, size in sizes if size])

@@ -28,7 +28,7 @@ def coefficients(network, kind):
     def factor(layer, name):
         if is_bias(layer, name):
             return getattr(layer, f"bias_{kind}", 0.0)
-        if name not in (*layer.penalized, *layer.pulled):
+        if name not in (*layer.penalized, *layer.penalized_by_layer):
             return 0.0
         return getattr(layer, kind) * option_of(layer, "decay_factor")
 

@@ -43,8 +43,8 @@ def update_params(network, params, grad, slots, rate, t):
     steps, after = [], {}
     for group, own_rate, decay in zip(network.groups, rates, decays, strict=True):
         old = {name: slots[key] for name, key in group.slots.items()}
-        here, slope = part_of(params, group), part_of(grad, group)
-        step, new = group.optimizer.move(here, slope, old, own_rate, t, group.layout, decay)
+        values, slope = part_of(params, group), part_of(grad, group)
+        step, new = group.optimizer.move(values, slope, old, own_rate, t, group.layout, decay)
         steps.append(step)
         after |= {key: new[name] for name, key in group.slots.items()}
     step = steps[0] if len(steps) == 1 else ops.concat(steps)
@@ -67,7 +67,7 @@ def rates_of(network, rate):
     factors = spread(network, rate_factor, other=1)
     if factors is None:
         return rates
-    return [ops.mul(own, factors[group.part]) for own, group in zip(rates, groups, strict=True)]
+    return [ops.mul(rate, factors[group.part]) for rate, group in zip(rates, groups, strict=True)]
 
 
 def decays_of(network):
@@ -88,9 +88,9 @@ def constrain_params(network, params):
     layout, parts, touched = network.params_layout, [], False
     for (layer, name, shape), part in zip(arrays(network), layout.slices.values(), strict=True):
         array = cut(params, part)
-        seen, axes = incoming(layer, name, shape)
+        shape_in, axes = incoming(layer, name, shape)
         for constraint in constraints_of(network, layer, name):
-            array = ops.reshape(constraint.apply(ops.reshape(array, seen), axes), (-1,))
+            array = ops.reshape(constraint.apply(ops.reshape(array, shape_in), axes), (-1,))
             touched = True
         parts.append(array)
     return ops.concat(parts) if touched else params

@@ -18,8 +18,8 @@ def scale_by_trust_ratio(
     for name, shape in layout.entries:
         part = cut(step, layout.slices[name])
         if vectors or len(shape) > 1:
-            own = norm(cut(params, layout.slices[name]))
-            part = ops.mul(part, ratio(own, norm(part), coefficient, epsilon))
+            param_norm = norm(cut(params, layout.slices[name]))
+            part = ops.mul(part, ratio(param_norm, norm(part), coefficient, epsilon))
         parts.append(part)
     return ops.concat(parts) if parts else step
 

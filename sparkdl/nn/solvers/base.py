@@ -1,12 +1,11 @@
 """Base of the solvers: a rule for the next direction, and a line search along it."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from sparkdl.config import Integer, Member, Number, option
+from sparkdl.config import Integer, Member, Number, dataclass, option
 from sparkdl.nn.hints import Value
 from sparkdl.nn.solvers.line_search import Point, line_search
 
@@ -60,26 +59,26 @@ class Solver(Member):
         """
         count = CountedFunction(function)
         x = np.array(start, np.float64)
-        here, memory, length = count.at(x), self.memory(), None
-        for done in range(self.iterations):
-            if here.is_flat(self.tolerance):
-                return count.solution(x, here, done, True)
-            direction = memory.direction(here.gradient)
-            if not here.gradient @ direction < 0:
-                memory, direction = self.memory(), -here.gradient
-            first = self.first_step(here, direction, length)
-            found = line_search(count.at, x, direction, here, first, self)
-            if found is None:
-                return count.solution(x, here, done, False)
-            step, there = found
-            length = step * -(here.gradient @ direction)
-            memory.add(step * direction, there.gradient - here.gradient)
-            x, here = x + step * direction, there
-        return count.solution(x, here, self.iterations, here.is_flat(self.tolerance))
+        point, memory, length = count.at(x), self.memory(), None
+        for iteration in range(self.iterations):
+            if point.is_flat(self.tolerance):
+                return count.solution(x, point, iteration, True)
+            direction = memory.direction(point.gradient)
+            if not point.gradient @ direction < 0:
+                memory, direction = self.memory(), -point.gradient
+            first = self.first_step(point, direction, length)
+            end = line_search(count.at, x, direction, point, first, self)
+            if end is None:
+                return count.solution(x, point, iteration, False)
+            step, next_point = end
+            length = step * -(point.gradient @ direction)
+            memory.add(step * direction, next_point.gradient - point.gradient)
+            x, point = x + step * direction, next_point
+        return count.solution(x, point, self.iterations, point.is_flat(self.tolerance))
 
-    def first_step(self, here: Point, direction: np.ndarray, length: float | None) -> float:
+    def first_step(self, point: Point, direction: np.ndarray, length: float | None) -> float:
         """Returns the first step to try: one that promises what the last one did (`length`)."""
-        slope = -(here.gradient @ direction)
+        slope = -(point.gradient @ direction)
         return 1 / np.sqrt(direction @ direction) if length is None else length / slope
 
 

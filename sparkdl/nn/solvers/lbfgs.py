@@ -1,12 +1,11 @@
 """Quasi-Newton descent from the last few steps."""
 
 from collections import deque
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from sparkdl.config import Integer, option
+from sparkdl.config import Integer, dataclass, option
 from sparkdl.nn.hints import Value
 from sparkdl.nn.solvers.base import Solver
 from sparkdl.nn.solvers.line_search import Point
@@ -27,8 +26,8 @@ class Lbfgs(Solver):
     def memory(self) -> Any:
         return CorrectionPairs(self.history)
 
-    def first_step(self, here: Point, direction: np.ndarray, length: float | None) -> float:
-        return super().first_step(here, direction, None) if length is None else 1.0
+    def first_step(self, point: Point, direction: np.ndarray, length: float | None) -> float:
+        return super().first_step(point, direction, None) if length is None else 1.0
 
 
 class CorrectionPairs:

@@ -37,7 +37,7 @@ def line_search(
     at: "Callable[[np.ndarray], Point]",
     x: np.ndarray,
     direction: np.ndarray,
-    here: "Point",
+    origin: "Point",
     first: float,
     solver: Any,
 ) -> "tuple[float, Point] | None":
@@ -45,12 +45,12 @@ def line_search(
 
     None where nothing smaller was found in `solver.line_steps` evaluations.
     """
-    slope = here.gradient @ direction
-    low, high, step = End(0.0, here.value, slope, here), None, first
+    slope = origin.gradient @ direction
+    low, high, step = End(0.0, origin.value, slope, origin), None, first
     for _ in range(solver.line_steps):
         point = at(x + step * direction)
         end = End(step, point.value, point.gradient @ direction, point)
-        promised = here.value + SUFFICIENT * step * slope
+        promised = origin.value + SUFFICIENT * step * slope
         if not (end.value <= promised and (end.value < low.value or low.step == 0)):
             high = end
         elif abs(end.slope) <= -solver.curvature * slope:
@@ -59,11 +59,11 @@ def line_search(
             ahead = 1.0 if high is None else high.step - low.step
             high = low if end.slope * ahead >= 0 else high
             low = end
-        step = 2 * step if high is None else between(low, high)
+        step = 2 * step if high is None else cubic_minimum(low, high)
     return (low.step, low.point) if low.step > 0 else None
 
 
-def between(low: End, high: End) -> float:
+def cubic_minimum(low: End, high: End) -> float:
     """Returns the least point of the cubic through two ends, kept away from both, or the middle.
 
     Much nearer to the first where the second is no number: it may be too far by powers of ten.

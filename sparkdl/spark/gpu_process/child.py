@@ -9,26 +9,26 @@ from contextlib import suppress
 
 from sparkdl.error_messages import error_to_json
 from sparkdl.errors import SparkdlError
-from sparkdl.nn.execution.device import choose_backend, describe_device, own
+from sparkdl.nn.execution.device import choose_backend, describe_device, restrict_gpus
 from sparkdl.spark.gpu_process.packing import pack, unpack
 
 PARENT_DEATH_SIGNAL = 1  # of prctl
-NOWHERE = "no GPU"
+NO_GPU = "no GPU"
 
 
 def serve(pipe, parent, addresses, turn):
     """Computes what the other end of the pipe asks for, until it hangs up or ends."""
     end_with(parent)
-    own(addresses, turn)
+    restrict_gpus(addresses, turn)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for Spark's driver
-    line = TaskPipe(pipe)
+    task_pipe = TaskPipe(pipe)
     with suppress(EOFError, OSError):  # hung up
         while True:
-            line.compute(pipe.recv_bytes())
+            task_pipe.compute(pipe.recv_bytes())
 
 
 def end_with(parent):
-    """Has this process killed when its parent ends, however that ends; on Linux."""
+    """Kills this process when its parent ends, however that ends; on Linux."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PARENT_DEATH_SIGNAL, signal.SIGKILL)
     if os.getppid() != parent:  # it has ended before
@@ -45,9 +45,9 @@ class TaskPipe:
         """Computes one job, as `apart` sends it."""
         self._results = []
         try:
-            device, compute, place = unpack(job)
+            device, compute, worker = unpack(job)
             self._say("computes", place_of(device))
-            results = compute(self._items()) if place is None else compute(place, self._items())
+            results = compute(self._items()) if worker is None else compute(worker, self._items())
             for result in results:
                 self._results.append(result)
             self._say("done", self._results)
@@ -75,11 +75,11 @@ class TaskPipe:
 
 
 def place_of(device):
-    """Returns where this process computes, or NOWHERE.
+    """Returns a description of the device that computes here, or NO_GPU.
 
     The computation itself will raise the error.
     """
     try:
         return describe_device(choose_backend(device))
     except SparkdlError:
-        return NOWHERE
+        return NO_GPU

@@ -14,28 +14,28 @@ from pyspark import TaskContext
 
 from sparkdl.error_messages import error_from_json
 from sparkdl.nn.execution.device import PROCESSOR, may_be_gpu, why_no_gpu
-from sparkdl.spark.gpu_process.child import NOWHERE
+from sparkdl.spark.gpu_process.child import NO_GPU
 from sparkdl.spark.gpu_process.process import GpuProcess
 from sparkdl.spark.jobs.error_notes import note_errors
 from sparkdl.spark.jobs.frozen_modules import freeze_modules
 
 log = logging.getLogger(__name__)
 STARTING = 300.0  # seconds for a process to start, and to find its GPU
-SILENCE = 600.0  # seconds that it computes between two words
+TIMEOUT = 600.0  # seconds that it computes between two words
 IDLE = []  # Processes of this one: what they have compiled is there for the next task
 
 
-def run_on_device(device, compute, items, place=None, tally=None):
-    """Returns compute(items) of a Spark task: here, or in another process where it takes a GPU.
+def run_on_device(device, compute, items, worker=None, tally=None):
+    """Runs compute(items) in a Spark task: here, or in another process where it takes a GPU.
 
     Parameters
     ----------
     device : str
         The task_device of a TrainingMaster.
     compute : function of an iterator that gives an iterator
-        With `place`, of that and the iterator.
+        With `worker`, of that and the iterator.
     items : iterator
-    place : Place, optional
+    worker : WorkerRank, optional
         Of a worker among those that train together.
     tally : DeviceTally, optional
         Is told where this task computes.
@@ -49,12 +49,12 @@ def run_on_device(device, compute, items, place=None, tally=None):
     freeze_modules()
     addresses = gpus()
     if may_be_gpu(device):
-        return run_in_process(device, compute, items, addresses, place, tally)
+        return run_in_process(device, compute, items, addresses, worker, tally)
     if addresses and device == "auto":
         log.warning("the task owns the GPUs %s and takes none: %s", addresses, why_no_gpu())
     if tally is not None:
         tally.add(PROCESSOR)
-    return compute(items) if place is None else compute(place, items)
+    return compute(items) if worker is None else compute(worker, items)
 
 
 def run_partition_on_device(device, compute, partition, items, tally=None):
@@ -65,8 +65,8 @@ def run_partition_on_device(device, compute, partition, items, tally=None):
 
 def gpus():
     """Returns the addresses of the GPUs that Spark has dealt to this task."""
-    found = TaskContext.get().resources().get("gpu")
-    return tuple(found.addresses) if found else ()
+    resource = TaskContext.get().resources().get("gpu")
+    return tuple(resource.addresses) if resource else ()
 
 
 def turn():
@@ -79,22 +79,22 @@ def turn():
     return hosts[:rank].count(hosts[rank])
 
 
-def run_in_process(device, compute, items, addresses, place, tally):
+def run_in_process(device, compute, items, addresses, worker, tally):
     """Yields the results of compute(items), run in another process, as they come."""
-    with open_process(addresses, place is None, turn()) as process:
-        yield from compute_in_process(process, device, compute, iter(items), place, tally)
+    with open_process(addresses, worker is None, turn()) as process:
+        yield from compute_in_process(process, device, compute, iter(items), worker, tally)
 
 
-def compute_in_process(process, device, compute, items, place, tally=None):
+def compute_in_process(process, device, compute, items, worker, tally=None):
     """Yields the results of compute(items) from a process."""
-    process.send(device, compute, place)
-    kind, found = process.receive(STARTING, "its device")
+    process.send(device, compute, worker)
+    kind, reply = process.receive(STARTING, "its device")
     if kind == "failed":
-        raise error_from_json(found, str(process))
-    process.device = found
-    if tally is not None and found != NOWHERE:
-        tally.add(found)
-    yield from answering(process, items, SILENCE if place is None else None)
+        raise error_from_json(reply, str(process))
+    process.device = reply
+    if tally is not None and reply != NO_GPU:
+        tally.add(reply)
+    yield from answering(process, items, TIMEOUT if worker is None else None)
 
 
 def answering(process, items, silence):
@@ -103,10 +103,10 @@ def answering(process, items, silence):
     `silence` limits how long it may compute between two words, None where the driver watches.
     """
     while True:
-        kind, *said = process.receive(silence, "a result")
+        kind, *arguments = process.receive(silence, "a result")
         if kind == "failed":
-            raise error_from_json(said[0], str(process))
-        yield from said[0]
+            raise error_from_json(arguments[0], str(process))
+        yield from arguments[0]
         if kind == "done":
             return
         process.send(*islice(items, 1))
@@ -114,7 +114,7 @@ def answering(process, items, silence):
 
 @contextmanager
 def open_process(addresses, keep, turn):
-    """Gives a GpuProcess for these GPUs; none is left behind by a failure or a dropped task."""
+    """Opens a GpuProcess for these GPUs; a failure or a dropped task leaves none behind."""
     process = idle(addresses) if keep else None
     if not keep:
         end_idle()  # they hold memory of the GPU

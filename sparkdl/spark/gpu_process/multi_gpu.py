@@ -9,16 +9,16 @@ from sparkdl.spark.gpu_process.dispatch import compute_in_process, gpus, open_pr
 END = object()
 
 
-def run_on_gpus(device, compute, items, places, team):
+def run_on_gpus(device, compute, items, workers, team):
     """Runs the workers of one task; they give nothing.
 
     Parameters
     ----------
     device : str
         Of a TrainingMaster.
-    compute : function of a Place and an iterator of items
+    compute : function of a WorkerRank and an iterator of items
     items : iterator of (key, value)
-    places : list of Place
+    workers : list of WorkerRank
         Of the task's workers.
     team : Team
 
@@ -27,14 +27,15 @@ def run_on_gpus(device, compute, items, places, team):
     WorkerError
         A process has ended. What `compute` raises in the first that fails, as `apart` does.
     """
-    ends, queues = SimpleQueue(), {place.rank: SimpleQueue() for place in places}
+    ends, queues = SimpleQueue(), {worker.rank: SimpleQueue() for worker in workers}
     with ExitStack() as stack:
         stack.callback(end, queues)  # threads that wait for items when one fails
-        for number, place in enumerate(places):
-            own = gpus()[number : number + 1]  # none where Spark deals out none
-            process = stack.enter_context(open_process(own, False, turn() * team.each + number))
-            mine = iter(queues[place.rank].get, END)
-            work = compute_in_process(process, device, compute, mine, place)
+        for number, worker in enumerate(workers):
+            addresses = gpus()[number : number + 1]  # none where Spark deals out none
+            index = turn() * team.workers_per_task + number
+            process = stack.enter_context(open_process(addresses, False, index))
+            own_items = iter(queues[worker.rank].get, END)
+            work = compute_in_process(process, device, compute, own_items, worker)
             Thread(target=run, args=(work, ends), daemon=True).start()
         for key, value in items:
             queues[team.rank(key)].put((key, value))

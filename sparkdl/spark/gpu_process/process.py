@@ -19,7 +19,7 @@ class GpuProcess:
     addresses : tuple of str
         Of the GPUs that it may take, none: those that it sees.
     turn : int
-        See nn.device.own.
+        See nn.execution.device.restrict_gpus.
     """
 
     def __init__(self, addresses, turn):
@@ -45,13 +45,13 @@ class GpuProcess:
         except OSError:
             raise self._loss_error() from None
 
-    def receive(self, timeout, awaited):
+    def receive(self, timeout, waiting_for):
         """Returns the next message of the process.
 
         Parameters
         ----------
         timeout : seconds, or None for as long as it lives
-        awaited : str
+        waiting_for : str
 
         Raises
         ------
@@ -60,7 +60,7 @@ class GpuProcess:
         """
         try:
             if not self._pipe.poll(timeout):
-                raise WorkerError(f"{self}: waited {timeout:g} s for {awaited}")
+                raise WorkerError(f"{self}: waited {timeout:g} s for {waiting_for}")
             data = self._pipe.recv_bytes()
         except (EOFError, OSError):
             raise self._loss_error() from None

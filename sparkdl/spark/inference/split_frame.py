@@ -33,9 +33,12 @@ def compute_frame(spark, splits, key, columns, compute, device, tally=None):
     return split_frame(spark, splits).mapInArrow(each, fields)
 
 
-def tables(key, columns, compute, given):
+def tables(key, columns, compute, splits):
     """Yields Arrow record batches of the splits that are given."""
-    for split in splits_in(given):
+    for split in splits_in(splits):
         for names, arrays in compute(split):
-            found = [pyarrow.array(names), *(list_column(arrays[name]) for name in columns)]
-            yield pyarrow.RecordBatch.from_arrays(found, names=[key, *columns])
+            values = [
+                pyarrow.array(names),
+                *(list_column(arrays[name]) for name in columns),
+            ]
+            yield pyarrow.RecordBatch.from_arrays(values, names=[key, *columns])

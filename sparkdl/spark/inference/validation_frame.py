@@ -15,10 +15,10 @@ def validation_frame(spark, history):
     outputs are on average, as CaffeOnSpark's trainWithValidation has it, or accuracy, loss ... of
     other networks.
     """
-    found = [(one.iteration, one.validation.figures()) for one in history.validations]
-    names = dict.fromkeys(name for _, figures in found for name in figures)
+    evaluations = [(one.iteration, one.validation.figures()) for one in history.validations]
+    names = dict.fromkeys(name for _, figures in evaluations for name in figures)
     fields = [StructField(name, ArrayType(DoubleType(), False)) for name in names]
-    rows = [(at, *(numbers(figures.get(name)) for name in names)) for at, figures in found]
+    rows = [(at, *(numbers(figures.get(name)) for name in names)) for at, figures in evaluations]
     return spark.createDataFrame(rows, StructType([StructField(FIRST, LongType(), False), *fields]))
 
 

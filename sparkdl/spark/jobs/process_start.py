@@ -1,4 +1,4 @@
-"""How long a task's process took from its birth to our first function, imports among it."""
+"""Time that a task's process took from its start to our first function, imports included."""
 
 import os
 import time
@@ -14,7 +14,7 @@ def seconds_to_start():
     _asked.append(True)
     try:
         fields = Path("/proc/self/stat").read_text().rpartition(")")[2].split()
-        born = int(fields[19]) / os.sysconf("SC_CLK_TCK")  # "starttime", in ticks since boot
-        return max(0.0, time.clock_gettime(time.CLOCK_BOOTTIME) - born)
+        start_time = int(fields[19]) / os.sysconf("SC_CLK_TCK")  # "starttime", in ticks since boot
+        return max(0.0, time.clock_gettime(time.CLOCK_BOOTTIME) - start_time)
     except (OSError, AttributeError, ValueError, IndexError):
         return 0.0

@@ -31,19 +31,19 @@ class BarrierStage:
     ----------
     sc : SparkContext
     task : function (shared, rank, blocks, validation)
-    dealt : RDD with a partition for each task, of items as `split_items` takes them
+    shares : RDD with a partition for each task, of items as `split_items` takes them
     shared : what all workers are given
-    judged : bool
+    evaluates : bool
         Whether there is data to evaluate on among the items.
     device : str
         Of a TrainingMaster.
     team : Team
     """
 
-    def __init__(self, sc, task, dealt, shared, judged, device, team):
+    def __init__(self, sc, task, shares, shared, evaluates, device, team):
         self._sc, self._tag = sc, f"sparkdl-{uuid.uuid4().hex}"
         self._error, self._done = None, False
-        arguments = task, dealt, shared, judged, device, team
+        arguments = task, shares, shared, evaluates, device, team
         self._thread = InheritableThread(target=self._run, args=arguments, daemon=True)
         self._thread.start()
 
@@ -67,14 +67,14 @@ class BarrierStage:
             if tasks:
                 log.warning("%d workers still run %g s after they were cancelled", tasks, GRACE)
 
-    def _run(self, task, dealt, shared, judged, device, team):
+    def _run(self, task, shares, shared, evaluates, device, team):
         try:
             self._sc.addJobTag(self._tag)
             doing = f"{team.size} workers that train together"
             with sharing(self._sc, shared) as sent, no_waiting_for_locality(self._sc):
                 with describe_jobs(self._sc, doing):
-                    each = partial(work, task, sent, judged, device, team)
-                    dealt.barrier().mapPartitions(each).collect()
+                    each = partial(work, task, sent, evaluates, device, team)
+                    shares.barrier().mapPartitions(each).collect()
             self._done = True
         except (Py4JError, PySparkException) as error:
             self._error = failure(message(error))
@@ -94,23 +94,23 @@ class BarrierStage:
         return running
 
 
-def work(task, shared, judged, device, team, items):
+def work(task, shared, evaluates, device, team, items):
     """Runs a task on an executor."""
-    places = team.places(TaskContext.get().partitionId())
-    compute = partial(train, task, shared, judged)
+    workers = team.workers(TaskContext.get().partitionId())
+    compute = partial(train, task, shared, evaluates)
     with note_errors():
-        if team.each > 1:
-            run_on_gpus(device, compute, items, places, team)
+        if team.workers_per_task > 1:
+            run_on_gpus(device, compute, items, workers, team)
             return iter(())
-        return iter(list(run_on_device(device, compute, items, places[0])))
+        return iter(list(run_on_device(device, compute, items, workers[0])))
 
 
-def train(task, shared, judged, place, items):
+def train(task, shared, evaluates, worker, items):
     """Trains in the process that computes for a worker; yields nothing."""
-    rank, began = place.rank, time.perf_counter()
-    with sign_logs(rank, place.size):
+    rank, start = worker.rank, time.perf_counter()
+    with sign_logs(rank, worker.size):
         with split_items(items) as (blocks, validation):
             log.info("begins to train")
-            task(shared.value, rank, blocks, validation if judged else None)
-        log.info("has trained for %.1f s", time.perf_counter() - began)
+            task(shared.value, rank, blocks, validation if evaluates else None)
+        log.info("has trained for %.1f s", time.perf_counter() - start)
     return iter(())

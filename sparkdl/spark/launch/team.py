@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 
-class Place(NamedTuple):
-    """The place of a worker among those that train together."""
+class WorkerRank(NamedTuple):
+    """Rank of a worker, and the number of those that train together."""
 
     rank: int
     size: int
@@ -19,35 +19,36 @@ class Team:
     ----------
     owners : {int: int}
         The rank that each block goes to, by the block's number.
-    size, each : int
+    size, workers_per_task : int
         Workers in all, and in a task; the last task may have fewer.
     """
 
     owners: dict[int, int]
     size: int
-    each: int = 1
+    workers_per_task: int = 1
 
     @classmethod
-    def of(cls, shares, each):
+    def of(cls, shares, workers_per_task):
         """Makes a team of workers whose blocks have these numbers."""
         owners = {number: rank for rank, share in enumerate(shares) for number in share}
-        return cls(owners=owners, size=len(shares), each=each)
+        return cls(owners=owners, size=len(shares), workers_per_task=workers_per_task)
 
     @property
     def tasks(self):
-        return -(-self.size // self.each)
+        return -(-self.size // self.workers_per_task)
 
     def ranks(self, task):
         """Returns the ranks of a task."""
-        return range(self.each * task, min(self.each * (task + 1), self.size))
+        first = self.workers_per_task * task
+        return range(first, min(first + self.workers_per_task, self.size))
 
-    def places(self, task):
-        """Returns the Places of a task's workers."""
-        return [Place(rank, self.size) for rank in self.ranks(task)]
+    def workers(self, task):
+        """Returns the WorkerRank of each worker of a task."""
+        return [WorkerRank(rank, self.size) for rank in self.ranks(task)]
 
     def rank(self, key):
         """Returns the rank that an item goes to; neighbors in a partition of validation part."""
         return sum(key) % self.size if isinstance(key, tuple) else self.owners[key]
 
     def task(self, key):
-        return self.rank(key) // self.each
+        return self.rank(key) // self.workers_per_task

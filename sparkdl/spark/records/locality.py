@@ -27,9 +27,9 @@ def split_frame(spark, splits):
     """Makes a DataFrame of the splits, whose one column holds them pickled."""
     sc, dumps = spark.sparkContext, CPickleSerializer().dumps
     rows = [(dumps(split),) for split in splits]
-    made = make_located_rdd(sc, rows, hosts_of(sc, splits), "[Ljava.lang.Object;")
+    located = make_located_rdd(sc, rows, hosts_of(sc, splits), "[Ljava.lang.Object;")
     schema = StructType([StructField("split", BinaryType(), False)])
-    frame = spark._jsparkSession.applySchemaToPythonRDD(made.rdd(), schema.json())
+    frame = spark._jsparkSession.applySchemaToPythonRDD(located.rdd(), schema.json())
     return DataFrame(frame, spark)
 
 
@@ -65,8 +65,8 @@ def preferred_hosts(spans, blocks_of):
             inside = max(0, min(end, end if stop is None else stop) - max(first, start))
             total += inside
             held.update(dict.fromkeys(hosts, inside))
-    most = sorted(held.items(), key=lambda item: (-item[1], item[0]))
-    return [host for host, nbytes in most if nbytes and 2 * nbytes >= total]
+    ranking = sorted(held.items(), key=lambda item: (-item[1], item[0]))
+    return [host for host, nbytes in ranking if nbytes and 2 * nbytes >= total]
 
 
 def blocks_of(sc, path, known):

@@ -7,9 +7,9 @@ from sparkdl.training.recipe import tag_batch
 from sparkdl.training.workers.contribution import Failure
 
 
-def recipe_validation(sc, recipe, given, readable):
+def recipe_validation(sc, recipe, validation, readable):
     """Returns the Validation of a recipe's tests, or None without any; see Recipe.tests."""
-    tests = recipe.tests(given, readable)
+    tests = recipe.tests(validation, readable)
     return recipe.validation(tests, batches_of_tests(sc, recipe.test_confs, tests))
 
 
@@ -23,11 +23,11 @@ def batches_of_tests(sc, confs, tests):
     tests : sequence of SparkRecords
         For each conf; or none at all.
     """
-    found = []
+    rdds = []
     for number, records in enumerate(tests):
         schema = schema_of(confs[number], transform=records.transform)
-        found.append(records.batches(sc, schema).map(partial(tag_item, number)))
-    return sc.union(found) if found else None
+        rdds.append(records.batches(sc, schema).map(partial(tag_item, number)))
+    return sc.union(rdds) if rdds else None
 
 
 def tag_item(number, item):

@@ -102,7 +102,7 @@ class StreamTrainer(Listener):
 
 
 def fit_stream(network, frame, fit, trigger=None, checkpoints=None):
-    """Trains until the stream ends; returns the History, whose `ended` says why it did.
+    """Trains until the stream ends; returns the History, whose `end_reason` says why it did.
 
     Parameters
     ----------
@@ -124,17 +124,17 @@ def fit_stream(network, frame, fit, trigger=None, checkpoints=None):
         The query failed, as its source cannot be read. Errors of training are themselves.
     """
     place = None if checkpoints is None else StreamFolder(checkpoints, network)
-    desk, pupil = MicroBatchQueue(), StreamTrainer(network, fit, place)
-    query = start_query(frame.writeStream.foreachBatch(desk), trigger, place)
-    pupil.query, stopped = query, False
+    micro_batches, trainer = MicroBatchQueue(), StreamTrainer(network, fit, place)
+    query = start_query(frame.writeStream.foreachBatch(micro_batches), trigger, place)
+    trainer.query, stopped = query, False
     try:
-        for batch, number, done in desk.items(query):
-            stopped = not train_on(pupil, batch, number, done)
+        for batch, number, done in micro_batches.items(query):
+            stopped = not train_on(trainer, batch, number, done)
         finish(query)
     finally:
-        desk.closed = True
+        micro_batches.closed = True
         query.stop()
-    return outcome(query, pupil, through=not stopped and not ENDING.isdisjoint(trigger or {}))
+    return outcome(query, trainer, is_complete=not stopped and not ENDING.isdisjoint(trigger or {}))
 
 
 def start_query(writer, trigger, place):
@@ -150,15 +150,15 @@ def start_query(writer, trigger, place):
         raise ConfigError(f"the stream cannot be started with trigger {trigger}: {text}") from error
 
 
-def train_on(pupil, batch, number, done):
+def train_on(trainer, batch, number, done):
     """Trains on a micro-batch; returns whether it did, and the query was not stopped meanwhile."""
     try:
-        pupil.take(batch, number)
+        trainer.take(batch, number)
     except StreamEnded as error:
         done.set_exception(error)
         return False
     except BaseException as error:
-        error.add_note(pupil.note(number))
+        error.add_note(trainer.note(number))
         done.set_exception(error)  # so that Spark does not note it as done
         raise
     done.set_result(None)
@@ -173,12 +173,12 @@ def finish(query):
             raise WorkerError(f"the stream has not ended: {text}")
 
 
-def outcome(query, pupil, through):
+def outcome(query, trainer, is_complete):
     """Returns the History of a query that has ended. Raises WorkerError where it failed."""
     failure = query.exception()
     if failure is not None:
-        raise WorkerError(f"the stream failed {pupil.where}: {reason(message(failure))}")
-    why = "all that was there has been trained on" if through else "its query was stopped"
-    pupil.history.ended = f"the stream ended {pupil.where}: {why}"
-    log.info(pupil.history.ended)
-    return pupil.history
+        raise WorkerError(f"the stream failed {trainer.where}: {reason(message(failure))}")
+    why = "all that was there has been trained on" if is_complete else "its query was stopped"
+    trainer.history.end_reason = f"the stream ended {trainer.where}: {why}"
+    log.info(trainer.history.end_reason)
+    return trainer.history

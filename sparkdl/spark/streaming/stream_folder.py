@@ -69,9 +69,9 @@ class StreamFolder:
                 f"{self.path}: checkpoints must be of one stream, but {text}; choose another path"
             )
         if number > self._last + 1:
-            found = f"the newest whole model has {self._last + 1} micro-batches"
+            actual = f"the newest whole model has {self._last + 1} micro-batches"
             raise CheckpointError(
-                f"{self.path}: {found}, and Spark goes on behind {number}: those between would be "
+                f"{self.path}: {actual}, and Spark goes on behind {number}: those between would be "
                 "skipped; load the model and fit it with another path"
             )
         return number > self._last

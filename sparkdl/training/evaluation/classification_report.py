@@ -9,7 +9,7 @@ SHOWN = 20
 
 
 def report(evaluation):
-    """Returns readable lines; `evaluation` is a Classification."""
+    """Returns the report of a Classification as text."""
     if evaluation.examples == 0:
         return "no examples"
     parts = [_figures(evaluation), _class_table(evaluation), _confusion(evaluation)]

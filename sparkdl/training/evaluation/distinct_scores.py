@@ -35,13 +35,13 @@ class DistinctScores:
             self._take(column, scores.reshape(-1).astype(np.float64), positive, 1 - positive)
 
     def __add__(self, other):
-        made = DistinctScores(self.limit)
+        result = DistinctScores(self.limit)
         if self.is_exceeded or other.is_exceeded:
-            made._drop()
+            result._drop()
         else:
-            made._take(*self.entries())
-            made._take(*other.entries())
-        return made
+            result._take(*self.entries())
+            result._take(*other.entries())
+        return result
 
     def entries(self):
         """Returns the arrays of `FIELDS`."""
@@ -64,7 +64,7 @@ class DistinctScores:
         return [np.array([self.is_exceeded], np.int64), *map(narrow, self.entries())]
 
     def with_arrays(self, arrays):
-        """Returns one with the same limit that holds what `arrays` gave.
+        """Returns a DistinctScores with this limit from what `arrays` gave.
 
         Raises ValueError if it cannot be.
         """
@@ -73,11 +73,11 @@ class DistinctScores:
         sound = len({array.shape for array in entries}) == 1 and kinds == ["i", "f", "i", "i"]
         if not sound or flag.shape != (1,) or entries[0].ndim != 1:
             raise ValueError("four arrays of one length")
-        made = DistinctScores(self.limit)
-        made._entries = tuple(x.astype(kind) for x, kind in zip(entries, TYPES, strict=True))
+        result = DistinctScores(self.limit)
+        result._entries = tuple(x.astype(kind) for x, kind in zip(entries, TYPES, strict=True))
         if flag[0]:
-            made._drop()
-        return made
+            result._drop()
+        return result
 
     def __getstate__(self):
         return {"limit": self.limit, "arrays": self.arrays()}
@@ -97,7 +97,7 @@ class DistinctScores:
 
 
 def limit_for(columns):
-    """Returns how many distinct scores are counted one by one, unless something else is said."""
+    """Returns the default number of distinct scores that are counted one by one."""
     return min(LIMIT, CELLS // columns)
 
 

@@ -125,6 +125,6 @@ def check_binary(labels, shape):
     soft = (labels != 0) & (labels != 1)
     if soft.any():
         row, column = np.argwhere(soft)[0]
-        found = f"got {labels[row, column]} in example {row} at {column}"
-        raise DataError(f"labels must be 0 or 1, {found}; for shares use Regression")
+        actual = f"got {labels[row, column]} in example {row} at {column}"
+        raise DataError(f"labels must be 0 or 1, {actual}; for shares use Regression")
     return labels == 1

@@ -7,7 +7,7 @@ from sparkdl.nn.inputs.columns import label_mask_of, mask_of
 
 
 def predictions_to_judge(conf, batch, predictions, losses):
-    """Returns predictions, labels and losses of what counts, a row for each.
+    """Returns predictions, labels and losses of the places that count, a row for each.
 
     Of several outputs the main one is judged. What a mask leaves out and labels that the loss
     ignores do not count. The loss of an example that is a mean or sum over steps is spread over
@@ -32,15 +32,15 @@ def predictions_to_judge(conf, batch, predictions, losses):
     if column is None:
         raise ConfigError(f"{place.name} reads no labels, so there is nothing to evaluate it with")
     labels = batch.columns[column]
-    if place.layer.loss.whole:
+    if place.layer.loss.of_sequence:
         return predictions, labels, losses
-    kept = count_places(conf, batch, column, predictions)
+    counted = count_places(conf, batch, column, predictions)
     known = place.layer.loss.counts(labels)
     if known is not None:
-        kept = kept & (known != 0).reshape(kept.shape)
-    counts = kept.sum(axis=1)
+        counted = counted & (known != 0).reshape(counted.shape)
+    counts = counted.sum(axis=1)
     each = losses / np.maximum(counts, 1) if place.layer.reduction == "sum" else losses
-    flat = kept.reshape(-1)
+    flat = counted.reshape(-1)
     return (
         rows(predictions)[flat],
         (labels.reshape(-1) if labels.ndim < predictions.ndim else rows(labels))[flat],

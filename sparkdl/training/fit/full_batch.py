@@ -42,9 +42,11 @@ class FullBatch:
 
 
 def solve(replica, batches, solver, state):
-    """Returns (TrainState, Solution) after `solver` has led the network as far as it goes."""
+    """Minimizes the loss with `solver`; returns (TrainState, Solution)."""
     if any(constraints_of(replica.conf, layer, name) for layer, name, _ in arrays(replica.conf)):
-        raise ConfigError("a solver knows no constraints; train with an optimizer, or without them")
+        raise ConfigError(
+            "solvers support no constraints; train with an optimizer, or without them"
+        )
     batches = list(batches)
     if not batches:
         raise NoRecords("there are no records to train on")

@@ -1,6 +1,7 @@
 """A fit of a network: with which state it begins, on what it is evaluated, what it leaves."""
 
 from dataclasses import replace
+from functools import cache
 
 from sparkdl.errors import CheckpointError
 from sparkdl.training.evaluation.batch_evaluation import Evaluator
@@ -68,7 +69,7 @@ def fit_network(
     master, why, without_group = master.resolve(workers, extra)
     options = {"listeners": listeners, "checkpoints": checkpoints, "marks": marks}
     options |= {"without_group": without_group, "phases": phases}
-    options |= evaluation_options(network, master, state, validation, evaluate)
+    options |= evaluation_options(network, master, validation, evaluate)
     trainer = Trainer(conf, master, workers, **options)
     transform = getattr(data, "transform", None)
     schema, options = schema_of(conf, transform=transform), with_seed(master, state)
@@ -88,7 +89,7 @@ def fit_network(
     return history
 
 
-def evaluation_options(network, master, state, validation, evaluate):
+def evaluation_options(network, master, validation, evaluate):
     """Returns the options of a Trainer that say where to evaluate and on what."""
     if validation is None:
         return {}
@@ -96,7 +97,7 @@ def evaluation_options(network, master, state, validation, evaluate):
     if evaluate is None and not isinstance(validation, Validation):
         source = as_source(validation)
         validation = Validation(CheckedBatches(conf, source), Evaluator(conf, source.transform))
-    evaluate = evaluate or type(network)(conf, state, master.device).evaluate_at
+    evaluate = evaluate or evaluate_on_driver(network, master.device)
 
     def by_driver(state):
         return evaluate(state, validation)
@@ -106,6 +107,19 @@ def evaluation_options(network, master, state, validation, evaluate):
     return {"evaluate": by_driver}
 
 
+def evaluate_on_driver(network, device):
+    """Returns a function (state, validation) -> Evaluation; its first call makes a network."""
+
+    @cache
+    def evaluator():
+        return type(network)(network.conf, network.state, device)
+
+    def evaluate(state, validation):
+        return evaluator().evaluate_at(state, validation)
+
+    return evaluate
+
+
 def with_seed(master, state):
     """Returns the master with the seed that the run has; its own may be None."""
     return replace(master, seed=state.seed)
@@ -113,7 +127,7 @@ def with_seed(master, state):
 
 def load_to_resume(conf, path):
     """Returns state and extra of the checkpoint at `path`, which must be of this network."""
-    saved, state, extra = load_checkpoint(path)
-    if saved != conf:
+    conf_of_checkpoint, state, extra = load_checkpoint(path)
+    if conf_of_checkpoint != conf:
         raise CheckpointError(f"{path} holds another network than the one to be trained")
     return state, extra

@@ -39,10 +39,10 @@ def with_arrays_of(network, other, start=""):
     vectors = {}
     for kind in ("params", "buffers"):
         vector = getattr(network.state, kind).copy()
-        own = getattr(network.conf, f"{kind}_layout").views(vector)
-        theirs = getattr(other.conf, f"{kind}_layout").views(getattr(other.state, kind))
-        for name in own.keys() & theirs.keys():
+        arrays = getattr(network.conf, f"{kind}_layout").views(vector)
+        other_arrays = getattr(other.conf, f"{kind}_layout").views(getattr(other.state, kind))
+        for name in arrays.keys() & other_arrays.keys():
             if name.startswith(start):
-                own[name][...] = theirs[name]
+                arrays[name][...] = other_arrays[name]
         vectors[kind] = vector
     return replace(network.state, **vectors)

@@ -64,8 +64,8 @@ class Trainer:
         self.validation = validation
         self.writer = None if checkpoints is None else CheckpointWriter(checkpoints)
         # The checkpoint is written before others hear of the round: what they do may fail.
-        written = [self.writer, PhaseEnd(self.phases, "checkpoints")] if self.writer else []
-        self.listeners = Listeners(*written, *listeners)
+        first_listeners = [self.writer, PhaseEnd(self.phases, "checkpoints")] if self.writer else []
+        self.listeners = Listeners(*first_listeners, *listeners)
         self.evaluate = evaluate
         self.marks = replace(marks, show=(*marks.show, *self.listeners.every_updates))
         if self.marks and conf.tbptt is not None:
@@ -128,7 +128,7 @@ class Trainer:
         return locate_update(state, part, blocks.sizes, self.master)
 
     def fingerprint(self, blocks):
-        """Returns what a resumed run must have in common with the interrupted one to equal it."""
+        """Returns the settings that a resumed run must share with the interrupted one."""
         sizes = blocks.sizes
         data = {"workers": self.workers.size, "records": sum(sizes), "blocks": len(sizes)}
         marks = {"marks": self.marks.identity()}
@@ -149,34 +149,36 @@ class Trainer:
                 )
 
     def _restore_worker_state(self, state, resumed):
-        """Returns the state with what each worker of this fit has for itself to go on from."""
-        owner, own = self.master.owner(), state.own
-        if own and not resumed and state.owner != owner:
+        """Returns the state with the worker states that this fit starts from."""
+        owner, worker_states = self.master.owner(), state.worker_states
+        if worker_states and not resumed and state.owner != owner:
             log.warning(
-                "what the workers of another master have kept for themselves is of no use to this "
-                "one: its workers begin without (%s, now %s)",
+                "the states of another master's workers are of no use to this one: its workers "
+                "begin without (%s, now %s)",
                 state.owner,
                 owner,
             )
-            own = ()
-        if resumed and len(own) not in (0, self.workers.size):
+            worker_states = ()
+        if resumed and len(worker_states) not in (0, self.workers.size):
             raise CheckpointError(
-                f"the checkpoint holds the own states of {len(own)} workers, needs "
+                f"the checkpoint holds the states of {len(worker_states)} workers, needs "
                 f"{self.workers.size}"
             )
         codec = getattr(self.master, "codec", None)
-        if resumed and not own and codec is not None and codec.coder(1).kept():
+        if resumed and not worker_states and codec is not None and codec.coder(1).state_arrays():
             log.warning(
-                "the checkpoint holds nothing of what its workers kept back with %s: what they had "
+                "the checkpoint holds no residuals of its workers' codec %s: what they had "
                 "yet to send is lost, so the fit is not the one that was interrupted",
                 codec,
             )
-        if own:
-            own = redistribute_worker_states(own, self.workers.size, self.master.averages_messages)
-        return replace(state, own=own, owner=owner)
+        if worker_states:
+            worker_states = redistribute_worker_states(
+                worker_states, self.workers.size, self.master.averages_messages
+            )
+        return replace(state, worker_states=worker_states, owner=owner)
 
     def _events(self, blocks, state, epochs, transform, extra):
-        """Returns RoundDone, EpochDone ... as they come."""
+        """Returns an iterator over the events of the fit: RoundDone, EpochDone ..."""
         if not self.master.resident:
             return self._driven(blocks, state, epochs, transform)
         supervisor = self._supervisor(blocks, state, epochs, transform, extra)
@@ -206,7 +208,7 @@ class Trainer:
                     reason=reason,
                 )
             )
-            yield from self._driven(blocks, replace(state, own=()), epochs, transform)
+            yield from self._driven(blocks, replace(state, worker_states=()), epochs, transform)
 
     def _supervisor(self, blocks, state, epochs, transform, extra):
         on = self.validation
@@ -219,8 +221,8 @@ class Trainer:
             transform=transform,
             evaluator=None if on is None else on.evaluator,
             marks=self.marks,
-            owes=DueEvents(judged=self.marks.first and state.iteration == 0),
-            every=(self.master.snapshot_every, *filter(None, self.every)),
+            due_events=DueEvents(evaluation=self.marks.first and state.iteration == 0),
+            snapshot_every_rounds=(self.master.snapshot_every, *filter(None, self.every)),
         )
         batches = None if on is None else on.batches
         replaceable = self.without_group is not None

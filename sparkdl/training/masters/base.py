@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from sparkdl.config import (
@@ -16,6 +15,7 @@ from sparkdl.config import (
     Of,
     Size,
     Text,
+    dataclass,
     option,
 )
 from sparkdl.config.field_types import OptionalAnyOf, OptionalNested
@@ -27,7 +27,14 @@ from sparkdl.exchange.devices.choice import WISHES
 from sparkdl.nn.execution.device import DEVICES
 
 # On the weights. The number of workers has one, but here it is only asked for.
-WITHOUT_EFFECT = {"prefetch", "storage_level", "workers", "timeout", "patience", "snapshot_every"}
+WITHOUT_EFFECT = {
+    "prefetch",
+    "storage_level",
+    "workers",
+    "timeout",
+    "stall_timeout",
+    "snapshot_every",
+}
 WITHOUT_EFFECT |= {"max_restarts", "ports", "interface", "tls"}
 
 
@@ -57,7 +64,7 @@ class TrainingMaster(Member):
     )
     storage_level: str = option(
         Text(what="a name"),
-        "Storage level of Spark's blocks, a name of pyspark.StorageLevel.",
+        "Storage level of the blocks in rounds of the driver, a name of pyspark.StorageLevel.",
         default="MEMORY_AND_DISK",
     )
     seed: int | None = option(
@@ -94,10 +101,10 @@ class TrainingMaster(Member):
     def resolve(
         self, workers: Any, extra: dict[str, Any]
     ) -> tuple["TrainingMaster", str | None, "TrainingMaster | None"]:
-        """Returns (the master that these workers train with, why it is this one, another).
+        """Returns (the master to train with, the reason for it, a substitute without a group).
 
-        Why is a text for the History, or None. The other takes its place where workers do not
-        reach each other; None: nobody does.
+        The reason is a text for the History, or None. The substitute takes over where workers do
+        not reach each other; None: there is none.
 
         Parameters
         ----------
@@ -155,7 +162,7 @@ class ResidentMaster(TrainingMaster, abstract=True):
         default=60.0,
         unit="seconds",
     )
-    patience: float = option(
+    stall_timeout: float = option(
         Number(above=0),
         "Time that a worker that lives may keep the others waiting.",
         default=600.0,

@@ -26,6 +26,4 @@ MASTERS = {master.__name__: master for master in CLASSES}
 
 def training_master(options: Any) -> TrainingMaster:
     """Returns the TrainingMaster that `options` is, names, or describes by a "type"."""
-    if isinstance(options, dict):
-        return TrainingMaster.from_dict(options)
-    return Of(family=TrainingMaster).check(options, "type")
+    return Of(family=TrainingMaster).check(options, where="")

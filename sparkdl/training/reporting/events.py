@@ -60,7 +60,7 @@ class RestartDone(NamedTuple):
         listeners.on_restart(self.restart)
 
 
-class Passed(NamedTuple):
+class PhaseDone(NamedTuple):
     """A phase before the first round is over."""
 
     phase: str
@@ -70,7 +70,7 @@ class Passed(NamedTuple):
         phases.end(self.phase)
 
     def tell(self, history, listeners):
-        """Tells nobody: phases are all that there is to it."""
+        """Tells no listener: only the phases change."""
 
 
 def drive_rounds(master, workers, conf, blocks, state, epochs, transform, evaluate, marks):
@@ -86,9 +86,9 @@ def drive_rounds(master, workers, conf, blocks, state, epochs, transform, evalua
 
 def events_after(before, state, evaluate, marks):
     """Yields the events that follow a round: ValidationDone, EpochDone."""
-    judged = evaluate is not None and marks.has_evaluation(before, state)
-    evaluation = evaluate(state) if judged else None
-    if judged and marks.validate is not None:
+    due = evaluate is not None and marks.has_evaluation(before, state)
+    evaluation = evaluate(state) if due else None
+    if due and marks.validate is not None:
         yield validation_event(state, evaluation)
     if state.starts_epoch:
         yield EpochDone(state, None if marks.validate else evaluation)

@@ -11,7 +11,9 @@ from sparkdl.training.reporting.reports import (
     Restart,
     RoundReport,
     ValidationReport,
+    WorkerFigures,
     format_devices,
+    plain,
     total_seconds,
 )
 from sparkdl.training.reporting.text_table import align
@@ -24,16 +26,16 @@ if TYPE_CHECKING:
 class History:
     """Reports of a fit in the order in which they were made.
 
-    Of rounds that were done twice, since a worker was lost, the second time counts. Of a stream
-    `ended` says why it did. `phases` are seconds of the fit's wall clock by phase, of one fit.
-    `aggregation` says how parameters were averaged and why so, where the fit has chosen.
+    A round that was done again, since a worker was lost, counts once. `end_reason` says why a
+    stream ended. `phases` are seconds of the fit's wall clock by phase. `aggregation` says how
+    parameters were averaged and why, where the fit has chosen.
     """
 
     rounds: list[RoundReport] = field(default_factory=list)
     epochs: list[EpochReport] = field(default_factory=list)
     validations: list[ValidationReport] = field(default_factory=list)
     restarts: list[Restart] = field(default_factory=list)
-    ended: str | None = None
+    end_reason: str | None = None
     phases: dict[str, float] = field(default_factory=dict)
     aggregation: str | None = None
 
@@ -75,6 +77,15 @@ class History:
         """Returns a sentence on what took the most time, and how it gets less."""
         return advice(self.phases)
 
+    def by_worker(self) -> list[WorkerFigures]:
+        """Returns the sums of each worker over all rounds, in the order of ranks."""
+        workers = max((len(report.by_worker) for report in self.rounds), default=0)
+        of_workers = [
+            [report.by_worker[rank] for report in self.rounds if rank < len(report.by_worker)]
+            for rank in range(workers)
+        ]
+        return [WorkerFigures(*map(sum, zip(*rounds, strict=True))) for rounds in of_workers]
+
     def times(self) -> dict[str, float]:
         """Returns the seconds of all rounds by part: reading, compute, averaging, overhead."""
         return total_seconds(self.rounds)
@@ -92,6 +103,7 @@ class History:
             "epochs": [report.to_dict() for report in self.epochs],
             "validations": [report.to_dict() for report in self.validations],
             "times": self.times(),
+            "by_worker": [plain(worker._asdict()) for worker in self.by_worker()],
             "restarts": [asdict(restart) for restart in self.restarts],
             "phases": dict(self.phases),
             "aggregation": self.aggregation,
@@ -100,17 +112,18 @@ class History:
     def __str__(self) -> str:
         """Describes the fit in lines.
 
-        One per epoch, then evaluations by updates, where the time went, how parameters were
-        averaged, who computed where, updates left out, restarts, and why a stream ended.
+        One per epoch, then evaluations by updates, where the time went, what each of several
+        workers did, how parameters were averaged, who computed where, updates left out, restarts,
+        and why a stream ended.
         """
         if not self.rounds:
-            return self.ended or "no rounds"
+            return self.end_reason or "no rounds"
         validations, restarts = ("\n".join(map(str, x)) for x in (self.validations, self.restarts))
         skipped = f"{self.skipped} updates left out: gradients in float16 were not finite"
         where = format_devices("workers", self.devices)
         parts = [_epoch_table(self.epochs), validations, _time_table(self), self.advice()]
-        parts += [self.aggregation, where]
-        parts += [skipped if self.skipped else "", restarts, self.ended]
+        parts += [_worker_table(self.by_worker()), self.aggregation, where]
+        parts += [skipped if self.skipped else "", restarts, self.end_reason]
         return "\n\n".join(filter(None, parts))
 
 
@@ -126,6 +139,18 @@ def _epoch_row(report):
     speed, duration = f"{report.examples_per_second:.0f}", f"{report.duration:.1f}"
     numbers = [str(report.epoch + 1), f"{report.loss:.4f}", score, str(report.examples)]
     return [*numbers, speed, duration, *(f"{report.seconds[part]:.1f}" for part in PARTS)]
+
+
+def _worker_table(workers):
+    """Describes what each of several workers did."""
+    if len(workers) < 2:
+        return ""
+    head = ["worker", *WorkerFigures._fields]
+    rows = [
+        [str(rank), str(examples), *(f"{seconds:.1f}" for seconds in times)]
+        for rank, (examples, *times) in enumerate(workers)
+    ]
+    return align([head, *rows])
 
 
 def _time_table(history):

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
@@ -14,6 +14,23 @@ if TYPE_CHECKING:
 
 PARTS = ("reading", "compute", "averaging", "overhead")
 """Where the seconds of a round go. `overhead` is what the system around the workers costs."""
+
+
+class WorkerFigures(NamedTuple):
+    """The part of one worker in a round, or in several.
+
+    Parameters
+    ----------
+    examples : int
+    reading, compute, averaging : float
+        Seconds that it waited for minibatches, computed, and exchanged with other workers. Those
+        of `averaging` are 0 where the driver averages.
+    """
+
+    examples: int
+    reading: float
+    compute: float
+    averaging: float
 
 
 class _Timed:
@@ -59,6 +76,8 @@ class RoundReport(_Timed):
         Updates that workers left out, each by itself, since a gradient in float16 was not finite.
     devices : {str: int}
         How many workers computed on each device, be it "the processor".
+    by_worker : tuple of WorkerFigures
+        In the order of their ranks in this round.
     """
 
     epoch: int
@@ -73,13 +92,15 @@ class RoundReport(_Timed):
     dropped: int = 0
     skipped: int = 0
     devices: dict[str, int] = field(default_factory=dict)
+    by_worker: tuple[WorkerFigures, ...] = ()
 
     def __post_init__(self) -> None:
         self._check_seconds()
 
     def to_dict(self) -> dict[str, Any]:
         """Returns plain numbers by name, as JSON has them."""
-        return plain(asdict(self))
+        by_worker = [worker._asdict() for worker in self.by_worker]
+        return plain(asdict(self) | {"by_worker": by_worker})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -216,8 +237,8 @@ def format_devices(who, devices):
         "workers", "tasks".
     devices : {str: int}
     """
-    found = ", ".join(f"{count} on {device}" for device, count in sorted(devices.items()))
-    return f"{who} computed: {found}" if devices else ""
+    devices_text = ", ".join(f"{count} on {device}" for device, count in sorted(devices.items()))
+    return f"{who} computed: {devices_text}" if devices else ""
 
 
 def plain(value: Any) -> Any:

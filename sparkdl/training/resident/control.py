@@ -20,8 +20,8 @@ class Control:
 
     Attributes
     ----------
-    own : {name: vector}
-        What this worker alone is to go on from, the first word of the driver.
+    saved_state : {name: vector}
+        State of this worker alone that it starts from, the first message of the driver.
 
     Raises
     ------
@@ -34,7 +34,7 @@ class Control:
         sock = dial(shared.address, shared.secret, CHANNEL, rank, timeout=timeout, tls=tls)
         self._wire = Wire(sock, f"{shared.address[0]} (the driver)", timeout)
         self._lost, self._ended = None, False
-        self.own = arrays_by_name(*self._wire.receive(waiting_for="what to go on from"))
+        self.saved_state = arrays_by_name(*self._wire.receive(waiting_for="what to go on from"))
         # From now on the driver says nothing but that it lives.
         self._watch = threading.Thread(target=self._listen, name="sparkdl-control", daemon=True)
         self._watch.start()
@@ -46,49 +46,50 @@ class Control:
 
     def report_reading(self, blocks):
         """Yields the blocks, and reports to the driver that they are still coming."""
-        told = time.monotonic()
+        last_report = time.monotonic()
         for block in blocks:
-            if time.monotonic() - told > READING:
-                told = time.monotonic()
-                self._send({"say": "reading"})
+            if time.monotonic() - last_report > READING:
+                last_report = time.monotonic()
+                self._send({"kind": "reading"})
             yield block
 
     def report_device(self, device):
         """Tells the driver on which device this worker computes, in words."""
-        self._send({"say": "placed"}, np.frombuffer(device.encode(), np.uint8))
+        self._send({"kind": "device"}, np.frombuffer(device.encode(), np.uint8))
 
     def report_joined(self):
         """Tells the driver that this worker has its records, and is a member of the group."""
-        self._send({"say": "joined"})
+        self._send({"kind": "joined"})
 
-    def report(self, state, figures):
+    def report(self, state, metrics):
         """Reports a round; `state` has the counters after it."""
-        self._send({"say": "report", "rounds": state.rounds}, figures.vector())
+        self._send({"kind": "report", "rounds": state.rounds}, metrics.vector())
 
     def snapshot(self, state):
         """Sends the state after a round, from one worker for all, before its report."""
-        vectors = [*(getattr(state, name) for name in VECTORS), *state.kept.values()]
-        meta = {"say": "snapshot", "counters": state.counters, "kept": list(state.kept)}
+        vectors = [*(getattr(state, name) for name in VECTORS), *state.master_state.values()]
+        meta = {"kind": "snapshot", "counters": state.counters, "names": list(state.master_state)}
         self._send(meta, *map(np.ascontiguousarray, vectors))
 
-    def own_state(self, state, own):
-        """Sends the state that this worker alone has after a round, before its report."""
-        self._send({"say": "own", "rounds": state.rounds, "names": list(own)}, *own.values())
+    def worker_state(self, rounds, vectors):
+        """Sends the state that this worker alone has after so many rounds, before its report."""
+        meta = {"kind": "worker_state", "rounds": rounds, "names": list(vectors)}
+        self._send(meta, *vectors.values())
 
     def report_evaluation(self, rounds, counts):
         """Sends the counts of this worker's share of the evaluation, as arrays."""
-        self._send({"say": "evaluated", "rounds": rounds}, *counts)
+        self._send({"kind": "evaluated", "rounds": rounds}, *counts)
 
     def report_failure(self, error, forming=False):
         """Reports why this worker ends, and whether no group could form; the first call counts."""
         if not self._ended:
             self._ended = True
-            told = {"say": "failed", "lost": is_loss(error), "forming": forming}
-            self._send(told | error_to_json(error))
+            meta = {"kind": "failed", "lost": is_loss(error), "forming": forming}
+            self._send(meta | error_to_json(error))
 
     def report_end(self):
         """Tells the driver that all epochs are over."""
-        self._send({"say": "done"})
+        self._send({"kind": "done"})
 
     def close(self):
         self._wire.close()
@@ -101,7 +102,7 @@ class Control:
     def _listen(self):
         try:
             self._wire.receive(waiting_for="the end of the fit")
-            raise WorkerError("the driver must not say anything")
+            raise WorkerError("the driver must not send anything")
         except SparkdlError as error:
             self._lost = error
 
@@ -112,7 +113,7 @@ def arrays_by_name(meta, arrays):
 
 
 def is_loss(error):
-    """Returns whether it may help to begin anew.
+    """Returns whether the error is the loss of a worker: others may succeed where it failed.
 
     A module of this package that is not found was there when the worker began: its files are being
     removed, as a cluster does with those of a container that it kills.

@@ -10,11 +10,11 @@ from sparkdl.training.rounds.milestones import Milestones
 class DueEvents(NamedTuple):
     """The events due after a round: an evaluation of the state, the end of an epoch."""
 
-    judged: bool = False
+    evaluation: bool = False
     epoch: bool = False
 
 
-NOTHING = DueEvents()
+NO_EVENTS = DueEvents()
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -29,15 +29,15 @@ class FitSetup:
         What all start from.
     epochs : int
         The epoch to stop before.
-    schedule : Schedule
+    schedule : BlockSchedule
     transform : callable or None
         Batch to Batch, of the data to train on.
     evaluator : Evaluator or None
         Where there is data to evaluate on.
     marks : Milestones
-    owes : Due
-        What has yet to follow the round before the state.
-    every : tuple of int
+    due_events : DueEvents
+        The events that are yet to follow the round before the state.
+    snapshot_every_rounds : tuple of int
         Rounds, counted over all epochs: after multiples of any of them the driver gets the state.
     address : (str, int)
         Where the driver listens.
@@ -53,8 +53,8 @@ class FitSetup:
     transform: Any = None
     evaluator: Any = None
     marks: Milestones = field(default_factory=Milestones)
-    owes: DueEvents = NOTHING
-    every: tuple[int, ...] = ()
+    due_events: DueEvents = NO_EVENTS
+    snapshot_every_rounds: tuple[int, ...] = ()
     address: tuple[str, int] = ("", 0)
     secret: bytes = field(default=b"", repr=False)
 
@@ -72,6 +72,6 @@ class FitSetup:
 
     def is_snapshot(self, before, state):
         """Returns whether the driver is sent the state after a round."""
-        by_rounds = any(state.rounds % n == 0 for n in self.every)
-        shown = self.marks.has_mark(before.iteration, state.iteration)
-        return state.starts_epoch or by_rounds or shown
+        by_rounds = any(state.rounds % n == 0 for n in self.snapshot_every_rounds)
+        marked = self.marks.has_mark(before.iteration, state.iteration)
+        return state.starts_epoch or by_rounds or marked

@@ -32,23 +32,22 @@ def run_worker(shared, rank, blocks, validation):
         control.report_device(device)  # first, since there may be none
         log.info("computes on %s", device)
         with (
-            open_shelf(blocks, control) as shelf,
-            open_shelf(enumerate(validation or ()), control) as held,
+            open_cache(blocks, control) as records,
+            open_cache(enumerate(validation or ()), control) as validation_records,
         ):
             with report_errors(control, forming=True):
                 group = join_group(shared, rank, device)
             with closing(group), report_errors(control):
                 control.report_joined()
-                WorkerLifecycle(
-                    shared, control, Worker(shared, group, control.own), shelf, held
-                ).run()
+                worker = Worker(shared, group, control.saved_state)
+                WorkerLifecycle(shared, control, worker, records, validation_records).run()
 
 
 @contextmanager
 def report_errors(control, forming=False):
-    """Tells the driver what goes wrong in here, before others see the consequences.
+    """Reports errors raised in here to the driver, before others see the consequences.
 
-    While a group is `forming`, that a peer is not reached is told apart.
+    While a group is `forming`, an unreachable peer is reported as such.
     """
     try:
         yield
@@ -59,24 +58,24 @@ def report_errors(control, forming=False):
 
 
 @contextmanager
-def open_shelf(blocks, control):
-    """Gives a RecordCache with all blocks, and reports to the driver while they come."""
-    with closing(RecordCache(control.report_reading(blocks))) as shelf:
-        yield shelf
+def open_cache(blocks, control):
+    """Opens a RecordCache with all blocks, and reports to the driver while they come."""
+    with closing(RecordCache(control.report_reading(blocks))) as records:
+        yield records
 
 
 def join_group(shared, rank, device):
     """Joins the Group of all workers; those who have their records wait for those who read more."""
     master = shared.master
     with meeting_at_driver(shared, rank) as rendezvous:
-        several = rendezvous.all_gather(device, master.patience).count(device)
-        if several > 1 and device != PROCESSOR:
-            log.warning("%d workers compute on one %s: %s", several, device, ADVICE)
+        sharing = rendezvous.all_gather(device, master.stall_timeout).count(device)
+        if sharing > 1 and device != PROCESSOR:
+            log.warning("%d workers compute on one %s: %s", sharing, device, ADVICE)
         return Group.form(
             rendezvous,
             shared.secret,
             timeout=master.timeout,
-            patience=master.patience,
+            stall_timeout=master.stall_timeout,
             ports=master.ports,
             interface=master.interface,
             tls=master.tls,
@@ -108,20 +107,20 @@ class WorkerLifecycle:
     shared : FitSetup
     control : Control
     worker : Worker
-    shelf, held : RecordCache
+    records, validation_records : RecordCache
         This worker's blocks, and its share of the data to evaluate on.
     """
 
-    def __init__(self, shared, control, worker, shelf, held):
+    def __init__(self, shared, control, worker, records, validation_records):
         self.shared, self.control, self.worker = shared, control, worker
-        self.shelf, self.held = shelf, held
+        self.records, self.validation_records = records, validation_records
         self.strategy = shared.master.strategy(worker)
 
     def run(self):
         """Trains until all epochs are done."""
         state = self.shared.state
         with closing(self.strategy):
-            self._follow(state, self.shared.owes)
+            self._follow(state, self.shared.due_events)
             while not self.shared.over(state):
                 before, part = state, self.shared.part(state)
                 self.worker.epoch = state.epoch
@@ -132,25 +131,25 @@ class WorkerLifecycle:
             self.control.report_end()
 
     def _follow(self, state, due):
-        if due.judged and self.shared.evaluator is not None:
+        if due.evaluation and self.shared.evaluator is not None:
             self._evaluate(state)
 
     def _round(self, part):
-        worker, began, sent = self.worker, time.perf_counter(), self.worker.sent_bytes
-        worker.figures, skipped = WorkerMetrics(), worker.replica.left_out
-        steps = steps_of(self.shared, self.shelf, part.blocks[worker.rank], part, worker)
+        worker, start, sent = self.worker, time.perf_counter(), self.worker.sent_bytes
+        worker.metrics, skipped = WorkerMetrics(), worker.replica.left_out
+        steps = steps_of(self.shared, self.records, part.blocks[worker.rank], part, worker)
         with closing(self._while_driver_lives(steps)) as steps:
             if self.strategy.lockstep:
                 steps = lockstep(steps, self.shared, part, worker)
             self.strategy.round(steps)
         if part.ends_epoch:
             self.strategy.end_epoch()
-        figures = worker.figures
+        metrics = worker.metrics
         check_scale(worker.conf, worker.replica.buffers)
-        figures.skipped = worker.replica.left_out - skipped
-        figures.iteration, figures.finite = worker.iteration, float(worker.is_finite())
-        figures.sent = worker.sent_bytes - sent
-        figures.duration = time.perf_counter() - began
+        metrics.skipped = worker.replica.left_out - skipped
+        metrics.iteration, metrics.finite = worker.iteration, float(worker.is_finite())
+        metrics.sent = worker.sent_bytes - sent
+        metrics.duration = time.perf_counter() - start
 
     def _while_driver_lives(self, steps):
         """Yields the steps, as long as the driver is there."""
@@ -163,35 +162,36 @@ class WorkerLifecycle:
         """Sends snapshot and report, in this order: what is reported can be gone back to."""
         if self.shared.is_snapshot(before, state):
             self._send_snapshot(state)
-        self.control.report(state, self.worker.figures)
+        self.control.report(state, self.worker.metrics)
 
     def _send_snapshot(self, state):
-        held, figures = {"kept": {}} | self.strategy.state(), self.worker.figures
-        began = time.perf_counter()
+        fields, metrics = {"master_state": {}} | self.strategy.state(), self.worker.metrics
+        start = time.perf_counter()
         if self.worker.rank == 0:
-            self.control.snapshot(replace(state, **held))
-        if own := self.strategy.own():
-            self.control.own_state(state, own)
-        figures.telling = time.perf_counter() - began
-        figures.duration += figures.telling
+            self.control.snapshot(replace(state, **fields))
+        if worker_state := self.strategy.worker_state():
+            self.control.worker_state(state.rounds, worker_state)
+        metrics.reporting = time.perf_counter() - start
+        metrics.duration += metrics.reporting
 
     def _evaluate(self, state):
         evaluator, replica = self.shared.evaluator, self.worker.replica
         with with_vectors(replica, self.strategy.state()):
-            found = evaluator.evaluate(replica, map(self.held.block, self.held))
-        self.control.report_evaluation(state.rounds, evaluator.counts(found))
+            batches = map(self.validation_records.block, self.validation_records)
+            evaluation = evaluator.evaluate(replica, batches)
+        self.control.report_evaluation(state.rounds, evaluator.counts(evaluation))
 
 
 @contextmanager
 def with_vectors(replica, vectors):
     """Gives the replica other vectors for a while."""
-    own = {name: getattr(replica, name) for name in VECTORS}
-    if all(own[name] is vectors[name] for name in VECTORS):
+    saved = {name: getattr(replica, name) for name in VECTORS}
+    if all(saved[name] is vectors[name] for name in VECTORS):
         yield
         return
-    own = {name: vector.copy() for name, vector in own.items()}
+    saved = {name: vector.copy() for name, vector in saved.items()}
     replica.load(**{name: vectors[name] for name in VECTORS})
     try:
         yield
     finally:
-        replica.load(**own)
+        replica.load(**saved)

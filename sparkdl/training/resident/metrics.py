@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, fields
 import numpy as np
 
 from sparkdl.errors import DivergedError, WorkerError
-from sparkdl.training.reporting.reports import RoundReport
+from sparkdl.training.reporting.reports import RoundReport, WorkerFigures
 
 
 @dataclass(kw_only=True)
@@ -33,7 +33,7 @@ class WorkerMetrics:
     iteration: float = 0.0
     reading: float = 0.0
     exchanging: float = 0.0
-    telling: float = 0.0
+    reporting: float = 0.0
     duration: float = 0.0
     sent: float = 0.0
     dropped: float = 0.0
@@ -50,10 +50,14 @@ class WorkerMetrics:
     @property
     def compute(self):
         """Seconds; what is left of the duration."""
-        return max(0.0, self.duration - self.reading - self.exchanging - self.telling)
+        return max(0.0, self.duration - self.reading - self.exchanging - self.reporting)
+
+    def report(self):
+        """Returns the WorkerFigures of this round."""
+        return WorkerFigures(round(self.examples), self.reading, self.compute, self.exchanging)
 
 
-def merge_figures(workers, epoch, part, devices=None):
+def merge_metrics(workers, epoch, part, devices=None):
     """Returns the RoundReport of a round, or of a RoundPart, from the WorkerMetrics of all workers.
 
     Raises
@@ -85,6 +89,7 @@ def merge_figures(workers, epoch, part, devices=None):
         dropped=int(sum(worker.dropped for worker in workers)),
         skipped=int(sum(worker.skipped for worker in workers)),
         devices=devices or {},
+        by_worker=tuple(worker.report() for worker in workers),
     )
 
 

@@ -8,27 +8,27 @@ RESIDUAL = "residual"
 
 
 def prefix(name, state):
-    """Returns {f"{name}.{key}": vector}: a part of an own state."""
+    """Returns {f"{name}.{key}": vector}: a named part of a worker's state."""
     return {f"{name}.{key}": vector for key, vector in state.items()}
 
 
-def worker_state_part(name, own):
-    """Returns the state that `prefix` was given under this name."""
-    return {k.removeprefix(f"{name}."): v for k, v in own.items() if k.startswith(f"{name}.")}
+def worker_state_part(name, state):
+    """Returns the part of a worker's state that `prefix` gave this name."""
+    return {k.removeprefix(f"{name}."): v for k, v in state.items() if k.startswith(f"{name}.")}
 
 
-def copy_worker_state(own, name, out):
+def copy_worker_state(state, name, out):
     """Fills `out` with the vector of this name; CheckpointError if it does not fit."""
-    vector = own.get(name)
+    vector = state.get(name)
     if vector is None or (vector.shape, vector.dtype) != (out.shape, out.dtype):
-        found = sorted((n, str(x.dtype), x.shape) for n, x in own.items())
-        need = f"the own state of a worker needs {name} {out.shape} of {out.dtype}"
-        raise CheckpointError(f"{need}, got {found}")
+        available = sorted((n, str(x.dtype), x.shape) for n, x in state.items())
+        need = f"the state of a worker needs {name} {out.shape} of {out.dtype}"
+        raise CheckpointError(f"{need}, got {available}")
     np.copyto(out, vector)
 
 
-def redistribute_worker_states(own, workers, averages):
-    """Returns the own states, one of each worker, for another number of workers.
+def redistribute_worker_states(states, workers, averages):
+    """Returns the states of the workers, redistributed to another number of workers.
 
     Worker r goes on with what worker r had, modulo the old number. But residuals, what codecs have
     yet to send, are neither lost nor doubled: those of a worker that there is no longer are added
@@ -36,24 +36,24 @@ def redistribute_worker_states(own, workers, averages):
 
     Parameters
     ----------
-    own : tuple of {name: vector}
+    states : tuple of {name: vector}
         In the order of rank.
     workers : int
     averages : bool
         Whether what is sent is averaged over workers, not added: residuals are then scaled, so that
         what is yet to come moves the weights as far as it would have.
     """
-    before = len(own)
+    before = len(states)
     if before in (0, workers):
-        return own
+        return states
     factor = np.float32(workers / before if averages else 1)
-    return tuple(_own_of(own, rank, workers, factor) for rank in range(workers))
+    return tuple(_own_of(states, rank, workers, factor) for rank in range(workers))
 
 
-def _own_of(own, rank, workers, factor):
-    found = dict(own[rank % len(own)])
-    for name, vector in found.items():
+def _own_of(states, rank, workers, factor):
+    state = dict(states[rank % len(states)])
+    for name, vector in state.items():
         if name.rpartition(".")[2] == RESIDUAL:
-            heirs = range(rank, len(own), workers)
-            found[name] = sum((own[i][name] for i in heirs), np.zeros_like(vector)) * factor
-    return found
+            sources = range(rank, len(states), workers)
+            state[name] = sum((states[i][name] for i in sources), np.zeros_like(vector)) * factor
+    return state

@@ -8,22 +8,22 @@ from sparkdl.training.resident.strategy import GradientStep
 from sparkdl.training.rounds.minibatches import minibatches, records, time_items
 
 
-def steps_of(shared, shelf, number, part, worker):
+def steps_of(shared, cache, number, part, worker):
     """Yields steps of a block, in the order that is a function of seed and epoch; none for None.
 
     `part` says which of its minibatches.
     """
     if number is None:
         return
-    block, master, seed = shelf.block(number), shared.master, shared.schedule.seed
+    block, master, seed = cache.block(number), shared.master, shared.schedule.seed
     order = permutation(seed, worker.epoch, number, n=len(block))
     order = order[records(part, master.batch_size_per_worker)]
     transform = in_training(shared.transform, seed, worker.epoch, worker.replica.decodes)
-    made = minibatches(block, order, master.batch_size_per_worker, transform, shared.conf)
-    batches = prefetch(made, master.prefetch)
+    batches = minibatches(block, order, master.batch_size_per_worker, transform, shared.conf)
+    batches = prefetch(batches, master.prefetch)
     try:
         for batch, waited in time_items(batches):
-            worker.figures.reading += waited
+            worker.metrics.reading += waited
             for chunk in chunks(shared.conf, batch):
                 yield GradientStep(*chunk)
     finally:

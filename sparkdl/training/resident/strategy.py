@@ -38,7 +38,7 @@ class Strategy:
     worker : Worker
         Has the replica, loaded with the state that all start from; the Group; and `update`,
         `gradient`, `apply`, which count what was trained. All exchange must stand inside
-        `with worker.exchanging():`, which is how its time is told.
+        `with worker.exchanging():`, which measures its time.
     """
 
     lockstep = False
@@ -61,8 +61,8 @@ class Strategy:
     def state(self):
         """Returns {"params", "buffers", "slots": vector}: what the fit would end with now.
 
-        With "kept": {name: vector of floats} for what the master carries on besides; `worker.kept`
-        has them again where a fit goes on.
+        With "master_state": {name: vector of floats} for further state of the master, which
+        `worker.master_state` has again where a fit goes on.
 
         Called in all workers after the same rounds, so it may exchange; the same bits in all. What
         it gives is evaluated, kept in checkpoints, and started from after a worker was lost.
@@ -70,13 +70,13 @@ class Strategy:
         replica = self.worker.replica
         return {name: getattr(replica, name) for name in ("params", "buffers", "slots")}
 
-    def own(self):
-        """Returns {name: vector of floats}: what this worker alone has, at the same time.
+    def worker_state(self):
+        """Returns {name: vector of floats}: the state of this worker alone, at the same time.
 
-        As what its codec keeps back; `worker.own` has it again where a fit goes on. Called in all
-        workers where the state is sent to the driver, after `state`, and must not exchange. See
-        resident.own for what becomes of it where the number of workers changes: to what is
-        named RESIDUAL, or ends so after a dot, that of others may be added.
+        For example the residual of its codec; `worker.saved_state` has it again where a fit goes
+        on. Called in all workers where the state is sent to the driver, after `state`, and must not
+        exchange. Where the number of workers changes, per_worker_state.py redistributes it: to a
+        vector named RESIDUAL, or whose name ends so after a dot, those of others may be added.
         """
         return {}
 

@@ -7,14 +7,14 @@ from dataclasses import replace
 from sparkdl.errors import DataError, WorkerError
 from sparkdl.training.reporting.events import (
     EpochDone,
-    Passed,
+    PhaseDone,
     RestartDone,
     RoundDone,
     validation_event,
 )
 from sparkdl.training.reporting.reports import Restart
 from sparkdl.training.resident.fit_setup import DueEvents
-from sparkdl.training.resident.metrics import WorkerMetrics, merge_figures
+from sparkdl.training.resident.metrics import WorkerMetrics, merge_metrics
 from sparkdl.training.resident.per_worker_state import redistribute_worker_states
 from sparkdl.training.resident.schedule import write_schedule
 from sparkdl.training.resident.worker_group import LostWorker, WorkerGroup
@@ -50,7 +50,7 @@ class Supervisor:
         self.workers, self.blocks, self.shared = workers, blocks, shared
         self.extra, self.validation, self.evaluate = extra, validation, evaluate
         self.replaceable = replaceable
-        self.told = shared.state.rounds
+        self.reported_rounds = shared.state.rounds
 
     def events(self):
         """Yields RoundDone, ValidationDone, EpochDone and RestartDone as they come.
@@ -80,51 +80,51 @@ class Supervisor:
         raise WorkerError(f"{reason}{again}") from reason
 
     def _attempt(self):
-        crew = WorkerGroup(self.workers, self.blocks, self.shared, self.validation)
+        group = WorkerGroup(self.workers, self.blocks, self.shared, self.validation)
         try:
-            yield from self._follow(crew)
-            crew.finish()
+            yield from self._follow(group)
+            group.finish()
         finally:
-            crew.stop()
+            group.stop()
 
-    def _follow(self, crew):
-        devices = Counter(bytes(text).decode() for [text] in crew.gather("placed"))
-        yield Passed("launching")
-        crew.gather("joined")
-        yield Passed("balance")
-        yield from self._following(crew)
+    def _follow(self, group):
+        devices = Counter(bytes(text).decode() for [text] in group.gather("device"))
+        yield PhaseDone("launching")
+        group.gather("joined")
+        yield PhaseDone("balance")
+        yield from self._following(group)
         state = self.shared.state
         while not self.shared.over(state):
             before, part = state, self.shared.part(state)
-            found = crew.gather("report", state.rounds + 1)
-            workers = [WorkerMetrics.of(vector) for [vector] in found]
-            report = merge_figures(workers, state.epoch, part, dict(devices))
+            reports = group.gather("report", state.rounds + 1)
+            workers = [WorkerMetrics.of(vector) for [vector] in reports]
+            report = merge_metrics(workers, state.epoch, part, dict(devices))
             state = part.after(state, report.iteration)
-            yield RoundDone(report, self._adopt(crew, state, self.shared.due(before, state)))
-            yield from self._following(crew)
+            yield RoundDone(report, self._adopt(group, state, self.shared.due(before, state)))
+            yield from self._following(group)
 
-    def _adopt(self, crew, state, due):
+    def _adopt(self, group, state, due):
         """Returns the TrainState after a round, to go back to, if the driver was sent it."""
-        self.told, found = state.rounds, crew.snapshot(state.rounds)
-        if found is None:
+        self.reported_rounds, fields = state.rounds, group.snapshot(state.rounds)
+        if fields is None:
             return None
-        state = replace(state, **found)
-        self.shared = replace(self.shared, state=state, owes=due)
+        state = replace(state, **fields)
+        self.shared = replace(self.shared, state=state, due_events=due)
         return state
 
-    def _following(self, crew):
+    def _following(self, group):
         """Yields the events due after the round that led to the state, once."""
-        state, due = self.shared.state, self.shared.owes
-        evaluation = self._evaluation(crew, state) if due.judged else None
-        self.shared = replace(self.shared, owes=DueEvents())
+        state, due = self.shared.state, self.shared.due_events
+        evaluation = self._evaluation(group, state) if due.evaluation else None
+        self.shared = replace(self.shared, due_events=DueEvents())
         if evaluation is not None and self.shared.marks.validate is not None:
             yield validation_event(state, evaluation)
         if due.epoch:
             yield EpochDone(state, None if self.shared.marks.validate else evaluation)
 
-    def _evaluation(self, crew, state):
+    def _evaluation(self, group, state):
         if self.shared.evaluator is not None:
-            return self._merge(crew.gather("evaluated", state.rounds))
+            return self._merge(group.gather("evaluated", state.rounds))
         return None if self.evaluate is None else self.evaluate(state)
 
     def _merge(self, parts):
@@ -143,16 +143,17 @@ class Supervisor:
         schedule = schedule.resize(room, state)
         write_schedule(schedule, self.extra)
         if schedule is not self.shared.schedule:  # a round that was cut begins anew
-            own = redistribute_worker_states(state.own, room, self.shared.master.averages_messages)
-            state = replace(state, done=0, own=own)
+            averages = self.shared.master.averages_messages
+            states = redistribute_worker_states(state.worker_states, room, averages)
+            state = replace(state, done=0, worker_states=states)
         self.shared = replace(self.shared, schedule=schedule, state=state)
         restart = Restart(
             epoch=state.epoch,
             round=state.round,
-            lost=self.told - state.rounds,
+            lost=self.reported_rounds - state.rounds,
             workers=room,
             reason=str(reason),
         )
-        self.told = state.rounds
+        self.reported_rounds = state.rounds
         log.warning("%s", restart)
         return restart

@@ -6,11 +6,11 @@ def synchronize(worker):
 
     Of several it is the one of the lowest rank. So do DistLearn's synchronizeParameters.
     """
-    most = worker.maximum(worker.iteration * worker.size + worker.size - 1 - worker.rank)
-    root = worker.size - 1 - most % worker.size
+    largest = worker.maximum(worker.iteration * worker.size + worker.size - 1 - worker.rank)
+    root = worker.size - 1 - largest % worker.size
     replica = worker.replica
     with worker.exchanging():
         for vector in (replica.params, replica.buffers, replica.slots):
             if len(vector):
                 worker.group.broadcast(vector, root)
-    worker.iteration = most // worker.size
+    worker.iteration = largest // worker.size

@@ -22,31 +22,31 @@ class Worker:
         Loaded with the state that all start from.
     group : Group
         All workers; `rank` and `size` are its.
-    kept : {name: vector}
-        What the master's half kept in the state that all start from; empty at first.
-    own : {name: vector}
-        What this worker's half had for itself there.
+    master_state : {name: vector}
+        State of the master that all start from; empty at first.
+    saved_state : {name: vector}
+        State of this worker alone that it starts from.
     epoch, iteration : int
         The epoch under way; updates done so far, which rates depend on.
-    figures : WorkerMetrics
+    metrics : WorkerMetrics
         Of the round under way.
     """
 
-    def __init__(self, shared, group, own):
+    def __init__(self, shared, group, saved_state):
         self.conf = shared.conf
         self.replica = replica_for(shared.conf, shared.master.device, shared.master.backend)
         self.group = link_devices(group, self.replica.link, shared.master.exchange)
         state = shared.state
         self.replica.load(state.params, state.buffers, state.slots)
-        self.kept, self.own = state.kept, own
+        self.master_state, self.saved_state = state.master_state, saved_state
         self.epoch, self.iteration = state.epoch, state.iteration
-        self.figures = WorkerMetrics()
+        self.metrics = WorkerMetrics()
         self._shared, self._stores = shared, []
 
     def store(self, **options):
-        """Returns a KeyValueStore of all workers, who all call this; options are its."""
+        """Returns a KeyValueStore of all workers with these options; all call this."""
         master, secret = self._shared.master, self._shared.secret
-        limits = {"timeout": master.timeout, "patience": master.patience}
+        limits = {"timeout": master.timeout, "stall_timeout": master.stall_timeout}
         where = {"ports": master.ports, "interface": master.interface, "tls": master.tls}
         places = Places.of(
             self.group, secret, timeout=master.timeout, toward=self._shared.address[0], **where
@@ -87,8 +87,8 @@ class Worker:
         return examples
 
     def _count(self, step, loss, examples):
-        self.figures.loss += step.share * loss
-        self.figures.examples += step.share * examples
+        self.metrics.loss += step.share * loss
+        self.metrics.examples += step.share * examples
 
     def all_finite(self):
         """Returns whether replica.grad is finite in all workers; all must ask.
@@ -116,11 +116,11 @@ class Worker:
     @contextmanager
     def exchanging(self):
         """Counts the time in here as exchange, not as compute."""
-        began = time.perf_counter()
+        start = time.perf_counter()
         try:
             yield
         finally:
-            self.figures.exchanging += time.perf_counter() - began
+            self.metrics.exchanging += time.perf_counter() - start
 
     def maximum(self, number):
         """Returns the largest of the workers' numbers; all must ask."""
@@ -133,4 +133,4 @@ class Worker:
         """Returns whether the weights and the round's loss are finite."""
         with np.errstate(all="ignore"):
             sums = [x.sum(dtype=np.float64) for x in (self.replica.params, self.replica.buffers)]
-            return bool(np.isfinite([float(self.figures.loss), *sums]).all())
+            return bool(np.isfinite([float(self.metrics.loss), *sums]).all())

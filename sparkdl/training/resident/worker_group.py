@@ -42,7 +42,7 @@ class WorkerGroup:
 
     def __init__(self, workers, blocks, shared, validation):
         self.size, self.master = shared.schedule.workers, shared.master
-        self._said, self._kept = SimpleQueue(), {}
+        self._messages, self._received = SimpleQueue(), {}
         secret, timeout = secrets.token_bytes(32), shared.master.timeout
         self._endpoint = Endpoint(
             secret,
@@ -52,9 +52,9 @@ class WorkerGroup:
             timeout=timeout,
         )
         state = shared.state
-        self._own = state.own or [{}] * self.size  # each gets only its own
+        self._saved_states = state.worker_states or [{}] * self.size  # each gets only its own
         shared = replace(shared, address=self._endpoint.address, secret=secret)
-        shared = replace(shared, state=replace(state, own=()))
+        shared = replace(shared, state=replace(state, worker_states=()))
         try:
             self._endpoint.serve(CHANNEL, self._listen)
             RendezvousServer(self.size, self._endpoint)
@@ -66,39 +66,41 @@ class WorkerGroup:
                 raise LostWorker(error) from error
             raise
 
-    def gather(self, say, key=None):
+    def gather(self, kind, key=None):
         """Waits for a message of this kind from all workers; returns them by rank: [[array]].
 
         Raises
         ------
         LostWorker
-            If a worker is gone, or none says anything for `patience` seconds.
+            If a worker is gone, or none says anything for `stall_timeout` seconds.
         SparkdlError
             What else a worker has raised.
         """
-        while len(self._kept.get((say, key), ())) < self.size:
+        while len(self._received.get((kind, key), ())) < self.size:
             self._take()
-        found = self._kept.pop((say, key))
-        return [found[rank][1] for rank in range(self.size)]
+        messages = self._received.pop((kind, key))
+        return [messages[rank][1] for rank in range(self.size)]
 
     def snapshot(self, rounds):
         """Returns the fields of a TrainState after so many rounds, None if rank 0 sent none."""
-        found = self._kept.pop(("snapshot", rounds), None)
-        if found is None:
+        messages = self._received.pop(("snapshot", rounds), None)
+        if messages is None:
             return None
-        meta, arrays = found[0]
-        vectors, kept = arrays[: len(VECTORS)], arrays[len(VECTORS) :]
-        held = dict(zip(VECTORS, vectors, strict=True)) | {"own": self._own_states(rounds)}
-        return meta["counters"] | held | {"kept": dict(zip(meta["kept"], kept, strict=True))}
+        meta, arrays = messages[0]
+        vectors, others = arrays[: len(VECTORS)], arrays[len(VECTORS) :]
+        fields = dict(zip(VECTORS, vectors, strict=True))
+        master_state = dict(zip(meta["names"], others, strict=True))
+        states = {"master_state": master_state, "worker_states": self._worker_states(rounds)}
+        return meta["counters"] | fields | states
 
-    def _own_states(self, rounds):
+    def _worker_states(self, rounds):
         """Returns each worker's own state after so many rounds; of none, or of all."""
-        found = self._kept.pop(("own", rounds), {})
-        if len(found) not in (0, self.size):
+        messages = self._received.pop(("worker_state", rounds), {})
+        if len(messages) not in (0, self.size):
             raise WorkerError(
-                f"workers {sorted(found)} of {self.size} have told what they alone have"
+                f"workers {sorted(messages)} of {self.size} have sent their own state"
             )
-        return tuple(arrays_by_name(*found[rank]) for rank in sorted(found))
+        return tuple(arrays_by_name(*messages[rank]) for rank in sorted(messages))
 
     def finish(self):
         """Waits until all workers have ended well."""
@@ -114,22 +116,22 @@ class WorkerGroup:
 
     def _take(self):
         rank, meta, arrays = self._next()
-        say = meta["say"]
-        if say == "failed":
+        kind = meta["kind"]
+        if kind == "failed":
             self._fail(error_of(rank, meta), meta["lost"], meta["forming"])
-        key = meta["counters"]["rounds"] if say == "snapshot" else meta.get("rounds")
-        self._kept.setdefault((say, key), {})[rank] = meta, arrays
+        key = meta["counters"]["rounds"] if kind == "snapshot" else meta.get("rounds")
+        self._received.setdefault((kind, key), {})[rank] = meta, arrays
 
     def _next(self):
-        deadline = time.monotonic() + self.master.patience
+        deadline = time.monotonic() + self.master.stall_timeout
         while time.monotonic() < deadline:
             try:
-                return self._said.get(timeout=POLL)
+                return self._messages.get(timeout=POLL)
             except Empty:
                 error = self._launched.error()
                 if error is not None:
                     self._fail(error, isinstance(error, WorkerError))
-        raise LostWorker(WorkerError(f"no worker has said anything for {self.master.patience:g} s"))
+        raise LostWorker(WorkerError(f"no worker has reported for {self.master.stall_timeout:g} s"))
 
     def _fail(self, error, lost, forming=False):
         """Raises the cause: after the loss of one worker, the others report errors first."""
@@ -139,9 +141,10 @@ class WorkerGroup:
             if cause is not None and not isinstance(cause, PeerError):
                 error, lost, forming = cause, isinstance(cause, WorkerError), False
                 break
-            if not self._said.empty():
-                rank, meta, _ = self._said.get()
-                if meta["say"] == "failed" and (other := prefer_cause(error, error_of(rank, meta))):
+            if not self._messages.empty():
+                rank, meta, _ = self._messages.get()
+                failed = meta["kind"] == "failed"
+                if failed and (other := prefer_cause(error, error_of(rank, meta))):
                     error, lost, forming = other, meta["lost"], meta["forming"]
                 continue
             time.sleep(POLL / 4)
@@ -151,19 +154,23 @@ class WorkerGroup:
         raise error
 
     def _listen(self, rank, sock):
-        """Reads one worker's line, in a thread of its own."""
+        """Reads the messages of one worker, in a thread."""
         with Wire(sock, sock.getpeername()[0], self.master.timeout, rank=rank) as wire:
             try:
-                wire.send({"names": list(self._own[rank])}, *self._own[rank].values())
+                wire.send(
+                    {"names": list(self._saved_states[rank])}, *self._saved_states[rank].values()
+                )
                 while True:
-                    meta, arrays = wire.receive(waiting_for="word from a worker")
-                    self._said.put((rank, meta, arrays))
-                    if meta["say"] in ("done", "failed"):
+                    meta, arrays = wire.receive(waiting_for="a message from a worker")
+                    self._messages.put((rank, meta, arrays))
+                    if meta["kind"] in ("done", "failed"):
                         return
             except SparkdlError as error:
                 what = getattr(error, "what", str(error))  # a PeerError's text names it as well
                 meta = error_to_json(PeerError(rank, wire.peer, what))
-                self._said.put((rank, {"say": "failed", "lost": True, "forming": False} | meta, []))
+                self._messages.put(
+                    (rank, {"kind": "failed", "lost": True, "forming": False} | meta, [])
+                )
 
 
 def error_of(rank, meta):

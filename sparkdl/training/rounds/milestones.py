@@ -50,7 +50,7 @@ class Milestones:
         return min(ways, default=None)
 
     def over(self, updates):
-        """Returns whether the fit ends with so many."""
+        """Returns whether the fit ends after so many updates."""
         return self.last is not None and updates >= self.last
 
     def has_mark(self, before, after):
@@ -64,5 +64,5 @@ class Milestones:
         return after.iteration // self.validate > before.iteration // self.validate
 
     def identity(self):
-        """Returns what a resumed run must have in common, as JSON has it: rounds are cut there."""
+        """Returns the periods at which rounds are cut; a resumed run must have the same."""
         return sorted(set(self.periods)) or None

@@ -12,16 +12,16 @@ def minibatches(block, order, size, transform, conf):
 
 
 def records(part, size):
-    """Returns the records of minibatches `start` to `stop` of a RoundPart or Round."""
+    """Returns the slice of records that the minibatches of a RoundPart or Round cover."""
     return slice(part.start * size, None if part.stop is None else part.stop * size)
 
 
 def time_items(iterator):
     """Yields (item, seconds waited for it)."""
     while True:
-        began = time.perf_counter()
+        start = time.perf_counter()
         try:
             item = next(iterator)
         except StopIteration:
             return
-        yield item, time.perf_counter() - began
+        yield item, time.perf_counter() - start

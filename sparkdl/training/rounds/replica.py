@@ -11,7 +11,7 @@ from sparkdl.nn.execution.replica import Replica
 
 @lru_cache(maxsize=2)
 def replica_for(conf, device="auto", backend="auto"):
-    """Returns the replica of this process: like that, compiled programs outlive the task."""
+    """Returns the replica of this process, which outlives a task with its compiled programs."""
     return Replica(conf, choose_backend(device, backend))
 
 

@@ -34,12 +34,12 @@ class RoundPart(NamedTuple):
         return self.ends_round and self.round + 1 == self.rounds
 
     def minibatches(self, sizes, size):
-        """Returns how many of `size` records each worker with a block trains."""
-        own = [sizes[n] for n in self.blocks if n is not None]
-        return [max(0, min(-(-n // size), self.stop) - self.start) for n in own]
+        """Returns the number of minibatches of `size` records for each worker with a block."""
+        block_sizes = [sizes[n] for n in self.blocks if n is not None]
+        return [max(0, min(-(-n // size), self.stop) - self.start) for n in block_sizes]
 
     def after(self, state, iteration):
-        """Returns the counters of the state after it, with so many updates; the vectors stay."""
+        """Returns the state with the counters after this part and so many updates."""
         number = 0 if self.ends_epoch else self.round + self.ends_round
         counters = {"epoch": state.epoch + self.ends_epoch, "round": number}
         counters |= {"done": 0 if self.ends_round else self.stop}
@@ -47,7 +47,7 @@ class RoundPart(NamedTuple):
 
 
 def part_of(state, blocks, rounds, sizes, master, marks):
-    """Returns the next RoundPart, where `state` is.
+    """Returns the RoundPart that follows `state`.
 
     Parameters
     ----------
@@ -60,17 +60,20 @@ def part_of(state, blocks, rounds, sizes, master, marks):
     master : TrainingMaster
     marks : Milestones
     """
-    size, own = master.batch_size_per_worker, [sizes[n] for n in blocks if n is not None]
-    most, left = max(-(-count // size) for count in own), marks.updates_left(state.iteration)
-    stop = most
-    if left is not None:
-        stop = min(most, state.done + master.minibatches_for(left, len(blocks)))
-    examples = sum(min(n, stop * size) - min(n, state.done * size) for n in own)
-    return RoundPart(state.round, rounds, blocks, state.done, stop, examples, stop == most)
+    size, counts = master.batch_size_per_worker, [sizes[n] for n in blocks if n is not None]
+    longest, updates_left = (
+        max(-(-count // size) for count in counts),
+        marks.updates_left(state.iteration),
+    )
+    stop = longest
+    if updates_left is not None:
+        stop = min(longest, state.done + master.minibatches_for(updates_left, len(blocks)))
+    examples = sum(min(n, stop * size) - min(n, state.done * size) for n in counts)
+    return RoundPart(state.round, rounds, blocks, state.done, stop, examples, stop == longest)
 
 
 def locate_update(state, part, sizes, master):
-    """Returns the counters that a fit has when it comes to the updates of `state`.
+    """Returns the state with the counters that a fit has after as many updates.
 
     Parameters
     ----------
@@ -81,7 +84,7 @@ def locate_update(state, part, sizes, master):
     """
     at = replace(state, epoch=0, round=0, done=0, rounds=0, iteration=0)
     while at.iteration < state.iteration:
-        found = part(at)
-        updates = master.updates_of(found.minibatches(sizes, master.batch_size_per_worker))
-        at = found.after(at, at.iteration + updates)
+        round_part = part(at)
+        updates = master.updates_of(round_part.minibatches(sizes, master.batch_size_per_worker))
+        at = round_part.after(at, at.iteration + updates)
     return replace(at, iteration=state.iteration)

@@ -23,11 +23,11 @@ def write_directory(path, contents):
     """
     path = as_text(path)
     refuse_to_destroy(path)
-    with files.atomic_directory(path) as beside:
+    with files.atomic_directory(path) as folder:
         for name, content in contents.items():
-            _write(f"{beside}/{name}", content)
-        _write(f"{beside}/{MANIFEST}", json.dumps(_manifest(contents), indent=2).encode())
-        for _ in read_directory(beside, contents):
+            _write(f"{folder}/{name}", content)
+        _write(f"{folder}/{MANIFEST}", json.dumps(_manifest(contents), indent=2).encode())
+        for _ in read_directory(folder, contents):
             pass
 
 
@@ -107,10 +107,10 @@ def _check_manifest(path, manifest):
 
 def _check_entry(path, entry):
     content = _read(path)
-    for what, found in _fingerprint(content).items():
-        if found != entry[what]:
-            wanted = f"its manifest says {entry[what]}"
-            raise CheckpointError(f"{path}: damaged, {what} is {found}, {wanted}")
+    for what, actual in _fingerprint(content).items():
+        if actual != entry[what]:
+            expected = f"its manifest says {entry[what]}"
+            raise CheckpointError(f"{path}: damaged, {what} is {actual}, {expected}")
     return content
 
 
@@ -149,8 +149,8 @@ def _left_beside(path):
     parent, _, name = path.rpartition("/")
     parent = parent or "."
     hidden = files.list(parent) if files.is_directory(parent) else []
-    left = [other for other in hidden if other.startswith(f".{name}.")]
-    return f"; beside it are {left}, rename the one to use" if left else ""
+    leftovers = [other for other in hidden if other.startswith(f".{name}.")]
+    return f"; beside it are {leftovers}, rename the one to use" if leftovers else ""
 
 
 def _read(path):

@@ -20,7 +20,7 @@ from sparkdl.training.saving.state import COUNTERS, TrainState
 NETWORK, TRAINING, VECTORS = "network.json", "training.json", "vectors.safetensors"
 WORKERS = "workers.safetensors"  # the state of each worker alone; only if there is any
 NAMES = ("params", "buffers", "slots")
-KEPT = "kept."  # before the names of what a master carries on besides
+MASTER_PREFIX = "kept."  # before the names of what a master carries on besides
 
 
 def save_model(path, conf, state, extra=None):
@@ -50,10 +50,10 @@ def save_model(path, conf, state, extra=None):
             {name: np.ascontiguousarray(vector) for name, vector in _vectors_by_name(state).items()}
         ),
     }
-    if state.own:
-        contents[WORKERS] = safetensors.numpy.save(_of_workers(state.own))
+    if state.worker_states:
+        contents[WORKERS] = safetensors.numpy.save(_of_workers(state.worker_states))
     if _network(NETWORK, contents[NETWORK]) != conf:  # it must not replace one that can be read
-        raise CheckpointError(f"the network must be equal to what its JSON gives back: {conf}")
+        raise CheckpointError(f"the network must survive its JSON: {conf}")
     write_directory(path, contents)
 
 
@@ -74,12 +74,15 @@ def load_model(path):
     vectors = _vectors(f"{path}/{VECTORS}", contents.pop(VECTORS))
     _check_vectors(f"{path}/{VECTORS}", conf, vectors)
     counters, extra, owner = _training(f"{path}/{TRAINING}", contents[TRAINING])
-    kept = {n.removeprefix(KEPT): vectors.pop(n) for n in list(vectors) if n not in NAMES}
-    own = ()
+    master_state = {
+        n.removeprefix(MASTER_PREFIX): vectors.pop(n) for n in list(vectors) if n not in NAMES
+    }
+    worker_states = ()
     if WORKERS in contents:
-        own = _by_worker(f"{path}/{WORKERS}", contents.pop(WORKERS))
+        worker_states = _by_worker(f"{path}/{WORKERS}", contents.pop(WORKERS))
+    states = {"master_state": master_state, "worker_states": worker_states}
     try:
-        return conf, TrainState(**vectors, **counters, kept=kept, own=own, owner=owner), extra
+        return conf, TrainState(**vectors, **counters, **states, owner=owner), extra
     except ConfigError as error:
         raise CheckpointError(f"{path}/{TRAINING}: {error}") from error
 
@@ -87,29 +90,29 @@ def load_model(path):
 def _vectors_by_name(state):
     """Returns {name in the file: vector}"""
     vectors = {name: getattr(state, name) for name in NAMES}
-    return vectors | {KEPT + name: vector for name, vector in state.kept.items()}
+    return vectors | {MASTER_PREFIX + name: vector for name, vector in state.master_state.items()}
 
 
-def _of_workers(own):
+def _of_workers(worker_states):
     """Returns {"rank.name": vector}"""
     return {
         f"{rank}.{name}": np.ascontiguousarray(vector)
-        for rank, vectors in enumerate(own)
+        for rank, vectors in enumerate(worker_states)
         for name, vector in vectors.items()
     }
 
 
 def _by_worker(path, content):
     """Returns ({name: vector} of each worker), from what `_of_workers` gave."""
-    found = {}
+    states = {}
     for name, vector in _arrays(path, content).items():
         rank, _, rest = name.partition(".")
         if not (rank.isdecimal() and rest):
             raise CheckpointError(f"{path}: names must begin with a worker's number, got {name!r}")
-        found.setdefault(int(rank), {})[rest] = vector
-    if sorted(found) != list(range(len(found))):
-        raise CheckpointError(f"{path}: must hold workers from 0 on, got {sorted(found)}")
-    return tuple(found[rank] for rank in range(len(found)))
+        states.setdefault(int(rank), {})[rest] = vector
+    if sorted(states) != list(range(len(states))):
+        raise CheckpointError(f"{path}: must hold workers from 0 on, got {sorted(states)}")
+    return tuple(states[rank] for rank in range(len(states)))
 
 
 def _network(path, content):
@@ -133,7 +136,7 @@ def _training(path, content):
 
 def _vectors(path, content):
     loaded = _arrays(path, content)
-    if {name for name in loaded if not name.startswith(KEPT)} != set(NAMES):
+    if {name for name in loaded if not name.startswith(MASTER_PREFIX)} != set(NAMES):
         raise CheckpointError(f"{path}: must hold {list(NAMES)}, got {sorted(loaded)}")
     return loaded
 
@@ -152,8 +155,8 @@ def _check_vectors(where, conf, vectors):
         vector = vectors[name]
         if vector.shape != (size,):
             need = f"{NETWORK} needs {size} numbers in {name}"
-            found = vector.size if vector.ndim == 1 else f"shape {vector.shape}"
-            raise CheckpointError(f"{where}: {need}, got {found}")
+            actual = vector.size if vector.ndim == 1 else f"shape {vector.shape}"
+            raise CheckpointError(f"{where}: {need}, got {actual}")
         if vector.dtype != np.float32:
             need = f"{NETWORK} needs float32 in {name}"
             raise CheckpointError(f"{where}: {need}, got {vector.dtype}")

@@ -19,13 +19,13 @@ class TrainState:
     params, buffers, slots : vector
         Weights, non-trained state and optimizer state; one dtype (float32 unless the network's conf
         says otherwise). Without optimizer state or buffers the vector is empty.
-    kept : {name: vector}
-        What the master carries on besides, as the momentum of blocks.
-    own : tuple of {name: vector}
-        What each worker has that others have not, in the order of rank, as what a codec has kept
-        back; empty where all have the same.
+    master_state : {name: vector}
+        State of the master beside the weights, such as the momentum of blocks.
+    worker_states : tuple of {name: vector}
+        State that differs between workers, by rank, such as the residual of a codec; empty where
+        all have the same.
     owner : str
-        The master whose workers `own` is of, as `TrainingMaster.owner` says it.
+        The master that `worker_states` is of, as `TrainingMaster.owner` gives it.
     epoch, round : int
         The next round to train is this one; both count from 0, rounds anew in each epoch.
     done : int
@@ -40,8 +40,8 @@ class TrainState:
     params: np.ndarray
     buffers: np.ndarray
     slots: np.ndarray
-    kept: dict[str, np.ndarray] = field(default_factory=dict)
-    own: tuple[dict[str, np.ndarray], ...] = ()
+    master_state: dict[str, np.ndarray] = field(default_factory=dict)
+    worker_states: tuple[dict[str, np.ndarray], ...] = ()
     owner: str = ""
     epoch: int = 0
     round: int = 0
@@ -55,9 +55,11 @@ class TrainState:
             vector = getattr(self, name)
             require(self, name, _is_vector(vector), "a one-dimensional array of floats")
             require(self, name, vector.dtype == self.params.dtype, f"of dtype {self.params.dtype}")
-        require(self, "kept", _are_vectors(self.kept), "one-dimensional arrays of floats by name")
-        sound = isinstance(self.own, tuple) and all(map(_are_vectors, self.own))
-        require(self, "own", sound, "a tuple of such dicts as `kept`, one of each worker")
+        sound = _are_vectors(self.master_state)
+        require(self, "master_state", sound, "one-dimensional arrays of floats by name")
+        states = self.worker_states
+        sound = isinstance(states, tuple) and all(map(_are_vectors, states))
+        require(self, "worker_states", sound, "a tuple of dicts like `master_state`, one a worker")
         require(self, "owner", isinstance(self.owner, str), "text")
         for name in COUNTERS:
             require(self, name, is_integer(getattr(self, name), 0), "an integer >= 0")

@@ -8,6 +8,7 @@ import numpy as np
 
 from sparkdl.error_messages import error_from_json, error_to_json
 from sparkdl.errors import WorkerError
+from sparkdl.training.reporting.reports import WorkerFigures
 
 AT_DRIVER = 2  # sums that reach the driver, so that its memory does not grow with the workers
 
@@ -31,6 +32,8 @@ class Contribution:
         Seconds that the driver spent on sending the state out and adding what came back.
     devices : {str: int}
         How many workers computed on each device.
+    together : list of WorkerFigures
+        Of several workers.
     """
 
     vector: np.ndarray
@@ -42,9 +45,16 @@ class Contribution:
     averaging: float = 0.0
     skipped: int = 0
     devices: dict = field(default_factory=dict)
+    together: list = field(default_factory=list)
+
+    @property
+    def workers(self):
+        """The WorkerFigures of each worker, in the order in which they were added."""
+        return self.together or [WorkerFigures(self.examples, self.reading, self.compute, 0.0)]
 
     def add(self, other):
         """Takes another one in; the vector is added in place."""
+        self.together = [*self.workers, *other.workers]
         with np.errstate(all="ignore"):  # the master looks at the sum
             np.add(self.vector, other.vector, out=self.vector)
         self.examples += other.examples
@@ -76,22 +86,22 @@ class Failure:
 
 
 def failure_from_json(meta, whose):
-    """Returns the Failure in the process that it has come to."""
+    """Returns the Failure that another process sent as JSON."""
     return Failure(error_from_json(meta, whose), whose)
 
 
 def levels(count, depth):
-    """Returns how many sums are left after each level of a tree of `depth` over `count` workers.
+    """Returns the number of sums after each level of a tree of `depth` over `count` workers.
 
     The last level is the driver, which adds what is left: two sums if depth >= 2, else all.
     """
-    left, sizes = count, []
+    groups, sizes = count, []
     for remaining in range(depth - 1, 0, -1):
-        if left <= AT_DRIVER:
+        if groups <= AT_DRIVER:
             break
-        fan_in = ceil((left / AT_DRIVER) ** (1 / remaining))
-        left = max(AT_DRIVER, ceil(left / fan_in))
-        sizes.append(left)
+        fan_in = ceil((groups / AT_DRIVER) ** (1 / remaining))
+        groups = max(AT_DRIVER, ceil(groups / fan_in))
+        sizes.append(groups)
     return sizes
 
 
@@ -126,11 +136,11 @@ def unwrap(result):
 
 def tree_total(ranked, count, depth):
     """Returns the total of results in one place, in the order of a tree over workers."""
-    left = count
+    remaining = count
     for groups in levels(count, depth):
         parts = {}
         for rank, result in ranked:
-            parts.setdefault(group(rank, left, groups), []).append((rank, result))
+            parts.setdefault(group(rank, remaining, groups), []).append((rank, result))
         ranked = [(number, total(part)) for number, part in sorted(parts.items())]
-        left = groups
+        remaining = groups
     return unwrap(total(ranked))

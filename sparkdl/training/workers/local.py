@@ -9,15 +9,17 @@ from dataclasses import dataclass, field
 from threading import Event, Timer
 from typing import Any
 
+from sparkdl.config import is_integer
 from sparkdl.data.batches.batch import Batch
 from sparkdl.data.batches.dealing import assemble_block, deal
 from sparkdl.data.source import check_batches
 from sparkdl.errors import ConfigError, NoRecords, WorkerError
-from sparkdl.nn.execution.device import own
+from sparkdl.nn.execution.device import restrict_gpus
 from sparkdl.training.workers.contribution import Failure, tree_total
 from sparkdl.training.workers.local_launch import LocalLaunchedWorkers
 
 GRACE = 5.0  # seconds for an idle process to end by itself
+starting = multiprocessing.get_context("spawn")  # a fork of what ran OpenMP hangs
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,9 +54,9 @@ class LocalWorkers:
     """
 
     def __init__(self, size: int = 2, timeout: float = 600.0, threads: int | None = None) -> None:
-        if not (isinstance(size, int) and size >= 1):
+        if not is_integer(size, 1):
             raise ConfigError(f"LocalWorkers.size must be an integer >= 1, got {size!r}")
-        self.size, self.timeout, self.host = size, timeout, "127.0.0.1"
+        self.size, self.timeout, self.host = int(size), timeout, "127.0.0.1"
         self.threads = threads or max(1, (os.cpu_count() or 1) // size)
         self._processes: list[WorkerProcess] = []
 
@@ -66,12 +68,12 @@ class LocalWorkers:
 
     def load(self, data: Any, schema: Any, size: int, options: Any) -> Any:
         """Reads a source in this process and deals its records into blocks; see Workers.load."""
-        began = time.perf_counter()
+        start = time.perf_counter()
         parts = [list(check_batches(data.read, split, schema)) for split in data.splits()]
         counts = [sum(map(len, part)) for part in parts]
         if not sum(counts):
             raise NoRecords("there are no records to train on")
-        came = time.perf_counter()
+        read_end = time.perf_counter()
         nbytes = sum(batch.nbytes for part in parts for batch in part)
         dealing = deal(counts, nbytes, size, self.size, options.repartition, options.seed or 0)
         pieces: list[list[Batch]] = [[] for _ in dealing.sizes]
@@ -79,7 +81,7 @@ class LocalWorkers:
             for block, piece in dealing.pieces(partition, part):
                 pieces[block].append(piece)
         blocks = [assemble_block(piece) for piece in pieces]
-        seconds = {"reading": came - began, "balance": time.perf_counter() - came}
+        seconds = {"reading": read_end - start, "balance": time.perf_counter() - read_end}
         return LocalBlocks(blocks, seconds)
 
     def run_round(self, task: Any, blocks: Any, chosen: Any, shared: Any, depth: int) -> Any:
@@ -93,9 +95,9 @@ class LocalWorkers:
         except BaseException:
             self._kill()  # late results would be taken for those of the next round
             raise
-        began = time.perf_counter()
+        start = time.perf_counter()
         result = tree_total(results, len(results), depth)
-        result.averaging += time.perf_counter() - began
+        result.averaging += time.perf_counter() - start
         return result
 
     def room(self) -> int:
@@ -109,7 +111,7 @@ class LocalWorkers:
     def launch(
         self, task: Any, blocks: Any, shares: Any, shared: Any, validation: Any = None
     ) -> Any:
-        """Has the processes that run rounds stay for a fit; see Workers.launch."""
+        """Starts a fit for whose length the processes stay; see Workers.launch."""
         if len(shares) > self.size:
             raise ConfigError(f"there is room for {self.size} workers, got {len(shares)}")
         self._start()
@@ -139,9 +141,8 @@ class WorkerProcess:
 
     def __init__(self, rank, threads, timeout):
         self.rank, self.timeout = rank, timeout
-        context = multiprocessing.get_context("spawn")
-        self.pipe, far = context.Pipe()
-        self.process = context.Process(target=serve, args=(far, threads, rank), daemon=True)
+        self.pipe, far = starting.Pipe()
+        self.process = starting.Process(target=serve, args=(far, threads, rank), daemon=True)
         self.process.start()
         far.close()
 
@@ -187,7 +188,7 @@ class WorkerProcess:
 
 def serve(pipe, threads, rank=0):
     """Serves as a worker: runs jobs until the other end hangs up."""
-    own((), turn=rank)  # GPUs go round
+    restrict_gpus((), turn=rank)  # GPUs go round
     os.environ["OMP_NUM_THREADS"] = str(threads)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the owner, who then hangs up
     with suppress(EOFError, OSError):  # the owner has hung up

@@ -62,7 +62,7 @@ class LocalLaunchedWorkers:
         self._start(processes, blocks, shares, validation)
 
     def error(self):
-        """Returns why the first worker that failed did; None while all is well."""
+        """Returns the error of the first worker that failed; None while all is well."""
         self._look()
         return self._error
 
@@ -106,20 +106,20 @@ class LocalLaunchedWorkers:
 
     def _look(self):
         for rank, process in () if self._stopped else list(self._left.items()):
-            if found := task_outcome(process):
+            if failure := task_outcome(process):
                 del self._left[rank]
-                self._error = root_cause(self._error, found[0])
+                self._error = root_cause(self._error, failure[0])
 
 
-def root_cause(known, found):
+def root_cause(known, other):
     """Returns the first of two errors, but a lost peer gives way to the cause of the loss."""
-    if known is None or (isinstance(known, PeerError) and not isinstance(found, PeerError | None)):
-        return found
+    if known is None or (isinstance(known, PeerError) and not isinstance(other, PeerError | None)):
+        return other
     return known
 
 
 def task_outcome(process):
-    """Returns (failure or None,) of a process that has ended its task, None of one that works."""
+    """Returns (error or None,) of a process that has ended its task, None of one that works."""
     try:
         if not process.pipe.poll():
             return None

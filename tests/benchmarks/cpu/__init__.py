@@ -1,4 +1,4 @@
-"""Training steps on the CPU: sparkdl beside torch, TensorFlow and Keras, in turns.
+"""Training steps on the CPU: sparkdl against torch, TensorFlow and Keras, in turns.
 
 Each peer lives in an environment of its own, made on the first run, and in processes of its own,
 one for each mode. All hold the same workload (same shapes, parameters, optimizer) with the same

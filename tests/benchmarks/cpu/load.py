@@ -1,4 +1,4 @@
-"""How much other programs took of the machine meanwhile: whether figures can be trusted."""
+"""Load of other programs during a measurement, which says whether its figures can be trusted."""
 
 import os
 import time

@@ -1,4 +1,4 @@
-"""How each line of the table is measured."""
+"""Measurements of each row of the table."""
 
 from contextlib import contextmanager
 from functools import partial

@@ -1,4 +1,4 @@
-"""What the comparison makes of figures, and its processes, without any peer."""
+"""Tests of the comparison's arithmetic and of its processes, without any peer."""
 
 import subprocess
 import sys

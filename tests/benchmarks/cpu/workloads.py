@@ -1,4 +1,4 @@
-"""What is timed: shapes and bars. All sides read this, so it imports nothing of theirs."""
+"""Workloads that are timed: shapes and bars. All sides import this, so it imports none of them."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""What processes exchange: sparkdl beside bare sockets, Open MPI, gloo, xgboost; slowed links.
+"""Exchange between processes: sparkdl against bare sockets, Open MPI, gloo, xgboost; slow links.
 
 Each side has processes of its own and each peer an environment of its own, made on the first run.
 Sides take turns, round after round; a ratio is the median over the rounds of their time by ours,

@@ -59,7 +59,7 @@ class Turns(AllReduceWorker):
         if len(found):
             self.worker.group.all_reduce(found, op="max")
         kept = dict(zip(FIGURES, found.T, strict=True)) if len(found) else {}
-        return super().state() | {"kept": kept | {"way": np.array(self._done, np.float64)}}
+        return super().state() | {"master_state": kept | {"way": np.array(self._done, np.float64)}}
 
     def _update(self, steps):
         self._turn = self._turn or [*self._rng.permutation(len(self._ways))]

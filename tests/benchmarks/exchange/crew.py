@@ -1,4 +1,4 @@
-"""The outside of the processes of a side: they are started, and all are told the same at once."""
+"""The parent's view of a side's processes: it starts them and sends all the same orders."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""The inside of one process of a crew: it repeats what it is told and says how long that took.
+"""The main loop of one process of a side: it runs each order and reports how long that took.
 
 Orders come as lines of JSON over a Unix socket, so a process that waits for one waits in the
 kernel, whatever its library does while it waits for the others. Every side imports this, so it

@@ -1,4 +1,4 @@
-"""Open MPI through mpi4py; over TCP or through shared memory, as its mpiexec was told."""
+"""Open MPI through mpi4py, over TCP or shared memory, as the options of mpiexec say."""
 
 from mpi4py import MPI
 

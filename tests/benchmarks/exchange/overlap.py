@@ -1,4 +1,4 @@
-"""How much of the exchange of gradients passes while the backward pass still runs.
+"""Share of the gradients' exchange that overlaps with the backward pass.
 
 Two workers, each with a core of its own, train a network for CIFAR over a slowed link. Their
 updates take three ways by turns: each computes alone, and all wait for the slowest; gradients are
@@ -33,7 +33,7 @@ class Found(Listener):
         self.kept = {}
 
     def on_round(self, report, state):
-        self.kept = state.kept
+        self.kept = state.master_state
 
 
 def measure(options):
@@ -99,7 +99,7 @@ def trained(workers, **options):
     x = rng.normal(size=(n, 3, 32, 32)).astype(np.float32)
     found, network = Found(), Network(configuration(WORKLOADS["cifar_net"]))
     network.fit((x, rng.integers(0, 10, n)), EPOCHS, master, workers, listeners=[found])
-    return {name: by_way(found.kept, name, master.ways) for name in FIGURES}
+    return {name: by_way(found.master_state, name, master.ways) for name in FIGURES}
 
 
 def by_way(kept, name, ways):

@@ -1,4 +1,4 @@
-"""What the cost model says of 4 processes here, from a run of 2, beside what they take.
+"""Predictions of the cost model for 4 processes, from a run of 2, against measured times.
 
 Of each the least over the rounds counts, as other programs can only add to it.
 """

@@ -1,4 +1,4 @@
-"""A line of the report: what came of one measure, beside what, and the bars it has to reach."""
+"""A row of the report: the result of one measure, the compared figures, and its bars."""
 
 from dataclasses import dataclass, field
 from statistics import median

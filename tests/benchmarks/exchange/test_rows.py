@@ -1,4 +1,4 @@
-"""What the report makes of figures, and crews, without any peer."""
+"""Tests of the report's arithmetic and of its processes, without any peer."""
 
 import sys
 import time

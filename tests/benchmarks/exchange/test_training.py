@@ -107,7 +107,7 @@ def test_updates_take_all_ways_by_turns():
         turns._update(
             [GradientStep(Batch.of(np.zeros((2, 4), np.float32), np.zeros(2, int)), 1, None)]
         )
-    kept = turns.state()["kept"]
+    kept = turns.state()["master_state"]
     assert sorted(kept["way"][:3]) == sorted(kept["way"][3:]) == [0, 1, 2]
     assert kept.keys() == {"way", *FIGURES} and (kept["seconds"] > 0).all()
     exchanges = {0: ["barrier"], 1: [8, 172], 2: [8, 12, 60, 20, 80]}

@@ -1,4 +1,4 @@
-"""Predictions on the CPU: sparkdl beside torch and onnxruntime, in turns.
+"""Predictions on the CPU: sparkdl against torch and onnxruntime, in turns.
 
 Each side has processes of its own, as in `bench cpu`, holds the same network and gives the outputs
 for the same batch with the same number of threads. A figure is the fastest call of a turn, so that

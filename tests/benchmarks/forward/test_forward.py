@@ -1,4 +1,4 @@
-"""What the comparison of predictions makes of figures, and our process, without any peer."""
+"""Tests of the comparison's arithmetic and of our process, without any peer."""
 
 from tests.benchmarks.cpu.processes import AS_RUN, OURS
 from tests.benchmarks.forward.sides import Predictions, fastest

@@ -1,4 +1,4 @@
-"""Training on one GPU: sparkdl beside torch in turns, and every operation beside the reference.
+"""Training on one GPU: sparkdl against torch in turns, every operation against the reference.
 
 Needs a GPU, CuPy, numpy, ml_dtypes and PyYAML, and, for the ratios, torch in the interpreter that
 runs it; for images from an LMDB also the packages that sparkdl.data reads with. Neither Spark nor a

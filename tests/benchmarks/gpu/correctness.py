@@ -1,4 +1,4 @@
-"""Whether the GPU computes what the reference does: operations, networks, and captured graphs."""
+"""Checks of the GPU against the reference: operations, networks, and captured graphs."""
 
 import traceback
 from contextlib import suppress

@@ -1,4 +1,4 @@
-"""What `bench gpu` prints: what is wrong, then a line for each workload and its bars."""
+"""Output of `bench gpu`: the failures, then a row for each workload and its bars."""
 
 import argparse
 import json

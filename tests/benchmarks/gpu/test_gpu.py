@@ -1,4 +1,4 @@
-"""What `bench gpu` makes of figures, and that it runs as far as it can without a GPU."""
+"""Tests of `bench gpu` without a GPU: its arithmetic, and its run as far as it gets."""
 
 import json
 import os

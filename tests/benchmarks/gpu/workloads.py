@@ -1,4 +1,4 @@
-"""What is timed on a GPU, and the bars. Both sides read this, so it imports nothing of theirs."""
+"""Workloads timed on a GPU, and their bars. Both sides import this, so it imports neither."""
 
 from dataclasses import dataclass
 

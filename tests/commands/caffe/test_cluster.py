@@ -1,4 +1,4 @@
-"""How many replicas train, whatever -clusterSize says."""
+"""Number of replicas that train, for any -clusterSize."""
 
 from types import SimpleNamespace
 

@@ -1,4 +1,4 @@
-"""Each flag of CaffeOnSpark: what it means, and what is said to those that cannot be."""
+"""Flags of CaffeOnSpark: their meaning, and the errors for bad ones."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Run configurations: the files in conf/, what is refused, and where the message points."""
+"""Run configurations: the files in conf/, refused ones, and the place that an error names."""
 
 from pathlib import Path
 

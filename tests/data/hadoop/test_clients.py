@@ -1,4 +1,4 @@
-"""Which client of which library is made for a URI, seen by doubles in the libraries' place."""
+"""Clients chosen for a URI, observed through doubles of the libraries."""
 
 import os
 import sys
@@ -137,7 +137,7 @@ def test_a_range_that_does_not_come_is_asked_for_again(monkeypatch):
     assert reader.read(9) == b"xxxx"
 
 
-@pytest.mark.parametrize("answer, why", [(None, "refused"), (3, "4 bytes were asked for, 3 came")])
+@pytest.mark.parametrize("answer, why", [(None, "refused"), (3, "4 bytes were requested, got 3")])
 def test_a_range_that_never_comes_is_an_error(monkeypatch, answer, why):
     monkeypatch.setattr(streams, "PAUSE", 0)
     reader = web.WebReader("webhdfs://nn/a", "/a", 4, Answers(*[answer] * web.TRIES))

@@ -1,4 +1,4 @@
-"""What a cluster's own files say: variables, final properties, name services, whose folder."""
+"""A cluster's own files: variables, final properties, name services, the folder they are in."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Image files in folders of classes and in lists: what is read, in which order, what is refused."""
+"""Image files in folders of classes and in lists: records, their order, and errors."""
 
 import pickle
 

@@ -1,4 +1,4 @@
-"""Every kind of record becomes the same batch, and what does not fit is named."""
+"""Every kind of record becomes the same batch; an error names what does not fit."""
 
 import re
 from collections import namedtuple

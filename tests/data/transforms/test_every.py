@@ -1,4 +1,4 @@
-"""What every transform promises, asked of every transform. A new one is one more row."""
+"""Promises of every transform. A new transform is one more row."""
 
 import pickle
 from dataclasses import replace

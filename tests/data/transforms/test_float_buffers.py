@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from sparkdl.data.transforms import float_buffers as module
-from sparkdl.data.transforms.float_buffers import KEPT, LEAST, SIZES, float_buffer
+from sparkdl.data.transforms.float_buffers import BUFFERS_OF_A_SIZE, LEAST, SIZES, float_buffer
 
 LARGE = LEAST // 4
 
@@ -34,20 +34,22 @@ def test_memory_that_is_held_is_not(view):
     held = view(float_buffer((2, LARGE)))
     held[...] = 7
     gc.collect()
-    others = [float_buffer((2, LARGE)) for _ in range(2 * KEPT)]
+    others = [float_buffer((2, LARGE)) for _ in range(2 * BUFFERS_OF_A_SIZE)]
     for other in others:
         other[...] = 1
     assert (held == 7).all()
-    assert len({address(other) for other in others}) == 2 * KEPT
+    assert len({address(other) for other in others}) == 2 * BUFFERS_OF_A_SIZE
 
 
 def test_only_some_is_kept():
-    held = [float_buffer((LARGE,)) for _ in range(3 * KEPT)]
+    held = [float_buffer((LARGE,)) for _ in range(3 * BUFFERS_OF_A_SIZE)]
     del held
     for n in range(1, 2 * SIZES):
         float_buffer((LARGE * n,))
     gc.collect()
-    assert len(module._free) == SIZES and all(len(b) <= KEPT for b in module._free.values())
+    assert len(module._free) == SIZES and all(
+        len(b) <= BUFFERS_OF_A_SIZE for b in module._free.values()
+    )
 
 
 def test_small_arrays_are_those_of_numpy():

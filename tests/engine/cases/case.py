@@ -1,4 +1,4 @@
-"""What a row of the tables of operations is."""
+"""A row of the tables of operations."""
 
 from dataclasses import dataclass
 from typing import Any

@@ -1,4 +1,4 @@
-"""Rows for recurrent operations, beside jax's scan over the published equations."""
+"""Rows for recurrent operations, against jax's scan over the published equations."""
 
 import jax
 import numpy as np

@@ -1,4 +1,4 @@
-"""Rows for other sizes, and for windows beside each other."""
+"""Rows for resizing, and for unfolding into windows."""
 
 import jax
 from jax import lax

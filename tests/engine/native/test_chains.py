@@ -1,4 +1,4 @@
-"""Compiled loops beside numpy: every operation, drawn chains, numbers at the edges, any threads."""
+"""Compiled loops against numpy: every operation, drawn chains, extreme numbers, any threads."""
 
 import ml_dtypes
 import numpy as np

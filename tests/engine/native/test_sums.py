@@ -1,4 +1,4 @@
-"""Compiled sums and losses of rows beside numpy: drawn shapes and layouts, any threads."""
+"""Compiled sums and losses of rows against numpy: drawn shapes and layouts, any threads."""
 
 import numpy as np
 import pytest

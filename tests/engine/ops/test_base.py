@@ -1,4 +1,4 @@
-"""What every operation promises, asked of each. A new one is one more row in cases.py."""
+"""Promises of every operation. A new operation is one more row in cases."""
 
 import numpy as np
 import pytest

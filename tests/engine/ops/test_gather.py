@@ -1,4 +1,4 @@
-"""Rows of a table by their numbers: drawn shapes beside numpy's plain way, and what is refused."""
+"""Rows of a table by their numbers: drawn shapes against plain numpy, and errors."""
 
 import numpy as np
 import pytest

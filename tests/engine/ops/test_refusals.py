@@ -1,4 +1,4 @@
-"""What operations refuse, and in which words."""
+"""Errors of operations, and their words."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""What every codec promises, asked of every codec. A new codec is one more row."""
+"""Promises of every codec. A new codec is one more row."""
 
 import json
 import struct

@@ -120,7 +120,7 @@ def silent_place():
 
 
 def test_nobody_calling_is_an_error_at_the_limit(endpoint):
-    with pytest.raises(WorkerError, match="nobody called on channel 'links' within 0.2 s"):
+    with pytest.raises(WorkerError, match="nobody connected to channel 'links' within 0.2 s"):
         endpoint.accept("links", timeout=0.2)
 
 

@@ -8,7 +8,7 @@ from sparkdl.errors import ConfigError
 from sparkdl.exchange.cost_model.model import Cluster, Coding, Costs
 
 COSTS = Costs(
-    message=1e-5, socket=1e-9, add=1e-10, shared=5e-10, meeting=2e-5, job=0.1, driver=1e-8
+    message=1e-5, socket=1e-9, add=1e-10, shared=5e-10, barrier=2e-5, job=0.1, driver=1e-8
 )
 MB = 1e6
 

@@ -1,4 +1,4 @@
-"""When ranks exchange by NCCL, and what they say where they do not."""
+"""The choice of NCCL for an exchange, and the reason given where it is not chosen."""
 
 import logging
 import re
@@ -8,7 +8,7 @@ import pytest
 
 from sparkdl.engine.backends.cuda.backend import Cuda
 from sparkdl.errors import ConfigError
-from sparkdl.exchange.devices.choice import DevicePlace, is_carried, obstacle
+from sparkdl.exchange.devices.choice import DeviceInfo, is_carried, obstacle
 from sparkdl.exchange.devices.device_links import link_devices
 from sparkdl.exchange.devices.group import DeviceGroup
 from tests.exchange.crew import crew
@@ -17,22 +17,22 @@ from tests.support.cuda.host_driver import HostDriver
 
 A, B = {"host": "a", "version": "2.27.7"}, {"host": "b", "version": "2.27.7"}
 CPU, BARE = (
-    DevicePlace(host="c", gpu=False),
-    DevicePlace(host="c", lacks="is without NCCL: install it"),
+    DeviceInfo(host="c", gpu=False),
+    DeviceInfo(host="c", obstacle_text="is without NCCL: install it"),
 )
 
 ROWS = {
-    "one each": ([DevicePlace(device="x", **A), DevicePlace(device="y", **A)], None),
-    "on two hosts": ([DevicePlace(device="x", **A), DevicePlace(device="y", **B)], None),
-    "a processor": ([DevicePlace(device="x", **A), CPU], "rank 1 on c computes on the processor"),
+    "one each": ([DeviceInfo(device="x", **A), DeviceInfo(device="y", **A)], None),
+    "on two hosts": ([DeviceInfo(device="x", **A), DeviceInfo(device="y", **B)], None),
+    "a processor": ([DeviceInfo(device="x", **A), CPU], "rank 1 on c computes on the processor"),
     "no NCCL": ([BARE, CPU], "rank 0 on c is without NCCL: install it"),
     "one for two": (
-        [DevicePlace(device="x", **A), DevicePlace(device="y", **A), DevicePlace(device="x", **A)],
+        [DeviceInfo(device="x", **A), DeviceInfo(device="y", **A), DeviceInfo(device="x", **A)],
         "ranks 0, 2 on a have the same GPU, x, and NCCL wants one for each: "
         "spark.task.resource.gpu.amount=1 gives each task its own",
     ),
     "two versions": (
-        [DevicePlace(device="x", **A), DevicePlace(device="y", host="b", version="2.28.9")],
+        [DeviceInfo(device="x", **A), DeviceInfo(device="y", host="b", version="2.28.9")],
         "NCCL is not the same everywhere: rank 0 2.27.7; rank 1 2.28.9 (on a, b)",
     ),
 }
@@ -41,7 +41,7 @@ ROWS = {
 @pytest.mark.parametrize("name", ROWS)
 def test_what_stands_in_the_way_is_told_with_the_ranks(name):
     places, expected = ROWS[name]
-    assert obstacle([DevicePlace.unpack(place.pack()) for place in places]) == expected
+    assert obstacle([DeviceInfo.unpack(place.pack()) for place in places]) == expected
 
 
 @pytest.mark.parametrize(

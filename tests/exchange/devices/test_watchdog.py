@@ -137,7 +137,7 @@ ROWS = {
         refused_at_init,
         {},
         [],
-        "rank . on .*: NCCL does not take in GPU-.: NCCL_ERROR_INVALID_USAGE",
+        "rank . on .*: NCCL does not accept GPU-.: NCCL_ERROR_INVALID_USAGE",
     ),
     "a peer does not come": (
         never_in_init,
@@ -162,7 +162,7 @@ ROWS = {
     ),
     "it is held while it begins": (
         is_held_while_it_begins,
-        {"patience": 3.0},
+        {"stall_timeout": 3.0},
         [],
         "rank . on .* has not done its part of all_reduce of 5 float32 by NCCL for 3 s",
     ),
@@ -176,7 +176,7 @@ ROWS = {
     ),
     "nothing goes on": (
         stands_still,
-        {"patience": 3.0},
+        {"stall_timeout": 3.0},
         [],
         "rank . on .* has not done its part of all_reduce of 5 float32 by NCCL for 3 s",
     ),
@@ -224,13 +224,13 @@ def given_up(group, folder):
 
 
 def test_after_a_failure_nothing_waits_any_more(tmp_path):
-    results = crew(2, given_up, tmp_path, patience=3.0, **QUICK)
+    results = crew(2, given_up, tmp_path, stall_timeout=3.0, **QUICK)
     assert results == [set(), set()]
     assert not [*tmp_path.iterdir()], "NCCL was not given up"
 
 
 def test_all_others_are_named_where_there_are_several(tmp_path):
-    for result in crew(3, stands_still, tmp_path, patience=3.0, **QUICK):
+    for result in crew(3, stands_still, tmp_path, stall_timeout=3.0, **QUICK):
         with pytest.raises(
             PeerError, match="one of ranks ., . has not done its part of all_reduce"
         ):

@@ -84,7 +84,7 @@ def threads_after(group, function, *arguments):
     function(group, *arguments)
     group.close()
     names = [thread.name for thread in threading.enumerate()]
-    return [name for name in names if "sparkdl" in name and name != "sparkdl-pulse"]
+    return [name for name in names if "sparkdl" in name and name != "sparkdl-heartbeat"]
 
 
 def sums_until(group, loser, how, beside):
@@ -163,7 +163,7 @@ def test_closing_ends_a_call_and_all_threads():
 @pytest.mark.parametrize("beside", [False, True], ids=["waiting", "beside"])
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGSTOP], ids=lambda how: how.name)
 def test_a_lost_rank_is_named_on_all_machines(how, beside):
-    limits = {"timeout": 3.0, "patience": 30.0, "spare": [1]}
+    limits = {"timeout": 3.0, "stall_timeout": 30.0, "spare": [1]}
     results = crew(4, apart, TWO, sums_until, 1, how, beside, shared_memory=False, **limits)
     assert results.pop(1) is None
     assert [(type(error), error.rank) for error in results] == [(PeerError, 1)] * len(results)
@@ -178,7 +178,7 @@ def late(group, who, count):
 
 @pytest.mark.parametrize("count", [1, 100_000])
 def test_who_does_not_come_is_named_by_those_who_wait_for_others(count):
-    limits = {"timeout": 3.0, "patience": 6.0, "spare": [3]}
+    limits = {"timeout": 3.0, "stall_timeout": 6.0, "spare": [3]}
     results = crew(4, apart, TWO, late, 3, count, shared_memory=False, **limits)[:3]
     assert [(type(error), error.rank) for error in results] == [(PeerError, 3)] * 3
 
@@ -189,7 +189,7 @@ def late_in_a_sub_group(group, color_of):
 
 
 def test_errors_name_the_rank_in_the_group_that_was_formed():
-    limits = {"timeout": 3.0, "patience": 6.0, "spare": [2]}
+    limits = {"timeout": 3.0, "stall_timeout": 6.0, "spare": [2]}
     error = crew(3, late_in_a_sub_group, [0, 1, 0], **limits)[0]
     assert isinstance(error, PeerError) and error.rank == 2
 

@@ -65,11 +65,11 @@ def test_the_rest_of_a_long_frame_is_awaited_in_large_parts(ends):
     link.read(1.0)
     peer.sendall(data[1000:2000])
     arrived(link, 1000)
-    assert not ready(link) and link.heard == 1.0
+    assert not ready(link) and link.last_received == 1.0
     link.look(2.0)
-    assert link.heard == 2.0
+    assert link.last_received == 2.0
     link.look(3.0)
-    assert link.heard == 2.0, "nothing has come since"
+    assert link.last_received == 2.0, "nothing has come since"
     peer.sendall(data[2000:])
     arrived(link, LENGTH - 2000)
     assert ready(link)
@@ -89,12 +89,12 @@ def test_what_follows_a_long_frame_is_heard_at_once(ends):
     peer.sendall(b"".join(frames)[5000:] + pack_header(Kind.HEARTBEAT, 3))
     arrived(link, sum(map(len, frames)) - 5000 + 24)
     link.read(time.monotonic())
-    assert all(receipt.done for receipt in receipts) and link.awaits == 2
+    assert all(receipt.done for receipt in receipts) and link.awaited_rank == 2
     peer.sendall(pack_header(Kind.HEARTBEAT, 0))
     arrived(link, 24)
     assert ready(link)
     link.read(time.monotonic())
-    assert link.awaits is None
+    assert link.awaited_rank is None
 
 
 def test_a_peer_that_hangs_up_in_a_long_frame_is_heard_at_once(ends):

@@ -13,7 +13,7 @@ from sparkdl.errors import PeerError, WorkerError
 from sparkdl.exchange.calls import progress_engine
 from sparkdl.exchange.connections.endpoint import Endpoint
 from sparkdl.exchange.group import Group
-from sparkdl.exchange.links.link import LONGEST_FRAME, MOST_KEPT
+from sparkdl.exchange.links.link import LONGEST_FRAME, MOST_UNEXPECTED
 from sparkdl.exchange.links.tag import tag_of
 from sparkdl.exchange.messages.frame import Kind, pack_header
 from sparkdl.exchange.rendezvous.file_rendezvous import FileRendezvous
@@ -75,7 +75,7 @@ def test_a_rank_that_computes_for_long_is_waited_for(memory):
 
 @pytest.mark.parametrize("memory", [False, True], ids=["sockets", "memory"])
 def test_a_rank_that_never_comes_is_named_when_patience_ends(memory):
-    limits = {"timeout": TIMEOUT, "patience": 5.0}
+    limits = {"timeout": TIMEOUT, "stall_timeout": 5.0}
     results = crew(3, computing, 60.0, spare=[CULPRIT], shared_memory=memory, **limits)
     for result in (results[0], results[2]):
         assert isinstance(result, PeerError) and result.rank == CULPRIT
@@ -147,9 +147,9 @@ def test_what_comes_unasked_is_kept_up_to_a_bound():
         ended.start()
         taken = 0
         with pytest.raises(TimeoutError):
-            while taken < 10 * MOST_KEPT:
+            while taken < 10 * MOST_UNEXPECTED:
                 taken += right.send(frame[taken % len(frame) :])
-        assert MOST_KEPT < taken < 2 * MOST_KEPT
+        assert MOST_UNEXPECTED < taken < 2 * MOST_UNEXPECTED
         other.shutdown(socket.SHUT_WR)
         ended.join()
 

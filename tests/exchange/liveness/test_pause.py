@@ -2,7 +2,7 @@
 
 import pytest
 
-from sparkdl.exchange.liveness.pause import Attendance
+from sparkdl.exchange.liveness.pause import PauseDetector
 
 LOOKS = [  # with a timeout of 10 s: (time, whether there was no break, since when silence counts)
     [(1.0, True, 0.0), (6.0, True, 0.0), (11.0, True, 0.0)],
@@ -13,13 +13,13 @@ LOOKS = [  # with a timeout of 10 s: (time, whether there was no break, since wh
 
 @pytest.mark.parametrize("looks", LOOKS)
 def test_looks(looks):
-    attention = Attendance(10.0, 0.0)
+    detector = PauseDetector(10.0, 0.0)
     for now, unbroken, since in looks:
-        assert (attention.unbroken(now), attention.since) == (unbroken, since)
+        assert (detector.unbroken(now), detector.since) == (unbroken, since)
 
 
 def test_it_begins_anew():
-    attention = Attendance(10.0, 0.0)
-    attention.begin(60.0)
-    assert attention.since == 60.0
-    assert attention.unbroken(65.0)
+    detector = PauseDetector(10.0, 0.0)
+    detector.begin(60.0)
+    assert detector.since == 60.0
+    assert detector.unbroken(65.0)

@@ -75,5 +75,5 @@ def test_a_stopped_process_is_an_error_at_the_limit():
 def test_a_stopped_process_that_is_sent_to_is_an_error_at_the_limit():
     with child() as (process, wire):
         process.send_signal(signal.SIGSTOP)
-        with pytest.raises(PeerError, match="took nothing for 3 s"):
+        with pytest.raises(PeerError, match="accepted nothing for 3 s"):
             wire.send({}, np.zeros(10_000_000))

@@ -218,7 +218,7 @@ LOSSES = {
 
 @pytest.mark.parametrize("how", LOSSES, ids=lambda how: how.__name__)
 def test_a_lost_member_is_named_on_every_other(how, tmp_path):
-    with machine(tmp_path, 3, sum_until, 1, how, timeout=3.0, patience=5.0) as answer:
+    with machine(tmp_path, 3, sum_until, 1, how, timeout=3.0, stall_timeout=5.0) as answer:
         for rank in (0, 2):
             error = answer(rank)
             assert isinstance(error, PeerError) and LOSSES[how] in str(error)
@@ -243,7 +243,7 @@ def test_who_comes_and_leaves_while_it_is_looked_for_has_come(monkeypatch):
     with two_members() as (memory, other):
 
         def come_and_leave(step):
-            if not other._watch.left:
+            if not other._watch.has_left:
                 other.lanes[0].barrier()
                 other.leave()
             return [1]

@@ -17,7 +17,7 @@ TIMEOUT = 5.0
 
 def in_threads(size, work, servers=None, **options):
     """[work(store) for each rank], in threads of this process that talk over sockets."""
-    options = {"timeout": TIMEOUT, "patience": 10.0} | options
+    options = {"timeout": TIMEOUT, "stall_timeout": 10.0} | options
     with ExitStack() as stack:
         endpoints = [stack.enter_context(Endpoint(SECRET, timeout=TIMEOUT)) for _ in range(size)]
         addresses = {rank: endpoint.address for rank, endpoint in enumerate(endpoints)}
@@ -36,7 +36,7 @@ def in_processes(size, folder, work, *args, limit=60.0, allow=(), **options):
     What a rank raises is its result, as text. Ranks of `allow` may end without one.
     """
     results = forking.Queue()
-    job = (folder, work, args, {"timeout": TIMEOUT, "patience": 30.0} | options, results)
+    job = (folder, work, args, {"timeout": TIMEOUT, "stall_timeout": 30.0} | options, results)
     processes = [
         forking.Process(target=life, args=(rank, size, *job), daemon=True) for rank in range(size)
     ]

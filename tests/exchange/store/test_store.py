@@ -130,7 +130,7 @@ def test_gradients_travel_as_messages_of_a_codec():
 
 
 def test_a_server_stands_alone_at_the_driver():
-    options = {"mode": "async", "timeout": TIMEOUT, "patience": 10.0}
+    options = {"mode": "async", "timeout": TIMEOUT, "stall_timeout": 10.0}
     with Endpoint(SECRET) as driver:
         server = StoreServer(driver, 2, options=StoreOptions(**options))
         server.set_optimizer(add)
@@ -170,7 +170,7 @@ def test_optimizer_states_survive_another_number_of_servers(sizes, tmp_path):
         store.load_optimizer_states(path)
         store.pushpull(keys, [np.zeros_like(v) for v in value], value)
         store.barrier()
-        return [v.tolist() for v in value], store._slots("w", store._stretches["w"][0])["steps"]
+        return [v.tolist() for v in value], store._slots("w", store._slices["w"][0])["steps"]
 
     in_threads(sizes[0], first, big=work.BIG)
     assert [file.name for file in tmp_path.iterdir()] == ["states.npz"]
@@ -254,7 +254,7 @@ def test_an_error_of_one_worker_is_told_to_all():
 
 
 def test_a_server_that_lives_but_does_not_answer_is_lost():
-    options, stuck = {"timeout": 2.0, "patience": 1.0, "mode": "async"}, threading.Event()
+    options, stuck = {"timeout": 2.0, "stall_timeout": 1.0, "mode": "async"}, threading.Event()
     with Endpoint(SECRET) as driver, Endpoint(SECRET) as endpoint:
         server = StoreServer(driver, 1, options=StoreOptions(**options))
         server.set_optimizer(lambda *_: stuck.wait(60))

@@ -11,7 +11,7 @@ from sparkdl.exchange.store import KeyValueStore, Places, TwoLevelStore
 from tests.exchange.crew import SECRET, crew
 from tests.exchange.store import work
 
-OPTIONS = {"timeout": 5.0, "patience": 30.0}
+OPTIONS = {"timeout": 5.0, "stall_timeout": 30.0}
 
 
 def over_a_group(group):

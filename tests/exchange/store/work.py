@@ -1,4 +1,4 @@
-"""What workers of the tests do with their store."""
+"""Tasks of the workers in the store tests."""
 
 import os
 import signal

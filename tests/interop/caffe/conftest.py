@@ -1,4 +1,4 @@
-"""What the tests of Caffe's files share."""
+"""Fixtures of the Caffe tests."""
 
 import numpy as np
 import pytest

@@ -6,7 +6,7 @@ from sparkdl.engine.backends import base
 from sparkdl.engine.backends.device_grant import GRANT, DeviceGrant
 from sparkdl.errors import UnsupportedError
 from sparkdl.nn.execution import device
-from sparkdl.nn.execution.device import PROCESSOR, choose_backend, describe_device, own
+from sparkdl.nn.execution.device import PROCESSOR, choose_backend, describe_device, restrict_gpus
 from tests.support.cuda.compiler import available
 
 HERE, BROKEN = "tests.support.cuda.backend", "tests.nn.no_gpu"
@@ -55,7 +55,7 @@ def test_a_gpu_that_does_not_work_is_told_or_an_error(there, caplog):
 
 def test_a_process_is_told_what_is_its_own():
     try:
-        own(["2", "3"], turn=1)
+        restrict_gpus(["2", "3"], turn=1)
         assert DeviceGrant(("2", "3"), 1) == GRANT
     finally:
-        own(())
+        restrict_gpus(())

@@ -1,4 +1,4 @@
-"""What a network starts from."""
+"""First values of a network's vectors."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What the random numbers of a layer under test depend on."""
+"""The place of a layer under test, which its random numbers depend on."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Recurrent layers, beside jax's scan over the published equations, and what goes with them."""
+"""Recurrent layers against jax's scan over the published equations."""
 
 import jax.numpy as jnp
 

@@ -13,7 +13,7 @@ from tests.nn.layers.core.test_base import BATCHWISE, INDEXED, STOPPING, drawn, 
 
 SKIPPED = BATCHWISE | STOPPING
 KEPT = [row for row in LAYERS if row[0].type_name not in SKIPPED]
-MASKED = [row for row in KEPT if row[0].several is False and len(row[1]) == 2]
+MASKED = [row for row in KEPT if row[0].multi_input is False and len(row[1]) == 2]
 BACKENDS = ["reference", "auto"]
 
 
@@ -21,7 +21,7 @@ def outputs(layer, in_shape, n, draw, backend, mask=None, training=True):
     """{name: array}: what a layer gives for n examples, and the gradients of its uneven sum."""
     rng = np.random.default_rng(0)
     kind = np.float64 if backend == "reference" else np.float32
-    xs = [draw(rng, (n, *s)) for s in (in_shape if layer.several else (in_shape,))]
+    xs = [draw(rng, (n, *s)) for s in (in_shape if layer.multi_input else (in_shape,))]
     xs = [indices(layer, x) for x in xs] if layer.type_name in INDEXED else xs
     params, buffers = (
         drawn(find(in_shape), rng) for find in (layer.param_shapes, layer.buffer_shapes)
@@ -38,7 +38,7 @@ def outputs(layer, in_shape, n, draw, backend, mask=None, training=True):
     y = layer.forward(params, given(layer, xs), run)
     assert y.shape == (n, *layer.out_shape(in_shape))
     loss = ops.sum(ops.mul(y, rng.normal(size=y.shape).astype(kind)))
-    for added in run.left.losses:
+    for added in run.results.losses:
         loss = ops.add(loss, ops.sum(added))
     grads = gradients(loss, [*xs, *params.values()])
     named = {f"g{i}": grad for i, grad in enumerate(grads)} | dict(run.updates)

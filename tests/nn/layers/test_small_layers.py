@@ -1,4 +1,4 @@
-"""What small layers refuse, what frozen ones keep, and images without contrast."""
+"""Small layers: errors, frozen parameters, and images without contrast."""
 
 import numpy as np
 import pytest

@@ -120,7 +120,7 @@ def test_comes_back_from_json_and_yaml():
 
 @pytest.mark.parametrize("layer, in_shape", [row for row in LAYERS if row[1]], ids=str)
 def test_every_layer_comes_back_inside_a_graph(layer, in_shape):
-    shapes = in_shape if layer.several else (in_shape,)
+    shapes = in_shape if layer.multi_input else (in_shape,)
     inputs = {f"x{i}": shape for i, shape in enumerate(shapes)}
     conf = GraphConf(inputs=inputs, vertices=[Vertex(name="it", layer=layer, inputs=tuple(inputs))])
     assert GraphConf.from_yaml(conf.to_yaml()) == conf

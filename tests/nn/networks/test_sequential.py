@@ -59,7 +59,7 @@ def test_comes_back_equal(conf):
 
 @pytest.mark.parametrize("layer, in_shape", [row for row in LAYERS if row[1]], ids=str)
 def test_every_layer_comes_back_inside_a_network(layer, in_shape):
-    if layer.several:  # tests/nn/test_graph.py has those
+    if layer.multi_input:  # tests/nn/test_graph.py has those
         with pytest.raises(ConfigError, match="use a GraphConf"):
             NetworkConf(input_shape=in_shape[0], layers=[layer, Output(units=3)])
         return

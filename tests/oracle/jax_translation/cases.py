@@ -22,7 +22,7 @@ def branches(rows):
     """A graph with a branch for each row: (layer, shape or shapes of its inputs)."""
     inputs, vertices = {}, []
     for i, (layer, shape) in enumerate(rows):
-        shapes = shape if layer.several else (shape,)
+        shapes = shape if layer.multi_input else (shape,)
         names = [f"x{i}_{j}" for j in range(len(shapes))]
         inputs |= dict(zip(names, shapes, strict=True))
         vertices.append(vertex(f"y{i}", layer, *names))
@@ -172,7 +172,7 @@ OF_PLACES += [
     (losses.SigmoidCrossEntropy(ignore_label=-1), "valid"),
     (losses.MulticlassHinge(), "full"),
 ]
-OF_ROWS = [(loss, "mean") for loss in LOSSES if not loss.whole] + OF_PLACES[3:5]
+OF_ROWS = [(loss, "mean") for loss in LOSSES if not loss.of_sequence] + OF_PLACES[3:5]
 OF_SEQUENCES = [(loss, "mean") for loss in LOSSES if loss.type_name == "ctc"]
 
 

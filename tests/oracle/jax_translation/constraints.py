@@ -1,4 +1,4 @@
-"""Where weights must stay: norms of what leads into one unit."""
+"""Constraints of weights: norms of the weights into one unit."""
 
 import numpy as np
 

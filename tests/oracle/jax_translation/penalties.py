@@ -1,4 +1,4 @@
-"""Which parameters l1, l2 and weight decay pull towards 0, and the penalty they add."""
+"""Parameters under l1, l2 and weight decay, and the penalty they add."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""What a layer's translation sees of a batch, and the table of all translations."""
+"""The view of a batch that a layer's translation gets, and the table of all translations."""
 
 from dataclasses import dataclass, field, replace
 from typing import Any

@@ -1,4 +1,4 @@
-"""What cannot be translated, and why."""
+"""Cases that cannot be translated, and why."""
 
 from tests.oracle.jax_translation import (  # noqa: F401
     arranging,

@@ -17,7 +17,7 @@ from sparkdl.nn.execution import device
 from sparkdl.spark.gpu_process import dispatch as module
 from sparkdl.spark.gpu_process.dispatch import gpus, run_on_device, run_partition_on_device, turn
 from sparkdl.spark.jobs.shared_value import SharedValue
-from sparkdl.spark.launch.team import Place
+from sparkdl.spark.launch.team import WorkerRank
 from tests.spark import elsewhere
 from tests.support.cuda.compiler import available
 from tests.support.cuda.spawned import OnHost
@@ -119,7 +119,7 @@ def test_a_process_that_dies_is_named_with_its_exit_code():
 
 
 def test_a_process_that_hangs_is_named_and_ended(monkeypatch):
-    monkeypatch.setattr(module, "SILENCE", 0.5)
+    monkeypatch.setattr(module, "TIMEOUT", 0.5)
     with pytest.raises(WorkerError, match=r"process \d+ on .*: waited 0.5 s for a result"):
         on_gpu(partial(elsewhere.hang, HOST), [1])
     assert not multiprocessing.active_children()
@@ -133,7 +133,7 @@ def test_a_task_that_is_dropped_leaves_no_process_in_the_middle():
 
 
 def test_a_worker_of_several_knows_its_place_and_leaves_nothing():
-    ((pid, found, items),) = on_gpu(partial(elsewhere.locate, HOST), [1, 2], Place(1, 2))
+    ((pid, found, items),) = on_gpu(partial(elsewhere.locate, HOST), [1, 2], WorkerRank(1, 2))
     assert found == (1, 2) and items == [1, 2]
     assert not multiprocessing.active_children() and pid != os.getpid()
 

@@ -1,4 +1,4 @@
-"""What workers log bears rank and host, and the logger is afterwards as it was."""
+"""Log lines of workers carry rank and host, and the logger is restored."""
 
 import logging
 import platform

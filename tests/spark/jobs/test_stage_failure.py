@@ -1,4 +1,4 @@
-"""What Spark says of a barrier stage that failed, in our words; no Spark is needed for these."""
+"""Errors of a failed barrier stage, from Spark's texts; no Spark is needed."""
 
 import traceback
 from types import SimpleNamespace

@@ -82,10 +82,10 @@ def test_each_micro_batch_is_trained_on_in_turn(spark, folder, uninterrupted, tm
     assert_equal(net.network.state, uninterrupted)
     assert [report.examples for report in history.epochs] == [20] * PARTS
     assert (
-        history.ended
+        history.end_reason
         == "the stream ended after micro-batch 3: all that was there has been trained on"
     )
-    assert str(history).endswith(history.ended)
+    assert str(history).endswith(history.end_reason)
     assert_equal(SparkNetwork.load(spark, latest(tmp_path)).network.state, uninterrupted)
     again, history = fitted(spark, stream(spark, folder), tmp_path)
     assert_equal(again.network.state, uninterrupted)
@@ -137,7 +137,7 @@ def test_what_a_filter_leaves_empty_is_passed_over(spark, folder, tmp_path):
     _, history = fitted(spark, frame, tmp_path, epochs=2)
     assert [report.examples for report in history.epochs] == [20] * 4
     _, history = fitted(spark, frame, tmp_path)
-    assert history.ended.startswith("the stream ended before a micro-batch")
+    assert history.end_reason.startswith("the stream ended before a micro-batch")
 
 
 def test_workers_that_talk_to_each_other(spark, folder):
@@ -163,7 +163,7 @@ def test_an_endless_stream_ends_when_it_is_stopped(spark):
     history = net.fit(numbers.selectExpr(*columns), listeners=[stop])
     stop.thread.join(30)
     assert not stop.thread.is_alive()
-    assert "its query was stopped" in history.ended
+    assert "its query was stopped" in history.end_reason
     assert net.network.state.epoch == len(history.epochs) >= 2
     assert not spark.streams.active
 
@@ -244,7 +244,7 @@ def test_sparks_memory_stream(spark):
         thread.join(30)
         assert not thread.is_alive()
     assert [report.examples for report in history.epochs] == [20, 12]
-    assert "its query was stopped" in history.ended
+    assert "its query was stopped" in history.end_reason
 
 
 def test_a_solver_that_says_when_to_stop_takes_no_stream(spark, folder, tmp_path):

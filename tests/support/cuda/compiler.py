@@ -1,4 +1,4 @@
-"""CUDA C compiled for the processor by g++ and the shim beside this file, kept on disk."""
+"""CUDA C compiled for the processor by g++ with the shim in this folder, kept on disk."""
 
 import ctypes
 import hashlib

@@ -1,4 +1,4 @@
-"""What cuDNN computes, as formulas in numpy that share nothing with sparkdl.
+"""Formulas of cuDNN in numpy, which share nothing with sparkdl.
 
 An error in sparkdl's reference is so not confirmed by itself.
 """

@@ -1,4 +1,4 @@
-"""The doubles of NVIDIA's libraries beside this file, compiled by g++."""
+"""The doubles of NVIDIA's libraries in this folder, compiled by g++."""
 
 from functools import cache
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What every evaluation promises of `merge`. A new kind is one more row."""
+"""Promises of every evaluation about `merge`. A new kind is one more row."""
 
 import json
 import pickle

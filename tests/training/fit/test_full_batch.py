@@ -66,7 +66,7 @@ def test_frozen_layers_stay(data):
 
 def test_constraints_are_refused(data):
     network = Network(softmax_net(constraints=["unit_norm"]))
-    with pytest.raises(ConfigError, match="a solver knows no constraints"):
+    with pytest.raises(ConfigError, match="solvers support no constraints"):
         network.fit_full_batch(data)
 
 

@@ -8,6 +8,7 @@ import pytest
 from sparkdl.errors import ConfigError
 from sparkdl.training.evaluation import Classification
 from sparkdl.training.reporting.history import History
+from sparkdl.training.reporting.reports import WorkerFigures
 from tests.training.reports import report
 
 
@@ -69,6 +70,21 @@ def test_the_devices_are_those_of_the_round_with_most_workers():
     made.add_round(report(devices={"the processor": 1}))
     assert str(made).endswith("workers computed: 2 on the processor")
     assert made.devices == {"the processor": 2} and History().devices == {}
+
+
+def test_the_figures_of_each_worker_are_sums_over_rounds():
+    """In the last round of an epoch some may have no records left."""
+    made = History()
+    made.add_round(report(by_worker=(WorkerFigures(30, 1, 2, 3), WorkerFigures(10, 4, 5, 6))))
+    made.add_round(report(by_worker=(WorkerFigures(5, 1, 1, 1),)))
+    assert made.by_worker() == [WorkerFigures(35, 2, 3, 4), WorkerFigures(10, 4, 5, 6)]
+    lines = [" ".join(line.split()) for line in str(made).splitlines()]
+    start = lines.index("worker examples reading compute averaging")
+    assert lines[start + 1 : start + 3] == ["0 35 2.0 3.0 4.0", "1 10 4.0 5.0 6.0"]
+    told = json.loads(json.dumps(made.to_dict()))
+    figures = {"examples": 10, "reading": 4, "compute": 5, "averaging": 6}
+    assert told["by_worker"][1] == figures == told["rounds"][0]["by_worker"][1]
+    assert History().by_worker() == [] and "worker " not in str(history())
 
 
 def test_of_rounds_with_as_many_workers_the_last_one_tells_the_devices():

@@ -91,6 +91,11 @@ def test_phases_add_up_to_the_wall_clock(name, crews, tmp_path):
     assert 0.9 * wall <= history.wall <= wall
     expected = LAUNCHED if MASTERS[name].resident else ROUNDS
     assert expected <= {phase for phase, seconds in history.phases.items() if seconds > 0}
+    for report in history.rounds:
+        assert sum(worker.examples for worker in report.by_worker) == report.examples
+        assert all(worker.compute > 0 for worker in report.by_worker if worker.examples)
+    own = history.by_worker()
+    assert len(own) == 2 and sum(worker.examples for worker in own) == 3 * 60
 
 
 def test_a_clock_that_stands_still_is_no_division_by_zero():

@@ -1,4 +1,4 @@
-"""What the progress bar writes, and when it keeps quiet."""
+"""Output of the progress bar, and when there is none."""
 
 import io
 import sys

@@ -1,4 +1,4 @@
-"""What a worker tells the driver of its end."""
+"""The report of a worker's end to the driver."""
 
 import pytest
 

@@ -67,7 +67,7 @@ def test_workers_find_each_other_at_the_driver(driver):
 def test_who_waits_too_long_names_those_who_are_missing(driver):
     RendezvousServer(3, driver)
     with pytest.raises(WorkerError, match=r"^2 of 3 processes have not come to .* rank 1, 2$"):
-        lifecycle.join_group(setup_of(driver, 3, patience=0.3), 0, PROCESSOR)
+        lifecycle.join_group(setup_of(driver, 3, stall_timeout=0.3), 0, PROCESSOR)
 
 
 def test_a_driver_that_ends_is_named(driver):

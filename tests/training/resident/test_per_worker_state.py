@@ -25,7 +25,7 @@ from tests.training.models import assert_equal
 from tests.training.problems import UNEVEN, Partitions, whole_net
 
 CONF = whole_net(optimizer=Momentum(learning_rate=0.05))
-SMALL = {"batch_size_per_worker": 4, "timeout": 60.0, "patience": 200.0}
+SMALL = {"batch_size_per_worker": 4, "timeout": 60.0, "stall_timeout": 200.0}
 CODECS = {
     "none": None,
     "Half": Half(),
@@ -77,7 +77,9 @@ def test_a_fit_that_goes_on_is_the_one_that_was_not_interrupted(name, codec, cre
 
 def residuals(state):
     """What each worker's codec keeps back."""
-    return [x for own in state.own for name, x in own.items() if name.endswith("residual")]
+    return [
+        x for own in state.worker_states for name, x in own.items() if name.endswith("residual")
+    ]
 
 
 @pytest.mark.parametrize("size", [2, 4])
@@ -86,7 +88,7 @@ def test_other_workers_go_on_with_what_there_was(name, codec, size, crews):
     master = master_of(name, codec)
     network = fit(master, crews(3), 1)
     fit(master, crews(size), 1, network)
-    assert len(network.state.own) == size and network.state.epoch == 2
+    assert len(network.state.worker_states) == size and network.state.epoch == 2
 
 
 @pytest.mark.parametrize("averages", [False, True])
@@ -104,10 +106,10 @@ def test_what_was_yet_to_be_sent_stays_in_sum(before, now, averages, rng):
 
 def test_the_workers_of_another_master_begin_without_and_say_so(crews, caplog):
     network = fit(master_of("all-reduce", "OneBit"), crews(2), 1)
-    plain = Network(CONF, replace(network.state, own=(), owner=""))
+    plain = Network(CONF, replace(network.state, worker_states=(), owner=""))
     other = master_of("averaging", "TopK")
     fit(other, crews(2), 1, network)
-    assert "kept for themselves is of no use to this one" in caplog.text
+    assert "are of no use to this one" in caplog.text
     assert_equal(network.state, fit(other, crews(2), 1, plain).state)
 
 
@@ -117,15 +119,17 @@ def test_a_checkpoint_without_what_was_kept_back_says_so(codec, warns, crews, tm
     master, kept = master_of("all-reduce", codec), Checkpoints(path=tmp_path)
     fit(master, crews(2), 1, checkpoints=kept)
     conf, state, extra = load_checkpoint(tmp_path)
-    save_model(f"{tmp_path}/round-{state.rounds:08d}", conf, replace(state, own=()), extra)
+    save_model(
+        f"{tmp_path}/round-{state.rounds:08d}", conf, replace(state, worker_states=()), extra
+    )
     fit(master, crews(2), 2, resume=tmp_path)
-    assert ("holds nothing of what its workers kept back" in caplog.text) == warns
+    assert ("holds no residuals of its workers" in caplog.text) == warns
 
 
 def test_a_saved_model_has_the_network_alone(crews, tmp_path):
     network = fit(master_of("all-reduce", "OneBit"), crews(2), 1)
     network.save(tmp_path / "model")
-    assert network.state.own and not Network.load(tmp_path / "model").state.own
+    assert network.state.worker_states and not Network.load(tmp_path / "model").state.worker_states
 
 
 def test_a_fit_goes_on_from_the_state_of_a_checkpoint(crews, tmp_path):
@@ -138,7 +142,7 @@ def test_a_fit_goes_on_from_the_state_of_a_checkpoint(crews, tmp_path):
 
 def test_a_master_whose_workers_have_nothing_of_their_own_sends_nothing(crews, tmp_path):
     network = fit(MASTERS["all-reduce"], crews(2), 1, checkpoints=Checkpoints(path=tmp_path))
-    assert network.state.own == ()
+    assert network.state.worker_states == ()
     [checkpoint] = tmp_path.iterdir()
     assert not (checkpoint / "workers.safetensors").exists()
 
@@ -150,8 +154,8 @@ def short(own):
 DAMAGED = {
     "shorter": (short, "OneBit needs state .*53.*got .*52"),
     "renamed": (lambda own: tuple({"x": v} for o in own for v in o.values()), "OneBit needs state"),
-    "none of one": (lambda own: (own[0], {}), "holds the own states of 1 workers, needs 2"),
-    "too few": (lambda own: own[:1], "holds the own states of 1 workers, needs 2"),
+    "none of one": (lambda own: (own[0], {}), "holds the states of 1 workers, needs 2"),
+    "too few": (lambda own: own[:1], "holds the states of 1 workers, needs 2"),
 }
 
 
@@ -161,7 +165,7 @@ def test_states_that_do_not_fit_are_refused(name, crews, tmp_path):
     master, kept = master_of("all-reduce", "OneBit"), Checkpoints(path=tmp_path)
     fit(master, crews(2), 1, checkpoints=kept)
     conf, state, extra = load_checkpoint(tmp_path)
-    state = replace(state, own=harm(state.own))
+    state = replace(state, worker_states=harm(state.worker_states))
     save_model(f"{tmp_path}/round-{state.rounds:08d}", conf, state, extra)
     with pytest.raises(CheckpointError, match=complaint):
         fit(master, crews(2), 2, resume=tmp_path)
@@ -178,7 +182,7 @@ BAD_NAMES = {
 def test_a_file_of_other_names_is_refused(name, tmp_path):
     arrays, complaint = BAD_NAMES[name]
     path = tmp_path / "model"
-    save_model(path, CONF, replace(Network(CONF).state, own=({"x": np.zeros(3)},)))
+    save_model(path, CONF, replace(Network(CONF).state, worker_states=({"x": np.zeros(3)},)))
     contents = {file.name: file.read_bytes() for file in path.iterdir()}
     contents.pop("manifest.json")
     write_directory(path, contents | {"workers.safetensors": safetensors.numpy.save(arrays)})

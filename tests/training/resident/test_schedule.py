@@ -1,4 +1,4 @@
-"""Who trains what when: all blocks once an epoch, evenly, whoever there is."""
+"""The schedule trains all blocks once an epoch, evenly, with any workers."""
 
 from collections import Counter
 from dataclasses import replace

@@ -31,7 +31,7 @@ class Counts(Strategy):
     def __init__(self, master, worker):
         super().__init__(master, worker)
         self.lockstep = master.lockstep
-        self.counts = np.array(worker.kept.get("counts", np.zeros(4)))
+        self.counts = np.array(worker.master_state.get("counts", np.zeros(4)))
 
     def round(self, steps):
         self.counts[0] += 1
@@ -45,11 +45,11 @@ class Counts(Strategy):
 
     def state(self):
         counts = self.worker.group.all_reduce(self.counts.copy())
-        return super().state() | {"kept": {"counts": counts / self.worker.size}}
+        return super().state() | {"master_state": {"counts": counts / self.worker.size}}
 
 
 def fit(workers, counts, epochs=2, lockstep=False, **options):
-    master = Counting(batch_size_per_worker=4, lockstep=lockstep, patience=30.0)
+    master = Counting(batch_size_per_worker=4, lockstep=lockstep, stall_timeout=30.0)
     network = Network(perceptron())
     history = network.fit(Partitions(counts), epochs, master, workers, **options)
     return network.state, history
@@ -58,14 +58,14 @@ def fit(workers, counts, epochs=2, lockstep=False, **options):
 def test_own_steps_only(crews):
     """Blocks of 12, 12 and 5 records: two of 3 minibatches, and one of 2."""
     state, history = fit(crews(2), [29], epochs=2)
-    assert (2 * state.kept["counts"]).tolist() == [2 * 2 * 2, 2 * 8, 0, 2 * 2]
+    assert (2 * state.master_state["counts"]).tolist() == [2 * 2 * 2, 2 * 8, 0, 2 * 2]
     assert len(history.rounds) == 4
 
 
 def test_as_many_steps_for_all(crews):
     """Who has no block in a round is given steps of nothing."""
     state, history = fit(crews(2), [36], lockstep=True)
-    assert (2 * state.kept["counts"]).tolist() == [2 * 2 * 2, 2 * 9, 2 * 3, 2 * 2]
+    assert (2 * state.master_state["counts"]).tolist() == [2 * 2 * 2, 2 * 9, 2 * 3, 2 * 2]
     assert [report.workers for report in history.rounds] == [2, 1] * 2
 
 
@@ -75,8 +75,8 @@ def test_what_is_kept_goes_through_checkpoints(crews, tmp_path):
     with pytest.raises(InterruptedError):
         fit(crews(2), [60], listeners=[Stop(4)], **options)
     state, _ = fit(crews(2), [60], resume=tmp_path, **options)
-    np.testing.assert_array_equal(state.kept["counts"], whole.kept["counts"])
-    assert state.kept["counts"][0] == len(history.rounds)
+    np.testing.assert_array_equal(state.master_state["counts"], whole.master_state["counts"])
+    assert state.master_state["counts"][0] == len(history.rounds)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,13 +97,13 @@ class Drift(Counts):
     def state(self):
         params = self.worker.replica.params
         most, least = (self.worker.group.all_reduce(params.copy(), op) for op in ("max", "min"))
-        return super().state() | {"kept": {"spread": most - least}}
+        return super().state() | {"master_state": {"spread": most - least}}
 
 
 def test_who_has_most_updates_gives_the_others_all(crews):
     network = Network(perceptron())
     before = network.state.params
     network.fit(Partitions([36]), 1, Drifting(batch_size_per_worker=4), crews(3))
-    assert not network.state.kept["spread"].any()
+    assert not network.state.master_state["spread"].any()
     np.testing.assert_array_equal(network.state.params, before + 1)
     assert network.state.iteration == 5

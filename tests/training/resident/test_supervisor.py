@@ -32,7 +32,7 @@ from tests.training.problems import Partitions, whole_net
 
 COUNTS = [41, 0, 3, 15, 1]
 CONF = whole_net(optimizer=Adam(learning_rate=0.01))
-QUICK = {"timeout": 10.0, "patience": 30.0, "snapshot_every": 2}
+QUICK = {"timeout": 10.0, "stall_timeout": 30.0, "snapshot_every": 2}
 
 
 class Transformed(Partitions):
@@ -131,7 +131,7 @@ def test_a_fit_goes_on_with_fewer_workers(name, workers, monkeypatch):
     monkeypatch.setattr(workers, "room", lambda: 1)
     harm = Harm(workers, rounds=3)
     state, history = fit(workers, name, harm.data, listeners=[harm])
-    assert len(state.own) == (1 if MASTERS[name].keeps_back else 0)
+    assert len(state.worker_states) == (1 if MASTERS[name].keeps_back else 0)
     assert harm.restarts[0].workers == 1
     assert [epoch.examples for epoch in history.epochs] == [60, 60], "each record once an epoch"
     assert [report.workers for report in history.rounds][-1] == 1

@@ -1,4 +1,4 @@
-"""When checkpoints are written, which are kept, and which is found again."""
+"""Checkpoints: when they are written, which are kept, and which is restored."""
 
 import os
 

@@ -43,10 +43,10 @@ def test_a_network_without_buffers_and_slots_comes_back(tmp_path):
 
 def test_what_a_master_keeps_comes_back(tmp_path):
     kept = {"velocity": np.arange(5.0), "center": np.ones(2, np.float32)}
-    save_model(tmp_path / "model", CONF, state_of(CONF, kept=kept))
+    save_model(tmp_path / "model", CONF, state_of(CONF, master_state=kept))
     _, state, _ = load_model(tmp_path / "model")
-    assert_equal(state, state_of(CONF, kept=kept))
-    assert set(state.kept) == {"velocity", "center"}
+    assert_equal(state, state_of(CONF, master_state=kept))
+    assert set(state.master_state) == {"velocity", "center"}
 
 
 def test_not_finite_weights_come_back(tmp_path):
@@ -387,5 +387,5 @@ def test_what_the_disk_lost_does_not_replace_the_old_model(path, monkeypatch):
 def test_a_network_that_does_not_come_back_is_refused(path, monkeypatch):
     other = OTHER.to_json()
     monkeypatch.setattr(NetworkConf, "to_json", lambda conf: other)
-    refused(path, "the network must be equal to what its JSON gives back")
+    refused(path, "the network must survive its JSON")
     assert load_model(path)[0] == CONF

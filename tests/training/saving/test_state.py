@@ -11,7 +11,10 @@ BAD = {
     "list": ({"slots": [0.0]}, "slots must be a one-dimensional array of floats"),
     "integers": ({"buffers": np.zeros(2, int)}, "buffers must be a one-dimensional array of float"),
     "two dtypes": ({"slots": np.zeros(2)}, "slots must be of dtype float32"),
-    "kept": ({"kept": {"velocity": 3.0}}, "kept must be one-dimensional arrays of floats by name"),
+    "the master's state": (
+        {"master_state": {"velocity": 3.0}},
+        "master_state must be one-dimensional arrays of floats by name",
+    ),
     "negative": ({"round": -1}, "TrainState.round must be an integer >= 0, got -1"),
     "fraction": ({"epoch": 0.5}, "TrainState.epoch must be an integer >= 0, got 0.5"),
 }

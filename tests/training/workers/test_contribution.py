@@ -152,3 +152,9 @@ def test_vectors_that_are_not_finite_add_up_quietly():
     options = {"examples": 1, "loss": float("inf"), "updates": 1, "reading": 0.0, "compute": 0.0}
     ranked = [(rank, Contribution(vector=v, **options)) for rank, v in enumerate(infinite)]
     assert np.isnan(total(ranked).vector).all()
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3])
+def test_what_each_worker_did_stays_in_the_order_of_ranks(depth):
+    found = tree_total(contributions(9), 9, depth).workers
+    assert [(each.examples, each.reading) for each in found] == [(n + 1, n / 8) for n in range(9)]

@@ -34,6 +34,14 @@ def children():
     return {p.pid for p in psutil.Process().children(recursive=True)}
 
 
+@pytest.fixture(scope="module", autouse=True)
+def spawned():
+    """Here processes start as those of users do."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(local, "starting", multiprocessing.get_context("spawn"))
+        yield
+
+
 @pytest.fixture(scope="module")
 def three():
     with LocalWorkers(3) as workers:
@@ -106,10 +114,15 @@ def test_a_record_that_cannot_be_used_is_named(three):
         three.load(data, SCHEMA, 2, OPTIONS)
 
 
-@pytest.mark.parametrize("size", [0, -1, 1.5, None])
+@pytest.mark.parametrize("size", [0, -1, 1.5, None, True])
 def test_sizes_that_cannot_be_are_refused(size):
     with pytest.raises(ConfigError, match="LocalWorkers.size must be an integer >= 1, got"):
         LocalWorkers(size)
+
+
+def test_a_size_may_be_numpys():
+    workers = LocalWorkers(np.int64(3))
+    assert workers.size == 3 and type(workers.size) is int
 
 
 def test_no_block_is_dropped_where_there_are_too_few_workers(three):

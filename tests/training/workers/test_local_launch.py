@@ -1,4 +1,4 @@
-"""Processes that stay until a task ends: what they get, how their end is told, what is left."""
+"""Processes that stay until a task ends: their inputs, reports of their end, and cleanup."""
 
 import json
 import os

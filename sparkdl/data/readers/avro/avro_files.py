@@ -1,12 +1,11 @@
 """Avro's files of records."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from sparkdl.config import Optional, Text, option
+from sparkdl.config import Optional, Text, dataclass, option
 from sparkdl.data import files
 from sparkdl.data.batches.batch import Batch
 from sparkdl.data.batches.columns import Violation
@@ -60,9 +59,9 @@ class AvroFiles(StoredSource, Reader, NumberOrImageSource, SplitByBytes):
         with files.open(split.path) as file:
             source, blocks = open_blocks(split.path, file)
             self._check_fields(split.path, blocks.writer_schema)
-            found = records(split, file, source, blocks)
+            stored = records(split, file, source, blocks)
             yield from batches(
-                split, found, self._columns, lambda record: length(record[self.features])
+                split, stored, self._columns, lambda record: length(record[self.features])
             )
 
     def _check_fields(self, path, schema):
@@ -72,11 +71,11 @@ class AvroFiles(StoredSource, Reader, NumberOrImageSource, SplitByBytes):
         for name in filter(None, (self.features, self.label)):
             require_column(name, names, path)
 
-    def _columns(self, found):
-        x = [self._array(record[self.features], row) for row, record in enumerate(found)]
+    def _columns(self, stored):
+        x = [self._array(record[self.features], row) for row, record in enumerate(stored)]
         columns = {"features": stack_arrays(x)}
         if self.label is not None:
-            y = [numbers(record[self.label], self.label, row) for row, record in enumerate(found)]
+            y = [numbers(record[self.label], self.label, row) for row, record in enumerate(stored)]
             columns["labels"] = stack_arrays(y, "label")
         return columns
 
@@ -100,9 +99,9 @@ def numbers(value, name, row):
     if isinstance(value, bytes):
         return np.frombuffer(value, np.uint8)
     try:
-        found = np.array(value)
+        array = np.array(value)
     except ValueError:  # lists of different length
-        found = np.array(None)
-    if found.dtype.kind not in "biuf" or not found.size:
+        array = np.array(None)
+    if array.dtype.kind not in "biuf" or not array.size:
         raise Violation(row, f"field {name!r} must be bytes, or hold numbers, got {value!r:.80}")
-    return found.astype(np.float32) if found.dtype.kind == "f" else found
+    return array.astype(np.float32) if array.dtype.kind == "f" else array

@@ -60,9 +60,9 @@ def records(split, file, source, blocks):
     window.take(MARKER)
     while window.position - MARKER < split.stop and window.more():
         with convert_errors(f"{split}, after {count} records"):
-            found = list(next(blocks))
-        yield from found
-        count += len(found)
+            block = list(next(blocks))
+        yield from block
+        count += len(block)
 
 
 @contextmanager

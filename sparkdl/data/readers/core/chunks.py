@@ -28,9 +28,9 @@ def chunks(values, nbytes=len):
 
 def view_chunks(views):
     """Yields lists of memoryviews as `chunks` does; they are small, so it takes many at once."""
-    while taken := list(islice(views, VIEWS_PER_BATCH)):
-        whole = sum(map(len, taken)) <= BYTES_PER_BATCH
-        yield from [taken] if whole else chunks(taken)
+    while chunk := list(islice(views, VIEWS_PER_BATCH)):
+        fits = sum(map(len, chunk)) <= BYTES_PER_BATCH
+        yield from [chunk] if fits else chunks(chunk)
 
 
 def batches(split, records, columns, nbytes=len):
@@ -50,10 +50,10 @@ def chunk_batch(split, start, values, columns):
         May raise Violation.
     """
     try:
-        found = columns(values)
+        arrays = columns(values)
     except Violation as offence:
         raise DataError(f"{split}, record {start + offence.row}: {offence}") from None
-    return Batch(columns=found, ids=record_ids(split.partition, start, len(values)))
+    return Batch(columns=arrays, ids=record_ids(split.partition, start, len(values)))
 
 
 def stack_arrays(arrays, what="features"):

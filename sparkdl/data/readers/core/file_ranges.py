@@ -34,12 +34,12 @@ def data_files(path, endings=()):
     """
     if not files.is_directory(path):
         return [files.absolute(path)]
-    found = files.tree(files.absolute(path))
-    found = [one for one in found if not endings or one.lower().endswith(tuple(endings))]
-    if not found:
+    paths = files.tree(files.absolute(path))
+    paths = [one for one in paths if not endings or one.lower().endswith(tuple(endings))]
+    if not paths:
         what = f"files that end in {' or '.join(endings)}" if endings else "files"
         raise DataError(f"{path}: must hold {what}, but has none")
-    return found
+    return paths
 
 
 def byte_splits(kind, path, bytes_per_split=None, endings=(), about=lambda path: {}):
@@ -63,9 +63,9 @@ def byte_splits(kind, path, bytes_per_split=None, endings=(), about=lambda path:
     ]
 
 
-def byte_ranges(path, found, bytes_per_split=None):
+def byte_ranges(path, paths, bytes_per_split=None):
     """Returns (path, start, stop) that cut the files found below a source's path."""
-    sizes = {one: files.size(one) for one in found}
+    sizes = {one: files.size(one) for one in paths}
     total = sum(sizes.values())
     if total == 0:
         raise DataError(f"{path}: must hold records, but is empty")

@@ -61,8 +61,8 @@ def decode(values, size=None):
         For the first value that is no Datum of numbers, or of another shape than the first.
     """
     first, _ = _parse(values[0], 0, size)
-    found = _decode_alike(values, first.shape) if first.dtype == np.uint8 else None
-    return found or _decode_singly(values, first.shape, size)
+    decoded = _decode_alike(values, first.shape) if first.dtype == np.uint8 else None
+    return decoded or _decode_singly(values, first.shape, size)
 
 
 def _decode_alike(values, shape):
@@ -77,8 +77,8 @@ def _decode_alike(values, shape):
     labels = {tail: _label(tail) for tail in set(tails)}
     if None in labels.values():
         return None
-    found = np.fromiter(map(labels.get, tails), np.int32, count)
-    return np.frombuffer(images, np.uint8).reshape(count, *shape), found
+    codes = np.fromiter(map(labels.get, tails), np.int32, count)
+    return np.frombuffer(images, np.uint8).reshape(count, *shape), codes
 
 
 def _split_values(values, start, stop):

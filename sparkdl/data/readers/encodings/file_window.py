@@ -38,11 +38,11 @@ class FileWindow:
         """Returns the next `count` bytes. Raises Violation where there are fewer."""
         if count < 0:
             raise Violation(0, f"is damaged: a length is {count}")
-        found = self.ahead(count)
-        if len(found) < count:
-            raise Violation(0, f"is cut short: {count} bytes must follow, got {len(found)}")
+        available = self.ahead(count)
+        if len(available) < count:
+            raise Violation(0, f"is cut short: {count} bytes must follow, got {len(available)}")
         self._skip(count)
-        return found
+        return available
 
     def int(self):
         return INT.unpack(self.take(INT.size))[0]
@@ -58,12 +58,12 @@ class FileWindow:
     def seek(self, pattern, stop):
         """Goes to the next place of `pattern` below `stop`; returns whether there is one."""
         while self.position < stop:
-            found = self.ahead(CHUNK)
-            place = found.find(pattern)
+            available = self.ahead(CHUNK)
+            place = available.find(pattern)
             if place >= 0:
                 self._skip(place)
                 return self.position < stop
-            if len(found) < CHUNK:
+            if len(available) < CHUNK:
                 return False
             self._skip(CHUNK - len(pattern) + 1)
         return False

@@ -58,7 +58,7 @@ class SequenceHeader:
     size: int = 0
 
     def encode(self):
-        """Returns the bytes of it; `size` is not asked."""
+        """Returns the bytes of the header; `size` plays no part."""
         classes = text(HADOOP + self.key) + text(HADOOP + self.value)
         flags = bytes([self.compression != "none", self.compression == "block"])
         codec = text(f"{HADOOP}compress.{self.codec}") if self.codec else b""
@@ -111,7 +111,7 @@ def require_known(name, names, what):
 
 
 def vint(n):
-    """Returns an int as WritableUtils.writeVLong does."""
+    """Encodes an int as WritableUtils.writeVLong does."""
     if -112 <= n <= 127:
         return struct.pack("b", n)
     positive = n if n >= 0 else ~n

@@ -98,8 +98,8 @@ class _Stream:
 
     def _string(self):
         size = self._number("H")
-        found = bytes(self._content[self._at : self._at + size])
-        if len(found) < size:
+        content = bytes(self._content[self._at : self._at + size])
+        if len(content) < size:
             raise IndexError
         self._at += size
-        return found.decode("utf-8", "surrogatepass")
+        return content.decode("utf-8", "surrogatepass")

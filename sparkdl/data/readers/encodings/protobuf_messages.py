@@ -19,18 +19,18 @@ def messages(name, table):
     """
     file = descriptor_pb2.FileDescriptorProto(name=f"{name}.proto", package=name)
     for message, fields in table.items():
-        made = file.message_type.add(name=message)
+        message_type = file.message_type.add(name=message)
         for field, number, kind in fields:
-            _add(made, name, field, number, kind.rstrip("*"), kind.endswith("*"))
+            _add(message_type, name, field, number, kind.rstrip("*"), kind.endswith("*"))
     pool = descriptor_pool.DescriptorPool()
     pool.Add(file)
     find = pool.FindMessageTypeByName
     return {one: message_factory.GetMessageClass(find(f"{name}.{one}")) for one in table}
 
 
-def _add(made, package, name, number, kind, repeated):
+def _add(message_type, package, name, number, kind, repeated):
     label = Field.LABEL_REPEATED if repeated else Field.LABEL_OPTIONAL
-    field = made.field.add(name=name, number=number, label=label)
+    field = message_type.field.add(name=name, number=number, label=label)
     scalar = getattr(Field, f"TYPE_{kind.upper()}", None)
     field.type = scalar or Field.TYPE_MESSAGE
     if scalar is None:

@@ -34,10 +34,10 @@ Example = MESSAGES["Example"]
 def parse(content, row):
     """Returns {name: Feature} of a serialized Example. Raises Violation."""
     try:
-        found = Example.FromString(bytes(content))
+        example = Example.FromString(bytes(content))
     except message.DecodeError:
         raise Violation(row, f"must be an Example, got {bytes(content[:16])!r}") from None
-    return {entry.key: entry.value for entry in found.features.feature}
+    return {entry.key: entry.value for entry in example.features.feature}
 
 
 def feature(features, name, row):
@@ -48,18 +48,18 @@ def feature(features, name, row):
     return features[name]
 
 
-def numbers(found, name, row):
+def numbers(feature, name, row):
     """Returns float32 or int64 (k,), or uint8 of one string of bytes."""
-    if found.HasField("bytes_list"):
-        return np.frombuffer(one_string(found, name, row), np.uint8)
-    if found.HasField("float_list"):
-        return np.array(found.float_list.value, np.float32)
-    return np.array(found.int64_list.value, np.int64)
+    if feature.HasField("bytes_list"):
+        return np.frombuffer(one_string(feature, name, row), np.uint8)
+    if feature.HasField("float_list"):
+        return np.array(feature.float_list.value, np.float32)
+    return np.array(feature.int64_list.value, np.int64)
 
 
-def one_string(found, name, row):
+def one_string(feature, name, row):
     """Returns the bytes of a feature that is one string of them. Raises Violation."""
-    values = found.bytes_list.value
+    values = feature.bytes_list.value
     if len(values) != 1:
         raise Violation(row, f"feature {name!r} must be one string of bytes, got {len(values)}")
     return values[0]

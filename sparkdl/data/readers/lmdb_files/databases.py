@@ -2,11 +2,10 @@
 
 import os
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from sparkdl.config import Either, Integer, Path, Sequence, Sizes, option
+from sparkdl.config import Either, Integer, Path, Sequence, Sizes, dataclass, option
 from sparkdl.config.field_types import OptionalTwoSizes, PathNames
 from sparkdl.data import files
 from sparkdl.data.batches.batch import Batch
@@ -69,8 +68,8 @@ class LMDB(StoredSource, Reader, SplitByRecords):
         Of an LMDB on another file system a few pages are read; it is copied here only where keys
         are not consecutive numbers.
         """
-        found = [piece for path in self.paths for piece in self._pieces(path)]
-        return [KeyRange(partition=i, **piece) for i, piece in enumerate(found)]
+        ranges = [piece for path in self.paths for piece in self._pieces(path)]
+        return [KeyRange(partition=i, **piece) for i, piece in enumerate(ranges)]
 
     def _pieces(self, path):
         path = files.absolute(path)
@@ -111,7 +110,7 @@ class LMDB(StoredSource, Reader, SplitByRecords):
 
 
 def smallest_split(path, count):
-    """Returns how many records are worth opening the file for.
+    """Returns the least number of records that is worth opening the file for.
 
     To open it takes as long as reading 200 KB of it.
     """
@@ -159,7 +158,7 @@ def first_image(path):
 
 
 def _first_keys(path, step):
-    """Returns each key that is `step` behind the one before."""
+    """Returns the first key and every `step`-th one after it."""
     with reading(path) as transaction:
         keys = transaction.cursor().iternext(keys=True, values=False)
         return [bytes(key) for key in islice(keys, 0, None, step)]

@@ -80,14 +80,14 @@ def data_file(path):
     """Returns the absolute path of the file with the data, or of this host's copy of it."""
     if not is_local(path):
         return os.path.realpath(host_copy(remote_file(path)))
-    found = local_path(path)
-    if os.path.isdir(found):
-        inner = os.path.join(found, "data.mdb")
+    file_path = local_path(path)
+    if os.path.isdir(file_path):
+        inner = os.path.join(file_path, "data.mdb")
         if os.path.isfile(inner):
             return os.path.realpath(inner)
         raise DataError(f"{path}: must be an LMDB, but the folder has no data.mdb")
-    if os.path.isfile(found):
-        return os.path.realpath(found)
+    if os.path.isfile(file_path):
+        return os.path.realpath(file_path)
     raise DataError(f"{path}: there is no such LMDB; the path must exist on every machine")
 
 

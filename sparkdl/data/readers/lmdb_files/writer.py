@@ -42,8 +42,8 @@ def write_lmdb(path: str | PathLike[str], batches: Iterable[Batch]) -> int:
     path = local_path(path)
     if exists(path):
         raise DataError(f"{path}: something is there already; remove it or choose another path")
-    with atomic_directory(path) as beside:
-        with lmdb.open(beside, map_size=MAP_SIZE, lock=False) as environment:
+    with atomic_directory(path) as folder:
+        with lmdb.open(folder, map_size=MAP_SIZE, lock=False) as environment:
             count = _write(environment, batches)
         if count == 0:
             raise DataError(f"{path}: an LMDB must hold records, got none")

@@ -1,13 +1,13 @@
 """Arrays in the driver's memory as a source."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
 
-from sparkdl.config import Requirement, option
+from sparkdl.config import Requirement, dataclass, option
 from sparkdl.data.batches.batch import Batch, record_ids
 from sparkdl.data.readers.core.base import Reader, SplitByRecords
 from sparkdl.data.source import Split, split_bounds
@@ -16,11 +16,11 @@ from sparkdl.errors import DataError
 MOST_AXES, MOST_NUMBERS = 32, 2**31  # of lists
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True)
 class ArrayRange(Split):
     """A few records of an array, themselves."""
 
-    data: Batch = field(repr=False)
+    data: Batch = field(repr=False, compare=False)
 
     def __str__(self) -> str:
         return f"arrays, partition {self.partition}"
@@ -50,7 +50,7 @@ class Columns(Requirement):
             self.refuse(value, where)
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True)
 class Arrays(Reader, SplitByRecords):
     """Features and labels in memory; each executor is sent what it reads."""
 
@@ -79,7 +79,7 @@ class Arrays(Reader, SplitByRecords):
 
     @classmethod
     def of(cls, batch: Batch, **options: Any) -> Self:
-        """Returns the records of a batch."""
+        """Returns a source of the records of a batch."""
         if set(batch.columns) <= {"features", "labels"}:
             return cls(batch.features, batch.labels, **options)
         rest = {name: column for name, column in batch.columns.items() if name != "labels"}

@@ -4,12 +4,11 @@ import gzip
 import math
 import struct
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from sparkdl.config import Choice, Path, option
+from sparkdl.config import Choice, Path, dataclass, option
 from sparkdl.config.field_types import PathName
 from sparkdl.data import files
 from sparkdl.data.batches.batch import Batch, record_ids
@@ -72,8 +71,8 @@ class Idx(StoredSource, Reader, SplitByRecords):
 
     def read(self, split: Any) -> Iterator[Batch]:
         """Yields one batch: features (n, 1, H, W) or (n, ...), labels (n,), dtypes as stored."""
-        found = [idx_rows(files.absolute(path), split.start, split.stop) for path in self.paths]
-        x, *labels = found
+        arrays = [idx_rows(files.absolute(path), split.start, split.stop) for path in self.paths]
+        x, *labels = arrays
         x = x[:, np.newaxis] if x.ndim == 3 else x
         columns = {"features": x} | ({"labels": labels[0]} if labels else {})
         yield Batch(columns=columns, ids=record_ids(split.partition, 0, len(x)))
@@ -125,14 +124,14 @@ class Cifar(StoredSource, Reader, SplitByRecords):
 
 def ranges(path, counted, records_per_split):
     """Returns splits of files [(path, records)]."""
-    found = [
+    ranges_of_records = [
         (one, *bound) for one, count in counted for bound in split_bounds(count, records_per_split)
     ]
-    if not found:
+    if not ranges_of_records:
         raise DataError(f"{path}: must hold records, but is empty")
     return [
         RecordRange(partition=i, count=stop - start, path=one, start=start, stop=stop)
-        for i, (one, start, stop) in enumerate(found)
+        for i, (one, start, stop) in enumerate(ranges_of_records)
     ]
 
 

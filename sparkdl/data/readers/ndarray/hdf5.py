@@ -3,12 +3,11 @@
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 import h5py
 
-from sparkdl.config import Integer, Mapping, Optional, Path, Text, option
+from sparkdl.config import Integer, Mapping, Optional, Path, Text, dataclass, option
 from sparkdl.config.field_types import PathName
 from sparkdl.data import files
 from sparkdl.data.batches.batch import Batch, record_ids
@@ -73,12 +72,12 @@ class HDF5(StoredSource, Reader, SplitByRecords):
 
     def splits(self) -> list[Split]:
         """Returns ranges of rows. Reads the datasets' shapes alone."""
-        found = [(path, *bound) for path in self._files() for bound in self._bounds(path)]
-        if not found:
+        bounds = [(path, *bound) for path in self._files() for bound in self._bounds(path)]
+        if not bounds:
             raise DataError(f"{self.path}: must hold records, but is empty")
         return [
             Rows(partition=i, count=stop - start, path=path, start=start, stop=stop)
-            for i, (path, start, stop) in enumerate(found)
+            for i, (path, start, stop) in enumerate(bounds)
         ]
 
     def read(self, split: Any) -> Iterator[Batch]:
@@ -111,18 +110,18 @@ class HDF5(StoredSource, Reader, SplitByRecords):
         return {"features": self.features} | ({"labels": self.label} if self.label else {})
 
     def _datasets(self, path, file):
-        wanted = self._dataset_names()
-        for name in wanted.values():
+        names = self._dataset_names()
+        for name in names.values():
             require_column(name, list(file), path)
             if not isinstance(file[name], h5py.Dataset) or not file[name].shape:
                 raise DataError(
                     f"{path}: {name!r} must be a dataset whose first axis is the record"
                 )
-        found = {column: file[name] for column, name in wanted.items()}
-        counts = {name: len(found[column]) for column, name in wanted.items()}
+        datasets = {column: file[name] for column, name in names.items()}
+        counts = {name: len(datasets[column]) for column, name in names.items()}
         if len(set(counts.values())) > 1:
             raise DataError(f"{path}: datasets must have as many records, got {counts}")
-        return found
+        return datasets
 
 
 def list_hdf5_files(path):
@@ -145,10 +144,10 @@ def list_hdf5_files(path):
 def locate_listed_file(path, name):
     """Returns the absolute path of a file that a list names: as it says, or beside the list."""
     near = f"{files.absolute(path).rpartition('/')[0]}/{name}"
-    found = near if not files.exists(name) and files.exists(near) else name
-    if not files.exists(found):
+    existing = near if not files.exists(name) and files.exists(near) else name
+    if not files.exists(existing):
         raise DataError(f"{path}: names {name}, but there is no such file")
-    return files.absolute(found)
+    return files.absolute(existing)
 
 
 def batch_size(dataset):

@@ -1,13 +1,13 @@
 """Hadoop's SequenceFiles of images, Datums or bytes."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from sparkdl.config import Boolean, Choice, option
+from sparkdl.config import Boolean, Choice, dataclass, option
 from sparkdl.data import files
 from sparkdl.data.batches.batch import Batch
 from sparkdl.data.batches.columns import Violation
@@ -74,10 +74,10 @@ class SequenceFiles(StoredSource, Reader, ImageSource, SplitByBytes):
         """
         columns = {"images": self._images, "datums": self._datums, "bytes": self._bytes}
         with files.open(split.path) as file:
-            found = read_records(file, split.header, split.start, split.stop)
-            found = raise_data_errors(split, found)
+            stored = read_records(file, split.header, split.start, split.stop)
+            stored = raise_data_errors(split, stored)
             yield from batches(
-                split, found, columns[self.content], lambda pair: len(pair[1] or b"")
+                split, stored, columns[self.content], lambda pair: len(pair[1] or b"")
             )
 
     def _images(self, pairs):

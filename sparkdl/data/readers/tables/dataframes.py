@@ -1,13 +1,12 @@
 """DataFrames as Spark writes them, with columns for networks of several inputs and outputs."""
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
 from pyarrow import json
 
-from sparkdl.config import Choice, Mapping, Of, Path, Text, option
+from sparkdl.config import Choice, Mapping, Of, Path, Text, dataclass, option
 from sparkdl.config.field_types import PathName
 from sparkdl.data import files
 from sparkdl.data.batches.batch import Batch, record_ids
@@ -74,12 +73,12 @@ class DataFrames(StoredSource, Reader):
 
     def names(self, split: Any) -> Collection[str] | None:
         """Returns the names of the records of a split; None where no column has them."""
-        found: list[str] = []
+        names: list[str] = []
         for table in self._tables(split, [self.key]):
             if self.key not in table.schema.names:
                 return None
-            found += map(str, table.column(self.key).to_pylist())
-        return found
+            names += map(str, table.column(self.key).to_pylist())
+        return names
 
     def _batch_size(self):
         sizes = [column.nbytes for column in self.columns.values()]

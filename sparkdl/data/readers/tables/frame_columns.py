@@ -3,20 +3,19 @@
 import base64
 import binascii
 from collections.abc import Collection
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
-from sparkdl.config import Boolean, Choice, Mapping, Member, Sequence, Size, Text, option
+from sparkdl.config import Boolean, Choice, Mapping, Member, Sequence, Size, Text, dataclass, option
 from sparkdl.data.batches.columns import Violation
 from sparkdl.data.readers.core.chunks import stack_arrays
 from sparkdl.data.readers.encodings.arrow_columns import to_array
 from sparkdl.data.readers.encodings.image_codec import decode_image, resize_image
 from sparkdl.errors import require
 
-BESIDE = ("channels", "height", "width", "encoded")
+EXTRA_COLUMNS = ("channels", "height", "width", "encoded")
 IMAGE = "image"  # the field of a struct that has an image with its sizes
 
 
@@ -73,8 +72,8 @@ class Pictures(FrameColumn):
     encoded: bool = option(
         Boolean(), "Whether they are JPEG, PNG ..., not plain uint8 (C, H, W).", default=True
     )
-    beside: dict[str, str] = option(
-        Mapping(keys=Choice(of=BESIDE), values=Text(what="a name")),
+    extra_columns: dict[str, str] = option(
+        Mapping(keys=Choice(of=EXTRA_COLUMNS), values=Text(what="a name")),
         "Columns in which each record has its own, if the DataFrame has such.",
         factory=dict,
     )
@@ -85,31 +84,35 @@ class Pictures(FrameColumn):
 
     @property
     def names(self) -> Collection[str]:
-        return [self.name, *self.beside.values()]
+        return [self.name, *self.extra_columns.values()]
 
     @property
     def nbytes(self) -> int | None:
         return None if self.shape is None else int(np.prod(self.shape))
 
     def array(self, table: Any) -> np.ndarray:
-        there = table.schema.names
-        found = {what: table.column(name) for what, name in self.beside.items() if name in there}
+        in_table = table.schema.names
+        extra = {
+            key: table.column(name) for key, name in self.extra_columns.items() if name in in_table
+        }
         column = table.column(self.name)
-        if is_binary(column) and not (found or self.encoded):
+        if is_binary(column) and not (extra or self.encoded):
             return to_array(column)  # all of one length; the schema knows their shape
-        said = {what: to_array(values) for what, values in found.items()}
+        attributes = {key: to_array(values) for key, values in extra.items()}
         contents = enumerate(map(as_bytes, range(table.num_rows), column.to_pylist()))
         return stack_arrays(
-            [self._image(row, content, said) for row, content in contents], "images"
+            [self._image(row, content, attributes) for row, content in contents], "images"
         )
 
-    def _image(self, row, content, said):
+    def _image(self, row, content, attributes):
         channels, *size = self.shape or (3, None)
-        if said["encoded"][row] if "encoded" in said else self.encoded:
+        if attributes["encoded"][row] if "encoded" in attributes else self.encoded:
             kind = "gray" if channels == 1 else "BGR"
             return decode_image(content, kind, size if self.shape else None, row)
         sizes = zip(("channels", "height", "width"), self.shape, strict=True)
-        shape = tuple(int(said[what][row]) if what in said else size for what, size in sizes)
+        shape = tuple(
+            int(attributes[key][row]) if key in attributes else size for key, size in sizes
+        )
         if len(content) != np.prod(shape):
             text = f"must have {np.prod(shape)} bytes, as its shape {shape} says"
             raise Violation(row, f"{text}, got {len(content)}")

@@ -2,13 +2,12 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
 from pyarrow.parquet import ParquetFile
 
-from sparkdl.config import Optional, Text, option
+from sparkdl.config import Optional, Text, dataclass, option
 from sparkdl.data import files
 from sparkdl.data.batches.batch import Batch
 from sparkdl.data.readers.core.base import Reader, StoredSource
@@ -87,8 +86,8 @@ def groups_of(path, columns):
     with _open_parquet(path) as file:
         for column in columns:
             require_column(column, file.schema_arrow.names, path)
-        found = [facts(file.metadata.row_group(i)) for i in range(file.num_row_groups)]
-    return [(path, group, about) for group, about in enumerate(found) if about["count"]]
+        groups = [facts(file.metadata.row_group(i)) for i in range(file.num_row_groups)]
+    return [(path, group, about) for group, about in enumerate(groups) if about["count"]]
 
 
 def tables(split, columns):
@@ -107,7 +106,7 @@ def facts(group):
 
 
 def batch_size(group):
-    """Returns the number of records in a batch of about so many bytes, or so many."""
+    """Returns the number of records in a batch of a few megabytes."""
     each = max(1, group.total_byte_size / group.num_rows)
     return max(1, min(RECORDS_PER_BATCH, int(BYTES_PER_BATCH / each)))
 

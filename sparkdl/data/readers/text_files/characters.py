@@ -3,14 +3,13 @@
 import codecs
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
 from typing import Self
 
 import numpy as np
 
-from sparkdl.config import Config, Requirement, option
+from sparkdl.config import Config, Requirement, dataclass, option
 from sparkdl.data import files
 from sparkdl.errors import DataError
 
@@ -45,16 +44,16 @@ class Characters(Config):
     @classmethod
     def of_file(cls, path: str | PathLike[str]) -> Self:
         """Makes the alphabet of a UTF-8 file on any file system. Raises DataError, ConfigError."""
-        found: set[str] = set()
+        alphabet: set[str] = set()
         decoder = codecs.getincrementaldecoder("utf-8")()
         with files.open(path) as file:
             try:
                 while piece := file.read(PIECE):
-                    found.update(decoder.decode(piece))
-                found.update(decoder.decode(b"", final=True))
+                    alphabet.update(decoder.decode(piece))
+                alphabet.update(decoder.decode(b"", final=True))
             except UnicodeDecodeError as error:
                 raise DataError(f"{path}: must be UTF-8: {error}") from None
-        return cls("".join(found))
+        return cls("".join(alphabet))
 
     def __len__(self) -> int:
         return len(self.alphabet)
@@ -76,8 +75,8 @@ class Characters(Config):
         return codes.astype(np.uint8 if len(self) <= 256 else np.int32)
 
     def decode(self, codes: np.ndarray | Iterable[int]) -> str:
-        """Returns the text whose characters have these numbers (n,). Raises DataError for one of
-        none.
+        """Returns the text whose characters have these numbers (n,). Raises DataError for an
+        unknown one.
         """
         codes = np.asarray(codes, np.int64)
         if codes.size and not (codes.min() >= 0 and codes.max() < len(self)):

@@ -82,9 +82,9 @@ class Cuda:
         )
 
     def fresh(self):
-        own = copy(self)
-        own.session = CudaSession(self.device, self.session.tf32)
-        return own
+        backend = copy(self)
+        backend.session = CudaSession(self.device, self.session.tf32)
+        return backend
 
     def vector(self, values):
         return self.mirrors.vector(values)
@@ -96,10 +96,10 @@ class Cuda:
             raise UnsupportedError(f"without NCCL: {why}")
         return NcclLink(self.device, libraries.exchange, vectors)
 
-    def program(self, graph, bindings=None, strict=False, tf32=False, steady=False):
-        own = copy(self)
-        own.session = CudaSession(self.device, tf32)
-        return DeviceProgram(graph, own, bindings, strict)
+    def program(self, graph, bindings=None, strict=False, tf32=False, constant_bindings=False):
+        backend = copy(self)
+        backend.session = CudaSession(self.device, tf32)
+        return DeviceProgram(graph, backend, bindings, strict)
 
     def empty(self, size):
         try:

@@ -84,24 +84,24 @@ def spread_arrays(make):
     return lambda session, op, inputs, outputs: make(session, op, *inputs, *outputs)
 
 
-def prefer_graph(library, own):
+def prefer_graph(library, fallback):
     """Makes a lowering by cuDNN's graphs, or by our own kernel if there are none or they refuse."""
 
     def make(session, op, *arrays):
         if session.libraries.graphs is None:
-            return own(session, op, *arrays)
+            return fallback(session, op, *arrays)
         try:
             return library(session, op, *arrays)
         except UnsupportedError as error:
-            return *own(session, op, *arrays), f"cuDNN: {error}"
+            return *fallback(session, op, *arrays), f"cuDNN: {error}"
 
     return make
 
 
 def bias_activation(session, op, *arrays):
-    own = products.bias_activation
+    fallback = products.bias_activation
     convolves = isinstance(op.product, ConvOp | ConvGradInputOp)
-    make = prefer_graph(graphs.bias_activation, own) if convolves else own
+    make = prefer_graph(graphs.bias_activation, fallback) if convolves else fallback
     return make(session, op, *arrays)
 
 

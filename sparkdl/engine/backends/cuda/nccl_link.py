@@ -42,7 +42,7 @@ class NcclLink(Communicator):
         mirror = self.vectors[name]
         with self.device.lock:
             self.use()
-            self.driver.fill(mirror.there, 0, self.device.stream)
+            self.driver.fill(mirror.memory, 0, self.device.stream)
             mirror.host_newer, mirror.device_newer = False, True
             return self._mark(self.device.stream)
 
@@ -79,7 +79,7 @@ class NcclLink(Communicator):
 
     def _whole(self, name):
         mirror = self.vectors[name]
-        return mirror.there.view(mirror.array.dtype)
+        return mirror.memory.view(mirror.array.dtype)
 
     def _combine(self, y, a, x, b, stream):
         """Sets y = a * y + b * x."""
@@ -93,30 +93,30 @@ class NcclLink(Communicator):
 
     def all_reduce(self, x):
         """Replaces x by its sum over all ranks."""
-        return self._through(x, lambda there: self.sum(there, x.size, x.dtype))
+        return self._through(x, lambda device: self.sum(device, x.size, x.dtype))
 
     def broadcast(self, x, root):
         """Replaces x by that of rank `root`."""
-        return self._through(x, lambda there: self.spread(there, x.size, x.dtype, root))
+        return self._through(x, lambda device: self.spread(device, x.size, x.dtype, root))
 
     def reduce_scatter(self, x, edges):
         """Replaces x[edges[r] : edges[r + 1]] on rank r by its sum; the rest of x is anything."""
-        return self._through(x, lambda there: self.sum_pieces(there, x.dtype, edges))
+        return self._through(x, lambda device: self.sum_pieces(device, x.dtype, edges))
 
     def all_gather(self, x, edges):
         """Fills x, of which rank r has x[edges[r] : edges[r + 1]]."""
-        return self._through(x, lambda there: self.spread_pieces(there, x.dtype, edges))
+        return self._through(x, lambda device: self.spread_pieces(device, x.dtype, edges))
 
     def _through(self, x, put):
         """Takes x to the device, through what `put(address)` puts on the stream, and back."""
         staging = self._staging(x.nbytes)
         staging.host[: x.nbytes] = x.view(np.uint8)
-        here, there = staging.host[: x.nbytes], staging.there[: x.nbytes]
+        host, device = staging.host[: x.nbytes], staging.device_memory[: x.nbytes]
         with self.device.lock:
             self.use()
-            self.driver.upload(there, here, self.stream)
-            put(there.address)
-            self.driver.download(here, there, self.stream)
+            self.driver.upload(device, host, self.stream)
+            put(device.address)
+            self.driver.download(host, device, self.stream)
             return LinkWork(self.driver, self._mark(self.stream), staging, x)
 
     def _staging(self, size):
@@ -140,8 +140,8 @@ class NcclLink(Communicator):
 class Staging:
     """Pinned memory of the host and as much of the device."""
 
-    def __init__(self, host, there):
-        self.host, self.there, self.free = host, there, False
+    def __init__(self, host, device_memory):
+        self.host, self.device_memory, self.free = host, device_memory, False
 
 
 class LinkWork:

@@ -102,9 +102,9 @@ class OneDnn(reference.Reference):
         )
 
     def fresh(self):
-        own = copy(self)
-        own.session = self.session.fresh()
-        return own
+        backend = copy(self)
+        backend.session = self.session.fresh()
+        return backend
 
     def array(self, part, shape):
         """Returns an array of the arena: images and volumes channels last."""

@@ -20,9 +20,9 @@ class RecurrentArrays:
         # numpy's tanh is vectorized, and what it loses of tiny values is nothing to a gate
         return np.tanh(x * 0.5) * 0.5 + 0.5 if slope is None else np.clip(x * slope + 0.5, 0, 1)
 
-    def where(self, here, x, y):
+    def where(self, condition, x, y):
         """x where here (N, 1) is not 0, else y; most steps are there for all sequences."""
-        return x if here.all() else np.where(here, x, y)
+        return x if condition.all() else np.where(condition, x, y)
 
     def relu(self, x):
         return np.maximum(x, 0)

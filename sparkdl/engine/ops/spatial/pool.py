@@ -35,9 +35,9 @@ class PoolOp(WindowOp):
         """For each place in a window: where it is, and whose first maximum lies there."""
         padded, open_ = self.pad(x, -np.inf), np.ones(y.shape, bool)
         for at in self.offsets(y.shape[2:]):
-            here = (padded[at] == y) & open_
-            open_ &= ~here
-            yield at, here
+            wins = (padded[at] == y) & open_
+            open_ &= ~wins
+            yield at, wins
 
 
 @register
@@ -67,8 +67,8 @@ class MaxPoolGradOp(PoolOp):
 
     def reference(self, gy, x, y):
         gx = np.zeros_like(self.pad(x))
-        for at, here in self.winners(x, y):
-            gx[at] += gy * here
+        for at, wins in self.winners(x, y):
+            gx[at] += gy * wins
         return self.cut(gx)
 
     def gradient(self, gz, gy, x, y, z):
@@ -85,8 +85,8 @@ class MaxPoolPickOp(PoolOp):
 
     def reference(self, g, x, y):
         padded, picked = self.pad(g), np.zeros_like(y)
-        for at, here in self.winners(x, y):
-            picked += padded[at] * here
+        for at, wins in self.winners(x, y):
+            picked += padded[at] * wins
         return picked
 
     def gradient(self, gz, g, x, y, z):

@@ -15,50 +15,50 @@ from sparkdl.errors import CheckpointError
 CONTENTS, FORMAT = "contents", "sparkdl optimizer states 1"
 
 
-def collect_states(stretches, slots_of):
+def collect_states(key_slices, slots_of):
     """Returns {key: {name: array}} of all keys.
 
     Parameters
     ----------
-    stretches : {key: [Stretch]}
+    key_slices : {key: [KeySlice]}
     slots_of : callable
-        `slots_of(key, stretch)` is {name: array} of one part.
+        `slots_of(key, key_slice)` is {name: array} of one part.
     """
     return {
         key: join_slots(parts, [slots_of(key, part) for part in parts])
-        for key, parts in stretches.items()
+        for key, parts in key_slices.items()
     }
 
 
-def join_slots(stretches, several):
+def join_slots(key_slices, slots_by_part):
     """Joins slots as long as their parts; of others, returns the first part's."""
-    first = several[0]
+    first = slots_by_part[0]
     return {
-        name: np.concatenate([slots[name] for slots in several])
-        if is_long(first[name], stretches[0])
+        name: np.concatenate([slots[name] for slots in slots_by_part])
+        if is_long(first[name], key_slices[0])
         else first[name]
         for name in first
     }
 
 
-def split_states(kept, stretches):
-    """Yields (key, Stretch, slots of this part) for all parts.
+def split_states(states, key_slices):
+    """Yields (key, KeySlice, slots of this part) for all parts.
 
     Raises CheckpointError where they do not fit.
     """
-    if kept.keys() != stretches.keys():
+    if states.keys() != key_slices.keys():
         raise CheckpointError(
-            f"optimizer states must be those of keys {sorted(stretches)}, got {sorted(kept)}"
+            f"optimizer states must be those of keys {sorted(key_slices)}, got {sorted(states)}"
         )
-    for key, parts in stretches.items():
+    for key, parts in key_slices.items():
         length = parts[-1].stop
-        for name, array in kept[key].items():
+        for name, array in states[key].items():
             if array.ndim == 1 and len(array) != length:
                 raise CheckpointError(
                     f"slot {name!r} of {key!r} must have {length} numbers, got {len(array)}"
                 )
         for part in parts:
-            yield key, part, {n: cut(array, part, length) for n, array in kept[key].items()}
+            yield key, part, {n: cut(array, part, length) for n, array in states[key].items()}
 
 
 def cut(array, part, length):
@@ -69,26 +69,26 @@ def is_long(array, part):
     return array.shape == (part.stop - part.start,)
 
 
-def write(path, kept):
+def write(path, states):
     """Writes {key: {name: array}} as the file `path`, whole or not at all."""
     path = os.fspath(path)
     contents, arrays = {}, {}
-    for key, slots in kept.items():
+    for key, slots in states.items():
         contents[key] = {name: f"a{len(arrays) + i}" for i, name in enumerate(slots)}
         arrays |= zip(contents[key].values(), slots.values(), strict=True)
     text = json.dumps({"format": FORMAT, "keys": contents}).encode()
-    beside = f"{path}.{os.getpid()}.part"
+    temporary = f"{path}.{os.getpid()}.part"
     try:
-        with open(beside, "wb") as file:
+        with open(temporary, "wb") as file:
             np.savez(file, **arrays, **{CONTENTS: np.frombuffer(text, np.uint8)})
             file.flush()
             os.fsync(file.fileno())
-        os.replace(beside, path)
+        os.replace(temporary, path)
     except OSError as error:
         raise CheckpointError(f"{path}: cannot be written: {error.strerror or error}") from error
     finally:
-        if os.path.exists(beside):
-            os.remove(beside)
+        if os.path.exists(temporary):
+            os.remove(temporary)
 
 
 def read(path):

@@ -4,7 +4,7 @@ from sparkdl.error_messages import error_from_json
 
 
 def check_reply(meta, whose):
-    """Returns the object, unless it is an error of `whose`: that is raised."""
+    """Returns the reply; raises the error of `whose` in it."""
     if "error" in meta:
         raise error_from_json(meta, whose)
     return meta

@@ -16,10 +16,10 @@ from sparkdl.exchange.store.client.reply import check_reply
 
 
 class RequestQueue:
-    """Hands requests to `talker.talk(meta, arrays, into)`."""
+    """Hands requests to `server.talk(meta, arrays, into)`."""
 
-    def __init__(self, talker):
-        self.talker, self._requests = talker, SimpleQueue()
+    def __init__(self, server):
+        self.server, self._requests = server, SimpleQueue()
         Thread(target=self._run, daemon=True).start()
 
     def ask(self, meta, arrays=(), into=None):
@@ -30,20 +30,20 @@ class RequestQueue:
 
     def close(self):
         """Ends the thread; requests that wait end with an error."""
-        self.talker.close()
+        self.server.close()
         self._requests.put(None)
 
     def _run(self):
         while (request := self._requests.get()) is not None:
-            future, *said = request
+            future, *arguments = request
             try:
-                future.set_result(self.talker.talk(*said))
+                future.set_result(self.server.talk(*arguments))
             except BaseException as error:
                 future.set_exception(error)
-            del request, future, said
+            del request, future, arguments
 
 
-class Remote:
+class RemoteServer:
     """A server in another process, which answers within `limit` seconds or counts as lost."""
 
     def __init__(self, wire, limit):
@@ -51,16 +51,16 @@ class Remote:
         self._name = f"the store's server on {wire.peer}"
 
     def talk(self, meta, arrays, into):
-        awaited = f"the answer to {meta['verb']}"
+        waiting_for = f"the answer to {meta['verb']}"
         if self._wire.ready(waiting_for="nothing"):  # the server says unasked that all is over
             check_reply(self._wire.receive()[0], self._name)
         self._wire.send(meta, *arrays)
         self.sent_bytes += sum(array.nbytes for array in arrays)
-        answer = self._wire.receive(self._limit, waiting_for=awaited)[0]
+        answer = self._wire.receive(self._limit, waiting_for=waiting_for)[0]
         check_reply(answer, self._name)
         if not answer["arrays"]:
             return answer, []
-        return answer, self._wire.receive(self._limit, into=into, waiting_for=awaited)[1]
+        return answer, self._wire.receive(self._limit, into=into, waiting_for=waiting_for)[1]
 
     def fail(self, error):
         """Tells the server who is lost, even while an answer of it is awaited."""

@@ -2,7 +2,12 @@
 
 from sparkdl.errors import ConfigError, PeerError
 from sparkdl.exchange.messages.wire import Wire
-from sparkdl.exchange.store.client.request_queue import LocalServer, Remote, RequestQueue, answers
+from sparkdl.exchange.store.client.request_queue import (
+    LocalServer,
+    RemoteServer,
+    RequestQueue,
+    answers,
+)
 from sparkdl.exchange.store.server.places import DRIVER
 from sparkdl.exchange.store.server.store_server import StoreServer
 
@@ -22,8 +27,8 @@ class Servers:
 
     def __init__(self, places, ranks, channel, options):
         self.places, self.ranks = places, ranks
-        self.own, self.failure, self.closed = None, None, False
-        self._options, self._channel, self._lines = options, channel, []
+        self.local_server, self.failure, self.closed = None, None, False
+        self._options, self._channel, self._queues = options, channel, []
         self._open()
 
     def ask(self, requests):
@@ -34,9 +39,9 @@ class Servers:
         if self.closed or self.failure:
             raise self.failure or ConfigError("a store that is closed cannot be used")
         try:
-            return answers({i: self._lines[i].ask(*request) for i, request in requests.items()})
+            return answers({i: self._queues[i].ask(*request) for i, request in requests.items()})
         except PeerError as error:
-            self.fail((self.own and self.own.failure) or error)
+            self.fail((self.local_server and self.local_server.failure) or error)
             raise self.failure from error
 
     def ask_all(self, verb, **more):
@@ -44,7 +49,7 @@ class Servers:
         return self.ask({i: ({"verb": verb} | more, (), None) for i in range(len(self.ranks))})
 
     def run_on_first(self, act):
-        """Lets rank 0 act while the others wait; if it cannot, the store fails for all."""
+        """Runs act() on rank 0 while the others wait; if it raises, the store fails for all."""
         self.barrier()
         if self.places.rank == 0:
             try:
@@ -61,28 +66,28 @@ class Servers:
     @property
     def sent_bytes(self):
         """Bytes of arrays that this process has sent to others, as worker and as server."""
-        served = self.own.service.sent_bytes if self.own else 0
-        return served + sum(line.talker.sent_bytes for line in self._lines)
+        served = self.local_server.service.sent_bytes if self.local_server else 0
+        return served + sum(queue.server.sent_bytes for queue in self._queues)
 
     def end_error(self, what):
         """Returns the PeerError that says why this worker takes no more part."""
         return PeerError(self.places.rank, self.places.endpoint.address[0], what)
 
     def fail(self, error):
-        """Lets everybody know, so that all name the same culprit."""
+        """Notifies all servers, so that all ranks name the same culprit."""
         if self.failure:
             return
         self.failure = error
-        for line in self._lines:
-            line.talker.fail(error)
+        for queue in self._queues:
+            queue.server.fail(error)
 
     def close(self):
         """Ends at once, without waiting for other processes."""
         self.closed = True
-        for line in self._lines:
-            line.close()
-        if self.own:
-            self.own.close()
+        for queue in self._queues:
+            queue.close()
+        if self.local_server:
+            self.local_server.close()
         if self.places.owned:
             self.places.endpoint.close()
 
@@ -90,23 +95,23 @@ class Servers:
         places, options = self.places, self._options
         if places.rank in self.ranks:
             channel = {"channel": self._channel, "options": options}
-            self.own = StoreServer(places.endpoint, places.size, places.rank, **channel)
+            self.local_server = StoreServer(places.endpoint, places.size, places.rank, **channel)
         try:
             for rank in self.ranks:
-                self._lines.append(RequestQueue(self._talker(rank)))
+                self._queues.append(RequestQueue(self._server_of(rank)))
             self.ask_all("hello", options=options.to_dict())
         except BaseException:
             self.close()
             raise
 
-    def _talker(self, rank):
+    def _server_of(self, rank):
         if rank == self.places.rank:
-            return LocalServer(self.own.service, rank)
+            return LocalServer(self.local_server.service, rank)
         address, known = self.places.addresses[rank], None if rank == DRIVER else rank
         timeout, endpoint = self._options.timeout, self.places.endpoint
         try:
             sock = endpoint.connect(address, self._channel, self.places.rank, timeout)
         except PeerError as error:  # which knows the address only
             raise PeerError(known, error.host, error.what) from error
-        limit = timeout + self._options.patience  # the server waits for others so long itself
-        return Remote(Wire(sock, address[0], timeout, rank=known), limit)
+        limit = timeout + self._options.stall_timeout  # the server waits for others so long itself
+        return RemoteServer(Wire(sock, address[0], timeout, rank=known), limit)

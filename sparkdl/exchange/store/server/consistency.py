@@ -25,7 +25,7 @@ class Synchronous:
             self._await(part, roster, step)
             if step < part.version:
                 return Outcome(True, part.version - step)
-            part.gathered.add(rank, gradient, weight)
+            part.pending_pushes.add(rank, gradient, weight)
             part.clock[rank] = step + 1
             self.settle(part, roster, apply)
             return Outcome(False, 0)
@@ -37,15 +37,15 @@ class Synchronous:
             return part.copy_value()
 
     def furthest(self, part):
-        """Returns the clock of a worker that comes back."""
+        """Returns the clock that a resuming worker goes on from."""
         return part.version
 
     def settle(self, part, roster, apply):
         """Changes the value if nobody is missing; with part.changed held."""
-        here = part.gathered.ranks
-        if not here or len(here) < len(roster.active | here) - self.backup:
+        ranks = part.pending_pushes.ranks
+        if not ranks or len(ranks) < len(roster.active | ranks) - self.backup:
             return
-        gradient, weight = part.gathered.take()
+        gradient, weight = part.pending_pushes.take()
         apply(part, gradient, UpdateContext(None, weight, 0, part.version))
         part.advance()
 
@@ -53,7 +53,7 @@ class Synchronous:
         roster.wait(
             part.changed,
             lambda: part.version >= step,
-            lambda: roster.active - part.gathered.ranks,
+            lambda: roster.active - part.pending_pushes.ranks,
             f"pushes to {part.key!r} in step {part.version}",
         )
 
@@ -64,7 +64,7 @@ class Asynchronous:
 
     def push(self, part, roster, rank, gradient, weight, apply):
         with part.changed:
-            staleness = part.version - part.seen[rank]
+            staleness = part.version - part.last_pulled[rank]
             apply(part, gradient, UpdateContext(rank, weight, staleness, part.version))
             part.clock[rank] += 1
             part.advance()
@@ -72,11 +72,11 @@ class Asynchronous:
 
     def pull(self, part, roster, rank):
         with part.changed:
-            part.seen[rank] = part.version
+            part.last_pulled[rank] = part.version
             return part.copy_value()
 
     def furthest(self, part):
-        """Returns the clock of a worker that comes back."""
+        """Returns the clock that a resuming worker goes on from."""
         return max(part.clock)
 
     def settle(self, part, roster, apply):
@@ -98,8 +98,8 @@ class Bounded(Asynchronous):
             def behind():
                 return {other for other in roster.active if part.clock[other] < least}
 
-            awaited = f"pushes to {part.key!r} up to the {least}th"
-            roster.wait(part.changed, lambda: not behind(), behind, awaited)
+            waiting_for = f"pushes to {part.key!r} up to the {least}th"
+            roster.wait(part.changed, lambda: not behind(), behind, waiting_for)
             return super().pull(part, roster, rank)
 
 
@@ -114,7 +114,7 @@ class Hogwild:
     def push(self, part, roster, rank, gradient, weight, apply):
         with part.changed:
             version = part.version
-            staleness = version - part.seen[rank]
+            staleness = version - part.last_pulled[rank]
             part.clock[rank] += 1
             part.advance()
         apply(part, gradient, UpdateContext(rank, weight, staleness, version))
@@ -122,11 +122,11 @@ class Hogwild:
 
     def pull(self, part, roster, rank):
         with part.changed:
-            part.seen[rank] = version = part.version
+            part.last_pulled[rank] = version = part.version
         return PulledValue(part.value, version)
 
     def furthest(self, part):
-        """Returns the clock of a worker that comes back."""
+        """Returns the clock that a resuming worker goes on from."""
         return max(part.clock)
 
     def settle(self, part, roster, apply):

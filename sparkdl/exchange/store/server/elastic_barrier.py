@@ -8,24 +8,24 @@ class ElasticBarrier:
 
     def __init__(self, roster):
         self._roster, self._changed = roster, Condition()
-        self._here, self._held = set(), 0
+        self._arrived, self._round = set(), 0
         roster.watch(self._changed)
 
     def come(self, rank):
         """Waits for the others."""
         with self._changed:
-            meeting = self._held
-            self._here.add(rank)
+            round_entered = self._round
+            self._arrived.add(rank)
             self._settle()
             self._roster.wait(
                 self._changed,
-                lambda: self._settle() or self._held > meeting,
-                lambda: self._roster.active - self._here,
+                lambda: self._settle() or self._round > round_entered,
+                lambda: self._roster.active - self._arrived,
                 "the barrier",
             )
 
     def _settle(self):
-        if self._here and self._roster.active <= self._here:
-            self._here = set()
-            self._held += 1
+        if self._arrived and self._roster.active <= self._arrived:
+            self._arrived = set()
+            self._round += 1
             self._changed.notify_all()

@@ -49,7 +49,7 @@ class KeyPart:
         Number of updates so far.
     clock : list of int
         By rank: the step that its next push is for ("sync"), or how often it has pushed.
-    seen : list of int
+    last_pulled : list of int
         By rank: the version that it has pulled last.
     changed : Condition
         Its lock guards all of these.
@@ -57,8 +57,8 @@ class KeyPart:
 
     def __init__(self, key, value, size):
         self.key, self.value, self.slots = key, value, {}
-        self.version, self.clock, self.seen = 0, [0] * size, [0] * size
-        self.changed, self.gathered = Condition(), PendingPushes()
+        self.version, self.clock, self.last_pulled = 0, [0] * size, [0] * size
+        self.changed, self.pending_pushes = Condition(), PendingPushes()
         self._copy = None
 
     def advance(self):

@@ -1,9 +1,8 @@
 """Options of a key-value store, the same in all its processes."""
 
-from dataclasses import dataclass
 from typing import ClassVar
 
-from sparkdl.config import Choice, Config, Integer, Number, option
+from sparkdl.config import Choice, Config, Integer, Number, dataclass, option
 from sparkdl.errors import require
 
 MODES = ("sync", "bounded", "async", "hogwild")
@@ -57,7 +56,7 @@ class StoreOptions(Config):
         default=60.0,
         unit="seconds",
     )
-    patience: float = option(
+    stall_timeout: float = option(
         Number(above=0),
         "Wait for the pushes of others, as long as they are alive.",
         default=600.0,

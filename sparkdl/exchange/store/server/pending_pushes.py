@@ -22,7 +22,7 @@ class PendingPushes:
             self._next += 1
 
     def take(self):
-        """Returns (sum of the arrays, sum of the weights); what was gathered is gone."""
+        """Returns (sum of the arrays, sum of the weights), and starts anew."""
         for rank in sorted(self._early):
             self._fold(rank)
         total, weight = self._total, self.weight

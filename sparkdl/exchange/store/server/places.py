@@ -47,9 +47,9 @@ class Places:
         """
         endpoint = Endpoint(secret, timeout=timeout, **options)
         try:
-            told = group.all_gather_bytes(json.dumps(endpoint.address).encode())
+            gathered = group.all_gather_bytes(json.dumps(endpoint.address).encode())
         except BaseException:
             endpoint.close()
             raise
-        addresses = {rank: tuple(json.loads(bytes(text))) for rank, text in enumerate(told)}
+        addresses = {rank: tuple(json.loads(bytes(text))) for rank, text in enumerate(gathered)}
         return cls(endpoint, group.rank, group.size, addresses, owned=True)

@@ -18,12 +18,12 @@ class Roster:
         Number of workers.
     host : str
         Where this roster is kept, for errors.
-    patience : float
+    stall_timeout : float
         Seconds that a wait may take while all are alive.
     """
 
-    def __init__(self, size, host, patience):
-        self.size, self.host, self.patience = size, host, patience
+    def __init__(self, size, host, stall_timeout):
+        self.size, self.host, self.stall_timeout = size, host, stall_timeout
         self.active = set(range(size))
         self.failure = None
         self._lock, self._watchers, self._listeners = Lock(), [], []
@@ -45,15 +45,15 @@ class Roster:
         self._notify()
 
     def resume(self, rank):
-        """Has this rank waited for again."""
+        """Makes the waits include this rank again."""
         with self._lock:
             self.active = self.active | {rank}
 
     def fail(self, error):
         """Ends all waits with this PeerError; the first one counts."""
         with self._lock:
-            known, self.failure = self.failure, self.failure or error
-            listeners = [] if known else list(self._listeners)
+            failed_before, self.failure = self.failure, self.failure or error
+            listeners = [] if failed_before else list(self._listeners)
         self._notify()
         for tell in listeners:
             tell()
@@ -63,30 +63,31 @@ class Roster:
         if self.failure:
             raise PeerError(self.failure.rank, self.failure.host, self.failure.what)
 
-    def wait(self, condition, holds, missing, awaited):
+    def wait(self, condition, holds, missing, waiting_for):
         """Waits, with `condition` held, until holds(); it may let go meanwhile.
 
         Parameters
         ----------
         missing : callable
             The ranks that are waited for, for the error.
-        awaited : str
+        waiting_for : str
             What is waited for, for the error.
 
         Raises
         ------
         PeerError
-            If the store fails meanwhile, or patience ends.
+            If the store fails meanwhile, or `stall_timeout` passes.
         """
-        end = time.monotonic() + self.patience
+        end = time.monotonic() + self.stall_timeout
         while not holds():
             self.check()
-            left = end - time.monotonic()
-            if left <= 0:
+            remaining = end - time.monotonic()
+            if remaining <= 0:
                 ranks = sorted(missing())
-                what = f"waited {self.patience:g} s for {awaited} of ranks {ranks}, who are alive"
+                seconds = f"{self.stall_timeout:g} s"
+                what = f"waited {seconds} for {waiting_for} of ranks {ranks}, who are alive"
                 raise PeerError(min(ranks, default=None), self.host, what)
-            condition.wait(left)
+            condition.wait(remaining)
 
     def _notify(self):
         with self._lock:

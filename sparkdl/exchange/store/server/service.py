@@ -19,12 +19,12 @@ AHEAD = 16  # requests of one worker that wait for their turn
 
 
 class Service:
-    """Lets workers use a Shard. `attend` is a handler for Endpoint.serve."""
+    """Serves a Shard to workers. `attend` is a handler for Endpoint.serve."""
 
     def __init__(self, shard):
         self.shard = shard
         self._changed = Condition()
-        self._talks, self._left, self._sent = {}, set(), 0
+        self._connections, self._left, self._sent = {}, set(), 0
         shard.roster.watch(self._changed)
         shard.roster.on_failure(self._tell_all)
 
@@ -32,18 +32,18 @@ class Service:
         """Answers one worker until it hangs up."""
         timeout = self.shard.options.timeout
         with Wire(sock, sock.getpeername()[0], timeout, rank=rank) as wire:
-            talk = WorkerConnection(self, rank, wire)
-            refusal = self._refusal(rank, talk)
+            connection = WorkerConnection(self, rank, wire)
+            refusal = self._refusal(rank, connection)
             if refusal:
                 wire.send(error_to_json(refusal) | {"arrays": 0})
                 return
             try:
-                talk.run()
+                connection.run()
             except PeerError as error:
                 self.on_disconnect(rank, error)
             finally:
                 with self._changed:
-                    self._talks[rank] = None
+                    self._connections[rank] = None
                     self._changed.notify_all()
 
     def handle(self, rank, meta, arrays):
@@ -75,10 +75,10 @@ class Service:
         with self._changed:
             self._sent += nbytes
 
-    def on_failure_known(self, talk):
+    def on_failure_known(self, connection):
         """Notes that this worker knows of the store's failure."""
         with self._changed:
-            talk.told = True
+            connection.knows_failure = True
             self._changed.notify_all()
 
     def wait(self):
@@ -94,25 +94,27 @@ class Service:
     def wait_told(self, timeout):
         """Waits some seconds for the workers that are here to learn of the store's failure."""
         with self._changed:
-            self._changed.wait_for(lambda: all(t is None or t.told for t in self._all()), timeout)
+            self._changed.wait_for(
+                lambda: all(t is None or t.knows_failure for t in self._all()), timeout
+            )
 
     def _all(self):
-        return list(self._talks.values())
+        return list(self._connections.values())
 
     def _tell_all(self):
         with self._changed:
-            talks = self._all()
-        for talk in talks:
-            if talk:
-                talk.tell()
+            connections = self._all()
+        for connection in connections:
+            if connection:
+                connection.tell()
 
-    def _refusal(self, rank, talk):
+    def _refusal(self, rank, connection):
         with self._changed:
             if not 0 <= rank < self.shard.roster.size:
                 return DataError(f"rank must be in [0, {self.shard.roster.size}), got {rank}")
-            if rank in self._talks:
+            if rank in self._connections:
                 return DataError(f"rank {rank} must come once, it is here already")
-            self._talks[rank] = talk
+            self._connections[rank] = connection
 
 
 class WorkerConnection:
@@ -122,7 +124,7 @@ class WorkerConnection:
     """
 
     def __init__(self, service, rank, wire):
-        self.told = False
+        self.knows_failure = False
         self._service, self._rank, self._wire = service, rank, wire
         self._requests = Queue(AHEAD)
 
@@ -185,9 +187,9 @@ class WorkerConnection:
 
 
 def hello(shard, rank, meta, arrays):
-    theirs, ours = meta.get("options"), shard.options.to_dict()
-    if theirs != ours:
-        raise DataError(f"options must be the same everywhere: here {ours}, rank {rank} {theirs}")
+    given, ours = meta.get("options"), shard.options.to_dict()
+    if given != ours:
+        raise DataError(f"options must be the same everywhere: here {ours}, rank {rank} {given}")
     return {}, []
 
 
@@ -214,8 +216,8 @@ def push(shard, rank, meta, arrays):
     coded, weight = require_list(meta, "coded", bool, keys), meta.get("weight")
     if type(weight) is not float or not 0 <= weight < float("inf"):
         raise DataError(f"weight must be a float >= 0, got {weight!r}")
-    several = zip(keys, arrays, coded, strict=True)
-    outcomes = [shard.push(rank, key, array, weight, flag) for key, array, flag in several]
+    requests = zip(keys, arrays, coded, strict=True)
+    outcomes = [shard.push(rank, key, array, weight, flag) for key, array, flag in requests]
     return {"outcomes": outcomes}, []
 
 
@@ -229,7 +231,7 @@ def barrier(shard, rank, meta, arrays):
     return {}, []
 
 
-def rest(shard, rank, meta, arrays):
+def suspend(shard, rank, meta, arrays):
     shard.leave(rank)
     return {}, []
 
@@ -255,8 +257,8 @@ def statistics(shard, rank, meta, arrays):
 
 def slots(shard, rank, meta, arrays):
     [key] = keys_of(meta)
-    kept = shard.slots(key)
-    return {"names": list(kept)}, list(kept.values())
+    arrays_by_name = shard.slots(key)
+    return {"names": list(arrays_by_name)}, list(arrays_by_name.values())
 
 
 def set_slots(shard, rank, meta, arrays):
@@ -267,7 +269,7 @@ def set_slots(shard, rank, meta, arrays):
 
 
 VERBS = {f.__name__: f for f in (hello, init, await_keys, push, pull, barrier, leave, statistics)}
-VERBS |= {f.__name__: f for f in (failure, rest, resume, slots, set_slots)}
+VERBS |= {f.__name__: f for f in (failure, suspend, resume, slots, set_slots)}
 
 
 def keys_of(meta, arrays=None):
@@ -275,11 +277,11 @@ def keys_of(meta, arrays=None):
     return require_list(meta, "keys", str, arrays)
 
 
-def require_list(meta, name, kind, beside=None):
+def require_list(meta, name, kind, as_long_as=None):
     """Returns a list in a request, of one type, as long as another one."""
     values = meta.get(name)
     if not isinstance(values, list) or any(type(value) is not kind for value in values):
         raise DataError(f"{name} must be a list of {kind.__name__}, got {str(values)[:100]}")
-    if beside is not None and len(values) != len(beside):
-        raise DataError(f"{name} must have {len(beside)} entries, got {len(values)}")
+    if as_long_as is not None and len(values) != len(as_long_as):
+        raise DataError(f"{name} must have {len(as_long_as)} entries, got {len(values)}")
     return values

@@ -31,20 +31,20 @@ class Shard:
 
     def __init__(self, options, size, host="this host", rank=None):
         self.options, self.host, self.rank = options, host, rank
-        self.roster = Roster(size, host, options.patience)
-        self.meeting = ElasticBarrier(self.roster)
+        self.roster = Roster(size, host, options.stall_timeout)
+        self.elastic_barrier = ElasticBarrier(self.roster)
         self.tally = StoreTally()
         self.codec = None
-        self._rule, self._update, self._told = rule_of(options), None, False
-        self._parts, self._appeared = {}, Condition()
-        self.roster.watch(self._appeared)
+        self._rule, self._update, self._with_context = rule_of(options), None, False
+        self._parts, self._key_added = {}, Condition()
+        self.roster.watch(self._key_added)
 
-    def set_optimizer(self, update, told=False):
+    def set_optimizer(self, update, with_context=False):
         """Sets what a gradient does from now on; see KeyValueStore.set_optimizer."""
         if not callable(update):
-            wanted = "a function of key, value, gradient and slots"
-            raise ConfigError(f"update must be {wanted}, got {update!r}")
-        self._update, self._told = update, told
+            expected = "a function of key, value, gradient and slots"
+            raise ConfigError(f"update must be {expected}, got {update!r}")
+        self._update, self._with_context = update, with_context
 
     def init(self, rank, key, value):
         """Takes over an array as the value of a new key."""
@@ -55,18 +55,18 @@ class Shard:
                 f"value of {key!r} must be a vector of {' or '.join(KINDS[k] for k in kinds)}, "
                 f"got {value.dtype} of shape {value.shape}"
             )
-        with self._appeared:
+        with self._key_added:
             if key in self._parts:
                 raise ConfigError(f"key {key!r} must be new, it has a value")
             self._parts[key] = part = KeyPart(key, value, self.roster.size)
             self.roster.watch(part.changed)
-            self._appeared.notify_all()
+            self._key_added.notify_all()
 
     def await_key(self, rank, key, dtype, length):
         """Waits until rank 0 has given the key its value; ConfigError if it is of another kind."""
-        with self._appeared:
+        with self._key_added:
             self.roster.wait(
-                self._appeared, lambda: key in self._parts, lambda: {0}, f"the value of {key!r}"
+                self._key_added, lambda: key in self._parts, lambda: {0}, f"the value of {key!r}"
             )
         value = self._parts[key].value
         if (value.dtype.str, len(value)) != (dtype, length):
@@ -101,7 +101,7 @@ class Shard:
     def barrier(self, rank):
         """Waits until all who are still at work have come here."""
         self.roster.check()
-        self.meeting.come(rank)
+        self.elastic_barrier.come(rank)
 
     def leave(self, rank):
         """Ends all waits for this worker."""
@@ -123,7 +123,7 @@ class Shard:
 
     def parts(self):
         """Returns the parts held here, by the names of their keys."""
-        with self._appeared:
+        with self._key_added:
             return [self._parts[key] for key in sorted(self._parts)]
 
     def slots(self, key):
@@ -139,7 +139,7 @@ class Shard:
             part.slots = dict(slots)
 
     def _part(self, key):
-        with self._appeared:
+        with self._key_added:
             if key not in self._parts:
                 known = sorted(self._parts)[:10]
                 raise ConfigError(f"key must have a value, got {key!r}; there are {known}")
@@ -162,7 +162,7 @@ class Shard:
         if self._update is None:
             part.value[...] = gradient
             return
-        about = (circumstances,) * self._told
+        about = (circumstances,) * self._with_context
         try:
             self._update(part.key, part.value, gradient, part.slots, *about)
         except Exception as error:

@@ -6,7 +6,7 @@ from sparkdl.exchange.store.server.places import DRIVER
 from sparkdl.exchange.store.server.service import Service
 from sparkdl.exchange.store.server.shard import Shard
 
-FAREWELL = 1.0  # seconds in which workers can be sent the reason why the store ends
+GRACE = 1.0  # seconds in which workers can be sent the reason why the store ends
 
 
 class StoreServer:
@@ -34,9 +34,9 @@ class StoreServer:
         self.service = Service(self.shard)
         endpoint.serve(channel, self.service.attend)
 
-    def set_optimizer(self, update, told=False):
+    def set_optimizer(self, update, with_context=False):
         """Sets the update; see KeyValueStore.set_optimizer; before workers push."""
-        self.shard.set_optimizer(update, told)
+        self.shard.set_optimizer(update, with_context)
 
     def set_compression(self, codec):
         """Sets the codec; see KeyValueStore.set_compression; before workers push."""
@@ -52,7 +52,7 @@ class StoreServer:
         Raises
         ------
         PeerError
-            If a worker is lost, or they have not left within `patience`.
+            If a worker is lost, or they have not left within `stall_timeout`.
         """
         self.service.wait()
 
@@ -64,5 +64,5 @@ class StoreServer:
     def close(self):
         """Ends all that waits here. The endpoint stays open."""
         if self.failure:
-            self.service.wait_told(FAREWELL)
+            self.service.wait_told(GRACE)
         self.shard.fail(PeerError(self._rank, self._host, "has closed the store"))

@@ -63,7 +63,7 @@ ORDERS = {
 MOMENTS = ("mean", "variance")  # of a BatchNorm that has no weight to divide them by
 
 
-def blobs_of(layer, arrays, said=None):
+def blobs_of(layer, arrays, shapes=None):
     """Returns Caffe's blobs of a layer.
 
     Parameters
@@ -71,7 +71,7 @@ def blobs_of(layer, arrays, said=None):
     layer : Layer
     arrays : {name: array}
         Parameters and buffers.
-    said : LayerParameter, optional
+    shapes : LayerParameter, optional
         What a net of Caffe says of the layer.
 
     Raises
@@ -81,11 +81,11 @@ def blobs_of(layer, arrays, said=None):
     """
     if is_divided(layer, arrays):
         return [*(arrays[name] for name in MOMENTS), np.ones(1, arrays["mean"].dtype)]
-    orders = orders_of(layer, arrays, said)
+    orders = orders_of(layer, arrays, shapes)
     return [orders[name].blob(arrays[name]) for name in orders]
 
 
-def arrays_of(layer, blobs, arrays, said=None):
+def arrays_of(layer, blobs, arrays, shapes=None):
     """Returns {name: array} with the numbers of Caffe's blobs, for a layer that has `arrays`.
 
     Raises
@@ -93,7 +93,7 @@ def arrays_of(layer, blobs, arrays, said=None):
     CheckpointError
         If blobs are too few or too many, or of other shapes. Axes of 1 in front do not count.
     """
-    wanted = [blob.shape for blob in blobs_of(layer, arrays, said)]
+    wanted = [blob.shape for blob in blobs_of(layer, arrays, shapes)]
     if [strip_unit_axes(blob.shape) for blob in blobs] != list(map(strip_unit_axes, wanted)):
         raise CheckpointError(f"blobs must be of {wanted}, got {[blob.shape for blob in blobs]}")
     blobs = [blob.reshape(shape) for blob, shape in zip(blobs, wanted, strict=True)]
@@ -101,7 +101,7 @@ def arrays_of(layer, blobs, arrays, said=None):
         factor = blobs[2][0]
         share = 1 / factor if factor else factor  # Caffe's net that has seen nothing: zeros
         return {name: blob * share for name, blob in zip(MOMENTS, blobs)}
-    orders = orders_of(layer, arrays, said)
+    orders = orders_of(layer, arrays, shapes)
     return {name: orders[name].array(blob) for name, blob in zip(orders, blobs, strict=True)}
 
 
@@ -111,16 +111,16 @@ def strip_unit_axes(shape):
     return tuple(shape[start:])
 
 
-def orders_of(layer, arrays, said):
+def orders_of(layer, arrays, shapes):
     """Returns {array: BlobOrder} of a layer, in the order of Caffe's blobs."""
-    if said is not None and said.type == "Python":
+    if shapes is not None and shapes.type == "Python":
         return dict.fromkeys(arrays, SAME)
     layer = inner_layer(layer)
     orders = next((ORDERS[kind] for kind in type(layer).__mro__ if kind in ORDERS), {})
     if not orders.keys() >= arrays.keys():
         kind, names = type(layer).__name__, ", ".join(arrays)
         raise UnsupportedError(f"Caffe has no blobs for a {kind} with {names}")
-    if said is not None and said.inner_product_param.transpose:
+    if shapes is not None and shapes.inner_product_param.transpose:
         orders = orders | {"W": SAME}
     if isinstance(layer, PRelu) and layer.shared:
         orders = {"alpha": ONE}

@@ -17,12 +17,12 @@ DEFLATED = 1032  # at most so many bytes come out of one that was compressed
 def weights_from_hdf5(content, path):
     """Returns {layer: [array]} of layers with any in the HDF5 file `content`, read from `path`."""
     with open_hdf5(content, path) as file:
-        layers, found = groups(inner(file, "data", path), path), {}
+        layers, weights = groups(inner(file, "data", path), path), {}
         for name, group in layers.items():
             arrays = arrays_by_number(group, f"{path}, layer {name!r}")
             if arrays:
-                found[name] = arrays
-        return found
+                weights[name] = arrays
+        return weights
 
 
 def weights_to_hdf5(weights):
@@ -43,8 +43,8 @@ def state_from_hdf5(content, path):
     """Returns the options of a SolverState in the HDF5 file `content`, read from `path`."""
     with open_hdf5(content, path) as file:
         return {
-            "iteration": whole(file, "iter", path),
-            "current_step": whole(file, "current_step", path),
+            "iteration": read_scalar(file, "iter", path),
+            "current_step": read_scalar(file, "current_step", path),
             "weights": text(file, "learned_net", path),
             "history": tuple(arrays_by_number(inner(file, "history", path), f"{path}, history")),
         }
@@ -88,7 +88,7 @@ def put(group, arrays):
 
 def groups(group, path, name="", seen=None):
     """Returns {name: group} of all layers: a name with a slash in it is a group in a group."""
-    found, seen = {}, set() if seen is None else seen
+    groups_by_name, seen = {}, set() if seen is None else seen
     for key in group:
         below = inner(group, key, path)
         if isinstance(below, h5py.Group):
@@ -97,9 +97,9 @@ def groups(group, path, name="", seen=None):
             if place in seen:
                 raise DataError(f"{path}: {full!r} is a group that is there under two names")
             seen.add(place)
-            found[full] = below
-            found |= groups(below, path, full, seen)
-    return found
+            groups_by_name[full] = below
+            groups_by_name |= groups(below, path, full, seen)
+    return groups_by_name
 
 
 def inner(group, key, path):
@@ -132,25 +132,25 @@ def array_in(dataset, where):
     return np.asarray(array, array.dtype.newbyteorder("="))
 
 
-def whole(file, key, path):
+def read_scalar(file, key, path):
     """Returns a number that Caffe keeps as an array of one."""
-    found = value(file, key, path)
-    if found.size != 1 or found.dtype.kind not in "iu":
-        raise DataError(f"{path}: {key} must be one whole number, got {found}")
-    return int(found.reshape(())[()])
+    array = value(file, key, path)
+    if array.size != 1 or array.dtype.kind not in "iu":
+        raise DataError(f"{path}: {key} must be one whole number, got {array}")
+    return int(array.reshape(())[()])
 
 
 def text(file, key, path):
     """Returns a text; empty where there is none."""
-    found = value(file, key, path).reshape(-1)[:1] if key in file else np.array([b""])
+    array = value(file, key, path).reshape(-1)[:1] if key in file else np.array([b""])
     try:
-        return found.tolist()[0].decode()
+        return array.tolist()[0].decode()
     except (AttributeError, IndexError, UnicodeDecodeError):
-        raise DataError(f"{path}: {key} must be a text, got {found}") from None
+        raise DataError(f"{path}: {key} must be a text, got {array}") from None
 
 
 def value(file, key, path):
     """Returns a small dataset, or None."""
-    found = inner(file, key, path)
-    plain = isinstance(found, h5py.Dataset) and found.shape is not None and found.size == 1
-    return np.asarray(found[()] if plain else None)
+    dataset = inner(file, key, path)
+    plain = isinstance(dataset, h5py.Dataset) and dataset.shape is not None and dataset.size == 1
+    return np.asarray(dataset[()] if plain else None)

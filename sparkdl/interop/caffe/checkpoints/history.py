@@ -28,12 +28,12 @@ def history_of(conf, state, layers=None):
     UnsupportedError
         If the optimizer is none of Caffe's.
     """
-    found = []
+    history = []
     for factor, arrays in solver_histories(conf, state.slots.copy(), layers):
         for name in layers_with_arrays(arrays):
             blobs, trained = arrays.blobs(name), arrays.is_trained(name)
-            found += [factor * blob if trained else np.zeros_like(blob) for blob in blobs]
-    return found
+            history += [factor * blob if trained else np.zeros_like(blob) for blob in blobs]
+    return history
 
 
 def slots_of(conf, state, history, path, layers=None):
@@ -76,14 +76,14 @@ def layers_with_arrays(arrays):
 
 def solver_histories(conf, vector, layers):
     """Returns [(factor, Arrays in the slot vector)] of each thing that Caffe remembers."""
-    views, found = conf.slots_layout.views(vector), []
+    views, histories = conf.slots_layout.views(vector), []
     for slot, factor in HISTORIES[kind_of(conf)].items():
         moments = {}
         for group in conf.groups:
             nothing = np.zeros(group.layout.size, vector.dtype)
             moments |= group.layout.views(views[group.slots[slot]] if slot else nothing)
-        found.append((factor, moments_in(conf, moments, layers)))
-    return found
+        histories.append((factor, moments_in(conf, moments, layers)))
+    return histories
 
 
 def kind_of(conf):

@@ -47,12 +47,12 @@ def read_solver_state(path):
     with as_checkpoint():
         content = read_bytes(path)
         if content.startswith(HDF5):
-            found = hdf5.state_from_hdf5(content, path)
+            state = hdf5.state_from_hdf5(content, path)
         else:
-            found = fields_of(parse_bytes(content, RAW["SolverState"], path), path)
-    if min(found["iteration"], found["current_step"]) < 0:
-        raise CheckpointError(f"{path}: updates done must be at least 0, got {found['iteration']}")
-    return SolverState(**found)
+            state = fields_of(parse_bytes(content, RAW["SolverState"], path), path)
+    if min(state["iteration"], state["current_step"]) < 0:
+        raise CheckpointError(f"{path}: updates done must be at least 0, got {state['iteration']}")
+    return SolverState(**state)
 
 
 def write_solver_state(path, state):

@@ -16,7 +16,7 @@ class LoadReport:
     path : str
     loaded : tuple of str
         Layers that have their weights from it.
-    left : tuple of str
+    unchanged : tuple of str
         Layers of the network that stayed as they were.
     unused : tuple of str
         Layers of the file that the network does not have, or has no weights in.
@@ -26,12 +26,12 @@ class LoadReport:
 
     path: str
     loaded: tuple[str, ...]
-    left: tuple[str, ...] = ()
+    unchanged: tuple[str, ...] = ()
     unused: tuple[str, ...] = ()
     misfits: dict[str, str] = field(default_factory=dict)
 
     def __str__(self):
-        rows = {"loaded": self.loaded, "left as they were": self.left, "not used": self.unused}
+        rows = {"loaded": self.loaded, "left as they were": self.unchanged, "not used": self.unused}
         lines = [f"{what}: {', '.join(names)}" for what, names in rows.items() if names]
         lines += [f"{name} left as it was: {why}" for name, why in self.misfits.items()]
         return "\n  ".join([f"weights of {self.path}", *lines])
@@ -62,26 +62,26 @@ def load_weights(conf, state, path, layers=None, fit=True):
     CheckpointError
         For a file that cannot be used, shapes that differ, and where no name is in both.
     """
-    found, misfits, loaded = read_weights(path), {}, []
+    weights, misfits, loaded = read_weights(path), {}, []
     params, buffers = state.params.copy(), state.buffers.copy()
     arrays = weights_in(conf, params, buffers, layers)
-    for name in [name for name in arrays if name in found]:
+    for name in [name for name in arrays if name in weights]:
         try:
-            arrays.put(name, found[name])
+            arrays.put(name, weights[name])
             loaded.append(name)
         except CheckpointError as error:
             if fit:
                 raise CheckpointError(f"{path}, layer {name!r}: {error}") from error
             misfits[name] = str(error)
     if not loaded and not misfits:
-        mine, theirs = ", ".join(arrays), ", ".join(found)
-        raise CheckpointError(f"{path}: no layer is called as in the network: {theirs}; {mine}")
+        ours, in_file = ", ".join(arrays), ", ".join(weights)
+        raise CheckpointError(f"{path}: no layer has a name of the network: {in_file}; {ours}")
     filled = {owner for name in loaded for owner in arrays.owners(name)}
     report = LoadReport(
         path=str(path),
         loaded=tuple(loaded),
-        left=tuple(n for n in arrays if not arrays.owners(n) <= filled and n not in misfits),
-        unused=tuple(name for name in found if name not in arrays),
+        unchanged=tuple(n for n in arrays if not arrays.owners(n) <= filled and n not in misfits),
+        unused=tuple(name for name in weights if name not in arrays),
         misfits=misfits,
     )
     return replace(state, params=params, buffers=buffers), report
@@ -132,9 +132,9 @@ def carry_weights(conf, state, other, start):
     """
     vectors = {}
     for kind in ("params", "buffers"):
-        here, there = getattr(conf, f"{kind}_layout"), getattr(other, f"{kind}_layout")
+        layout, other_layout = getattr(conf, f"{kind}_layout"), getattr(other, f"{kind}_layout")
         vectors[kind] = getattr(start, kind).copy()
-        old, new = here.views(getattr(state, kind)), there.views(vectors[kind])
+        old, new = layout.views(getattr(state, kind)), other_layout.views(vectors[kind])
         for name in old.keys() & new.keys():
             if old[name].shape != new[name].shape:
                 shapes = f"{old[name].shape} in one net and {new[name].shape} in the other"

@@ -33,12 +33,12 @@ def read_weights(path):
     with as_checkpoint():
         content = read_bytes(path)
         if content.startswith(HDF5):
-            found = hdf5.weights_from_hdf5(content, path)
+            weights = hdf5.weights_from_hdf5(content, path)
         else:
-            found = weights_of(parse_bytes(content, RAW["NetParameter"], path), path)
-    if not found:
+            weights = weights_of(parse_bytes(content, RAW["NetParameter"], path), path)
+    if not weights:
         raise CheckpointError(f"{path}: must hold weights, got a net without any")
-    return found
+    return weights
 
 
 def write_weights(path, weights, name="", layers=None):
@@ -76,12 +76,12 @@ def weights_of(net, path):
     """
     old = [one.layer if one.HasField("layer") else one for one in net.layers]  # V0 or V1
     layers = [one for one in [*net.layer, *old] if one.type not in DATA]
-    found = {}
+    weights = {}
     for layer, name in zip(layers, number_names(one.name for one in layers), strict=True):
         if layer.blobs:
             where = f"{path}, layer {name!r}"
-            found[name] = [array_of(blob, where) for blob in layer.blobs]
-    return found
+            weights[name] = [array_of(blob, where) for blob in layer.blobs]
+    return weights
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from sparkdl.interop.caffe.layers.data import unread_columns
 
 SELECTED = re.compile(r"`?(\w+)`?(?:\s+(?:as\s+)?`?(\w+)`?)?", re.IGNORECASE)
 ENCODED, PLAIN = (5, 7), 6  # CoSType: ENCODED_IMAGE and ENCODED_IMAGE_WITH_DIM, RAW_IMAGE
-BESIDE = ("channels", "height", "width", "encoded")
+EXTRA_COLUMNS = ("channels", "height", "width", "encoded")
 
 
 def of_tops(data):
@@ -58,12 +58,12 @@ def of_images(data):
     if missing:
         text = f"must select {' and '.join(missing)} by dataframe_column_select, got {names}"
         raise ConfigError(f"layer {data.name!r} {text}")
-    beside = {what: names.get(what, what) for what in BESIDE if not names or what in names}
+    extra_columns = {key: names.get(key, key) for key in EXTRA_COLUMNS if not names or key in names}
     images = Pictures(
         name=names.get("data", "data"),
         shape=shape_of(options),
         encoded=options.image_encoded,
-        beside=beside,
+        extra_columns=extra_columns,
     )
     return DataFrames(
         options.source,
@@ -76,7 +76,7 @@ def of_images(data):
 
 def select_columns(data, expressions):
     """Returns {name: column of the DataFrame} of "column" and "column as name"."""
-    found = {}
+    columns = {}
     for text in expressions:
         match = SELECTED.fullmatch(text.strip())
         if match is None:
@@ -85,13 +85,13 @@ def select_columns(data, expressions):
                 "write what is computed into the DataFrame"
             )
         column, name = match.groups()
-        found[name or column] = column
-    return found
+        columns[name or column] = column
+    return columns
 
 
 def format_of(data, options):
-    found = options.dataframe_format
-    if found not in FORMATS:
-        text = f"must have the dataframe_format {' or '.join(FORMATS)}, got {found!r}"
+    format = options.dataframe_format
+    if format not in FORMATS:
+        text = f"must have the dataframe_format {' or '.join(FORMATS)}, got {format!r}"
         raise UnsupportedError(f"layer {data.name!r} {text}")
-    return found
+    return format

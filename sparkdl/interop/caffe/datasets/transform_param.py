@@ -6,32 +6,32 @@ from sparkdl.interop.caffe.messages.blobs import read_mean
 from sparkdl.interop.caffe.policies import shortest
 
 
-def transforms_of(said, layer, column="features"):
+def transforms_of(param, layer, column="features"):
     """Returns the transforms in Caffe's order: (x - mean) of the whole, a crop, the rest.
 
     Parameters
     ----------
-    said : TransformationParameter
+    param : TransformationParameter
     layer : str
         Its name, for errors.
     column : str
         Of a batch.
     """
-    if said.force_color or said.force_gray:
+    if param.force_color or param.force_gray:
         raise UnsupportedError(f"layer {layer!r} must not have force_color or force_gray")
-    if said.mean_file and said.mean_value:
+    if param.mean_file and param.mean_value:
         raise ConfigError(f"layer {layer!r} must have mean_file or mean_value, got both")
-    means, factor = tuple(map(shortest, said.mean_value)), shortest(said.scale)
-    found = []
-    if said.mean_file:
-        found.append(MeanImage(mean=read_mean(said.mean_file), column=column))
-    if said.crop_size:
-        found.append(Crop(size=said.crop_size, column=column))
-    if said.mirror:
-        found.append(Mirror(column=column))
+    means, factor = tuple(map(shortest, param.mean_value)), shortest(param.scale)
+    transforms = []
+    if param.mean_file:
+        transforms.append(MeanImage(mean=read_mean(param.mean_file), column=column))
+    if param.crop_size:
+        transforms.append(Crop(size=param.crop_size, column=column))
+    if param.mirror:
+        transforms.append(Mirror(column=column))
     if means or factor != 1:
-        found.append(Scale(factor=factor, mean=means, column=column))
-    return tuple(found)
+        transforms.append(Scale(factor=factor, mean=means, column=column))
+    return tuple(transforms)
 
 
 def one(transforms):

@@ -46,8 +46,8 @@ class Blobs:
 
         A score of each example is that of a batch of it alone.
         """
-        values, _ = found = self._compute_blobs(replica, batch, scored=False)
-        values = values | self._scores_of_each(found[1], batch)
+        values, _ = values_and_columns = self._compute_blobs(replica, batch, scored=False)
+        values = values | self._scores_of_each(values_and_columns[1], batch)
         return {name: as_rows(values[name], len(batch)) for name in self.names}
 
     def _compute_blobs(self, replica, batch, scored=True):
@@ -129,8 +129,8 @@ def blobs_of(net, names, flag="-features", stacked=None):
 
 def label_columns(net):
     """Returns {blob of labels: column}, of labels that no layer reads too."""
-    found = {}
+    columns = {}
     for data in net.data:
-        found |= unread_columns(data)
-        found |= {blob: col for blob, col in data.columns.items() if blob not in data.shapes}
-    return found
+        columns |= unread_columns(data)
+        columns |= {blob: col for blob, col in data.columns.items() if blob not in data.shapes}
+    return columns

@@ -50,15 +50,15 @@ class FirstRecords:
         return partial(head_batches, self.source.read, self.size)
 
     def splits(self):
-        found, left = [], self.count
+        splits, left = [], self.count
         for number, split in enumerate(self.source.splits()):
             if left is not None and left <= 0:
                 break
             left = None if left is None or split.count is None else left
             most = None if left is None else min(left, split.count)
-            found.append(Head(partition=number, count=most, split=split, most=most))
+            splits.append(Head(partition=number, count=most, split=split, most=most))
             left = None if left is None else left - most
-        return found
+        return splits
 
 
 def head_batches(read, size, head):

@@ -27,7 +27,7 @@ class Means:
     def __init__(self, names):
         self.names = names
         self.counts = [0] * len(names)
-        self.sums = [dict.fromkeys(own, np.zeros(0)) for own in names]
+        self.sums = [dict.fromkeys(names_of_net, np.zeros(0)) for names_of_net in names]
 
     @property
     def examples(self):
@@ -56,12 +56,12 @@ class Means:
 
     def figures(self):
         """Returns {blob: mean, or list of such}; with several nets "0/blob"."""
-        found, many = {}, len(self.names) > 1
+        figures, many = {}, len(self.names) > 1
         for net in range(len(self.names)):
             for name, values in self.of_net(net).items():
-                shown = values.item() if values.size == 1 else values.tolist()
-                found[f"{net}/{name}" if many else name] = shown
-        return found
+                value = values.item() if values.size == 1 else values.tolist()
+                figures[f"{net}/{name}" if many else name] = value
+        return figures
 
     @property
     def score(self):
@@ -121,10 +121,10 @@ class NetEvaluator:
     def _load(self, net, replica):
         """Returns the replica of a test net with the weights of the one that is trained."""
         conf = self.blobs[net].net.conf
-        state, own = carry_weights(self.trained, replica, conf, first_state(conf)), None
-        own = replica_of(conf, replica.backend)
-        own.load(state.params, state.buffers, state.slots)
-        return own
+        state, own_backend = carry_weights(self.trained, replica, conf, first_state(conf)), None
+        own_backend = replica_of(conf, replica.backend)
+        own_backend.load(state.params, state.buffers, state.slots)
+        return own_backend
 
 
 @lru_cache(maxsize=4)

@@ -32,17 +32,17 @@ def scores_of(net, values, columns):
         In Caffe the mean over the batches of a test is shown.
     """
     places = {place.name: place for place in net.conf.stack}
-    found = {}
+    scores = {}
     for score in net.scores:
         if score.kind == "loss":
-            whole = loss(places[score.source], values, columns, score)
-            found[score.blob] = whole * score.share
+            value = loss(places[score.source], values, columns, score)
+            scores[score.blob] = value * score.share
         elif score.kind == "argmax":
-            found[score.blob] = top_k_of(values[score.source], score)
+            scores[score.blob] = top_k_of(values[score.source], score)
         else:
             labels = (values if score.labels_blob else columns)[score.labels]
-            found[score.blob] = accuracy_score(values[score.source], labels, score)
-    return found
+            scores[score.blob] = accuracy_score(values[score.source], labels, score)
+    return scores
 
 
 def loss(place, values, columns, score):
@@ -63,12 +63,12 @@ def accuracy_score(z, labels, score):
     """
     z = np.moveaxis(z, 1 + score.axis, -1)
     rows, labels = z.reshape(-1, z.shape[-1]), np.asarray(labels).reshape(-1).astype(int)
-    there = (
+    counted = (
         np.ones(len(labels), bool) if score.ignore_label is None else labels != score.ignore_label
     )
-    rows, labels = rows[there], labels[there]
-    own = np.take_along_axis(rows, labels[:, None], 1)
-    hits = (rows >= own).sum(1) - 1 < score.top_k
+    rows, labels = rows[counted], labels[counted]
+    of_labels = np.take_along_axis(rows, labels[:, None], 1)
+    hits = (rows >= of_labels).sum(1) - 1 < score.top_k
     if score.kind == "accuracy":
         return float(hits.mean()) if len(hits) else 0.0
     counts = np.bincount(labels, minlength=rows.shape[1])
@@ -80,12 +80,12 @@ def top_k_of(x, score):
 
     Along an axis the values stand in place of the numbers, else behind them: (n, 2, top_k).
     """
-    whole = score.axis is None
-    x = x.reshape(len(x), -1) if whole else x
-    axis = 1 if whole else 1 + score.axis
+    flat = score.axis is None
+    x = x.reshape(len(x), -1) if flat else x
+    axis = 1 if flat else 1 + score.axis
     order = np.flip(np.argsort(x, axis, kind="stable"), axis)
     order = np.take(order, range(score.top_k), axis)
     values = np.take_along_axis(x, order, axis)
-    if not whole:
+    if not flat:
         return values if score.values else order.astype(x.dtype)
     return np.stack([order.astype(x.dtype), *([values] if score.values else [])], 1)

@@ -84,15 +84,15 @@ class Translation:
         """
         shape = self.shape(blob)
         rank, batch = len(shape) + 1, self.batch_axis(blob)
-        found = axis + rank if axis < 0 else axis
-        if not 0 <= found < rank:
+        positive = axis + rank if axis < 0 else axis
+        if not 0 <= positive < rank:
             raise ConfigError(f"{what} must be an axis of {shape} behind the batch, got {axis}")
-        if found == batch or (behind and found < batch):
+        if positive == batch or (behind and positive < batch):
             raise UnsupportedError(
                 f"{what} must be an axis of {shape} behind the batch, got {axis}, which joins "
                 "examples: they are computed each by itself"
             )
-        return found - (found > batch)
+        return positive - (positive > batch)
 
     def batch_axis(self, blob):
         """Returns Caffe's axis of the examples: 1 of sequences, whose steps come first, else 0."""
@@ -136,41 +136,41 @@ class Translation:
             self._blobs[top] = self._of(bottom)
             self._inherit(top, [bottom])
 
-    def add(self, layer, ours, bottoms=None, top=None, name=None, shares=None):
+    def add(self, layer, new_layer, bottoms=None, top=None, name=None, shares=None):
         """Puts our layer where a layer of Caffe stands.
 
         Parameters
         ----------
         layer : LayerParameter
-        ours : Layer
+        new_layer : Layer
         bottoms : blobs that it reads; those of `layer` unless given
         top : blob that it gives; the first of `layer` unless given
         name : of the vertex; that of `layer` unless given
         shares : vertex whose parameters it uses; unless given, the one that the names of the
             parameters say
         """
-        found = self.add_output(layer, ours, bottoms, name, shares)
-        top = top or (layer.top[0] if layer.top else found[0])
-        self._blobs[top] = found
+        output = self.add_output(layer, new_layer, bottoms, name, shares)
+        top = top or (layer.top[0] if layer.top else output[0])
+        self._blobs[top] = output
         self._inherit(top, layer.bottom if bottoms is None else bottoms)
 
-    def add_output(self, layer, ours, bottoms=None, name=None, shares=None):
+    def add_output(self, layer, new_layer, bottoms=None, name=None, shares=None):
         """Works as `add`, for a layer that leaves no blob behind; returns its vertex and shape."""
         name = name or name_of(layer)
         bottoms = list(layer.bottom) if bottoms is None else bottoms
         sources, shapes = zip(*map(self._of, bottoms), strict=True)
         sources = [self._stop_gradient(layer, bottom, s) for bottom, s in zip(bottoms, sources)]
-        ours = replace(ours, name=name)
+        new_layer = replace(new_layer, name=name)
         self.vertices.append(
             Vertex(
                 name=name,
-                layer=ours,
+                layer=new_layer,
                 inputs=sources,
-                shares=shares or self._owner(layer, ours, shapes, name),
+                shares=shares or self._owner(layer, new_layer, shapes, name),
             )
         )
-        shape = tuple(shapes) if ours.several else as_read(ours, shapes[0])
-        return name, shape_after(ours, shape, " and ".join(bottoms))
+        shape = tuple(shapes) if new_layer.multi_input else as_read(new_layer, shapes[0])
+        return name, shape_after(new_layer, shape, " and ".join(bottoms))
 
     def by_channel(self, blob):
         """Returns a blob's name.
@@ -225,7 +225,7 @@ class Translation:
             raise UnsupportedError(f"{list(blobs)} must have as many examples as each other")
         return counts.pop()
 
-    def add_by_channel(self, layer, ours, bottom=None, top=None, name=None):
+    def add_by_channel(self, layer, new_layer, bottom=None, top=None, name=None):
         """Works as `add`, for a layer with its channels on the first axis, as images have them.
 
         Of two axes, ours would take the last for the channels.
@@ -233,9 +233,9 @@ class Translation:
         bottom, top = self.by_channel(bottom or layer.bottom[0]), top or layer.top[0]
         shape = self.shape(bottom)
         if len(shape) != 2:
-            return self.add(layer, ours, [bottom], top, name)
+            return self.add(layer, new_layer, [bottom], top, name)
         wide = self.reshape_blob(layer, bottom, (*shape, 1), "images")
-        self.add(layer, ours, [wide], top, name)
+        self.add(layer, new_layer, [wide], top, name)
         self.reshape_top(layer, shape, top)
 
     def units_in_place(self, layer, bottom, axis):
@@ -277,10 +277,11 @@ class Translation:
             self.vertices.append(Vertex(name=stop, layer=StopGradient(), inputs=source))
         return stop
 
-    def _owner(self, layer, ours, shapes, name):
+    def _owner(self, layer, new_layer, shapes, name):
         """Returns the vertex whose parameters are used: that of the first layer that named them."""
         names = [spec.name for spec in layer.param if spec.name]
-        arrays = ours.param_shapes(shapes if ours.several else as_read(ours, shapes[0]))
+        in_shape = shapes if new_layer.multi_input else as_read(new_layer, shapes[0])
+        arrays = new_layer.param_shapes(in_shape)
         if not names or not arrays:
             return None
         owners = {self._shared.setdefault(one, name) for one in names}
@@ -292,6 +293,6 @@ class Translation:
         return None if owner == name else owner
 
 
-def as_read(ours, shape):
+def as_read(new_layer, shape):
     """Returns the shape as our layer sees it: rows where it takes rows."""
-    return (prod(shape),) if ours.takes_rows and len(shape) > 2 else shape
+    return (prod(shape),) if new_layer.takes_rows and len(shape) > 2 else shape

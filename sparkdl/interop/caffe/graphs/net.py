@@ -108,12 +108,12 @@ def load_net(given, state, shapes=None, origin=None, **options):
 
 def translate_net(message, state, shapes, origin, options):
     """Returns the CaffeNet of a NetParameter."""
-    whole = NetState()
-    whole.CopyFrom(message.state)
-    whole.MergeFrom(state)
+    any_state = NetState()
+    any_state.CopyFrom(message.state)
+    any_state.MergeFrom(state)
     with name_errors(origin.path):
         layers = list(upgrade_net(message).layer)
-    layers, places = layers_in_state(layers, origin.places(message, layers), whole)
+    layers, places = layers_in_state(layers, origin.places(message, layers), any_state)
     layers = number_layers(layers)
     uses, decay = BlobUses(layers), {kind: options.get(kind, 0.0) for kind in ("l1", "l2")}
     net = Translation(uses, shapes, **decay)

@@ -33,7 +33,7 @@ def inner_product(layer, net):
     options = layer.inner_product_param
     shape = net.shape(layer.bottom[0])
     axis = net.axis(layer.bottom[0], options.axis, behind=True)
-    ours = Dense(
+    new_layer = Dense(
         units=options.num_output,
         activation="identity",
         **weights(layer, options, net, options.transpose),
@@ -43,7 +43,7 @@ def inner_product(layer, net):
     seen = layer.bottom[0]
     if rows != shape and not (len(shape) > 2 and not before):  # of images, ours flattens itself
         seen = net.reshape_blob(layer, seen, rows, "rows")
-    net.add(layer, ours, [seen])
+    net.add(layer, new_layer, [seen])
     if len(before) > 1:
         net.reshape_top(layer, (*before, options.num_output))
 
@@ -54,7 +54,7 @@ def batch_norm(layer, net):
     With use_global_stats they are those of before in training too.
     """
     options = layer.batch_norm_param
-    ours = BatchNorm(
+    new_layer = BatchNorm(
         momentum=shortest(options.moving_average_fraction),
         epsilon=shortest(options.eps),
         scale=False,
@@ -62,7 +62,7 @@ def batch_norm(layer, net):
         variance="unbiased",
         debias=True,
     )
-    net.add_by_channel(layer, Frozen(layer=ours) if options.use_global_stats else ours)
+    net.add_by_channel(layer, Frozen(layer=new_layer) if options.use_global_stats else new_layer)
 
 
 def softmax(layer, net):
@@ -73,8 +73,8 @@ def softmax(layer, net):
     net.add(layer, Activation("softmax"), [seen])
     if order is not None:
         back = tuple(order.index(i) for i in range(len(order)))
-        ours = Permute(order=back)
-        net.add(LayerParameter(), ours, [layer.top[0]], layer.top[0], f"{name_of(layer)}/back")
+        new_layer = Permute(order=back)
+        net.add(LayerParameter(), new_layer, [layer.top[0]], layer.top[0], f"{name_of(layer)}/back")
 
 
 def eltwise(layer, net):
@@ -83,10 +83,11 @@ def eltwise(layer, net):
     if factors and (options.operation != SUM or len(factors) != len(layer.bottom)):
         raise ConfigError("coeff must be given with SUM, one for each bottom")
     if options.operation == SUM and factors:
-        ours = ElementWise(operation="add", coefficients=factors)
+        new_layer = ElementWise(operation="add", coefficients=factors)
     else:
-        ours = ElementWise(operation={PROD: "product", SUM: "add", MAX: "max"}[options.operation])
-    net.add(layer, ours)
+        operation = {PROD: "product", SUM: "add", MAX: "max"}[options.operation]
+        new_layer = ElementWise(operation=operation)
+    net.add(layer, new_layer)
 
 
 def scale(layer, net):
@@ -102,8 +103,8 @@ def scale(layer, net):
         first["scale_initializer"] = filler(options.filler)
     if options.bias_term:
         first["shift_initializer"] = filler(options.bias_filler)
-    found = factor_rates(net, spec_of(layer, 0), spec_of(layer, 1))
-    net.add(layer, Affine(**first, **found, **axes_of(layer, net, options)))
+    rates = factor_rates(net, spec_of(layer, 0), spec_of(layer, 1))
+    net.add(layer, Affine(**first, **rates, **axes_of(layer, net, options)))
 
 
 def bias(layer, net):
@@ -113,8 +114,8 @@ def bias(layer, net):
         return broadcast(layer, net, "add", options)
     first = {"scale": False, "shift_initializer": filler(options.filler)}
     spec = spec_of(layer, 0)
-    found = factor_rates(net, spec, spec)
-    return net.add(layer, Affine(**first, **found, **axes_of(layer, net, options)))
+    rates = factor_rates(net, spec, spec)
+    return net.add(layer, Affine(**first, **rates, **axes_of(layer, net, options)))
 
 
 def broadcast(layer, net, operation, options):
@@ -147,12 +148,12 @@ def shift_top(layer, net, options):
     """Adds the offset that follows the factors of a Parameter."""
     if layer.bottom[1] not in net.parameters:
         raise UnsupportedError("bias_term must not follow factors of data; a Bias layer can")
-    found = factor_rates(net, spec_of(layer, 0), spec_of(layer, 0))
+    rates = factor_rates(net, spec_of(layer, 0), spec_of(layer, 0))
     first = {"scale": False, "shift_initializer": filler(options.bias_filler)}
     axis = net.axis(layer.top[0], options.axis)
     axes = len(net.shape(layer.bottom[1]))
-    ours = Affine(**first, **found, axis=axis, axes=axes)
-    net.add(LayerParameter(), ours, [layer.top[0]], layer.top[0], f"{name_of(layer)}/bias")
+    new_layer = Affine(**first, **rates, axis=axis, axes=axes)
+    net.add(LayerParameter(), new_layer, [layer.top[0]], layer.top[0], f"{name_of(layer)}/bias")
 
 
 def axes_of(layer, net, options):
@@ -168,31 +169,31 @@ def axes_of(layer, net, options):
 def embed(layer, net):
     """Looks up rows of a table, along an axis of their own behind those of the bottom."""
     options, bottom = layer.embed_param, layer.bottom[0]
-    shape, found = net.shape(bottom), weights(layer, options, net)
-    found |= {"vocabulary_size": options.input_dim, "units": options.num_output}
+    shape, layer_options = net.shape(bottom), weights(layer, options, net)
+    layer_options |= {"vocabulary_size": options.input_dim, "units": options.num_output}
     if bottom in net.single:
-        net.add(layer, Embedding(**found))
+        net.add(layer, Embedding(**layer_options))
         net.mark(net.single, layer.top[0], False)
         return
     flat = len(shape) == 1
     seen = bottom if flat else net.reshape_blob(layer, bottom, (prod(shape),), "numbers")
-    net.add(layer, EmbeddingSequence(**found), [seen])
+    net.add(layer, EmbeddingSequence(**layer_options), [seen])
     if not flat:
         net.reshape_top(layer, (*shape, options.num_output))
 
 
 def mvn(layer, net):
     options, bottom = layer.mvn_param, net.by_channel(layer.bottom[0])
-    ours = MVN(
+    new_layer = MVN(
         normalize_variance=options.normalize_variance,
         across_channels=options.across_channels,
         epsilon=shortest(options.eps),
     )
     shape = net.shape(bottom)
     if len(shape) == 3:
-        return net.add(layer, ours)
+        return net.add(layer, new_layer)
     wide = net.reshape_blob(layer, bottom, (shape[0], prod(shape[1:]), 1), "images")
-    net.add(layer, ours, [wide])
+    net.add(layer, new_layer, [wide])
     return net.reshape_top(layer, shape)
 
 
@@ -200,10 +201,10 @@ def reduction(layer, net):
     """Reduces from an axis on; from that of the batch on, what each example adds to it."""
     options, shape = layer.reduction_param, net.shape(layer.bottom[0])
     kind = OPERATIONS[options.operation]
-    whole = options.axis in (0, -1 - len(shape))
-    axis = 0 if whole else net.axis(layer.bottom[0], options.axis, behind=True)
+    over_all = options.axis in (0, -1 - len(shape))
+    axis = 0 if over_all else net.axis(layer.bottom[0], options.axis, behind=True)
     net.add(layer, Reduce(operation=kind, axis=axis, coefficient=shortest(options.coeff)))
-    if whole:
+    if over_all:
         net.of_batch[layer.top[0]] = kind
         net.mark(net.sequences, layer.top[0], False)
 
@@ -214,8 +215,8 @@ def parameter(layer, net):
     if not net.inputs:
         raise UnsupportedError("a Parameter must stand behind the layers of data")
     spec = spec_of(layer, 0)
-    ours = Learned(shape=shape, **factor_rates(net, spec, spec))
-    net.add(layer, ours, [next(iter(net.inputs))])
+    new_layer = Learned(shape=shape, **factor_rates(net, spec, spec))
+    net.add(layer, new_layer, [next(iter(net.inputs))])
     net.mark(net.parameters, layer.top[0], True)
     net.mark(net.sequences, layer.top[0], False)
 

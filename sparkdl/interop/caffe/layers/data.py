@@ -94,13 +94,13 @@ def shape_of(layer, options, place, net):
     if top in net.shapes:
         return tuple(net.shapes[top])
     function, by_time = SHAPES.get(layer.type), net.uses.is_time_major(top)
-    found = function and function(layer, options, place, by_time)
-    if found is None:
+    shape = function and function(layer, options, place, by_time)
+    if shape is None:
         raise ConfigError(
             f"{reason(layer, options, top)}the net does not say the shape of {top!r}; give "
             f"shapes={{{top!r}: (channels, height, width)}} (-shapes {top}:CHANNELS,HEIGHT,WIDTH)"
         )
-    return tuple(found)
+    return tuple(shape)
 
 
 def reason(layer, options, top):
@@ -130,8 +130,8 @@ def of_hdf5(layer, options, place, by_time):
     if not files.exists(options.source):
         return None
     with open_hdf5(list_hdf5_files(options.source)[0]) as file:
-        found = file.get(layer.top[place])
-        return None if found is None else found.shape[1:]
+        dataset = file.get(layer.top[place])
+        return None if dataset is None else dataset.shape[1:]
 
 
 def of_images(layer, options, place, by_time):
@@ -168,11 +168,11 @@ def of_inputs(layer, options, place, by_time):
 def of_columns(layer, options, place, by_time):
     """Returns the shape of CoSData: as many sizes as a sample has axes, images transformed."""
     top = options.top[place]
-    said = [(getattr(top, f"out_{name}"), getattr(top, name)) for name in AXES]
+    axes = [(getattr(top, f"out_{name}"), getattr(top, name)) for name in AXES]
     crop = top.transform_param.crop_size
-    sizes = [out or size for out, size in said]
+    sizes = [out or size for out, size in axes]
     if crop:
-        sizes = [sizes[0], *(out or crop for out, _ in said[1:])]
+        sizes = [sizes[0], *(out or crop for out, _ in axes[1:])]
     sizes = sizes[: top.sample_num_axes]
     return sizes if all(sizes) else None
 

@@ -29,11 +29,11 @@ REDUCTIONS = {FULL: "full", VALID: "valid", BATCH_SIZE: "sum", NONE: "total"}
 def softmax_with_loss(layer, net):
     options = layer.loss_param
     z = with_units(layer, net)
-    ours = SoftmaxCrossEntropy(ignore_label=ignored_label(options))
+    new_layer = SoftmaxCrossEntropy(ignore_label=ignored_label(options))
     reduction = normalization(options, VALID)
     if reduction == "sum":
         reduction = by_places_in_front(layer, net, layer.softmax_param.axis)
-    add_compared_loss(layer, net, ours, z, reduction)
+    add_compared_loss(layer, net, new_layer, z, reduction)
     probabilities(layer, net, layer.softmax_param.axis)
 
 
@@ -111,10 +111,11 @@ def sigmoid_cross_entropy(layer, net):
     if reduction == "valid" and ignore is not None:
         raise UnsupportedError("SigmoidCrossEntropyLoss with ignore_label must not be VALID")
     averaged = reduction in ("valid", "full")
-    ours = SigmoidCrossEntropy(ignore_label=ignore, averaged=averaged)
+    new_layer = SigmoidCrossEntropy(ignore_label=ignore, averaged=averaged)
     if reduction == "sum":
-        return by_first_axis(layer, net, ours, layer.bottom[0])
-    return add_compared_loss(layer, net, ours, layer.bottom[0], "mean" if averaged else reduction)
+        return by_first_axis(layer, net, new_layer, layer.bottom[0])
+    reduction = "mean" if averaged else reduction
+    return add_compared_loss(layer, net, new_layer, layer.bottom[0], reduction)
 
 
 def euclidean(layer, net):
@@ -127,11 +128,11 @@ def euclidean(layer, net):
 def contrastive(layer, net):
     """Compares the distance of the first two with what the third says of them."""
     options = layer.contrastive_loss_param
-    ours = Contrastive(margin=shortest(options.margin), legacy=options.legacy_version)
+    new_layer = Contrastive(margin=shortest(options.margin), legacy=options.legacy_version)
     distance = f"{name_of(layer)}/distance"
     pair = [net.by_channel(blob) for blob in layer.bottom[:2]]
     net.add(layer, L2Distance(epsilon=TINY), pair, distance, distance)
-    add_compared_loss(layer, net, ours, distance, "sum", layer.bottom[2])
+    add_compared_loss(layer, net, new_layer, distance, "sum", layer.bottom[2])
 
 
 def by_first_axis(layer, net, loss, z, labels=None):
@@ -185,8 +186,8 @@ def add_weighted_losses(layer, net):
             continue
         name, kind = f"{name_of(layer)}/{top}/loss", net.of_batch.get(top)
         net.one_batch(top)
-        ours = AddedLoss(weight=shortest(weight), mean=kind == "mean")
-        net.add(LayerParameter(), ours, [top], name, name)
+        new_layer = AddedLoss(weight=shortest(weight), mean=kind == "mean")
+        net.add(LayerParameter(), new_layer, [top], name, name)
         net.scores.append(Score(blob=top, kind="loss", source=name, weight=shortest(weight)))
 
 
@@ -213,7 +214,7 @@ def accuracy(layer, net):
     z, labels = layer.bottom
     column = net.column(labels)
     net.one_batch(z)
-    found = {
+    score = {
         "source": net.source(z),
         "labels": column or net.source(labels),
         "labels_blob": column is None,
@@ -222,7 +223,7 @@ def accuracy(layer, net):
         "ignore_label": ignored_label(options),
     }
     for top, kind in zip(layer.top, ("accuracy", "class_accuracy")):
-        net.scores.append(Score(blob=top, kind=kind, **found))
+        net.scores.append(Score(blob=top, kind=kind, **score))
 
 
 def argmax(layer, net):
@@ -230,8 +231,8 @@ def argmax(layer, net):
     options, z = layer.argmax_param, layer.bottom[0]
     axis = net.axis(z, options.axis) if options.HasField("axis") else None
     if net.uses.is_used(layer.top[0]):
-        ours = ArgMax(top_k=options.top_k, axis=axis, values=options.out_max_val)
-        return net.add(layer, ours)
+        new_layer = ArgMax(top_k=options.top_k, axis=axis, values=options.out_max_val)
+        return net.add(layer, new_layer)
     net.one_batch(z)
     net.scores.append(
         Score(

@@ -82,15 +82,15 @@ def dropout(layer, net):
 
 def prelu(layer, net):
     options, spec = layer.prelu_param, spec_of(layer, 0)
-    found = {"initializer": filler(options.filler)} if options.HasField("filler") else {}
-    ours = PRelu(
+    initializer = {"initializer": filler(options.filler)} if options.HasField("filler") else {}
+    new_layer = PRelu(
         shared=options.channel_shared,
         **factor_rates(net, spec, spec),
-        **found,
+        **initializer,
     )
     if options.channel_shared:
-        return net.add(layer, ours)
-    return net.add_by_channel(layer, ours)
+        return net.add(layer, new_layer)
+    return net.add_by_channel(layer, new_layer)
 
 
 NEURONS = dict.fromkeys(FUNCTIONS, activation) | {"Dropout": dropout, "PReLU": prelu}

@@ -86,8 +86,8 @@ def spec_of(layer, place):
 
 def weights(layer, options, net, swapped=False):
     """Returns `rates`, first values, and whether there are biases; `swapped` as in `filler`."""
-    found = rates(layer, net) | {"bias": options.bias_term}
-    found["initializer"] = filler(options.weight_filler, swapped)
+    fields = rates(layer, net) | {"bias": options.bias_term}
+    fields["initializer"] = filler(options.weight_filler, swapped)
     if options.bias_term:
-        found["bias_initializer"] = filler(options.bias_filler)
-    return found
+        fields["bias_initializer"] = filler(options.bias_filler)
+    return fields

@@ -6,7 +6,7 @@ REGISTERED = {}
 
 
 def register_python(module, layer, make):
-    """Says what stands for Caffe's Python layers of one class.
+    """Registers the translation of Caffe's Python layers of one class.
 
     Parameters
     ----------

@@ -25,14 +25,14 @@ from sparkdl.nn import (
 
 def lstm(layer, net):
     """Adds an LSTM; Caffe's parameters: W_xc, b_c, [W_xc_static], W_hc; gates i, f, o, g."""
-    ours = LSTM(forget_bias=0.0, **recurrent_options(layer, net, 0))
-    net.add(layer, ours, [with_static(layer, net), layer.bottom[1]])
+    new_layer = LSTM(forget_bias=0.0, **recurrent_options(layer, net, 0))
+    net.add(layer, new_layer, [with_static(layer, net), layer.bottom[1]])
 
 
 def rnn(layer, net):
     """Adds an RNN; Caffe's parameters: W_xh, b_h, [W_xh_static], W_hh, W_ho, b_o."""
-    ours, name = SimpleRnn(**recurrent_options(layer, net, 2)), name_of(layer)
-    net.add(layer, ours, [with_static(layer, net), layer.bottom[1]])
+    new_layer, name = SimpleRnn(**recurrent_options(layer, net, 2)), name_of(layer)
+    net.add(layer, new_layer, [with_static(layer, net), layer.bottom[1]])
     first = 3 + (len(layer.bottom) > 2)
     rates = rates_of(net, spec_of(layer, first + 1), spec_of(layer, first + 2))
     options = layer.recurrent_param
@@ -107,18 +107,18 @@ def lstm_unit(layer, net):
         )
         for place, gate in enumerate("ifog")
     )
-    kept = step(layer, net, "kept", Broadcasting(), before, cont)
+    previous = step(layer, net, "kept", Broadcasting(), before, cont)
     product = ElementWise(operation="product")
-    old, new = step(layer, net, "old", product, f, kept), step(layer, net, "new", product, i, g)
+    old, new = step(layer, net, "old", product, f, previous), step(layer, net, "new", product, i, g)
     net.add(layer, ElementWise(operation="add"), [old, new], layer.top[0])
     out = step(layer, net, "tanh", Activation("tanh"), layer.top[0])
     net.add(layer, product, [o, out], layer.top[1], f"{name_of(layer)}/h")
 
 
-def step(layer, net, what, ours, *bottoms):
+def step(layer, net, what, new_layer, *bottoms):
     """Adds a vertex of a layer's own; returns the blob it gives."""
     name = f"{name_of(layer)}/{what}"
-    net.add(layer, ours, list(bottoms), name, name)
+    net.add(layer, new_layer, list(bottoms), name, name)
     return name
 
 

@@ -44,8 +44,8 @@ def slices(layer, net):
     if len(bounds) != count + 1 or sorted(set(bounds)) != bounds:
         raise ConfigError(f"{count} tops cannot be cut from {shape[axis]} at {points}")
     for top, start, stop in zip(layer.top, bounds, bounds[1:]):
-        ours = Subset(start=start, stop=stop, axis=axis)
-        net.add(layer, ours, layer.bottom[:1], top, f"{name_of(layer)}/{top}")
+        new_layer = Subset(start=start, stop=stop, axis=axis)
+        net.add(layer, new_layer, layer.bottom[:1], top, f"{name_of(layer)}/{top}")
     return None
 
 
@@ -60,8 +60,8 @@ def unstack(layer, net, points):
             "examples a minibatch has is not said by the net"
         )
     for index, top in enumerate(layer.top):
-        ours = Unstack(index=index, count=count)
-        net.add(layer, ours, [bottom], top, f"{name_of(layer)}/{top}")
+        new_layer = Unstack(index=index, count=count)
+        net.add(layer, new_layer, [bottom], top, f"{name_of(layer)}/{top}")
         net.stacked[top] = 1
 
 
@@ -102,22 +102,22 @@ def reshape(layer, net):
     """
     options, shape = layer.reshape_param, net.shape(layer.bottom[0])
     dims, steps = list(options.shape.dim), net.batch_axis(layer.bottom[0])
-    whole = [*shape[:steps], BATCH, *shape[steps:]]
-    rank = len(whole)
+    with_batch = [*shape[:steps], BATCH, *shape[steps:]]
+    rank = len(with_batch)
     start = options.axis if options.axis >= 0 else options.axis + rank + 1
     stop = rank if options.num_axes == -1 else start + options.num_axes
     if not 0 <= start <= stop <= rank:
         raise ConfigError(f"axis and num_axes must end within {shape}, got {options}")
     if any(n == 0 and start + i >= rank for i, n in enumerate(dims)):
         raise ConfigError(f"a dim of 0 must have an axis of {shape} to copy, got {dims}")
-    new = [whole[start + i] if n == 0 else n for i, n in enumerate(dims)]
-    found = [*whole[:start], *new, *whole[stop:]]
-    place = place_of_batch(found, whole)
+    new = [with_batch[start + i] if n == 0 else n for i, n in enumerate(dims)]
+    result = [*with_batch[:start], *new, *with_batch[stop:]]
+    place = place_of_batch(result, with_batch)
     if place is None:
         raise UnsupportedError(f"a Reshape must leave the batch as it is, got {dims}")
-    net.add(layer, Reshape(shape=tuple(found[:place] + found[place + 1 :]) or (1,)))
+    net.add(layer, Reshape(shape=tuple(result[:place] + result[place + 1 :]) or (1,)))
     net.mark(net.sequences, layer.top[0], place == 1)
-    net.mark(net.single, layer.top[0], len(found) == 1)
+    net.mark(net.single, layer.top[0], len(result) == 1)
 
 
 def place_of_batch(sizes, before):
@@ -160,9 +160,9 @@ def crop(layer, net):
     if not cuts:
         return net.alias(layer.top[0], bottom)
     for i, (axis, start) in enumerate(cuts):
-        ours = Subset(start=start, stop=start + wanted[axis], axis=axis)
+        new_layer = Subset(start=start, stop=start + wanted[axis], axis=axis)
         name = f"{name_of(layer)}/{axis}" if i < len(cuts) - 1 else name_of(layer)
-        net.add(layer, ours, [bottom], layer.top[0], name)
+        net.add(layer, new_layer, [bottom], layer.top[0], name)
         bottom = layer.top[0]
     return None
 
@@ -179,12 +179,12 @@ def choose(layer, net):
     """Filters: examples that are not chosen become 0, and losses behind do not count them."""
     *bottoms, selector = layer.bottom
     name = name_of(layer)
-    size, there = f"{name}/size", f"{name}/there"
+    size, indicator = f"{name}/size", f"{name}/there"
     net.add(LayerParameter(), Activation("abs_val"), [selector], size, size)
-    net.add(LayerParameter(), Activation("heaviside"), [size], there, there)
+    net.add(LayerParameter(), Activation("heaviside"), [size], indicator, indicator)
     for bottom, top in zip(bottoms, layer.top, strict=True):
-        net.add(layer, Broadcasting(), [bottom, there], top, f"{name}/{top}")
-        net.chosen[top] = there
+        net.add(layer, Broadcasting(), [bottom, indicator], top, f"{name}/{top}")
+        net.chosen[top] = indicator
 
 
 SHAPES = {

@@ -38,7 +38,7 @@ def convolution(layer, net):
     kind = {1: image, 2: image, 3: (Conv3D, Conv3DTranspose)}.get(axes)
     if kind is None:
         raise UnsupportedError(f"a convolution must have 1 to 3 axes of space, got {axes}")
-    ours = kind[back](
+    new_layer = kind[back](
         filters=options.num_output,
         groups=options.group,
         kernel_size=with_column(sizes(options, "kernel_size", axes), 1),
@@ -50,11 +50,11 @@ def convolution(layer, net):
     for i, (bottom, top) in enumerate(zip(layer.bottom, layer.top, strict=True)):
         more = {"name": f"{name_of(layer)}/{top}", "shares": name_of(layer)} if i else {}
         if axes > 1:
-            net.add(layer, ours, [bottom], top, **more)
+            net.add(layer, new_layer, [bottom], top, **more)
         else:
             shape = (*net.shape(bottom), 1)
             seen = net.reshape_blob(layer, bottom, shape, f"{bottom}/image")
-            net.add(layer, ours, [seen], top, **more)
+            net.add(layer, new_layer, [seen], top, **more)
             net.reshape_top(layer, net.shape(top)[:-1], top)
 
 

@@ -56,9 +56,9 @@ def array_of(blob, where):
     if not is_whole(shape, content, dtype):
         content, dtype = numbers_of(repack_numbers(blob, where))
     if not is_whole(shape, content, dtype):
-        found = len(content) / dtype.itemsize
+        count = len(content) / dtype.itemsize
         raise DataError(
-            f"{where}: a blob of shape {shape} must have as many numbers, got {found:g}"
+            f"{where}: a blob of shape {shape} must have as many numbers, got {count:g}"
         )
     return np.frombuffer(content, dtype).reshape(shape)
 

@@ -11,5 +11,5 @@ def paths_of(source):
 def locate_file(name, near):
     """Returns the path of a file that another one, `near`, names: as it says, or beside it."""
     folder, slash, _ = str(near).rpartition("/")
-    beside = f"{folder}{slash}{name.rpartition('/')[2]}"
-    return beside if not files.exists(name) and files.exists(beside) else name
+    sibling = f"{folder}{slash}{name.rpartition('/')[2]}"
+    return sibling if not files.exists(name) and files.exists(sibling) else name

@@ -25,8 +25,8 @@ class Origin:
         lines, starts = layer_lines(self.text), {}
         if len(lines) == len(named):
             starts = dict(zip(occurrences(named), lines, strict=True))
-        beside = 1 if message.input else 0  # a layer that stands for inputs beside the layers
-        keys = [None] * beside + occurrences(layers[beside:])
+        offset = 1 if message.input else 0  # a layer that stands for inputs beside the layers
+        keys = [None] * offset + occurrences(layers[offset:])
         return [self.place(layer, starts.get(key)) for layer, key in zip(layers, keys, strict=True)]
 
     def place(self, layer, line):
@@ -52,11 +52,11 @@ def is_v0(layer):
 
 def occurrences(layers):
     """Returns [(name, how many of it stood before)]"""
-    seen, found = Counter(), []
+    seen, places = Counter(), []
     for layer in layers:
-        found.append((layer.name, seen[layer.name]))
+        places.append((layer.name, seen[layer.name]))
         seen[layer.name] += 1
-    return found
+    return places
 
 
 def layer_lines(text):
@@ -75,16 +75,16 @@ def outer_fields(text):
 
 def blocks(text, name):
     """Returns the texts in the braces of outer fields of this name, on their lines."""
-    last, start, found = "", 0, []
+    last, start, block_list = "", 0, []
     for token, depth in tokens(text):
         if depth == 0 and token[0] in "{<":
             start = token.end()
         elif depth == 1 and token[0] in "}>" and last == name:
             before = "\n" * text.count("\n", 0, start)
-            found.append(before + text[start : token.start()])
+            block_list.append(before + text[start : token.start()])
         elif depth == 0:
             last = token[0]
-    return found
+    return block_list
 
 
 def tokens(text):

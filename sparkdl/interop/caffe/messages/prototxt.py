@@ -51,8 +51,8 @@ def place(text, path, line):
     lines = text.splitlines()
     start = next((i for i in range(min(line, len(lines)) - 1, -1, -1) if LAYER.match(lines[i])), -1)
     end = next((i for i in range(line, len(lines)) if LAYER.match(lines[i])), len(lines))
-    found = NAME.search("\n".join(lines[start:end])) if start >= 0 else None
-    return f"{path}, line {line}" + (f", layer {found[1]!r}" if found else "")
+    match = NAME.search("\n".join(lines[start:end])) if start >= 0 else None
+    return f"{path}, line {line}" + (f", layer {match[1]!r}" if match else "")
 
 
 def explain_parse_error(why, kind):

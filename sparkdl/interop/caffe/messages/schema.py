@@ -23,8 +23,8 @@ def messages(fields):
     """Returns {name: class} of every message of a table of fields."""
     pool = descriptor_pool.DescriptorPool()
     pool.Add(describe_schema(table(fields)))
-    found = pool.FindFileByName("caffe.proto").message_types_by_name
-    return {name: message_factory.GetMessageClass(found[name]) for name in found}
+    types = pool.FindFileByName("caffe.proto").message_types_by_name
+    return {name: message_factory.GetMessageClass(types[name]) for name in types}
 
 
 def table(fields):
@@ -41,20 +41,20 @@ def table(fields):
 def describe_schema(rows):
     """Returns the FileDescriptorProto of a table."""
     file = descriptor_pb2.FileDescriptorProto(name="caffe.proto", package=PACKAGE, syntax="proto2")
-    made = {name: file.message_type.add(name=name) for kind, name, _ in rows if kind == "message"}
+    types = {name: file.message_type.add(name=name) for kind, name, _ in rows if kind == "message"}
     enums = {name for kind, name, _ in rows if kind == "enum"}
     for kind, name, fields in rows:
         if kind == "enum":
-            add_enum(made, file, name, fields)
+            add_enum(types, file, name, fields)
         else:
             for text in fields:
-                add_field(made[name], text, enums)
+                add_field(types[name], text, enums)
     return file
 
 
-def add_enum(made, file, name, values):
+def add_enum(message_types, file, name, values):
     outer, _, inner = name.rpartition(".")
-    enum = (made[outer] if outer else file).enum_type.add(name=inner)
+    enum = (message_types[outer] if outer else file).enum_type.add(name=inner)
     for text in values:
         value, number = text.split()
         enum.value.add(name=value, number=int(number))
@@ -67,8 +67,8 @@ def add_field(message, text, enums):
     if kind in SCALARS:
         field.type = SCALARS[kind]
     else:
-        own = f"{message.name}.{kind}"
-        full = own if own in enums else kind
+        entry_name = f"{message.name}.{kind}"
+        full = entry_name if entry_name in enums else kind
         field.type = Field.TYPE_ENUM if full in enums else Field.TYPE_MESSAGE
         field.type_name = f".{PACKAGE}.{full}"
     if default is not None:

@@ -56,8 +56,8 @@ class BlobUses:
 
     def is_label(self, blob):
         """Returns whether all that read a blob of data compare something with it."""
-        found = list(self.readers(blob))
-        return bool(found) and all(place in label_places(layer) for layer, place in found)
+        readers = list(self.readers(blob))
+        return bool(readers) and all(place in label_places(layer) for layer, place in readers)
 
     def is_time_major(self, blob):
         """Returns whether a blob of data has the steps of sequences in front of the batch."""
@@ -66,14 +66,14 @@ class BlobUses:
     @cached_property
     def by_time(self):
         """Blobs of recurrent layers, and all that others tie to them which leave axes alone."""
-        found, before = set(), None
+        sequence_blobs, before = set(), None
         for layer in self.layers:
-            found.update(alike(layer) if layer.type in RECURRENT else ())
-        while len(found) != before:
-            before = len(found)
+            sequence_blobs.update(alike(layer) if layer.type in RECURRENT else ())
+        while len(sequence_blobs) != before:
+            before = len(sequence_blobs)
             for blobs in map(alike, self.layers):
-                found.update(blobs if found.intersection(blobs) else ())
-        return found
+                sequence_blobs.update(blobs if sequence_blobs.intersection(blobs) else ())
+        return sequence_blobs
 
     def column(self, blob):
         """Returns the column of labels: "labels" where there is one, else named like the blob."""

@@ -25,12 +25,12 @@ def layers_in_state(layers, places, state):
     ConfigError
         For a layer with both.
     """
-    found = []
+    included = []
     for layer, place in zip(layers, places, strict=True):
         with name_errors(place):
             if is_in_state(layer, state):
-                found.append((layer, place))
-    return [layer for layer, _ in found], [place for _, place in found]
+                included.append((layer, place))
+    return [layer for layer, _ in included], [place for _, place in included]
 
 
 def is_in_state(layer, state):

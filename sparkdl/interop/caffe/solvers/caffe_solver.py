@@ -64,13 +64,13 @@ class CaffeSolver:
 
     def __init__(self, solver, master=None, *, snapshot=None, weights=None, shapes=None):
         self.job = solver if isinstance(solver, SolverJob) else read_job(solver, shapes)
-        found = self.job.solver
-        if found.max_iter < 1:
-            raise ConfigError(f"max_iter must be at least 1 to train, got {found.max_iter}")
+        conf = self.job.solver
+        if conf.max_iter < 1:
+            raise ConfigError(f"max_iter must be at least 1 to train, got {conf.max_iter}")
         self.master = master_of(self.job, master)
         state, self.loaded = start_of(self.job, snapshot, names_of(weights))
         self.network = Network(self.job.train.conf, state)
-        self.snapshots = Snapshots(self.job.train, found, prefix_of(self.job))
+        self.snapshots = Snapshots(self.job.train, conf, prefix_of(self.job))
 
     @refuse_unknown_options
     def fit(
@@ -107,9 +107,9 @@ class CaffeSolver:
         data = as_source(self.data() if data is None else data)
         tests = self.tests(validation, as_source)
         batches = TaggedBatches(self.test_confs, tests)
-        own = LocalWorkers(self.master.workers or 2) if workers is None else None
+        own_workers = LocalWorkers(self.master.workers or 2) if workers is None else None
         try:
-            used = own if workers is None else workers
+            used = own_workers if workers is None else workers
             return self.train(
                 data,
                 used,
@@ -123,8 +123,8 @@ class CaffeSolver:
                 resume=resume,
             )
         finally:
-            if own is not None:
-                own.close()
+            if own_workers is not None:
+                own_workers.close()
 
     @property
     def test_confs(self):
@@ -147,10 +147,10 @@ class CaffeSolver:
         if given is None:
             pairs = zip(nets, solver.test_iter, strict=True) if solver.test_interval else ()
             return [readable(first_of_net(net, count)) for net, count in pairs]
-        found = given if isinstance(given, list) else [given]
-        if len(found) != len(nets):
-            raise ConfigError(f"validation must be data for {len(nets)} nets, got {len(found)}")
-        return [readable(one) for one in found]
+        tests = given if isinstance(given, list) else [given]
+        if len(tests) != len(nets):
+            raise ConfigError(f"validation must be data for {len(nets)} nets, got {len(tests)}")
+        return [readable(one) for one in tests]
 
     def validation(self, tests, batches):
         """Returns the Validation of sources; `batches` are their records, tagged."""

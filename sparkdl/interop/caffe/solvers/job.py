@@ -63,15 +63,15 @@ def read_tests(path, shapes=None):
 
 def load_nets(solver, nets, path, shapes):
     """Returns the CaffeNets of a solver's Nets."""
-    made = []
+    loaded = []
     for net in nets:
         if net.path is None:
             given, source = net.message, Origin(str(path), net.text)
         else:
             given, source = locate_file(net.path, path), None
-        made.append(load_net(given, net.state, shapes, source, **solver.training))
-    check_shapes(shapes, made)
-    return made
+        loaded.append(load_net(given, net.state, shapes, source, **solver.training))
+    check_shapes(shapes, loaded)
+    return loaded
 
 
 def check_shapes(shapes, nets):

@@ -91,13 +91,13 @@ class CaffeSolverConf:
     @property
     def training(self):
         """The options of a network's configuration that the solver gives."""
-        found = {
+        options = {
             "optimizer": self.optimizer,
             "l1": self.l1,
             "l2": self.l2,
             "clipping": self.clipping,
         }
-        return found | ({} if self.seed is None else {"seed": self.seed})
+        return options | ({} if self.seed is None else {"seed": self.seed})
 
 
 def read_solver(path):
@@ -164,13 +164,13 @@ def train_net(message, text):
 
 def test_nets(message, text):
     """Returns the Nets to test, each with its state."""
-    found = [*message.test_net_param, *message.test_net]
+    inline = [*message.test_net_param, *message.test_net]
     texts = blocks(text, "test_net_param") or [""] * len(message.test_net_param)
     texts += [""] * len(message.test_net)
     shared = [getattr(message, name) for name in NETS[:2] if message.HasField(name)]
-    texts += (blocks(text, "net_param") or [""]) * (len(message.test_iter) - len(found))
+    texts += (blocks(text, "net_param") or [""]) * (len(message.test_iter) - len(inline))
     wanted = len(message.test_iter)
-    nets = [*found, *shared * (wanted - len(found))] if shared else found
+    nets = [*inline, *shared * (wanted - len(inline))] if shared else inline
     if len(nets) != wanted:
         raise ConfigError(
             f"test_iter must have a number for each of {len(nets)} nets, got {wanted}"

@@ -1,11 +1,10 @@
 """Scaling and shifting that is learned, a number for each channel."""
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
-from sparkdl.config import Boolean, Integer, Number, Of, option
+from sparkdl.config import Boolean, Integer, Number, Of, dataclass, option
 from sparkdl.config.field_types import AnyOf
 from sparkdl.engine import ops
 from sparkdl.errors import ShapeError, require
@@ -41,7 +40,7 @@ class Affine(Factors):
     """
 
     biases: ClassVar[tuple[str, ...]] = ("beta",)
-    pulled: ClassVar[tuple[str, ...]] = ("gamma",)
+    penalized_by_layer: ClassVar[tuple[str, ...]] = ("gamma",)
 
     axis: int | None = option(
         Integer(minimum=0),
@@ -86,10 +85,10 @@ class Affine(Factors):
         return ops.reshape(values, tuple(n if i in inside else 1 for i, n in enumerate(x.shape)))
 
     def param_shapes(self, in_shape: Shape) -> Shapes:
-        there = {"gamma": self.scale, "beta": self.shift}
+        flags = {"gamma": self.scale, "beta": self.shift}
         first = self.first(in_shape)
         shape = tuple(in_shape[first : first + self.axes]) or (1,)
-        return {name: shape for name, wanted in there.items() if wanted}
+        return {name: shape for name, wanted in flags.items() if wanted}
 
     def initial(self, name: str, shape: Shape, rng: np.random.Generator) -> np.ndarray:
         first = self.scale_initializer if name == "gamma" else self.shift_initializer
@@ -140,7 +139,7 @@ class PRelu(Factors):
     first value and sharing are these; DL4J and Keras begin with 0.
     """
 
-    pulled: ClassVar[tuple[str, ...]] = ("alpha",)
+    penalized_by_layer: ClassVar[tuple[str, ...]] = ("alpha",)
 
     shared: bool = option(
         Boolean(), "Whether all channels have one alpha, else each its own.", default=False

@@ -3,13 +3,12 @@
 N batch, T steps that look, S steps that are looked at, H heads of d numbers.
 """
 
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
 
-from sparkdl.config import Boolean, Number, Size, option
+from sparkdl.config import Boolean, Number, Size, dataclass, option
 from sparkdl.engine import ops
 from sparkdl.errors import ShapeError
 from sparkdl.nn.hints import Shape, Shapes, Value, Values
@@ -33,7 +32,7 @@ class Attention(WeightedLayer, abstract=True):
     Vaswani et al., Attention is all you need (2017), section 3.2.
     """
 
-    narrow: ClassVar = True
+    low_precision: ClassVar = True
     penalized: ClassVar = WEIGHTS
     biases: ClassVar[tuple[str, ...]] = ("bq", "bk", "bv", "bo")
 
@@ -103,8 +102,8 @@ class Attention(WeightedLayer, abstract=True):
         later = causal_mask(n, steps, q.dtype.name) if self.causal else None
         if mask is None:
             return later
-        there = ops.reshape(mask, (n, 1, mask.shape[1]))
-        padding = ops.mul(ops.sub(1.0, there), mask_score(q.dtype))
+        key_mask = ops.reshape(mask, (n, 1, mask.shape[1]))
+        padding = ops.mul(ops.sub(1.0, key_mask), mask_score(q.dtype))
         padding = ops.cast(padding, q.dtype)
         return padding if later is None else ops.add(padding, later)
 

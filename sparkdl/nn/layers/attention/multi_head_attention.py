@@ -1,8 +1,8 @@
 """Attention of one sequence to another."""
 
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from sparkdl.config import dataclass
 from sparkdl.errors import ShapeError
 from sparkdl.nn.hints import Shape, Shapes, Value, Values
 from sparkdl.nn.layers.attention.base import Attention
@@ -27,7 +27,7 @@ class MultiHeadAttention(Attention):
     embed_dim.
     """
 
-    several: ClassVar = True
+    multi_input: ClassVar = True
 
     def out_shape(self, in_shape: Any) -> Shape:
         queries, keys, values = fill_inputs(in_shape)

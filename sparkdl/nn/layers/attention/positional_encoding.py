@@ -1,11 +1,10 @@
 """Position encodings, without which attention does not see the order of steps."""
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
-from sparkdl.config import Number, Of, Size, option
+from sparkdl.config import Number, Of, Size, dataclass, option
 from sparkdl.config.field_types import AnyOf
 from sparkdl.engine import ops
 from sparkdl.errors import ShapeError
@@ -30,7 +29,7 @@ class PositionalEncoding(Layer):
     Vaswani et al., Attention is all you need (2017), section 3.5.
     """
 
-    narrow: ClassVar = True
+    low_precision: ClassVar = True
 
     period: float = option(
         Number(above=1), "Waves are 2 pi steps to almost 2 pi times this long.", default=10_000.0
@@ -63,7 +62,7 @@ class PositionEmbedding(TrainableLayer):
     Gehring et al., Convolutional sequence to sequence learning (2017), section 3.1.
     """
 
-    narrow: ClassVar = True
+    low_precision: ClassVar = True
     biases: ClassVar[tuple[str, ...]] = ()
 
     steps: int | None = option(

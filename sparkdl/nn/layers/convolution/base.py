@@ -1,9 +1,8 @@
 """Bases of the convolution layers: filters, groups, windows."""
 
-from dataclasses import dataclass
 from typing import ClassVar
 
-from sparkdl.config import Size, option
+from sparkdl.config import Size, dataclass, option
 from sparkdl.engine import ops
 from sparkdl.errors import ShapeError, require
 from sparkdl.nn.hints import Shape, Value, Values
@@ -22,7 +21,7 @@ class Convolution(WindowLayer, ActivatedLayer, abstract=True):
     A step that sees only the layer's own padding is there where the step nearest to it is.
     """
 
-    narrow: ClassVar = True
+    low_precision: ClassVar = True
 
     def convolve(self, x: Value, w: Value, groups: int) -> Value:
         """Filters x, its channels along axis 1, by w (O, C / groups, *kernel), both as `inward`."""

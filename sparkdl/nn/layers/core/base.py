@@ -1,11 +1,11 @@
 """Base of all layers: options, shapes, first values, and a forward pass written in operations."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from sparkdl.config import Member, Text, option
+from sparkdl.config import Member, Text, dataclass, option
 from sparkdl.errors import ShapeError
 from sparkdl.nn.constraints import incoming_axes
 from sparkdl.nn.hints import Shape, Shapes, Value, Values
@@ -16,20 +16,20 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Layer(Member):
+class Layer(Member, package="sparkdl.nn.layers"):
     """Base of all layers. A layer holds options only: parameters and buffers are handed to it.
 
     Shapes that layers ask for and tell are those of one example: rows (F,), sequences (T, F),
     images (C, H, W), volumes (C, D, H, W). Arrays have the batch in front: (N, F), (N, C, H, W).
-    A layer with `several` inputs is given a tuple wherever others are given one shape or array.
+    A `multi_input` layer is given a tuple wherever others are given one shape or array.
     """
 
     inherited: ClassVar[tuple[str, ...]] = ()  # options that are the network's where None
     penalized: ClassVar[tuple[str, ...]] = ()  # parameters that l1 and l2 pull towards 0
-    pulled: ClassVar[tuple[str, ...]] = ()  # parameters that only the layer's own l1 and l2 pull
+    penalized_by_layer: ClassVar[tuple[str, ...]] = ()  # parameters that only its own l1, l2 pull
     takes_rows: ClassVar[bool] = False  # whether a network puts Flatten before it where needed
-    several: ClassVar[bool] = False  # whether it joins several inputs
-    narrow: ClassVar[bool] = False  # whether it computes well in bfloat16; else in float32
+    multi_input: ClassVar[bool] = False  # whether it joins several inputs
+    low_precision: ClassVar[bool] = False  # whether it computes well in bfloat16; else in float32
 
     name: str | None = option(
         Text(),

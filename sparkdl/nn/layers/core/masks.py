@@ -39,15 +39,15 @@ def window_mask(mask: Value, *options: Any) -> Value:
         return None
     size, stride, (before, after), dilation = options
     n, steps = mask.shape
-    whole = as_image(ops.pad(mask, (0, before), (0, after)))
-    there = as_mask(ops.max_pool(whole, (1, size), (1, stride), 0, (1, dilation)))
+    padded = as_image(ops.pad(mask, (0, before), (0, after)))
+    pooled = as_mask(ops.max_pool(padded, (1, size), (1, stride), 0, (1, dilation)))
     starts = window_starts(steps, size, stride, (before, after), dilation)
     blind = ~see_something(starts, steps, size, dilation)
     if not blind.any():
-        return there
+        return pooled
     first, last = ops.slice(mask, (0, 0), (n, 1)), ops.slice(mask, (0, steps - 1), (n, steps))
-    nearest = ops.where(np.broadcast_to(starts < 0, there.shape), first, last)
-    return ops.where(np.broadcast_to(blind, there.shape), nearest, there)
+    nearest = ops.where(np.broadcast_to(starts < 0, pooled.shape), first, last)
+    return ops.where(np.broadcast_to(blind, pooled.shape), nearest, pooled)
 
 
 def as_image(mask: Value) -> Value:

@@ -1,10 +1,8 @@
 """Rows of a table that is learned, looked up by their numbers."""
 
-from dataclasses import dataclass
-
 import numpy as np
 
-from sparkdl.config import Boolean, Size, option
+from sparkdl.config import Boolean, Size, dataclass, option
 from sparkdl.engine import ops
 from sparkdl.errors import ShapeError
 from sparkdl.nn.hints import Shape, Value, Values
@@ -101,6 +99,6 @@ class EmbeddingSequence(Lookup):
     def forward(self, params: Values, x: Value, run: Run) -> Value:
         x = ops.reshape(x, x.shape[:2])
         if self.mask_zero:
-            there = ops.greater(x, 0.5)
-            run.mask_output(there if run.mask is None else ops.mul(there, run.mask))
+            mask = ops.greater(x, 0.5)
+            run.mask_output(mask if run.mask is None else ops.mul(mask, run.mask))
         return self.rows_of(params, x)

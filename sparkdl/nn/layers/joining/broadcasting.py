@@ -1,9 +1,8 @@
 """Two inputs of which one has fewer axes, element by element."""
 
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from sparkdl.config import Choice, Integer, option
+from sparkdl.config import Choice, Integer, dataclass, option
 from sparkdl.engine import ops
 from sparkdl.errors import ShapeError
 from sparkdl.nn.hints import Shape, Value, Values
@@ -25,15 +24,15 @@ class Broadcasting(JoiningLayer):
     (batch, H) or (batch, H, W) for axis 1; (batch, 1) for a number for each example
     """
 
-    narrow: ClassVar = True
+    low_precision: ClassVar = True
 
     operation: str = option(Choice(of=tuple(OPERATIONS)), "Operation with w.", default="product")
     axis: int = option(Integer(minimum=0), "Axis of one example.", default=0)
 
     def out_shape(self, in_shape: Any) -> Shape:
-        found = in_shape[1] if len(in_shape) == 2 else ()
-        alike = found and in_shape[0][self.axis : self.axis + len(found)] == found
-        if found != (1,) and not alike:
+        channels = in_shape[1] if len(in_shape) == 2 else ()
+        alike = channels and in_shape[0][self.axis : self.axis + len(channels)] == channels
+        if channels != (1,) and not alike:
             raise ShapeError(
                 f"Broadcasting needs two inputs, the second as the first from axis {self.axis} on, "
                 f"got {in_shape}"

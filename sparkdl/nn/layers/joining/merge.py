@@ -1,10 +1,9 @@
 """Layers that join several inputs: one behind the other, or element by element."""
 
-from dataclasses import dataclass
 from functools import reduce
 from typing import Any, ClassVar
 
-from sparkdl.config import Choice, Integer, Number, Sequence, option
+from sparkdl.config import Choice, Integer, Number, Sequence, dataclass, option
 from sparkdl.config.field_types import OptionalSeveral
 from sparkdl.engine import ops
 from sparkdl.errors import ShapeError, require
@@ -19,7 +18,7 @@ OPERATIONS = {"add": ops.add, "subtract": ops.sub, "product": ops.mul, "max": op
 class JoiningLayer(Layer, abstract=True):
     """A layer with several inputs. Its output has the first mask that any of them has."""
 
-    several: ClassVar = True
+    multi_input: ClassVar = True
 
     def out_mask(self, mask: Value, in_shape: Any) -> Value:
         out = self.out_shape(in_shape)
@@ -36,7 +35,7 @@ class Merge(JoiningLayer):
     x (batch, C1, H, W), (batch, C2, H, W) ... gives y (batch, C1 + C2 ..., H, W)
     """
 
-    narrow: ClassVar = True
+    low_precision: ClassVar = True
 
     axis: int | None = option(
         Integer(),
@@ -72,7 +71,7 @@ class ElementWise(JoiningLayer):
     x (batch, ...) several times, y (batch, ...)
     """
 
-    narrow: ClassVar = True
+    low_precision: ClassVar = True
 
     operation: str = option(
         Choice(of=(*OPERATIONS, "average")),

@@ -1,12 +1,11 @@
 """Normalization with the statistics of the batch."""
 
-from dataclasses import dataclass
 from math import prod
 from typing import ClassVar
 
 import numpy as np
 
-from sparkdl.config import Boolean, Choice, Number, option
+from sparkdl.config import Boolean, Choice, Number, dataclass, option
 from sparkdl.engine import ops
 from sparkdl.engine.dtypes import computing_dtype
 from sparkdl.errors import ShapeError
@@ -37,7 +36,7 @@ class BatchNorm(TrainableLayer):
     """
 
     biases: ClassVar[tuple[str, ...]] = ("beta",)
-    narrow: ClassVar = True
+    low_precision: ClassVar = True
 
     momentum: float = option(
         Number(minimum=0, below=1),
@@ -80,8 +79,8 @@ class BatchNorm(TrainableLayer):
         return in_shape
 
     def param_shapes(self, in_shape: Shape) -> Shapes:
-        there = {"gamma": self.scale, "beta": self.shift}
-        return {name: self.channels(in_shape) for name, wanted in there.items() if wanted}
+        flags = {"gamma": self.scale, "beta": self.shift}
+        return {name: self.channels(in_shape) for name, flag in flags.items() if flag}
 
     def buffer_shapes(self, in_shape: Shape) -> Shapes:
         shapes = dict.fromkeys(("mean", "variance"), self.channels(in_shape))
@@ -114,11 +113,11 @@ class BatchNorm(TrainableLayer):
 
         With nothing seen zeros, as in Caffe.
         """
-        found = run.buffers["mean"], run.buffers["variance"]
+        statistics = run.buffers["mean"], run.buffers["variance"]
         if not self.debias:
-            return found
+            return statistics
         share = ops.div(1.0, ops.maximum(run.buffers["weight"], LEAST))
-        return ops.mul(found[0], share), ops.mul(found[1], share)
+        return ops.mul(statistics[0], share), ops.mul(statistics[1], share)
 
     def follow(self, run: Run, mean: Value, variance: Value, widening: Value) -> None:
         """Moves the buffers towards statistics; `widening` makes the variance unbiased."""

@@ -1,12 +1,11 @@
 """Normalization of each example by itself."""
 
-from dataclasses import dataclass
 from math import prod
 from typing import ClassVar
 
 import numpy as np
 
-from sparkdl.config import Boolean, Number, option
+from sparkdl.config import Boolean, Number, dataclass, option
 from sparkdl.config.field_types import OptionalAxes
 from sparkdl.engine import ops
 from sparkdl.engine.dtypes import computing_dtype
@@ -60,8 +59,8 @@ class LayerNorm(TrainableLayer):
 
     def param_shapes(self, in_shape: Shape) -> Shapes:
         shape = tuple(in_shape[axis] for axis in self.axes_of(in_shape))
-        there = {"gamma": self.scale, "beta": self.shift}
-        return {name: shape for name, wanted in there.items() if wanted}
+        flags = {"gamma": self.scale, "beta": self.shift}
+        return {name: shape for name, flag in flags.items() if flag}
 
     def initial(self, name: str, shape: Shape, rng: np.random.Generator) -> np.ndarray:
         return np.ones(shape) if name == "gamma" else np.zeros(shape)
@@ -76,9 +75,9 @@ class LayerNorm(TrainableLayer):
             return ops.layer_norm(x, gamma, beta, axes[0], self.epsilon)
         rest = [axis for axis in range(len(x.shape)) if axis not in axes]
         order = (*rest, *axes)
-        turned = ops.transpose(x, order)
-        rows = ops.reshape(turned, (*(x.shape[axis] for axis in rest), count))
-        y = ops.reshape(ops.layer_norm(rows, gamma, beta, -1, self.epsilon), turned.shape)
+        transposed = ops.transpose(x, order)
+        rows = ops.reshape(transposed, (*(x.shape[axis] for axis in rest), count))
+        y = ops.reshape(ops.layer_norm(rows, gamma, beta, -1, self.epsilon), transposed.shape)
         return ops.transpose(y, tuple(order.index(axis) for axis in range(len(order))))
 
 

@@ -1,10 +1,9 @@
 """Base of the layers whose output is compared with labels."""
 
-from dataclasses import dataclass
 from math import prod
 from typing import Any, ClassVar
 
-from sparkdl.config import Choice, Number, Of, Text, option
+from sparkdl.config import Choice, Number, Of, Text, dataclass, option
 from sparkdl.config.field_types import AnyOf
 from sparkdl.engine import ops
 from sparkdl.nn.hints import Shape, Value
@@ -62,14 +61,14 @@ class ScoredLayer(Layer, abstract=True):
 
     def check(self, out_shape: Shape) -> None:
         """Raises ShapeError where the loss cannot be of z of this shape."""
-        if self.loss.whole:
+        if self.loss.of_sequence:
             self.loss.label_shape(out_shape)
         else:
             self.loss.check(out_shape[units_axis(out_shape)])
 
     def label_shape(self, out_shape: Shape) -> Shape:
         """Returns the shape of one example's label, for z of this shape."""
-        if self.loss.whole:
+        if self.loss.of_sequence:
             return self.loss.label_shape(out_shape)
         one = self.loss.label_shape(out_shape[units_axis(out_shape)])
         if len(out_shape) == 1:
@@ -78,7 +77,7 @@ class ScoredLayer(Layer, abstract=True):
 
     def output(self, z: Value) -> Value:
         """Returns the prediction, of the shape of z."""
-        if len(z.shape) == 2 or self.loss.whole:
+        if len(z.shape) == 2 or self.loss.of_sequence:
             return self.loss.output(z)
         order = units_last(z)
         moved = ops.transpose(z, order)
@@ -87,9 +86,9 @@ class ScoredLayer(Layer, abstract=True):
 
     def per_example(self, z: Value, labels: Value, mask: Value = None) -> Value:
         """Returns the loss of each example, (batch,); `mask` (batch, T) says which steps count."""
-        if self.loss.whole:
-            whole: Any = self.loss
-            return whole.per_example(z, labels, mask)
+        if self.loss.of_sequence:
+            loss: Any = self.loss
+            return loss.per_example(z, labels, mask)
         if len(z.shape) == 2:
             each = self.loss.per_example(z, labels)
             if self.reduction not in OF_BATCH:

@@ -1,9 +1,8 @@
 """The last layer: a fully connected one, and the loss."""
 
-from dataclasses import dataclass
 from typing import ClassVar
 
-from sparkdl.config import Size, option
+from sparkdl.config import Size, dataclass, option
 from sparkdl.nn.hints import Shape, Value, Values
 from sparkdl.nn.layers.core.run import Run
 from sparkdl.nn.layers.dense.fully_connected import FullyConnected
@@ -19,7 +18,7 @@ class Output(FullyConnected, ScoredLayer):
     x (batch, n_in), z (batch, units), W (n_in, units), b (units,); of sequences each step by itself
     """
 
-    narrow: ClassVar = False  # a loss of z in bfloat16 would see three digits
+    low_precision: ClassVar = False  # a loss of z in bfloat16 would see three digits
 
     units: int = option(Size(minimum=1), "Classes, or numbers per label.")
 

@@ -1,9 +1,8 @@
 """Base of the pooling layers."""
 
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from sparkdl.config import Choice, Sizes, option
+from sparkdl.config import Choice, Sizes, dataclass, option
 from sparkdl.config.field_types import AmountOrWord, Axes, OptionalAxes
 from sparkdl.engine import ops
 from sparkdl.engine.ops.spatial.window import see_something, window_starts
@@ -26,7 +25,7 @@ class Pool(SpatialLayer, abstract=True):
     A step of a masked sequence is there where one of its window is.
     """
 
-    narrow: ClassVar = True
+    low_precision: ClassVar = True
     fill: ClassVar[float] = 0.0  # fills the steps that are padding
 
     size: Axes = option(Sizes(), "Points of a window.")

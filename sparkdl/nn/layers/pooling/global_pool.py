@@ -1,8 +1,6 @@
 """One number for each channel."""
 
-from dataclasses import dataclass
-
-from sparkdl.config import Choice, Number, option
+from sparkdl.config import Choice, Number, dataclass, option
 from sparkdl.engine import ops
 from sparkdl.engine.ops.spatial.pool import norm_of
 from sparkdl.errors import ShapeError
@@ -29,7 +27,7 @@ class GlobalPool(Layer):
     p: float = option(Number(minimum=1), 'Exponent of the norm, with "lp".', default=2.0)
 
     @property
-    def narrow(self) -> bool:  # type: ignore[override]
+    def low_precision(self) -> bool:  # type: ignore[override]
         """Three digits of a power are few."""
         return self.kind != "lp"
 

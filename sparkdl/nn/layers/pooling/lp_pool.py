@@ -1,9 +1,8 @@
 """The p-norm of each window."""
 
-from dataclasses import dataclass
 from typing import ClassVar
 
-from sparkdl.config import Number, option
+from sparkdl.config import Number, dataclass, option
 from sparkdl.engine import ops
 from sparkdl.nn.hints import Shape, Value
 from sparkdl.nn.layers.pooling.base import Pool
@@ -19,7 +18,7 @@ class LpPool(Pool, abstract=True):
     1e-8 to the sum.
     """
 
-    narrow: ClassVar = False  # three digits of a power are few
+    low_precision: ClassVar = False  # three digits of a power are few
 
     p: float = option(Number(minimum=1), "Exponent of the norm.", default=2.0)
 

@@ -1,11 +1,11 @@
 """The largest number of each window."""
 
-from dataclasses import dataclass
 from math import prod
 from typing import ClassVar
 
 import numpy as np
 
+from sparkdl.config import dataclass
 from sparkdl.engine import ops
 from sparkdl.nn.hints import Shape, Value
 from sparkdl.nn.layers.core.masks import LOWEST
@@ -71,7 +71,7 @@ class MaxPoolIndex2D(MaxPool2D):
     x (batch, C, H, W), y (batch, C, H', W')
     """
 
-    narrow: ClassVar = False  # places have more digits than bfloat16
+    low_precision: ClassVar = False  # places have more digits than bfloat16
 
     def pool_windows(self, x: Value, space: Shape) -> Value:
         places = np.arange(prod(space), dtype=x.dtype).reshape(1, 1, *space)

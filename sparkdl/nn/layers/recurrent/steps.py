@@ -1,11 +1,10 @@
 """Layers for padded sequences: a mask from features, and the last step that is no padding."""
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from sparkdl.config import Number, option
+from sparkdl.config import Number, dataclass, option
 from sparkdl.engine import ops
 from sparkdl.engine.ops.reduce import equal
 from sparkdl.nn.hints import Shape, Value, Values
@@ -31,8 +30,8 @@ class Masking(Layer):
         return self.sequence(in_shape)
 
     def forward(self, params: Values, x: Value, run: Run) -> Value:
-        there = ops.greater(ops.max(ops.abs(x - self.value), 2), 0.0)
-        mask = there if run.mask is None else ops.mul(there, run.mask)
+        active = ops.greater(ops.max(ops.abs(x - self.value), 2), 0.0)
+        mask = active if run.mask is None else ops.mul(active, run.mask)
         run.mask_output(mask)
         return fill_padding(x, mask)
 
@@ -56,5 +55,5 @@ class LastTimeStep(Layer):
             return ops.reshape(ops.slice(x, (0, steps - 1, 0), x.shape), (n, width))
         numbers = ops.mul(run.mask, np.arange(1, steps + 1, dtype=x.dtype))
         last = ops.broadcast_to(ops.max(numbers, 1, keepdims=True), numbers.shape)
-        here = over_features(ops.mul(equal(numbers, last), run.mask))
-        return ops.sum(ops.where(here, x, 0.0), 1)
+        is_last = over_features(ops.mul(equal(numbers, last), run.mask))
+        return ops.sum(ops.where(is_last, x, 0.0), 1)

@@ -1,8 +1,8 @@
 """Random zeros while training."""
 
-from dataclasses import dataclass
 from typing import ClassVar
 
+from sparkdl.config import dataclass
 from sparkdl.engine import ops
 from sparkdl.nn.hints import Value
 from sparkdl.nn.layers.core.run import Run
@@ -25,7 +25,7 @@ class Dropout(DropoutNoise):
     Srivastava et al., Dropout (2014), section 10: the inverted scaling, so nothing changes in use.
     """
 
-    narrow: ClassVar = True
+    low_precision: ClassVar = True
 
     def perturb(self, x: Value, run: Run) -> Value:
         dropped = ops.greater(self.rate, run.uniform(x.shape[1:]))

@@ -1,10 +1,9 @@
 """Random changes of what passes through while training, none in use."""
 
-from dataclasses import dataclass
 from math import sqrt
 from typing import ClassVar
 
-from sparkdl.config import Number, option
+from sparkdl.config import Number, dataclass, option
 from sparkdl.engine import ops
 from sparkdl.errors import ShapeError, require
 from sparkdl.nn.hints import Shape, Value, Values
@@ -57,7 +56,7 @@ class SpatialDropout(DropoutNoise):
     Keras SpatialDropout1D, 2D and 3D.
     """
 
-    narrow: ClassVar = True
+    low_precision: ClassVar = True
 
     def out_shape(self, in_shape: Shape) -> Shape:
         if len(in_shape) not in (2, 3, 4):
@@ -91,8 +90,8 @@ class AlphaDropout(DropoutNoise):
     """
 
     def perturb(self, x: Value, run: Run) -> Value:
-        kept = 1 - self.rate
-        scale = 1 / sqrt(kept + ALPHA_PRIME**2 * kept * self.rate)
+        keep_rate = 1 - self.rate
+        scale = 1 / sqrt(keep_rate + ALPHA_PRIME**2 * keep_rate * self.rate)
         offset = -scale * self.rate * ALPHA_PRIME
         dropped = ops.greater(self.rate, run.uniform(x.shape[1:]))
         return ops.add(ops.mul(ops.where(dropped, ALPHA_PRIME, x), scale), offset)

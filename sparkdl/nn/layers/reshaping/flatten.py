@@ -1,9 +1,9 @@
 """Images to rows."""
 
-from dataclasses import dataclass
 from math import prod
 from typing import ClassVar
 
+from sparkdl.config import dataclass
 from sparkdl.engine import ops
 from sparkdl.nn.hints import Shape, Value, Values
 from sparkdl.nn.layers.core.base import Layer
@@ -19,7 +19,7 @@ class Flatten(Layer):
     x (batch, C, H, W), y (batch, C H W)
     """
 
-    narrow: ClassVar = True
+    low_precision: ClassVar = True
 
     def out_shape(self, in_shape: Shape) -> Shape:
         return (prod(in_shape),)

@@ -1,10 +1,9 @@
 """The numbers of an example in another arrangement."""
 
-from dataclasses import dataclass
 from math import prod
 from typing import ClassVar
 
-from sparkdl.config import Integer, Sequence, Size, option
+from sparkdl.config import Integer, Sequence, Size, dataclass, option
 from sparkdl.config.field_types import Several
 from sparkdl.engine import ops
 from sparkdl.errors import ShapeError, require
@@ -22,7 +21,7 @@ class Reshape(Layer):
     x (batch, ...), y (batch, *shape)
     """
 
-    narrow: ClassVar = True
+    low_precision: ClassVar = True
 
     shape: Several[int] = option(
         Sequence(of=Size(minimum=-1)),
@@ -56,7 +55,7 @@ class Permute(Layer):
     x (batch, *in_shape), y (batch, ...) with the axes of x as `order` has them
     """
 
-    narrow: ClassVar = True
+    low_precision: ClassVar = True
 
     order: Several[int] = option(
         Sequence(of=Integer(minimum=0)),
@@ -90,7 +89,7 @@ class RepeatVector(Layer):
     x (batch, F), y (batch, count, F)
     """
 
-    narrow: ClassVar = True
+    low_precision: ClassVar = True
 
     count: int = option(Size(minimum=1), "Number of steps.")
 

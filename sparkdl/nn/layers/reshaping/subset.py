@@ -1,9 +1,8 @@
 """A part of the channels or features."""
 
-from dataclasses import dataclass
 from typing import ClassVar
 
-from sparkdl.config import Integer, Size, option
+from sparkdl.config import Integer, Size, dataclass, option
 from sparkdl.engine import ops
 from sparkdl.errors import ShapeError, require
 from sparkdl.nn.hints import Shape, Value, Values
@@ -21,7 +20,7 @@ class Subset(Layer):
     x (batch, C, H, W), y (batch, stop - start, H, W); of rows and sequences the last axis
     """
 
-    narrow: ClassVar = True
+    low_precision: ClassVar = True
 
     start: int = option(Size(minimum=0), "First one taken.")
     stop: int = option(

@@ -1,9 +1,8 @@
 """Each number several times."""
 
-from dataclasses import dataclass
 from typing import ClassVar
 
-from sparkdl.config import Choice, Sizes, option
+from sparkdl.config import Choice, Sizes, dataclass, option
 from sparkdl.config.field_types import Axes
 from sparkdl.engine import ops
 from sparkdl.nn.hints import Shape, Value, Values
@@ -17,7 +16,7 @@ from sparkdl.nn.layers.windows.spatial_layer import SpatialLayer
 class UpSampling(SpatialLayer, abstract=True):
     """`size` numbers for each along every axis of space."""
 
-    narrow: ClassVar = True
+    low_precision: ClassVar = True
 
     size: Axes = option(Sizes(), "Factor by which each axis grows.", default=2)
 

@@ -1,11 +1,10 @@
 """A fully connected layer that can learn to reconstruct its input."""
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
-from sparkdl.config import Number, Of, option
+from sparkdl.config import Number, Of, dataclass, option
 from sparkdl.config.field_types import AnyOf
 from sparkdl.engine import ops
 from sparkdl.errors import ShapeError, require
@@ -57,7 +56,7 @@ class AutoEncoder(ActivatedLayer, FullyConnected, UnsupervisedLayer):
 
     def validate(self) -> None:
         super().validate()
-        holds = self.loss.predicts == "values" and not self.loss.whole
+        holds = self.loss.predicts == "values" and not self.loss.of_sequence
         require(self, "loss", holds, "a loss of as many values as there are units")
 
     def rows(self, in_shape: Shape) -> Shape:

@@ -1,9 +1,9 @@
 """A layer that is used but not trained."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, ClassVar
 
-from sparkdl.config import Of, option
+from sparkdl.config import Of, dataclass, option
 from sparkdl.engine import ops
 from sparkdl.errors import require
 from sparkdl.nn.hints import Shape, Shapes, Value, Values
@@ -29,7 +29,7 @@ class Frozen(Wrapper):
     rate_factor: ClassVar[float] = 0.0  # so that no optimizer's own decay moves them
     constraints: ClassVar = ()
     penalized: ClassVar[tuple[str, ...]] = ()
-    pulled: ClassVar[tuple[str, ...]] = ()
+    penalized_by_layer: ClassVar[tuple[str, ...]] = ()
     biases: ClassVar[tuple[str, ...]] = ()
 
     layer: Layer = option(Of(family=Layer), "The layer inside; not an output.")
@@ -43,8 +43,8 @@ class Frozen(Wrapper):
         return self.layer.takes_rows
 
     @property
-    def several(self) -> bool:  # type: ignore[override]
-        return self.layer.several
+    def multi_input(self) -> bool:  # type: ignore[override]
+        return self.layer.multi_input
 
     def out_shape(self, in_shape: Any) -> Shape:
         return self.layer.out_shape(in_shape)

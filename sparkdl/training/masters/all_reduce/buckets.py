@@ -34,20 +34,20 @@ class Buckets:
         self._compressed, self._earlier, self._keeps = None, None, False
         if codec is not None:
             self._compressed = CompressedSum(worker.group, codec, len(self.grad))
-            if worker.own:
-                self._compressed.restore(worker_state_part(GRADIENTS, worker.own))
+            if worker.saved_state:
+                self._compressed.restore(worker_state_part(GRADIENTS, worker.saved_state))
 
-    def own(self):
-        """Returns what the codec keeps back, as Strategy.own gives it."""
+    def worker_state(self):
+        """Returns the residuals of the codec, for Strategy.worker_state."""
         return {} if self._compressed is None else prefix(GRADIENTS, self._compressed.state())
 
     def flush(self):
-        """Returns what the codec keeps back on all workers, summed; None where that is nothing."""
+        """Returns the residuals of the codec, summed over workers; None where they are zero."""
         if self._compressed is None:
             return None
         with self.worker.exchanging():
-            kept = self._compressed.flush()
-        return kept if kept.any() else None
+            residual = self._compressed.flush()
+        return residual if residual.any() else None
 
     @property
     def grad(self):

@@ -32,7 +32,7 @@ class DeviceBuckets(Buckets):
         names = [[] for _ in self._slices]
         for name, place in self._owners.items():
             names[place].append(name)
-        queued = [(some, partial(self._final, i, weight)) for i, some in enumerate(names)]
+        queued = [(part, partial(self._final, i, weight)) for i, part in enumerate(names)]
         self.worker.gradient(step, queued=queued)
         self._keeps = False
 

@@ -24,21 +24,21 @@ class AllReduceWorker(Strategy):
 
     def round(self, steps):
         trained = 0
-        while some := list(islice(steps, self.master.accumulate)):
-            trained += self._update([step for step in some if step is not None])
+        while group := list(islice(steps, self.master.accumulate)):
+            trained += self._update([step for step in group if step is not None])
         self._buckets.settle()
         mean_buffers(self.worker, trained)
 
     def end_epoch(self) -> None:
-        every = self.master.sync_epochs
-        if every is not None and (self.worker.epoch + 1) % every == 0:
+        period = self.master.sync_epochs
+        if period is not None and (self.worker.epoch + 1) % period == 0:
             synchronize(self.worker)
 
-    def own(self):
-        return self._buckets.own()
+    def worker_state(self):
+        return self._buckets.worker_state()
 
     def flush(self):
-        """Returns `Buckets.flush`, for whoever goes on in another way."""
+        """Returns `Buckets.flush`, for a strategy that goes on in another way."""
         return self._buckets.flush()
 
     def _update(self, steps):
@@ -74,5 +74,5 @@ def bucket_bytes(master, worker):
     return master.bucket_bytes or clamp_bucket_bytes(worker, 16, *OVER_SOCKETS)
 
 
-def clamp_bucket_bytes(worker, parts, least, most):
-    return min(max(worker.replica.grad.nbytes // parts, least), most)
+def clamp_bucket_bytes(worker, parts, low, high):
+    return min(max(worker.replica.grad.nbytes // parts, low), high)

@@ -13,21 +13,22 @@ class BlockMomentumWorker(ParameterAveragingWorker):
         params, momentum = worker.replica.params, master.momentum_of(worker.size)
         self._momentum, self._rate = np.float32(momentum), np.float32(master.block_learning_rate)
         self._weights, self._step = params.copy(), np.zeros_like(params)
-        if "block_step" in worker.kept:
-            np.copyto(self._step, worker.kept["block_step"])
+        if "block_step" in worker.master_state:
+            np.copyto(self._step, worker.master_state["block_step"])
         self._look_ahead()
 
     def round(self, steps):
-        began = self.worker.replica.params.copy()
+        before = self.worker.replica.params.copy()
         super().round(steps)
         with np.errstate(all="ignore"):  # whether all is finite is asked of the round
             self._step *= self._momentum
-            self._step += self._rate * (self.worker.replica.params - began)
+            self._step += self._rate * (self.worker.replica.params - before)
             self._weights += self._step
             self._look_ahead()
 
     def state(self):
-        return super().state() | {"params": self._weights, "kept": {"block_step": self._step}}
+        master_state = {"block_step": self._step}
+        return super().state() | {"params": self._weights, "master_state": master_state}
 
     def _look_ahead(self) -> None:
         """Gives the replica what a block begins with."""

@@ -9,7 +9,7 @@ from sparkdl.training.resident.strategy import Strategy
 
 CENTRE = "center"
 MOVES = "moves"
-OWN = ("params", "slots")
+WORKER_VECTORS = ("params", "slots")
 
 
 class ElasticWorker(Strategy):
@@ -21,9 +21,9 @@ class ElasticWorker(Strategy):
         self._alpha = np.float32(alpha)
         self._center = worker.replica.params.copy()
         self._moved = np.empty_like(self._center)
-        if worker.own:
-            for name in OWN:
-                copy_worker_state(worker.own, name, getattr(worker.replica, name))
+        if worker.saved_state:
+            for name in WORKER_VECTORS:
+                copy_worker_state(worker.saved_state, name, getattr(worker.replica, name))
 
     def round(self, steps):
         start, trained, since = self.worker.iteration, 0.0, 0.0
@@ -48,9 +48,9 @@ class ElasticWorker(Strategy):
             self._settle()
         return super().state() | {"params": self._center, "slots": slots}
 
-    def own(self):
+    def worker_state(self):
         """Returns the worker's weights and optimizer state."""
-        return {name: getattr(self.worker.replica, name) for name in OWN}
+        return {name: getattr(self.worker.replica, name) for name in WORKER_VECTORS}
 
     def _train(self, step):
         """Updates the worker alone, if there is a step; returns how many examples it had."""
@@ -76,7 +76,7 @@ class ElasticWorker(Strategy):
         raise NotImplementedError
 
     def _settle(self) -> None:
-        """Has all workers know the same center."""
+        """Synchronizes the center over all workers."""
 
 
 class SynchronousElasticWorker(ElasticWorker):
@@ -89,16 +89,17 @@ class SynchronousElasticWorker(ElasticWorker):
         self._sums = None
         if master.codec is not None:
             self._sums = CompressedSum(worker.group, master.codec, len(self._center))
-            if worker.own:
-                self._sums.restore(worker_state_part(MOVES, worker.own))
+            if worker.saved_state:
+                self._sums.restore(worker_state_part(MOVES, worker.saved_state))
 
     def end_epoch(self) -> None:
         if self._sums is not None:
             with self.worker.exchanging():
                 self._sums.settle()
 
-    def own(self):
-        return super().own() | prefix(MOVES, {} if self._sums is None else self._sums.state())
+    def worker_state(self):
+        residual = {} if self._sums is None else self._sums.state()
+        return super().worker_state() | prefix(MOVES, residual)
 
     def _move(self, trained):
         if trained:
@@ -122,11 +123,11 @@ class StoreElasticWorker(ElasticWorker):
             self._store.set_compression(master.codec)
         self._store.set_optimizer(move_center)
         self._store.init(CENTRE, self._center)
-        if worker.own:
-            self._store.restore_compression(CENTRE, worker_state_part(MOVES, worker.own))
+        if worker.saved_state:
+            self._store.restore_compression(CENTRE, worker_state_part(MOVES, worker.saved_state))
 
-    def own(self):
-        return super().own() | prefix(MOVES, self._store.compression_state(CENTRE))
+    def worker_state(self):
+        return super().worker_state() | prefix(MOVES, self._store.compression_state(CENTRE))
 
     def close(self) -> None:
         self._store.abandon()
@@ -142,6 +143,6 @@ class StoreElasticWorker(ElasticWorker):
         self.worker.group.barrier()
 
 
-def move_center(key, value, moved, slots):
+def move_center(key, value, change, slots):
     """Applies a push to the center; runs in a thread of the store."""
-    value += moved
+    value += change

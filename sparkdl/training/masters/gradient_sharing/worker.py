@@ -19,8 +19,8 @@ class SharingWorker(Strategy):
         super().__init__(master, worker)
         n = len(worker.replica.params)
         self._sums = CompressedSum(worker.group, master.codec, n)
-        if worker.own:
-            self._sums.restore(worker_state_part(SUMS, worker.own))
+        if worker.saved_state:
+            self._sums.restore(worker_state_part(SUMS, worker.saved_state))
 
     def round(self, steps):
         trained = 0
@@ -33,7 +33,7 @@ class SharingWorker(Strategy):
         with self.worker.exchanging():
             self._sums.settle()
 
-    def own(self):
+    def worker_state(self):
         return prefix(SUMS, self._sums.state())
 
     def exchange(self, step):
@@ -46,12 +46,12 @@ class SharingWorker(Strategy):
         share = 0.0 if step is None else len(step.batch) / self.master.batch_size_per_worker
         with self.worker.exchanging():
             total = np.array([share])
-            counted = self.worker.group.start_all_reduce(total) if mean else None
+            count = self.worker.group.start_all_reduce(total) if mean else None
             if step is not None and mean:
                 x *= np.float32(share)
             self._sums.sum(x)
             if mean:
-                counted.wait()
+                count.wait()
                 x *= np.float32(1 / total[0])
 
 
@@ -74,8 +74,8 @@ class UpdateSharingWorker(SharingWorker):
     def __init__(self, master, worker):
         super().__init__(master, worker)
         self._before = np.empty_like(worker.replica.params)
-        if worker.own:
-            copy_worker_state(worker.own, "slots", worker.replica.slots)
+        if worker.saved_state:
+            copy_worker_state(worker.saved_state, "slots", worker.replica.slots)
 
     def exchange(self, step):
         np.copyto(self._before, self.worker.replica.params)
@@ -96,5 +96,5 @@ class UpdateSharingWorker(SharingWorker):
             state["slots"] = self.worker.group.all_reduce(slots) if len(slots) else slots
         return state
 
-    def own(self):
-        return super().own() | {"slots": self.worker.replica.slots}
+    def worker_state(self):
+        return super().worker_state() | {"slots": self.worker.replica.slots}

@@ -19,8 +19,8 @@ class LocalSGDWorker(ParameterAveragingWorker):
         self._warm_up = AllReduceWorker(AllReduceSGD(sync_epochs=None, codec=master.codec), worker)
         self._kept_back, self._in_step = None, master.parallel_from > 0
         self._period = Period(master)
-        if "local_sgd" in worker.kept:
-            self._period.restore(worker.kept["local_sgd"])
+        if "local_sgd" in worker.master_state:
+            self._period.restore(worker.master_state["local_sgd"])
 
     def round(self, steps):
         if self.worker.epoch < self.master.parallel_from:
@@ -48,11 +48,11 @@ class LocalSGDWorker(ParameterAveragingWorker):
             self._period.adapt()
 
     def state(self):
-        kept = {"local_sgd": self._period.vector()} if self.master.adaptive else {}
-        return super().state() | {"kept": kept}
+        master_state = {"local_sgd": self._period.vector()} if self.master.adaptive else {}
+        return super().state() | {"master_state": master_state}
 
-    def own(self):
-        return super().own() | self._warm_up.own()
+    def worker_state(self):
+        return super().worker_state() | self._warm_up.worker_state()
 
     def _train(self, step, number):
         """Updates the worker alone, if there is a step; returns its part of examples."""
@@ -79,10 +79,10 @@ class LocalSGDWorker(ParameterAveragingWorker):
             self._average(examples)
 
     def _tell_losses(self) -> None:
-        """Tells all workers the losses of all, which each adds up in the same way."""
-        figures = self.worker.figures
+        """Sums the losses of all workers, the same sum on each."""
+        metrics = self.worker.metrics
         with self.worker.exchanging():
-            total = np.array([figures.loss, figures.examples])
+            total = np.array([metrics.loss, metrics.examples])
             self._period.add(*self.worker.group.all_reduce(total))
 
 
@@ -111,7 +111,7 @@ class Period:
         self.now = max(1, target)
 
     def vector(self):
-        """Returns all that it knows, for `restore`."""
+        """Returns the state as a vector, for `restore`."""
         return np.array([self.now, self._first, self._loss, self._examples])
 
     def restore(self, vector):

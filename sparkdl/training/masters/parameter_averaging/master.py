@@ -2,13 +2,13 @@
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from sparkdl.config import Boolean, Choice, Integer, option
+from sparkdl.config import Boolean, Choice, Integer, dataclass, option
 from sparkdl.data.batches.blocks import permutation
 from sparkdl.errors import DivergedError, WorkerError, require
 from sparkdl.training.masters.base import ResidentMaster, TrainingMaster
@@ -118,17 +118,19 @@ class ParameterAveraging(ResidentMaster):
         """
         epoch = state.epoch
         while state.epoch == epoch and not marks.over(state.iteration):
-            began = time.perf_counter()
+            round_start = time.perf_counter()
             part = self.part(workers, blocks, state, marks)
             start = part.start * self.batch_size_per_worker
             chosen = [number for number in part.blocks if blocks.sizes[number] > start]
             shared = self._round(conf, state, part, transform)
             result = workers.run_round(train_block, blocks, chosen, shared, self.aggregation_depth)
-            came = time.perf_counter()
+            broadcast_end = time.perf_counter()
             check_result(result, part.examples, state)
             state = self._next(state, result, part)
-            ended = time.perf_counter()
-            seconds = time_shares(result, result.averaging + ended - came, ended - began)
+            round_end = time.perf_counter()
+            seconds = time_shares(
+                result, result.averaging + round_end - broadcast_end, round_end - round_start
+            )
             yield state, round_report(epoch, part, chosen, state, result, seconds)
 
     def plan(self, workers: Any, blocks: Any, state: Any) -> Any:
@@ -160,7 +162,7 @@ class ParameterAveraging(ResidentMaster):
         params, buffers, slots = np.split(result.vector, ends)
         slots = slots if self.average_optimizer_state else state.slots
         state = part.after(state, state.iteration + result.updates)
-        return replace(state, params=params, buffers=buffers, slots=slots, kept={})
+        return replace(state, params=params, buffers=buffers, slots=slots, master_state={})
 
 
 @lru_cache(maxsize=2)
@@ -209,4 +211,5 @@ def round_report(epoch, part, chosen, state, result, seconds):
         workers=len(chosen),
         skipped=result.skipped,
         devices=result.devices,
+        by_worker=tuple(result.workers),
     )

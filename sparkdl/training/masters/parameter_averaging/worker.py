@@ -30,15 +30,15 @@ class ParameterAveragingWorker(Strategy):
         if codec is not None:
             self._changes = CompressedSum(worker.group, codec, len(replica.params))
             self._start = replica.params.copy()
-            if worker.own:
-                self._changes.restore(worker_state_part(CHANGES, worker.own))
+            if worker.saved_state:
+                self._changes.restore(worker_state_part(CHANGES, worker.saved_state))
 
     def round(self, steps):
         start, examples = self.worker.iteration, 0
         self._begin()
         for step in steps:
-            own = self.worker.iteration - start + 1
-            self.worker.update(step, None if self.master.average_optimizer_state else own)
+            own_updates = self.worker.iteration - start + 1
+            self.worker.update(step, None if self.master.average_optimizer_state else own_updates)
             examples += step.share * len(step.batch)
         self.worker.iteration = start + self.worker.maximum(self.worker.iteration - start)
         with self.worker.exchanging():
@@ -49,7 +49,7 @@ class ParameterAveragingWorker(Strategy):
             with self.worker.exchanging():
                 self._changes.settle()
 
-    def own(self):
+    def worker_state(self):
         return {} if self._changes is None else prefix(CHANGES, self._changes.state())
 
     def _begin(self) -> None:

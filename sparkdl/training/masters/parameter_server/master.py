@@ -1,10 +1,9 @@
 """Workers that push gradients to servers among them, and pull the parameters."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
-from sparkdl.config import Boolean, Choice, Integer, option
+from sparkdl.config import Boolean, Choice, Integer, dataclass, option
 from sparkdl.errors import require
 from sparkdl.exchange.store import MODES
 from sparkdl.training.masters.base import ResidentMaster
@@ -88,7 +87,7 @@ class ParameterServer(ResidentMaster):
         return self.updates_per_round * self.push_every
 
     def minibatches_for(self, updates: int, workers: Any) -> int:
-        """Returns the minibatches as TrainingMaster does.
+        """Returns the number of minibatches that each worker trains for so many updates.
 
         But for "sync" each worker's pushes are updates.
         """

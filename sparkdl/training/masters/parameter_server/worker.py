@@ -33,8 +33,8 @@ class ParameterServerWorker(Strategy):
                 f"got {master.backup}"
             )
         ranks = list(range(min(master.servers or worker.size, worker.size)))
-        found = sections(worker.conf, len(ranks))
-        self._sections = {f"params/{i}": section for i, section in enumerate(found)}
+        parts = sections(worker.conf, len(ranks))
+        self._sections = {f"params/{i}": section for i, section in enumerate(parts)}
         self._begun, self._kept = worker.iteration, worker.replica.slots.copy()
         self._slots = {key: s.slots_in(self._kept) for key, s in self._sections.items()}
         self._sum, self._weight, self._count = np.zeros_like(worker.replica.grad), 0.0, 0
@@ -72,7 +72,7 @@ class ParameterServerWorker(Strategy):
         replica = self.worker.replica
         return {"params": replica.params, "buffers": replica.buffers, "slots": self._kept}
 
-    def own(self):
+    def worker_state(self):
         """Returns what the codec keeps back of pushes: residuals as one vector, all else by key."""
         states = {key: self._store.compression_state(key) for key in self._sections}
         if not all(states.values()):
@@ -88,21 +88,22 @@ class ParameterServerWorker(Strategy):
 
     def _start(self) -> None:
         """Hands over what training starts from."""
-        self._store.set_optimizer(self._update, told=True)
+        self._store.set_optimizer(self._update, with_context=True)
         if self.master.codec is not None:
             self._store.set_compression(self.master.codec)
         for place, (key, part) in enumerate(self._parts(self.worker.replica.params).items()):
             self._store.init(key, part, at=place)
-        if self.worker.own:
-            self._restore(worker_state_part(PUSHES, self.worker.own))
+        if self.worker.saved_state:
+            self._restore(worker_state_part(PUSHES, self.worker.saved_state))
 
-    def _restore(self, own):
+    def _restore(self, saved_state):
         """Restores what is kept back; a key that is new continues as the first of all."""
         first, residual = next(iter(self._sections)), np.zeros_like(self.worker.replica.params)
-        copy_worker_state(own, RESIDUAL, residual)
+        copy_worker_state(saved_state, RESIDUAL, residual)
         for key, part in self._parts(residual).items():
             names = self._store.compression_state(key)
-            state = {n: own.get(f"{n}.{key}", own.get(f"{n}.{first}")) for n in names}
+            of_first = {n: saved_state.get(f"{n}.{first}") for n in names}
+            state = {n: saved_state.get(f"{n}.{key}", of_first[n]) for n in names}
             state = {n: vector for n, vector in state.items() if vector is not None}
             self._store.restore_compression(key, state | {RESIDUAL: part})
 
@@ -134,7 +135,7 @@ class ParameterServerWorker(Strategy):
                 list(parts), list(parts.values()), weight=self._weight / self._count
             )
         if any(outcome.dropped for outcome in outcomes):  # by one server at least
-            self.worker.figures.dropped += self._count
+            self.worker.metrics.dropped += self._count
         self._sum[:], self._weight, self._count = 0, 0.0, 0
 
     def _pull(self) -> None:
@@ -149,9 +150,9 @@ class ParameterServerWorker(Strategy):
         worker.replica.apply(rate, self._own_age)
 
     def _meet(self) -> None:
-        """Lets all push, and all pull, before one of them pushes again."""
+        """Waits until all have pushed and pulled, before one of them pushes again."""
         with self.worker.exchanging():
-            self._store.rest()
+            self._store.suspend()
             self.worker.group.barrier()
             self._pull()
             self._store.resume()

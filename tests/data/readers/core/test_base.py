@@ -1,4 +1,4 @@
-"""Sources as a configuration names them: which reader it is, how it comes back, what is refused."""
+"""Sources named by a configuration: the reader, its way back to text, and refused options."""
 
 import pickle
 

@@ -1,4 +1,4 @@
-"""SequenceFiles: what keys and values may be, how files are cut, what is refused.
+"""SequenceFiles: types of keys and values, splits of files, and errors.
 
 That Hadoop reads and writes the same is asked in tests/spark/test_sequence_files.py.
 """

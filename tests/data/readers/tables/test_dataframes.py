@@ -114,7 +114,7 @@ def test_what_records_say_of_themselves_counts_more(tmp_path):
         {"data": small.tobytes(), "encoded": False, "channels": 3, "height": 2, "width": 3},
         {"data": png(IMAGES[0]), "encoded": True, "channels": 3, "height": 4, "width": 6},
     ]
-    column = Pictures(name="data", shape=(3, 4, 6), encoded=False, beside=BESIDE)
+    column = Pictures(name="data", shape=(3, 4, 6), encoded=False, extra_columns=BESIDE)
     x = read(DataFrames(write(tmp_path, rows, "parquet"), columns={"x": column})).columns["x"]
     np.testing.assert_array_equal(x[0], IMAGES[0])
     np.testing.assert_array_equal(x[2], IMAGES[0])
@@ -154,7 +154,7 @@ BAD = {
     "no number": ({"label": "cat"}, Numbers(name="label"), "'label' must hold a number, got 'cat'"),
     "too few bytes": (
         {"raw": b"abc", "encoded": False},
-        Pictures(name="raw", shape=(3, 4, 6), beside=BESIDE),
+        Pictures(name="raw", shape=(3, 4, 6), extra_columns=BESIDE),
         r"must have 72 bytes, as its shape \(3, 4, 6\) says, got 3",
     ),
 }

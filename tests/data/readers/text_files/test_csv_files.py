@@ -1,4 +1,4 @@
-"""CSV files: which columns, which lines, and what is refused. The rest is in test_sources.py."""
+"""CSV files: columns, lines, and errors. The rest is in test_sources.py."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What libraries a device has, what a program says of them, and the memory that they share."""
+"""Libraries of a device: their notes in a program, and the memory that they share."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""oneDNN beside the reference: every operation, forward and backward, and drawn shapes."""
+"""oneDNN against the reference: every operation, forward and backward, and drawn shapes."""
 
 import gc
 

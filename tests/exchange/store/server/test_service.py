@@ -14,7 +14,7 @@ from sparkdl.exchange.connections.endpoint import Endpoint
 from sparkdl.exchange.messages.wire import Wire
 from sparkdl.exchange.store import StoreOptions, StoreServer
 from sparkdl.exchange.store.client.reply import check_reply
-from sparkdl.exchange.store.client.request_queue import Remote
+from sparkdl.exchange.store.client.request_queue import RemoteServer
 from sparkdl.exchange.store.server.options import MODES
 from sparkdl.exchange.store.server.service import VERBS
 from tests.exchange.pairs import SECRET
@@ -25,7 +25,7 @@ ONES = np.ones(4, np.float32)
 @contextmanager
 def serving(size=2, **options):
     """A server with one key, and a function that connects to it as a rank."""
-    options = StoreOptions(**{"timeout": 20.0, "patience": 0.2, "mode": "async"} | options)
+    options = StoreOptions(**{"timeout": 20.0, "stall_timeout": 0.2, "mode": "async"} | options)
     with Endpoint(SECRET, timeout=20.0) as endpoint:
         server = StoreServer(endpoint, size, options=options)
         server.set_optimizer(lambda key, value, gradient, slots: value.__iadd__(gradient))
@@ -121,7 +121,7 @@ def test_random_requests_do_no_harm(mode):
     names = ["keys", "coded", "weight", "names", "dtypes", "lengths", "options"]
     arrays = [ONES, ONES[:0], np.ones((2, 2)), np.ones(4, np.int8), np.array(1.0, np.float32)]
     verbs = [verb for verb in VERBS if verb != "leave"]
-    with serving(mode=mode, patience=0.01) as (_, connect), connect(0) as wire:
+    with serving(mode=mode, stall_timeout=0.01) as (_, connect), connect(0) as wire:
         for _ in range(300):
             meta = {name: rng.choice(values) for name in names} | {"verb": rng.choice(verbs)}
             answer, _ = ask(wire, meta, *rng.sample(arrays, rng.randrange(3)))
@@ -135,12 +135,12 @@ def test_an_error_of_the_server_is_of_the_same_class_at_the_worker(monkeypatch):
     with serving() as (server, connect), connect(0) as wire:
         monkeypatch.setattr(server.shard, "pull", refuse)
         with pytest.raises(ShapeError, match="^a codec's message needs"):
-            Remote(wire, 20.0).talk({"verb": "pull", "keys": ["w"]}, (), None)
+            RemoteServer(wire, 20.0).talk({"verb": "pull", "keys": ["w"]}, (), None)
 
 
 def test_a_failure_of_the_server_names_it_and_has_its_traceback(monkeypatch):
     with serving() as (server, connect), connect(0) as wire:
         monkeypatch.setattr(server.shard, "pull", lambda rank, key: 1 / 0)
         with pytest.raises(WorkerError, match="^the store.* on the server: Zero") as caught:
-            Remote(wire, 20.0).talk({"verb": "pull", "keys": ["w"]}, (), None)
+            RemoteServer(wire, 20.0).talk({"verb": "pull", "keys": ["w"]}, (), None)
         assert "in pull" in caught.value.__notes__[0]

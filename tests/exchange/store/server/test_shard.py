@@ -1,4 +1,4 @@
-"""What a server does with pushes and pulls, mode by mode, with neither sockets nor processes."""
+"""Pushes and pulls on a server, mode by mode, with neither sockets nor processes."""
 
 import time
 
@@ -18,7 +18,7 @@ def add(key, value, gradient, slots):
 
 
 def shard_of(size=3, update=add, **options):
-    shard = Shard(StoreOptions(**{"patience": 10.0} | options), size)
+    shard = Shard(StoreOptions(**{"stall_timeout": 10.0} | options), size)
     if update:
         shard.set_optimizer(update)
     shard.init(0, "w", np.zeros(N, np.float32))
@@ -198,7 +198,7 @@ def test_an_update_may_be_told_the_staleness():
         value += gradient / (1 + about.staleness)
 
     shard = shard_of(size=2, mode="async", update=None)
-    shard.set_optimizer(scaled, told=True)
+    shard.set_optimizer(scaled, with_context=True)
     for _ in range(3):
         shard.push(0, "w", ones(6))
     assert shard.pull(0, "w").value[0] == 6 + 3 + 2
@@ -257,7 +257,7 @@ def test_a_lost_worker_ends_all_waits_with_one_error():
 
 
 def test_patience_ends():
-    shard = shard_of(size=3, patience=0.1)
+    shard = shard_of(size=3, stall_timeout=0.1)
     shard.push(0, "w", ones())
     with pytest.raises(PeerError, match=r"pushes to 'w' in step 0 of ranks \[1, 2\], who are al"):
         shard.pull(0, "w")
@@ -312,7 +312,7 @@ OPTIONS = [
     ({"backup": -1}, "StoreOptions.backup must be an integer >= 0"),
     ({"big": 0}, "StoreOptions.big must be an integer >= 1"),
     ({"timeout": 0}, "StoreOptions.timeout must be a number above 0"),
-    ({"patience": "1"}, "StoreOptions.patience must be a number above 0"),
+    ({"stall_timeout": "1"}, "StoreOptions.stall_timeout must be a number above 0"),
 ]
 
 

@@ -80,7 +80,7 @@ def test_an_image_data_frame_has_columns_of_its_own(select):
     assert source_of(data) == DataFrames(
         "frames",
         columns={
-            "features": Pictures(name=image, shape=(1, 8, 9), encoded=True, beside=beside),
+            "features": Pictures(name=image, shape=(1, 8, 9), encoded=True, extra_columns=beside),
             "labels": Numbers(name=label),
         },
         key=key,

@@ -1,4 +1,4 @@
-"""What tests of a net show of its outputs."""
+"""Outputs that the tests of a net report."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What Caffe's tests show of a batch, against scikit-learn and by hand."""
+"""Scores of Caffe's tests on a batch, against scikit-learn and by hand."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What a case says."""
+"""A case of a layer test."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Layers along the axis of the batch and beside it: what joins examples is refused by name."""
+"""Layers along the batch axis and others: a layer that joins examples is refused by name."""
 
 import numpy as np
 import pytest

@@ -144,7 +144,7 @@ def test_training_starts_from_the_weights_that_the_solver_names(workers, tmp_pat
     model = f"{tmp_path}/at_iter_5.caffemodel"
     tuned = NET.replace("name: 'ip'", "name: 'fresh'")
     path = write_solver(tmp_path, f"max_iter: 5 weights: '{model}'", tuned)
-    with pytest.raises(CheckpointError, match="no layer is called as in the network: ip; fresh"):
+    with pytest.raises(CheckpointError, match="no layer has a name of the network: ip; fresh"):
         CaffeSolver(path)
     path = write_solver(tmp_path, f"max_iter: 5 weights: '{model}'")
     again = CaffeSolver(path)

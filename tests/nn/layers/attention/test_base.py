@@ -1,4 +1,4 @@
-"""Attention: what masks hide, what later steps may not tell, and what is refused."""
+"""Attention: masks, causality, and errors."""
 
 import jax
 import jax.numpy as jnp

@@ -1,4 +1,4 @@
-"""What every layer promises, asked of every layer: shapes, numbers and gradients against jax."""
+"""Promises of every layer: shapes, numbers and gradients against jax."""
 
 from dataclasses import replace
 from functools import cache
@@ -37,7 +37,7 @@ def drawn(shapes, rng):
 
 def batch_of(layer, in_shape, draw):
     """What `draw(shape)` gives for the input, or for each of several: a tuple of arrays."""
-    shapes = in_shape if layer.several else (in_shape,)
+    shapes = in_shape if layer.multi_input else (in_shape,)
     arrays = tuple(draw((BATCH, *shape)) for shape in shapes)
     return arrays if layer.type_name not in INDEXED else tuple(indices(layer, a) for a in arrays)
 
@@ -49,7 +49,7 @@ def indices(layer, array):
 
 def given(layer, xs):
     """The inputs as the layer takes them."""
-    return xs if layer.several else xs[0]
+    return xs if layer.multi_input else xs[0]
 
 
 def reference(layer, *arguments):

@@ -1,4 +1,4 @@
-"""Layer normalization of images and volumes in a network, beside float64."""
+"""Layer normalization of images and volumes in a network, against float64."""
 
 import numpy as np
 import pytest

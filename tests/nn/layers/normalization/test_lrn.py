@@ -1,4 +1,4 @@
-"""What the normalizations refuse, and with which words."""
+"""Errors of the normalizations, and their words."""
 
 import pytest
 

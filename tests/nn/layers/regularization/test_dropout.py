@@ -1,4 +1,4 @@
-"""What Dropout drops: the right share, the same wherever an example falls."""
+"""Dropout drops the right share, and the same wherever an example falls."""
 
 import numpy as np
 import pytest

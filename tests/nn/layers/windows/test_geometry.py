@@ -1,4 +1,4 @@
-"""How many windows there are: published sizes, and every small case counted one by one."""
+"""Number of windows: published sizes, and every small case counted one by one."""
 
 from itertools import product
 from math import ceil

@@ -1,4 +1,4 @@
-"""What may be given for padding, and with which words the rest is refused."""
+"""Values of `padding`, and the errors for others."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Where the gradient is cut."""
+"""Bounds of the gradient's buckets."""
 
 from contextlib import nullcontext
 from types import SimpleNamespace

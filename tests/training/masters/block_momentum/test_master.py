@@ -51,7 +51,7 @@ def test_equals_a_simulation(name, crews):
         step = momentum * step + master.block_learning_rate * (params - begin)
         weights = weights + step
         assert_close(state.params, weights)
-        assert_close(state.kept["block_step"], step, 1e-4)
+        assert_close(state.master_state["block_step"], step, 1e-4)
         np.testing.assert_allclose(state.slots, slots, atol=1e-5)
         idle += not all(shares)
     assert np.abs(weights - first).max() > 0.1, "else nothing was asked"
@@ -65,9 +65,9 @@ def test_a_fit_goes_on_with_the_step_of_the_one_before(crews):
         both.fit(data, 2, master, crews(2))
     whole.fit(data, 4, master, crews(2))
     assert_equal(both.state, whole.state)
-    assert np.abs(both.state.kept["block_step"]).max() > 0
+    assert np.abs(both.state.master_state["block_step"]).max() > 0
     both.fit(data, 1, ParameterAveraging(aggregation="driver", **SMALL), crews(2))
-    assert both.state.kept == {}, "it would be of other weights"
+    assert both.state.master_state == {}, "it would be of other weights"
 
 
 BAD = {

@@ -1,4 +1,4 @@
-"""What GradientSharing alone promises; what all masters do is in test_masters.py."""
+"""Promises of GradientSharing alone; those of all masters are in test_base.py."""
 
 from dataclasses import replace
 

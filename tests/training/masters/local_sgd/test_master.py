@@ -59,7 +59,12 @@ def test_equals_a_simulation(name, crews):
         if master.adaptive and epoch >= master.parallel_from:
             losses.append(sum(hand.loss for hand in hands) / sum(counts))
             periods.append(adapted(master, periods[-1], losses))
-            assert state.kept["local_sgd"].tolist() == [periods[-1], approx(losses[0]), 0, 0]
+            assert state.master_state["local_sgd"].tolist() == [
+                periods[-1],
+                approx(losses[0]),
+                0,
+                0,
+            ]
         for hand in hands:
             hand.loss = 0.0
     assert np.abs(hands[0].params - first).max() > 0.1, "else nothing was asked"
@@ -86,12 +91,12 @@ def test_what_the_warm_start_keeps_back_is_in_the_first_update_after_it(codec, i
         keep = Keep()
         network.fit(Partitions(counts), 1, master, crews(3), listeners=[keep])
         after = keep.states[0]
-    kept = sum(own["gradients.residual"].astype(float) for own in last.own)
+    kept = sum(own["gradients.residual"].astype(float) for own in last.worker_states)
     assert np.abs(kept).max() > 0.01
-    assert not any(own["gradients.residual"].any() for own in after.own)
+    assert not any(own["gradients.residual"].any() for own in after.worker_states)
     batch = [np.concatenate(c) for c in zip(*[s[0] for s in shares if s], strict=True)]
     _, grad = gradient(conf, last.params.astype(float), *batch)
-    came = after.params + sum(own["changes.residual"].astype(float) for own in after.own)
+    came = after.params + sum(own["changes.residual"].astype(float) for own in after.worker_states)
     np.testing.assert_allclose(came, last.params - 0.1 * (grad + kept), atol=1e-5)
 
 

@@ -1,4 +1,4 @@
-"""Who averages where nobody has said so: peers where they can, else the driver."""
+"""The default aggregation: peers average where they can, else the driver."""
 
 import multiprocessing
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Parameter averaging: the same each time, nothing left out, and what goes wrong said."""
+"""Parameter averaging: repeatable, no record left out, and clear errors."""
 
 import json
 from dataclasses import replace
@@ -326,7 +326,7 @@ def test_options_as_a_dict_are_json_and_give_the_master_back():
         "device": "auto",
         "backend": "auto",
         "timeout": 60.0,
-        "patience": 600.0,
+        "stall_timeout": 600.0,
         "snapshot_every": 100,
         "max_restarts": 3,
         "ports": "0",

@@ -1,4 +1,4 @@
-"""What ParameterServer does beside what all masters promise."""
+"""Promises of ParameterServer alone; those of all masters are in test_base.py."""
 
 from dataclasses import replace
 
@@ -63,7 +63,7 @@ class Server:
         self.replica.params[:] = self.params
         self.unseen = 0
 
-    def own(self):
+    def worker_state(self):
         self.replica.params -= np.float32(self.rate) * self.replica.grad
 
 
@@ -92,7 +92,7 @@ def test_one_worker_does_what_is_done_by_hand(name, crews):
             if number % (pulls or 1) == 0:
                 server.pull()
             else:
-                server.own()
+                server.worker_state()
         server.push()
         server.pull()
     assert_close(state.params, server.params)

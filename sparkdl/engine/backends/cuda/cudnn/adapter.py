@@ -29,8 +29,8 @@ def load_adapter(driver):
         raise UnsupportedError(f"pip install 'sparkdl-hadoop[gpu]' ({error})") from None
     version = tuple(int(n) for n in cudnn.__version__.split(".")[:2])
     if not VERSIONS[0] <= version < VERSIONS[1]:
-        found = cudnn.__version__
-        raise UnsupportedError(f"nvidia-cudnn-frontend>=1.20,<1.29 is needed, not {found}")
+        installed = cudnn.__version__
+        raise UnsupportedError(f"nvidia-cudnn-frontend>=1.20,<1.29 is needed, not {installed}")
     driver.use()
     try:
         return Cudnn(cudnn, driver)
@@ -71,17 +71,17 @@ class Cudnn:
         with self.lock:
             if (request, tf32) not in self.plans:
                 self.plans[request, tf32] = self._make_plan(request, tf32)
-            found = self.plans[request, tf32]
-        if isinstance(found, str):
-            raise UnsupportedError(found)
-        return found
+            plan = self.plans[request, tf32]
+        if isinstance(plan, str):
+            raise UnsupportedError(plan)
+        return plan
 
     def _make_plan(self, request, tf32):
         """Returns a plan, from disk or made, or the reason why there is none."""
         key = self._key(request, tf32)
-        kept = None if self.properties else self._load_plan(key, request)
-        if kept is not None:
-            return kept
+        cached = None if self.properties else self._load_plan(key, request)
+        if cached is not None:
+            return cached
         drawing = self._drawing(request)
         try:
             self._make(drawing, tf32)
@@ -101,12 +101,12 @@ class Cudnn:
 
     def _load_plan(self, key, request):
         """Returns the plan that is kept on disk, or None: also where cuDNN no longer takes it."""
-        kept = cache.read(key)
-        if kept is None:
+        cached = cache.read(key)
+        if cached is None:
             return None
         drawing = self._drawing(request)
         try:
-            drawing.graph.deserialize(self.handle, list(kept))
+            drawing.graph.deserialize(self.handle, list(cached))
         except self.refusals:
             return None
         return CudnnPlan(drawing, self)
@@ -150,5 +150,5 @@ class Cudnn:
 def reason(error):
     """Returns the first reason of what cuDNN says, in a line."""
     text = str(error)
-    found = REASON.search(text)
-    return " ".join((found[0] if found else text).split())[:200]
+    match = REASON.search(text)
+    return " ".join((match[0] if match else text).split())[:200]

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sparkdl.engine.backends.cuda.cudnn.graph_builder import lies
+from sparkdl.engine.backends.cuda.cudnn.graph_builder import has_steps
 from sparkdl.engine.graph import Spec
 from sparkdl.engine.operands import check_all
 from sparkdl.errors import UnsupportedError
@@ -26,8 +26,8 @@ class CudnnPlan:
 
     def pack(self, places):
         """Returns the arguments of a run: {uid: address} for {name of an array: address}."""
-        own = {name: number.ctypes.data for name, number in self.numbers.items()}
-        return {self.uids[name]: int(at) for name, at in (places | own).items()}
+        pointers = {name: number.ctypes.data for name, number in self.numbers.items()}
+        return {self.uids[name]: int(at) for name, at in (places | pointers).items()}
 
     def run(self, pack, workspace, stream):
         """Puts the graph on a stream, both given by addresses."""
@@ -55,7 +55,7 @@ def launch(session, request, **arrays):
     """
     check_all(f"cuDNN's {request.label}", request.arrays, arrays)
     for name, array in arrays.items():
-        if not lies(array, request.strides(name)):
+        if not has_steps(array, request.strides(name)):
             raise UnsupportedError(f"{name} {array.shape} has strides {array.strides}")
     plan = session.libraries.graphs.plan(request, session.tf32)
     allocate = session.device.driver.allocate

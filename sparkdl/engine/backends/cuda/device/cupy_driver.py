@@ -47,13 +47,13 @@ class CupyDriver:
 
     @cached_property
     def properties(self):
-        found = self.runtime.getDeviceProperties(self.number)
+        properties = self.runtime.getDeviceProperties(self.number)
         return Properties(
-            name=found["name"].decode(),
-            capability=(found["major"], found["minor"]),
-            processors=found["multiProcessorCount"],
-            memory=found["totalGlobalMem"],
-            shared=found["sharedMemPerBlockOptin"],
+            name=properties["name"].decode(),
+            capability=(properties["major"], properties["minor"]),
+            processors=properties["multiProcessorCount"],
+            memory=properties["totalGlobalMem"],
+            shared=properties["sharedMemPerBlockOptin"],
             id=id_of(self.number),
         )
 
@@ -140,10 +140,10 @@ class CupyDriver:
     def function(self, module, name):
         function = module.get_function(name)
         if self.properties.shared > PLENTY:
-            most = self.api.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
-            own = self.api.CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES
-            room = self.properties.shared - self.api.funcGetAttribute(own, function.ptr)
-            self.api.funcSetAttribute(function.ptr, most, room)
+            limit = self.api.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+            attribute = self.api.CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES
+            room = self.properties.shared - self.api.funcGetAttribute(attribute, function.ptr)
+            self.api.funcSetAttribute(function.ptr, limit, room)
         return function
 
     def launch(self, function, grid, block, arguments, shared, stream):

@@ -82,8 +82,8 @@ class DeviceArray:
     def like(self, memory, dtype=None):
         """Returns a row of bytes of either side with this shape, order and type, or another."""
         order = sorted(range(self.ndim), key=lambda a: -self.strides[a])
-        there = memory.view(dtype or self.dtype).reshape([self.shape[a] for a in order])
-        return there.transpose(np.argsort(order)) if order else there.reshape(())
+        view = memory.view(dtype or self.dtype).reshape([self.shape[a] for a in order])
+        return view.transpose(np.argsort(order)) if order else view.reshape(())
 
     def elsewhere(self, allocate):
         """Returns fresh memory under the same shape, type and strides."""

@@ -106,13 +106,13 @@ def by_id(address, visible, ids):
 
     A part of a GPU has an id of its own, which clusters write "MIG-..." and CUDA gives bare.
     """
-    found = [place for place, one in enumerate(ids) if bare(one).startswith(bare(address))]
-    if len(found) != 1:
-        what = "is not there" if not found else f"may be any of {len(found)}"
+    matches = [place for place, one in enumerate(ids) if bare(one).startswith(bare(address))]
+    if len(matches) != 1:
+        what = "is not there" if not matches else f"may be any of {len(matches)}"
         raise DeviceError(
             f"GPU {address} {what}: this process sees {ids}; {describe_visible(visible)}"
         )
-    return found[0]
+    return matches[0]
 
 
 def bare(address):

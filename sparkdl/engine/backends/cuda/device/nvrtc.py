@@ -45,10 +45,10 @@ def compile_module(text, capability, *options):
         major, minor = capability
         words = [o.encode() for o in (f"--gpu-architecture=sm_{major}{minor}", *OPTIONS, *options)]
         status = nvrtc.nvrtcCompileProgram(program, len(words), (c_char_p * len(words))(*words))
-        said = read(program, "ProgramLog").rstrip(b"\0").decode()
+        log = read(program, "ProgramLog").rstrip(b"\0").decode()
         if status:
-            raise UnsupportedError(f"NVRTC refuses a kernel for sm_{major}{minor}:\n{said[:4000]}")
-        return read(program, "CUBIN"), said
+            raise UnsupportedError(f"NVRTC refuses a kernel for sm_{major}{minor}:\n{log[:4000]}")
+        return read(program, "CUBIN"), log
     finally:
         nvrtc.nvrtcDestroyProgram(byref(program))
 

@@ -23,12 +23,12 @@ def id_of(number):
         driver = ctypes.CDLL(LIBRARY)
     except OSError as error:
         raise UnsupportedError(f"there is no driver of NVIDIA's: {error}") from None
-    device, found = ctypes.c_int(), ctypes.create_string_buffer(SIZE)
+    device, uuid = ctypes.c_int(), ctypes.create_string_buffer(SIZE)
     status = (
         driver.cuInit(0)
         or driver.cuDeviceGet(ctypes.byref(device), number)
-        or driver.cuDeviceGetUuid_v2(found, device)
+        or driver.cuDeviceGetUuid_v2(uuid, device)
     )
     if status:
         raise UnsupportedError(f"NVIDIA's driver does not tell GPU {number}'s id: error {status}")
-    return f"GPU-{UUID(bytes=found.raw)}"
+    return f"GPU-{UUID(bytes=uuid.raw)}"

@@ -55,12 +55,12 @@ class ImageFeed:
         parts = self.parts(len(target.array)).values()
         return sum(align(prod(shape) * np.dtype(kind).itemsize) for kind, shape in parts)
 
-    def plan_transfer(self, session, target, host, there):
+    def plan_transfer(self, session, target, host, device):
         """(function that fills a part of a slot, calls that bring it to the input)"""
         on_host, on_device, start = {}, {}, 0
         for name, (kind, shape) in self.parts(len(target.array)).items():
             size = prod(shape) * np.dtype(kind).itemsize
-            for views, memory in ((on_host, host), (on_device, there)):
+            for views, memory in ((on_host, host), (on_device, device)):
                 views[name] = memory[start : start + size].view(kind).reshape(shape)
             start += align(size)
         return partial(fill, on_host), [self.decode(session, target, **on_device)]

@@ -49,14 +49,14 @@ class PlainFeed:
         """Returns bytes of a slot that an input takes."""
         return target.array.size * self.kind.itemsize
 
-    def plan_transfer(self, session, target, host, there):
+    def plan_transfer(self, session, target, host, device):
         """(function that fills a part of a slot, calls that bring it to the input)"""
         array = target.array
         fill = partial(copy_into, array.like(host, self.kind))
         if self.kind == array.dtype and not target.is_padded:
-            return fill, [session.move(array.flat_bytes(), there)]
+            return fill, [session.move(array.flat_bytes(), device)]
         zeros = [session.fill(target.memory.flat_bytes())] if target.is_padded else []
-        return fill, zeros + copy_array(session, None, [array.like(there, self.kind)], [array])[0]
+        return fill, zeros + copy_array(session, None, [array.like(device, self.kind)], [array])[0]
 
 
 class Slot:
@@ -71,13 +71,13 @@ class Slot:
     def __init__(self, session, targets, ways):
         driver, sizes = session.device.driver, {n: way.size(targets[n]) for n, way in ways}
         total = sum(map(align, sizes.values()))
-        self.host, self.there = driver.allocate_pinned(total), driver.allocate(total)
-        self.copied, self.taken = driver.event(), driver.event()
+        self.host, self.device_memory = driver.allocate_pinned(total), driver.allocate(total)
+        self.copy_event, self.use_event = driver.event(), driver.event()
         self.fills, self.calls, start = {}, [], 0
         for name, way in ways:
             part = slice(start, start + sizes[name])
-            between = way.plan_transfer(session, targets[name], self.host[part], self.there[part])
-            self.fills[name], calls = between
+            host, device = self.host[part], self.device_memory[part]
+            self.fills[name], calls = way.plan_transfer(session, targets[name], host, device)
             self.calls += calls
             start += align(sizes[name])
 
@@ -95,8 +95,8 @@ class Feeds:
             return
         ways = tuple((n, way_of(values[n], t.spec)) for n, t in self.targets.items())
         if ways not in self.rings:
-            made = [Slot(self.session, self.targets, ways) for _ in range(SLOTS)]
-            self.rings[ways] = made
+            slots = [Slot(self.session, self.targets, ways) for _ in range(SLOTS)]
+            self.rings[ways] = slots
         slot = self.rings[ways][self.number % SLOTS]
         self.number += 1
         self.through(slot, values)
@@ -104,16 +104,16 @@ class Feeds:
     def through(self, slot, values):
         device = self.session.device
         driver, stream, copies = device.driver, device.stream, device.copies
-        driver.synchronize(slot.copied)
+        driver.synchronize(slot.copy_event)
         for name, fill in slot.fills.items():
             fill(values[name])
-        driver.wait(copies, slot.taken)
-        driver.upload(slot.there, slot.host, copies)
-        driver.record(slot.copied, copies)
-        driver.wait(stream, slot.copied)
+        driver.wait(copies, slot.use_event)
+        driver.upload(slot.device_memory, slot.host, copies)
+        driver.record(slot.copy_event, copies)
+        driver.wait(stream, slot.copy_event)
         for call in slot.calls:
             call()
-        driver.record(slot.taken, stream)
+        driver.record(slot.use_event, stream)
 
 
 def way_of(value, spec):

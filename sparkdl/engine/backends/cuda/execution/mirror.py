@@ -21,15 +21,15 @@ class DeviceMirror:
 
     def __init__(self, device, host, watched, array=None):
         self.device, self.host, self.watched, self.array = device, host, watched, array
-        self.there = device.driver.allocate(max(host.nbytes, 1))[: host.nbytes]
-        self.arrived = device.driver.event()
+        self.memory = device.driver.allocate(max(host.nbytes, 1))[: host.nbytes]
+        self.transfer_event = device.driver.event()
         self.host_newer, self.device_newer, self.arriving = True, False, False
 
     def upload(self):
         """Brings the device up to date, if the host may have been written."""
         if self.host_newer or not self.watched:
-            self.device.driver.upload(self.there, self.host, self.device.stream)
-            self.device.driver.record(self.arrived, self.device.stream)
+            self.device.driver.upload(self.memory, self.host, self.device.stream)
+            self.device.driver.record(self.transfer_event, self.device.stream)
         self.host_newer = False
 
     def mark_written(self):
@@ -43,9 +43,9 @@ class DeviceMirror:
         if self.device_newer:
             with self.device.lock:
                 self.device.driver.use()
-                self.device.driver.download(self.host, self.there, self.device.stream)
-                self.device.driver.record(self.arrived, self.device.stream)
-        self.device.driver.synchronize(self.arrived)
+                self.device.driver.download(self.host, self.memory, self.device.stream)
+                self.device.driver.record(self.transfer_event, self.device.stream)
+        self.device.driver.synchronize(self.transfer_event)
         self.device_newer = False
 
     def open(self):
@@ -56,9 +56,9 @@ class DeviceMirror:
 
     def part(self, array):
         """Returns (bytes of the host, bytes of the device) of a contiguous device array in here."""
-        there = array.flat_bytes()
-        start = there.address - self.there.address
-        return self.host[start : start + there.nbytes], there
+        part = array.flat_bytes()
+        start = part.address - self.memory.address
+        return self.host[start : start + part.nbytes], part
 
     def device_view(self, array):
         """Returns the device's array for one of the host within this memory, or None."""
@@ -66,9 +66,9 @@ class DeviceMirror:
         start = self.host.ctypes.data
         if not start <= low <= high <= start + self.host.nbytes:
             return None
-        memory = np.asarray(Owner(self.there.address + low - start, high - low, self.there))
-        shown = np.ndarray(array.shape, array.dtype, memory, strides=array.strides)
-        return DeviceArray(shown)
+        memory = np.asarray(Owner(self.memory.address + low - start, high - low, self.memory))
+        view = np.ndarray(array.shape, array.dtype, memory, strides=array.strides)
+        return DeviceArray(view)
 
 
 class Mirrors:
@@ -88,17 +88,17 @@ class Mirrors:
 
     def bind(self, bindings):
         """Returns ({name: array of the device}, {name: Mirror}) for arrays of the host."""
-        mirrors, arrays, found = list(self.watched), {}, {}
+        mirrors, arrays, bound = list(self.watched), {}, {}
         for name, array in bindings.items():
             mirror = next((m for m in mirrors if m.device_view(array) is not None), None)
             if mirror is None:
-                mirror = DeviceMirror(self.device, whole(array), watched=False)
+                mirror = DeviceMirror(self.device, base_memory(array), watched=False)
                 mirrors.append(mirror)
-            arrays[name], found[name] = mirror.device_view(array), mirror
-        return arrays, found
+            arrays[name], bound[name] = mirror.device_view(array), mirror
+        return arrays, bound
 
 
-def whole(array):
+def base_memory(array):
     """Returns all the memory that an array is part of, as bytes: others may be bound to it."""
     root = array
     while isinstance(root.base, np.ndarray):

@@ -51,14 +51,14 @@ class Device:
     def holding(self, value):
         """Returns a new array of the device with the numbers of one of the host."""
         value = np.asarray(value, order="C")
-        there = self.driver.allocate(max(value.nbytes, 1))
+        memory = self.driver.allocate(max(value.nbytes, 1))
         if value.nbytes:
             host = self.driver.allocate_pinned(value.nbytes)
             host[:] = value.reshape(-1).view(np.uint8)
             with self.lock:
-                self.driver.upload(there[: value.nbytes], host, self.stream)
+                self.driver.upload(memory[: value.nbytes], host, self.stream)
                 self.wait()
-        return there[: value.nbytes].view(value.dtype).reshape(value.shape)
+        return memory[: value.nbytes].view(value.dtype).reshape(value.shape)
 
 
 class CudaSession:

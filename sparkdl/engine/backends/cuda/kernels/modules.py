@@ -32,7 +32,7 @@ WIDE = {
 def read(name):
     """Returns a file of source/, with what it includes in the place of each include."""
     text = files(KERNELS).joinpath("source", name).read_text()
-    return INCLUDE.sub(lambda found: read(found[1]), text)
+    return INCLUDE.sub(lambda match: read(match[1]), text)
 
 
 @cache

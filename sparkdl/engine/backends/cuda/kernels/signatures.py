@@ -50,9 +50,9 @@ class KernelFunction:
         for parameter, value in zip(self.parameters, values, strict=True):
             fits = can_point if parameter.pointer else can_pass
             if not fits(parameter.kind, value):
-                found = describe_array(value) if isinstance(value, DeviceArray) else repr(value)
+                actual = describe_array(value) if isinstance(value, DeviceArray) else repr(value)
                 raise mismatch(
-                    f"{self.name}: {parameter.name}", describe_parameter(parameter), found
+                    f"{self.name}: {parameter.name}", describe_parameter(parameter), actual
                 )
 
 

@@ -13,9 +13,10 @@ def walk(sizes, steps):
     """Makes a Walk of axes of these sizes, the last fastest, with these steps in bytes."""
     if len(sizes) > AXES:
         raise UnsupportedError(f"kernels of cuda take at most {AXES} axes, got {len(sizes)}")
-    made = np.zeros((), WALK)
-    made["axes"], made["size"][: len(sizes)], made["step"][: len(steps)] = len(sizes), sizes, steps
-    return made
+    walk_args = np.zeros((), WALK)
+    walk_args["axes"] = len(sizes)
+    walk_args["size"][: len(sizes)], walk_args["step"][: len(steps)] = sizes, steps
+    return walk_args
 
 
 def together(axes):

@@ -10,28 +10,28 @@ AXES = 3
 THREADS = 256
 NAMES = "out", "space", "size", "stride", "before", "dilation"
 WINDOWS = np.dtype([(name, "i4", AXES) for name in NAMES])
-LIES = np.dtype([("example", "i8"), ("channel", "i8"), ("space", "i8", AXES)])
+LAYOUT = np.dtype([("example", "i8"), ("channel", "i8"), ("space", "i8", AXES)])
 
 
 def windows(op, space, out):
     """Returns a Windows of `op`, which takes an image of `space` to one of `out`."""
     before = tuple(first for first, _ in op.padding)
     sizes = zip(NAMES, (out, space, op.size, op.stride, before, op.dilation), strict=True)
-    made = np.ones((), WINDOWS)
+    record = np.ones((), WINDOWS)
     for name, values in sizes:
-        made[name][AXES - len(values) :] = values
-    made["before"][: AXES - len(before)] = 0
-    return made
+        record[name][AXES - len(values) :] = values
+    record["before"][: AXES - len(before)] = 0
+    return record
 
 
-def lies(array):
+def layout_of(array):
     """Returns the Lies of an array (N, C, one to three axes of space)."""
     require_few_numbers(array)
     example, channel, *space = (step // array.itemsize for step in array.strides)
-    made = np.zeros((), LIES)
-    made["example"], made["channel"] = example, channel
-    made["space"][AXES - len(space) :] = space
-    return made
+    record = np.zeros((), LAYOUT)
+    record["example"], record["channel"] = example, channel
+    record["space"][AXES - len(space) :] = space
+    return record
 
 
 def require_narrow_floats(*arrays):

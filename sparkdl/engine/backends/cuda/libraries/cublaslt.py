@@ -17,7 +17,7 @@ from sparkdl.engine.graph import Spec
 from sparkdl.engine.operands import check_all
 from sparkdl.errors import DeviceError, UnsupportedError
 
-NOTHING = Epilogue(0)
+NO_EPILOGUE = Epilogue(0)
 
 
 def load_adapter(driver):
@@ -52,7 +52,7 @@ class Product:
     scale: float = 1.0
     bias: Any = None
     plus: Any = None
-    activation: Epilogue = NOTHING
+    activation: Epilogue = NO_EPILOGUE
     kept: Any = None
     sums: Any = None
 
@@ -82,12 +82,12 @@ class Product:
         """{field: Spec} of what cuBLASLt makes of the arrays; it is told of no type of the rest."""
         (*stacks, m, k), n = self.x.shape, self.w.shape[-1]
         x, y = self.x.dtype.name, self.y.dtype.name
-        made = {"x": Spec((*stacks, m, k), x), "w": Spec((*stacks, k, n), x)}
-        made |= dict.fromkeys(("y", "kept", "plus"), Spec((*stacks, m, n), y))
+        specs = {"x": Spec((*stacks, m, k), x), "w": Spec((*stacks, k, n), x)}
+        specs |= dict.fromkeys(("y", "kept", "plus"), Spec((*stacks, m, n), y))
         for name in ("bias", "sums"):
             array = getattr(self, name)
-            made[name] = Spec((n,), y if array is None else array.dtype.name)
-        return {name: spec for name, spec in made.items() if getattr(self, name) is not None}
+            specs[name] = Spec((n,), y if array is None else array.dtype.name)
+        return {name: spec for name, spec in specs.items() if getattr(self, name) is not None}
 
     def by_rows(self):
         """Returns the same with y row by row: y^T = w^T x^T, where it lies column by column."""
@@ -134,11 +134,11 @@ class CublasLt:
         stacks = [product.x, product.w, product.y, product.kept, product.plus]
         parts = rows_of_stacks(stacks)
         names = ("x", "w", "y", "kept", "plus")
-        made = [
+        calls = [
             Matmul(self, replace(product, **dict(zip(names, part, strict=True))).by_rows(), tf32)
             for part in parts
         ]
-        return [session.enqueue(partial(m.run, *m.prepare(session))) for m in made]
+        return [session.enqueue(partial(m.run, *m.prepare(session))) for m in calls]
 
 
 class Matmul:
@@ -151,10 +151,12 @@ class Matmul:
         if {a.dtype.name for a in (p.x, p.w, p.y, plus)} - api.TYPES.keys() or 0 in p.x.shape:
             raise UnsupportedError(f"no product of {p.x.dtype} in {p.y.dtype} of {p.x.shape}")
         self.arrays = p.w, p.x, plus, p.y
-        self.lies = [MatrixLayout.of(a) for a in self.arrays]
-        if any(lie.by_columns for lie in self.lies[2:]):
+        self.matrices = [MatrixLayout.of(a) for a in self.arrays]
+        if any(matrix.by_columns for matrix in self.matrices[2:]):
             raise UnsupportedError("what is added lies column by column")
-        self.layouts = [self.layout(a, lie) for a, lie in zip(self.arrays, self.lies, strict=True)]
+        self.layouts = [
+            self.layout(a, matrix) for a, matrix in zip(self.arrays, self.matrices, strict=True)
+        ]
         self.descriptor = self.describe()
         self.alpha, self.beta = c_float(p.scale), c_float(p.plus is not None)
 
@@ -163,28 +165,28 @@ class Matmul:
         """The arguments that the library's queries begin with."""
         return self.adapter.handle, self.descriptor.pointer, *(m.pointer for m in self.layouts)
 
-    def layout(self, array, lie):
-        kind, shape = api.TYPES[array.dtype.name], (lie.length, lie.count, lie.leading)
-        made = MatrixDescriptor(self.library, "MatrixLayout", api.LAYOUT, kind, *shape)
-        return made.set(BATCH_COUNT=array.shape[0], STRIDED_BATCH_OFFSET=lie.apart)
+    def layout(self, array, matrix):
+        kind, shape = api.TYPES[array.dtype.name], (matrix.length, matrix.count, matrix.leading)
+        descriptor = MatrixDescriptor(self.library, "MatrixLayout", api.LAYOUT, kind, *shape)
+        return descriptor.set(BATCH_COUNT=array.shape[0], STRIDED_BATCH_OFFSET=matrix.apart)
 
     def describe(self):
         p, compute = self.product, api.COMPUTE_32F_FAST_TF32 if self.tf32 else api.COMPUTE_32F
         words = api.DESCRIPTOR, compute, api.TYPES["float32"]
-        made = MatrixDescriptor(self.library, "MatmulDesc", *words)
-        made.set(TRANSA=self.lies[0].by_columns, TRANSB=self.lies[1].by_columns)
-        made.set(EPILOGUE=p.epilogue)
+        descriptor = MatrixDescriptor(self.library, "MatmulDesc", *words)
+        descriptor.set(TRANSA=self.matrices[0].by_columns, TRANSB=self.matrices[1].by_columns)
+        descriptor.set(EPILOGUE=p.epilogue)
         if p.vector is not None:
             if p.vector.strides != (p.vector.itemsize,):
                 raise UnsupportedError("the numbers of a bias lie apart")
-            made.set(BIAS_POINTER=p.vector.address)
-            made.set(BIAS_DATA_TYPE=api.TYPES[p.vector.dtype.name])
+            descriptor.set(BIAS_POINTER=p.vector.address)
+            descriptor.set(BIAS_DATA_TYPE=api.TYPES[p.vector.dtype.name])
         if p.kept is not None:
-            lie = MatrixLayout.of(p.kept)
-            if p.kept.dtype != p.y.dtype or lie.by_columns or lie.leading % 8 or len(p.y) > 1:
+            matrix = MatrixLayout.of(p.kept)
+            if p.kept.dtype != p.y.dtype or matrix.by_columns or matrix.leading % 8 or len(p.y) > 1:
                 raise UnsupportedError("what gelu is of lies in rows of a multiple of 8 numbers")
-            made.set(EPILOGUE_AUX_POINTER=p.kept.address, EPILOGUE_AUX_LD=lie.leading)
-        return made
+            descriptor.set(EPILOGUE_AUX_POINTER=p.kept.address, EPILOGUE_AUX_LD=matrix.leading)
+        return descriptor
 
     @property
     def key(self):
@@ -192,7 +194,7 @@ class Matmul:
         p = self.product
         arrays = *self.arrays, *(a for a in (p.vector, p.kept) if a is not None)
         shapes = tuple((a.shape, a.dtype.name, choice.alignment(a)) for a in arrays)
-        return shapes, tuple(self.lies), p.epilogue, p.plus is None, self.tf32
+        return shapes, tuple(self.matrices), p.epilogue, p.plus is None, self.tf32
 
     def prepare(self, session):
         """(algorithm, Scratch or None), chosen once for each key."""

@@ -22,8 +22,8 @@ WORKSPACE, CANDIDATES, REPEATS, WIDEST = 32 << 20, 8, 3, 256
 def choose_algorithm(matmul, device):
     """Returns (algorithm, bytes of workspace) of a Matmul."""
     key = key_of(matmul)
-    if (kept := read_algorithm(matmul, key)) is not None:
-        return kept
+    if (cached := read_algorithm(matmul, key)) is not None:
+        return cached
     proposed = candidates(matmul)
     times = time_algorithms(matmul, device, proposed) if len(proposed) > 1 else {}
     best = proposed[min(times, key=times.get, default=0)]
@@ -37,10 +37,10 @@ def read_algorithm(matmul, key):
     content = cache.read(key)
     if content is None or len(content) != ctypes.sizeof(Algorithm):
         return None
-    algorithm, found = Algorithm.from_buffer_copy(content), Heuristic()
-    status = matmul.library.cublasLtMatmulAlgoCheck(*matmul.words, byref(algorithm), byref(found))
-    refused = status or found.state or found.workspace > WORKSPACE
-    return None if refused else (algorithm, found.workspace)
+    algorithm, result = Algorithm.from_buffer_copy(content), Heuristic()
+    status = matmul.library.cublasLtMatmulAlgoCheck(*matmul.words, byref(algorithm), byref(result))
+    refused = status or result.state or result.workspace > WORKSPACE
+    return None if refused else (algorithm, result.workspace)
 
 
 def key_of(matmul):
@@ -59,9 +59,9 @@ def candidates(matmul):
     library = matmul.library
     limits = MatrixDescriptor(library, "MatmulPreference", api.PREFERENCE)
     limits.set(MAX_WORKSPACE_BYTES=WORKSPACE)
-    beside = [a for a in (matmul.product.vector, matmul.product.kept) if a is not None]
+    others = [a for a in (matmul.product.vector, matmul.product.kept) if a is not None]
     arrays = [[array] for array in matmul.arrays]
-    arrays[-1] += beside  # what lies beside the result has no limit of its own
+    arrays[-1] += others  # what lies beside the result has no limit of its own
     for name, some in zip("ABCD", arrays, strict=True):
         limits.set(**{f"MIN_ALIGNMENT_{name}_BYTES": min(map(alignment, some))})
     results, count = (Heuristic * CANDIDATES)(), c_int()
@@ -70,8 +70,8 @@ def candidates(matmul):
     )
     good = [f for f in results[: count.value] if not f.state]
     if status or not good:
-        said = library.cublasLtGetStatusName(status).decode() if status else "nothing"
-        raise UnsupportedError(f"the heuristic gives {said} for {matmul.product.epilogue!r}")
+        message = library.cublasLtGetStatusName(status).decode() if status else "nothing"
+        raise UnsupportedError(f"the heuristic gives {message} for {matmul.product.epilogue!r}")
     return [(f.algorithm, f.workspace) for f in good]
 
 

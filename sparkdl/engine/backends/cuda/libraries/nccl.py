@@ -88,7 +88,7 @@ class Communicator:
             unique = base64.b64decode(invitation)
             self.members = self.library.NcclCommunicator(size, unique, rank)
         except self.library.NcclError as error:
-            raise DeviceError(f"NCCL does not take in {self.id}: {error}") from error
+            raise DeviceError(f"NCCL does not accept {self.id}: {error}") from error
 
     def use(self):
         """Makes the device the calling thread's."""
@@ -107,7 +107,7 @@ class Communicator:
             self.members.abort()
 
     def destroy(self):
-        """Lets go of the other devices, where all has gone well. May wait for them."""
+        """Leaves the other devices, where all has gone well. May wait for them."""
         if self.members is not None:
             self.members.destroy()
 

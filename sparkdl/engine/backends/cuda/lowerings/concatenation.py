@@ -55,6 +55,6 @@ def together(session, axis, xs, y):
 
 def places(starts, widths):
     """Returns where the parts begin in a row, and how wide they are."""
-    made = np.zeros((2, MOST), np.uint32)
-    made[0, : len(widths)], made[1, : len(widths)] = starts[: len(widths)], widths
-    return made
+    table = np.zeros((2, MOST), np.uint32)
+    table[0, : len(widths)], table[1, : len(widths)] = starts[: len(widths)], widths
+    return table

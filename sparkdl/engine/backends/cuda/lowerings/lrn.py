@@ -24,15 +24,15 @@ def backward(session, op, gy, x, gx):
 
 def calls(session, op, x, kernels):
     """A launch of each (name, arrays, scratch), whose last array of several comes after scratch."""
-    made = []
+    launches = []
     for name, arrays, scratch in kernels if x.size else []:
         function = session.family("lrn.cu", name, T=x.dtype.name)
         read = 2 if scratch else 1
         pointers = *arrays[:read], *scratch, *arrays[read:]
         images = [np.array(tuple(s // a.itemsize for s in a.strides), IMAGE) for a in arrays]
         values = local(op, x), np.uint32(x.size), *images, *pointers
-        made.append(session.launch(function, session.grid(x.size, THREADS), THREADS, *values))
-    return made, kernels[-1][0]
+        launches.append(session.launch(function, session.grid(x.size, THREADS), THREADS, *values))
+    return launches, kernels[-1][0]
 
 
 def local(op, x):

@@ -4,7 +4,7 @@ import numpy as np
 
 from sparkdl.engine.backends.cuda.kernels.expressions import OPERATIONS, expression
 from sparkdl.engine.backends.cuda.kernels.walks import require_few_numbers
-from sparkdl.engine.backends.cuda.libraries.cublaslt import NOTHING, Product
+from sparkdl.engine.backends.cuda.libraries.cublaslt import NO_EPILOGUE, Product
 from sparkdl.engine.backends.cuda.libraries.cublaslt_api import Epilogue
 from sparkdl.engine.backends.cuda.lowerings import chains, convolutions, reductions
 from sparkdl.engine.dtypes import is_float
@@ -16,7 +16,7 @@ from sparkdl.engine.ops.spatial.conv import ConvGradInputOp, ConvOp
 from sparkdl.errors import UnsupportedError
 
 EPILOGUES = {
-    type(None): NOTHING,
+    type(None): NO_EPILOGUE,
     ReluOp: Epilogue.RELU,
     GeluOp: Epilogue.GELU,
     GeluGradOp: Epilogue.GELU_GRADIENT,
@@ -47,9 +47,9 @@ def lower_epilogue_product(session, op, inputs, outputs):
     """Lowers a FollowedOp: one call, or where the library refuses that, one for each part."""
     x, w = op.product.operands(*inputs[:2])
     named = op.by_name(inputs, outputs)
-    whole = Product(x=x, w=w, activation=EPILOGUES[type(op.activation)], **named)
+    product = Product(x=x, w=w, activation=EPILOGUES[type(op.activation)], **named)
     try:
-        return session.libraries.products.calls(session, whole), "cuBLASLt"
+        return session.libraries.products.calls(session, product), "cuBLASLt"
     except UnsupportedError as why:
         calls, name = separate_calls(session, op, x, w, **named)
         return calls, name, f"cuBLASLt: {why}"
@@ -91,8 +91,8 @@ def gemm_calls(session, x, w, y, bias=None, activation=None, scale=1.0):
         x, w, y = (a.transpose(1, 0, 2, 3) for a in (x, w, y))
     outer, inner, m, n = y.shape
     if inner > GRID or n > GRID * TILE:
-        most = f"{GRID} stacks of {GRID} matrices of {GRID * TILE} columns"
-        raise UnsupportedError(f"cuda's own product takes at most {most}, got {y.shape}")
+        limit = f"{GRID} stacks of {GRID} matrices of {GRID * TILE} columns"
+        raise UnsupportedError(f"cuda's own product takes at most {limit}, got {y.shape}")
     if not y.size:
         return [], "gemm"
     kinds = {"T": x.dtype.name, "R": y.dtype.name, "SCALE": f"{float(scale)!r}f"}

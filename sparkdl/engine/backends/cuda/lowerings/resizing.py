@@ -2,7 +2,12 @@
 
 import numpy as np
 
-from sparkdl.engine.backends.cuda.kernels.windows import AXES, THREADS, lies, require_narrow_floats
+from sparkdl.engine.backends.cuda.kernels.windows import (
+    AXES,
+    THREADS,
+    layout_of,
+    require_narrow_floats,
+)
 from sparkdl.engine.ops.spatial.resize import weights
 
 SIZES = np.dtype([(name, "i4", AXES) for name in ("from", "to")])
@@ -23,13 +28,13 @@ def resize_calls(session, name, op, spaces, arrays):
     tables = [table(a, b, op.linear) for a, b in zip(source, target, strict=True)]
     read = tables if name == "resize_grad" else [(first, share) for first, share, _ in tables]
     constants = [session.constant(part) for kind in zip(*read, strict=True) for part in kind]
-    made = arrays[-1]
-    function = session.family("resize.cu", name, T=made.dtype.name)
+    output = arrays[-1]
+    function = session.family("resize.cu", name, T=output.dtype.name)
     sizes = np.array((source, target), SIZES)
-    numbers = np.uint32(made.shape[1]), np.uint32(made.size)
-    values = sizes, *numbers, *map(lies, arrays), *constants, *arrays
-    grid = session.grid(made.size, THREADS)
-    return ([session.launch(function, grid, THREADS, *values)] if made.size else []), name
+    numbers = np.uint32(output.shape[1]), np.uint32(output.size)
+    values = sizes, *numbers, *map(layout_of, arrays), *constants, *arrays
+    grid = session.grid(output.size, THREADS)
+    return ([session.launch(function, grid, THREADS, *values)] if output.size else []), name
 
 
 def table(source, target, linear):
@@ -44,8 +49,8 @@ def table(source, target, linear):
     second = np.minimum(first + 1, source - 1)
     rows = np.arange(target)
     share = np.stack([matrix[rows, first], matrix[rows, second] * (second > first)], 1)
-    made = matrix.T > 0
-    begin = made.argmax(1)
-    end = np.where(made.any(1), target - made[:, ::-1].argmax(1), 0)
+    used = matrix.T > 0
+    begin = used.argmax(1)
+    end = np.where(used.any(1), target - used[:, ::-1].argmax(1), 0)
     ranges = np.stack([np.where(end > 0, begin, 0), end], 1)
     return first.astype(np.int32), share.astype(np.float32), ranges.astype(np.int32)

@@ -104,13 +104,13 @@ def groups_of(mix, users, session):
         (_, _, scores), backward = nodes
         bias = scores.inputs[2:]
         causal = bool(bias) and is_causal(bias[0])
-        made = together(mix, scores, backward, causal)
-        for request, _ in made:
+        groups = together(mix, scores, backward, causal)
+        for request, _ in groups:
             session.libraries.graphs.plan(request, session.tf32)
     except UnsupportedError as error:
         session.notes.append(f"cuDNN has no attention of {mix.outputs[0].spec}: {error}")
         return []
-    return [group for _, group in made]
+    return [group for _, group in groups]
 
 
 def together(mix, scores, backward, causal):
@@ -120,23 +120,23 @@ def together(mix, scores, backward, causal):
     specs = {n: by_heads(t.spec, heads) for n, t in {"q": q, "k": k, "v": v, "o": o}.items()}
     sums = Spec((*specs["q"].shape[:3], 1), "float32") if backward else None
     options = {"scale": scores.op.scale, "causal": causal, "sums": sums}
-    kept = {}
+    saved = {}
 
     def attend(q, k, v):
-        kept["o"], *kept["sums"] = forward(q, k, v)
-        return {o: kept["o"]} | dict.fromkeys(
-            (*mix.inputs[0].node.outputs, *scores.outputs), kept["o"]
+        saved["o"], *saved["sums"] = forward(q, k, v)
+        return {o: saved["o"]} | dict.fromkeys(
+            (*mix.inputs[0].node.outputs, *scores.outputs), saved["o"]
         )
 
     request = AttentionRequest(**specs, **options)
     flat = [o.spec] + ([Spec((q.shape[0] * heads, q.shape[1]), "float32")] if backward else [])
     names = ("q", "k", "v", "o", *(("sums",) if backward else ()))
     forward = CudnnGraphOp(request, names, tuple(flat), scores.flops + mix.flops)
-    made = [(request, NodeGroup((mix, mix.inputs[0].node, scores), (q, k, v), attend))]
-    return made + ([back(backward, specs, options, (q, k, v, o), kept)] if backward else [])
+    groups = [(request, NodeGroup((mix, mix.inputs[0].node, scores), (q, k, v), attend))]
+    return groups + ([back(backward, specs, options, (q, k, v, o), saved)] if backward else [])
 
 
-def back(nodes, specs, options, reads, kept):
+def back(nodes, specs, options, reads, saved):
     to_q, to_k, _, _, to_v = nodes
     go = to_v.inputs[1]
     ends = {"gq": to_q, "gk": to_k, "gv": to_v}
@@ -147,9 +147,9 @@ def back(nodes, specs, options, reads, kept):
     op = CudnnGraphOp(request, names, results, sum(node.flops for node in nodes))
 
     def attend_back(q, k, v, o, go):
-        grads = op(q, k, v, o, *kept["sums"], go)
-        made = dict.fromkeys([t for node in nodes for t in node.outputs], grads[0])
-        return made | {node.outputs[0]: g for node, g in zip(ends.values(), grads, strict=True)}
+        grads = op(q, k, v, o, *saved["sums"], go)
+        outputs = dict.fromkeys([t for node in nodes for t in node.outputs], grads[0])
+        return outputs | {node.outputs[0]: g for node, g in zip(ends.values(), grads, strict=True)}
 
     return request, NodeGroup(nodes, (*reads, go), attend_back)
 

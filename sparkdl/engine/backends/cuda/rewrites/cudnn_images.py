@@ -49,8 +49,8 @@ def narrow_inputs(graph, bindings):
         Otherwise returns the tensor.
         """
         node = tensor.node
-        made = node is not None and isinstance(node.op, kind) and uses[node.inputs[0]] == 1
-        return node.inputs[0] if made else tensor
+        matches = node is not None and isinstance(node.op, kind) and uses[node.inputs[0]] == 1
+        return node.inputs[0] if matches else tensor
 
     for node in graph.nodes:
         if isinstance(node.op, PadOp) and behind_channels(node.op):
@@ -64,9 +64,9 @@ def narrow_inputs(graph, bindings):
                 new[padded] = Tensor(padded.spec, name=source.name), sources[source]
     both = {**graph.inputs, **{f"{name}, padded": t for t, name in new.values()}}
     swap = {t: (instead,) for t, (instead, _) in new.items()}
-    found = fuse(Graph(both, graph.outputs), (lambda node, *_: swap.get(node.outputs[0]),))
+    narrowed = fuse(Graph(both, graph.outputs), (lambda node, *_: swap.get(node.outputs[0]),))
     inputs = graph.inputs | {name: t for t, name in new.values()}
-    return Graph(inputs, found.outputs)
+    return Graph(inputs, narrowed.outputs)
 
 
 def behind_channels(op):

@@ -135,11 +135,11 @@ def uncast(x):
 def forward(work, node, behind, other):
     x, last = node.inputs[0], behind[-1].op if behind else None
     x = uncast(x) if isinstance(last, CastOp) else x
-    whole, each, statistic = (Spec(s, FLOAT) for s in graph_shapes(x.shape, by_rows(node)))
-    whole = Spec(whole.shape, x.spec.dtype)
-    reads = {"x": whole, "gamma": each, "beta": each} | ({"other": whole} if other else {})
+    image, each, statistic = (Spec(s, FLOAT) for s in graph_shapes(x.shape, by_rows(node)))
+    image = Spec(image.shape, x.spec.dtype)
+    reads = {"x": image, "gamma": each, "beta": each} | ({"other": image} if other else {})
     names = ["mean", "inverse", *(() if by_rows(node) else ("last_mean", "last_variance"))]
-    arrays = reads | {"y": whole} | dict.fromkeys(names, statistic)
+    arrays = reads | {"y": image} | dict.fromkeys(names, statistic)
     request = NormalizationRequest(
         epsilon=node.op.epsilon, rectified=isinstance(last, ReluOp), **arrays
     )
@@ -150,9 +150,9 @@ def forward(work, node, behind, other):
         y, mean, inverse, *_ = op(x, cast(gamma, FLOAT), cast(beta, FLOAT), *other)
         work.inverses[node] = mean, inverse
         variance = maximum(sub(div(1.0, square(inverse)), node.op.epsilon), 0.0)
-        made = dict.fromkeys([t for n in (node, *behind) for t in n.outputs], y)
+        outputs = dict.fromkeys([t for n in (node, *behind) for t in n.outputs], y)
         statistics = zip(node.outputs[1:], (mean, variance), strict=True)
-        return made | {old: cast(new, old.spec.dtype) for old, new in statistics}
+        return outputs | {old: cast(new, old.spec.dtype) for old, new in statistics}
 
     inputs = x, *node.inputs[1:], *((other,) if other else ())
     return request, NodeGroup((node, *behind), inputs, make)
@@ -173,12 +173,12 @@ def backwards(work, node):
 def backward(work, node, gate=None, end=None):
     gy, x, gamma, mean, variance = node.inputs
     gy, x = map(uncast, (gy, x)) if end else (gy, x)
-    whole, each, statistic = (Spec(s, FLOAT) for s in graph_shapes(x.shape, by_rows(node)))
-    whole = Spec(whole.shape, x.spec.dtype)
+    image, each, statistic = (Spec(s, FLOAT) for s in graph_shapes(x.shape, by_rows(node)))
+    image = Spec(image.shape, x.spec.dtype)
     sided = gate is not None and len(work.users[gy]) > 1
-    reads = {"gy": whole} | ({"y": whole} if gate else {}) | {"x": whole, "gamma": each}
+    reads = {"gy": image} | ({"y": image} if gate else {}) | {"x": image, "gamma": each}
     reads |= {"mean": statistic, "inverse": statistic}
-    writes = {"gx": whole, "ggamma": each, "gbeta": each} | ({"gother": whole} if sided else {})
+    writes = {"gx": image, "ggamma": each, "gbeta": each} | ({"gother": image} if sided else {})
     request = NormalizationGradRequest(by_rows=by_rows(node), **reads, **writes)
     small = Spec(gamma.shape, FLOAT)
     results = x.spec, small, small, *([x.spec] if sided else [])
@@ -192,10 +192,10 @@ def backward(work, node, gate=None, end=None):
             deviation = sqrt(add(cast(variance, FLOAT), node.op.epsilon))
             mean, inverse = cast(mean, FLOAT), div(1.0, deviation)
         gx, *gs, rest = (*op(*gys, x, cast(gamma, FLOAT), mean, inverse), None)[:4]
-        made = zip(node.outputs, (gx, *gs), strict=True)
-        made = {old: cast(new, old.spec.dtype) for old, new in made}
-        made |= {end.outputs[0]: gx} if end else {}
-        return made | ({gy: rest or gx} if gate else {})
+        outputs = zip(node.outputs, (gx, *gs), strict=True)
+        outputs = {old: cast(new, old.spec.dtype) for old, new in outputs}
+        outputs |= {end.outputs[0]: gx} if end else {}
+        return outputs | ({gy: rest or gx} if gate else {})
 
     gys = (gy,) if gate is None else gate.inputs
     nodes = node, *filter(None, (gate, end))

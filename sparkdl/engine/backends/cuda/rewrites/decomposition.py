@@ -75,9 +75,9 @@ def cut_before_chains(graph, may):
         return once and all(t.shape in (y.shape, ()) and own(t, node) for t in node.inputs)
 
     def rule(node, inputs, uses):
-        made = inputs[0].node if cuts(node) else None
-        if made is not None and may(made) and only_cut(node.inputs[0].node):
-            return made.op(*(t if t.shape == () else node.op(t) for t in made.inputs))
+        producer = inputs[0].node if cuts(node) else None
+        if producer is not None and may(producer) and only_cut(node.inputs[0].node):
+            return producer.op(*(t if t.shape == () else node.op(t) for t in producer.inputs))
 
     return fuse(graph, (rule,))
 
@@ -99,7 +99,7 @@ def slices_in_place(graph, may):
     ----------
     may : function of a node: whether it is a chain or part of one
     """
-    users, kept = readers(graph), set(graph.outputs.values())
+    users, outputs = readers(graph), set(graph.outputs.values())
 
     def alone(tensor):
         return all(node and (may(node) or shown(node)) for node in users[tensor])
@@ -110,7 +110,7 @@ def slices_in_place(graph, may):
     def rule(node, inputs, uses):
         if cuts(node) and shown(node):
             source = owner(node.inputs[0])
-            if source.node is not None and not {source, node.inputs[0]} & kept:
+            if source.node is not None and not {source, node.inputs[0]} & outputs:
                 return SliceViewOp(node.op.starts, node.op.stops)(*inputs)
 
     return fuse(graph, (rule,))

@@ -37,23 +37,23 @@ def cast_of_product(node, inputs, uses):
     wide = isinstance(node.op, CastOp) and node.outputs[0].dtype == np.float32
     if wide and once(node.inputs[0], uses):
         before = inputs[0].node
-        whole = EpilogueProductOp.of(before)
-        if whole is not None and whole.bare and is_narrow(inputs[0].dtype):
-            return replace(whole, dtype="float32")(*before.inputs)
+        product = EpilogueProductOp.of(before)
+        if product is not None and product.bare and is_narrow(inputs[0].dtype):
+            return replace(product, dtype="float32")(*before.inputs)
 
 
 def add_to_product(node, inputs, uses):
     """product (+ bias) + another matrix, seen through a change of shape too."""
     if not isinstance(node.op, AddOp) or node.outputs[0].ndim > 3:  # images lie channels last
         return None
-    for mine, other in ((0, 1), (1, 0)):
-        rows = rows_of(node.inputs[mine], inputs[mine], uses)
-        whole = None if rows is None else EpilogueProductOp.of(rows.node)
-        if whole is None or whole.plus or whole.activation is not None:
+    for index, other in ((0, 1), (1, 0)):
+        rows = rows_of(node.inputs[index], inputs[index], uses)
+        product = None if rows is None else EpilogueProductOp.of(rows.node)
+        if product is None or product.plus or product.activation is not None:
             continue
-        if inputs[other].spec == node.outputs[0].spec and whole.dtype == inputs[other].spec.dtype:
+        if inputs[other].spec == node.outputs[0].spec and product.dtype == inputs[other].spec.dtype:
             plus = reshape(inputs[other], rows.shape)
-            y = replace(whole, plus=True)(*rows.node.inputs, plus)
+            y = replace(product, plus=True)(*rows.node.inputs, plus)
             return reshape(y, node.outputs[0].shape)
 
 
@@ -72,9 +72,9 @@ def gradient_of_gelu(node, inputs, uses):
     """gelu's slope times a product."""
     if isinstance(node.op, GeluGradOp) and node.op.approximate and once(node.inputs[0], uses):
         before = inputs[0].node
-        whole = EpilogueProductOp.of(before)
-        if whole is not None and whole.bare and whole.dtype == inputs[1].spec.dtype:
-            return replace(whole, activation=node.op)(*before.inputs, inputs[1])
+        product = EpilogueProductOp.of(before)
+        if product is not None and product.bare and product.dtype == inputs[1].spec.dtype:
+            return replace(product, activation=node.op)(*before.inputs, inputs[1])
 
 
 RULES = (bias_and_activation, cast_of_product, add_to_product, gradient_of_gelu)
@@ -87,11 +87,11 @@ def with_second_outputs(graph):
         if node.outputs[0] in new:
             continue
         if node in pairs:
-            first, second, whole = pairs[node]
+            first, second, product = pairs[node]
             with scope(first.scope):
-                made = whole(*(new.get(t, t) for t in first.inputs))
+                outputs = product(*(new.get(t, t) for t in first.inputs))
             both = second.outputs[0], first.outputs[0]
-            new.update(zip(both if whole.before else both[::-1], made, strict=True))
+            new.update(zip(both if product.before else both[::-1], outputs, strict=True))
             continue
         with scope(node.scope):
             results = apply_first((), node, [new.get(t, t) for t in node.inputs], None)
@@ -112,21 +112,21 @@ def pairs_of(graph):
         if (isinstance(node.op, GeluOp) and node.op.approximate) or is_sum_of_rows(node):
             readers[node.inputs[0]] = node
     for node in graph.nodes:
-        whole, after = EpilogueProductOp.of(node), readers.get(node.outputs[0])
-        if whole is None:
+        product, after = EpilogueProductOp.of(node), readers.get(node.outputs[0])
+        if product is None:
             continue
-        if after is not None and isinstance(after.op, GeluOp) and whole.activation is None:
-            pairs[node] = node, after, replace(whole, activation=after.op, before=True)
-        elif after is not None and isinstance(whole.activation, GeluGradOp):
-            if after.outputs[0].spec.dtype == whole.dtype:
-                pairs[node] = node, after, replace(whole, sums=True)
-        elif whole.bare and whole.product == MatMulOp(True, False):
+        if after is not None and isinstance(after.op, GeluOp) and product.activation is None:
+            pairs[node] = node, after, replace(product, activation=after.op, before=True)
+        elif after is not None and isinstance(product.activation, GeluGradOp):
+            if after.outputs[0].spec.dtype == product.dtype:
+                pairs[node] = node, after, replace(product, sums=True)
+        elif product.bare and product.product == MatMulOp(True, False):
             total = readers.get(node.inputs[1])
             if total is None or total in pairs or not is_sum_of_rows(total):
                 continue
             known = all(place.get(t.node, -1) < place[total] for t in node.inputs)
-            if known and total.outputs[0].spec.dtype == whole.dtype:
-                pairs[node] = pairs[total] = node, total, replace(whole, sums=True)
+            if known and total.outputs[0].spec.dtype == product.dtype:
+                pairs[node] = pairs[total] = node, total, replace(product, sums=True)
     return pairs
 
 

@@ -29,13 +29,13 @@ def replace_stacks(graph, session):
         with scope(node.scope):
             if stack is None:
                 inputs = [new.get(t, t) for t in node.inputs]
-                made = zip(node.outputs, apply_first((), node, inputs, None), strict=True)
+                outputs = zip(node.outputs, apply_first((), node, inputs, None), strict=True)
             elif forward is not stack.nodes[-1]:
                 continue  # it is made with the last layer
             else:
                 replace = stack.replace_forward if node is forward else stack.replace_backward
-                made = replace(new)
-        new.update(made)
+                outputs = replace(new)
+        new.update(outputs)
     return Graph(graph.inputs, {name: new.get(t, t) for name, t in graph.outputs.items()})
 
 
@@ -53,11 +53,11 @@ def stacks_of(graph, session):
             note = f"{node.op.kind} without cuDNN: {why}"
             session.notes += [note] if note not in session.notes else []
             continue
-        own = RecurrentStack([node], gradients, layer)
+        stack = RecurrentStack([node], gradients, layer)
         below = stacks.get(node.inputs[0].node)
         if below is not None:
-            own = below.with_top(own, uses, session.libraries.recurrent) or own
-        stacks |= dict.fromkeys(own.nodes, own)
+            stack = below.with_top(stack, uses, session.libraries.recurrent) or stack
+        stacks |= dict.fromkeys(stack.nodes, stack)
     return stacks
 
 
@@ -129,10 +129,10 @@ class RecurrentStack:
     def replace_forward(self, new):
         """Returns [(output of the last node, tensor)]"""
         layer, kind = self.layer, self.layer.cell.kind
-        given = [[cast(new.get(t, t), kind) for t in node.inputs] for node in self.nodes]
-        x, states = self.reverse(given[0][0]), stack_states([g[4:] for g in given])
+        stack_inputs = [[cast(new.get(t, t), kind) for t in node.inputs] for node in self.nodes]
+        x, states = self.reverse(stack_inputs[0][0]), stack_states([g[4:] for g in stack_inputs])
         row = pack_weights(
-            layer, [dict(zip(("wx", "wh", "b"), g[1:4], strict=True)) for g in given]
+            layer, [dict(zip(("wx", "wh", "b"), g[1:4], strict=True)) for g in stack_inputs]
         )
         trained = self.nodes[-1] in self.gradients
         y, *rest = WalkOp(layer.cell, layer.reserve if trained else 0)(x, row, *states)
@@ -143,14 +143,14 @@ class RecurrentStack:
     def replace_backward(self, new):
         """Yields [(output of a gradient, tensor)] for all layers."""
         kind, nodes = self.layer.cell.kind, [self.gradients[node] for node in self.nodes]
-        given = [[new.get(t, t) for t in node.inputs[: 1 + self.states]] for node in nodes]
-        glast = stack_states([[cast(t, kind) for t in states] for _, *states in given])
-        gy = self.reverse(cast(given[-1][0], kind))
+        stack_inputs = [[new.get(t, t) for t in node.inputs[: 1 + self.states]] for node in nodes]
+        glast = stack_states([[cast(t, kind) for t in states] for _, *states in stack_inputs])
+        gy = self.reverse(cast(stack_inputs[-1][0], kind))
         gx, row, *gstates = WalkGradOp(self.layer.cell)(gy, *glast, *self.read)
-        made = zip(
+        outputs = zip(
             nodes, unpack_gradients(self.layer, row), split_states(gstates, len(nodes)), strict=True
         )
-        for node, grads, states in made:
+        for node, grads, states in outputs:
             yield from zip(node.outputs[1:], (*grads, *states), strict=True)
         yield nodes[0].outputs[0], self.reverse(gx)
 
@@ -199,13 +199,13 @@ def pack_weights(layer, parameters):
 def unpack_gradients(layer, row):
     """Returns for each layer (gwx, gwh, gb), of a row of all weights' gradients."""
     units = layer.cell.units
-    found = [{"wx": {}, "wh": {}, "b": {}} for _ in range(layer.cell.layers)]
+    gradients = [{"wx": {}, "wh": {}, "b": {}} for _ in range(layer.cell.layers)]
     for piece in layer.pieces:
         value = ops.slice(row, (piece.offset,), (piece.offset + piece.size,))
         if piece.name != "b":
             value = ops.transpose(ops.reshape(value, (piece.count * units, -1)), (1, 0))
-        found[piece.layer][piece.name][piece.first] = value
-    return [[in_order(blocks) for blocks in one.values()] for one in found]
+        gradients[piece.layer][piece.name][piece.first] = value
+    return [[in_order(blocks) for blocks in one.values()] for one in gradients]
 
 
 def in_order(blocks):

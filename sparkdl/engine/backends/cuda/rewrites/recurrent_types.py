@@ -51,8 +51,8 @@ def narrow_candidates(graph):
             readers.setdefault(tensor, []).append(node)
     for node in graph.nodes:
         if isinstance(node.op, RecurrentOp):
-            found = [r for t in node.outputs[:-1] for r in readers.get(t, ())]
-            kinds = {r.op.dtype if r and isinstance(r.op, CastOp) else "float32" for r in found}
+            casts = [r for t in node.outputs[:-1] for r in readers.get(t, ())]
+            kinds = {r.op.dtype if r and isinstance(r.op, CastOp) else "float32" for r in casts}
             if len(kinds) == 1 and is_narrow(min(kinds)):
                 yield node, min(kinds)
 

@@ -94,9 +94,9 @@ class OneDnnSession:
 
     def fresh(self):
         """Returns a session that shares all with this one but its scratch memory."""
-        own = copy(self)
-        own.scratch, own.used, own.held, own.ahead = empty(0), 0, (), []
-        return own
+        session = copy(self)
+        session.scratch, session.used, session.held, session.ahead = empty(0), 0, (), []
+        return session
 
     def hold(self, arrays):
         """Takes the arrays that change seldom."""
@@ -145,8 +145,8 @@ class OneDnnSession:
         md = self.query(pd, "workspace")
         needed = self.size(md)
         if not 0 < needed <= array.nbytes:
-            found = array.nbytes
-            raise UnsupportedError(f"the workspace has {found} bytes, oneDNN's has {needed}")
+            nbytes = array.nbytes
+            raise UnsupportedError(f"the workspace has {nbytes} bytes, oneDNN's has {needed}")
         return self.memory(md, array)
 
     def move(self, memory, array):

@@ -53,13 +53,16 @@ def load():
 
 
 def candidates():
-    """Returns the paths where a library may be, best first."""
+    """Yields the paths where a library may be, best first."""
     if VARIABLE in os.environ:
-        return [os.environ[VARIABLE]]
-    places = [path for name in PACKAGES for path in files_of(name)]
-    places += sorted(Path(sys.prefix, "lib").glob("libdnnl.so.3*"))
-    system = find_library("dnnl")
-    return [*places, system] if system else places
+        yield os.environ[VARIABLE]
+        return
+    for name in PACKAGES:
+        yield from files_of(name)
+    yield from sorted(Path(sys.prefix, "lib").glob("libdnnl.so.3*"))
+    system = find_library("dnnl")  # last, as it runs a compiler and others to find out
+    if system:
+        yield system
 
 
 def files_of(package):

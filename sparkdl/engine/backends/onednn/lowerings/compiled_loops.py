@@ -28,10 +28,10 @@ def chain(op, inputs, outputs, compiler):
     if kernel is not None:
         return kernel
     shape = outputs[0].shape
-    whole = [a for a in (*inputs, *outputs) if a.shape == shape]
+    full_size = [a for a in (*inputs, *outputs) if a.shape == shape]
     plain = all(isinstance(step, ElementwiseOp) for step, _ in op.steps)
     plain = plain and all(a.shape in (shape, ()) and not is_narrow(a.dtype) for a in inputs)
-    if not plain or len({a.strides for a in whole}) > 1:
+    if not plain or len({a.strides for a in full_size}) > 1:
         return Kernel(reference.copying(op, inputs, outputs), "numpy", why or "layouts differ")
     order = sorted(range(len(shape)), key=lambda axis: -outputs[0].strides[axis])
     inputs = [a.transpose(order) if a.shape == shape else a for a in inputs]

@@ -121,15 +121,15 @@ def backward_weights(session, op, gy, x, gw, gb=None):
     name = "convolution_backward_weights"
     mds = *mds, session.of(gy)
     pd = session.describe(name, DIRECT, *mds, *geometry_of(op, x, gw), hint, None)
-    chosen, own = session.query(pd, "diff_weights"), session.at(target)
-    same = session.equal(chosen, own.md)
-    memory = own if same else session.transient_memory(chosen)
+    chosen, target_memory = session.query(pd, "diff_weights"), session.at(target)
+    same = session.equal(chosen, target_memory.md)
+    memory = target_memory if same else session.transient_memory(chosen)
     arguments = {SRC: session.at(x), DIFF_DST: session.at(gy), DIFF_WEIGHTS: memory}
     if gb is not None:
         arguments[DIFF_BIAS] = session.at(gb)
     calls = [session.bind(pd, arguments)]
     if not same:
-        calls.append(session.reorder(memory, own))
+        calls.append(session.reorder(memory, target_memory))
     return calls, session.implementation(pd)
 
 

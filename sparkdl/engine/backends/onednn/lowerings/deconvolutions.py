@@ -29,11 +29,11 @@ def forward(session, op, x, w, b, y, after):
 
 
 def lower_deconvolution(session, op, x, w, b, y, after):
-    own, attribute = transpose_weights(op, w), session.then(*after) if after else None
-    mds = session.of(x), session.any(own), session.of(b), session.of(y)
+    transposed, attribute = transpose_weights(op, w), session.then(*after) if after else None
+    mds = session.of(x), session.any(transposed), session.of(b), session.of(y)
     name = "deconvolution_forward"
     pd = session.describe(name, INFERENCE, DIRECT, *mds, *geometry(op), attribute)
-    calls, weights = in_layout(session, own, session.query(pd, "weights"))
+    calls, weights = in_layout(session, transposed, session.query(pd, "weights"))
     arguments = {SRC: session.at(x), WEIGHTS: weights, BIAS: session.at(b), DST: session.at(y)}
     return [*calls, session.bind(pd, arguments)], session.implementation(pd)
 

@@ -8,12 +8,12 @@ def in_layout(session, array, md):
 
     What changes seldom is reordered ahead of the runs.
     """
-    own = session.at(np.asarray(array))
-    if session.equal(own.md, md):
-        return [], own
-    if session.holds(own.array):
+    plain = session.at(np.asarray(array))
+    if session.equal(plain.md, md):
+        return [], plain
+    if session.holds(plain.array):
         memory = session.lasting_memory(md)
-        session.ahead.append(session.reorder(own, memory))
+        session.ahead.append(session.reorder(plain, memory))
         return [], memory
     memory = session.transient_memory(md)
-    return [session.reorder(own, memory)], memory
+    return [session.reorder(plain, memory)], memory

@@ -30,9 +30,9 @@ BACKWARD = 128  # dnnl_backward: data, scale and shift
 
 def lower_inference(session, op, x, gamma, beta, mean, variance, y, relu=False):
     """y with statistics that are given, through ReLU or not."""
-    found = loops(batch_norms.inference_kernel, x, op, x, gamma, beta, mean, variance, y, relu=relu)
-    if found is not None:
-        return found
+    call = loops(batch_norms.inference_kernel, x, op, x, gamma, beta, mean, variance, y, relu=relu)
+    if call is not None:
+        return call
     flags = SCALE_AND_SHIFT | GLOBAL | (RELU if relu else 0)
     pd = forward_pd(session, op, x, y, flags, INFERENCE)
     arrays = {SRC: x, SCALE: gamma, SHIFT: beta, DST: y, MEAN: mean, VARIANCE: variance}
@@ -51,9 +51,9 @@ def backward_pd(session, op, gy, x, gx, hint, flags=SCALE_AND_SHIFT):
 
 
 def forward(session, op, x, gamma, beta, y, mean, variance):
-    found = loops(batch_norms.forward, x, op, x, gamma, beta, y, mean, variance)
-    if found is not None:
-        return found
+    kernel = loops(batch_norms.forward, x, op, x, gamma, beta, y, mean, variance)
+    if kernel is not None:
+        return kernel
     pd = forward_pd(session, op, x, y)
     arrays = {SRC: x, SCALE: gamma, SHIFT: beta, DST: y, MEAN: mean, VARIANCE: variance}
     return bind(session, pd, arrays)
@@ -61,9 +61,9 @@ def forward(session, op, x, gamma, beta, y, mean, variance):
 
 def backward(session, op, gy, x, gamma, mean, variance, gx, ggamma, gbeta):
     rest = mean, variance, gx, ggamma, gbeta
-    found = loops(batch_norms.backward, x, op, gy, x, gamma, None, *rest)
-    if found is not None:
-        return found
+    kernel = loops(batch_norms.backward, x, op, gy, x, gamma, None, *rest)
+    if kernel is not None:
+        return kernel
     pd = backward_pd(session, op, gy, x, gx, forward_pd(session, op, x, gy))
     arrays = {DIFF_DST: gy, SRC: x, SCALE: gamma, MEAN: mean, VARIANCE: variance}
     arrays |= {DIFF_SRC: gx, DIFF_SCALE: ggamma, DIFF_SHIFT: gbeta}
@@ -72,9 +72,9 @@ def backward(session, op, gy, x, gamma, mean, variance, gx, ggamma, gbeta):
 
 def relu_forward(session, op, x, gamma, beta, y, mean, variance, signs):
     """`forward`, then ReLU; in one where `signs` are what the kernel leaves for the gradient."""
-    found = loops(batch_norms.forward, x, op, x, gamma, beta, y, mean, variance, relu=True)
-    if found is not None:
-        return found
+    kernel = loops(batch_norms.forward, x, op, x, gamma, beta, y, mean, variance, relu=True)
+    if kernel is not None:
+        return kernel
     pd = relu_pd(session, op, x, y, signs)
     if pd is None:
         calls, name = forward(session, op, x, gamma, beta, y, mean, variance)
@@ -85,9 +85,9 @@ def relu_forward(session, op, x, gamma, beta, y, mean, variance, signs):
 
 def relu_backward(session, op, gy, x, gamma, beta, mean, variance, y, signs, gx, ggamma, gbeta):
     rest = mean, variance, gx, ggamma, gbeta
-    found = loops(batch_norms.backward, x, op, gy, x, gamma, beta, *rest)
-    if found is not None:
-        return found
+    kernel = loops(batch_norms.backward, x, op, gy, x, gamma, beta, *rest)
+    if kernel is not None:
+        return kernel
     hint = relu_pd(session, op, x, y, signs)
     flags = SCALE_AND_SHIFT | RELU
     pd = None if hint is None else fast(session, backward_pd, op, gy, x, gx, hint, flags)

@@ -1,4 +1,4 @@
-"""Plans of cuDNN's: timed where a device has a clock, and kept on disk; what is missing is told."""
+"""Plans of cuDNN: timed where a device has a clock, kept on disk; a missing library is reported."""
 
 import sys
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""CupyDriver by a double of CuPy on the host; and the double's calls beside those of the real CuPy.
+"""CupyDriver on a double of CuPy, and the double's signatures against the real CuPy's.
 
 The last needs the package cupy-cuda13x==14.2.0 (70 MB), which says its functions' parameters
 without a GPU.

@@ -1,4 +1,4 @@
-"""Which GPU a task owns: a table of what clusters say."""
+"""GPUs that a task owns, from a table of the variables that clusters set."""
 
 from types import SimpleNamespace
 

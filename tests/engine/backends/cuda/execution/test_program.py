@@ -1,4 +1,4 @@
-"""What a program promises a device: nothing allocated late, slots not reused early, one launch.
+"""Promises of a device program: no late allocation, no slot reused early, one launch.
 
 The host driver runs what is on a stream only when somebody waits for it, and logs all calls.
 """

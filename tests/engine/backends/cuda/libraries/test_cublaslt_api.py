@@ -1,4 +1,4 @@
-"""What our ctypes tables say of cuBLASLt, against NVIDIA's header and the library itself.
+"""ctypes tables of cuBLASLt against NVIDIA's header and the library itself.
 
 Both come with the wheel nvidia-cublas, a download of 444 MB that the tests do not ask for.
 """

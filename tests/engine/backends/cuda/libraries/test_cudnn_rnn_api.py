@@ -1,4 +1,4 @@
-"""What our ctypes tables say of cuDNN's RNN functions, against its headers and the library itself.
+"""ctypes tables of cuDNN's RNN functions against its headers and the library itself.
 
 Both come with the wheel nvidia-cudnn-cu13, a download of 517 MB that the tests do not ask for.
 """

@@ -143,7 +143,7 @@ def test_what_nccl_refuses_is_an_error_of_the_device(cuda):
 
     library.NcclCommunicator = refuse
     link = backend.link({})
-    with pytest.raises(DeviceError, match="NCCL does not take in GPU-0: NCCL_ERROR_INVALID_USAGE"):
+    with pytest.raises(DeviceError, match="NCCL does not accept GPU-0: NCCL_ERROR_INVALID_USAGE"):
         link.join(1, base64.b64encode(bytes(128)).decode(), 0)
 
 

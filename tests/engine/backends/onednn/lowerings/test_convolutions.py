@@ -1,4 +1,4 @@
-"""oneDNN beside the reference: convolution and pooling of drawn shapes, over one to three axes."""
+"""oneDNN against the reference: convolution and pooling of drawn shapes, over one to three axes."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""oneDNN beside the reference: what is only copied, over drawn shapes and layouts."""
+"""oneDNN against the reference: copies, over drawn shapes and layouts."""
 
 import numpy as np
 import pytest

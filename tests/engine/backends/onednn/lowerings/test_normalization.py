@@ -1,4 +1,4 @@
-"""oneDNN's normalizations beside the reference, over drawn shapes."""
+"""oneDNN's normalizations against the reference, over drawn shapes."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""oneDNN beside the reference: products of batches and of heads, softmax, gelu; drawn shapes."""
+"""oneDNN against the reference: products of batches and of heads, softmax, gelu; drawn shapes."""
 
 import numpy as np
 import pytest

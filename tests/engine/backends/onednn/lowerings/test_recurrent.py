@@ -1,4 +1,4 @@
-"""oneDNN beside the reference: recurrent operations of drawn shapes, and which kernel they take."""
+"""oneDNN against the reference: recurrent operations of drawn shapes, and their kernels."""
 
 import numpy as np
 import pytest

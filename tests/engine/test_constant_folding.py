@@ -1,11 +1,11 @@
-"""What is made of bound inputs alone: folded normalizations, worked out once and on demand."""
+"""Constant folding: normalizations folded into products, computed once and on demand."""
 
 import numpy as np
 import pytest
 
 from sparkdl.engine import Graph, Spec, Tensor, compile, ops
+from sparkdl.engine.constant_folding import constant_tensors, fold_norms
 from sparkdl.engine.ops.normalization import NormalizeOp
-from sparkdl.engine.steady import fold_norms, steady_tensors
 
 BACKENDS = ("reference", "onednn")
 N, C, OUT = 4, 6, 5
@@ -84,8 +84,8 @@ def test_a_norm_becomes_part_of_the_product_before_it(name, backend, rng):
     arrays = values(rng, graph.inputs)
     bindings = bound(graph, arrays)
     plain = compile(graph, "reference", bindings).run({"x": arrays["x"]})["y"]
-    program = compile(graph, backend, bindings, steady=True)
-    assert not norms(fold_norms(graph, steady_tensors(graph, bindings)))
+    program = compile(graph, backend, bindings, constant_bindings=True)
+    assert not norms(fold_norms(graph, constant_tensors(graph, bindings)))
     assert not any("Normalize" in step.op for step in program.steps)
     np.testing.assert_allclose(program.run({"x": arrays["x"]})["y"], plain, rtol=1e-5, atol=1e-5)
 
@@ -95,7 +95,7 @@ def test_what_is_steady_is_worked_out_again_on_demand(backend, rng):
     graph = with_norm(lambda: conv(bias=True))
     arrays = values(rng, graph.inputs)
     bindings = bound(graph, arrays)
-    program = compile(graph, backend, bindings, steady=True)
+    program = compile(graph, backend, bindings, constant_bindings=True)
     before = program.run({"x": arrays["x"]})["y"].copy()
     for name in bindings:
         bindings[name][...] = 2 * bindings[name]
@@ -110,7 +110,7 @@ def test_what_is_steady_is_worked_out_again_on_demand(backend, rng):
 def test_runs_leave_what_is_steady_as_it_is(backend, rng):
     graph = with_norm(lambda: conv(bias=True), lambda y: ops.exp(ops.mul(ops.tanh(y), y)))
     arrays = values(rng, graph.inputs)
-    program = compile(graph, backend, bound(graph, arrays), steady=True)
+    program = compile(graph, backend, bound(graph, arrays), constant_bindings=True)
     first = program.run({"x": arrays["x"]})["y"].copy()
     for _ in range(3):
         program.run({"x": rng.normal(size=arrays["x"].shape)})
@@ -121,7 +121,7 @@ def test_a_version_that_is_known_is_not_worked_out_again(rng):
     graph = with_norm(dense)
     arrays = values(rng, graph.inputs)
     bindings = bound(graph, arrays)
-    program = compile(graph, "reference", bindings, steady=True)
+    program = compile(graph, "reference", bindings, constant_bindings=True)
     program.refresh(1)
     first = program.run({"x": arrays["x"]})["y"].copy()
     bindings["w"] *= 2
@@ -170,9 +170,9 @@ def test_other_norms_stay(name, backend, rng):
     graph = APART[name]()
     arrays = values(rng, graph.inputs)
     bindings = bound(graph, arrays)
-    assert norms(fold_norms(graph, steady_tensors(graph, bindings))) == 1
+    assert norms(fold_norms(graph, constant_tensors(graph, bindings))) == 1
     plain = compile(graph, "reference", bindings).run({"x": arrays["x"]})
-    found = compile(graph, backend, bindings, steady=True).run({"x": arrays["x"]})
+    found = compile(graph, backend, bindings, constant_bindings=True).run({"x": arrays["x"]})
     for key, value in found.items():
         np.testing.assert_allclose(value, plain[key], rtol=1e-4, atol=1e-4)
 
@@ -180,11 +180,11 @@ def test_other_norms_stay(name, backend, rng):
 def test_statistics_that_are_fed_stay(rng):
     graph = with_norm(conv)
     bindings = {"w": np.ones(graph.inputs["w"].shape, np.float32)}
-    assert norms(fold_norms(graph, steady_tensors(graph, bindings))) == 1
+    assert norms(fold_norms(graph, constant_tensors(graph, bindings))) == 1
 
 
 def test_weights_that_are_fed_stay(rng):
     graph = with_norm(dense)
     arrays = values(rng, graph.inputs)
     bindings = {name: array for name, array in bound(graph, arrays).items() if name != "w"}
-    assert norms(fold_norms(graph, steady_tensors(graph, bindings))) == 1
+    assert norms(fold_norms(graph, constant_tensors(graph, bindings))) == 1

@@ -1,6 +1,6 @@
-"""What of a graph follows from bound inputs alone, so that it need not be worked out in each run.
+"""Constant folding: values that follow from bound inputs alone are not computed in each run.
 
-Such values are called steady: of a network in use they are all that is made of its weights.
+For a network in use these are the values that are made of its weights alone.
 """
 
 from dataclasses import dataclass
@@ -16,29 +16,29 @@ from sparkdl.engine.ops.spatial.conv import ConvOp
 from sparkdl.engine.ops.spatial.sequence import ImageToSequenceOp
 
 
-def steady_tensors(graph, bindings):
+def constant_tensors(graph, bindings):
     """Returns the tensors whose values change only where the bound inputs do; among them those."""
-    steady = {t for name, t in graph.inputs.items() if name in bindings}
-    steady.update(t for node in graph.nodes for t in node.inputs if t.value is not None)
+    constants = {t for name, t in graph.inputs.items() if name in bindings}
+    constants.update(t for node in graph.nodes for t in node.inputs if t.value is not None)
     for node in graph.nodes:
-        if node.inputs and steady.issuperset(node.inputs):
-            steady.update(node.outputs)
-    return steady
+        if node.inputs and constants.issuperset(node.inputs):
+            constants.update(node.outputs)
+    return constants
 
 
-def fold_norms(graph, steady):
+def fold_norms(graph, constants):
     """Returns the graph with normalizations folded into the products before them.
 
-    A product of steady weights that only a Normalize with steady statistics reads gets weights and
-    a bias that give the normalized values at once.
+    Where only a Normalize with constant statistics reads a product of constant weights, the product
+    gets weights and a bias that give the normalized values at once.
     """
 
     def rule(node, inputs, uses):
-        if isinstance(node.op, NormalizeOp) and steady.issuperset(node.inputs[1:]):
+        if isinstance(node.op, NormalizeOp) and constants.issuperset(node.inputs[1:]):
             _, gamma, beta, mean, variance = inputs
             scale = div(gamma, sqrt(add(variance, node.op.epsilon)))
             norm = Norm(scale, sub(beta, mul(mean, scale)), 1)
-            return norm.absorbed(node.inputs[0], inputs[0], uses, steady)
+            return norm.absorb(node.inputs[0], inputs[0], uses, constants)
 
     return fuse(graph, (rule,))
 
@@ -51,19 +51,19 @@ class Norm:
     shift: Tensor
     axis: int
 
-    def absorbed(self, old, x, uses, steady):
+    def absorb(self, old, x, uses, constants):
         """Returns x with the norm in the product that x comes from; None where there is none.
 
-        `old` is x in the graph that `uses` and `steady` are of.
+        `old` is x in the graph that `uses` and `constants` are of.
         """
-        if not once(old, uses) or not steady.issuperset(old.node.inputs[1:]):
+        if not once(old, uses) or not constants.issuperset(old.node.inputs[1:]):
             return None
         op, (first, *rest) = x.node.op, x.node.inputs
         if is_product(op, old, self.axis):
             with scope(x.node.scope):
-                return AddBiasOp(self.axis)(op(first, self.scaled(op, *rest)), self.shift)
+                return AddBiasOp(self.axis)(op(first, self.scale_weights(op, *rest)), self.shift)
         norm = self.before(op, old, *rest)
-        y = norm and norm.absorbed(old.node.inputs[0], first, uses, steady)
+        y = norm and norm.absorb(old.node.inputs[0], first, uses, constants)
         return y if y is None or isinstance(op, AddBiasOp) else op(y)
 
     def before(self, op, old, *rest):
@@ -78,7 +78,7 @@ class Norm:
             return Norm(self.scale, self.shift, len(shape) - 1)
         return None
 
-    def scaled(self, op, w):
+    def scale_weights(self, op, w):
         """Returns weights times the scale; narrow ones are rounded once, behind it."""
         source = w.node.inputs[0] if w.node and isinstance(w.node.op, CastOp) else w
         first = isinstance(op, ConvOp) or op.transpose_y

@@ -1,0 +1,132 @@
+"""Classes of the JVMs of the tests, kept on disk as a JVM has them in memory.
+
+Finding, reading and checking ten thousand classes is half of what a short-lived Spark costs. A JVM
+that is told of the archive maps it instead, if its class path begins as that of the archive; else
+it starts as ever.
+"""
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from pyspark.find_spark_home import _find_spark_home
+
+FOLDER = Path(__file__).parents[2] / ".pytest_cache" / "java"  # for later runs too
+JARS = f"{_find_spark_home()}/jars/*"  # must be the first part of a JVM's class path
+
+
+def place():
+    """The archive's file: another one for another Java, other jars, or other classes to load."""
+    parts = [java(), JARS, *map(changed, (java(), JARS[:-1])), Path(__file__).read_bytes()]
+    return FOLDER / f"{hashlib.sha256(repr(parts).encode()).hexdigest()[:16]}.jsa"
+
+
+def java():
+    """The program that Spark starts, without links; None if there is none."""
+    home = os.environ.get("JAVA_HOME")
+    found = shutil.which(f"{home}/bin/java" if home else "java")
+    return found and os.path.realpath(found)
+
+
+def changed(path):
+    """When a file or folder was last written; None if it is not there."""
+    return os.stat(path).st_mtime_ns if path and os.path.exists(path) else None
+
+
+def begin(lock):
+    """A Popen that makes the archive, beside the tests; None where it is there or being made.
+
+    Parameters
+    ----------
+    lock : Path
+        A folder that the first of several processes makes.
+    """
+    if place().exists() or java() is None:
+        return None
+    try:
+        lock.mkdir()
+    except FileExistsError:
+        return None
+    own = {"PYTHONPATH": str(Path(__file__).parents[2])}
+    quiet = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.DEVNULL)
+    return subprocess.Popen([sys.executable, "-m", __name__], env=os.environ | own, **quiet)
+
+
+def main():
+    """Make the archive, from what one Spark loads."""
+    path = place()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    for old in path.parent.glob("*.jsa"):
+        old.unlink()
+    part = path.with_suffix(f".{os.getpid()}")
+    try:
+        use_spark(part)
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def use_spark(part):
+    """Do what tests have Spark do; its JVM writes the archive as it ends."""
+    from pyspark import SparkContext
+
+    from sparkdl.spark.session import session
+    from tests.support.jvm import SMALL
+
+    options = {
+        "spark.driver.extraClassPath": JARS,
+        "spark.driver.extraJavaOptions": f"{SMALL} -XX:ArchiveClassesAtExit={part}",
+    }
+    with session("local[2]", options, name="classes") as spark:
+        for name in ELSEWHERE:
+            spark._jvm.java.lang.Class.forName(name)
+        use_records(spark.sparkContext)
+        with tempfile.TemporaryDirectory() as folder:
+            use_frames(spark, folder)
+    SparkContext._gateway.shutdown()
+    SparkContext._gateway.proc.stdin.close()
+    SparkContext._gateway.proc.wait()
+
+
+ELSEWHERE = [  # what a driver of local[2] does without
+    "org.apache.spark.deploy.master.Master",
+    "org.apache.spark.deploy.worker.Worker",
+    "org.apache.spark.deploy.yarn.ApplicationMaster",
+    "org.apache.spark.deploy.yarn.YarnAllocator",
+    "org.apache.spark.executor.CoarseGrainedExecutorBackend",
+    "org.apache.spark.scheduler.cluster.StandaloneSchedulerBackend",
+    "org.apache.hadoop.hdfs.DistributedFileSystem",
+]
+
+
+def use_records(sc):
+    rows = sc.parallelize(range(8), 2).map(lambda number: (number % 2, number)).persist()
+    rows.groupByKey(2).mapValues(sum).collect()
+    rows.barrier().mapPartitions(lambda part: part).collect()
+    sc.broadcast(b"").value  # noqa: B018
+
+
+def use_frames(spark, folder):
+    from pyspark.ml.linalg import Vectors
+    from pyspark.sql import functions
+
+    rows = [(float(n), [float(n)], Vectors.dense(n), bytes([n])) for n in range(8)]
+    frame = spark.createDataFrame(rows, ["number", "array", "vector", "bytes"])
+    frame.write.parquet(f"{folder}/parquet")
+    read = spark.read.parquet(f"{folder}/parquet").repartition(3)
+    read.groupBy("number").agg(functions.count("array")).orderBy("number").collect()
+    read.mapInArrow(lambda parts: parts, read.schema).collect()
+    read.rdd.map(tuple).collect()
+    read.select("number").write.csv(f"{folder}/csv")
+    spark.read.csv(f"{folder}/csv", inferSchema=True).toPandas()
+    stream = spark.readStream.schema(read.schema).parquet(f"{folder}/parquet").writeStream
+    query = stream.foreachBatch(lambda batch, number: batch.collect())
+    query.trigger(availableNow=True).start().awaitTermination()
+
+
+if __name__ == "__main__":
+    main()

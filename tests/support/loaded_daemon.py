@@ -1,0 +1,31 @@
+"""pyspark's daemon, having loaded what tasks of the tests need: its forks start with that.
+
+A task that fails ends its process, and the next would load all again, which takes longer than most
+tasks. Nothing here runs, or loads, a library that has threads.
+"""
+
+import importlib
+
+from pyspark import daemon
+
+LOADED = [
+    "pyspark.worker",
+    "pyspark.sql.pandas.serializers",
+    "pandas",
+    "pyarrow",
+    "sparkdl.engine.native.jit",
+    "llvmlite.binding",
+    "sparkdl.exchange.group",
+    "sparkdl.spark.inference.predictions",
+    "sparkdl.spark.launch.barrier_stage",
+    "sparkdl.spark.workers",
+    "sparkdl.training.masters.registry",
+    "sparkdl.training.resident.lifecycle",
+    "sparkdl.training.rounds.block_training",
+]
+IN_TESTS = {"spark.python.daemon.module": __name__}  # Spark's setting, where tests can be imported
+
+if __name__ == "__main__":
+    for name in LOADED:
+        importlib.import_module(name)
+    daemon.manager()
