@@ -31,6 +31,7 @@ from sparkdl.training.masters.base import TrainingMaster
 from sparkdl.training.masters.registry import CLASSES
 from tests.config.nonsense import NONSENSE
 from tests.nn.layer_cases import LAYERS
+from tests.support.tables import for_all
 
 FAMILIES = [
     ActivationFunction,
@@ -97,7 +98,8 @@ def example(cls):
 
 
 MEMBERS = members()
-IDS = [cls.type_name for _, cls in MEMBERS]
+OF_FAMILY = {family: [cls for f, cls in MEMBERS if f is family] for family in FAMILIES}
+by_family = pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.__name__)
 
 
 def test_every_family_is_here():
@@ -106,15 +108,18 @@ def test_every_family_is_here():
     assert set(CLASSES) <= {cls for _, cls in MEMBERS}
 
 
-@pytest.mark.parametrize("family, cls", MEMBERS, ids=IDS)
-def test_comes_back_from_a_dict_json_and_yaml(family, cls):
-    one = example(cls)
-    options = {"type": cls.type_name} | one.to_dict()
-    assert family.from_dict(options) == one
-    assert family.from_dict(json.loads(json.dumps(options))) == one
-    assert family.from_dict(text.from_json(text.to_json(options))) == one
-    assert family.from_dict(text.from_yaml(text.to_yaml(options))) == one
-    assert cls.__name__ in NO_HASH or hash(one) == hash(family.from_dict(options))
+@by_family
+def test_comes_back_from_a_dict_json_and_yaml(family):
+    def check(cls):
+        one = example(cls)
+        options = {"type": cls.type_name} | one.to_dict()
+        assert family.from_dict(options) == one
+        assert family.from_dict(json.loads(json.dumps(options))) == one
+        assert family.from_dict(text.from_json(text.to_json(options))) == one
+        assert family.from_dict(text.from_yaml(text.to_yaml(options))) == one
+        assert cls.__name__ in NO_HASH or hash(one) == hash(family.from_dict(options))
+
+    for_all(OF_FAMILY[family], check)
 
 
 def configurations(base=Config):
@@ -145,24 +150,30 @@ def test_help_explains_every_option_with_unit_and_default(cls):
             assert word not in item.name or unit in f"{about.unit} {item.name} {about.text}"
 
 
-@pytest.mark.parametrize("family, cls", MEMBERS, ids=IDS)
-def test_help_names_what_users_can_see_and_nothing_else(family, cls):
-    known = PUBLIC | {*signature(cls).parameters}
-    named = [w for words in re.findall(r"`([^`]+)`", cls.__doc__) for w in words.split(".")]
-    assert not {*named} - known and not HIDDEN.search(cls.__doc__)
-    assert family is not Layer or "\nShapes\n------\n" in cls.__doc__
+@by_family
+def test_help_names_what_users_can_see_and_nothing_else(family):
+    def check(cls):
+        known = PUBLIC | {*signature(cls).parameters}
+        named = [w for words in re.findall(r"`([^`]+)`", cls.__doc__) for w in words.split(".")]
+        assert not {*named} - known and not HIDDEN.search(cls.__doc__)
+        assert family is not Layer or "\nShapes\n------\n" in cls.__doc__
+
+    for_all(OF_FAMILY[family], check)
 
 
-@pytest.mark.parametrize("family, cls", MEMBERS, ids=IDS)
-def test_defaults_meet_their_constraints(family, cls):
-    for item in fields(cls):
-        default, constraint = default_of(item), option_of(item, cls).constraint
-        if default is not MISSING and (cls, item.name) not in NO_TEXT:
-            kept = constraint.check(default, item.name)
-            assert constraint.check(kept, item.name) == kept
+@by_family
+def test_defaults_meet_their_constraints(family):
+    def check(cls):
+        for item in fields(cls):
+            default, constraint = default_of(item), option_of(item, cls).constraint
+            if default is not MISSING and (cls, item.name) not in NO_TEXT:
+                kept = constraint.check(default, item.name)
+                assert constraint.check(kept, item.name) == kept
+
+    for_all(OF_FAMILY[family], check)
 
 
-@pytest.mark.parametrize("family, cls", MEMBERS, ids=IDS)
+@pytest.mark.parametrize("family, cls", MEMBERS, ids=[cls.type_name for _, cls in MEMBERS])
 def test_nonsense_is_refused_by_name_or_kept_as_text_can_say(family, cls):
     good = {i.name: getattr(example(cls), i.name) for i in fields(cls)}
     taking = [i.name for i in fields(cls) if (cls, i.name) not in NO_TEXT]
@@ -209,13 +220,16 @@ def test_nonsense_in_place_of_arrays_is_refused_by_name(field, name):
             made.to_dict()
 
 
-@pytest.mark.parametrize("family, cls", MEMBERS, ids=IDS)
-def test_a_name_that_is_not_known_is_refused(family, cls):
-    with pytest.raises(ConfigError, match=f"{cls.__name__} has no field 'color'"):
-        cls(color=1)
-    if cls is not Compose:  # it takes any number of transforms
-        with pytest.raises(ConfigError, match=f"{cls.__name__} takes options by name only"):
-            cls(1, 2, 3)
+@by_family
+def test_a_name_that_is_not_known_is_refused(family):
+    def check(cls):
+        with pytest.raises(ConfigError, match=f"{cls.__name__} has no field 'color'"):
+            cls(color=1)
+        if cls is not Compose:  # it takes any number of transforms
+            with pytest.raises(ConfigError, match=f"{cls.__name__} takes options by name only"):
+                cls(1, 2, 3)
+
+    for_all(OF_FAMILY[family], check)
 
 
 def test_texts_say_in_one_wording_what_none_means():
