@@ -43,6 +43,7 @@ def test_an_error_of_one_entry_in_ten_thousand_is_seen(monkeypatch):
     assert [found.name for found in compare(CASE).differences] == ["gradient/dense_1/W"]
 
 
+@pytest.mark.slow
 def test_a_case_that_fails_is_made_smaller(monkeypatch):
     monkeypatch.setattr(comparison, "Computation", Wrong)
     smaller = reduced(judged(CASE), seconds=inf)  # it ends where nothing is left to try
@@ -60,6 +61,7 @@ def dies_at_the_second(connection, seed, indices):
     connection.send(None)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("processes", [1, 2])
 def test_a_process_that_dies_is_replaced_and_its_case_told(processes):
     found = {one.index: one for one in outcomes(1, 4, processes, work=dies_at_the_second)}
