@@ -8,6 +8,7 @@ from functools import partial
 
 import pytest
 from pyspark import cloudpickle
+from sparkdl.spark.records.cached_blocks import measure
 
 from sparkdl.data import Csv
 from sparkdl.nn import Adam, Conv2D, Dense, MaxPool2D, NetworkConf, Output
@@ -15,7 +16,6 @@ from sparkdl.spark.inference.predictions import evaluate_partition, predict_batc
 from sparkdl.spark.launch.barrier_stage import work
 from sparkdl.spark.launch.team import Team
 from sparkdl.spark.launch.worker_shares import whole
-from sparkdl.spark.records.cached_blocks import measure
 from sparkdl.spark.records.records import read_rows, read_splits
 from sparkdl.spark.workers import contribute
 from sparkdl.training.inputs.schema import schema_of

@@ -59,8 +59,8 @@ class RandomResizedCrop(Transform):
     def boxes(self, chance: Chance, height: int, width: int) -> Iterator[tuple[int, ...]]:
         """Yields (top, left, height, width) of each record's window, whole numbers."""
         u = chance.uniform(2 * TRIES + 2)
-        areas = height * width * between(u[:, :TRIES], *self.area)
-        ratios = np.exp(between(u[:, TRIES : 2 * TRIES], *np.log(self.ratio)))
+        areas = height * width * interpolate(u[:, :TRIES], *self.area)
+        ratios = np.exp(interpolate(u[:, TRIES : 2 * TRIES], *np.log(self.ratio)))
         high = np.rint(np.sqrt(areas / ratios)).astype(int)
         wide = np.rint(np.sqrt(areas * ratios)).astype(int)
         fits = (high >= 1) & (wide >= 1) & (high <= height) & (wide <= width)
@@ -80,7 +80,7 @@ class RandomResizedCrop(Transform):
         return (shape[0], None, None)
 
 
-def between(u, low, high):
+def interpolate(u, low, high):
     return low + u * (high - low)
 
 

@@ -30,6 +30,6 @@ def restore_joined(coders, state):
         raise CheckpointError(f"{codec} needs state {needed}, got {actual}")
     start = dict.fromkeys(state, 0)
     for coder in coders:
-        stop = {name: start[name] + len(array) for name, array in coder.kept().items()}
+        stop = {name: start[name] + len(array) for name, array in coder.state_arrays().items()}
         coder.restore({name: state[name][start[name] : stop[name]] for name in stop})
         start = stop

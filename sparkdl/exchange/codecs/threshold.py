@@ -92,8 +92,8 @@ class ThresholdCoder(ResidualCoder):
         super().__init__(codec, n, capacity)
         self._last = np.zeros(3)  # threshold, sparsity, messages so far
 
-    def kept(self) -> dict[str, np.ndarray]:
-        return super().kept() | {"last": self._last}
+    def state_arrays(self) -> dict[str, np.ndarray]:
+        return super().state_arrays() | {"last": self._last}
 
     def settings(self) -> np.ndarray:
         return self._last[:2]

@@ -45,7 +45,9 @@ def own_address(interface=None, toward=None):
 
 def address_of_name(interface, toward=None):
     local = addresses()
-    matches = dict.fromkeys(ip for ip, name in local if interface == name or within(ip, interface))
+    matches = dict.fromkeys(
+        ip for ip, name in local if interface == name or is_within(ip, interface)
+    )
     if not matches and bindable(interface):  # an interface may have more addresses than it lists
         return interface
     if not matches and any(map(bindable, resolve_host(interface))):
@@ -60,7 +62,7 @@ def address_of_name(interface, toward=None):
     return next((ip for ip in matches if family(ip) == kind), next(iter(matches)))
 
 
-def within(ip, network):
+def is_within(ip, network):
     with contextlib.suppress(ValueError):
         return ip_address(ip) in ip_network(network, strict=False)
     return False
@@ -98,7 +100,9 @@ def reaching(host):
         raise ConfigError(
             f"toward must be a host that can be reached from here, got {host!r}; set {VARIABLE}"
         )
-    by_name = not within(host, "0.0.0.0/0") and not within(host, "::/0") and host != "localhost"
+    by_name = (
+        not is_within(host, "0.0.0.0/0") and not is_within(host, "::/0") and host != "localhost"
+    )
     return default_address() or local if by_name and ip_address(local).is_loopback else local
 
 

@@ -36,7 +36,7 @@ class Forward(NamedTuple):
 
 
 @dataclass(kw_only=True)
-class Passing:
+class ForwardPass:
     """The state of a forward pass: what each layer has given so far."""
 
     values: dict
@@ -103,7 +103,7 @@ def forward(
     shared_run = Run(
         training=training, seed=network.seed, ids=ids, epoch=epoch, backward_steps=backward_steps
     )
-    batch = Passing(
+    batch = ForwardPass(
         values=dict(inputs),
         masks=dict.fromkeys(inputs) | (masks or {}),
         buffers=dict(buffers),
@@ -126,7 +126,7 @@ def layer_run(place, shared_run, batch, count, states, labels):
     return shared_run.of_layer(
         place.index,
         ids=ids,
-        buffers=place.mine(batch.buffers, "buffer_shapes"),
+        buffers=place.own_arrays(batch.buffers, "buffer_shapes"),
         states={n: states[f"{place.name}/{n}"] for n in place.state_shapes if states},
         masks=tuple(batch.masks[source] for source in place.sources),
         labels=labels.get(place.name),
@@ -138,7 +138,7 @@ def step(place, params, batch, run, dtype):
     layer, narrow = place.layer, is_narrow(dtype)
     inside = None if not narrow else dtype if layer.low_precision else np.float32
     inputs = tuple(as_float(batch.values[source], inside) for source in place.sources)
-    weights = add_weight_noise(layer, place.mine(params, "param_shapes"), run)
+    weights = add_weight_noise(layer, place.own_arrays(params, "param_shapes"), run)
     if narrow:
         weights |= {name: ops.cast(weights[name], inside) for name in layer.penalized}
     several = layer.multi_input

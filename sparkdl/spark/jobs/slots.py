@@ -38,6 +38,14 @@ def executors(sc):
     return sc._jsc.sc().getExecutorMemoryStatus().size() - 1
 
 
+def executors_share_host(sc):
+    """Returns whether all executors run on one host, so that each may open the files of others."""
+    found = sc._jsc.sc().statusStore().executorList(True)
+    known = [found.apply(number) for number in range(found.size())]
+    hosts = {each.hostPort().rpartition(":")[0] for each in known if each.id() != "driver"}
+    return len(hosts) <= 1
+
+
 def executors_wanted(sc):
     """Returns the number of executors that the session asked for, 0 where Spark decides it."""
     local = re.match(r"local-cluster\[\s*(\d+)", sc.master)

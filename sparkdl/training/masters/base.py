@@ -64,7 +64,7 @@ class TrainingMaster(Member):
     )
     storage_level: str = option(
         Text(what="a name"),
-        "Storage level of Spark's blocks, a name of pyspark.StorageLevel.",
+        "Storage level of the blocks in rounds of the driver, a name of pyspark.StorageLevel.",
         default="MEMORY_AND_DISK",
     )
     seed: int | None = option(

@@ -7,7 +7,7 @@ from dataclasses import replace
 from sparkdl.errors import DataError, WorkerError
 from sparkdl.training.reporting.events import (
     EpochDone,
-    Passed,
+    PhaseDone,
     RestartDone,
     RoundDone,
     validation_event,
@@ -89,9 +89,9 @@ class Supervisor:
 
     def _follow(self, group):
         devices = Counter(bytes(text).decode() for [text] in group.gather("device"))
-        yield Passed("launching")
+        yield PhaseDone("launching")
         group.gather("joined")
-        yield Passed("balance")
+        yield PhaseDone("balance")
         yield from self._following(group)
         state = self.shared.state
         while not self.shared.over(state):

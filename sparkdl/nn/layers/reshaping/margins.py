@@ -70,15 +70,15 @@ class Cropping(SpatialBorder, abstract=True):
         return self.join(channels, remaining)
 
     def forward(self, params: Values, x: Value, run: Run) -> Value:
-        return within(x, self.margins())
+        return crop_margins(x, self.margins())
 
     def out_mask(self, mask: Value, in_shape: Shape) -> Value:
         if self.axes != 1 or mask is None:
             return None
-        return within(mask, self.margins()[:2])
+        return crop_margins(mask, self.margins()[:2])
 
 
-def within(x: Value, margins: Any) -> Value:
+def crop_margins(x: Value, margins: Any) -> Value:
     """Returns x without its margins."""
     starts = [before for before, _ in margins]
     stops = [n - after for n, (_, after) in zip(x.shape, margins, strict=True)]

@@ -92,13 +92,13 @@ class Mirrors:
         for name, array in bindings.items():
             mirror = next((m for m in mirrors if m.device_view(array) is not None), None)
             if mirror is None:
-                mirror = DeviceMirror(self.device, whole(array), watched=False)
+                mirror = DeviceMirror(self.device, base_memory(array), watched=False)
                 mirrors.append(mirror)
             arrays[name], bound[name] = mirror.device_view(array), mirror
         return arrays, bound
 
 
-def whole(array):
+def base_memory(array):
     """Returns all the memory that an array is part of, as bytes: others may be bound to it."""
     root = array
     while isinstance(root.base, np.ndarray):
