@@ -8,15 +8,14 @@ from functools import partial
 
 import pytest
 from pyspark import cloudpickle
-from sparkdl.spark.records.cached_blocks import measure
 
 from sparkdl.data import Csv
 from sparkdl.nn import Adam, Conv2D, Dense, MaxPool2D, NetworkConf, Output
 from sparkdl.spark.inference.predictions import evaluate_partition, predict_batches
 from sparkdl.spark.launch.barrier_stage import work
 from sparkdl.spark.launch.team import Team
-from sparkdl.spark.launch.worker_shares import whole
-from sparkdl.spark.records.records import read_rows, read_splits
+from sparkdl.spark.records.records import read_rows, read_splits, store_tables
+from sparkdl.spark.records.stored_partition import store_batches, stored_pieces
 from sparkdl.spark.workers import contribute
 from sparkdl.training.inputs.schema import schema_of
 from sparkdl.training.masters.all_reduce.master import AllReduceSGD
@@ -37,10 +36,14 @@ SCHEMA = schema_of(CONF)
 SOURCE = Csv(path="data", features=["x"])
 # What travels to an executor: functions by their names, with their arguments.
 TASKS = {
-    "reading": (read_rows, measure, SCHEMA),
-    "reading a source": (read_splits, measure, SOURCE.read, SCHEMA),
+    "reading": (read_rows, store_batches, SCHEMA),
+    "reading a DataFrame": (store_tables, SCHEMA),
+    "reading a source": (read_splits, store_batches, SOURCE.read, SCHEMA),
     "rounds through the driver": (contribute, CONF, ParameterAveraging()),
-    "workers that stay": (whole, partial(work, run_worker, None, False, "cpu", Team.of([[0]], 1))),
+    "workers that stay": (
+        stored_pieces,
+        partial(work, run_worker, None, False, "cpu", Team.of([[0]], 1)),
+    ),
     "what they train": (run_worker, CONF, AllReduceSGD()),
     "evaluation": (evaluate_partition, CONF),
     "predictions": (predict_batches, CONF),
