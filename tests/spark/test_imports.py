@@ -10,6 +10,8 @@ import pytest
 from pyspark import cloudpickle
 
 from sparkdl.data import Csv
+from sparkdl.data.batches.dealing import Dealing
+from sparkdl.data.stored_share import StoredShare
 from sparkdl.nn import Adam, Conv2D, Dense, MaxPool2D, NetworkConf, Output
 from sparkdl.spark.inference.predictions import evaluate_partition, predict_batches
 from sparkdl.spark.launch.barrier_stage import work
@@ -39,9 +41,10 @@ TASKS = {
     "reading": (read_rows, store_batches, SCHEMA),
     "reading a DataFrame": (store_tables, SCHEMA),
     "reading a source": (read_splits, store_batches, SOURCE.read, SCHEMA),
+    "dealing": (stored_pieces, Dealing(counts=(1,), size=1, scatter=True, window=1, seed=0)),
     "rounds through the driver": (contribute, CONF, ParameterAveraging()),
     "workers that stay": (
-        stored_pieces,
+        StoredShare,
         partial(work, run_worker, None, False, "cpu", Team.of([[0]], 1)),
     ),
     "what they train": (run_worker, CONF, AllReduceSGD()),
