@@ -1,5 +1,6 @@
 """One Spark for all tests that need it: two executor processes take some 15 s to start."""
 
+import gc
 import os
 
 import pytest
@@ -41,6 +42,10 @@ def pytest_collection_modifyitems(config, items):
         item.add_marker("jvm")
     if hasattr(config, "workerinput"):  # one process of several; alone, files have their order
         items[:] = in_order(items)
+
+
+def pytest_collection_finish(session):
+    gc.freeze()  # thousands of tests: each full collection would walk all that they are made of
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -1,6 +1,7 @@
 """Every layer and network is built on oneDNN without an operand that a kernel would misread."""
 
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from sparkdl.nn.execution.replica import Replica
 from tests.nn.layers.core.test_base import COMPARED, drawn, given, normal, run_of
 from tests.nn.layers.core.test_base import batch_of as inputs_of
 from tests.nn.networks.test_graph import batch_of
+from tests.support.tables import for_all
 
 pytestmark = pytest.mark.skipif(backends.get("auto").name != "onednn", reason="libdnnl is missing")
 KINDS = ["float32", "bfloat16"]
@@ -21,10 +23,16 @@ def of_kind(arrays, kind):
     return {n: a.astype(kind) if is_float(a.dtype) else a for n, a in arrays.items()}
 
 
-@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("layer, in_shape", COMPARED, ids=str)
-@pytest.mark.parametrize("training", [True, False], ids=["training", "in use"])
-def test_every_layer_builds_with_its_gradients(layer, in_shape, kind, training, rng):
+def test_every_layer_builds_with_its_gradients(layer, in_shape):
+    def check(way):
+        build(layer, in_shape, *way, np.random.default_rng(12))
+
+    for_all(product(KINDS, (True, False)), check)
+
+
+def build(layer, in_shape, kind, training, rng):
+    """Compiles a layer, and its gradients where it is `training`."""
     params = of_kind(drawn(layer.param_shapes(in_shape), rng), "float32")
     params |= of_kind({name: params[name] for name in layer.penalized}, kind)
     xs = inputs_of(layer, in_shape, normal(rng))

@@ -1,9 +1,10 @@
 """Promises of every layer: shapes, numbers and gradients against jax."""
 
+from dataclasses import replace
+from functools import cache
 from math import prod
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -25,6 +26,9 @@ STOPPING = {"Frozen", "StopGradient"}  # what it depends on has no gradient on p
 DIFFERENTIATED = [row for row in COMPARED if row[0].type_name not in STOPPING]
 
 cases = pytest.mark.parametrize("layer, in_shape", COMPARED, ids=str)
+rows = pytest.mark.parametrize(
+    "row", range(len(COMPARED)), ids=[f"{layer}-{in_shape}" for layer, in_shape in COMPARED]
+)
 
 
 def drawn(shapes, rng):
@@ -53,6 +57,35 @@ def reference(layer, *arguments):
     return THEIRS[layer.type_name](layer, *arguments)
 
 
+@cache
+def theirs_of(row):
+    """What another library makes of a row of COMPARED on what `asked` gives: all that is compared,
+    by one program. Returns ({training: y}, loss, gradients by the inputs and the parameters).
+    """
+    layer, in_shape = COMPARED[row]
+    params, xs, run, weights = asked(layer, in_shape)
+
+    def loss(xs, params):
+        y = reference(layer, params, given(layer, xs), run.buffers, True)
+        return (y * weights).sum(), y
+
+    @jax.jit
+    def all_of(xs, params):
+        (total, y), grads = jax.value_and_grad(loss, (0, 1), has_aux=True)(xs, params)
+        in_use = reference(layer, params, given(layer, xs), run.buffers, False)
+        return {True: y, False: in_use}, total, grads
+
+    return all_of(xs, params)
+
+
+def asked(layer, in_shape):
+    """(parameters, inputs, run, weights of the sum that is differentiated): always the same."""
+    rng = np.random.default_rng(12)
+    params = drawn(layer.param_shapes(in_shape), rng)
+    xs, run = batch_of(layer, in_shape, normal(rng)), run_of(layer, in_shape, rng)
+    return params, xs, run, rng.normal(size=(BATCH, *layer.out_shape(in_shape)))
+
+
 def normal(rng):
     return lambda shape: rng.normal(size=shape)
 
@@ -78,35 +111,28 @@ def test_every_layer_is_compared():
     assert set(THEIRS) | BATCHWISE | DRAWING == ours
 
 
-@cases
+@rows
 @pytest.mark.parametrize("training", [True, False], ids=["training", "in use"])
-def test_equals_jax(layer, in_shape, training, rng, x64):
-    params = drawn(layer.param_shapes(in_shape), rng)
-    xs, run = batch_of(layer, in_shape, normal(rng)), run_of(layer, in_shape, rng, training)
-    y = layer.forward(params, given(layer, xs), run)
-    x = given(layer, tuple(map(jnp.asarray, xs)))
-    theirs = jax.jit(lambda x, p: reference(layer, p, x, run.buffers, training))(x, params)
+def test_equals_jax(row, training, x64):
+    layer, in_shape = COMPARED[row]
+    params, xs, run, _ = asked(layer, in_shape)
+    y = layer.forward(params, given(layer, xs), replace(run, training=training))
     assert y.shape == (BATCH, *layer.out_shape(in_shape))
-    np.testing.assert_allclose(y, theirs, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(y, theirs_of(row)[0][training], rtol=1e-9, atol=1e-12)
 
 
-@cases
-def test_gradients_equal_those_of_jax(layer, in_shape, rng, x64):
-    params = drawn(layer.param_shapes(in_shape), rng)
-    xs, run = batch_of(layer, in_shape, normal(rng)), run_of(layer, in_shape, rng)
-    weights = rng.normal(size=(BATCH, *layer.out_shape(in_shape)))
+@rows
+def test_gradients_equal_those_of_jax(row, x64):
+    layer, in_shape = COMPARED[row]
+    params, xs, run, weights = asked(layer, in_shape)
     count = len(xs)
 
     def ours(*arrays):
         values = dict(zip(params, arrays[count:], strict=True))
         return ops.sum(layer.forward(values, given(layer, arrays[:count]), run) * weights)
 
-    def theirs(xs, params):
-        x = given(layer, xs)
-        return (reference(layer, params, x, run.buffers, True) * weights).sum()
-
     loss, grads = value_and_gradients(ours, *xs, *params.values())
-    expected, (theirs_xs, theirs_params) = jax.jit(jax.value_and_grad(theirs, (0, 1)))(xs, params)
+    _, expected, (theirs_xs, theirs_params) = theirs_of(row)
     assert loss == pytest.approx(float(expected), rel=1e-9)
     for grad, wanted in zip(grads[:count], theirs_xs, strict=True):
         np.testing.assert_allclose(grad, wanted, rtol=1e-7, atol=1e-10)

@@ -1,0 +1,37 @@
+"""A table inside one test: every row is asked, and every failure is told with its row."""
+
+import pytest
+
+from tests.support.tables import for_all
+
+
+def test_every_row_is_asked_and_each_that_fails_is_told():
+    asked = []
+
+    def check(row):
+        asked.append(row)
+        assert row % 2
+
+    with pytest.raises(ExceptionGroup, match="2 of 4 rows") as caught:
+        for_all(range(4), check)
+    assert asked == [0, 1, 2, 3]
+    assert [failure.__notes__ for failure in caught.value.exceptions] == [
+        ["of the row 0"],
+        ["of the row 2"],
+    ]
+
+
+def test_rows_that_hold_raise_nothing_and_no_row_is_refused():
+    for_all([1, 3], lambda row: row)
+    with pytest.raises(AssertionError):
+        for_all([], lambda row: row)
+
+
+def test_an_error_that_was_awaited_and_did_not_come_is_told_too():
+    def check(row):
+        with pytest.raises(ValueError):
+            int(row)
+
+    with pytest.raises(BaseExceptionGroup, match="1 of 2 rows") as caught:
+        for_all(["1", "a"], check)
+    assert caught.value.exceptions[0].__notes__ == ["of the row '1'"]
