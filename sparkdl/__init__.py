@@ -93,10 +93,11 @@ EXPORTS = {
     "sparkdl.evaluations": """
         Classification Evaluation MeanLoss MultiLabelEvaluation Regression Roc""",
     "sparkdl.listeners": """
-        EpochReport FitPlan History Listener ProgressBar Restart RoundReport ValidationReport""",
+        EpochReport FitPlan History Listener ProgressBar Restart RoundReport ValidationReport
+        WorkerFigures""",
     "sparkdl.errors": """
-        CheckpointError ConfigError DataError DeviceError DivergedError NoRecords OperandError
-        PeerError ShapeError SparkdlError UnsupportedError WorkerError""",
+        CheckpointError ConfigError DataError DeviceError DivergedError LostRecords NoRecords
+        OperandError PeerError ShapeError SparkdlError UnsupportedError WorkerError""",
 }
 HOMES = {name: module for module, names in EXPORTS.items() for name in names.split()}
 __all__ = ["__version__", *MODULES, *HOMES]

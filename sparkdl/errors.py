@@ -9,6 +9,7 @@ __all__ = [
     "DataError",
     "DeviceError",
     "DivergedError",
+    "LostRecords",
     "NoRecords",
     "OperandError",
     "PeerError",
@@ -93,6 +94,10 @@ class PeerError(WorkerError):
     def __str__(self) -> str:
         who = "a process" if self.rank is None else f"rank {self.rank}"
         return f"{who} on {self.host}: {self.what}"
+
+
+class LostRecords(WorkerError):
+    """Records that an executor has stored are not where a worker looks for them."""
 
 
 class DivergedError(SparkdlError, RuntimeError):

@@ -9,6 +9,7 @@ from sparkdl.training.reporting.reports import (
     Restart,
     RoundReport,
     ValidationReport,
+    WorkerFigures,
 )
 
 __all__ = [
@@ -20,4 +21,5 @@ __all__ = [
     "Restart",
     "RoundReport",
     "ValidationReport",
+    "WorkerFigures",
 ]

@@ -23,6 +23,7 @@ from sparkdl.config.constraints import (
     Text,
 )
 from sparkdl.config.constraints.numbers import is_integer
+from sparkdl.config.dataclass import FrozenFields, dataclass
 from sparkdl.config.member import Member
 from sparkdl.config.names import suggestion
 from sparkdl.config.option import option

@@ -1,20 +1,23 @@
 """Options that can be written down: frozen dataclasses that become dicts and come back equal."""
 
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, fields
 from inspect import Signature
 from typing import Any, ClassVar, Self, dataclass_transform
 
 import numpy as np
 
 from sparkdl.config.constraints.base import scalar
-from sparkdl.config.documentation import document, signature_of
+from sparkdl.config.dataclass import FrozenFields, dataclass, default_of
+from sparkdl.config.documentation import Docstring, signature_of
 from sparkdl.config.names import suggestion
-from sparkdl.config.option import adopt_options, default_of, option, options_of
+from sparkdl.config.option import adopt_options, option, options_of
 from sparkdl.errors import ConfigError, brief
 
 
 class ConfigType(type):
     """The metaclass of configurations: a wrong, doubled or forgotten name is a ConfigError."""
+
+    __doc__ = type.__dict__["__doc__"]  # pydoc asks here what the docstring of a class is
 
     def __call__(cls, *values, **options):
         named = cls.options_by_name(values)
@@ -37,7 +40,7 @@ class ConfigType(type):
 
 @dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(option,))
 @dataclass(frozen=True, kw_only=True)
-class Config(metaclass=ConfigType):
+class Config(FrozenFields, metaclass=ConfigType):
     """Base of everything that a saved configuration holds.
 
     Lists become tuples and numpy scalars plain numbers, so that options are equal whether they
@@ -50,7 +53,7 @@ class Config(metaclass=ConfigType):
     def __init_subclass__(cls, **kwargs):
         super().__init_subclass__(**kwargs)
         adopt_options(cls)
-        document(cls)
+        cls.__doc__ = Docstring(cls.__doc__)
 
     @classmethod
     def options_by_name(cls, values: tuple[Any, ...]) -> dict[str, Any]:

@@ -1,11 +1,51 @@
 """Families of configurations, whose saved members are distinguished by their type."""
 
-from dataclasses import dataclass
+from collections.abc import Iterator, MutableMapping
+from importlib import import_module
 from typing import Any, ClassVar, Self
 
 from sparkdl.config.config import Config, build
+from sparkdl.config.dataclass import dataclass
 from sparkdl.config.names import find_name, list_names, suggestion
 from sparkdl.errors import ConfigError, brief
+
+
+class Members(MutableMapping[str, type]):
+    """{name: class} of a family. A class whose module nobody has imported is, when it is asked for.
+
+    Parameters
+    ----------
+    package : str, optional
+        One that has `MEMBERS`, {name: its module}. None: founding the family imports all of them.
+    """
+
+    def __init__(self, package: str | None = None) -> None:
+        self.package = package
+        self._homes: dict[str, str] = import_module(package).MEMBERS if package else {}
+        self._known: dict[str, type] = {}
+
+    def __getitem__(self, name: str) -> type:
+        if name not in self._known:
+            import_module(self._homes[name])
+        return self._known[name]
+
+    def __setitem__(self, name: str, cls: type) -> None:
+        self._known[name] = cls
+
+    def __delitem__(self, name: str) -> None:
+        del self._known[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._homes | self._known)
+
+    def __len__(self) -> int:
+        return len(self._homes | self._known)
+
+    def other(self, name: str, module: str) -> type | None:
+        """Returns the class of this name that is there before `module` defines it, or None."""
+        if name in self._known or self._homes.get(name, module) != module:
+            return self[name]
+        return None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -13,16 +53,17 @@ class Member(Config):
     """One of a family. A direct subclass founds a family; defining a class below it registers it.
 
     The registered name is the class name, unless the class line gives another:
-    `class Relu(ActivationFunction, name="relu")`. `abstract=True` leaves a class out.
+    `class Relu(ActivationFunction, name="relu")`. `abstract=True` leaves a class out. A founder's
+    line says which `package` imports its members late, if one does.
     """
 
-    members: ClassVar[dict[str, type]]
+    members: ClassVar[Members]
     type_name: ClassVar[str]
 
-    def __init_subclass__(cls, *, name=None, abstract=False, **kwargs):
+    def __init_subclass__(cls, *, name=None, abstract=False, package=None, **kwargs):
         super().__init_subclass__(**kwargs)
         if Member in cls.__bases__:
-            cls.members = {}
+            cls.members = Members(package)
         elif not abstract:
             cls.type_name = name or cls.__name__
             register(cls)
@@ -54,7 +95,7 @@ class Member(Config):
 
 def register(cls):
     """Enters a class in its family. Only the same class may be defined again (a notebook cell)."""
-    old = cls.members.get(cls.type_name)
+    old = cls.members.other(cls.type_name, cls.__module__)
     if old and (old.__module__, old.__qualname__) != (cls.__module__, cls.__qualname__):
         raise ConfigError(
             f"{cls.type_name!r} is already the name of {old.__module__}.{old.__name__}"

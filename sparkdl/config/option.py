@@ -1,10 +1,11 @@
 """Options: fields of a configuration with a constraint, a documentation and a default."""
 
-from dataclasses import MISSING, dataclass, field, fields, is_dataclass, replace
+from dataclasses import MISSING, dataclass, field, fields, replace
 from inspect import get_annotations
 from typing import Any
 
 from sparkdl.config.constraints import Optional, Requirement
+from sparkdl.config.dataclass import default_of, fields_of_bases
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,13 +51,13 @@ def option(
     kw_only : bool
         Whether it must be given by its name.
     repr : bool
-        Whether the repr of the configuration shows it.
+        Whether the repr of the configuration shows it, and others are equal by it: not so arrays.
     """
     if default is None and not isinstance(constraint, Optional):
         constraint = Optional(of=constraint)
     about = Option(constraint=constraint, text=text, unit=unit)
     start = {"default": default} if factory is MISSING else {"default_factory": factory}
-    return field(**start, kw_only=kw_only, repr=repr, metadata={"option": about})
+    return field(**start, kw_only=kw_only, repr=repr, compare=repr, metadata={"option": about})
 
 
 def option_of(item, cls):
@@ -75,17 +76,6 @@ def options_of(cls):
     if "_options" not in cls.__dict__:
         cls._options = {item.name: option_of(item, cls) for item in fields(cls)}
     return cls._options
-
-
-def default_of(item):
-    """Returns the default of a dataclass field, or MISSING."""
-    return item.default if item.default_factory is MISSING else item.default_factory()
-
-
-def fields_of_bases(cls):
-    """Returns {name: dataclass field} of the bases of a class, as its decorator will take them."""
-    bases = [base for base in reversed(cls.__mro__[1:]) if is_dataclass(base)]
-    return {item.name: item for base in bases for item in fields(base)}
 
 
 def adopt_options(cls):

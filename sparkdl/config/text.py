@@ -1,17 +1,15 @@
 """Configurations as text that people read and write: JSON and YAML.
 
 Whatever a text holds, what comes back is a mapping of mappings, lists, texts, numbers, true, false
-and null, or a short ConfigError soon: sizes are bounded before the work that they would cause.
+and null, or a short ConfigError soon: sizes are bounded before the work that they would cause. yaml
+is imported where a text is YAML: an executor reads none.
 """
 
 import json
 from collections import Counter
 from typing import Any
 
-import yaml
-
 from sparkdl.config.limits import check_length, check_number, check_values
-from sparkdl.config.yaml_loader import load
 from sparkdl.errors import ConfigError, brief
 
 LONGEST_MESSAGE = 400
@@ -37,11 +35,17 @@ def from_json(text):
 
 def to_yaml(options: dict[str, Any]) -> str:
     """Returns YAML with the innermost lists and mappings on one line each: a layer is a line."""
+    import yaml
+
     return yaml.safe_dump(options, sort_keys=False, default_flow_style=None, width=100)
 
 
 def from_yaml(text):
     """Returns the mapping in a YAML text; ConfigError with line and column where it is not YAML."""
+    import yaml
+
+    from sparkdl.config.yaml_loader import load
+
     check_length(text, "YAML")
     try:
         return mapping(load(text), "YAML")

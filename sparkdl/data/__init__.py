@@ -1,46 +1,40 @@
 """Data: readers turn storage into Batches; with schemas, transforms and prefetching."""
 
-from sparkdl.data import files
-from sparkdl.data.batches.batch import Batch, position, record_ids
-from sparkdl.data.batches.blocks import blocks, permutation
-from sparkdl.data.batches.prefetch import prefetch
-from sparkdl.data.batches.sequences import pad
-from sparkdl.data.readers.avro.avro_files import AvroFiles
-from sparkdl.data.readers.images import Images
-from sparkdl.data.readers.lmdb_files.databases import LMDB
-from sparkdl.data.readers.lmdb_files.writer import write_lmdb
-from sparkdl.data.readers.ndarray.arrays import Arrays
-from sparkdl.data.readers.ndarray.digits import Digits
-from sparkdl.data.readers.ndarray.fixed_records import Cifar, Idx
-from sparkdl.data.readers.ndarray.hdf5 import HDF5
-from sparkdl.data.readers.sequence_file.sequence_files import SequenceFiles
-from sparkdl.data.readers.sequence_file.writer import write_sequence_file
-from sparkdl.data.readers.tables.dataframes import DataFrames
-from sparkdl.data.readers.tables.frame_columns import Numbers, Pictures
-from sparkdl.data.readers.tables.parquet import Parquet
-from sparkdl.data.readers.text_files.characters import Characters
-from sparkdl.data.readers.text_files.csv_files import Csv
-from sparkdl.data.readers.text_files.text_sequences import TextSequences
-from sparkdl.data.readers.tfrecords import TFRecords
-from sparkdl.data.records.schema import Schema
-from sparkdl.data.samples.digits import digits
-from sparkdl.data.source import Source, Split, check_batches
-from sparkdl.data.transforms import (
-    ChannelSwap,
-    ColorJitter,
-    Compose,
-    Crop,
-    Grayscale,
-    MeanImage,
-    Mirror,
-    Normalize,
-    OneHot,
-    Pad,
-    RandomResizedCrop,
-    ReshapeRecords,
-    Resize,
-    Rotate,
-    Scale,
-    Transform,
-)
-from sparkdl.data.writers import write_lmdb_anywhere, write_parquet, write_sequence_datums
+from sparkdl.lazy_names import homes, lazy_names
+
+READERS = {
+    "sparkdl.data.readers.avro.avro_files": "AvroFiles",
+    "sparkdl.data.readers.images": "Images",
+    "sparkdl.data.readers.lmdb_files.databases": "LMDB",
+    "sparkdl.data.readers.ndarray.arrays": "Arrays",
+    "sparkdl.data.readers.ndarray.digits": "Digits",
+    "sparkdl.data.readers.ndarray.fixed_records": "Cifar Idx",
+    "sparkdl.data.readers.ndarray.hdf5": "HDF5",
+    "sparkdl.data.readers.sequence_file.sequence_files": "SequenceFiles",
+    "sparkdl.data.readers.tables.dataframes": "DataFrames",
+    "sparkdl.data.readers.tables.parquet": "Parquet",
+    "sparkdl.data.readers.text_files.csv_files": "Csv",
+    "sparkdl.data.readers.text_files.text_sequences": "TextSequences",
+    "sparkdl.data.readers.tfrecords": "TFRecords",
+}
+BESIDE = {
+    "sparkdl.data.batches.batch": "Batch position record_ids",
+    "sparkdl.data.batches.blocks": "blocks permutation",
+    "sparkdl.data.batches.prefetch": "prefetch",
+    "sparkdl.data.batches.sequences": "pad",
+    "sparkdl.data.readers.lmdb_files.writer": "write_lmdb",
+    "sparkdl.data.readers.sequence_file.writer": "write_sequence_file",
+    "sparkdl.data.readers.tables.frame_columns": "Numbers Pictures",
+    "sparkdl.data.readers.text_files.characters": "Characters",
+    "sparkdl.data.records.schema": "Schema",
+    "sparkdl.data.samples.digits": "digits",
+    "sparkdl.data.source": "Source Split check_batches",
+    "sparkdl.data.transforms": "*",
+    "sparkdl.data.writers": "write_lmdb_anywhere write_parquet write_sequence_datums",
+}
+
+HOMES = homes(READERS) | homes(BESIDE)
+MEMBERS = homes(READERS)
+MEMBERS["Text"] = MEMBERS.pop("TextSequences")  # as JSON and YAML call it
+__all__ = list(HOMES)
+__getattr__, __dir__ = lazy_names(__name__, HOMES)

@@ -2,10 +2,9 @@
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import ClassVar
 
-from sparkdl.config import Member
+from sparkdl.config import FrozenFields, Member, dataclass
 from sparkdl.data.batches.batch import Batch
 
 SMALLEST_SPLIT = 256
@@ -13,7 +12,7 @@ MOST_SPLITS = 4096
 
 
 @dataclass(frozen=True, kw_only=True)
-class Split:
+class Split(FrozenFields):
     """A part of a source that is read in one piece. Small, for it travels from the driver to an
     executor.
 
@@ -38,7 +37,7 @@ class Split:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Source(Member):
+class Source(Member, package="sparkdl.data"):
     """A data set that is listed on the driver and read on executors.
 
     To an executor travel `source.read` and `source.transform`, never the source: `read` of a

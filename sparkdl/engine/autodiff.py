@@ -57,14 +57,14 @@ def backward(grads, wrt, stop=()):
     {tensor of `wrt`: gradient}, without those that nothing depends on.
     """
     order = topological(grads, stop)
-    wanted, parts = nodes_between(order, wrt), {t: [grad] for t, grad in grads.items()}
-    for node in (n for n in reversed(order) if n in wanted):
+    needed, parts = nodes_between(order, wrt), {t: [grad] for t, grad in grads.items()}
+    for node in (n for n in reversed(order) if n in needed):
         gys = tuple(sum_gradients(parts, t) for t in node.outputs)
         if all(g is None for g in gys):
             continue
         with scope(f"{node.scope}:grad" if node.scope else "grad"):
             for tensor, grad in zip(node.inputs, node_gradients(node, gys), strict=True):
-                acts = is_float(tensor.dtype) and (tensor in wrt or tensor.node in wanted)
+                acts = is_float(tensor.dtype) and (tensor in wrt or tensor.node in needed)
                 if grad is not None and acts:
                     parts.setdefault(tensor, []).append(cast(grad, tensor.dtype))
     return {t: sum_gradients(parts, t) for t in wrt if t in parts}

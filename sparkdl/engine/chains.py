@@ -106,9 +106,9 @@ def regions(graph, may):
         for before in {t.node for t in node.inputs} & parent.keys():
             if levels[before] == levels[node] and fits(before, node, may):
                 parent[root(before, parent)] = node
-    for some in neighbors(parent, levels):
-        for node in some[1:]:
-            parent[root(node, parent)] = root(some[0], parent)
+    for level in neighbors(parent, levels):
+        for node in level[1:]:
+            parent[root(node, parent)] = root(level[0], parent)
     chains = {}
     for node in parent:
         chains.setdefault(root(node, parent), []).append(node)
@@ -121,7 +121,7 @@ def neighbors(nodes, levels):
     for node in nodes:
         if prod(node.outputs[0].shape) <= FEW:
             alike.setdefault((levels[node], node.outputs[0].shape, node.scope), []).append(node)
-    return [some for some in alike.values() if len(some) <= MANY]
+    return [group for group in alike.values() if len(group) <= MANY]
 
 
 def root(node, parent):

@@ -38,7 +38,7 @@ def fold_norms(graph, constants):
             _, gamma, beta, mean, variance = inputs
             scale = div(gamma, sqrt(add(variance, node.op.epsilon)))
             norm = Norm(scale, sub(beta, mul(mean, scale)), 1)
-            return norm.absorbed(node.inputs[0], inputs[0], uses, constants)
+            return norm.absorb(node.inputs[0], inputs[0], uses, constants)
 
     return fuse(graph, (rule,))
 
@@ -51,7 +51,7 @@ class Norm:
     shift: Tensor
     axis: int
 
-    def absorbed(self, old, x, uses, constants):
+    def absorb(self, old, x, uses, constants):
         """Returns x with the norm in the product that x comes from; None where there is none.
 
         `old` is x in the graph that `uses` and `constants` are of.
@@ -61,9 +61,9 @@ class Norm:
         op, (first, *rest) = x.node.op, x.node.inputs
         if is_product(op, old, self.axis):
             with scope(x.node.scope):
-                return AddBiasOp(self.axis)(op(first, self.scaled(op, *rest)), self.shift)
+                return AddBiasOp(self.axis)(op(first, self.scale_weights(op, *rest)), self.shift)
         norm = self.before(op, old, *rest)
-        y = norm and norm.absorbed(old.node.inputs[0], first, uses, constants)
+        y = norm and norm.absorb(old.node.inputs[0], first, uses, constants)
         return y if y is None or isinstance(op, AddBiasOp) else op(y)
 
     def before(self, op, old, *rest):
@@ -78,7 +78,7 @@ class Norm:
             return Norm(self.scale, self.shift, len(shape) - 1)
         return None
 
-    def scaled(self, op, w):
+    def scale_weights(self, op, w):
         """Returns weights times the scale; narrow ones are rounded once, behind it."""
         source = w.node.inputs[0] if w.node and isinstance(w.node.op, CastOp) else w
         first = isinstance(op, ConvOp) or op.transpose_y

@@ -104,12 +104,12 @@ class Graph:
         self._check()
 
     def _check(self):
-        given = set(self.inputs.values())
+        inputs = set(self.inputs.values())
         for name, tensor in self.inputs.items():
             if tensor.node is not None or tensor.value is not None:
                 raise ShapeError(f"input {name!r} must be a tensor without a value, got {tensor}")
         for tensor in [*(t for node in self.nodes for t in node.inputs), *self.outputs.values()]:
-            if tensor.node is None and tensor.value is None and tensor not in given:
+            if tensor.node is None and tensor.value is None and tensor not in inputs:
                 raise ShapeError(f"{tensor} is read, but it is none of the inputs {[*self.inputs]}")
 
     @property

@@ -36,7 +36,7 @@ class MemoryPlan:
     copies: list
 
 
-def plan(graph, bindings, kept=frozenset()):
+def plan(graph, bindings, constants=frozenset()):
     """Gives each tensor of `graph` its memory.
 
     Parameters
@@ -44,14 +44,14 @@ def plan(graph, bindings, kept=frozenset()):
     graph : Graph
     bindings : {name: ndarray}; inputs that are read from, and outputs that are written to, memory
         of the caller's. An output may be bound to the memory of an input: an update in place.
-    kept : set of tensors whose memory nothing else may share, as they stay from run to run
+    constants : set of tensors whose memory nothing else may share, as they stay from run to run
     """
     roots = view_roots(graph)
     last = last_uses(graph, roots)
-    last |= {roots.get(t, t): len(graph.nodes) for t in kept}
+    last |= {roots.get(t, t): len(graph.nodes) for t in constants}
     inputs = {t: bindings[name] for name, t in graph.inputs.items() if name in bindings}
     direct, copies = split_outputs(graph, bindings, inputs, roots, last)
-    offsets = pack(graph, {**inputs, **direct}, roots, last, kept)
+    offsets = pack(graph, {**inputs, **direct}, roots, last, constants)
     sizes = {t: align(t.spec.nbytes) for t in offsets}
     arena = max((offset + sizes[t] for t, offset in offsets.items()), default=0)
     alive = max(alive_bytes(graph, offsets, last), default=0)
@@ -149,7 +149,7 @@ def may_overwrite(graph, index, array, memory, end):
     return end < index or (end == index and in_place)
 
 
-def pack(graph, elsewhere, roots, last, kept=frozenset()):
+def pack(graph, elsewhere, roots, last, constants=frozenset()):
     """Packs {tensor: offset}: the largest first, each at the lowest place free in its life.
 
     References
@@ -157,7 +157,7 @@ def pack(graph, elsewhere, roots, last, kept=frozenset()):
     Pisarchyk and Lee, Efficient memory management for deep neural net inference (2020), 5.2.
     """
     spans = lifetimes(graph, elsewhere, roots, last)
-    spans |= {t: (-1, len(graph.nodes)) for t in spans if t in kept}
+    spans |= {t: (-1, len(graph.nodes)) for t in spans if t in constants}
     offsets, placed = {}, []
     for tensor in sorted(spans, key=lambda t: -t.spec.nbytes):
         begin, end = spans[tensor]

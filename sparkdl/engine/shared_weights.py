@@ -17,7 +17,7 @@ def add_products(xs):
     alike = {}
     for i, x in enumerate(xs):
         alike.setdefault(form(x) or i, []).append(x)
-    return reduce(add, [one_product(some) for some in alike.values()])
+    return reduce(add, [one_product(group) for group in alike.values()])
 
 
 def form(x):

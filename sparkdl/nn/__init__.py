@@ -1,32 +1,38 @@
 """Networks, layers, optimizers, schedules and the other parts that a user configures."""
 
-from sparkdl.nn.activations import ActivationFunction
-from sparkdl.nn.clipping import (
-    ClipArrayNorm,
-    ClipLayerNorm,
-    ClipNorm,
-    Clipping,
-    ClipValue,
-    UnitArrayNorm,
-    UnitLayerNorm,
-)
-from sparkdl.nn.constraints import Constraint, MaxNorm, MinMaxNorm, NonNegative, UnitNorm
-from sparkdl.nn.execution.forward import Forward, forward
-from sparkdl.nn.execution.initial_vectors import initial_buffers, initial_params, initial_slots
-from sparkdl.nn.initializers import Initializer
-from sparkdl.nn.layers import *  # noqa: F403
-from sparkdl.nn.layers.core.run import Run
-from sparkdl.nn.layers.outputs.base import ScoredLayer
-from sparkdl.nn.layout import Layout
-from sparkdl.nn.losses import Loss
-from sparkdl.nn.networks.base import Conf
-from sparkdl.nn.networks.document import conf_from_dict, conf_from_json
-from sparkdl.nn.networks.graph import GraphConf, Vertex
-from sparkdl.nn.networks.graph_builder import GraphBuilder
-from sparkdl.nn.networks.pretraining import pretraining
-from sparkdl.nn.networks.sequential import NetworkConf
-from sparkdl.nn.optimization.update import update_params
-from sparkdl.nn.optimizers import *  # noqa: F403
-from sparkdl.nn.schedules import *  # noqa: F403
-from sparkdl.nn.solvers import *  # noqa: F403
-from sparkdl.nn.weight_noise import DropConnect, GaussianWeightNoise, WeightNoise
+from sparkdl.lazy_names import homes, lazy_names
+
+EXPORTS = {
+    "sparkdl.nn.activations": "ActivationFunction",
+    "sparkdl.nn.clipping": """
+        ClipArrayNorm ClipLayerNorm ClipNorm Clipping ClipValue UnitArrayNorm UnitLayerNorm""",
+    "sparkdl.nn.constraints": "Constraint MaxNorm MinMaxNorm NonNegative UnitNorm",
+    "sparkdl.nn.execution.forward": "Forward forward",
+    "sparkdl.nn.execution.initial_vectors": "initial_buffers initial_params initial_slots",
+    "sparkdl.nn.initializers": "Initializer",
+    "sparkdl.nn.layers": "*",
+    "sparkdl.nn.layers.core.run": "Run",
+    "sparkdl.nn.layers.outputs.base": "ScoredLayer",
+    "sparkdl.nn.layout": "Layout",
+    "sparkdl.nn.losses": "Loss",
+    "sparkdl.nn.networks.base": "Conf",
+    "sparkdl.nn.networks.document": "conf_from_dict conf_from_json",
+    "sparkdl.nn.networks.graph": "GraphConf Vertex",
+    "sparkdl.nn.networks.graph_builder": "GraphBuilder",
+    "sparkdl.nn.networks.pretraining": "pretraining",
+    "sparkdl.nn.networks.sequential": "NetworkConf",
+    "sparkdl.nn.optimization.update": "update_params",
+    "sparkdl.nn.optimizers": """
+        AdaBelief AdaDelta AdaGrad Adam AdaMax AdamHat AdamW AMSGrad Lamb Lars Momentum
+        Nadam Nesterov Optimizer RmsProp Sgd""",
+    "sparkdl.nn.schedules": """
+        CosineSchedule CycleSchedule ExponentialSchedule FixedSchedule InverseSchedule
+        MultiStepSchedule OneCycleSchedule PiecewiseConstantSchedule PolynomialSchedule
+        RampSchedule Schedule SigmoidSchedule StepSchedule WarmUpSchedule""",
+    "sparkdl.nn.solvers": "ConjugateGradient Lbfgs LineDescent Solution Solver",
+    "sparkdl.nn.weight_noise": "DropConnect GaussianWeightNoise WeightNoise",
+}
+
+HOMES = homes(EXPORTS)
+__all__ = list(HOMES)
+__getattr__, __dir__ = lazy_names(__name__, HOMES)

@@ -1,10 +1,9 @@
 """Gradient clipping, which limits gradients that are too large."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
-from sparkdl.config import Member, Number, option
+from sparkdl.config import Member, Number, dataclass, option
 from sparkdl.engine import ops
 from sparkdl.nn.hints import Value
 from sparkdl.nn.layout import Layout, cut

@@ -1,8 +1,6 @@
 """Constraints on weights, enforced after each update."""
 
-from dataclasses import dataclass
-
-from sparkdl.config import Member, Number, option
+from sparkdl.config import Member, Number, dataclass, option
 from sparkdl.engine import ops
 from sparkdl.errors import require
 from sparkdl.nn.hints import Shape, Value
@@ -68,8 +66,8 @@ class MinMaxNorm(Constraint, name="min_max_norm"):
 
     def apply(self, weights: Value, axes: tuple[int, ...] | None = None) -> Value:
         norm = norms(weights, axes)
-        wanted = ops.minimum(ops.maximum(norm, self.low), self.high)
-        norm_then = ops.add(ops.mul(wanted, self.share), ops.mul(norm, 1 - self.share))
+        target = ops.minimum(ops.maximum(norm, self.low), self.high)
+        norm_then = ops.add(ops.mul(target, self.share), ops.mul(norm, 1 - self.share))
         return ops.mul(weights, ops.div(norm_then, not_zero(norm)))
 
 

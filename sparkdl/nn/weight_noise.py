@@ -6,10 +6,9 @@ unlike Dropout they change with the batch that an example falls to. What is stor
 the weight without noise; in use there is none.
 """
 
-from dataclasses import dataclass
 from typing import Any
 
-from sparkdl.config import Boolean, Member, Number, option
+from sparkdl.config import Boolean, Member, Number, dataclass, option
 from sparkdl.engine import ops
 from sparkdl.nn.hints import Value, Values
 from sparkdl.nn.layers.core.run import Run

@@ -4,19 +4,13 @@ The names below are loaded when they are first used: an executor, which imports 
 package, needs neither.
 """
 
-import importlib
+from sparkdl.lazy_names import homes, lazy_names
 
-HOMES = {"SparkNetwork": "sparkdl.spark.network", "SparkWorkers": "sparkdl.spark.workers"}
-__all__ = ["SparkNetwork", "SparkWorkers"]
+EXPORTS = {
+    "sparkdl.spark.network": "SparkNetwork",
+    "sparkdl.spark.workers": "SparkWorkers",
+}
 
-
-def __getattr__(name):
-    if name not in HOMES:
-        raise AttributeError(f"module 'sparkdl.spark' has no attribute {name!r}")
-    value = getattr(importlib.import_module(HOMES[name]), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__():
-    return sorted({*globals(), *HOMES})
+HOMES = homes(EXPORTS)
+__all__ = list(HOMES)
+__getattr__, __dir__ = lazy_names(__name__, HOMES)

@@ -205,7 +205,7 @@ class SparkNetwork:
         options["validate_first"] = bool(validate_first)
         return fit_network(self.network, source, self.master, workers, epochs, **options)
 
-    def _fit_stream(self, frame, trigger, given, listeners, checkpoints, marks):
+    def _fit_stream(self, frame, trigger, options, listeners, checkpoints, marks):
         others = [name for name, value in marks.items() if value]
         if others:
             raise ConfigError(f"{others} must be left out where data is a stream")
@@ -214,7 +214,7 @@ class SparkNetwork:
         listeners = tuple(listeners)
 
         def fit(batch, listener):
-            return self.fit(batch, listeners=(listener, *listeners), **given)
+            return self.fit(batch, listeners=(listener, *listeners), **options)
 
         return fit_stream(self.network, frame, fit, trigger, checkpoints)
 

@@ -142,11 +142,11 @@ def without_second_collector(options: dict[str, Any]) -> dict[str, Any]:
     """
     if FRUGAL not in options.values():  # a driver in a container may lack an installation to ask
         return options
-    given, tools = spark_defaults() | options, os.environ.get("JAVA_TOOL_OPTIONS", "")
+    settings, tools = spark_defaults() | options, os.environ.get("JAVA_TOOL_OPTIONS", "")
     chosen = [
         part
         for part in ("driver", "executor")
-        if COLLECTOR.search(f"{given.get(f'spark.{part}.extraJavaOptions', '')} {tools}")
+        if COLLECTOR.search(f"{settings.get(f'spark.{part}.extraJavaOptions', '')} {tools}")
     ]
     names = {f"spark.{part}.defaultJavaOptions" for part in chosen}
     return {key: value for key, value in options.items() if not (key in names and value == FRUGAL)}

@@ -17,7 +17,7 @@ from sparkdl.spark.jobs.slots import check_barrier, dynamic, gpus_of_a_task, slo
 from sparkdl.spark.launch.barrier_stage import BarrierStage
 from sparkdl.spark.launch.team import Team
 from sparkdl.spark.launch.worker_shares import deal_blocks
-from sparkdl.spark.records.cached_blocks import load_blocks
+from sparkdl.spark.records.blocks import load_blocks
 from sparkdl.training.workers.contribution import Failure, group, levels, total, unwrap
 
 log = logging.getLogger(__name__)
@@ -53,20 +53,20 @@ class SparkWorkers:
     def load(self, data: Any, schema: Any, size: int, options: Any) -> Any:
         """Reads SparkRecords on the executors and keeps them there in blocks; see Workers.load."""
         with job(self.sc, "records to blocks", "reading the data"):
-            return load_blocks(data.batches(self.sc, schema), size, lambda: self.size, options)
+            return load_blocks(data.stored(self.sc, schema), size, lambda: self.size, options)
 
     def run_round(self, task: Any, blocks: Any, chosen: Any, shared: Any, depth: int) -> Any:
         """Runs one Spark job: broadcasts `shared`, a task per chosen block, a tree of sums."""
-        began = time.perf_counter()
+        start = time.perf_counter()
         with sharing(self.sc, shared) as sent:
-            averaging = time.perf_counter() - began
+            averaging = time.perf_counter() - start
             with job(self.sc, f"a round on {len(chosen)} blocks", "a round"):
                 ranked = contributions(task, sent, blocks, chosen, self._device)
                 with no_waiting_for_locality(self.sc):
                     sums = tree(ranked, len(chosen), depth, total)
-            began = time.perf_counter()
+            start = time.perf_counter()
             result = unwrap(total(sums))
-        result.averaging += averaging + time.perf_counter() - began
+        result.averaging += averaging + time.perf_counter() - start
         return result
 
     @property
@@ -100,8 +100,8 @@ class SparkWorkers:
         """Starts one barrier stage of as many tasks as the shares need; see Workers.launch."""
         check_barrier(self.sc, len(shares), self.room())
         team = Team.of(shares, self.workers_per_task)
-        share, evaluates = deal_blocks(blocks, team, validation), validation is not None
-        return BarrierStage(self.sc, task, share, shared, evaluates, self._device, team)
+        items, evaluates = deal_blocks(blocks, shares, team, validation), validation is not None
+        return BarrierStage(self.sc, task, items, shared, evaluates, self._device, team)
 
     def close(self) -> None:
         """Ends nothing: the executors are Spark's."""
@@ -119,9 +119,9 @@ def contributions(task, shared, blocks, chosen, device):
 
 def contribute(task, shared, numbers, ranks, index, pieces):
     """Runs one task of a round on an executor."""
-    began = time.perf_counter()
+    start = time.perf_counter()
     block = assemble_block([piece for _, piece in pieces])
-    reading = time.perf_counter() - began
+    reading = time.perf_counter() - start
     with sign_logs(ranks[index], len(ranks)):
         try:
             result = task(shared.value, numbers[index], block)

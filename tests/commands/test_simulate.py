@@ -55,10 +55,9 @@ def test_what_is_no_quantity_is_refused(read, text):
 
 def test_gradients_travel_beside_the_way_back():
     exchange = Exchange(seconds=0.5, sent=1e6)
-    assert simulate.ExchangePlan("a", "", 1, exchange, background=True).minibatch(
-        0.6
-    ) == pytest.approx(0.7)
-    assert simulate.ExchangePlan("a", "", 1, exchange, background=True).minibatch(3.0) == 3.0
+    plan = simulate.ExchangePlan("a", "", 1, exchange, background=True)
+    assert plan.minibatch(0.6) == pytest.approx(0.7)
+    assert plan.minibatch(3.0) == 3.0
     assert simulate.ExchangePlan("a", "", 5, exchange).minibatch(0.6) == pytest.approx(0.7)
 
 

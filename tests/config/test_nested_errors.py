@@ -58,7 +58,7 @@ NAMELESS = {
         {"type": "AllReduceSGD", "tls": {"key_file": "key.pem"}},
         "AllReduceSGD.tls: Tls has no field 'key_file'",
     ),
-    "a name": ("AllReduce", "TrainingMaster type must be one of AllReduceSGD, "),
+    "a name": ("AllReduce", "type must be one of AllReduceSGD, "),
     "no type": ({"timeout": 1}, "TrainingMaster needs a 'type'"),
 }
 

@@ -1,9 +1,12 @@
 """Options of a configuration: given by name, checked, explained by help(), and inherited."""
 
+import inspect
 import pickle
+import pydoc
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
+import cloudpickle
 import pytest
 
 from sparkdl.config import Boolean, Config, Integer, Member, Number, Of, Sizes, Text, config, option
@@ -244,3 +247,25 @@ def test_names_are_checked_once(monkeypatch):
     monkeypatch.setattr(config, "check_names", lambda cls, options: calls.append(cls))
     Tool.from_dict({"width": 3})
     assert calls == [Tool]
+
+
+def test_help_is_the_same_of_a_class_and_of_what_it_makes_whoever_asks():
+    assert Saw.__doc__ == Saw(width=7).__doc__
+    assert inspect.getdoc(Saw) == inspect.getdoc(Saw()) == Saw.__doc__.strip()
+    shown = pydoc.plain(pydoc.render_doc(Saw))
+    assert "class Saw(Tool)\n |  Saw(*, width=3" in shown and "What cuts." in shown
+    assert "teeth : an integer >= 2, default 9" in shown
+
+
+def test_a_class_without_a_docstring_has_none_and_one_can_be_given():
+    class Bare(Tool):
+        pass
+
+    assert Bare.__doc__ is None
+    Bare.__doc__ = "Given."
+    assert Bare.__doc__ == "Given." == Bare(width=1).__doc__
+
+
+def test_what_a_notebook_defines_travels_with_its_help(monkeypatch):
+    monkeypatch.setattr(Saw, "__module__", "__main__")  # which cloudpickle takes by value
+    assert cloudpickle.loads(cloudpickle.dumps(Saw)).__doc__ == Saw.__doc__

@@ -31,7 +31,7 @@ def test_neither_spark_nor_a_test_library_is_imported():
 
 def test_digits_are_found_in_a_zip(tmp_path):
     with zipfile.ZipFile(tmp_path / "sparkdl.zip", "w") as file:
-        for below in ("errors.py", "philox.py"):
+        for below in ("errors.py", "lazy_names.py", "philox.py"):
             file.write(ROOT / "sparkdl" / below, f"sparkdl/{below}")
         for part in ("config", "data"):
             for path in sorted((ROOT / "sparkdl" / part).rglob("*.*")):

@@ -60,8 +60,8 @@ def convolution(cls):
         if hasattr(cls, "groups") and choices.chance(0.25):
             options["groups"] = groups = divisor(choices, channels)
             filters = groups * choices.integer(1, 2)
-        if hasattr(cls, "rest") and choices.chance(0.2):
-            options["rest"] = per_axis(choices, axes, 0, 2)
+        if hasattr(cls, "output_padding") and choices.chance(0.2):
+            options["output_padding"] = per_axis(choices, axes, 0, 2)
         return cls(filters=filters, **options, **options_of(choices, cls, options))
 
     return draw

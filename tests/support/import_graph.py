@@ -1,8 +1,9 @@
 """The import graph of a package's files, with the imports inside of functions.
 
 A name that a package's __init__ re-exports stands for the file that defines it: whoever imports
-`ops` from sparkdl.engine and calls `ops.add` uses engine/ops/elementwise.py. What is imported by a
-text (importlib), or for annotations alone (TYPE_CHECKING), does not count.
+`ops` from sparkdl.engine and calls `ops.add` uses engine/ops/elementwise.py. So it is where a
+package loads its names late, from tables {module: names}. What else is imported by a text
+(importlib), or for annotations alone (TYPE_CHECKING), does not count.
 """
 
 import ast
@@ -26,6 +27,8 @@ class ImportGraph:
         named = {module_of(path, root): path for path in files}
         self.packages = {name for name, path in named.items() if path.endswith("__init__.py")}
         self.nodes = {name: list(loaded(ast.parse(files[path]))) for name, path in named.items()}
+        for name in self.packages - {root}:
+            self.nodes[name] += [row for node in self.nodes[name] for row in late(node, root)]
         self.exports = {name: dict(self._bound(name)) for name in self.packages}
         self.edges = {name: set(self._used(name)) - {name, None} for name in named}
 
@@ -110,6 +113,15 @@ def loaded(tree):
             continue
         yield node
         yield from loaded(node)
+
+
+def late(node, root):
+    """The imports that a table {module: names} stands for."""
+    if isinstance(node, ast.Assign) and isinstance(node.value, ast.Dict):
+        for key, value in zip(node.value.keys, node.value.values, strict=True):
+            if isinstance(key, ast.Constant) and str(key.value).startswith(f"{root}."):
+                names = [ast.alias(name) for name in value.value.split()]
+                yield ast.ImportFrom(module=key.value, names=names, level=0)
 
 
 def dotted(node):

@@ -94,8 +94,8 @@ def prepare_use(options, tell):
 def state_of(net, path, tell):
     """Returns the state of a net with the weights of a file; reports the layers that it lacks."""
     state, report = load_weights(net.conf, first_state(net.conf), path, net.layers)
-    if report.left:
-        tell(f"{path}: has no weights of {', '.join(report.left)}; they stay as first drawn")
+    if report.unchanged:
+        tell(f"{path}: has no weights of {', '.join(report.unchanged)}; they stay as first drawn")
     return state
 
 

@@ -1,6 +1,6 @@
 """A whole run described by a file: network, training, data, epochs, output, Spark."""
 
-from dataclasses import dataclass, fields
+from dataclasses import fields
 
 from sparkdl.commands.options.settings import apply
 from sparkdl.config import (
@@ -13,6 +13,7 @@ from sparkdl.config import (
     Path,
     Text,
     build,
+    dataclass,
     option,
     text,
 )

@@ -7,4 +7,4 @@ from sparkdl.config.constraints.members import Of
 from sparkdl.config.constraints.nested import Nested
 from sparkdl.config.constraints.numbers import Integer, Number, Size
 from sparkdl.config.constraints.objects import Callable, Instance, Optional
-from sparkdl.config.constraints.words import Boolean, Character, Choice, Path, Text
+from sparkdl.config.constraints.scalars import Boolean, Character, Choice, Path, Text

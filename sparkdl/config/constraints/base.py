@@ -1,16 +1,16 @@
 """Base of the constraints: a check of one value, and a phrase for what passes it."""
 
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any, NoReturn
 
 import numpy as np
 
+from sparkdl.config.dataclass import FrozenFields, dataclass
 from sparkdl.errors import ConfigError, brief
 
 
 @dataclass(frozen=True, kw_only=True)
-class Requirement:
+class Requirement(FrozenFields):
     """Base of all constraints. Immutable, so a field can share one with others."""
 
     @property

@@ -1,12 +1,13 @@
 """Constraints on several values: sequences become tuples, which are compared and hashed."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from sparkdl.config.constraints.base import Requirement
 from sparkdl.config.constraints.numbers import Size
+from sparkdl.config.dataclass import dataclass
 
 LONGEST = 1_000_000
 ONE_OR_MORE = Size(minimum=1)

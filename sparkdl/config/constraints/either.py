@@ -1,9 +1,9 @@
 """The constraint that a value meets one of several others."""
 
-from dataclasses import dataclass
 from typing import Any
 
 from sparkdl.config.constraints.base import Requirement
+from sparkdl.config.dataclass import dataclass
 from sparkdl.errors import ConfigError
 
 

@@ -1,10 +1,10 @@
 """The constraint that a value is a member of a family, its name, or a dict of it."""
 
-from dataclasses import dataclass
 from typing import Any
 
 from sparkdl.config.constraints.base import Requirement, inside, scalar
 from sparkdl.config.constraints.numbers import Number, is_integer
+from sparkdl.config.dataclass import dataclass
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,8 +42,7 @@ class Of(Requirement):
                 return self.family.from_dict(value)
         if self.number and is_numeric(scalar(value)):
             return self.check_by(self.number, value, where)
-        owner = where or f"{self.family.__name__} type"
-        member = self.family.find(value, f"{owner} must be {self.number_or}")
+        member = self.family.find(value, f"{where or 'type'} must be {self.number_or}")
         with inside(where):
             return member()
 

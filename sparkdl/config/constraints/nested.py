@@ -1,10 +1,10 @@
 """The constraint that a value is a configuration of one class, or a mapping of its options."""
 
-from dataclasses import dataclass
 from typing import Any
 
 from sparkdl.config.constraints.base import Requirement, inside
 from sparkdl.config.constraints.members import with_article
+from sparkdl.config.dataclass import dataclass
 
 
 @dataclass(frozen=True, kw_only=True)

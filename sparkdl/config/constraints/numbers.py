@@ -1,10 +1,10 @@
 """Constraints on single numbers. A bool is not a number here, nor is a text."""
 
-from dataclasses import dataclass
 from math import isfinite
 from typing import Any
 
 from sparkdl.config.constraints.base import Requirement, scalar
+from sparkdl.config.dataclass import dataclass
 
 LARGEST_INTEGER = 2**63 - 1
 LARGEST_SIZE = 2**31 - 1

@@ -1,9 +1,10 @@
 """Constraints on what only Python can give, and on what may be left out."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from sparkdl.config.constraints.base import Requirement
+from sparkdl.config.dataclass import dataclass
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -104,9 +104,9 @@ def _require_shape(got, shape, what):
         return _require_free_shape(got, shape, what)
     if math.prod(got) != math.prod(shape):
         raise Violation(0, f"{what} must have {math.prod(shape)} numbers, got {math.prod(got)}")
-    axes, wanted = _long_axes(got), _long_axes(shape)
-    if axes != wanted and len(axes) == len(wanted):
-        cure = "; transpose them" if sorted(axes) == sorted(wanted) else ""
+    axes, expected = _long_axes(got), _long_axes(shape)
+    if axes != expected and len(axes) == len(expected):
+        cure = "; transpose them" if sorted(axes) == sorted(expected) else ""
         raise Violation(0, f"{what} must have the shape {shape}, or be flat, got {got}{cure}")
 
 

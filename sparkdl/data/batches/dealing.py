@@ -53,8 +53,13 @@ class Dealing:
             return cut(sum(self.counts), self.size)
         return [size for count in self.counts for size in cut(count, self.size)]
 
-    def pieces(self, partition, batches):
+    def pieces(self, partition, batches, wanted=None):
         """Returns (block, its records) for the batches of a partition, in the partition's order.
+
+        Parameters
+        ----------
+        wanted : set of int, optional
+            The blocks to give; all of them if None.
 
         Raises
         ------
@@ -64,18 +69,25 @@ class Dealing:
         batches = check_count(batches, partition, self.counts[partition])
         start = sum(self.counts[:partition])
         if self.scatter:
-            return self._shuffle(batches, start)
+            return self._shuffle(batches, start, wanted)
         first = sum(-(-count // self.size) for count in self.counts[:partition])
-        return self._cut(batches, partition, first)
+        return self._cut(batches, partition, first, wanted)
 
-    def _cut(self, batches, partition, block):
+    def owners(self, partition):
+        """Returns the block (count,) of each record of a partition, scattered ones alone."""
+        start = sum(self.counts[:partition])
+        positions = np.arange(start, start + self.counts[partition])
+        return shuffle_positions(positions, sum(self.counts), self.seed) // self.size
+
+    def _cut(self, batches, partition, block, wanted):
         for number, window in enumerate(blocks(batches, self.window)):
             order = permutation(self.seed, partition, number, n=len(window))
-            for piece in blocks([window.take(order)], self.size):
-                yield block, piece
+            for begin in range(0, len(window), self.size):
+                if wanted is None or block in wanted:
+                    yield block, window.take(order[begin : begin + self.size])
                 block += 1
 
-    def _shuffle(self, batches, start):
+    def _shuffle(self, batches, start, wanted):
         total = sum(self.counts)
         for window in blocks(batches, self.window):
             places = shuffle_positions(np.arange(start, start + len(window)), total, self.seed)
@@ -83,7 +95,9 @@ class Dealing:
             order = np.argsort(places, kind="stable")
             owners = places[order] // self.size
             for part in np.split(order, np.flatnonzero(np.diff(owners)) + 1):
-                yield int(places[part[0]] // self.size), window.take(part)
+                block = int(places[part[0]] // self.size)
+                if wanted is None or block in wanted:
+                    yield block, window.take(part)
 
 
 def check_count(batches, partition, count):

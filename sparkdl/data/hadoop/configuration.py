@@ -57,10 +57,10 @@ class Configuration:
         """Returns the names of a name service's NameNodes; empty where it is a host."""
         return _names(self.properties.get(f"dfs.ha.namenodes.{service}", ""))
 
-    def authority(self, scheme, given):
+    def authority(self, scheme, authority):
         """Returns host:port or the name service of a URI; fs.defaultFS where it says none."""
-        if given:
-            return given
+        if authority:
+            return authority
         default = self.properties.get("fs.defaultFS", "")
         if not default.startswith(("hdfs://", "viewfs://", "webhdfs://", "swebhdfs://")):
             raise DataError(
@@ -69,27 +69,27 @@ class Configuration:
             )
         return default.partition("://")[2].partition("/")[0]
 
-    def rpc_authority(self, given):
+    def rpc_authority(self, authority):
         """Returns the `authority` for native RPC, in which a host has a port."""
-        chosen = self.authority("hdfs", given)
+        chosen = self.authority("hdfs", authority)
         return chosen if self.namenodes(chosen) or ":" in chosen else f"{chosen}:{RPC_PORT}"
 
-    def web_addresses(self, given, protocol="http"):
+    def web_addresses(self, authority, protocol="http"):
         """Returns host:port of each NameNode's web server.
 
         Parameters
         ----------
-        given : str
+        authority : str
             host:port, a host, a name service, or nothing: then as the configuration says.
         protocol : str
             "http" or "https".
         """
-        if ":" in given:
-            return [given]
+        if ":" in authority:
+            return [authority]
         name, port = f"dfs.namenode.{protocol}-address", WEB_PORTS[protocol]
-        if not given and name in self.properties:
+        if not authority and name in self.properties:
             return [self.properties[name]]
-        chosen = self.authority("webhdfs", given)
+        chosen = self.authority("webhdfs", authority)
         nodes = self.namenodes(chosen)
         if not nodes:
             return [f"{chosen.partition(':')[0]}:{port}"]
@@ -108,15 +108,15 @@ def user():
 
 
 def _folder():
-    given, home = os.environ.get("HADOOP_CONF_DIR"), os.environ.get("HADOOP_HOME")
-    places = [Path(given)] if given else []
+    folder, home = os.environ.get("HADOOP_CONF_DIR"), os.environ.get("HADOOP_HOME")
+    places = [Path(folder)] if folder else []
     places += [Path(home, "etc", "hadoop")] if home else []
     places += [Path(os.environ.get("PWD") or ".") / OF_SPARK]
     for place in places:
         if place.is_dir():
             return place
-    if given:
-        raise DataError(f"HADOOP_CONF_DIR must be a folder on this host, got {given}")
+    if folder:
+        raise DataError(f"HADOOP_CONF_DIR must be a folder on this host, got {folder}")
     return None
 
 

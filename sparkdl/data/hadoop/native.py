@@ -104,8 +104,8 @@ class ReplicatedWrite:
             out = self._client.create(self._path, options)
             try:
                 while piece := content.read(BUFFER):  # bytes: a memoryview takes four times as long
-                    within(LIMIT, out.write, piece)
-                within(LIMIT, out.close)
+                    call_within(LIMIT, out.write, piece)
+                call_within(LIMIT, out.close)
             except BaseException:
                 self._take_back()
                 raise
@@ -126,7 +126,7 @@ class ReplicatedWrite:
         log.warning("%s has only %d replicas of %d: a node does not answer", *details)
 
 
-def within(seconds, call, *arguments):
+def call_within(seconds, call, *arguments):
     """Returns call(*arguments); raises OSError if it takes longer than so many seconds.
 
     The library may wait for ever for what a node that died owes it. Then its thread is given up.

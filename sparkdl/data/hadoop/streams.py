@@ -53,8 +53,8 @@ class RangeReader(io.RawIOBase):
     def readall(self):
         return self._next(self.size)
 
-    def _next(self, most):
-        length = max(0, min(most, self.size - self._at))
+    def _next(self, limit):
+        length = max(0, min(limit, self.size - self._at))
         try:
             content = self.read_range(self._at, length) if length else b""
         except OSError as error:  # here, for who reads does not know whose file it is
@@ -101,15 +101,15 @@ def again(attempt, tries):
 
     Only an OSError of the network or a node is waited out.
     """
-    for left in reversed(range(tries)):
+    for remaining in reversed(range(tries)):
         try:
             return attempt()
         except (RequestRefused, FileNotFoundError, IsADirectoryError):
             raise
         except OSError:
-            if not left:
+            if not remaining:
                 raise
-            time.sleep(PAUSE * 2 ** (tries - left - 1))
+            time.sleep(PAUSE * 2 ** (tries - remaining - 1))
 
 
 def reason(error):

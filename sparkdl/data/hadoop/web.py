@@ -107,8 +107,8 @@ class WebReader(RangeReader):
         return again(lambda: self._read(start, length), TRIES)
 
     def _read(self, start, length):
-        wanted = {"offset": start, "length": length, "chunk_size": length}
-        with plain(self._path), self._client.read(self._path, **wanted) as pieces:
+        request = {"offset": start, "length": length, "chunk_size": length}
+        with plain(self._path), self._client.read(self._path, **request) as pieces:
             content = b"".join(pieces)
         if len(content) < length:
             raise RequestException(f"{length} bytes were requested, got {len(content)}")

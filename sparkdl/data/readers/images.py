@@ -1,12 +1,11 @@
 """Image files: a folder with a sub-folder for each class, or a list of files and labels."""
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from sparkdl.config import Path, option
+from sparkdl.config import Path, dataclass, option
 from sparkdl.config.field_types import PathName
 from sparkdl.data import files
 from sparkdl.data.batches.batch import Batch, record_ids

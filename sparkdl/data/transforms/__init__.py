@@ -1,34 +1,27 @@
 """Transforms of minibatches, between storage and the network."""
 
-from sparkdl.data.transforms.base import Chance, Transform, in_training, record_shapes
-from sparkdl.data.transforms.color import ChannelSwap, ColorJitter, Grayscale
-from sparkdl.data.transforms.compose import Compose, in_order
-from sparkdl.data.transforms.crop import Crop
-from sparkdl.data.transforms.mean_image import MeanImage
-from sparkdl.data.transforms.mirror import Mirror
-from sparkdl.data.transforms.one_hot import OneHot
-from sparkdl.data.transforms.pad import Pad
-from sparkdl.data.transforms.reshape import ReshapeRecords
-from sparkdl.data.transforms.resize import Resize
-from sparkdl.data.transforms.resized_crop import RandomResizedCrop
-from sparkdl.data.transforms.rotate import Rotate
-from sparkdl.data.transforms.scale import Normalize, Scale
+from sparkdl.lazy_names import homes, lazy_names
 
-__all__ = [
-    "ChannelSwap",
-    "ColorJitter",
-    "Compose",
-    "Crop",
-    "Grayscale",
-    "MeanImage",
-    "Mirror",
-    "Normalize",
-    "OneHot",
-    "Pad",
-    "RandomResizedCrop",
-    "ReshapeRecords",
-    "Resize",
-    "Rotate",
-    "Scale",
-    "Transform",
-]
+TRANSFORMS = {
+    "sparkdl.data.transforms.color": "ChannelSwap ColorJitter Grayscale",
+    "sparkdl.data.transforms.compose": "Compose",
+    "sparkdl.data.transforms.crop": "Crop",
+    "sparkdl.data.transforms.mean_image": "MeanImage",
+    "sparkdl.data.transforms.mirror": "Mirror",
+    "sparkdl.data.transforms.one_hot": "OneHot",
+    "sparkdl.data.transforms.pad": "Pad",
+    "sparkdl.data.transforms.reshape": "ReshapeRecords",
+    "sparkdl.data.transforms.resize": "Resize",
+    "sparkdl.data.transforms.resized_crop": "RandomResizedCrop",
+    "sparkdl.data.transforms.rotate": "Rotate",
+    "sparkdl.data.transforms.scale": "Normalize Scale",
+}
+BESIDE = {
+    "sparkdl.data.transforms.base": "Chance Transform in_training record_shapes",
+    "sparkdl.data.transforms.compose": "in_order",
+}
+
+MEMBERS = homes(TRANSFORMS)
+__all__ = [*MEMBERS, "Transform"]
+__all__.sort(key=str.casefold)
+__getattr__, __dir__ = lazy_names(__name__, MEMBERS | homes(BESIDE))

@@ -1,13 +1,12 @@
 """Bases of the transforms, which may differ in training and in use and may change shapes."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from sparkdl import philox
-from sparkdl.config import Member, Text, option
+from sparkdl.config import FrozenFields, Member, Text, dataclass, option
 from sparkdl.data.batches.batch import Batch
 from sparkdl.data.transforms.pixels import Pixels, as_pixels, compute_pixels
 from sparkdl.errors import ShapeError
@@ -16,7 +15,7 @@ STREAM = 1 << 31  # of random numbers; the layers of a network have those below
 
 
 @dataclass(frozen=True, kw_only=True)
-class Chance:
+class Chance(FrozenFields):
     """Random numbers of a minibatch's records.
 
     They are a function of seed, record, epoch and place alone, so that a record is treated the same
@@ -45,7 +44,7 @@ class Chance:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Transform(Member):
+class Transform(Member, package="sparkdl.data.transforms"):
     """Batch to Batch of the same records: one column of it is changed.
 
     `transform(batch)` is what happens in use, with no chance in it. A worker in training calls
@@ -139,9 +138,9 @@ def image_shape(owner, shape):
     return tuple(shape)
 
 
-def require_result(owner, gives, wanted):
+def require_result(owner, gives, expected):
     """Raises ShapeError unless what a transform gives is wanted, where None takes any size."""
-    sizes = zip(gives, wanted, strict=False)
-    if len(gives) != len(wanted) or any(n not in (None, size) for size, n in sizes):
+    sizes = zip(gives, expected, strict=False)
+    if len(gives) != len(expected) or any(n not in (None, size) for size, n in sizes):
         name = type(owner).__name__
-        raise ShapeError(f"{name} gives examples of {gives}, what follows takes {tuple(wanted)}")
+        raise ShapeError(f"{name} gives examples of {gives}, what follows takes {tuple(expected)}")

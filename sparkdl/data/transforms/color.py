@@ -1,11 +1,10 @@
 """Transforms of colors."""
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from sparkdl.config import Integer, Number, Sequence, option
+from sparkdl.config import Integer, Number, Sequence, dataclass, option
 from sparkdl.config.field_types import Several
 from sparkdl.data.transforms.base import Chance, Transform, image_shape
 from sparkdl.data.transforms.hue import shift_hue
@@ -140,7 +139,7 @@ def blend(x, y, share):
     return (x - y) * share + y
 
 
-def factor(range_, drawn):
+def factor(range_, uniform):
     """Maps a number drawn from [-1, 1) to one from [max(0, 1 - range), 1 + range)."""
     low, high = max(0.0, 1 - range_), 1 + range_
-    return np.float32(low + (high - low) * (drawn + 1) / 2)
+    return np.float32(low + (high - low) * (uniform + 1) / 2)

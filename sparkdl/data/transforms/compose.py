@@ -1,10 +1,9 @@
 """Transforms one after the other."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sparkdl.config import Of, Sequence, option
+from sparkdl.config import Of, Sequence, dataclass, option
 from sparkdl.config.field_types import Several
 from sparkdl.data.batches.batch import Batch
 from sparkdl.data.transforms.base import Chance, Transform
@@ -63,8 +62,8 @@ class Compose(Transform):
 
 def in_order(transforms: Iterable[Any], scale: Any) -> Any:
     """Joins transforms and then a Scale into one; None where nothing is left to do."""
-    left = [*transforms, *([] if scale == Scale() else [scale])]
-    return Compose(left) if len(left) > 1 else (left or [None])[0]
+    remaining = [*transforms, *([] if scale == Scale() else [scale])]
+    return Compose(remaining) if len(remaining) > 1 else (remaining or [None])[0]
 
 
 def flatten_transforms(transforms):

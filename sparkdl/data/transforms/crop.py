@@ -1,11 +1,11 @@
 """A part of each image."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from sparkdl.config import Boolean, Sizes, option
+from sparkdl.config import Boolean, Sizes, dataclass, option
 from sparkdl.config.field_types import TwoSizes
 from sparkdl.data.transforms.base import (
     Chance,

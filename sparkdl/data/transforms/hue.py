@@ -13,19 +13,19 @@ def shift_hue(x, part):
     ----------
     Smith, Color gamut transform pairs (1978).
     """
-    most, least = x.max(axis=0), x.min(axis=0)
-    span = most - least
-    hue = sixths(x, most, np.where(span == 0, 1, span)) + np.float32(6 * part)
+    largest, smallest = x.max(axis=0), x.min(axis=0)
+    span = largest - smallest
+    hue = sixths(x, largest, np.where(span == 0, 1, span)) + np.float32(6 * part)
     hue -= 6 * np.floor(hue * np.float32(1 / 6))
-    return np.stack([most - span * strength(hue + n) for n in (5, 3, 1)])
+    return np.stack([largest - span * strength(hue + n) for n in (5, 3, 1)])
 
 
-def sixths(x, most, span):
+def sixths(x, largest, span):
     """Returns hue in [-1, 5) sixths of the circle; 0 for greys."""
     red, green, blue = x
     hue = (red - green) / span + 4
-    hue = np.where(most == green, (blue - red) / span + 2, hue)
-    return np.where(most == red, (green - blue) / span, hue)
+    hue = np.where(largest == green, (blue - red) / span + 2, hue)
+    return np.where(largest == red, (green - blue) / span, hue)
 
 
 def strength(k):

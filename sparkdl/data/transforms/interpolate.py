@@ -26,12 +26,12 @@ def bilinear(x, box, size):
     return interpolate_axis(y, -1, *neighbors(left, width, size[1], x.shape[-1]))
 
 
-def neighbors(start, length, count, most):
+def neighbors(start, length, count, size):
     """Returns, for `count` places from `start`, the pixel before, the one after, and its share."""
     places = start + (np.arange(count) + 0.5) * (length / count) - 0.5
-    places = np.clip(places, 0, most - 1)
+    places = np.clip(places, 0, size - 1)
     before = places.astype(int)
-    after = np.minimum(before + 1, most - 1)
+    after = np.minimum(before + 1, size - 1)
     return before, after, (places - before).astype(np.float32)
 
 

@@ -1,19 +1,18 @@
 """The mean of a data set, subtracted number by number."""
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from sparkdl.config import Instance, Path, option
+from sparkdl.config import Instance, Path, dataclass, option
 from sparkdl.data import files
 from sparkdl.data.transforms.base import Chance, PixelTransform, require_result
 from sparkdl.data.transforms.pixels import Pixels
 from sparkdl.errors import DataError, ShapeError, require
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True)
 class MeanImage(PixelTransform):
     """Features as float32, x - mean. Stand it before Crop to subtract what lies below the crop.
 

@@ -1,10 +1,10 @@
 """Images seen in a mirror."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
-from sparkdl.config import Choice, Number, option
+from sparkdl.config import Choice, Number, dataclass, option
 from sparkdl.data.transforms.base import Chance, PixelTransform, image_shape
 from sparkdl.data.transforms.pixels import AXES, Pixels
 

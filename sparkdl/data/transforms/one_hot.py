@@ -1,11 +1,10 @@
 """Numbers of classes as vectors."""
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from sparkdl.config import Size, option
+from sparkdl.config import Size, dataclass, option
 from sparkdl.data.transforms.base import Chance, Transform, require_result
 from sparkdl.errors import DataError
 

@@ -1,11 +1,10 @@
 """A border around images."""
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from sparkdl.config import Choice, Number, Size, Sizes, option
+from sparkdl.config import Choice, Number, Size, Sizes, dataclass, option
 from sparkdl.config.field_types import TwoSizes
 from sparkdl.data.transforms.base import Chance, Transform, image_shape
 from sparkdl.errors import require

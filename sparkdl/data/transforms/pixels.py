@@ -94,8 +94,8 @@ class Pixels:
         """Returns the result: `images` itself where there is nothing to do, else a new array."""
         if not self.in_place and self.mean is not None and self.mean.shape[1:] != (1, 1):
             return self._one_by_one()
-        seen = self.images if self.in_place else self._view()
-        return affine(seen, self.mean, self.factor) if self.wide else seen
+        images = self.images if self.in_place else self._view()
+        return affine(images, self.mean, self.factor) if self.wide else images
 
     def _view(self):
         """Returns windows of the stored numbers, mirrored."""

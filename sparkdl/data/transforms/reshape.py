@@ -1,12 +1,11 @@
 """Another shape of the same numbers."""
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from sparkdl.config import Sequence, Size, option
+from sparkdl.config import Sequence, Size, dataclass, option
 from sparkdl.config.field_types import Several
 from sparkdl.data.transforms.base import Chance, Transform, require_result
 from sparkdl.errors import ShapeError

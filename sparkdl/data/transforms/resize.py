@@ -1,11 +1,10 @@
 """Images at another size."""
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from sparkdl.config import Sizes, option
+from sparkdl.config import Sizes, dataclass, option
 from sparkdl.config.field_types import TwoSizes
 from sparkdl.data.transforms.base import Chance, Transform, image_shape, require_result
 from sparkdl.data.transforms.interpolate import bilinear, round_to

@@ -1,12 +1,11 @@
 """A part of each image, of any size, brought to one size."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from sparkdl.config import Number, Sizes, option
+from sparkdl.config import Number, Sizes, dataclass, option
 from sparkdl.config.field_types import TwoNumbers, TwoSizes
 from sparkdl.data.transforms.base import Chance, Transform, image_shape, require_result
 from sparkdl.data.transforms.interpolate import bilinear, round_to
@@ -41,10 +40,10 @@ class RandomResizedCrop(Transform):
 
     def validate(self) -> None:
         super().validate()
-        least, most = self.area
-        require(self, "area", least <= most, "two shares, the least one first")
-        least, most = self.ratio
-        require(self, "ratio", least <= most, "two numbers above 0, the least one first")
+        low, high = self.area
+        require(self, "area", low <= high, "two shares, the least one first")
+        low, high = self.ratio
+        require(self, "ratio", low <= high, "two numbers above 0, the least one first")
 
     def change(self, x: np.ndarray, chance: Chance | None) -> np.ndarray:
         channels, height, width = image_shape(self, x.shape[1:])
@@ -60,8 +59,8 @@ class RandomResizedCrop(Transform):
     def boxes(self, chance: Chance, height: int, width: int) -> Iterator[tuple[int, ...]]:
         """Yields (top, left, height, width) of each record's window, whole numbers."""
         u = chance.uniform(2 * TRIES + 2)
-        areas = height * width * between(u[:, :TRIES], *self.area)
-        ratios = np.exp(between(u[:, TRIES : 2 * TRIES], *np.log(self.ratio)))
+        areas = height * width * interpolate(u[:, :TRIES], *self.area)
+        ratios = np.exp(interpolate(u[:, TRIES : 2 * TRIES], *np.log(self.ratio)))
         high = np.rint(np.sqrt(areas / ratios)).astype(int)
         wide = np.rint(np.sqrt(areas * ratios)).astype(int)
         fits = (high >= 1) & (wide >= 1) & (high <= height) & (wide <= width)
@@ -81,13 +80,13 @@ class RandomResizedCrop(Transform):
         return (shape[0], None, None)
 
 
-def between(u, least, most):
-    return least + u * (most - least)
+def interpolate(u, low, high):
+    return low + u * (high - low)
 
 
-def central_window(height, width, least, most):
+def central_window(height, width, low, high):
     """Returns the largest central window with width / height in [least, most], whole numbers."""
-    ratio = min(max(width / height, least), most)
+    ratio = min(max(width / height, low), high)
     h = min(height, max(1, round(width / ratio)))
     w = min(width, max(1, round(height * ratio)))
     return (height - h) // 2, (width - w) // 2, h, w

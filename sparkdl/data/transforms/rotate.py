@@ -1,11 +1,10 @@
 """Images turned by an angle."""
 
-from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 
-from sparkdl.config import Number, option
+from sparkdl.config import Number, dataclass, option
 from sparkdl.data.transforms.base import Chance, Transform, image_shape
 from sparkdl.data.transforms.interpolate import round_to
 
@@ -53,9 +52,9 @@ def rotate_image(x, angle, fill):
     framed = np.full((channels, height + 2, width + 2), fill, np.float32)
     framed[:, 1:-1, 1:-1] = x
     flat, at = framed.reshape(channels, -1), top * (width + 2) + left
-    upper = between(flat.take(at, 1), flat.take(at + 1, 1), dx)
+    upper = interpolate(flat.take(at, 1), flat.take(at + 1, 1), dx)
     at += width + 2
-    return between(upper, between(flat.take(at, 1), flat.take(at + 1, 1), dx), dy)
+    return interpolate(upper, interpolate(flat.take(at, 1), flat.take(at + 1, 1), dx), dy)
 
 
 @lru_cache(maxsize=8)
@@ -66,7 +65,7 @@ def centered_coordinates(height, width):
     return down[:, np.newaxis], right[np.newaxis]
 
 
-def between(first, second, share):
+def interpolate(first, second, share):
     """Returns a mixture of both, in place of the second."""
     second -= first
     second *= share

@@ -1,11 +1,11 @@
 """Scaling of features by numbers that the user gives."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from sparkdl.config import Number, Sequence, is_integer, option
+from sparkdl.config import Number, Sequence, dataclass, is_integer, option
 from sparkdl.config.field_types import OneOrMore
 from sparkdl.data.transforms.base import Chance, PixelTransform
 from sparkdl.data.transforms.pixels import Pixels

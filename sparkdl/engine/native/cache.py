@@ -64,14 +64,14 @@ def make_room(place):
     """Deletes the oldest files until the others fit the budget."""
     budget = int(os.environ.get("SPARKDL_KERNELS_BYTES") or BUDGET)
     with os.scandir(place) as entries:
-        held = sorted(filter(None, map(about, entries)), reverse=True)
+        held = sorted(filter(None, map(entry_facts, entries)), reverse=True)
     for _, size, path in held:
         budget -= size
         if budget < 0:
             Path(path).unlink(missing_ok=True)
 
 
-def about(entry):
+def entry_facts(entry):
     """(when it was written, bytes, path), or None where another process has deleted it."""
     with suppress(FileNotFoundError):
         status = entry.stat()

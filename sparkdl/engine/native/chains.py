@@ -27,12 +27,12 @@ def chain_kernel(op, inputs, outputs, compiler):
     arrays = [*(np.broadcast_to(x, outputs[0].shape) for x in inputs), *outputs]
     axes = merge_axes(arrays)
     length, strides = axes.pop() if axes else (1, [a.itemsize for a in arrays])
-    lies = tuple(map(lie, strides, arrays))
-    if set(lies[len(inputs) :]) - {loops.DENSE}:
+    layouts = tuple(map(layout_of, strides, arrays))
+    if set(layouts[len(inputs) :]) - {loops.DENSE}:
         raise UnsupportedError("the results lie in different orders")
-    lies = lies[: len(inputs)]
+    layouts = layouts[: len(inputs)]
     kinds = kinds_of(inputs), kinds_of(outputs)
-    function = compiler.function(text(op, *kinds, lies, len(axes)))
+    function = compiler.function(text(op, *kinds, layouts, len(axes)))
     rows = int(np.prod([size for size, _ in axes], dtype=np.int64))
     walks = ([(n, steps[i]) for n, steps in (*axes, (length, strides))] for i in range(len(arrays)))
     names = [f"input {i}" for i in range(len(inputs))] + [
@@ -53,13 +53,13 @@ def may_chain(node):
     return type(node.op) in OPERATIONS and kinds <= TYPES.keys() and node.outputs[0].shape != ()
 
 
-def lie(stride, array):
+def layout_of(stride, array):
     """Returns how an array's numbers lie along a row."""
     return {0: loops.SHARED, array.itemsize: loops.DENSE}.get(stride, loops.APART)
 
 
 @cache
-def text(op, inputs, outputs, lies, axes):
+def text(op, inputs, outputs, layouts, axes):
     """The loop's text; a network repeats a few chains many times."""
     for kind in {*inputs, *outputs}:
         if kind == "float64" or kind not in TYPES:
@@ -69,4 +69,4 @@ def text(op, inputs, outputs, lies, axes):
         of = [specs[i] for i in operands]
         specs.append(of[0] if isinstance(step, BroadcastToOp) else step.shape(*of))
     kinds = tuple(spec.dtype for spec in specs[len(inputs) :])
-    return loops.function(loops.Loop(op.steps, op.results, kinds, inputs, outputs, lies, axes))
+    return loops.function(loops.Loop(op.steps, op.results, kinds, inputs, outputs, layouts, axes))

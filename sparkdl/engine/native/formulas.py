@@ -41,10 +41,10 @@ def polynomial(x, coefficients):
     return total
 
 
-def clamp(x, least, most):
+def clamp(x, low, high):
     """x between two numbers; NaN stays."""
-    x = (x < least).select(x.of(least), x)
-    return (x > most).select(x.of(most), x)
+    x = (x < low).select(x.of(low), x)
+    return (x > high).select(x.of(high), x)
 
 
 def halves(x):
@@ -135,10 +135,10 @@ def power(x, exponent):
     if exponent in PLAIN_POWERS:
         return PLAIN_POWERS[exponent](x)
     y = exponential2(exponent * logarithm2(magnitude(x).cast("float64"))).cast("float32")
-    least, most = (0.0, float("inf")) if exponent > 0 else (float("inf"), 0.0)
+    low, high = (0.0, float("inf")) if exponent > 0 else (float("inf"), 0.0)
     size = magnitude(x)
-    y = size.compare("eq", 0.0).select(x.of(least), y)
-    y = size.compare("eq", float("inf")).select(x.of(most), y)
+    y = size.compare("eq", 0.0).select(x.of(low), y)
+    y = size.compare("eq", float("inf")).select(x.of(high), y)
     if exponent % 2 == 1:
         y = with_sign(y, x)
     elif exponent % 1:

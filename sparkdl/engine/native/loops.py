@@ -26,7 +26,7 @@ class Loop:
     steps, results : of a ChainOp
     kinds : the numpy type of each step's result
     inputs, outputs : the numpy type of each operand
-    lies : for each input whether along a row its numbers are DENSE, APART, or one is SHARED by all
+    layouts : for each input, whether its numbers along a row are DENSE, APART, or one SHARED by all
     axes : how many outer axes there are; threads share their rows, or without them the one row
     """
 
@@ -35,7 +35,7 @@ class Loop:
     kinds: tuple
     inputs: tuple
     outputs: tuple
-    lies: tuple
+    layouts: tuple
     axes: int
 
 
@@ -102,10 +102,10 @@ def reader(code, loop, pointers, i):
     What all share is read before the loop.
     """
     kind, base = loop.inputs[i], pointers[i]
-    if loop.lies[i] == SHARED:
+    if loop.layouts[i] == SHARED:
         value = code.splat(kind, code.define(f"load {TYPES[kind]}, ptr {base}"))
         return lambda index, mask: value
-    if loop.lies[i] == DENSE:
+    if loop.layouts[i] == DENSE:
         return lambda index, mask: load(code, kind, base, index, mask)
     stride = code.splat("int64", word(code, OPERANDS + len(pointers) + i))
     return lambda index, mask: gather(code, kind, base, index, stride, mask)

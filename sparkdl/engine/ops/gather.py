@@ -34,7 +34,7 @@ class GatherOp(Op):
         return y
 
     def into(self, y, table, indices):
-        within(indices, len(table))
+        check_indices(indices, len(table))
         np.take(table, indices, axis=0, out=y, mode="clip")  # "raise" would buffer y
 
     def gradient(self, gy, table, indices, y):
@@ -66,7 +66,7 @@ class ScatterAddOp(Op):
         return table
 
     def into(self, table, y, indices):
-        within(indices, self.rows)
+        check_indices(indices, self.rows)
         table[...] = 0
         if indices.size:
             scatter(table, y.reshape(indices.size, *table.shape[1:]), indices.reshape(-1))
@@ -96,7 +96,7 @@ def check(indices):
         raise ShapeError(f"indices must be integers, got {indices.dtype}")
 
 
-def within(indices, count):
+def check_indices(indices, count):
     """Raises DataError for an index outside [0, count)."""
     if indices.size and not 0 <= indices.min() <= indices.max() < count:
         wrong = next(i for i in indices.flat if not 0 <= i < count)

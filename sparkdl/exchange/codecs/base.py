@@ -1,13 +1,12 @@
 """Bases of the codecs: the head of a message, and the checks before anything is written."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from struct import Struct
 from typing import Any, ClassVar
 
 import numpy as np
 
-from sparkdl.config import Member, Of
+from sparkdl.config import Member, Of, dataclass
 from sparkdl.errors import CheckpointError, ConfigError, DataError, DivergedError, ShapeError
 
 HEAD = Struct("<4sI")  # the codec's mark, numbers in the vector
@@ -136,7 +135,7 @@ class Coder:
 
     def state(self) -> dict[str, np.ndarray]:
         """Copies of what is kept between vectors, {name: array}."""
-        return {name: array.copy() for name, array in self.kept().items()}
+        return {name: array.copy() for name, array in self.state_arrays().items()}
 
     def restore(self, state: Mapping[str, np.ndarray]) -> None:
         """Continues from what `state` of a coder of the same codec and length gave.
@@ -146,14 +145,14 @@ class Coder:
         CheckpointError
             If names, shapes or types differ.
         """
-        state_kept = self.kept()
-        needed, given = describe_arrays(state_kept), describe_arrays(state)
-        if needed != given:
-            raise CheckpointError(f"{type(self.codec).__name__} needs state {needed}, got {given}")
+        state_kept = self.state_arrays()
+        needed, actual = describe_arrays(state_kept), describe_arrays(state)
+        if needed != actual:
+            raise CheckpointError(f"{type(self.codec).__name__} needs state {needed}, got {actual}")
         for name, array in state_kept.items():
             array[...] = state[name]
 
-    def kept(self) -> dict[str, np.ndarray]:
+    def state_arrays(self) -> dict[str, np.ndarray]:
         """Returns {name: array} of the state kept between vectors."""
         return {}
 
@@ -172,7 +171,7 @@ class ResidualCoder(Coder):
         super().__init__(codec, n, capacity)
         self.residual = np.zeros(n, np.float32)
 
-    def kept(self) -> dict[str, np.ndarray]:
+    def state_arrays(self) -> dict[str, np.ndarray]:
         return {"residual": self.residual}
 
 

@@ -1,11 +1,10 @@
 """Numbers of 16 bits: half the bytes, nothing kept back."""
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from sparkdl.config import Choice, option
+from sparkdl.config import Choice, dataclass, option
 from sparkdl.exchange.codecs.base import Codec, Coder, blocks, refuse_unless
 
 LARGEST = {"float16": 65504.0, "bfloat16": 3.3895314e38}

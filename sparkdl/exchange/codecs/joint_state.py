@@ -24,12 +24,12 @@ def restore_joined(coders, state):
     CheckpointError
         If names, lengths or types differ.
     """
-    needed, given = describe_arrays(join_states(coders)), describe_arrays(state)
-    if needed != given:
+    needed, actual = describe_arrays(join_states(coders)), describe_arrays(state)
+    if needed != actual:
         codec = type(coders[0].codec).__name__ if coders else "no codec"
-        raise CheckpointError(f"{codec} needs state {needed}, got {given}")
+        raise CheckpointError(f"{codec} needs state {needed}, got {actual}")
     start = dict.fromkeys(state, 0)
     for coder in coders:
-        stop = {name: start[name] + len(array) for name, array in coder.kept().items()}
+        stop = {name: start[name] + len(array) for name, array in coder.state_arrays().items()}
         coder.restore({name: state[name][start[name] : stop[name]] for name in stop})
         start = stop

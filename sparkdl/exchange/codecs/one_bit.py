@@ -1,11 +1,10 @@
 """One bit a number, and two levels for each chunk of numbers; what is lost is added next time."""
 
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
-from sparkdl.config import Boolean, Integer, option
+from sparkdl.config import Boolean, Integer, dataclass, option
 from sparkdl.errors import require
 from sparkdl.exchange.codecs.base import BLOCK, Codec, ResidualCoder, blocks, refuse_unless
 

@@ -1,9 +1,8 @@
 """Rules that adapt the threshold of threshold encoding from one message to the next."""
 
-from dataclasses import dataclass
 from typing import ClassVar
 
-from sparkdl.config import Member, Number, option
+from sparkdl.config import Member, Number, dataclass, option
 from sparkdl.errors import require
 
 HALF_IN_20 = 0.5 ** (1 / 20)  # a factor of 2 in 20 messages

@@ -1,12 +1,11 @@
 """Only the numbers that have grown past a threshold are sent, as a step up or a step down."""
 
-from dataclasses import dataclass
 from struct import Struct
 from typing import Any, ClassVar
 
 import numpy as np
 
-from sparkdl.config import Integer, Number, Of, Optional, option
+from sparkdl.config import Integer, Number, Of, Optional, dataclass, option
 from sparkdl.exchange.codecs import pairs
 from sparkdl.exchange.codecs.base import MOST, Codec, ResidualCoder, blocks, refuse_unless
 from sparkdl.exchange.codecs.rules import AdaptiveThreshold, ThresholdRule
@@ -93,8 +92,8 @@ class ThresholdCoder(ResidualCoder):
         super().__init__(codec, n, capacity)
         self._last = np.zeros(3)  # threshold, sparsity, messages so far
 
-    def kept(self) -> dict[str, np.ndarray]:
-        return super().kept() | {"last": self._last}
+    def state_arrays(self) -> dict[str, np.ndarray]:
+        return super().state_arrays() | {"last": self._last}
 
     def settings(self) -> np.ndarray:
         return self._last[:2]
@@ -123,7 +122,7 @@ class ThresholdCoder(ResidualCoder):
 
         None for where, if they are so many that a dense message is not longer.
         """
-        count, places, most = 0, [np.zeros(0, np.uint32)], pairs.bytes_for(self.n) / 4
+        count, places, limit = 0, [np.zeros(0, np.uint32)], pairs.bytes_for(self.n) / 4
         for block in blocks(self.n):
             total = self.residual[block]
             total += vector[block]
@@ -133,9 +132,9 @@ class ThresholdCoder(ResidualCoder):
             if largest >= t:
                 large = size >= t
                 count += np.count_nonzero(large)
-                if count < most:
+                if count < limit:
                     places.append(np.flatnonzero(large).astype(np.uint32) + block.start)
-        return count, None if self.n and count >= most else np.concatenate(places)
+        return count, None if self.n and count >= limit else np.concatenate(places)
 
     def sparse(self, places, t):
         body = self.body[FORM.size :][: 4 * len(places)].view("<u4")

@@ -1,12 +1,11 @@
 """The largest numbers are sent as they are; the others are kept back and grow."""
 
-from dataclasses import dataclass
 from math import ceil
 from typing import Any, ClassVar
 
 import numpy as np
 
-from sparkdl.config import Number, option
+from sparkdl.config import Number, dataclass, option
 from sparkdl.exchange.codecs.base import Codec, ResidualCoder, blocks, refuse_unless
 
 
@@ -73,19 +72,19 @@ class TopKCoder(ResidualCoder):
             total += vector[block]
             np.abs(total, out=size[block])
             refuse_unless(size[block].max() < np.inf, self.codec, total, block.start)
-        most = self.codec.most(self.n)
-        if not most:
+        limit = self.codec.most(self.n)
+        if not limit:
             return np.zeros(0, np.uint32)
-        size.partition(self.n - most)
-        return self.at_least(size[self.n - most], most)
+        size.partition(self.n - limit)
+        return self.at_least(size[self.n - limit], limit)
 
-    def at_least(self, least, most):
-        """Returns up to `most` places of numbers of at least `least` (> 0), larger ones first."""
+    def at_least(self, least, limit):
+        """Returns up to `limit` places of numbers of at least `least` (> 0), larger ones first."""
         above, equal = [], []
         for block in blocks(self.n):
             size = np.abs(self.residual[block])
             above.append(np.flatnonzero(size > least) + block.start)
             equal.append(np.flatnonzero(size == least) + block.start if least else above[-1][:0])
         above = np.concatenate(above)
-        rest = np.concatenate(equal)[: most - len(above)]
+        rest = np.concatenate(equal)[: limit - len(above)]
         return np.sort(np.concatenate([above, rest])).astype(np.uint32)

@@ -1,12 +1,11 @@
 """Two bits a number: a step up, a step down, or nothing; what is lost is added next time."""
 
-from dataclasses import dataclass
 from struct import Struct
 from typing import Any, ClassVar
 
 import numpy as np
 
-from sparkdl.config import Number, option
+from sparkdl.config import Number, dataclass, option
 from sparkdl.errors import require
 from sparkdl.exchange.codecs import pairs
 from sparkdl.exchange.codecs.base import Codec, ResidualCoder, blocks, refuse_unless

@@ -12,8 +12,8 @@ def reducible_vector(x, owner):
     """Returns (flat view, name of its type) of an array whose numbers can be reduced in place."""
     name = SUMMED.get(getattr(x, "dtype", None))
     if name is None:
-        given = getattr(x, "dtype", type(x).__name__)
-        raise ShapeError(f"{owner} takes arrays of {sorted(SUMMED.values())}, got {given}")
+        kind = getattr(x, "dtype", type(x).__name__)
+        raise ShapeError(f"{owner} takes arrays of {sorted(SUMMED.values())}, got {kind}")
     return flat(x, owner), name
 
 

@@ -37,32 +37,34 @@ def own_address(interface=None, toward=None):
     ConfigError
         If there is no such interface or address here.
     """
-    wanted = interface or os.environ.get(VARIABLE)
-    if wanted:
-        return address_of_name(wanted, toward)
+    name = interface or os.environ.get(VARIABLE)
+    if name:
+        return address_of_name(name, toward)
     return reaching(toward) if toward else LOOPBACK
 
 
-def address_of_name(wanted, toward=None):
+def address_of_name(interface, toward=None):
     local = addresses()
-    matches = dict.fromkeys(ip for ip, name in local if wanted == name or within(ip, wanted))
-    if not matches and bindable(wanted):  # an interface may have more addresses than it lists
-        return wanted
-    if not matches and any(map(bindable, resolve_host(wanted))):
-        return reaching(wanted)
+    matches = dict.fromkeys(
+        ip for ip, name in local if interface == name or is_within(ip, interface)
+    )
+    if not matches and bindable(interface):  # an interface may have more addresses than it lists
+        return interface
+    if not matches and any(map(bindable, resolve_host(interface))):
+        return reaching(interface)
     if not matches:
         have = ", ".join(f"{name} {ip}" for ip, name in local)
         raise ConfigError(
             f"interface (or {VARIABLE}) must name an interface, address or network of this host "
-            f"({have}), got {wanted!r}"
+            f"({have}), got {interface!r}"
         )
     kind = family(reaching(toward)) if toward else family(next(iter(matches)))
     return next((ip for ip in matches if family(ip) == kind), next(iter(matches)))
 
 
-def within(ip, wanted):
+def is_within(ip, network):
     with contextlib.suppress(ValueError):
-        return ip_address(ip) in ip_network(wanted, strict=False)
+        return ip_address(ip) in ip_network(network, strict=False)
     return False
 
 
@@ -74,9 +76,9 @@ def resolve_host(name):
     return []
 
 
-def bindable(wanted):
+def bindable(address):
     with contextlib.suppress(ValueError, OSError):
-        ip = str(ip_address(wanted))
+        ip = str(ip_address(address))
         with socket.socket(family(ip), socket.SOCK_DGRAM) as sock:
             sock.bind((ip, 0))
             return True
@@ -98,7 +100,9 @@ def reaching(host):
         raise ConfigError(
             f"toward must be a host that can be reached from here, got {host!r}; set {VARIABLE}"
         )
-    by_name = not within(host, "0.0.0.0/0") and not within(host, "::/0") and host != "localhost"
+    by_name = (
+        not is_within(host, "0.0.0.0/0") and not is_within(host, "::/0") and host != "localhost"
+    )
     return default_address() or local if by_name and ip_address(local).is_loopback else local
 
 

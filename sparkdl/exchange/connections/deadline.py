@@ -14,10 +14,10 @@ class Deadline:
         """Returns the seconds until then, None if it never comes; TimeoutError when it has come."""
         if self._end is None:
             return None
-        left = self._end - time.monotonic()
-        if left <= 0:
+        seconds = self._end - time.monotonic()
+        if seconds <= 0:
             raise TimeoutError(f"not within {self.seconds:g} s")
-        return left
+        return seconds
 
     def has_passed(self, ahead=0.0):
         """Returns whether the moment has come, or comes in the next `ahead` seconds."""

@@ -3,11 +3,10 @@
 import pathlib
 import ssl
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cache
 from typing import ClassVar
 
-from sparkdl.config import Config, Path, option
+from sparkdl.config import Config, Path, dataclass, option
 from sparkdl.errors import ConfigError, require
 from sparkdl.exchange.connections.handshake import HandshakeRefused
 from sparkdl.exchange.connections.tls_pump import plain

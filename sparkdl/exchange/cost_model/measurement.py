@@ -109,17 +109,17 @@ def codings(codec, numbers, count):
     vector = np.random.default_rng(0).normal(0, 0.01, numbers).astype(np.float32)
     for _ in range(count):
         vector = np.roll(vector, 1001)  # another one, as the residual sees it
-        began = time.perf_counter()
+        start = time.perf_counter()
         message = coder.encode(vector)
-        encode = time.perf_counter() - began
+        encode = time.perf_counter() - start
         decode = time_call(codec.decode, message, out, True)
         yield tuple(figure / vector.nbytes for figure in (encode, decode, len(message)))
 
 
 def time_call(function, *arguments):
-    began = time.perf_counter()
+    start = time.perf_counter()
     function(*arguments)
-    return time.perf_counter() - began
+    return time.perf_counter() - start
 
 
 if __name__ == "__main__":

@@ -90,7 +90,7 @@ def join(link, invitation, group):
             thread.join(PAUSE)
             group.look()
             if limit.has_passed() and thread.is_alive():
-                raise group.missed(f"has not joined NCCL within {group.timeout:g} s")
+                raise group.missing_error(f"has not joined NCCL within {group.timeout:g} s")
         if outcome != [None]:
             member = group.members[group.rank]
             raise PeerError(member.rank, member.host, str(outcome[0]))

@@ -126,7 +126,7 @@ class DeviceGroup(Group):
         """Makes all members raise this error from now on."""
         self._progress.fail(error)
 
-    def missed(self, what):
+    def missing_error(self, what):
         """Returns the PeerError for all other members: NCCL does not tell which one it is."""
         others = [member for member in self.members if member.rank != self.members[self.rank].rank]
         hosts = ", ".join(sorted({member.host for member in others}))

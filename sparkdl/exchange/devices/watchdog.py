@@ -146,7 +146,7 @@ class Watchdog:
             raise gone[0].trouble(f"has left the group before {oldest.text}")
         if now - oldest.start_time > self._group.stall_timeout:
             what = f"has not done its part of {oldest.text} for {self._group.stall_timeout:g} s"
-            raise self._group.missed(what)
+            raise self._group.missing_error(what)
 
     def _find_cause(self, ticket, error):
         """Returns the error for NCCL's failure: a peer seen to be gone, or all that were missed."""
@@ -155,7 +155,7 @@ class Watchdog:
             while time.monotonic() < end:
                 self._progress.look()
                 time.sleep(PAUSE)
-            return self._group.missed(f"NCCL failed in {ticket.text}: {error}")
+            return self._group.missing_error(f"NCCL failed in {ticket.text}: {error}")
         return self._progress.failure
 
     def _abort(self):

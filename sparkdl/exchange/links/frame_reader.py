@@ -45,12 +45,12 @@ class FrameReader:
 
         Raises LinkLoss, and what `opened` and `complete` raise.
         """
-        taken, more = 0, True
-        while more and taken < AT_ONCE:
+        total, more = 0, True
+        while more and total < AT_ONCE:
             got, more = self._pull()
-            taken += got
+            total += got
         self._await()
-        return taken
+        return total
 
     def _pull(self):
         """Returns (bytes read, whether there may be more)"""
@@ -103,8 +103,8 @@ class FrameReader:
 
     def _await(self):
         """Sets how many bytes must have come before the socket counts as ready."""
-        left = 0 if self._body is None else len(self._body)
-        least = min(left, MOST) if left >= MUCH else 1
+        remaining = 0 if self._body is None else len(self._body)
+        least = min(remaining, MOST) if remaining >= MUCH else 1
         if least != self._least:
             self._sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, least)
             self._least = least

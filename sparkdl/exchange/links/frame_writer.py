@@ -38,7 +38,7 @@ class FrameWriter:
             sent = self._push(views)
             if sent == len(head) + len(view):
                 return False
-            views = rest(views, sent)
+            views = unsent_views(views, sent)
         if copy:
             views = [memoryview(b"".join(views))]
         self._queue.append([views, call, sent > 0])
@@ -66,7 +66,7 @@ class FrameWriter:
             entry = self._queue[0]
             length = sum(map(len, entry[0]))
             if count < length:
-                entry[0], entry[2] = rest(entry[0], count), True
+                entry[0], entry[2] = unsent_views(entry[0], count), True
                 return
             count -= length
             self._queue.popleft()
@@ -84,13 +84,13 @@ class FrameWriter:
         return sent
 
 
-def rest(views, count):
+def unsent_views(views, count):
     """Returns the rest of views after `count` bytes of them."""
-    left = []
+    remaining = []
     for view in views:
         if count < len(view):
-            left.append(view[count:])
+            remaining.append(view[count:])
             count = 0
         else:
             count -= len(view)
-    return left
+    return remaining

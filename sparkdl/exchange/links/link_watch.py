@@ -84,11 +84,11 @@ class LinkWatch:
         """Sends what waits on any link, as far as that is possible in so many seconds."""
         end = time.monotonic() + seconds
         open_ones = {link.fileno(): link for link in self.links if link.is_blocked}
-        while open_ones and (left := end - time.monotonic()) > 0:
+        while open_ones and (remaining := end - time.monotonic()) > 0:
             poll = select.poll()
             for number in open_ones:
                 poll.register(number, select.POLLOUT)
-            for number, _ in poll.poll(1000 * left):
+            for number, _ in poll.poll(1000 * remaining):
                 if not flush(open_ones[number]):
                     del open_ones[number]
 

@@ -94,12 +94,12 @@ class Stream:
         hang_up(self._sock)
 
     def _await_bytes(self, deadline):
-        began = time.monotonic()
-        silent = began - self._last_received  # nothing waits to be read, so nothing came since
+        start = time.monotonic()
+        silent = start - self._last_received  # nothing waits to be read, so nothing came since
         if silent >= self.timeout:
             raise StreamLoss(f"was silent for {self.timeout:g} s")
-        left = deadline.remaining()
-        wait = self.timeout - silent if left is None else min(left, self.timeout - silent)
+        remaining = deadline.remaining()
+        wait = self.timeout - silent if remaining is None else min(remaining, self.timeout - silent)
         self._readable.poll(1000 * wait)
-        if (now := time.monotonic()) - began > wait + self.timeout / 2:
+        if (now := time.monotonic()) - start > wait + self.timeout / 2:
             self._last_received = now  # this process was not there: it may be the silent one

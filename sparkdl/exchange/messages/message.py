@@ -81,10 +81,10 @@ def memory(specs):
 
 def fitting(into, specs):
     """Returns `into`, if the arrays to come fit into it; else DataError."""
-    wanted = [(view.dtype.str, view.size) for view in into]
+    expected = [(view.dtype.str, view.size) for view in into]
     coming = [(dtype.str, math.prod(shape)) for dtype, shape in specs]
-    if wanted != coming:
-        raise DataError(f"arrays of (type, size) {wanted} were due, got {coming}")
+    if expected != coming:
+        raise DataError(f"arrays of (type, size) {expected} were due, got {coming}")
     return into
 
 

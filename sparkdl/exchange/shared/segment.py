@@ -84,8 +84,8 @@ class Segment:
 
     def is_held(self, place):
         """Returns whether the process that holds `place` is alive."""
-        asked = LOCK.pack(fcntl.F_WRLCK, 0, place, 1, 0)
-        kind, *_ = LOCK.unpack(fcntl.fcntl(self.file, fcntl.F_OFD_GETLK, asked))
+        query = LOCK.pack(fcntl.F_WRLCK, 0, place, 1, 0)
+        kind, *_ = LOCK.unpack(fcntl.fcntl(self.file, fcntl.F_OFD_GETLK, query))
         return kind != fcntl.F_UNLCK
 
     def close(self):

@@ -179,14 +179,14 @@ class KeyValueStore(Verbs):
         replies = self._servers.ask_all("statistics")
         return add_tallies(meta["statistics"] for meta, _ in replies.values())
 
-    def rest(self):
+    def suspend(self):
         """Suspends this worker: others do not wait for it until it calls `resume`."""
-        self._servers.ask_all("rest")
+        self._servers.ask_all("suspend")
 
     def resume(self):
         """Takes part again, as one who is as far as those that are furthest.
 
-        All who have rested call it, while nobody pushes; then a barrier must follow.
+        All workers that were suspended call it, while nobody pushes; then a barrier must follow.
         """
         self._servers.ask_all("resume")
 

@@ -3,9 +3,7 @@
 A layer names one ("relu"), or gives its options ({"type": "leaky_relu", "alpha": 0.1}).
 """
 
-from dataclasses import dataclass
-
-from sparkdl.config import Member
+from sparkdl.config import Member, dataclass
 from sparkdl.nn.hints import Value
 
 

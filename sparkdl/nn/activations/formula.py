@@ -1,9 +1,8 @@
 """Plain functions: x itself, powers, exponentials and logarithms."""
 
-from dataclasses import dataclass
 from math import log
 
-from sparkdl.config import Number, option
+from sparkdl.config import Number, dataclass, option
 from sparkdl.engine import ops
 from sparkdl.errors import require
 from sparkdl.nn.activations.base import ActivationFunction

@@ -1,8 +1,6 @@
 """Smooth relatives of relu."""
 
-from dataclasses import dataclass
-
-from sparkdl.config import Boolean, Number, option
+from sparkdl.config import Boolean, Number, dataclass, option
 from sparkdl.engine import ops
 from sparkdl.nn.activations.base import ActivationFunction
 from sparkdl.nn.hints import Value

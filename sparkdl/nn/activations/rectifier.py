@@ -1,8 +1,6 @@
 """Activation functions with a bend: linear on one side or on both, or up to a bound."""
 
-from dataclasses import dataclass
-
-from sparkdl.config import Number, option
+from sparkdl.config import Number, dataclass, option
 from sparkdl.engine import ops
 from sparkdl.errors import require
 from sparkdl.nn.activations.base import ActivationFunction

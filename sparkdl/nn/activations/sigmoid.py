@@ -1,8 +1,6 @@
 """Activation functions that level off on both sides."""
 
-from dataclasses import dataclass
-
-from sparkdl.config import Number, option
+from sparkdl.config import Number, dataclass, option
 from sparkdl.engine import ops
 from sparkdl.nn.activations.base import ActivationFunction
 from sparkdl.nn.hints import Value

@@ -1,9 +1,9 @@
 """Activation functions of all features, or of all channels of images and volumes, together."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
+from sparkdl.config import dataclass
 from sparkdl.engine import ops
 from sparkdl.nn.activations.base import ActivationFunction
 from sparkdl.nn.hints import Value

@@ -36,7 +36,7 @@ class Forward(NamedTuple):
 
 
 @dataclass(kw_only=True)
-class Passing:
+class ForwardPass:
     """The state of a forward pass: what each layer has given so far."""
 
     values: dict
@@ -103,7 +103,7 @@ def forward(
     shared_run = Run(
         training=training, seed=network.seed, ids=ids, epoch=epoch, backward_steps=backward_steps
     )
-    batch = Passing(
+    batch = ForwardPass(
         values=dict(inputs),
         masks=dict.fromkeys(inputs) | (masks or {}),
         buffers=dict(buffers),
@@ -113,9 +113,9 @@ def forward(
         run = layer_run(place, shared_run, batch, count, states or {}, labels or {})
         with scope(place.name):
             step(place, params, batch, run, network.dtype)
-    asked = {name: layer_output(network, batch, name) for name in outputs}
+    requested = {name: layer_output(network, batch, name) for name in outputs}
     scores = {place.name: batch.values[place.name] for place in network.outputs}
-    return Forward(scores, batch.masks, asked, batch.updates, batch.states, batch.losses)
+    return Forward(scores, batch.masks, requested, batch.updates, batch.states, batch.losses)
 
 
 def layer_run(place, shared_run, batch, count, states, labels):
@@ -126,7 +126,7 @@ def layer_run(place, shared_run, batch, count, states, labels):
     return shared_run.of_layer(
         place.index,
         ids=ids,
-        buffers=place.mine(batch.buffers, "buffer_shapes"),
+        buffers=place.own_arrays(batch.buffers, "buffer_shapes"),
         states={n: states[f"{place.name}/{n}"] for n in place.state_shapes if states},
         masks=tuple(batch.masks[source] for source in place.sources),
         labels=labels.get(place.name),
@@ -138,7 +138,7 @@ def step(place, params, batch, run, dtype):
     layer, narrow = place.layer, is_narrow(dtype)
     inside = None if not narrow else dtype if layer.low_precision else np.float32
     inputs = tuple(as_float(batch.values[source], inside) for source in place.sources)
-    weights = add_weight_noise(layer, place.mine(params, "param_shapes"), run)
+    weights = add_weight_noise(layer, place.own_arrays(params, "param_shapes"), run)
     if narrow:
         weights |= {name: ops.cast(weights[name], inside) for name in layer.penalized}
     several = layer.multi_input
@@ -148,13 +148,13 @@ def step(place, params, batch, run, dtype):
     batch.values[place.name] = y
     shapes = tuple(tuple(x.shape[1:]) for x in inputs)
     masks, shapes = (run.masks, shapes) if several else (run.mask, shapes[0])
-    left = run.left
-    batch.masks[place.name] = left.masks[0] if left.masks else layer.out_mask(masks, shapes)
-    new = {f"{place.owner}/{name}": value for name, value in left.updates.items()}
+    results = run.results
+    batch.masks[place.name] = results.masks[0] if results.masks else layer.out_mask(masks, shapes)
+    new = {f"{place.owner}/{name}": value for name, value in results.updates.items()}
     batch.updates |= new
     batch.buffers |= new
-    batch.states |= {f"{place.name}/{name}": value for name, value in left.states.items()}
-    batch.losses += left.losses
+    batch.states |= {f"{place.name}/{name}": value for name, value in results.states.items()}
+    batch.losses += results.losses
 
 
 def layer_output(network, batch, name):
@@ -193,8 +193,8 @@ def check(network, inputs, outputs):
         of_other_length = len(shape) == len(actual) == 2 and actual[1] == shape[1]
         if actual != shape and not of_other_length:
             which = f" for {name!r}" if len(shapes) > 1 else ""
-            wanted = ("batch", *shape)
-            raise ShapeError(f"the network needs {wanted}{which}, got {tuple(inputs[name].shape)}")
+            need = ("batch", *shape)
+            raise ShapeError(f"the network needs {need}{which}, got {tuple(inputs[name].shape)}")
     known = [place.name for place in network.stack]
     for name in outputs:
         if name not in known:

@@ -1,10 +1,8 @@
 """Base of all initializers, which draw the first value of a parameter for its shape."""
 
-from dataclasses import dataclass
-
 import numpy as np
 
-from sparkdl.config import Member
+from sparkdl.config import Member, dataclass
 from sparkdl.nn.hints import Shape
 
 

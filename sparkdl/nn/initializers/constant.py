@@ -1,10 +1,8 @@
 """First values that are all the same."""
 
-from dataclasses import dataclass
-
 import numpy as np
 
-from sparkdl.config import Number, option
+from sparkdl.config import Number, dataclass, option
 from sparkdl.nn.hints import Shape
 from sparkdl.nn.initializers.base import Initializer
 

@@ -19,11 +19,11 @@ Glorot and Bengio, Understanding the difficulty of training deep feedforward neu
 Bottou, Orr and Mueller, Efficient backprop (1998), eq. 16.
 """
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
+from sparkdl.config import dataclass
 from sparkdl.nn.hints import Shape
 from sparkdl.nn.initializers.base import Initializer
 from sparkdl.nn.initializers.variance_scaling import VarianceScaling

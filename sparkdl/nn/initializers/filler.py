@@ -1,9 +1,8 @@
 """First values that Caffe's fillers give by the place of a weight."""
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from sparkdl.config import dataclass
 from sparkdl.errors import ShapeError
 from sparkdl.nn.hints import Shape
 from sparkdl.nn.initializers.base import Initializer

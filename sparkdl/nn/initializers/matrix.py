@@ -1,11 +1,10 @@
 """First values that make a layer a rotation, or leave its input as it is."""
 
-from dataclasses import dataclass
 from math import prod
 
 import numpy as np
 
-from sparkdl.config import Number, option
+from sparkdl.config import Number, dataclass, option
 from sparkdl.errors import ShapeError
 from sparkdl.nn.hints import Shape
 from sparkdl.nn.initializers.base import Initializer

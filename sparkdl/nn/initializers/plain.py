@@ -1,10 +1,8 @@
 """First values drawn from a distribution that is given outright."""
 
-from dataclasses import dataclass
-
 import numpy as np
 
-from sparkdl.config import Integer, Number, option
+from sparkdl.config import Integer, Number, dataclass, option
 from sparkdl.errors import require
 from sparkdl.nn.hints import Shape
 from sparkdl.nn.initializers.base import Initializer

@@ -1,10 +1,8 @@
 """First values with any variance that follows from the fans, the general form of `fan_scaling`."""
 
-from dataclasses import dataclass
-
 import numpy as np
 
-from sparkdl.config import Choice, Number, option
+from sparkdl.config import Choice, Number, dataclass, option
 from sparkdl.nn.hints import Shape
 from sparkdl.nn.initializers.base import Initializer
 from sparkdl.nn.initializers.plain import TruncatedNormal

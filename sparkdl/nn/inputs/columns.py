@@ -64,11 +64,11 @@ def as_given(column):
     return column if hasattr(column, "numbers") else np.asarray(column)
 
 
-def check_column_shape(name, actual, wanted, sequence):
+def check_column_shape(name, actual, expected, sequence):
     """Raises ShapeError unless a column has its shape; sequences may have more or fewer steps."""
-    of_other_length = sequence and (actual[:1], actual[2:]) == (wanted[:1], wanted[2:])
-    if actual != wanted and not of_other_length:
-        raise ShapeError(f"input {name!r} needs {wanted}, got {actual}")
+    of_other_length = sequence and (actual[:1], actual[2:]) == (expected[:1], expected[2:])
+    if actual != expected and not of_other_length:
+        raise ShapeError(f"input {name!r} needs {expected}, got {actual}")
 
 
 def sequences_of(conf):

@@ -28,8 +28,8 @@ def check_tbptt(conf):
     if conf.tbptt is None:
         return
     sound = conf.tbptt[1] <= conf.tbptt[0]
-    wanted = "(forward, backward), numbers of steps with 1 <= backward <= forward"
-    require(conf, "tbptt", sound, wanted)
+    expected = "(forward, backward), numbers of steps with 1 <= backward <= forward"
+    require(conf, "tbptt", sound, expected)
     check_carries(conf)
     shapes = [*conf.input_shapes.values(), *(place.out_shape for place in conf.outputs)]
     if any(len(shape) != 2 for shape in shapes):

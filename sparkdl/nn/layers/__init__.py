@@ -1,188 +1,80 @@
 """Layers: the parts of a network."""
 
-from sparkdl.nn.layers.arithmetic.activation import Activation
-from sparkdl.nn.layers.arithmetic.affine import Affine, ElementWiseMultiplication, PRelu
-from sparkdl.nn.layers.arithmetic.arg_max import ArgMax
-from sparkdl.nn.layers.arithmetic.parameter import Learned
-from sparkdl.nn.layers.arithmetic.reduction import Reduce
-from sparkdl.nn.layers.arithmetic.rescaling import Rescaling
-from sparkdl.nn.layers.arithmetic.stop_gradient import StopGradient
-from sparkdl.nn.layers.attention.base import Attention
-from sparkdl.nn.layers.attention.multi_head_attention import MultiHeadAttention
-from sparkdl.nn.layers.attention.positional_encoding import PositionalEncoding, PositionEmbedding
-from sparkdl.nn.layers.attention.self_attention import LearnedSelfAttention, SelfAttention
-from sparkdl.nn.layers.convolution.conv import Conv1D, Conv2D, Conv3D
-from sparkdl.nn.layers.convolution.conv_transpose import (
-    Conv1DTranspose,
-    Conv2DTranspose,
-    Conv3DTranspose,
-)
-from sparkdl.nn.layers.convolution.depthwise_conv import (
-    DepthwiseConv1D,
-    DepthwiseConv2D,
-    SeparableConv1D,
-    SeparableConv2D,
-)
-from sparkdl.nn.layers.convolution.locally_connected import LocallyConnected1D, LocallyConnected2D
-from sparkdl.nn.layers.convolution.unfold import Unfold2D
-from sparkdl.nn.layers.core.base import Layer
-from sparkdl.nn.layers.dense.dense import Dense
-from sparkdl.nn.layers.dense.embedding import Embedding, EmbeddingSequence
-from sparkdl.nn.layers.joining.batch_reindex import BatchReindex
-from sparkdl.nn.layers.joining.broadcasting import Broadcasting
-from sparkdl.nn.layers.joining.distance import L2Distance, L2Normalize
-from sparkdl.nn.layers.joining.merge import ElementWise, JoiningLayer, Merge
-from sparkdl.nn.layers.joining.stack import Stack, Unstack
-from sparkdl.nn.layers.normalization.batch_norm import BatchNorm
-from sparkdl.nn.layers.normalization.layer_norm import LayerNorm
-from sparkdl.nn.layers.normalization.lrn import LRN
-from sparkdl.nn.layers.normalization.mvn import MVN
-from sparkdl.nn.layers.outputs.added_loss import AddedLoss
-from sparkdl.nn.layers.outputs.base import ScoredLayer
-from sparkdl.nn.layers.outputs.center_loss_output import CenterLossOutput
-from sparkdl.nn.layers.outputs.comparison import Comparison, GainComparison
-from sparkdl.nn.layers.outputs.loss_layer import LossLayer
-from sparkdl.nn.layers.outputs.output import Output, RnnOutput
-from sparkdl.nn.layers.pooling.avg_pool import AvgPool1D, AvgPool2D, AvgPool3D
-from sparkdl.nn.layers.pooling.global_pool import GlobalPool
-from sparkdl.nn.layers.pooling.lp_pool import LpPool1D, LpPool2D, LpPool3D
-from sparkdl.nn.layers.pooling.max_pool import MaxPool1D, MaxPool2D, MaxPool3D, MaxPoolIndex2D
-from sparkdl.nn.layers.pooling.spatial_pyramid_pool import SpatialPyramidPool
-from sparkdl.nn.layers.pooling.stochastic_pool import StochasticPool2D
-from sparkdl.nn.layers.recurrent.base import Recurrent
-from sparkdl.nn.layers.recurrent.bidirectional import Bidirectional
-from sparkdl.nn.layers.recurrent.gru import GRU
-from sparkdl.nn.layers.recurrent.lstm import LSTM, GravesLSTM
-from sparkdl.nn.layers.recurrent.simple_rnn import SimpleRnn
-from sparkdl.nn.layers.recurrent.steps import LastTimeStep, Masking
-from sparkdl.nn.layers.recurrent.time_axis import DuplicateToTime, ReverseTime
-from sparkdl.nn.layers.regularization.dropout import Dropout
-from sparkdl.nn.layers.regularization.noise import (
-    AlphaDropout,
-    GaussianDropout,
-    GaussianNoise,
-    RRelu,
-    SpatialDropout,
-)
-from sparkdl.nn.layers.reshaping.flatten import Flatten
-from sparkdl.nn.layers.reshaping.margins import (
-    Cropping1D,
-    Cropping2D,
-    Cropping3D,
-    ZeroPadding1D,
-    ZeroPadding2D,
-    ZeroPadding3D,
-)
-from sparkdl.nn.layers.reshaping.reshape import Permute, RepeatVector, Reshape
-from sparkdl.nn.layers.reshaping.space_to_depth import DepthToSpace, SpaceToDepth
-from sparkdl.nn.layers.reshaping.subset import Subset
-from sparkdl.nn.layers.reshaping.upsampling import UpSampling1D, UpSampling2D, UpSampling3D
-from sparkdl.nn.layers.unsupervised.auto_encoder import AutoEncoder
-from sparkdl.nn.layers.unsupervised.base import UnsupervisedLayer
-from sparkdl.nn.layers.unsupervised.reconstruction import Reconstruction
-from sparkdl.nn.layers.unsupervised.variational_auto_encoder import VariationalAutoencoder
-from sparkdl.nn.layers.wrappers.base import Wrapper
-from sparkdl.nn.layers.wrappers.frozen import Frozen
-from sparkdl.nn.layers.wrappers.time_distributed import TimeDistributed
+from sparkdl.lazy_names import homes, lazy_names
 
-__all__ = [
-    "Activation",
-    "AddedLoss",
-    "Affine",
-    "AlphaDropout",
-    "ArgMax",
-    "AutoEncoder",
-    "AvgPool1D",
-    "AvgPool2D",
-    "AvgPool3D",
-    "BatchNorm",
-    "BatchReindex",
-    "Bidirectional",
-    "Broadcasting",
-    "CenterLossOutput",
-    "Comparison",
-    "Conv1D",
-    "Conv1DTranspose",
-    "Conv2D",
-    "Conv2DTranspose",
-    "Conv3D",
-    "Conv3DTranspose",
-    "Cropping1D",
-    "Cropping2D",
-    "Cropping3D",
-    "Dense",
-    "DepthToSpace",
-    "DepthwiseConv1D",
-    "DepthwiseConv2D",
-    "Dropout",
-    "DuplicateToTime",
-    "ElementWise",
-    "ElementWiseMultiplication",
-    "Embedding",
-    "EmbeddingSequence",
-    "Flatten",
-    "Frozen",
-    "GainComparison",
-    "GaussianDropout",
-    "GaussianNoise",
-    "GlobalPool",
-    "GravesLSTM",
-    "GRU",
-    "L2Distance",
-    "L2Normalize",
-    "LastTimeStep",
-    "Layer",
-    "LayerNorm",
-    "Learned",
-    "LearnedSelfAttention",
-    "LocallyConnected1D",
-    "LocallyConnected2D",
-    "LossLayer",
-    "LpPool1D",
-    "LpPool2D",
-    "LpPool3D",
-    "LRN",
-    "LSTM",
-    "Masking",
-    "MaxPool1D",
-    "MaxPool2D",
-    "MaxPool3D",
-    "MaxPoolIndex2D",
-    "Merge",
-    "MultiHeadAttention",
-    "MVN",
-    "Output",
-    "Permute",
-    "PositionalEncoding",
-    "PositionEmbedding",
-    "PRelu",
-    "Reconstruction",
-    "Reduce",
-    "RepeatVector",
-    "Rescaling",
-    "Reshape",
-    "ReverseTime",
-    "RnnOutput",
-    "RRelu",
-    "SelfAttention",
-    "SeparableConv1D",
-    "SeparableConv2D",
-    "SimpleRnn",
-    "SpaceToDepth",
-    "SpatialDropout",
-    "SpatialPyramidPool",
-    "Stack",
-    "StochasticPool2D",
-    "StopGradient",
-    "Subset",
-    "TimeDistributed",
-    "Unfold2D",
-    "Unstack",
-    "UpSampling1D",
-    "UpSampling2D",
-    "UpSampling3D",
-    "VariationalAutoencoder",
-    "ZeroPadding1D",
-    "ZeroPadding2D",
-    "ZeroPadding3D",
-]
+LAYERS = {
+    "sparkdl.nn.layers.arithmetic.activation": "Activation",
+    "sparkdl.nn.layers.arithmetic.affine": "Affine ElementWiseMultiplication PRelu",
+    "sparkdl.nn.layers.arithmetic.arg_max": "ArgMax",
+    "sparkdl.nn.layers.arithmetic.parameter": "Learned",
+    "sparkdl.nn.layers.arithmetic.reduction": "Reduce",
+    "sparkdl.nn.layers.arithmetic.rescaling": "Rescaling",
+    "sparkdl.nn.layers.arithmetic.stop_gradient": "StopGradient",
+    "sparkdl.nn.layers.attention.multi_head_attention": "MultiHeadAttention",
+    "sparkdl.nn.layers.attention.positional_encoding": "PositionalEncoding PositionEmbedding",
+    "sparkdl.nn.layers.attention.self_attention": "LearnedSelfAttention SelfAttention",
+    "sparkdl.nn.layers.convolution.conv": "Conv1D Conv2D Conv3D",
+    "sparkdl.nn.layers.convolution.conv_transpose": """
+        Conv1DTranspose Conv2DTranspose Conv3DTranspose""",
+    "sparkdl.nn.layers.convolution.depthwise_conv": """
+        DepthwiseConv1D DepthwiseConv2D SeparableConv1D SeparableConv2D""",
+    "sparkdl.nn.layers.convolution.locally_connected": "LocallyConnected1D LocallyConnected2D",
+    "sparkdl.nn.layers.convolution.unfold": "Unfold2D",
+    "sparkdl.nn.layers.dense.dense": "Dense",
+    "sparkdl.nn.layers.dense.embedding": "Embedding EmbeddingSequence",
+    "sparkdl.nn.layers.joining.batch_reindex": "BatchReindex",
+    "sparkdl.nn.layers.joining.broadcasting": "Broadcasting",
+    "sparkdl.nn.layers.joining.distance": "L2Distance L2Normalize",
+    "sparkdl.nn.layers.joining.merge": "ElementWise Merge",
+    "sparkdl.nn.layers.joining.stack": "Stack Unstack",
+    "sparkdl.nn.layers.normalization.batch_norm": "BatchNorm",
+    "sparkdl.nn.layers.normalization.layer_norm": "LayerNorm",
+    "sparkdl.nn.layers.normalization.lrn": "LRN",
+    "sparkdl.nn.layers.normalization.mvn": "MVN",
+    "sparkdl.nn.layers.outputs.added_loss": "AddedLoss",
+    "sparkdl.nn.layers.outputs.center_loss_output": "CenterLossOutput",
+    "sparkdl.nn.layers.outputs.comparison": "Comparison GainComparison",
+    "sparkdl.nn.layers.outputs.loss_layer": "LossLayer",
+    "sparkdl.nn.layers.outputs.output": "Output RnnOutput",
+    "sparkdl.nn.layers.pooling.avg_pool": "AvgPool1D AvgPool2D AvgPool3D",
+    "sparkdl.nn.layers.pooling.global_pool": "GlobalPool",
+    "sparkdl.nn.layers.pooling.lp_pool": "LpPool1D LpPool2D LpPool3D",
+    "sparkdl.nn.layers.pooling.max_pool": "MaxPool1D MaxPool2D MaxPool3D MaxPoolIndex2D",
+    "sparkdl.nn.layers.pooling.spatial_pyramid_pool": "SpatialPyramidPool",
+    "sparkdl.nn.layers.pooling.stochastic_pool": "StochasticPool2D",
+    "sparkdl.nn.layers.recurrent.bidirectional": "Bidirectional",
+    "sparkdl.nn.layers.recurrent.gru": "GRU",
+    "sparkdl.nn.layers.recurrent.lstm": "LSTM GravesLSTM",
+    "sparkdl.nn.layers.recurrent.simple_rnn": "SimpleRnn",
+    "sparkdl.nn.layers.recurrent.steps": "LastTimeStep Masking",
+    "sparkdl.nn.layers.recurrent.time_axis": "DuplicateToTime ReverseTime",
+    "sparkdl.nn.layers.regularization.dropout": "Dropout",
+    "sparkdl.nn.layers.regularization.noise": """
+        AlphaDropout GaussianDropout GaussianNoise RRelu SpatialDropout""",
+    "sparkdl.nn.layers.reshaping.flatten": "Flatten",
+    "sparkdl.nn.layers.reshaping.margins": """
+        Cropping1D Cropping2D Cropping3D ZeroPadding1D ZeroPadding2D ZeroPadding3D""",
+    "sparkdl.nn.layers.reshaping.reshape": "Permute RepeatVector Reshape",
+    "sparkdl.nn.layers.reshaping.space_to_depth": "DepthToSpace SpaceToDepth",
+    "sparkdl.nn.layers.reshaping.subset": "Subset",
+    "sparkdl.nn.layers.reshaping.upsampling": "UpSampling1D UpSampling2D UpSampling3D",
+    "sparkdl.nn.layers.unsupervised.auto_encoder": "AutoEncoder",
+    "sparkdl.nn.layers.unsupervised.reconstruction": "Reconstruction",
+    "sparkdl.nn.layers.unsupervised.variational_auto_encoder": "VariationalAutoencoder",
+    "sparkdl.nn.layers.wrappers.frozen": "Frozen",
+    "sparkdl.nn.layers.wrappers.time_distributed": "TimeDistributed",
+}
+BASES = {
+    "sparkdl.nn.layers.attention.base": "Attention",
+    "sparkdl.nn.layers.core.base": "Layer",
+    "sparkdl.nn.layers.joining.merge": "JoiningLayer",
+    "sparkdl.nn.layers.outputs.base": "ScoredLayer",
+    "sparkdl.nn.layers.recurrent.base": "Recurrent",
+    "sparkdl.nn.layers.unsupervised.base": "UnsupervisedLayer",
+    "sparkdl.nn.layers.wrappers.base": "Wrapper",
+}
+
+MEMBERS = homes(LAYERS)
+__all__ = [*MEMBERS, "Layer"]
+__all__.sort(key=str.casefold)
+__getattr__, __dir__ = lazy_names(__name__, MEMBERS | homes(BASES))

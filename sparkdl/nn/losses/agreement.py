@@ -1,9 +1,8 @@
 """Losses of the product of z and the labels, which compare their directions."""
 
-from dataclasses import dataclass
 from typing import ClassVar
 
-from sparkdl.config import Choice, option
+from sparkdl.config import Choice, dataclass, option
 from sparkdl.engine import ops
 from sparkdl.nn.hints import Value
 from sparkdl.nn.losses.base import Loss, PerUnit

@@ -1,11 +1,10 @@
 """Bases of the losses: the labels they take, the prediction they give, a number per example."""
 
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
-from sparkdl.config import Member, Number, Sequence, option
+from sparkdl.config import Member, Number, Sequence, dataclass, option
 from sparkdl.config.field_types import OptionalSeveral
 from sparkdl.engine import ops
 from sparkdl.errors import ShapeError, require

@@ -1,11 +1,10 @@
 """Losses of examples that belong to one class each: how unlikely the prediction makes it."""
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
-from sparkdl.config import Choice, Integer, Number, Sequence, option
+from sparkdl.config import Choice, Integer, Number, Sequence, dataclass, option
 from sparkdl.config.field_types import OptionalSeveral, Several
 from sparkdl.engine import ops
 from sparkdl.errors import require

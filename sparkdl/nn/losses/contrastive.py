@@ -1,8 +1,6 @@
 """The loss of pairs: alike ones should be near, others at least a margin from each other."""
 
-from dataclasses import dataclass
-
-from sparkdl.config import Boolean, Number, option
+from sparkdl.config import Boolean, Number, dataclass, option
 from sparkdl.engine import ops
 from sparkdl.nn.hints import Value
 from sparkdl.nn.losses.base import PerUnit

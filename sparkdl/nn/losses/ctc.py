@@ -1,11 +1,10 @@
 """The loss of sequences whose labels are not aligned with their steps."""
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
-from sparkdl.config import Integer, Size, option
+from sparkdl.config import Integer, Size, dataclass, option
 from sparkdl.engine import ops
 from sparkdl.errors import ShapeError
 from sparkdl.nn.hints import Shape, Value

@@ -1,9 +1,9 @@
 """Losses of labels that are numbers with a predicted distribution each, in nats."""
 
-from dataclasses import dataclass
 from math import log, pi
 from typing import ClassVar
 
+from sparkdl.config import dataclass
 from sparkdl.engine import ops
 from sparkdl.errors import ShapeError
 from sparkdl.nn.hints import Shape, Value

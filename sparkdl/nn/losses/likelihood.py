@@ -1,8 +1,6 @@
 """Losses of a predicted distribution over units: how unlikely it makes the labels, in nats."""
 
-from dataclasses import dataclass
-
-from sparkdl.config import Boolean, Number, option
+from sparkdl.config import Boolean, Number, dataclass, option
 from sparkdl.engine import ops
 from sparkdl.nn.hints import Value
 from sparkdl.nn.losses.base import PerUnit, count_labels

@@ -1,10 +1,9 @@
 """The loss of a predicted mixture of normal distributions."""
 
-from dataclasses import dataclass
 from math import log, pi
 from typing import ClassVar
 
-from sparkdl.config import Size, option
+from sparkdl.config import Size, dataclass, option
 from sparkdl.engine import ops
 from sparkdl.errors import ShapeError
 from sparkdl.nn.hints import Shape, Value
@@ -35,10 +34,10 @@ class MixtureDensity(Loss, name="mixture_density"):
         return self.components * (2 + width)
 
     def check(self, units: int) -> None:
-        wanted = self.components * (2 + self.width)
-        if units != wanted:
+        expected = self.components * (2 + self.width)
+        if units != expected:
             kind = f"{self.components} components of width {self.width}"
-            raise ShapeError(f"a mixture of {kind} needs {wanted} units, got {units}")
+            raise ShapeError(f"a mixture of {kind} needs {expected} units, got {units}")
 
     def label_shape(self, units: int) -> Shape:
         return (self.width,)

@@ -1,7 +1,6 @@
 """The loss of examples that have several labels: those that hold shall rank above the others."""
 
-from dataclasses import dataclass
-
+from sparkdl.config import dataclass
 from sparkdl.engine import ops
 from sparkdl.nn.hints import Value
 from sparkdl.nn.losses.base import Loss

@@ -3,12 +3,11 @@
 N examples, B boxes of a cell, K classes, H rows and W columns of cells.
 """
 
-from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from sparkdl.config import Number, Sequence, option
+from sparkdl.config import Number, Sequence, dataclass, option
 from sparkdl.config.field_types import Several
 from sparkdl.engine import ops
 from sparkdl.errors import ShapeError

@@ -1,10 +1,20 @@
 """Base of both network configurations: training options, and layouts of parameters and buffers."""
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
-from sparkdl.config import Boolean, Choice, Config, Integer, Number, Of, Sequence, option, text
+from sparkdl.config import (
+    Boolean,
+    Choice,
+    Config,
+    Integer,
+    Number,
+    Of,
+    Sequence,
+    dataclass,
+    option,
+    text,
+)
 from sparkdl.config.field_types import AnyOf, OptionalAnyOf, SeveralAnyOf
 from sparkdl.errors import ConfigError
 from sparkdl.nn.activations import ActivationFunction

@@ -1,10 +1,21 @@
 """The configuration of a network whose layers branch and join."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
-from sparkdl.config import Config, Nested, Of, Requirement, Row, Sequence, Text, option, suggestion
+from sparkdl.config import (
+    Config,
+    Nested,
+    Of,
+    Requirement,
+    Row,
+    Sequence,
+    Text,
+    dataclass,
+    option,
+    suggestion,
+)
 from sparkdl.config.field_types import NamedShapes, Several
 from sparkdl.errors import ConfigError, require
 from sparkdl.nn.hints import Shapes
@@ -186,9 +197,9 @@ def check_shared(places: "dict[str, PlacedLayer]") -> None:
         owner = places.get(place.owner)
         if owner is None or owner.owner != owner.name:
             raise ConfigError(f"{place.name} must share with a vertex that has its own parameters")
-        wanted = place.layer.param_shapes(place.in_shape), place.layer.buffer_shapes(place.in_shape)
-        if wanted != (owner.param_shapes, owner.buffer_shapes):
+        needed = place.layer.param_shapes(place.in_shape), place.layer.buffer_shapes(place.in_shape)
+        if needed != (owner.param_shapes, owner.buffer_shapes):
             raise ConfigError(
                 f"{place.name} cannot share {owner.param_shapes} of {owner.name}, "
-                f"it needs {wanted[0]}"
+                f"it needs {needed[0]}"
             )

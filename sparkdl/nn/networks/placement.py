@@ -51,7 +51,7 @@ class PlacedLayer(NamedTuple):
         """{name: shape for one example} of what it carries to a next batch."""
         return self.layer.state_shapes(self.in_shape)
 
-    def mine(self, arrays: Values, kind: str) -> Values:
+    def own_arrays(self, arrays: Values, kind: str) -> Values:
         """Returns {name: array} of what this layer uses, from {"layer/name": array}."""
         names = getattr(self.layer, kind)(self.in_shape)
         return {name: arrays[f"{self.owner}/{name}"] for name in names}

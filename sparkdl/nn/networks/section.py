@@ -78,19 +78,19 @@ class Section:
                         yield group.slots[name], slice(begin + start, begin + stop)
 
 
-def sections(network: "Conf", most: int) -> "list[Section]":
+def sections(network: "Conf", limit: int) -> "list[Section]":
     """Returns at most so many Sections, about equal, that together are the parameters.
 
     A network whose whole gradient is clipped by its norm is one.
     """
     if isinstance(network.clipping, ClipNorm):
-        most = 1
+        limit = 1
     parts: list[Section] = []
     total, stack, start, end = network.params_layout.size, [], 0, 0
     for place in network.stack:
         stack.append(place)
         end += Layout(entries((place,), "param_shapes")).size
-        if end > start and end * most >= total * (len(parts) + 1):
+        if end > start and end * limit >= total * (len(parts) + 1):
             parts.append(Section(network, tuple(stack), start))
             stack, start = [], end
     return parts

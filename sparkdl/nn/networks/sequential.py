@@ -1,10 +1,9 @@
 """The configuration of a network whose layers follow one another."""
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from sparkdl.config import Of, Sequence, option
+from sparkdl.config import Of, Sequence, dataclass, option
 from sparkdl.config.field_types import Several
 from sparkdl.nn.hints import Shapes
 from sparkdl.nn.inputs.example_shape import ExampleShape

@@ -88,9 +88,9 @@ def constrain_params(network, params):
     layout, parts, touched = network.params_layout, [], False
     for (layer, name, shape), part in zip(arrays(network), layout.slices.values(), strict=True):
         array = cut(params, part)
-        seen, axes = incoming(layer, name, shape)
+        shape_in, axes = incoming(layer, name, shape)
         for constraint in constraints_of(network, layer, name):
-            array = ops.reshape(constraint.apply(ops.reshape(array, seen), axes), (-1,))
+            array = ops.reshape(constraint.apply(ops.reshape(array, shape_in), axes), (-1,))
             touched = True
         parts.append(array)
     return ops.concat(parts) if touched else params

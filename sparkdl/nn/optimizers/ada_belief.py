@@ -1,7 +1,6 @@
 """Adam scaled by the deviation of gradients from their running mean."""
 
-from dataclasses import dataclass
-
+from sparkdl.config import dataclass
 from sparkdl.engine import ops
 from sparkdl.nn.hints import Value, Values
 from sparkdl.nn.optimizers.adam import Adam, one_minus_power

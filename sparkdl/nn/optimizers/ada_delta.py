@@ -1,9 +1,8 @@
 """Gradient descent in the units of the steps it takes."""
 
-from dataclasses import dataclass
 from typing import ClassVar
 
-from sparkdl.config import Number, option
+from sparkdl.config import Number, dataclass, option
 from sparkdl.engine import ops
 from sparkdl.nn.hints import Value, Values
 from sparkdl.nn.optimizers.base import Optimizer
@@ -34,13 +33,13 @@ class AdaDelta(Optimizer):
     epsilon: float = option(Number(above=0), "Number added to both means.", default=1e-6)
 
     def update(self, grad: Value, slots: Values, rate: Value, t: Value) -> tuple[Value, Values]:
-        square = self.kept(slots["square"], grad)
+        square = self.running_mean(slots["square"], grad)
         change = grad * ops.sqrt((slots["step_square"] + self.epsilon) / (square + self.epsilon))
         return -rate * change, {
             "square": square,
-            "step_square": self.kept(slots["step_square"], change),
+            "step_square": self.running_mean(slots["step_square"], change),
         }
 
-    def kept(self, mean: Value, value: Value) -> Value:
+    def running_mean(self, mean: Value, value: Value) -> Value:
         """Returns the running mean of squares after one more value."""
         return self.decay * mean + (1 - self.decay) * ops.square(value)

@@ -1,9 +1,8 @@
 """Gradient descent scaled by the size of all gradients so far."""
 
-from dataclasses import dataclass
 from typing import ClassVar
 
-from sparkdl.config import Number, option
+from sparkdl.config import Number, dataclass, option
 from sparkdl.engine import ops
 from sparkdl.nn.hints import Value, Values
 from sparkdl.nn.optimizers.base import Optimizer

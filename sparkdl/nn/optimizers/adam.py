@@ -1,10 +1,9 @@
 """Adaptive moment estimation."""
 
-from dataclasses import dataclass
 from math import log
 from typing import ClassVar
 
-from sparkdl.config import Number, option
+from sparkdl.config import Number, dataclass, option
 from sparkdl.engine import ops
 from sparkdl.nn.hints import Value, Values
 from sparkdl.nn.optimizers.base import Optimizer

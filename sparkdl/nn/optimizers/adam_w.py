@@ -1,7 +1,6 @@
 """Adam with weight decay that is not scaled by its running means."""
 
-from dataclasses import dataclass
-
+from sparkdl.config import dataclass
 from sparkdl.nn.optimizers.adam import Adam
 
 

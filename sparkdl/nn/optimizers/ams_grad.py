@@ -1,8 +1,8 @@
 """Adam whose scale never shrinks."""
 
-from dataclasses import dataclass
 from typing import ClassVar
 
+from sparkdl.config import dataclass
 from sparkdl.engine import ops
 from sparkdl.nn.hints import Value, Values
 from sparkdl.nn.optimizers.adam import Adam, one_minus_power

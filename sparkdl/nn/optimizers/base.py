@@ -1,9 +1,8 @@
 """Base of the optimizers: they map a gradient and slots to a step and new slots."""
 
-from dataclasses import dataclass
 from typing import ClassVar
 
-from sparkdl.config import Member, Number, Of, option
+from sparkdl.config import Member, Number, Of, dataclass, option
 from sparkdl.engine import ops
 from sparkdl.nn.hints import Value, Values
 from sparkdl.nn.layout import Layout

@@ -1,8 +1,6 @@
 """Adam with steps measured by the arrays that they change."""
 
-from dataclasses import dataclass
-
-from sparkdl.config import Boolean, option
+from sparkdl.config import Boolean, dataclass, option
 from sparkdl.engine import ops
 from sparkdl.nn.hints import Value, Values
 from sparkdl.nn.layout import Layout

@@ -1,8 +1,6 @@
 """Momentum with steps measured by the arrays that they change."""
 
-from dataclasses import dataclass
-
-from sparkdl.config import Boolean, Number, option
+from sparkdl.config import Boolean, Number, dataclass, option
 from sparkdl.engine import ops
 from sparkdl.nn.hints import Value, Values
 from sparkdl.nn.layout import Layout

@@ -1,7 +1,6 @@
 """Adam with Nesterov's momentum."""
 
-from dataclasses import dataclass
-
+from sparkdl.config import dataclass
 from sparkdl.engine import ops
 from sparkdl.nn.hints import Value, Values
 from sparkdl.nn.optimizers.adam import Adam, one_minus_power

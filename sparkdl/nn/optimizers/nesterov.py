@@ -1,9 +1,8 @@
 """Gradient descent with Nesterov's momentum."""
 
-from dataclasses import dataclass
 from typing import ClassVar
 
-from sparkdl.config import Number, option
+from sparkdl.config import Number, dataclass, option
 from sparkdl.nn.hints import Value, Values
 from sparkdl.nn.optimizers.base import Optimizer
 

@@ -1,7 +1,6 @@
 """Plain gradient descent."""
 
-from dataclasses import dataclass
-
+from sparkdl.config import dataclass
 from sparkdl.nn.hints import Value, Values
 from sparkdl.nn.optimizers.base import Optimizer
 

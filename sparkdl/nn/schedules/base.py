@@ -1,8 +1,6 @@
 """Bases of the schedules, which give the learning rate of each update."""
 
-from dataclasses import dataclass
-
-from sparkdl.config import Choice, Member, Number, option
+from sparkdl.config import Choice, Member, Number, dataclass, option
 
 PER = ("iteration", "epoch")
 

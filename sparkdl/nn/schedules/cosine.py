@@ -1,9 +1,8 @@
 """A rate that falls to its final value along half a cosine."""
 
-from dataclasses import dataclass
 from math import cos, pi
 
-from sparkdl.config import Integer, Number, option
+from sparkdl.config import Integer, Number, dataclass, option
 from sparkdl.nn.schedules.base import DecaySchedule
 
 

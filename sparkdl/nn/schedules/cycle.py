@@ -1,8 +1,6 @@
 """A rate that rises and falls in straight lines, again and again."""
 
-from dataclasses import dataclass
-
-from sparkdl.config import Integer, Number, option
+from sparkdl.config import Integer, Number, dataclass, option
 from sparkdl.errors import require
 from sparkdl.nn.schedules.base import DecaySchedule
 
@@ -34,8 +32,8 @@ class CycleSchedule(DecaySchedule):
         require(
             self, "peak", self.peak >= self.initial, f"a number not below initial ({self.initial})"
         )
-        least = self.annealing + 2
-        require(self, "steps", self.steps >= least, f"an integer >= {least}")
+        minimum = self.annealing + 2
+        require(self, "steps", self.steps >= minimum, f"an integer >= {minimum}")
 
     def at(self, t: float) -> float:
         t, half = t % self.steps, (self.steps - self.annealing) // 2

@@ -1,8 +1,6 @@
 """A rate that shrinks by the same factor each time."""
 
-from dataclasses import dataclass
-
-from sparkdl.config import Number, option
+from sparkdl.config import Number, dataclass, option
 from sparkdl.nn.schedules.base import DecaySchedule
 
 

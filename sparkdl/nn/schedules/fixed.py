@@ -1,7 +1,6 @@
 """A rate that does not change."""
 
-from dataclasses import dataclass
-
+from sparkdl.config import dataclass
 from sparkdl.nn.schedules.base import DecaySchedule
 
 

@@ -1,8 +1,6 @@
 """A rate that falls like a power of 1 / t."""
 
-from dataclasses import dataclass
-
-from sparkdl.config import Number, option
+from sparkdl.config import Number, dataclass, option
 from sparkdl.nn.schedules.base import DecaySchedule
 
 

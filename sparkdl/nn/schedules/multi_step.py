@@ -1,9 +1,8 @@
 """A rate that drops by a factor at given times."""
 
 from bisect import bisect_right
-from dataclasses import dataclass
 
-from sparkdl.config import Integer, Number, Sequence, option
+from sparkdl.config import Integer, Number, Sequence, dataclass, option
 from sparkdl.config.field_types import Several
 from sparkdl.errors import require
 from sparkdl.nn.schedules.base import DecaySchedule

@@ -1,9 +1,8 @@
 """A rate that rises to its peak and falls far below where it began."""
 
-from dataclasses import dataclass
 from math import cos, pi
 
-from sparkdl.config import Integer, Number, option
+from sparkdl.config import Integer, Number, dataclass, option
 from sparkdl.nn.schedules.base import Schedule
 
 
@@ -35,11 +34,11 @@ class OneCycleSchedule(Schedule):
     def at(self, t: float) -> float:
         first, top = self.peak / self.div_factor, self.rise * self.steps
         if t < top:
-            return between(first, self.peak, t / top)
+            return interpolate(first, self.peak, t / top)
         share = min(1.0, (t - top) / (self.steps - top))
-        return between(self.peak, first / self.final_div_factor, share)
+        return interpolate(self.peak, first / self.final_div_factor, share)
 
 
-def between(start: float, end: float, share: float) -> float:
+def interpolate(start: float, end: float, share: float) -> float:
     """Interpolates from `start` (share 0) to `end` (share 1) along half a cosine."""
     return end + (start - end) * (1 + cos(pi * share)) / 2

@@ -1,9 +1,8 @@
 """Rates that each hold from a given time on."""
 
 from bisect import bisect_right
-from dataclasses import dataclass
 
-from sparkdl.config import Integer, Number, Row, Sequence, option
+from sparkdl.config import Integer, Number, Row, Sequence, dataclass, option
 from sparkdl.config.field_types import Several
 from sparkdl.errors import require
 from sparkdl.nn.schedules.base import Schedule

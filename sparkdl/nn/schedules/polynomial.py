@@ -1,8 +1,6 @@
 """A rate that falls to its final value along a power of the time left."""
 
-from dataclasses import dataclass
-
-from sparkdl.config import Integer, Number, option
+from sparkdl.config import Integer, Number, dataclass, option
 from sparkdl.nn.schedules.base import DecaySchedule
 
 
@@ -19,5 +17,5 @@ class PolynomialSchedule(DecaySchedule):
     final: float = option(Number(minimum=0), "The rate in the end.", default=0.0)
 
     def at(self, t: float) -> float:
-        left = max(0.0, 1 - t / self.steps)
-        return self.final + (self.initial - self.final) * left**self.power
+        remaining = max(0.0, 1 - t / self.steps)
+        return self.final + (self.initial - self.final) * remaining**self.power

@@ -1,9 +1,8 @@
 """A rate that falls from one level to 0 in a smooth step."""
 
-from dataclasses import dataclass
 from math import tanh
 
-from sparkdl.config import Integer, Number, option
+from sparkdl.config import Integer, Number, dataclass, option
 from sparkdl.nn.schedules.base import DecaySchedule
 
 

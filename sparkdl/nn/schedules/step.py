@@ -1,8 +1,6 @@
 """A rate that drops by a factor at regular intervals."""
 
-from dataclasses import dataclass
-
-from sparkdl.config import Integer, Number, option
+from sparkdl.config import Integer, Number, dataclass, option
 from sparkdl.nn.schedules.base import DecaySchedule
 
 

@@ -1,8 +1,6 @@
 """A rate that grows from little at the start, then follows another schedule."""
 
-from dataclasses import dataclass
-
-from sparkdl.config import Integer, Number, Of, option
+from sparkdl.config import Integer, Number, Of, dataclass, option
 from sparkdl.nn.schedules.base import Schedule
 
 

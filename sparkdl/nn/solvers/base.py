@@ -1,12 +1,11 @@
 """Base of the solvers: a rule for the next direction, and a line search along it."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from sparkdl.config import Integer, Member, Number, option
+from sparkdl.config import Integer, Member, Number, dataclass, option
 from sparkdl.nn.hints import Value
 from sparkdl.nn.solvers.line_search import Point, line_search
 

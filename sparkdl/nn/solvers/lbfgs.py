@@ -1,12 +1,11 @@
 """Quasi-Newton descent from the last few steps."""
 
 from collections import deque
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from sparkdl.config import Integer, option
+from sparkdl.config import Integer, dataclass, option
 from sparkdl.nn.hints import Value
 from sparkdl.nn.solvers.base import Solver
 from sparkdl.nn.solvers.line_search import Point

@@ -1,10 +1,10 @@
 """Steepest descent with a line search."""
 
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
+from sparkdl.config import dataclass
 from sparkdl.nn.hints import Value
 from sparkdl.nn.solvers.base import Solver
 

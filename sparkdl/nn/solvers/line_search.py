@@ -59,11 +59,11 @@ def line_search(
             ahead = 1.0 if high is None else high.step - low.step
             high = low if end.slope * ahead >= 0 else high
             low = end
-        step = 2 * step if high is None else between(low, high)
+        step = 2 * step if high is None else cubic_minimum(low, high)
     return (low.step, low.point) if low.step > 0 else None
 
 
-def between(low: End, high: End) -> float:
+def cubic_minimum(low: End, high: End) -> float:
     """Returns the least point of the cubic through two ends, kept away from both, or the middle.
 
     Much nearer to the first where the second is no number: it may be too far by powers of ten.

@@ -80,37 +80,37 @@ def with_columns(frame, conf, transform, column, new, compute):
     as they are before `transform`.
     """
     schema = schema_of(conf, labels=False, transform=transform)
-    wanted = schema.fields(column)
-    for name in wanted.values():
+    new_fields = schema.fields(column)
+    for name in new_fields.values():
         require_column(name, frame.columns, "the DataFrame")
     present = {name.lower() for name in frame.columns}  # Spark knows no upper and lower case
-    taken = [field.name for field in new if field.name.lower() in present]
-    if taken:
+    present_names = [field.name for field in new if field.name.lower() in present]
+    if present_names:
         raise ConfigError(
-            f"the DataFrame must not have the columns {taken} yet; rename or drop them"
+            f"the DataFrame must not have the columns {present_names} yet; rename or drop them"
         )
     names = [field.name for field in new]
-    extend = partial(extend_tables, schema, wanted, names, compute)
+    extend = partial(extend_tables, schema, new_fields, names, compute)
     return frame.mapInArrow(extend, StructType([*frame.schema.fields, *new]))
 
 
-def extend_tables(schema, wanted, names, compute, tables):
+def extend_tables(schema, new_fields, names, compute, tables):
     """Yields each Arrow table of a partition with the new columns behind its own."""
-    given = deque()
-    for arrays in compute(check_tables(schema, wanted, tables, given)):
-        table = given.popleft()
+    pending = deque()
+    for arrays in compute(check_tables(schema, new_fields, tables, pending)):
+        table = pending.popleft()
         columns = [*table.columns, *(arrow_column(arrays[name]) for name in names)]
         yield pyarrow.RecordBatch.from_arrays(columns, names=[*table.schema.names, *names])
 
 
-def check_tables(schema, wanted, tables, given):
-    """Yields the Batch of each Arrow table with rows, which is put into `given`."""
+def check_tables(schema, new_fields, tables, pending):
+    """Yields the Batch of each Arrow table with rows, which is put into `pending`."""
     start, partition = 0, TaskContext.get().partitionId()
     where = f"partition {partition}"
     for table in tables:
         if table.num_rows:
-            batch = table_batch(table, wanted, where, partition, start, schema.masks)
-            given.append(table)
+            batch = table_batch(table, new_fields, where, partition, start, schema.masks)
+            pending.append(table)
             start += table.num_rows
             yield schema.check(batch, where)
 

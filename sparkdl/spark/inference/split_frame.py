@@ -33,9 +33,9 @@ def compute_frame(spark, splits, key, columns, compute, device, tally=None):
     return split_frame(spark, splits).mapInArrow(each, fields)
 
 
-def tables(key, columns, compute, given):
+def tables(key, columns, compute, splits):
     """Yields Arrow record batches of the splits that are given."""
-    for split in splits_in(given):
+    for split in splits_in(splits):
         for names, arrays in compute(split):
             values = [
                 pyarrow.array(names),

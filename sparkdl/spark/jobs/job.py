@@ -12,6 +12,7 @@ from sparkdl.errors import WorkerError
 from sparkdl.spark.jobs.error_notes import read_noted_error
 
 DESCRIPTION = "spark.job.description"
+JOB_GROUP = "spark.jobGroup.id"
 LOCALITY_WAIT = "spark.locality.wait"
 TRACEBACK = "Traceback (most recent call last):"
 OURS = re.compile(r"sparkdl\.errors\.(\w+): (.*)")
@@ -32,15 +33,25 @@ def job(sc, description, doing):
         yield
 
 
-@contextmanager
 def describe_jobs(sc, description):
     """Describes the jobs run inside on Spark's pages."""
-    before = sc.getLocalProperty(DESCRIPTION)
-    sc.setJobDescription(f"sparkdl: {description}")
+    return local_property(sc, DESCRIPTION, f"sparkdl: {description}")
+
+
+def outside_job_group(sc):
+    """Keeps the jobs run inside out of the user's job group, which may be cancelled."""
+    return local_property(sc, JOB_GROUP, None)
+
+
+@contextmanager
+def local_property(sc, name, value):
+    """Gives the jobs that this thread runs inside a local property of Spark."""
+    before = sc.getLocalProperty(name)
+    sc.setLocalProperty(name, value)
     try:
         yield
     finally:
-        sc.setLocalProperty(DESCRIPTION, before)
+        sc.setLocalProperty(name, before)
 
 
 @contextmanager
@@ -84,16 +95,29 @@ def reason(text: str) -> str:
     return re.sub(r"^([a-z]+\.)+[A-Z]\w+: ", "", last_try)
 
 
-@contextmanager
 def no_waiting_for_locality(sc):
     """Runs a task wherever a slot is free.
 
     A task would else wait 3 s for the executor that holds its block, while another one idles: a
-    block is fetched in milliseconds. Spark reads the option for each stage.
+    block is fetched in milliseconds.
     """
+    return locality_wait(sc, "0")
+
+
+def staying_with_data(sc):
+    """Runs a task where what it reads lies, as long as that executor lives, be it busy.
+
+    Others may not be able to open its files.
+    """
+    return locality_wait(sc, "1h")
+
+
+@contextmanager
+def locality_wait(sc, wait):
+    """Sets how long tasks wait for the executors that they prefer; Spark asks for each stage."""
     conf = sc._jsc.sc().conf()
     before = conf.get(LOCALITY_WAIT, None)
-    conf.set(LOCALITY_WAIT, "0")
+    conf.set(LOCALITY_WAIT, wait)
     try:
         yield
     finally:

@@ -14,8 +14,8 @@ def slots(sc, least=1):
     Executors come one by one, and what is trained depends on how many there are: those that Spark
     was asked for are waited for, and so are `least` slots.
     """
-    wanted, deadline = executors_wanted(sc), time.monotonic() + EXECUTOR_TIMEOUT
-    while executors(sc) < wanted or concurrent_tasks(sc) < least:
+    expected, deadline = executors_wanted(sc), time.monotonic() + EXECUTOR_TIMEOUT
+    while executors(sc) < expected or concurrent_tasks(sc) < least:
         if time.monotonic() > deadline:
             break
         time.sleep(0.05)
@@ -36,6 +36,14 @@ def gpus_of_a_task(sc):
 def executors(sc):
     """Returns the number of executors that have come; the driver counts as one in Spark's list."""
     return sc._jsc.sc().getExecutorMemoryStatus().size() - 1
+
+
+def executors_share_host(sc):
+    """Returns whether all executors run on one host, so that each may open the files of others."""
+    found = sc._jsc.sc().statusStore().executorList(True)
+    known = [found.apply(number) for number in range(found.size())]
+    hosts = {each.hostPort().rpartition(":")[0] for each in known if each.id() != "driver"}
+    return len(hosts) <= 1
 
 
 def executors_wanted(sc):

@@ -107,10 +107,10 @@ def work(task, shared, evaluates, device, team, items):
 
 def train(task, shared, evaluates, worker, items):
     """Trains in the process that computes for a worker; yields nothing."""
-    rank, began = worker.rank, time.perf_counter()
+    rank, start = worker.rank, time.perf_counter()
     with sign_logs(rank, worker.size):
         with split_items(items) as (blocks, validation):
             log.info("begins to train")
             task(shared.value, rank, blocks, validation if evaluates else None)
-        log.info("has trained for %.1f s", time.perf_counter() - began)
+        log.info("has trained for %.1f s", time.perf_counter() - start)
     return iter(())

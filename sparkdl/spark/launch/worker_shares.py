@@ -2,40 +2,49 @@
 
 import tempfile
 from contextlib import contextmanager
-from itertools import groupby
-from operator import itemgetter
 
-from sparkdl.data.batches.dealing import assemble_block
+from sparkdl.data.stored_share import StoredShare
 from sparkdl.errors import WorkerError
+from sparkdl.spark.records.blocks import write_shuffle
 from sparkdl.spark.records.records import pack_batch, unpack_batch
 from sparkdl.training.workers.contribution import Failure
 
-TASKS = 8  # for each worker, of the stage that hands out blocks
 
-
-def deal_blocks(blocks, team, validation=None):
+def deal_blocks(blocks, shares, team, validation=None):
     """Returns an RDD with a partition for each task, to run a barrier stage on.
 
-    Its items are (number, Batch) for the blocks of its workers, and ((partition, position), Batch
-    or Failure) for what they evaluate: such a stage takes one RDD, so both go through one shuffle.
+    Its items are (number, Batch) for the blocks of its workers, or a StoredShare for each worker,
+    and ((partition, position), Batch or Failure) for what they evaluate: such a stage takes one
+    RDD.
 
     Parameters
     ----------
     blocks : SparkBlocks
+    shares : sequence of sequences of int
+        For each rank the numbers of its blocks.
     team : Team
     validation : RDD of Batch and Failure, or None
     """
-    # A block is a partition: several together to a task, else starting tasks would take longest.
-    items = blocks.chosen(team.owners).coalesce(TASKS * team.size).mapPartitions(whole)
+    stored = blocks.shares(shares)
+    if stored is None:
+        items = blocks.pieces(frozenset(team.owners))
+    else:
+        items = [(share[0], own) for share, own in zip(shares, stored, strict=True) if share]
+        if validation is None:
+            return split_by_task(blocks.context, items, team)
+        items = blocks.context.parallelize(items, 1)
     if validation is not None:
         items = items.union(validation.mapPartitionsWithIndex(place_batches))
-    return items.partitionBy(team.tasks, team.task)
+    dealt = items.partitionBy(team.tasks, team.task)
+    return dealt if stored else write_shuffle(dealt)
 
 
-def whole(pieces):
-    """Yields (number, Batch) of each block, from those of its pieces, which come together."""
-    for number, pieces_of_block in groupby(pieces, itemgetter(0)):
-        yield number, assemble_block([piece for _, piece in pieces_of_block])
+def split_by_task(sc, items, team):
+    """Returns an RDD of (key, value) items, each in the partition of its task."""
+    tasks = [[] for _ in range(team.tasks)]
+    for key, value in items:
+        tasks[team.task(key)].append((key, value))
+    return sc.parallelize(tasks, team.tasks).flatMap(list)
 
 
 def place_batches(partition, batches):
@@ -66,7 +75,9 @@ class BatchSpool:
         for key, item in items:
             if isinstance(item, Failure):
                 raise item.error
-            if isinstance(key, tuple):
+            if isinstance(item, StoredShare):
+                yield from item.blocks()
+            elif isinstance(key, tuple):
                 start = self._file.tell()
                 self._file.write(pack_batch(item))
                 self._places[key] = start, self._file.tell() - start

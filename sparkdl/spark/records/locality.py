@@ -65,8 +65,8 @@ def preferred_hosts(spans, blocks_of):
             inside = max(0, min(end, end if stop is None else stop) - max(first, start))
             total += inside
             held.update(dict.fromkeys(hosts, inside))
-    most = sorted(held.items(), key=lambda item: (-item[1], item[0]))
-    return [host for host, nbytes in most if nbytes and 2 * nbytes >= total]
+    ranking = sorted(held.items(), key=lambda item: (-item[1], item[0]))
+    return [host for host, nbytes in ranking if nbytes and 2 * nbytes >= total]
 
 
 def blocks_of(sc, path, known):

@@ -7,9 +7,9 @@ from sparkdl.training.recipe import tag_batch
 from sparkdl.training.workers.contribution import Failure
 
 
-def recipe_validation(sc, recipe, given, readable):
+def recipe_validation(sc, recipe, validation, readable):
     """Returns the Validation of a recipe's tests, or None without any; see Recipe.tests."""
-    tests = recipe.tests(given, readable)
+    tests = recipe.tests(validation, readable)
     return recipe.validation(tests, batches_of_tests(sc, recipe.test_confs, tests))
 
 

@@ -6,6 +6,7 @@ the task again, four times, and bury the reason in a stack trace.
 
 import json
 import platform
+import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -24,7 +25,9 @@ from sparkdl.data.source import Source, check_batches
 from sparkdl.error_messages import error_from_json, error_to_json
 from sparkdl.errors import ConfigError, DataError, SparkdlError
 from sparkdl.spark.jobs.frozen_modules import freeze_modules
+from sparkdl.spark.jobs.shared_processes import shared_processes
 from sparkdl.spark.records.locality import split_rdd
+from sparkdl.spark.records.stored_partition import COLUMNS, as_table, store_batches
 from sparkdl.training.workers.contribution import Failure
 
 Data = RDD | DataFrame | Source
@@ -83,13 +86,29 @@ class SparkRecords:
         read = partial(read_splits, schema, self.data.read)
         return split_rdd(sc, splits).mapPartitions(read)
 
+    def stored(self, sc, schema):
+        """Returns an RDD of StoredPartition: it reads and checks the data once, where it lies."""
+        key = uuid.uuid4().hex
+        if not isinstance(self.data, DataFrame):
+            store = partial(store_batches, key)
+            return self.batches(sc, schema).mapPartitionsWithIndex(store)
+        chosen, columns = self._chosen(schema)
+        stored = chosen.mapInArrow(partial(store_tables, schema, columns, key), COLUMNS)
+        with shared_processes(chosen.sparkSession):
+            return stored.rdd
+
     def _of_frame(self, schema):
+        chosen, columns = self._chosen(schema)
+        read = partial(read_tables, schema, columns)
+        with shared_processes(chosen.sparkSession):
+            return chosen.mapInArrow(read, "packed binary, error string").rdd.map(of_row)
+
+    def _chosen(self, schema):
+        """Returns the DataFrame of the columns that are needed, and their names."""
         columns = schema.fields(self.features, self.label, self.weights)
         for column in columns.values():
             require_column(column, self.data.columns, "the DataFrame")
-        read = partial(read_tables, schema, columns)
-        chosen = self.data.select(*dict.fromkeys(columns.values()))  # some may be the same
-        return chosen.mapInArrow(read, "packed binary, error string").rdd.map(of_row)
+        return self.data.select(*dict.fromkeys(columns.values())), columns  # some may be the same
 
 
 def read_rows(schema, names, partition, rows):
@@ -119,6 +138,13 @@ def until_failure(batches):
         yield from batches
     except SparkdlError as error:
         yield Failure(error)
+
+
+def store_tables(schema, columns, key, tables):
+    """Yields the row of figures of a DataFrame's partition, whose records it stores."""
+    partition = TaskContext.get().partitionId()
+    batches = table_batches(schema, columns, partition, tables)
+    yield from map(as_table, store_batches(key, partition, batches))
 
 
 def read_tables(schema, columns, tables):

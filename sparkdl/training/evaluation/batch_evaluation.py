@@ -73,14 +73,14 @@ def with_counts(evaluation, arrays):
     DataError
         If they are not the counts of such an evaluation.
     """
-    left = list(arrays)
+    remaining = list(arrays)
     try:
         for name in evaluation.sums:
             like = getattr(evaluation, name)
             number = len(parts(like))
-            setattr(evaluation, name, rebuild(like, left[:number]))
-            left = left[number:]
-        if left:
+            setattr(evaluation, name, rebuild(like, remaining[:number]))
+            remaining = remaining[number:]
+        if remaining:
             raise ValueError("no more")
     except ValueError as error:
         actual = [(array.shape, array.dtype.kind) for array in arrays]
@@ -102,9 +102,9 @@ def rebuild(like, arrays):
     """
     if hasattr(like, "with_arrays"):
         return like.with_arrays(arrays)
-    wanted = [(x.shape, x.dtype.kind) for x in map(np.atleast_1d, parts(like))]
-    if [(x.shape, x.dtype.kind) for x in arrays] != wanted:
-        raise ValueError(f"{wanted}")
+    expected = [(x.shape, x.dtype.kind) for x in map(np.atleast_1d, parts(like))]
+    if [(x.shape, x.dtype.kind) for x in arrays] != expected:
+        raise ValueError(f"{expected}")
     if is_dataclass(like):
         values = (getattr(like, f.name) for f in fields(like))
         return type(like)(*map(restore_type, values, arrays))

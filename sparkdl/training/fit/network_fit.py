@@ -127,7 +127,7 @@ def with_seed(master, state):
 
 def load_to_resume(conf, path):
     """Returns state and extra of the checkpoint at `path`, which must be of this network."""
-    saved, state, extra = load_checkpoint(path)
-    if saved != conf:
+    conf_of_checkpoint, state, extra = load_checkpoint(path)
+    if conf_of_checkpoint != conf:
         raise CheckpointError(f"{path} holds another network than the one to be trained")
     return state, extra

@@ -64,8 +64,8 @@ class Trainer:
         self.validation = validation
         self.writer = None if checkpoints is None else CheckpointWriter(checkpoints)
         # The checkpoint is written before others hear of the round: what they do may fail.
-        written = [self.writer, PhaseEnd(self.phases, "checkpoints")] if self.writer else []
-        self.listeners = Listeners(*written, *listeners)
+        first_listeners = [self.writer, PhaseEnd(self.phases, "checkpoints")] if self.writer else []
+        self.listeners = Listeners(*first_listeners, *listeners)
         self.evaluate = evaluate
         self.marks = replace(marks, show=(*marks.show, *self.listeners.every_updates))
         if self.marks and conf.tbptt is not None:
@@ -165,7 +165,7 @@ class Trainer:
                 f"{self.workers.size}"
             )
         codec = getattr(self.master, "codec", None)
-        if resumed and not worker_states and codec is not None and codec.coder(1).kept():
+        if resumed and not worker_states and codec is not None and codec.coder(1).state_arrays():
             log.warning(
                 "the checkpoint holds no residuals of its workers' codec %s: what they had "
                 "yet to send is lost, so the fit is not the one that was interrupted",

@@ -22,10 +22,10 @@ def schema_of(conf, labels=True, transform=None):
     ShapeError
         Where it makes something else, whatever records are.
     """
-    wanted = {column: label_of(place) for column, place in conf.label_columns.items()}
+    labels_of_outputs = {column: label_of(place) for column, place in conf.label_columns.items()}
     features = record_shapes(transform, feature_shapes(conf))
     masks = masks_of(conf, labels)
-    return Schema(features=features, labels=wanted if labels else None, masks=masks)
+    return Schema(features=features, labels=labels_of_outputs if labels else None, masks=masks)
 
 
 def feature_shapes(conf):

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from sparkdl.config import (
@@ -16,6 +15,7 @@ from sparkdl.config import (
     Of,
     Size,
     Text,
+    dataclass,
     option,
 )
 from sparkdl.config.field_types import OptionalAnyOf, OptionalNested
@@ -64,7 +64,7 @@ class TrainingMaster(Member):
     )
     storage_level: str = option(
         Text(what="a name"),
-        "Storage level of Spark's blocks, a name of pyspark.StorageLevel.",
+        "Storage level of the blocks in rounds of the driver, a name of pyspark.StorageLevel.",
         default="MEMORY_AND_DISK",
     )
     seed: int | None = option(

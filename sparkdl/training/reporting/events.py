@@ -60,7 +60,7 @@ class RestartDone(NamedTuple):
         listeners.on_restart(self.restart)
 
 
-class Passed(NamedTuple):
+class PhaseDone(NamedTuple):
     """A phase before the first round is over."""
 
     phase: str

@@ -79,10 +79,10 @@ class History:
 
     def by_worker(self) -> list[WorkerFigures]:
         """Returns the sums of each worker over all rounds, in the order of ranks."""
-        most = max((len(report.by_worker) for report in self.rounds), default=0)
+        workers = max((len(report.by_worker) for report in self.rounds), default=0)
         of_workers = [
             [report.by_worker[rank] for report in self.rounds if rank < len(report.by_worker)]
-            for rank in range(most)
+            for rank in range(workers)
         ]
         return [WorkerFigures(*map(sum, zip(*rounds, strict=True))) for rounds in of_workers]
 

@@ -56,12 +56,12 @@ class Phases:
             of it, as when workers were ahead of this process, each gets its share.
         """
         now = self._clock()
-        passed, known = now - self._last, known or {}
+        elapsed, known = now - self._last, known or {}
         self._last, total = now, sum(known.values())
-        scale = min(1.0, passed / total) if total > 0 else 0.0
+        scale = min(1.0, elapsed / total) if total > 0 else 0.0
         for name, seconds in known.items():
             self.seconds[name] += scale * seconds
-        self.seconds[phase] += max(0.0, passed - scale * total)
+        self.seconds[phase] += max(0.0, elapsed - scale * total)
 
 
 class PhaseEnd(Listener):

@@ -50,46 +50,46 @@ class Control:
         for block in blocks:
             if time.monotonic() - last_report > READING:
                 last_report = time.monotonic()
-                self._send({"say": "reading"})
+                self._send({"kind": "reading"})
             yield block
 
     def report_device(self, device):
         """Tells the driver on which device this worker computes, in words."""
-        self._send({"say": "placed"}, np.frombuffer(device.encode(), np.uint8))
+        self._send({"kind": "device"}, np.frombuffer(device.encode(), np.uint8))
 
     def report_joined(self):
         """Tells the driver that this worker has its records, and is a member of the group."""
-        self._send({"say": "joined"})
+        self._send({"kind": "joined"})
 
     def report(self, state, metrics):
         """Reports a round; `state` has the counters after it."""
-        self._send({"say": "report", "rounds": state.rounds}, metrics.vector())
+        self._send({"kind": "report", "rounds": state.rounds}, metrics.vector())
 
     def snapshot(self, state):
         """Sends the state after a round, from one worker for all, before its report."""
         vectors = [*(getattr(state, name) for name in VECTORS), *state.master_state.values()]
-        meta = {"say": "snapshot", "counters": state.counters, "names": list(state.master_state)}
+        meta = {"kind": "snapshot", "counters": state.counters, "names": list(state.master_state)}
         self._send(meta, *map(np.ascontiguousarray, vectors))
 
     def worker_state(self, rounds, vectors):
         """Sends the state that this worker alone has after so many rounds, before its report."""
-        meta = {"say": "worker_state", "rounds": rounds, "names": list(vectors)}
+        meta = {"kind": "worker_state", "rounds": rounds, "names": list(vectors)}
         self._send(meta, *vectors.values())
 
     def report_evaluation(self, rounds, counts):
         """Sends the counts of this worker's share of the evaluation, as arrays."""
-        self._send({"say": "evaluated", "rounds": rounds}, *counts)
+        self._send({"kind": "evaluated", "rounds": rounds}, *counts)
 
     def report_failure(self, error, forming=False):
         """Reports why this worker ends, and whether no group could form; the first call counts."""
         if not self._ended:
             self._ended = True
-            meta = {"say": "failed", "lost": is_loss(error), "forming": forming}
+            meta = {"kind": "failed", "lost": is_loss(error), "forming": forming}
             self._send(meta | error_to_json(error))
 
     def report_end(self):
         """Tells the driver that all epochs are over."""
-        self._send({"say": "done"})
+        self._send({"kind": "done"})
 
     def close(self):
         self._wire.close()

@@ -135,7 +135,7 @@ class WorkerLifecycle:
             self._evaluate(state)
 
     def _round(self, part):
-        worker, began, sent = self.worker, time.perf_counter(), self.worker.sent_bytes
+        worker, start, sent = self.worker, time.perf_counter(), self.worker.sent_bytes
         worker.metrics, skipped = WorkerMetrics(), worker.replica.left_out
         steps = steps_of(self.shared, self.records, part.blocks[worker.rank], part, worker)
         with closing(self._while_driver_lives(steps)) as steps:
@@ -149,7 +149,7 @@ class WorkerLifecycle:
         metrics.skipped = worker.replica.left_out - skipped
         metrics.iteration, metrics.finite = worker.iteration, float(worker.is_finite())
         metrics.sent = worker.sent_bytes - sent
-        metrics.duration = time.perf_counter() - began
+        metrics.duration = time.perf_counter() - start
 
     def _while_driver_lives(self, steps):
         """Yields the steps, as long as the driver is there."""
@@ -166,12 +166,12 @@ class WorkerLifecycle:
 
     def _send_snapshot(self, state):
         fields, metrics = {"master_state": {}} | self.strategy.state(), self.worker.metrics
-        began = time.perf_counter()
+        start = time.perf_counter()
         if self.worker.rank == 0:
             self.control.snapshot(replace(state, **fields))
         if worker_state := self.strategy.worker_state():
             self.control.worker_state(state.rounds, worker_state)
-        metrics.reporting = time.perf_counter() - began
+        metrics.reporting = time.perf_counter() - start
         metrics.duration += metrics.reporting
 
     def _evaluate(self, state):

@@ -103,32 +103,33 @@ class CachedBlock:
     """
 
     def __init__(self, pieces):
-        self._pieces = pieces
-        ids = np.concatenate([rows(piece[IDS]) for piece in pieces])
-        self._order = np.argsort(ids, kind="stable")
-        self._ends = np.cumsum([piece[IDS][2] - piece[IDS][1] for piece in pieces])
+        names = list(pieces[0])
+        self._columns = {name: [piece[name] for piece in pieces] for name in names}
+        self._order = np.argsort(concatenate_rows(self._columns[IDS]), kind="stable")
 
     def __len__(self):
         return len(self._order)
 
     def take(self, index):
         """Returns a Batch of copies of the records at the positions `index`."""
-        places = self._order[index]
-        owners = np.searchsorted(self._ends, places, side="right")
-        columns = {name: self._gather(name, places, owners) for name in self._pieces[0]}
+        order = self._order[index]
+        columns = {name: gather(places, order) for name, places in self._columns.items()}
         ids = columns.pop(IDS)
         return Batch(columns={name[1:]: x for name, x in columns.items()}, ids=ids)
 
-    def _gather(self, name, places, owners):
-        gathered = None
-        for owner in np.unique(owners):
-            of_owner = owners == owner
-            start = self._ends[owner] - len(rows(self._pieces[owner][IDS]))
-            part = rows(self._pieces[owner][name])[places[of_owner] - start]
-            if gathered is None:
-                gathered = np.empty((len(places), *part.shape[1:]), part.dtype)
-            gathered[of_owner] = part
-        return rows(self._pieces[0][name])[:0] if gathered is None else gathered
+
+def gather(places, order):
+    """Returns copies of rows: those at `order` in the concatenation of the places."""
+    if len({id(column) for column, *_ in places}) > 1:  # pieces of several types
+        return concatenate_rows(places)[order]
+    column = places[0][0]
+    return column.all()[
+        np.concatenate([np.arange(start, stop) for _, start, stop in places])[order]
+    ]
+
+
+def concatenate_rows(places):
+    return np.concatenate([rows(place) for place in places])
 
 
 def rows(place):

@@ -40,22 +40,22 @@ class BlockSchedule:
     sizes : tuple of int
         Records of each block.
     workers, seed : int
-    begun : Begun or None
+    started_epoch : StartedEpoch or None
         What is left of the first epoch is dealt evenly as well.
     """
 
     sizes: tuple[int, ...]
     workers: int
     seed: int
-    begun: StartedEpoch | None = None
+    started_epoch: StartedEpoch | None = None
 
     @cached_property
     def shares(self):
         """The blocks of each worker."""
         order = permutation(self.seed, DEALING, n=len(self.sizes)).tolist()
-        if self.begun:
-            left = set(self.begun.left)
-            order.sort(key=lambda number: number not in left)
+        if self.started_epoch:
+            remaining = set(self.started_epoch.left)
+            order.sort(key=lambda number: number not in remaining)
         return [order[rank :: self.workers] for rank in range(self.workers)]
 
     def rounds(self, epoch):
@@ -64,7 +64,7 @@ class BlockSchedule:
 
     def first_round(self, epoch):
         """Returns the number of the first of `rounds`."""
-        return self.begun.rounds if self._has_begun(epoch) else 0
+        return self.started_epoch.rounds if self._has_begun(epoch) else 0
 
     def last_round(self, epoch):
         """Returns the number of rounds that the epoch has had at its end."""
@@ -87,32 +87,34 @@ class BlockSchedule:
         """
         if workers == self.workers:
             return self
-        left = [n for _, blocks in self.todo(state) for n in blocks if n is not None]
-        begun = StartedEpoch(epoch=state.epoch, rounds=state.round, left=tuple(sorted(left)))
-        return replace(self, workers=workers, begun=begun if state.round else None)
+        left = sorted(n for _, blocks in self.todo(state) for n in blocks if n is not None)
+        started = StartedEpoch(epoch=state.epoch, rounds=state.round, left=tuple(left))
+        return replace(self, workers=workers, started_epoch=started if state.round else None)
 
     def _has_begun(self, epoch):
-        return self.begun is not None and self.begun.epoch == epoch
+        return self.started_epoch is not None and self.started_epoch.epoch == epoch
 
     def _order(self, rank, epoch):
         share = self.shares[rank]
         order = permutation(self.seed, epoch, DEALING, rank, n=len(share))
         blocks = [share[i] for i in order]
-        return [n for n in blocks if n in self.begun.left] if self._has_begun(epoch) else blocks
+        if not self._has_begun(epoch):
+            return blocks
+        return [n for n in blocks if n in self.started_epoch.left]
 
 
 def schedule_of(blocks, workers, state, extra):
     """Returns the BlockSchedule of a fit, perhaps resumed from a checkpoint with this `extra`."""
-    begun = extra.get(BEGUN)
-    begun = begun and StartedEpoch(**begun | {"left": tuple(begun["left"])})
-    sizes = tuple(blocks.sizes)
-    return BlockSchedule(sizes=sizes, workers=workers.size, seed=state.seed, begun=begun)
+    saved = extra.get(BEGUN)
+    started = saved and StartedEpoch(**saved | {"left": tuple(saved["left"])})
+    options = {"workers": workers.size, "seed": state.seed, "started_epoch": started}
+    return BlockSchedule(sizes=tuple(blocks.sizes), **options)
 
 
 def write_schedule(schedule, extra):
     """Records in checkpoints the workers there are now, and what these have begun with."""
     extra["workers"] = schedule.workers
-    extra[BEGUN] = schedule.begun and asdict(schedule.begun)
+    extra[BEGUN] = schedule.started_epoch and asdict(schedule.started_epoch)
 
 
 @lru_cache(maxsize=2)

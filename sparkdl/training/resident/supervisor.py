@@ -7,7 +7,7 @@ from dataclasses import replace
 from sparkdl.errors import DataError, WorkerError
 from sparkdl.training.reporting.events import (
     EpochDone,
-    Passed,
+    PhaseDone,
     RestartDone,
     RoundDone,
     validation_event,
@@ -88,10 +88,10 @@ class Supervisor:
             group.stop()
 
     def _follow(self, group):
-        devices = Counter(bytes(text).decode() for [text] in group.gather("placed"))
-        yield Passed("launching")
+        devices = Counter(bytes(text).decode() for [text] in group.gather("device"))
+        yield PhaseDone("launching")
         group.gather("joined")
-        yield Passed("balance")
+        yield PhaseDone("balance")
         yield from self._following(group)
         state = self.shared.state
         while not self.shared.over(state):

@@ -116,11 +116,11 @@ class Worker:
     @contextmanager
     def exchanging(self):
         """Counts the time in here as exchange, not as compute."""
-        began = time.perf_counter()
+        start = time.perf_counter()
         try:
             yield
         finally:
-            self.metrics.exchanging += time.perf_counter() - began
+            self.metrics.exchanging += time.perf_counter() - start
 
     def maximum(self, number):
         """Returns the largest of the workers' numbers; all must ask."""

@@ -66,7 +66,7 @@ class WorkerGroup:
                 raise LostWorker(error) from error
             raise
 
-    def gather(self, say, key=None):
+    def gather(self, kind, key=None):
         """Waits for a message of this kind from all workers; returns them by rank: [[array]].
 
         Raises
@@ -76,9 +76,9 @@ class WorkerGroup:
         SparkdlError
             What else a worker has raised.
         """
-        while len(self._received.get((say, key), ())) < self.size:
+        while len(self._received.get((kind, key), ())) < self.size:
             self._take()
-        messages = self._received.pop((say, key))
+        messages = self._received.pop((kind, key))
         return [messages[rank][1] for rank in range(self.size)]
 
     def snapshot(self, rounds):
@@ -116,11 +116,11 @@ class WorkerGroup:
 
     def _take(self):
         rank, meta, arrays = self._next()
-        say = meta["say"]
-        if say == "failed":
+        kind = meta["kind"]
+        if kind == "failed":
             self._fail(error_of(rank, meta), meta["lost"], meta["forming"])
-        key = meta["counters"]["rounds"] if say == "snapshot" else meta.get("rounds")
-        self._received.setdefault((say, key), {})[rank] = meta, arrays
+        key = meta["counters"]["rounds"] if kind == "snapshot" else meta.get("rounds")
+        self._received.setdefault((kind, key), {})[rank] = meta, arrays
 
     def _next(self):
         deadline = time.monotonic() + self.master.stall_timeout
@@ -143,7 +143,8 @@ class WorkerGroup:
                 break
             if not self._messages.empty():
                 rank, meta, _ = self._messages.get()
-                if meta["say"] == "failed" and (other := prefer_cause(error, error_of(rank, meta))):
+                failed = meta["kind"] == "failed"
+                if failed and (other := prefer_cause(error, error_of(rank, meta))):
                     error, lost, forming = other, meta["lost"], meta["forming"]
                 continue
             time.sleep(POLL / 4)
@@ -162,13 +163,13 @@ class WorkerGroup:
                 while True:
                     meta, arrays = wire.receive(waiting_for="a message from a worker")
                     self._messages.put((rank, meta, arrays))
-                    if meta["say"] in ("done", "failed"):
+                    if meta["kind"] in ("done", "failed"):
                         return
             except SparkdlError as error:
                 what = getattr(error, "what", str(error))  # a PeerError's text names it as well
                 meta = error_to_json(PeerError(rank, wire.peer, what))
                 self._messages.put(
-                    (rank, {"say": "failed", "lost": True, "forming": False} | meta, [])
+                    (rank, {"kind": "failed", "lost": True, "forming": False} | meta, [])
                 )
 
 

@@ -57,7 +57,7 @@ class Round:
 def train_block(shared, number, block):
     """Trains on minibatches of one block; returns the worker's Contribution."""
     limit_threads()
-    began = time.perf_counter()
+    start = time.perf_counter()
     replica, state = replica_for(shared.conf, shared.device, shared.backend), shared.state
     slots = state.slots if shared.keep_slots else initial_slots(shared.conf)
     replica.load(state.params, state.buffers, slots)
@@ -66,7 +66,7 @@ def train_block(shared, number, block):
     transform = in_training(shared.transform, state.seed, state.epoch, replica.decodes)
     prepared = minibatches(block, order, shared.batch_size, transform, shared.conf)
     batches = prefetch(prepared, shared.prefetch)
-    loss, updates, reading = 0.0, 0, time.perf_counter() - began
+    loss, updates, reading = 0.0, 0, time.perf_counter() - start
     skipped = replica.left_out
     for batch, waited in time_items(batches):
         for chunk, share, states in chunks(shared.conf, batch):
@@ -80,7 +80,7 @@ def train_block(shared, number, block):
     skipped = replica.left_out - skipped
     parts = [replica.params, replica.buffers] + [replica.slots] * shared.keep_slots
     vector = np.concatenate(parts) * np.float32(len(order) / shared.examples)
-    compute = time.perf_counter() - began - reading
+    compute = time.perf_counter() - start - reading
     options = {"skipped": skipped, "devices": {describe_device(replica.backend): 1}}
     times = {"reading": reading, "compute": compute}
     return Contribution(vector, len(order), float(loss), updates, **times, **options)

@@ -19,9 +19,9 @@ def records(part, size):
 def time_items(iterator):
     """Yields (item, seconds waited for it)."""
     while True:
-        began = time.perf_counter()
+        start = time.perf_counter()
         try:
             item = next(iterator)
         except StopIteration:
             return
-        yield item, time.perf_counter() - began
+        yield item, time.perf_counter() - start

@@ -61,15 +61,15 @@ def part_of(state, blocks, rounds, sizes, master, marks):
     marks : Milestones
     """
     size, counts = master.batch_size_per_worker, [sizes[n] for n in blocks if n is not None]
-    most, left = (
+    longest, updates_left = (
         max(-(-count // size) for count in counts),
         marks.updates_left(state.iteration),
     )
-    stop = most
-    if left is not None:
-        stop = min(most, state.done + master.minibatches_for(left, len(blocks)))
+    stop = longest
+    if updates_left is not None:
+        stop = min(longest, state.done + master.minibatches_for(updates_left, len(blocks)))
     examples = sum(min(n, stop * size) - min(n, state.done * size) for n in counts)
-    return RoundPart(state.round, rounds, blocks, state.done, stop, examples, stop == most)
+    return RoundPart(state.round, rounds, blocks, state.done, stop, examples, stop == longest)
 
 
 def locate_update(state, part, sizes, master):

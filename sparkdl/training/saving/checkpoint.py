@@ -3,13 +3,12 @@
 import re
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sparkdl.config import Config, Integer, Number, Path, option
+from sparkdl.config import Config, Integer, Number, Path, dataclass, option
 from sparkdl.config.field_types import PathName
 from sparkdl.data import files
 from sparkdl.errors import CheckpointError, DivergedError

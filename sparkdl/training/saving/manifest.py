@@ -109,8 +109,8 @@ def _check_entry(path, entry):
     content = _read(path)
     for what, actual in _fingerprint(content).items():
         if actual != entry[what]:
-            wanted = f"its manifest says {entry[what]}"
-            raise CheckpointError(f"{path}: damaged, {what} is {actual}, {wanted}")
+            expected = f"its manifest says {entry[what]}"
+            raise CheckpointError(f"{path}: damaged, {what} is {actual}, {expected}")
     return content
 
 
@@ -149,8 +149,8 @@ def _left_beside(path):
     parent, _, name = path.rpartition("/")
     parent = parent or "."
     hidden = files.list(parent) if files.is_directory(parent) else []
-    left = [other for other in hidden if other.startswith(f".{name}.")]
-    return f"; beside it are {left}, rename the one to use" if left else ""
+    leftovers = [other for other in hidden if other.startswith(f".{name}.")]
+    return f"; beside it are {leftovers}, rename the one to use" if leftovers else ""
 
 
 def _read(path):

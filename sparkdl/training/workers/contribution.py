@@ -95,13 +95,13 @@ def levels(count, depth):
 
     The last level is the driver, which adds what is left: two sums if depth >= 2, else all.
     """
-    left, sizes = count, []
+    groups, sizes = count, []
     for remaining in range(depth - 1, 0, -1):
-        if left <= AT_DRIVER:
+        if groups <= AT_DRIVER:
             break
-        fan_in = ceil((left / AT_DRIVER) ** (1 / remaining))
-        left = max(AT_DRIVER, ceil(left / fan_in))
-        sizes.append(left)
+        fan_in = ceil((groups / AT_DRIVER) ** (1 / remaining))
+        groups = max(AT_DRIVER, ceil(groups / fan_in))
+        sizes.append(groups)
     return sizes
 
 
@@ -136,11 +136,11 @@ def unwrap(result):
 
 def tree_total(ranked, count, depth):
     """Returns the total of results in one place, in the order of a tree over workers."""
-    left = count
+    remaining = count
     for groups in levels(count, depth):
         parts = {}
         for rank, result in ranked:
-            parts.setdefault(group(rank, left, groups), []).append((rank, result))
+            parts.setdefault(group(rank, remaining, groups), []).append((rank, result))
         ranked = [(number, total(part)) for number, part in sorted(parts.items())]
-        left = groups
+        remaining = groups
     return unwrap(total(ranked))

@@ -95,9 +95,9 @@ class LocalWorkers:
         except BaseException:
             self._kill()  # late results would be taken for those of the next round
             raise
-        began = time.perf_counter()
+        start = time.perf_counter()
         result = tree_total(results, len(results), depth)
-        result.averaging += time.perf_counter() - began
+        result.averaging += time.perf_counter() - start
         return result
 
     def room(self) -> int:

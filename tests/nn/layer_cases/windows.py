@@ -27,7 +27,10 @@ LAYERS = [
     (layers.Conv3D(filters=2, kernel_size=(1, 3, 2), stride=(2, 1, 1), padding=(0, 1, 1)), VOLUME),
     (layers.Conv3D(filters=2, kernel_size=2, padding="same", dilation=(2, 1, 1), groups=2), VOLUME),
     (layers.Conv2DTranspose(filters=3, kernel_size=2), (2, 3, 4)),
-    (layers.Conv2DTranspose(filters=3, kernel_size=3, stride=2, padding=1, rest=1), (2, 3, 4)),
+    (
+        layers.Conv2DTranspose(filters=3, kernel_size=3, stride=2, padding=1, output_padding=1),
+        (2, 3, 4),
+    ),
     (layers.Conv2DTranspose(filters=4, kernel_size=(3, 2), stride=(2, 3), groups=2), (4, 3, 2)),
     (layers.Conv2DTranspose(filters=2, kernel_size=3, stride=2, padding="same"), (2, 3, 4)),
     (layers.Conv2DTranspose(filters=2, kernel_size=(1, 4), stride=3, padding="same"), (2, 3, 4)),
@@ -150,7 +153,7 @@ def conv_transpose(layer, params, x, buffers, training):
     w = w.reshape(groups, -1, *w.shape[1:]).swapaxes(1, 2)
     w = jnp.flip(w.reshape(layer.filters, -1, *w.shape[3:]), range(2, 2 + layer.axes))
     reach = spans(layer, layer.kernel_size)
-    places = zip(reach, sides(layer, reach), each(layer, layer.rest), strict=True)
+    places = zip(reach, sides(layer, reach), each(layer, layer.output_padding), strict=True)
     y = lax.conv_general_dilated(
         x,
         w,

@@ -38,7 +38,7 @@ def outputs(layer, in_shape, n, draw, backend, mask=None, training=True):
     y = layer.forward(params, given(layer, xs), run)
     assert y.shape == (n, *layer.out_shape(in_shape))
     loss = ops.sum(ops.mul(y, rng.normal(size=y.shape).astype(kind)))
-    for added in run.left.losses:
+    for added in run.results.losses:
         loss = ops.add(loss, ops.sum(added))
     grads = gradients(loss, [*xs, *params.values()])
     named = {f"g{i}": grad for i, grad in enumerate(grads)} | dict(run.updates)

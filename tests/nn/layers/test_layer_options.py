@@ -96,13 +96,18 @@ OPTIONS = [
     ),
     (lambda: MaxPool1D(size=2, padding="causal"), f"must be {PADDING1}, got 'causal'"),
     (
-        lambda: Conv2DTranspose(filters=1, kernel_size=3, stride=(2, 3), rest=(1, 3)),
-        "Conv2DTranspose.rest must be at least 0, below the stride ((2, 3)), got (1, 3)",
+        lambda: Conv2DTranspose(filters=1, kernel_size=3, stride=(2, 3), output_padding=(1, 3)),
+        "Conv2DTranspose.output_padding must be at least 0, below the stride ((2, 3)), got (1, 3)",
     ),
-    (lambda: Conv2DTranspose(filters=1, kernel_size=3, rest=1), "below the stride (1), got 1"),
     (
-        lambda: Conv1DTranspose(filters=1, kernel_size=3, stride=2, padding="same", rest=1),
-        "Conv1DTranspose.rest must be 0 with 'same', got 1",
+        lambda: Conv2DTranspose(filters=1, kernel_size=3, output_padding=1),
+        "below the stride (1), got 1",
+    ),
+    (
+        lambda: Conv1DTranspose(
+            filters=1, kernel_size=3, stride=2, padding="same", output_padding=1
+        ),
+        "Conv1DTranspose.output_padding must be 0 with 'same', got 1",
     ),
     (
         lambda: Conv1DTranspose(filters=1, kernel_size=3, padding="causal"),

@@ -83,7 +83,7 @@ def separable(layer, seen):
 def transposed_lengths(layer, space):
     """(lengths of the output, padding of the convolution that it comes from)."""
     axes, reach = len(space), reaches(layer.kernel_size, layer.dilation, len(space))
-    stride, rest = each(layer.stride, axes), each(layer.rest, axes)
+    stride, rest = each(layer.stride, axes), each(layer.output_padding, axes)
     if layer.padding == "same":
         wide = tuple(n * s for n, s in zip(space, stride, strict=True))
         return wide, tuple(map(same, wide, reach, stride))

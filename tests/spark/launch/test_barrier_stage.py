@@ -27,9 +27,13 @@ def workers(spark):
     return SparkWorkers(spark.sparkContext, 2)
 
 
+def load(workers):
+    return workers.load(SparkRecords(arrays(RECORDS)), schema_of(plain()), SIZE, OPTIONS)
+
+
 @pytest.fixture(scope="module")
 def blocks(workers):
-    made = workers.load(SparkRecords(arrays(RECORDS)), schema_of(plain()), SIZE, OPTIONS)
+    made = load(workers)
     yield made
     made.close()
 
@@ -62,18 +66,25 @@ def processes(launched, folder):
     return [psutil.Process(int(Path(folder, rank).read_text())) for rank in "01"]
 
 
+@pytest.mark.parametrize("again", [False, True], ids=["from folders", "by a shuffle"])
 @pytest.mark.parametrize("judged", [None, 45])
-def test_each_takes_its_share(judged, launch, blocks, tmp_path, sc):
+def test_each_takes_its_share(judged, again, workers, tmp_path, sc):
+    blocks = load(workers)
+    if again:  # as after the loss of a worker
+        blocks.shares([])
     shares = [[5, 0, *range(6, len(blocks.sizes))], [], [1, 4, 3, 2]][:: 2 if judged else 1][:2]
     shares[1] = sorted(set(range(len(blocks.sizes))) - set(shares[0]))
     on = judged and SparkRecords(arrays(judged, records_per_split=10)).batches(
         sc, schema_of(plain())
     )
-    launched = launch(staying.take, shares, validation=on)
+    launched = workers.launch(staying.take, blocks, shares, str(tmp_path), validation=on)
     assert ended(launched) is None and launched.is_finished()
     found = [json.loads(Path(tmp_path, rank).read_text()) for rank in "01"]
     for share, own in zip(shares, found):
-        assert sorted(number for number, _ in own["blocks"]) == sorted(share)
+        assert {number for number, _ in own["blocks"]} == set(share)
+    for number, size in enumerate(blocks.sizes):
+        pieces = [ids for own in found for block, ids in own["blocks"] if block == number]
+        assert sum(map(len, pieces)) == size
     ids = [n for own in found for _, block in own["blocks"] for n in block]
     assert len(ids) == len(set(ids)) == RECORDS
     if judged is None:
@@ -83,6 +94,7 @@ def test_each_takes_its_share(judged, launch, blocks, tmp_path, sc):
         assert all(own["judged"] == sorted(own["judged"]) for own in found)
     launched.stop()
     launched.stop()
+    blocks.close()
 
 
 FAILURES = [

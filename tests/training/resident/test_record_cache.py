@@ -53,6 +53,14 @@ def test_a_block_comes_out_in_the_order_of_its_ids(ends, shelf, rng):
     assert_same(shelf.block(3).take(slice(None)), other)
 
 
+@pytest.mark.parametrize("kinds", [("u1", "f4"), ("f4", "u1"), ("f4", "f8"), ("i4", "f4")], ids=str)
+def test_pieces_of_several_types_become_one_that_holds_all(kinds, shelf, rng):
+    pieces = [block(rng, 3, 3 * number, kind) for number, kind in enumerate(kinds)]
+    fill(shelf, [(0, piece) for piece in pieces[::-1]])
+    assert_same(shelf.block(0).take(slice(None)), Batch.concat(pieces))
+    assert_same(shelf.block(0).take(np.array([4, 1])), Batch.concat(pieces).take(np.array([4, 1])))
+
+
 def test_blocks_may_differ_in_shapes_and_types(shelf, rng):
     mixed = [block(rng, 4, kind="u1"), block(rng, 3), block(rng, 0)]
     mixed.append(Batch.of(rng.normal(size=(3, 7)), None))

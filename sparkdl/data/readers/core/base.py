@@ -1,10 +1,20 @@
 """Bases of the readers: a path, a transform of each minibatch, splits by records or by bytes."""
 
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
-from sparkdl.config import Choice, Integer, Number, Of, Path, Requirement, Sequence, Sizes, option
+from sparkdl.config import (
+    Choice,
+    Integer,
+    Number,
+    Of,
+    Path,
+    Requirement,
+    Sequence,
+    Sizes,
+    dataclass,
+    option,
+)
 from sparkdl.config.field_types import Coerced, OptionalTwoSizes, PathName, Shorthand
 from sparkdl.data import files
 from sparkdl.data.batches.batch import Batch

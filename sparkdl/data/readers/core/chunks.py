@@ -28,9 +28,9 @@ def chunks(values, nbytes=len):
 
 def view_chunks(views):
     """Yields lists of memoryviews as `chunks` does; they are small, so it takes many at once."""
-    while taken := list(islice(views, VIEWS_PER_BATCH)):
-        fits = sum(map(len, taken)) <= BYTES_PER_BATCH
-        yield from [taken] if fits else chunks(taken)
+    while chunk := list(islice(views, VIEWS_PER_BATCH)):
+        fits = sum(map(len, chunk)) <= BYTES_PER_BATCH
+        yield from [chunk] if fits else chunks(chunk)
 
 
 def batches(split, records, columns, nbytes=len):

@@ -1,9 +1,11 @@
-"""Image files' bytes to arrays and back."""
+"""Image files' bytes to arrays and back.
+
+PIL is imported when there is one to decode: most sources hold none.
+"""
 
 import io
 
 import numpy as np
-from PIL import Image, UnidentifiedImageError
 
 from sparkdl.data.batches.columns import Violation
 from sparkdl.data.transforms.interpolate import bilinear, round_to
@@ -31,6 +33,8 @@ def decode_image(content, channels=None, size=None, row=0):
     Violation
         They are not those of an image, or cut short, or of more than 8 bits a channel.
     """
+    from PIL import Image, UnidentifiedImageError
+
     try:
         with Image.open(io.BytesIO(content)) as image:
             return resize_image(_array(image, channels, row), size)
@@ -42,6 +46,8 @@ def decode_image(content, channels=None, size=None, row=0):
 
 def encode_image(x, kind="PNG"):
     """Encodes uint8 (C, H, W) as an image file: 1 channel is gray, 3 are RGB."""
+    from PIL import Image
+
     content = io.BytesIO()
     image = x[0] if len(x) == 1 else np.ascontiguousarray(x.transpose(1, 2, 0))
     Image.fromarray(image).save(content, kind)

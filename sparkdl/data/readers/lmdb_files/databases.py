@@ -2,11 +2,10 @@
 
 import os
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from sparkdl.config import Either, Integer, Path, Sequence, Sizes, option
+from sparkdl.config import Either, Integer, Path, Sequence, Sizes, dataclass, option
 from sparkdl.config.field_types import OptionalTwoSizes, PathNames
 from sparkdl.data import files
 from sparkdl.data.batches.batch import Batch

@@ -1,13 +1,13 @@
 """Arrays in the driver's memory as a source."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
 
-from sparkdl.config import Requirement, option
+from sparkdl.config import Requirement, dataclass, option
 from sparkdl.data.batches.batch import Batch, record_ids
 from sparkdl.data.readers.core.base import Reader, SplitByRecords
 from sparkdl.data.source import Split, split_bounds
@@ -16,11 +16,11 @@ from sparkdl.errors import DataError
 MOST_AXES, MOST_NUMBERS = 32, 2**31  # of lists
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True)
 class ArrayRange(Split):
     """A few records of an array, themselves."""
 
-    data: Batch = field(repr=False)
+    data: Batch = field(repr=False, compare=False)
 
     def __str__(self) -> str:
         return f"arrays, partition {self.partition}"
@@ -50,7 +50,7 @@ class Columns(Requirement):
             self.refuse(value, where)
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True)
 class Arrays(Reader, SplitByRecords):
     """Features and labels in memory; each executor is sent what it reads."""
 

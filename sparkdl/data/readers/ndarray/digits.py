@@ -1,9 +1,8 @@
 """The digits inside the package as a source."""
 
-from dataclasses import dataclass
 from typing import ClassVar
 
-from sparkdl.config import Choice, Integer, option
+from sparkdl.config import Choice, Integer, dataclass, option
 from sparkdl.data.readers.core.base import Reader, SplitByRecords
 from sparkdl.data.readers.ndarray.arrays import Arrays
 from sparkdl.data.samples.digits import PARTS, digits

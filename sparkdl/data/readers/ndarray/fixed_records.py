@@ -4,12 +4,11 @@ import gzip
 import math
 import struct
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from sparkdl.config import Choice, Path, option
+from sparkdl.config import Choice, Path, dataclass, option
 from sparkdl.config.field_types import PathName
 from sparkdl.data import files
 from sparkdl.data.batches.batch import Batch, record_ids

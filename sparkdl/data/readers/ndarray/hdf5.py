@@ -3,12 +3,11 @@
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 import h5py
 
-from sparkdl.config import Integer, Mapping, Optional, Path, Text, option
+from sparkdl.config import Integer, Mapping, Optional, Path, Text, dataclass, option
 from sparkdl.config.field_types import PathName
 from sparkdl.data import files
 from sparkdl.data.batches.batch import Batch, record_ids
@@ -111,15 +110,15 @@ class HDF5(StoredSource, Reader, SplitByRecords):
         return {"features": self.features} | ({"labels": self.label} if self.label else {})
 
     def _datasets(self, path, file):
-        wanted = self._dataset_names()
-        for name in wanted.values():
+        names = self._dataset_names()
+        for name in names.values():
             require_column(name, list(file), path)
             if not isinstance(file[name], h5py.Dataset) or not file[name].shape:
                 raise DataError(
                     f"{path}: {name!r} must be a dataset whose first axis is the record"
                 )
-        datasets = {column: file[name] for column, name in wanted.items()}
-        counts = {name: len(datasets[column]) for column, name in wanted.items()}
+        datasets = {column: file[name] for column, name in names.items()}
+        counts = {name: len(datasets[column]) for column, name in names.items()}
         if len(set(counts.values())) > 1:
             raise DataError(f"{path}: datasets must have as many records, got {counts}")
         return datasets

@@ -1,13 +1,13 @@
 """Hadoop's SequenceFiles of images, Datums or bytes."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from sparkdl.config import Boolean, Choice, option
+from sparkdl.config import Boolean, Choice, dataclass, option
 from sparkdl.data import files
 from sparkdl.data.batches.batch import Batch
 from sparkdl.data.batches.columns import Violation

@@ -1,13 +1,12 @@
 """DataFrames as Spark writes them, with columns for networks of several inputs and outputs."""
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
 from pyarrow import json
 
-from sparkdl.config import Choice, Mapping, Of, Path, Text, option
+from sparkdl.config import Choice, Mapping, Of, Path, Text, dataclass, option
 from sparkdl.config.field_types import PathName
 from sparkdl.data import files
 from sparkdl.data.batches.batch import Batch, record_ids

@@ -3,13 +3,12 @@
 import base64
 import binascii
 from collections.abc import Collection
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
-from sparkdl.config import Boolean, Choice, Mapping, Member, Sequence, Size, Text, option
+from sparkdl.config import Boolean, Choice, Mapping, Member, Sequence, Size, Text, dataclass, option
 from sparkdl.data.batches.columns import Violation
 from sparkdl.data.readers.core.chunks import stack_arrays
 from sparkdl.data.readers.encodings.arrow_columns import to_array

@@ -3,14 +3,13 @@
 import codecs
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
 from typing import Self
 
 import numpy as np
 
-from sparkdl.config import Config, Requirement, option
+from sparkdl.config import Config, Requirement, dataclass, option
 from sparkdl.data import files
 from sparkdl.errors import DataError
 

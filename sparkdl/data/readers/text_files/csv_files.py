@@ -2,14 +2,23 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from pyarrow import csv
 
-from sparkdl.config import Boolean, Character, Either, Integer, Optional, Sequence, Text, option
+from sparkdl.config import (
+    Boolean,
+    Character,
+    Either,
+    Integer,
+    Optional,
+    Sequence,
+    Text,
+    dataclass,
+    option,
+)
 from sparkdl.config.field_types import OptionalSeveral
 from sparkdl.data import files
 from sparkdl.data.batches.batch import Batch, record_ids
@@ -63,8 +72,8 @@ class Csv(StoredSource, Reader, SplitByBytes):
 
     def validate(self) -> None:
         super().validate()
-        given = self.features or ()
-        distinct = len(set(given)) == len(given)
+        features = self.features or ()
+        distinct = len(set(features)) == len(features)
         require(self, "features", distinct, "different columns, or None for all but the label")
         named = any(isinstance(column, str) for column in (self.label, *(self.features or ())))
         require(self, "header", self.header or not named, "true where columns go by names")
@@ -105,13 +114,13 @@ class Csv(StoredSource, Reader, SplitByBytes):
         places = split.features
         if places is None:
             places = [i for i in range(split.width) if i != split.label]
-        wanted = {f"features {i}": str(i) for i in places}
-        return wanted | ({} if split.label is None else {"labels": str(split.label)})
+        names = {f"features {i}": str(i) for i in places}
+        return names | ({} if split.label is None else {"labels": str(split.label)})
 
     def _parse(self, split, content):
         names = [str(i) for i in range(split.width)]
-        wanted = list(self._column_names(split).values())
-        types = {name: pa.float32() for name in wanted}
+        selected = list(self._column_names(split).values())
+        types = {name: pa.float32() for name in selected}
         if split.label is not None:
             types[str(split.label)] = pa.float64()
         try:
@@ -120,7 +129,7 @@ class Csv(StoredSource, Reader, SplitByBytes):
                 read_options=csv.ReadOptions(column_names=names, use_threads=False),
                 parse_options=csv.ParseOptions(delimiter=self.delimiter),
                 convert_options=csv.ConvertOptions(
-                    column_types=types, include_columns=list(dict.fromkeys(wanted))
+                    column_types=types, include_columns=list(dict.fromkeys(selected))
                 ),
             )
         except pa.ArrowInvalid as error:

@@ -1,13 +1,22 @@
 """Text as sequences of characters, each with the character that comes next."""
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from sparkdl.config import Boolean, Either, Integer, Nested, Number, Path, Sequence, option
+from sparkdl.config import (
+    Boolean,
+    Either,
+    Integer,
+    Nested,
+    Number,
+    Path,
+    Sequence,
+    dataclass,
+    option,
+)
 from sparkdl.config.field_types import PathName
 from sparkdl.data import files
 from sparkdl.data.batches.batch import Batch, record_ids
@@ -144,11 +153,11 @@ class TextSequences(StoredSource, SplitByRecords, name="Text"):
         stride = self.stride or self.steps
         records = max(1, size // stride)
         bounds = split_bounds(records, self.records_per_split)
-        least = LONGEST * (self.steps + 1)
+        shortest = LONGEST * (self.steps + 1)
         cuts = [start * stride for start, _ in bounds[1:]]
         pieces, before = [], 0
         for cut in cuts:
-            if cut - before >= least and size - cut >= least:
+            if cut - before >= shortest and size - cut >= shortest:
                 pieces.append(cut)
                 before = cut
         return list(zip([0, *pieces], [*pieces, size], strict=True))

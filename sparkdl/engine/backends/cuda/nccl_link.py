@@ -42,7 +42,7 @@ class NcclLink(Communicator):
         mirror = self.vectors[name]
         with self.device.lock:
             self.use()
-            self.driver.fill(mirror.there, 0, self.device.stream)
+            self.driver.fill(mirror.memory, 0, self.device.stream)
             mirror.host_newer, mirror.device_newer = False, True
             return self._mark(self.device.stream)
 
@@ -79,7 +79,7 @@ class NcclLink(Communicator):
 
     def _whole(self, name):
         mirror = self.vectors[name]
-        return mirror.there.view(mirror.array.dtype)
+        return mirror.memory.view(mirror.array.dtype)
 
     def _combine(self, y, a, x, b, stream):
         """Sets y = a * y + b * x."""
@@ -111,7 +111,7 @@ class NcclLink(Communicator):
         """Takes x to the device, through what `put(address)` puts on the stream, and back."""
         staging = self._staging(x.nbytes)
         staging.host[: x.nbytes] = x.view(np.uint8)
-        host, device = staging.host[: x.nbytes], staging.there[: x.nbytes]
+        host, device = staging.host[: x.nbytes], staging.device_memory[: x.nbytes]
         with self.device.lock:
             self.use()
             self.driver.upload(device, host, self.stream)
@@ -140,8 +140,8 @@ class NcclLink(Communicator):
 class Staging:
     """Pinned memory of the host and as much of the device."""
 
-    def __init__(self, host, device):
-        self.host, self.there, self.free = host, device, False
+    def __init__(self, host, device_memory):
+        self.host, self.device_memory, self.free = host, device_memory, False
 
 
 class LinkWork:

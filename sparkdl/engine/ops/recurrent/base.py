@@ -57,7 +57,7 @@ class RecurrentOp(Op):
     gates: ClassVar[int]
     biases: ClassVar[int]
     states: ClassVar[int] = 1
-    left: ClassVar[int]  # arrays (N, H) that a step leaves for its gradient
+    saved_count: ClassVar[int]  # arrays (N, H) that a step leaves for its gradient
     peepholes: ClassVar[bool] = False
     two_gradients: ClassVar[bool] = False  # whether those of z and of the product with wh differ
 
@@ -65,18 +65,18 @@ class RecurrentOp(Op):
     mask: bool = False
     backwards: bool = False
 
-    def step(self, m, z, states, given):
+    def step(self, m, z, states, inputs):
         """(states after a step, arrays its gradient needs); z (N, gates H) is x wx + b."""
         raise NotImplementedError
 
-    def back(self, product, gstates, left, before, given):
+    def back(self, product, gstates, saved, before, inputs):
         """Returns a step's gradients in numpy: of z, of its product with wh, of earlier states."""
         raise NotImplementedError
 
-    def weight_gradient(self, product, gr, left, before):
+    def weight_gradient(self, product, gr, saved, before):
         """Returns the gradient of wh.
 
-        It takes the gradients of all steps' products, `left` and the states before, as rows.
+        It takes the gradients of all steps' products, `saved` and the states before, as rows.
         """
         return product(before[0].T, gr)
 
@@ -109,7 +109,7 @@ class RecurrentOp(Op):
             )
         (n, steps, _), units, kind = x, wh[0], common_type(*inputs[: self.gradient_count])
         last = [(n, units)] * self.states
-        saved = Spec((steps, n, (self.left + self.states) * units), computing_dtype(kind))
+        saved = Spec((steps, n, (self.saved_count + self.states) * units), computing_dtype(kind))
         return *(Spec(shape, kind) for shape in ((n, steps, units), *last)), saved
 
     def input_shapes(self, x, units):
@@ -134,26 +134,26 @@ class RecurrentOp(Op):
 
     def run(self, m, *inputs):
         """Multiplies with x for all steps at once, then goes step after step."""
-        given = self.group_inputs(*inputs)
-        (n, steps, features), wide = given.x.shape, given.wx.shape[1]
-        z = m.product(m.reshape(given.x, (n * steps, features)), given.wx)
-        z = m.reshape(z + m.part(given.b, 0, wide), (n, steps, wide))
-        states, ys, saved = given.states, [None] * steps, [None] * steps
+        grouped = self.group_inputs(*inputs)
+        (n, steps, features), wide = grouped.x.shape, grouped.wx.shape[1]
+        z = m.product(m.reshape(grouped.x, (n * steps, features)), grouped.wx)
+        z = m.reshape(z + m.part(grouped.b, 0, wide), (n, steps, wide))
+        states, ys, saved = grouped.states, [None] * steps, [None] * steps
         for t in self.order(steps):
-            before = self.entering(m, states, given, t)
-            states, left = self.step(m, m.at(z, t), before, given)
-            ys[t], saved[t] = states[0], (*left, *before)
+            before = self.entering(m, states, grouped, t)
+            states, kept_arrays = self.step(m, m.at(z, t), before, grouped)
+            ys[t], saved[t] = states[0], (*kept_arrays, *before)
             if self.mask:
-                active = m.reshape(m.at(given.mask, t), (n, 1))
+                active = m.reshape(m.at(grouped.mask, t), (n, 1))
                 ys[t] = m.where(active, ys[t], 0.0)
                 states = tuple(m.where(active, new, old) for new, old in zip(states, before))
         return m.join(ys), *states, m.stack_saved(saved)
 
-    def entering(self, m, states, given, t):
+    def entering(self, m, states, inputs, t):
         """Returns the states that step t goes on from."""
         if not self.keep:
             return states
-        keep = m.reshape(m.at(given.keep, t), (-1, 1))
+        keep = m.reshape(m.at(inputs.keep, t), (-1, 1))
         return tuple(state * keep for state in states)
 
     def gradient(self, gys, *inputs_and_ys):
@@ -165,6 +165,6 @@ class RecurrentOp(Op):
 
 def apply_with_masks(op, x, *inputs, keep, mask):
     """`op` with those indicators (N, T) that there are; without `saved`."""
-    extra = [cast(given, x.dtype) for given in (keep, mask) if given is not None]
+    extra = [cast(inputs, x.dtype) for inputs in (keep, mask) if inputs is not None]
     op = replace(op, keep=keep is not None, mask=mask is not None)
     return op(x, *inputs, *extra)[:-1]

@@ -56,42 +56,42 @@ class RecurrentGradOp(Op):
     def run(self, product, *args):
         """Runs in numpy, with a matrix product of the caller's."""
         forward, count = self.forward, 1 + self.forward.states
-        given, saved = forward.group_inputs(*args[count:-1]), args[-1]
-        units, (n, steps, features) = given.wh.shape[0], given.x.shape
-        gz, gr, gstates = self.walk(product, args[0], args[1:count], given, saved)
+        inputs, saved = forward.group_inputs(*args[count:-1]), args[-1]
+        units, (n, steps, features) = inputs.wh.shape[0], inputs.x.shape
+        gz, gr, gstates = self.walk(product, args[0], args[1:count], inputs, saved)
         gz, gr, saved = (a.reshape(steps * n, a.shape[2]) for a in (gz, gr, saved))
         arrays = blocks(saved, units)
-        left, before = arrays[: forward.left], arrays[forward.left :]
-        gx = product(gz, given.wx.T).reshape(steps, n, features).swapaxes(0, 1)
-        gwx = product(given.x.swapaxes(0, 1).reshape(steps * n, features).T, gz)
-        gwh = forward.weight_gradient(product, gr, left, before)
+        saved_arrays, before = arrays[: forward.saved_count], arrays[forward.saved_count :]
+        gx = product(gz, inputs.wx.T).reshape(steps, n, features).swapaxes(0, 1)
+        gwx = product(inputs.x.swapaxes(0, 1).reshape(steps * n, features).T, gz)
+        gwh = forward.weight_gradient(product, gr, saved_arrays, before)
         grads = gx, gwx, gwh, forward.bias_gradient(gz, gr), *gstates
         if not forward.peepholes:
             return grads
-        return *grads, forward.peephole_gradient(gz, left, before)
+        return *grads, forward.peephole_gradient(gz, saved_arrays, before)
 
-    def walk(self, product, gy, gstates, given, saved):
+    def walk(self, product, gy, gstates, inputs, saved):
         """Returns gradients of z and the products with wh, (T, N, gates H), and of first states."""
-        forward, units = self.forward, given.wh.shape[0]
-        gz = np.empty((*saved.shape[:2], given.wh.shape[1]), saved.dtype)
+        forward, units = self.forward, inputs.wh.shape[0]
+        gz = np.empty((*saved.shape[:2], inputs.wh.shape[1]), saved.dtype)
         gr = np.empty_like(gz) if forward.two_gradients else gz
         for t in reversed(forward.order(gy.shape[1])):
             arrays = blocks(saved[t], units)
-            left, before = arrays[: forward.left], arrays[forward.left :]
+            saved_arrays, before = arrays[: forward.saved_count], arrays[forward.saved_count :]
             gh, *rest = gstates
             after = (gh + gy[:, t], *rest)
-            active = given.mask[:, t, None] != 0 if forward.mask else None
+            active = inputs.mask[:, t, None] != 0 if forward.mask else None
             all_there = active is None or active.all()
             if not all_there:
                 passed = [np.where(active, 0.0, g) for g in gstates]
                 after = [np.where(active, g, 0.0) for g in after]
-            gz[t], own, gstates = forward.back(product, after, left, before, given)
+            gz[t], own, gstates = forward.back(product, after, saved_arrays, before, inputs)
             if forward.two_gradients:
                 gr[t] = own
             if not all_there:
                 gstates = [g + p for g, p in zip(gstates, passed)]
             if forward.keep:
-                gstates = [g * given.keep[:, t, None] for g in gstates]
+                gstates = [g * inputs.keep[:, t, None] for g in gstates]
         return gz, gr, gstates
 
 

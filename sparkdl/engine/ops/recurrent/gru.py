@@ -36,7 +36,7 @@ class GruOp(RecurrentOp):
     the order of Keras and oneDNN; PyTorch has r before u.
     """
 
-    gates, left = 3, 4
+    gates, saved_count = 3, 4
 
     reset_after: bool = False
     slope: float | None = None
@@ -49,43 +49,43 @@ class GruOp(RecurrentOp):
     def two_gradients(self):
         return self.reset_after
 
-    def step(self, m, z, states, given):
-        (h,), units, slope = states, given.wh.shape[0], self.slope
+    def step(self, m, z, states, inputs):
+        (h,), units, slope = states, inputs.wh.shape[0], self.slope
         two, three = 2 * units, 3 * units
         if self.reset_after:
-            r_h = m.product(h, given.wh)
+            r_h = m.product(h, inputs.wh)
             gates = m.gate(m.part(z, 0, two) + m.part(r_h, 0, two), slope)
             u, r = m.part(gates, 0, units), m.part(gates, units, two)
-            inner = m.part(r_h, two, three) + m.part(given.b, three, 4 * units)
+            inner = m.part(r_h, two, three) + m.part(inputs.b, three, 4 * units)
             o = m.tanh(m.part(z, two, three) + r * inner)
         else:
-            gates = m.part(z, 0, two) + m.product(h, m.part(given.wh, 0, two))
+            gates = m.part(z, 0, two) + m.product(h, m.part(inputs.wh, 0, two))
             gates = m.gate(gates, slope)
             u, r = m.part(gates, 0, units), m.part(gates, units, two)
             inner = r * h
-            o = m.tanh(m.part(z, two, three) + m.product(inner, m.part(given.wh, two, three)))
+            o = m.tanh(m.part(z, two, three) + m.product(inner, m.part(inputs.wh, two, three)))
         return (u * h + (1.0 - u) * o,), (u, r, o, inner)
 
-    def back(self, product, gstates, left, before, given):
-        (gh,), (u, r, o, inner), (h,) = gstates, left, before
-        two = 2 * given.wh.shape[0]
+    def back(self, product, gstates, saved, before, inputs):
+        (gh,), (u, r, o, inner), (h,) = gstates, saved, before
+        two = 2 * inputs.wh.shape[0]
         gu, go = gh * (h - o) * gate_slope(u, self.slope), gh * (1 - u) * tanh_slope(o)
         if self.reset_after:
             gr = go * inner * gate_slope(r, self.slope)
             products = np.concatenate([gu, gr, go * r], axis=1)
-            gbefore = gh * u + product(products, given.wh.T)
+            gbefore = gh * u + product(products, inputs.wh.T)
             return np.concatenate([gu, gr, go], axis=1), products, (gbefore,)
-        ginner = product(go, given.wh[:, two:].T)
+        ginner = product(go, inputs.wh[:, two:].T)
         gr = ginner * h * gate_slope(r, self.slope)
         gz = np.concatenate([gu, gr, go], axis=1)
-        gbefore = gh * u + ginner * r + product(gz[:, :two], given.wh[:, :two].T)
+        gbefore = gh * u + ginner * r + product(gz[:, :two], inputs.wh[:, :two].T)
         return gz, gz, (gbefore,)
 
-    def weight_gradient(self, product, gr, left, before):
+    def weight_gradient(self, product, gr, saved, before):
         if self.reset_after:
             return product(before[0].T, gr)
         two = gr.shape[1] // 3 * 2
-        parts = product(before[0].T, gr[:, :two]), product(left[3].T, gr[:, two:])
+        parts = product(before[0].T, gr[:, :two]), product(saved[3].T, gr[:, two:])
         return np.concatenate(parts, axis=1)
 
     def bias_gradient(self, gz, gr):

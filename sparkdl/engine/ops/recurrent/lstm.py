@@ -35,41 +35,41 @@ class LstmOp(RecurrentOp):
     blocks have the order of Keras and PyTorch.
     """
 
-    gates, biases, states, left = 4, 4, 2, 5
+    gates, biases, states, saved_count = 4, 4, 2, 5
 
     peepholes: bool = False
     slope: float | None = None
 
-    def step(self, m, z, states, given):
-        (h, c), units, slope = states, given.wh.shape[0], self.slope
-        z = z + m.product(h, given.wh)
+    def step(self, m, z, states, inputs):
+        (h, c), units, slope = states, inputs.wh.shape[0], self.slope
+        z = z + m.product(h, inputs.wh)
         i, f, g, o = (m.part(z, k * units, (k + 1) * units) for k in range(4))
         if self.peepholes:
-            p = [m.part(given.peepholes, k * units, (k + 1) * units) for k in range(3)]
+            p = [m.part(inputs.peepholes, k * units, (k + 1) * units) for k in range(3)]
             i, f = i + c * p[0], f + c * p[1]
         i, f, g = m.gate(i, slope), m.gate(f, slope), m.tanh(g)
         new = f * c + i * g
         o = m.gate(o + new * p[2] if self.peepholes else o, slope)
         return (o * m.tanh(new), new), (i, f, g, o, new)
 
-    def back(self, product, gstates, left, before, given):
-        (gh, gc), (i, f, g, o, new), (_, c) = gstates, left, before
+    def back(self, product, gstates, saved, before, inputs):
+        (gh, gc), (i, f, g, o, new), (_, c) = gstates, saved, before
         squashed = np.tanh(new)
         go = gh * squashed * gate_slope(o, self.slope)
         gc = gc + gh * o * tanh_slope(squashed)
         if self.peepholes:
-            p = given.peepholes.reshape(3, -1)
+            p = inputs.peepholes.reshape(3, -1)
             gc = gc + go * p[2]
         gi, gf = gc * g * gate_slope(i, self.slope), gc * c * gate_slope(f, self.slope)
         gz = np.concatenate([gi, gf, gc * i * tanh_slope(g), go], axis=1)
         gbefore = gc * f
         if self.peepholes:
             gbefore = gbefore + gi * p[0] + gf * p[1]
-        return gz, gz, (product(gz, given.wh.T), gbefore)
+        return gz, gz, (product(gz, inputs.wh.T), gbefore)
 
-    def peephole_gradient(self, gz, left, before):
+    def peephole_gradient(self, gz, saved, before):
         gi, gf, _, go = np.split(gz, 4, axis=1)
-        parts = (gi, before[1]), (gf, before[1]), (go, left[4])
+        parts = (gi, before[1]), (gf, before[1]), (go, saved[4])
         return np.concatenate([np.einsum("nh,nh->h", g, c) for g, c in parts])
 
 

@@ -29,7 +29,7 @@ class SimpleRnnOp(RecurrentOp):
     Elman, Finding structure in time (1990).
     """
 
-    gates, biases, left = 1, 1, 1
+    gates, biases, saved_count = 1, 1, 1
 
     activation: str = "tanh"
 
@@ -37,13 +37,13 @@ class SimpleRnnOp(RecurrentOp):
         if self.activation not in SLOPES:
             raise ShapeError(f"simple_rnn has {[*SLOPES]}, got {self.activation!r}")
 
-    def step(self, m, z, states, given):
-        h = getattr(m, self.activation)(z + m.product(states[0], given.wh))
+    def step(self, m, z, states, inputs):
+        h = getattr(m, self.activation)(z + m.product(states[0], inputs.wh))
         return (h,), (h,)
 
-    def back(self, product, gstates, left, before, given):
-        gz = gstates[0] * SLOPES[self.activation](left[0])
-        return gz, gz, (product(gz, given.wh.T),)
+    def back(self, product, gstates, saved, before, inputs):
+        gz = gstates[0] * SLOPES[self.activation](saved[0])
+        return gz, gz, (product(gz, inputs.wh.T),)
 
 
 def simple_rnn(x, wx, wh, b, h, *, keep=None, mask=None, backwards=False, activation="tanh"):

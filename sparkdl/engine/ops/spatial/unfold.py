@@ -22,8 +22,8 @@ class UnfoldOp(WindowOp):
 
     def reference(self, x):
         out, padded = self.out(x.shape[2:]), self.pad(x)
-        seen = np.stack([padded[at] for at in self.offsets(out)], axis=2)
-        return seen.reshape(len(x), x.shape[1] * prod(self.size), *out)
+        windows = np.stack([padded[at] for at in self.offsets(out)], axis=2)
+        return windows.reshape(len(x), x.shape[1] * prod(self.size), *out)
 
     def gradient(self, gy, x, y):
         back = FoldOp(self.size, self.stride, self.padding, self.dilation, tuple(x.shape[2:]))
@@ -46,10 +46,10 @@ class FoldOp(WindowOp):
     def reference(self, gy):
         n, out = len(gy), gy.shape[2:]
         wide = [size + sum(p) for size, p in zip(self.image, self.padding, strict=True)]
-        seen = gy.reshape(n, gy.shape[1] // prod(self.size), prod(self.size), *out)
-        gx = np.zeros((n, seen.shape[1], *wide), gy.dtype)
+        windows = gy.reshape(n, gy.shape[1] // prod(self.size), prod(self.size), *out)
+        gx = np.zeros((n, windows.shape[1], *wide), gy.dtype)
         for i, at in enumerate(self.offsets(out)):
-            gx[at] += seen[:, :, i]
+            gx[at] += windows[:, :, i]
         return self.cut(gx)
 
     def gradient(self, gz, gy, z):

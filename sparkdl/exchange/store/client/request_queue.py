@@ -43,7 +43,7 @@ class RequestQueue:
             del request, future, arguments
 
 
-class Remote:
+class RemoteServer:
     """A server in another process, which answers within `limit` seconds or counts as lost."""
 
     def __init__(self, wire, limit):

@@ -2,7 +2,12 @@
 
 from sparkdl.errors import ConfigError, PeerError
 from sparkdl.exchange.messages.wire import Wire
-from sparkdl.exchange.store.client.request_queue import LocalServer, Remote, RequestQueue, answers
+from sparkdl.exchange.store.client.request_queue import (
+    LocalServer,
+    RemoteServer,
+    RequestQueue,
+    answers,
+)
 from sparkdl.exchange.store.server.places import DRIVER
 from sparkdl.exchange.store.server.store_server import StoreServer
 
@@ -109,4 +114,4 @@ class Servers:
         except PeerError as error:  # which knows the address only
             raise PeerError(known, error.host, error.what) from error
         limit = timeout + self._options.stall_timeout  # the server waits for others so long itself
-        return Remote(Wire(sock, address[0], timeout, rank=known), limit)
+        return RemoteServer(Wire(sock, address[0], timeout, rank=known), limit)

@@ -1,9 +1,8 @@
 """Options of a key-value store, the same in all its processes."""
 
-from dataclasses import dataclass
 from typing import ClassVar
 
-from sparkdl.config import Choice, Config, Integer, Number, option
+from sparkdl.config import Choice, Config, Integer, Number, dataclass, option
 from sparkdl.errors import require
 
 MODES = ("sync", "bounded", "async", "hogwild")

@@ -81,13 +81,13 @@ class Roster:
         end = time.monotonic() + self.stall_timeout
         while not holds():
             self.check()
-            left = end - time.monotonic()
-            if left <= 0:
+            remaining = end - time.monotonic()
+            if remaining <= 0:
                 ranks = sorted(missing())
                 seconds = f"{self.stall_timeout:g} s"
                 what = f"waited {seconds} for {waiting_for} of ranks {ranks}, who are alive"
                 raise PeerError(min(ranks, default=None), self.host, what)
-            condition.wait(left)
+            condition.wait(remaining)
 
     def _notify(self):
         with self._lock:

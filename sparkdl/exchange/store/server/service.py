@@ -231,7 +231,7 @@ def barrier(shard, rank, meta, arrays):
     return {}, []
 
 
-def rest(shard, rank, meta, arrays):
+def suspend(shard, rank, meta, arrays):
     shard.leave(rank)
     return {}, []
 
@@ -269,7 +269,7 @@ def set_slots(shard, rank, meta, arrays):
 
 
 VERBS = {f.__name__: f for f in (hello, init, await_keys, push, pull, barrier, leave, statistics)}
-VERBS |= {f.__name__: f for f in (failure, rest, resume, slots, set_slots)}
+VERBS |= {f.__name__: f for f in (failure, suspend, resume, slots, set_slots)}
 
 
 def keys_of(meta, arrays=None):

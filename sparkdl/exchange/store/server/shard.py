@@ -42,8 +42,8 @@ class Shard:
     def set_optimizer(self, update, with_context=False):
         """Sets what a gradient does from now on; see KeyValueStore.set_optimizer."""
         if not callable(update):
-            wanted = "a function of key, value, gradient and slots"
-            raise ConfigError(f"update must be {wanted}, got {update!r}")
+            expected = "a function of key, value, gradient and slots"
+            raise ConfigError(f"update must be {expected}, got {update!r}")
         self._update, self._with_context = update, with_context
 
     def init(self, rank, key, value):

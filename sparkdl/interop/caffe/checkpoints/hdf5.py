@@ -43,8 +43,8 @@ def state_from_hdf5(content, path):
     """Returns the options of a SolverState in the HDF5 file `content`, read from `path`."""
     with open_hdf5(content, path) as file:
         return {
-            "iteration": whole(file, "iter", path),
-            "current_step": whole(file, "current_step", path),
+            "iteration": read_scalar(file, "iter", path),
+            "current_step": read_scalar(file, "current_step", path),
             "weights": text(file, "learned_net", path),
             "history": tuple(arrays_by_number(inner(file, "history", path), f"{path}, history")),
         }
@@ -132,7 +132,7 @@ def array_in(dataset, where):
     return np.asarray(array, array.dtype.newbyteorder("="))
 
 
-def whole(file, key, path):
+def read_scalar(file, key, path):
     """Returns a number that Caffe keeps as an array of one."""
     array = value(file, key, path)
     if array.size != 1 or array.dtype.kind not in "iu":

@@ -22,7 +22,7 @@ class LayerArrays:
     """
 
     def __init__(self, conf, views, layers=None):
-        self._views, self._said = views, layers or {}
+        self._views, self._shapes = views, layers or {}
         self._places, self._widths = {}, widths(conf)
         for place in conf.stack:
             if names_of(place):
@@ -69,13 +69,13 @@ class LayerArrays:
         filled = {}
         for place, part in [*parts, (last, blobs)]:
             part = join_static_weights(part, self._widths.get(place.name))
-            arrays = arrays_of(place.layer, part, self._of(place), self._said.get(name))
+            arrays = arrays_of(place.layer, part, self._of(place), self._shapes.get(name))
             filled |= {f"{place.owner}/{array}": numbers for array, numbers in arrays.items()}
         for array, numbers in filled.items():
             self._views[array][...] = numbers
 
     def _blobs(self, place, name):
-        blobs = blobs_of(place.layer, self._of(place), self._said.get(name))
+        blobs = blobs_of(place.layer, self._of(place), self._shapes.get(name))
         return split_static_weights(blobs, self._widths.get(place.name))
 
     def _of(self, place):
@@ -84,9 +84,9 @@ class LayerArrays:
 
     def _layer_of(self, name):
         """Returns the layer of Caffe that one of our layers is part of."""
-        if name in self._said:
+        if name in self._shapes:
             return name
-        longer = [layer for layer in self._said if name.startswith(f"{layer}/")]
+        longer = [layer for layer in self._shapes if name.startswith(f"{layer}/")]
         return max(longer, key=len, default=name)
 
 

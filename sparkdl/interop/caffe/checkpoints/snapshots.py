@@ -80,8 +80,8 @@ def load_snapshot(conf, state, path, layers=None, weights=None):
     """
     read = read_solver_state(path)
     state, report = load_weights(conf, state, weights or weights_of(read, path), layers)
-    if report.left:
-        raise CheckpointError(f"{report.path}: has no weights of {', '.join(report.left)}")
+    if report.unchanged:
+        raise CheckpointError(f"{report.path}: has no weights of {', '.join(report.unchanged)}")
     slots = slots_of(conf, state, read.history, path, layers)
     return replace(state, slots=slots, iteration=read.iteration)
 

@@ -16,7 +16,7 @@ class LoadReport:
     path : str
     loaded : tuple of str
         Layers that have their weights from it.
-    left : tuple of str
+    unchanged : tuple of str
         Layers of the network that stayed as they were.
     unused : tuple of str
         Layers of the file that the network does not have, or has no weights in.
@@ -26,12 +26,12 @@ class LoadReport:
 
     path: str
     loaded: tuple[str, ...]
-    left: tuple[str, ...] = ()
+    unchanged: tuple[str, ...] = ()
     unused: tuple[str, ...] = ()
     misfits: dict[str, str] = field(default_factory=dict)
 
     def __str__(self):
-        rows = {"loaded": self.loaded, "left as they were": self.left, "not used": self.unused}
+        rows = {"loaded": self.loaded, "left as they were": self.unchanged, "not used": self.unused}
         lines = [f"{what}: {', '.join(names)}" for what, names in rows.items() if names]
         lines += [f"{name} left as it was: {why}" for name, why in self.misfits.items()]
         return "\n  ".join([f"weights of {self.path}", *lines])
@@ -80,7 +80,7 @@ def load_weights(conf, state, path, layers=None, fit=True):
     report = LoadReport(
         path=str(path),
         loaded=tuple(loaded),
-        left=tuple(n for n in arrays if not arrays.owners(n) <= filled and n not in misfits),
+        unchanged=tuple(n for n in arrays if not arrays.owners(n) <= filled and n not in misfits),
         unused=tuple(name for name in weights if name not in arrays),
         misfits=misfits,
     )

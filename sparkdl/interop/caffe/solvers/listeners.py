@@ -18,18 +18,18 @@ class Display(Listener):
 
     def __init__(self, solver):
         self.every, self.average = solver.display, solver.average_loss
-        self._losses, self._told = deque(), 0
+        self._losses, self._last_shown = deque(), 0
 
     def on_fit_start(self, plan):
-        self._conf, self._told = plan.conf, plan.iteration
+        self._conf, self._last_shown = plan.conf, plan.iteration
 
     def on_round(self, report, state):
         now, losses = report.iteration, self._losses
         losses.append((now, report.loss, report.examples))
         while losses[0][0] <= now - self.average:
             losses.popleft()
-        if self.every and now // self.every > self._told // self.every:
-            self._told = now
+        if self.every and now // self.every > self._last_shown // self.every:
+            self._last_shown = now
             loss = sum(loss * n for _, loss, n in losses) / sum(n for _, _, n in losses)
             log.info("Iteration %d, loss = %.6g", now, loss)
             log.info("Iteration %d, lr = %.6g", now, self._conf.rate_at(now, report.epoch))

@@ -1,9 +1,8 @@
 """An activation function as a layer of its own."""
 
-from dataclasses import dataclass
 from typing import ClassVar
 
-from sparkdl.config import Of, option
+from sparkdl.config import Of, dataclass, option
 from sparkdl.config.field_types import AnyOf
 from sparkdl.nn.activations import ActivationFunction
 from sparkdl.nn.hints import Shape, Value, Values

@@ -1,11 +1,10 @@
 """Scaling and shifting that is learned, a number for each channel."""
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
-from sparkdl.config import Boolean, Integer, Number, Of, option
+from sparkdl.config import Boolean, Integer, Number, Of, dataclass, option
 from sparkdl.config.field_types import AnyOf
 from sparkdl.engine import ops
 from sparkdl.errors import ShapeError, require

@@ -1,10 +1,8 @@
 """Layer that gives the indices or the values of the largest numbers."""
 
-from dataclasses import dataclass
-
 import numpy as np
 
-from sparkdl.config import Boolean, Integer, Size, option
+from sparkdl.config import Boolean, Integer, Size, dataclass, option
 from sparkdl.engine import ops
 from sparkdl.engine.ops.reduce import equal
 from sparkdl.errors import ShapeError
@@ -42,9 +40,9 @@ class ArgMax(Layer):
     def out_shape(self, in_shape: Shape) -> Shape:
         if self.axis is not None and self.axis >= len(in_shape):
             raise ShapeError(f"ArgMax.axis must be an axis of {in_shape}, got {self.axis}")
-        most = self.size(in_shape)
-        if self.top_k > most:
-            raise ShapeError(f"ArgMax.top_k must be at most {most}, got {self.top_k}")
+        limit = self.size(in_shape)
+        if self.top_k > limit:
+            raise ShapeError(f"ArgMax.top_k must be at most {limit}, got {self.top_k}")
         if self.axis is None:
             return (1 + self.values, self.top_k, *[1] * (len(in_shape) - 2))
         return (*in_shape[: self.axis], self.top_k, *in_shape[self.axis + 1 :])
@@ -70,12 +68,12 @@ class ArgMax(Layer):
     def largest(self, x: Value) -> tuple[Value, Value]:
         """Returns (numbers, values) of rows x (n, size), each (n, top_k)."""
         places = np.broadcast_to(np.arange(x.shape[1], dtype=x.dtype), x.shape)
-        indices, values, left = [], [], x
+        indices, values, remaining = [], [], x
         for _ in range(self.top_k):
-            top = ops.max(left, 1, keepdims=True)
-            hit = equal(left, ops.broadcast_to(top, x.shape))
+            top = ops.max(remaining, 1, keepdims=True)
+            hit = equal(remaining, ops.broadcast_to(top, x.shape))
             at = ops.max(ops.where(hit, places, -1.0), 1, keepdims=True)
-            left = ops.where(equal(places, ops.broadcast_to(at, x.shape)), LOWEST, left)
+            remaining = ops.where(equal(places, ops.broadcast_to(at, x.shape)), LOWEST, remaining)
             indices.append(ops.stop_gradient(at))
             values.append(top)
         return ops.concat(indices, 1), ops.concat(values, 1)

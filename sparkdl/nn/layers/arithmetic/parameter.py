@@ -1,11 +1,10 @@
 """Numbers that are learned and depend on no input."""
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
-from sparkdl.config import Of, Sequence, Size, option
+from sparkdl.config import Of, Sequence, Size, dataclass, option
 from sparkdl.config.field_types import AnyOf, Several
 from sparkdl.engine import ops
 from sparkdl.nn.hints import Shape, Shapes, Value, Values

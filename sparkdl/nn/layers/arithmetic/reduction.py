@@ -1,9 +1,8 @@
 """One number for all that lies along the last axes."""
 
-from dataclasses import dataclass
 from math import prod
 
-from sparkdl.config import Choice, Integer, Number, option
+from sparkdl.config import Choice, Integer, Number, dataclass, option
 from sparkdl.engine import ops
 from sparkdl.errors import ShapeError
 from sparkdl.nn.hints import Shape, Value, Values

@@ -1,8 +1,6 @@
 """Scaling and shifting by fixed numbers."""
 
-from dataclasses import dataclass
-
-from sparkdl.config import Number, option
+from sparkdl.config import Number, dataclass, option
 from sparkdl.engine import ops
 from sparkdl.nn.hints import Shape, Value, Values
 from sparkdl.nn.layers.core.base import Layer

@@ -1,8 +1,8 @@
 """Layer that passes no gradient back."""
 
-from dataclasses import dataclass
 from typing import ClassVar
 
+from sparkdl.config import dataclass
 from sparkdl.engine import ops
 from sparkdl.nn.hints import Shape, Value, Values
 from sparkdl.nn.layers.core.base import Layer

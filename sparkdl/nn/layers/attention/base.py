@@ -3,13 +3,12 @@
 N batch, T steps that look, S steps that are looked at, H heads of d numbers.
 """
 
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
 
-from sparkdl.config import Boolean, Number, Size, option
+from sparkdl.config import Boolean, Number, Size, dataclass, option
 from sparkdl.engine import ops
 from sparkdl.errors import ShapeError
 from sparkdl.nn.hints import Shape, Shapes, Value, Values

@@ -1,8 +1,8 @@
 """Attention of one sequence to another."""
 
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from sparkdl.config import dataclass
 from sparkdl.errors import ShapeError
 from sparkdl.nn.hints import Shape, Shapes, Value, Values
 from sparkdl.nn.layers.attention.base import Attention

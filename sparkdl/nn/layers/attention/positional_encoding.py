@@ -1,11 +1,10 @@
 """Position encodings, without which attention does not see the order of steps."""
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
-from sparkdl.config import Number, Of, Size, option
+from sparkdl.config import Number, Of, Size, dataclass, option
 from sparkdl.config.field_types import AnyOf
 from sparkdl.engine import ops
 from sparkdl.errors import ShapeError

@@ -1,8 +1,6 @@
 """Attention of a sequence to itself, and of learned queries to a sequence."""
 
-from dataclasses import dataclass
-
-from sparkdl.config import Boolean, Size, option
+from sparkdl.config import Boolean, Size, dataclass, option
 from sparkdl.engine import ops
 from sparkdl.errors import require
 from sparkdl.nn.hints import Shape, Shapes, Value, Values

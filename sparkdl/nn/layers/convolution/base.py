@@ -1,9 +1,8 @@
 """Bases of the convolution layers: filters, groups, windows."""
 
-from dataclasses import dataclass
 from typing import ClassVar
 
-from sparkdl.config import Size, option
+from sparkdl.config import Size, dataclass, option
 from sparkdl.engine import ops
 from sparkdl.errors import ShapeError, require
 from sparkdl.nn.hints import Shape, Value, Values

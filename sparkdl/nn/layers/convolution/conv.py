@@ -1,9 +1,9 @@
 """Convolution over sequences, images and volumes."""
 
-from dataclasses import dataclass
 from math import prod
 from typing import ClassVar
 
+from sparkdl.config import dataclass
 from sparkdl.nn.hints import Shape, Value, Values
 from sparkdl.nn.layers.convolution.base import Convolution, GroupedFilters
 from sparkdl.nn.layers.core.run import Run

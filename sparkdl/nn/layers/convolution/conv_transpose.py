@@ -1,12 +1,11 @@
 """Transposed convolution: the way of a convolution's gradient, from few places to many."""
 
-from dataclasses import dataclass
 from math import prod
 from typing import Any, ClassVar
 
 import numpy as np
 
-from sparkdl.config import Size, Sizes, option
+from sparkdl.config import Size, Sizes, dataclass, option
 from sparkdl.config.field_types import AmountOrWord, Axes
 from sparkdl.engine import ops
 from sparkdl.errors import ShapeError, require
@@ -25,7 +24,8 @@ class ConvTranspose(Convolution, GroupedFilters, abstract=True):
     References
     ----------
     Zeiler et al., Deconvolutional networks (2010); Caffe's Deconvolution, DL4J's Deconvolution2D.
-    With padding 0 and a kernel smaller than the stride, Keras' is (stride - kernel) longer: `rest`.
+    With padding 0 and a kernel smaller than the stride, Keras' is (stride - kernel) longer, as with
+    that `output_padding`.
     """
 
     padding: AmountOrWord = option(
@@ -33,24 +33,19 @@ class ConvTranspose(Convolution, GroupedFilters, abstract=True):
         'Padding of the convolution, taken off the output. "same" gives n stride places for n.',
         default=0,
     )
-    rest: Axes = option(
+    output_padding: Axes = option(
         Sizes(of=Size(minimum=0)),
-        'Places behind the last window, fewer than the stride; not with "same". Keras and PyTorch '
-        "call it output_padding.",
+        'Places added behind the last window, fewer than the stride; not with "same".',
         default=0,
     )
 
     def validate(self) -> None:
         super().validate()
-        require(self, "rest", self.rest_is_small(), f"at least 0, below the stride ({self.stride})")
-        require(
-            self, "rest", self.padding != "same" or not any(self.sizes("rest")), "0 with 'same'"
-        )
-
-    def rest_is_small(self) -> bool:
-        """Returns whether the rest could be left over."""
-        pairs = zip(self.sizes("rest"), self.sizes("stride"), strict=True)
-        return all(rest < stride for rest, stride in pairs)
+        field, padding = "output_padding", self.sizes("output_padding")
+        strides = self.sizes("stride")
+        holds = all(amount < stride for amount, stride in zip(padding, strides, strict=True))
+        require(self, field, holds, f"at least 0, below the stride ({self.stride})")
+        require(self, field, self.padding != "same" or not any(padding), "0 with 'same'")
 
     def weight_shape(self, in_shape: Shape) -> Shape:
         return (
@@ -74,7 +69,7 @@ class ConvTranspose(Convolution, GroupedFilters, abstract=True):
             wide = tuple(n * s for n, s in zip(space, strides, strict=True))
             return wide, tuple(map(same_padding, wide, spans, strides))
         padding = sides(self.padding, self.axes)
-        lengths = zip(space, spans, strides, padding, self.sizes("rest"), strict=True)
+        lengths = zip(space, spans, strides, padding, self.sizes("output_padding"), strict=True)
         return tuple((n - 1) * s + k - sum(p) + r for n, k, s, p, r in lengths), padding
 
     def out_shape(self, in_shape: Shape) -> Shape:

@@ -1,12 +1,11 @@
 """Convolution of each channel by filters of its own, and its mix with 1x1 filters."""
 
-from dataclasses import dataclass
 from math import prod
 from typing import ClassVar
 
 import numpy as np
 
-from sparkdl.config import Size, option
+from sparkdl.config import Size, dataclass, option
 from sparkdl.engine import ops
 from sparkdl.nn.hints import Shape, Shapes, Value, Values
 from sparkdl.nn.layers.convolution.base import Convolution, Filters

@@ -1,9 +1,9 @@
 """Filters that differ from place to place."""
 
-from dataclasses import dataclass
 from math import prod
 from typing import ClassVar
 
+from sparkdl.config import dataclass
 from sparkdl.engine import ops
 from sparkdl.nn.hints import Shape, Shapes, Value, Values
 from sparkdl.nn.layers.convolution.base import Convolution, Filters
@@ -38,8 +38,8 @@ class LocallyConnected(Convolution, Filters, abstract=True):
 
     def forward(self, params: Values, x: Value, run: Run) -> Value:
         places = self.places(self.parts(tuple(x.shape[1:]))[1])
-        seen = self.windows(x, run)
-        y = ops.matmul(ops.transpose(seen, (2, 0, 1)), params["W"])  # (places, batch, filters)
+        windows = self.windows(x, run)
+        y = ops.matmul(ops.transpose(windows, (2, 0, 1)), params["W"])  # (places, batch, filters)
         y = ops.transpose(y, (1, 0, 2) if self.axes == 1 else (1, 2, 0))
         y = ops.reshape(y, (x.shape[0], *self.join(self.filters, places)))
         return self.activate(ops.add(y, params["b"]) if self.bias else y)
@@ -51,8 +51,8 @@ class LocallyConnected(Convolution, Filters, abstract=True):
         size, stride, dilation = (
             self.wide(self.sizes(name)) for name in ("kernel_size", "stride", "dilation")
         )
-        seen = ops.unfold(x, size, stride, padding, dilation)
-        return ops.reshape(seen, (*seen.shape[:2], prod(seen.shape[2:])))
+        windows = ops.unfold(x, size, stride, padding, dilation)
+        return ops.reshape(windows, (*windows.shape[:2], prod(windows.shape[2:])))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,11 +1,11 @@
 """Base of all layers: options, shapes, first values, and a forward pass written in operations."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from sparkdl.config import Member, Text, option
+from sparkdl.config import Member, Text, dataclass, option
 from sparkdl.errors import ShapeError
 from sparkdl.nn.constraints import incoming_axes
 from sparkdl.nn.hints import Shape, Shapes, Value, Values
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Layer(Member):
+class Layer(Member, package="sparkdl.nn.layers"):
     """Base of all layers. A layer holds options only: parameters and buffers are handed to it.
 
     Shapes that layers ask for and tell are those of one example: rows (F,), sequences (T, F),

@@ -1,9 +1,8 @@
 """Base of the layers with parameters: their options for training."""
 
-from dataclasses import dataclass
 from typing import ClassVar
 
-from sparkdl.config import Number, Of, Sequence, option
+from sparkdl.config import Number, Of, Sequence, dataclass, option
 from sparkdl.config.field_types import (
     OptionalAnyOf,
     OptionalSeveralAnyOf,

@@ -44,11 +44,11 @@ class Run:
     masks: tuple = ()
     labels: Any = None
     backward_steps: int | None = None
-    left: "Left" = field(default_factory=lambda: Left())
+    results: "LayerResults" = field(default_factory=lambda: LayerResults())
 
     def of_layer(self, stream: int, **seen: Any) -> "Run":
         """Returns this pass as another layer sees it."""
-        return replace(self, stream=stream, left=Left(), **seen)
+        return replace(self, stream=stream, results=LayerResults(), **seen)
 
     @property
     def mask(self) -> Value:
@@ -58,13 +58,13 @@ class Run:
     @property
     def updates(self) -> dict[str, Any]:
         """{buffer: next value} of those that the layer has changed."""
-        return self.left.updates
+        return self.results.updates
 
     def update(self, name: str, value: Any) -> None:
         """Gives a buffer its next value."""
         if name not in self.buffers:
             raise KeyError(f"no buffer {name!r}; the layer has {sorted(self.buffers)}")
-        self.left.updates[name] = value
+        self.results.updates[name] = value
 
     def state(self, name: str) -> Value:
         """Returns the initial state (batch, ...) of a recurrent layer; None for zeros."""
@@ -72,15 +72,15 @@ class Run:
 
     def carry(self, name: str, value: Any) -> None:
         """Leaves the state behind that a next batch may go on from."""
-        self.left.states[name] = value
+        self.results.states[name] = value
 
     def mask_output(self, mask: Value) -> None:
         """Gives the output this mask (batch, T), whatever the input had."""
-        self.left.masks[:] = [mask]
+        self.results.masks[:] = [mask]
 
     def add_loss(self, values: Value) -> None:
         """Adds `values` (batch,) to the examples' losses while training."""
-        self.left.losses.append(values)
+        self.results.losses.append(values)
 
     def uniform(self, shape: Shape) -> Value:
         """Returns (batch, *shape) float32 in [0, 1).
@@ -122,7 +122,7 @@ class Run:
 
 
 @dataclass(frozen=True)
-class Left:
+class LayerResults:
     """Results of a layer beside its output: next buffers, last states, losses, a mask."""
 
     updates: dict = field(default_factory=dict)

@@ -1,11 +1,10 @@
 """Bases of the layers with weights, and of those that an activation function follows."""
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
-from sparkdl.config import Boolean, Number, Of, option
+from sparkdl.config import Boolean, Number, Of, dataclass, option
 from sparkdl.config.field_types import AnyOf, OptionalAnyOf
 from sparkdl.nn.activations import ActivationFunction
 from sparkdl.nn.hints import Shape, Shapes, Value

@@ -1,7 +1,6 @@
 """Fully connected layer."""
 
-from dataclasses import dataclass
-
+from sparkdl.config import dataclass
 from sparkdl.engine import ops
 from sparkdl.nn.hints import Value, Values
 from sparkdl.nn.layers.core.run import Run

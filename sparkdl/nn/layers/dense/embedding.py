@@ -1,10 +1,8 @@
 """Rows of a table that is learned, looked up by their numbers."""
 
-from dataclasses import dataclass
-
 import numpy as np
 
-from sparkdl.config import Boolean, Size, option
+from sparkdl.config import Boolean, Size, dataclass, option
 from sparkdl.engine import ops
 from sparkdl.errors import ShapeError
 from sparkdl.nn.hints import Shape, Value, Values

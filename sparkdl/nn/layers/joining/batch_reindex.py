@@ -1,10 +1,10 @@
 """The examples of a batch in another order."""
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from sparkdl.config import dataclass
 from sparkdl.engine import ops
 from sparkdl.errors import ShapeError
 from sparkdl.nn.hints import Shape, Value, Values

@@ -1,9 +1,8 @@
 """Two inputs of which one has fewer axes, element by element."""
 
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from sparkdl.config import Choice, Integer, option
+from sparkdl.config import Choice, Integer, dataclass, option
 from sparkdl.engine import ops
 from sparkdl.errors import ShapeError
 from sparkdl.nn.hints import Shape, Value, Values

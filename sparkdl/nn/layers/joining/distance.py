@@ -1,10 +1,9 @@
 """Lengths and distances of the examples' rows."""
 
-from dataclasses import dataclass
 from math import prod
 from typing import Any
 
-from sparkdl.config import Number, option
+from sparkdl.config import Number, dataclass, option
 from sparkdl.engine import ops
 from sparkdl.errors import ShapeError
 from sparkdl.nn.hints import Shape, Value, Values

@@ -1,10 +1,9 @@
 """Layers that join several inputs: one behind the other, or element by element."""
 
-from dataclasses import dataclass
 from functools import reduce
 from typing import Any, ClassVar
 
-from sparkdl.config import Choice, Integer, Number, Sequence, option
+from sparkdl.config import Choice, Integer, Number, Sequence, dataclass, option
 from sparkdl.config.field_types import OptionalSeveral
 from sparkdl.engine import ops
 from sparkdl.errors import ShapeError, require

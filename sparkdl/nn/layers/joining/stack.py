@@ -1,9 +1,8 @@
 """Layers that stack several batches into one, to share layers, and take them apart again."""
 
-from dataclasses import dataclass
 from typing import Any
 
-from sparkdl.config import Size, option
+from sparkdl.config import Size, dataclass, option
 from sparkdl.engine import ops
 from sparkdl.errors import ShapeError, require
 from sparkdl.nn.hints import Value, Values

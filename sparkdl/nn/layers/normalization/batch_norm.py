@@ -1,12 +1,11 @@
 """Normalization with the statistics of the batch."""
 
-from dataclasses import dataclass
 from math import prod
 from typing import ClassVar
 
 import numpy as np
 
-from sparkdl.config import Boolean, Choice, Number, option
+from sparkdl.config import Boolean, Choice, Number, dataclass, option
 from sparkdl.engine import ops
 from sparkdl.engine.dtypes import computing_dtype
 from sparkdl.errors import ShapeError

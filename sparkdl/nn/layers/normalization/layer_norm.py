@@ -1,12 +1,11 @@
 """Normalization of each example by itself."""
 
-from dataclasses import dataclass
 from math import prod
 from typing import ClassVar
 
 import numpy as np
 
-from sparkdl.config import Boolean, Number, option
+from sparkdl.config import Boolean, Number, dataclass, option
 from sparkdl.config.field_types import OptionalAxes
 from sparkdl.engine import ops
 from sparkdl.engine.dtypes import computing_dtype

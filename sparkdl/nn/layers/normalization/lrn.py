@@ -1,8 +1,6 @@
 """Local response normalization."""
 
-from dataclasses import dataclass
-
-from sparkdl.config import Choice, Number, Size, option
+from sparkdl.config import Choice, Number, Size, dataclass, option
 from sparkdl.engine import ops
 from sparkdl.errors import require
 from sparkdl.nn.hints import Shape, Value, Values

@@ -1,8 +1,6 @@
 """Each image brought to mean 0 and variance 1, with nothing learned."""
 
-from dataclasses import dataclass
-
-from sparkdl.config import Boolean, Number, option
+from sparkdl.config import Boolean, Number, dataclass, option
 from sparkdl.engine import ops
 from sparkdl.nn.hints import Shape, Value, Values
 from sparkdl.nn.layers.core.base import Layer

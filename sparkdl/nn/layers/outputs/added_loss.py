@@ -1,9 +1,8 @@
 """Layer that adds a term of its own to the loss."""
 
-from dataclasses import dataclass
 from typing import Any
 
-from sparkdl.config import Boolean, Number, option
+from sparkdl.config import Boolean, Number, dataclass, option
 from sparkdl.engine import ops
 from sparkdl.nn.hints import Shape, Value, Values
 from sparkdl.nn.layers.core.base import Layer

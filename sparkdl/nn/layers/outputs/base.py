@@ -1,10 +1,9 @@
 """Base of the layers whose output is compared with labels."""
 
-from dataclasses import dataclass
 from math import prod
 from typing import Any, ClassVar
 
-from sparkdl.config import Choice, Number, Of, Text, option
+from sparkdl.config import Choice, Number, Of, Text, dataclass, option
 from sparkdl.config.field_types import AnyOf
 from sparkdl.engine import ops
 from sparkdl.nn.hints import Shape, Value

@@ -1,11 +1,11 @@
 """Losses of two outputs of a network that should agree, without labels."""
 
-from dataclasses import dataclass
 from math import prod
 from typing import Any, ClassVar
 
 import numpy as np
 
+from sparkdl.config import dataclass
 from sparkdl.engine import ops
 from sparkdl.errors import ShapeError, require
 from sparkdl.nn.hints import Shape, Value, Values
@@ -34,9 +34,9 @@ class Comparison(ScoredLayer):
     def out_shape(self, in_shape: Any) -> Shape:
         if len(in_shape) not in (2, 3) or in_shape[2:] not in ((), ((1,),)):
             raise ShapeError(f"Comparison takes two inputs and perhaps (1,), got {in_shape}")
-        wanted = self.label_shape(in_shape[0])
-        if prod(wanted) != prod(in_shape[1]):
-            raise ShapeError(f"Comparison of {in_shape[0]} needs {wanted}, got {in_shape[1]}")
+        expected = self.label_shape(in_shape[0])
+        if prod(expected) != prod(in_shape[1]):
+            raise ShapeError(f"Comparison of {in_shape[0]} needs {expected}, got {in_shape[1]}")
         return in_shape[0]
 
     def out_mask(self, mask: Value, in_shape: Any) -> Value:
@@ -50,8 +50,8 @@ class Comparison(ScoredLayer):
     def compare(self, x: Value, mask: Value = None) -> Value:
         """Returns (batch,) losses of the inputs, without the weight."""
         z, labels, *counts = x
-        wanted = self.label_shape(tuple(z.shape[1:]))
-        labels = ops.reshape(labels, (z.shape[0], *wanted))
+        expected = self.label_shape(tuple(z.shape[1:]))
+        labels = ops.reshape(labels, (z.shape[0], *expected))
         labels = ops.cast(labels, np.int32) if self.label_kind == "class" else labels
         losses = self.per_example(z, labels, mask)
         for count in counts:

@@ -1,7 +1,6 @@
 """The last layer where there is nothing more to compute: the loss alone."""
 
-from dataclasses import dataclass
-
+from sparkdl.config import dataclass
 from sparkdl.nn.hints import Shape, Value, Values
 from sparkdl.nn.layers.core.run import Run
 from sparkdl.nn.layers.outputs.base import ScoredLayer

@@ -1,9 +1,8 @@
 """The last layer: a fully connected one, and the loss."""
 
-from dataclasses import dataclass
 from typing import ClassVar
 
-from sparkdl.config import Size, option
+from sparkdl.config import Size, dataclass, option
 from sparkdl.nn.hints import Shape, Value, Values
 from sparkdl.nn.layers.core.run import Run
 from sparkdl.nn.layers.dense.fully_connected import FullyConnected

@@ -1,13 +1,12 @@
 """The mean of each window."""
 
-from dataclasses import dataclass
 from functools import reduce
 from math import prod
 from typing import ClassVar
 
 import numpy as np
 
-from sparkdl.config import Boolean, option
+from sparkdl.config import Boolean, dataclass, option
 from sparkdl.engine import ops
 from sparkdl.nn.hints import Shape, Value
 from sparkdl.nn.layers.pooling.base import Pool

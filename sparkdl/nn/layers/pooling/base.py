@@ -1,9 +1,8 @@
 """Base of the pooling layers."""
 
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from sparkdl.config import Choice, Sizes, option
+from sparkdl.config import Choice, Sizes, dataclass, option
 from sparkdl.config.field_types import AmountOrWord, Axes, OptionalAxes
 from sparkdl.engine import ops
 from sparkdl.engine.ops.spatial.window import see_something, window_starts

@@ -1,8 +1,6 @@
 """One number for each channel."""
 
-from dataclasses import dataclass
-
-from sparkdl.config import Choice, Number, option
+from sparkdl.config import Choice, Number, dataclass, option
 from sparkdl.engine import ops
 from sparkdl.engine.ops.spatial.pool import norm_of
 from sparkdl.errors import ShapeError

@@ -1,9 +1,8 @@
 """The p-norm of each window."""
 
-from dataclasses import dataclass
 from typing import ClassVar
 
-from sparkdl.config import Number, option
+from sparkdl.config import Number, dataclass, option
 from sparkdl.engine import ops
 from sparkdl.nn.hints import Shape, Value
 from sparkdl.nn.layers.pooling.base import Pool

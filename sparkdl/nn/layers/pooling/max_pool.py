@@ -1,11 +1,11 @@
 """The largest number of each window."""
 
-from dataclasses import dataclass
 from math import prod
 from typing import ClassVar
 
 import numpy as np
 
+from sparkdl.config import dataclass
 from sparkdl.engine import ops
 from sparkdl.nn.hints import Shape, Value
 from sparkdl.nn.layers.core.masks import LOWEST

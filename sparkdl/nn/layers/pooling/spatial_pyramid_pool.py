@@ -1,11 +1,10 @@
 """Pooling to grids of 1, 2, 4 ... bins a side: rows of one length from images of any size."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from math import ceil, prod
 from typing import Any, ClassVar
 
-from sparkdl.config import Choice, Size, option
+from sparkdl.config import Choice, Size, dataclass, option
 from sparkdl.engine import ops
 from sparkdl.errors import ShapeError
 from sparkdl.nn.hints import Shape, Value, Values

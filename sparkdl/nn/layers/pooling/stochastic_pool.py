@@ -1,9 +1,9 @@
 """Pooling by chance: one number of each window, each as likely as it is large."""
 
-from dataclasses import dataclass
 from math import prod
 from typing import ClassVar
 
+from sparkdl.config import dataclass
 from sparkdl.engine import ops
 from sparkdl.engine.ops.reduce import equal
 from sparkdl.nn.hints import Value, Values
@@ -35,19 +35,19 @@ class StochasticPool2D(Pool):
         channels, space = x.shape[1], tuple(x.shape[2:])
         places = self.places(space)
         options = self.sizes("size"), self.step, self.padding_of(space), self.sizes("dilation")
-        seen = ops.unfold(x, *options)
-        seen = ops.reshape(seen, (x.shape[0], channels, prod(options[0]), prod(places)))
-        y = self.draw(seen, run) if run.training else self.average(seen)
+        windows = ops.unfold(x, *options)
+        windows = ops.reshape(windows, (x.shape[0], channels, prod(options[0]), prod(places)))
+        y = self.draw(windows, run) if run.training else self.average(windows)
         return ops.reshape(y, (x.shape[0], channels, *places))
 
-    def draw(self, seen: Value, run: Run) -> Value:
+    def draw(self, windows: Value, run: Run) -> Value:
         """Draws one number of each window of seen (N, C, window, places): (N, C, places)."""
-        u = ops.maximum(run.uniform(seen.shape[1:]), TINY)
+        u = ops.maximum(run.uniform(windows.shape[1:]), TINY)
         noise = ops.neg(ops.log(ops.maximum(ops.neg(ops.log(u)), TINY)))
-        score = ops.stop_gradient(ops.add(ops.log(ops.maximum(seen, TINY)), noise))
+        score = ops.stop_gradient(ops.add(ops.log(ops.maximum(windows, TINY)), noise))
         best = ops.broadcast_to(ops.max(score, (2,), keepdims=True), score.shape)
-        return ops.sum(ops.where(equal(score, best), seen, 0.0), (2,))
+        return ops.sum(ops.where(equal(score, best), windows, 0.0), (2,))
 
-    def average(self, seen: Value) -> Value:
-        total = ops.maximum(ops.sum(seen, (2,)), TINY)
-        return ops.div(ops.sum(ops.square(seen), (2,)), total)
+    def average(self, windows: Value) -> Value:
+        total = ops.maximum(ops.sum(windows, (2,)), TINY)
+        return ops.div(ops.sum(ops.square(windows), (2,)), total)

@@ -1,11 +1,10 @@
 """Bases of the recurrent layers: weights for each gate, states, the walk over the steps."""
 
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
-from sparkdl.config import Boolean, Of, Size, option
+from sparkdl.config import Boolean, Of, Size, dataclass, option
 from sparkdl.config.field_types import AnyOf
 from sparkdl.engine import ops
 from sparkdl.errors import ShapeError, require

@@ -1,17 +1,17 @@
 """A recurrent layer in both directions."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from sparkdl.config import Choice, Of, option
+from sparkdl.config import Choice, Of, dataclass, option
 from sparkdl.engine import ops
 from sparkdl.errors import require
 from sparkdl.nn.hints import Shape, Shapes, Value, Values
 from sparkdl.nn.layers.core.base import Layer
-from sparkdl.nn.layers.core.run import Left, Run
+from sparkdl.nn.layers.core.run import LayerResults, Run
 from sparkdl.nn.layers.recurrent.base import Recurrent
 from sparkdl.nn.layers.wrappers.base import Wrapper
 
@@ -78,7 +78,7 @@ class Bidirectional(Wrapper):
         return self.layer.initial(name.partition("_")[2], shape, rng)
 
     def forward(self, params: Values, x: Value, run: Run) -> Value:
-        run = replace(run, states={}, left=Left())
+        run = replace(run, states={}, results=LayerResults())
         results = []
         for direction in DIRECTIONS:
             mark = f"{direction}_"

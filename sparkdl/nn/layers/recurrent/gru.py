@@ -1,9 +1,8 @@
 """Gated recurrent units."""
 
-from dataclasses import dataclass
 from typing import Any
 
-from sparkdl.config import Boolean, option
+from sparkdl.config import Boolean, dataclass, option
 from sparkdl.engine import ops
 from sparkdl.nn.hints import Value, Values
 from sparkdl.nn.layers.recurrent.base import GatedRecurrent

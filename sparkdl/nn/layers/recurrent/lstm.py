@@ -1,11 +1,10 @@
 """Long short-term memory, with and without peepholes."""
 
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
-from sparkdl.config import Number, Of, option
+from sparkdl.config import Number, Of, dataclass, option
 from sparkdl.config.field_types import AnyOf
 from sparkdl.engine import ops
 from sparkdl.nn.hints import Shape, Shapes, Value, Values

@@ -1,9 +1,8 @@
 """The plain recurrent layer."""
 
-from dataclasses import dataclass
 from typing import Any
 
-from sparkdl.config import Of, option
+from sparkdl.config import Of, dataclass, option
 from sparkdl.config.field_types import AnyOf
 from sparkdl.engine import ops
 from sparkdl.errors import require

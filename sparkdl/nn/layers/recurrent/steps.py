@@ -1,11 +1,10 @@
 """Layers for padded sequences: a mask from features, and the last step that is no padding."""
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from sparkdl.config import Number, option
+from sparkdl.config import Number, dataclass, option
 from sparkdl.engine import ops
 from sparkdl.engine.ops.reduce import equal
 from sparkdl.nn.hints import Shape, Value, Values

@@ -1,8 +1,8 @@
 """Rows and sequences: one repeated over the steps of the other, steps in reverse order."""
 
-from dataclasses import dataclass
 from typing import Any
 
+from sparkdl.config import dataclass
 from sparkdl.engine import ops
 from sparkdl.errors import ShapeError
 from sparkdl.nn.hints import Shape, Value, Values

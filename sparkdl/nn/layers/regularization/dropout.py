@@ -1,8 +1,8 @@
 """Random zeros while training."""
 
-from dataclasses import dataclass
 from typing import ClassVar
 
+from sparkdl.config import dataclass
 from sparkdl.engine import ops
 from sparkdl.nn.hints import Value
 from sparkdl.nn.layers.core.run import Run

@@ -1,10 +1,9 @@
 """Random changes of what passes through while training, none in use."""
 
-from dataclasses import dataclass
 from math import sqrt
 from typing import ClassVar
 
-from sparkdl.config import Number, option
+from sparkdl.config import Number, dataclass, option
 from sparkdl.engine import ops
 from sparkdl.errors import ShapeError, require
 from sparkdl.nn.hints import Shape, Value, Values

@@ -1,9 +1,8 @@
 """Zeros around, or a border taken off."""
 
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from sparkdl.config import option
+from sparkdl.config import dataclass, option
 from sparkdl.config.field_types import Amount
 from sparkdl.engine import ops
 from sparkdl.errors import ShapeError
@@ -64,22 +63,22 @@ class Cropping(SpatialBorder, abstract=True):
     def out_shape(self, in_shape: Shape) -> Shape:
         channels, space = self.parts(in_shape)
         narrower = zip(space, sides(self.amount, self.axes), strict=True)
-        left = tuple(n - sum(p) for n, p in narrower)
-        if min(left) < 1:
+        remaining = tuple(n - sum(p) for n, p in narrower)
+        if min(remaining) < 1:
             kind = type(self).__name__
             raise ShapeError(f"{kind} of {in_shape} by {self.amount} leaves nothing")
-        return self.join(channels, left)
+        return self.join(channels, remaining)
 
     def forward(self, params: Values, x: Value, run: Run) -> Value:
-        return within(x, self.margins())
+        return crop_margins(x, self.margins())
 
     def out_mask(self, mask: Value, in_shape: Shape) -> Value:
         if self.axes != 1 or mask is None:
             return None
-        return within(mask, self.margins()[:2])
+        return crop_margins(mask, self.margins()[:2])
 
 
-def within(x: Value, margins: Any) -> Value:
+def crop_margins(x: Value, margins: Any) -> Value:
     """Returns x without its margins."""
     starts = [before for before, _ in margins]
     stops = [n - after for n, (_, after) in zip(x.shape, margins, strict=True)]

@@ -1,10 +1,9 @@
 """The numbers of an example in another arrangement."""
 
-from dataclasses import dataclass
 from math import prod
 from typing import ClassVar
 
-from sparkdl.config import Integer, Sequence, Size, option
+from sparkdl.config import Integer, Sequence, Size, dataclass, option
 from sparkdl.config.field_types import Several
 from sparkdl.engine import ops
 from sparkdl.errors import ShapeError, require

@@ -1,9 +1,8 @@
 """Blocks of pixels as channels of one, and the way back."""
 
-from dataclasses import dataclass
 from typing import ClassVar
 
-from sparkdl.config import Size, option
+from sparkdl.config import Size, dataclass, option
 from sparkdl.engine import ops
 from sparkdl.errors import ShapeError
 from sparkdl.nn.hints import Shape, Value, Values

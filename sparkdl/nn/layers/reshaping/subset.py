@@ -1,9 +1,8 @@
 """A part of the channels or features."""
 
-from dataclasses import dataclass
 from typing import ClassVar
 
-from sparkdl.config import Integer, Size, option
+from sparkdl.config import Integer, Size, dataclass, option
 from sparkdl.engine import ops
 from sparkdl.errors import ShapeError, require
 from sparkdl.nn.hints import Shape, Value, Values

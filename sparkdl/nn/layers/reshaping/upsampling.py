@@ -1,9 +1,8 @@
 """Each number several times."""
 
-from dataclasses import dataclass
 from typing import ClassVar
 
-from sparkdl.config import Choice, Sizes, option
+from sparkdl.config import Choice, Sizes, dataclass, option
 from sparkdl.config.field_types import Axes
 from sparkdl.engine import ops
 from sparkdl.nn.hints import Shape, Value, Values

@@ -1,11 +1,10 @@
 """A fully connected layer that can learn to reconstruct its input."""
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
-from sparkdl.config import Number, Of, option
+from sparkdl.config import Number, Of, dataclass, option
 from sparkdl.config.field_types import AnyOf
 from sparkdl.engine import ops
 from sparkdl.errors import ShapeError, require

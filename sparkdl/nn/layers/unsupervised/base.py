@@ -1,7 +1,6 @@
 """Base of the layers that can be pretrained without labels."""
 
-from dataclasses import dataclass
-
+from sparkdl.config import dataclass
 from sparkdl.nn.hints import Value, Values
 from sparkdl.nn.layers.core.base import Layer
 from sparkdl.nn.layers.core.run import Run

@@ -1,8 +1,6 @@
 """A layer that learns without labels."""
 
-from dataclasses import dataclass
-
-from sparkdl.config import Of, option
+from sparkdl.config import Of, dataclass, option
 from sparkdl.errors import require
 from sparkdl.nn.hints import Shape, Shapes, Value, Values
 from sparkdl.nn.layers.core.base import Layer

@@ -1,13 +1,12 @@
 """A stack of fully connected layers that learns the hidden causes of its inputs."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import ClassVar
 
 import numpy as np
 
-from sparkdl.config import Of, Sequence, Size, option
+from sparkdl.config import Of, Sequence, Size, dataclass, option
 from sparkdl.config.field_types import AnyOf, Several
 from sparkdl.engine import ops
 from sparkdl.errors import ShapeError, require

@@ -41,8 +41,8 @@ def window_padding(
     spans, strides = spans_of(size, dilation, axes), per_axis(stride, axes)
     if padding == "same":
         return tuple(map(same_padding, space, spans, strides))
-    given = [(k - 1, 0) for k in spans] if padding == "causal" else sides(padding, axes)
-    return tuple(map(fit, space, spans, strides, given))
+    amounts = [(k - 1, 0) for k in spans] if padding == "causal" else sides(padding, axes)
+    return tuple(map(fit, space, spans, strides, amounts))
 
 
 def same_padding(n: int, span: int, stride: int) -> tuple[int, int]:
@@ -51,12 +51,12 @@ def same_padding(n: int, span: int, stride: int) -> tuple[int, int]:
     return total // 2, total - total // 2
 
 
-def floor_padding(n: int, span: int, stride: int, given: tuple[int, int]) -> tuple[int, int]:
-    return given
+def floor_padding(n: int, span: int, stride: int, padding: tuple[int, int]) -> tuple[int, int]:
+    return padding
 
 
-def ceil_padding(n: int, span: int, stride: int, given: tuple[int, int]) -> tuple[int, int]:
-    before, after = given
+def ceil_padding(n: int, span: int, stride: int, padding: tuple[int, int]) -> tuple[int, int]:
+    before, after = padding
     windows = ceil((n + before + after - span) / stride) + 1
     if (windows - 1) * stride >= n + before:
         windows -= 1

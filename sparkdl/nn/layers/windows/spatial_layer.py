@@ -1,8 +1,8 @@
 """Layers that work along the axes of space of their input, or along its steps in time."""
 
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from sparkdl.config import dataclass
 from sparkdl.engine import ops
 from sparkdl.errors import ShapeError
 from sparkdl.nn.hints import Shape, Value

@@ -1,8 +1,6 @@
 """Layers whose windows slide over each example."""
 
-from dataclasses import dataclass
-
-from sparkdl.config import Sizes, option
+from sparkdl.config import Sizes, dataclass, option
 from sparkdl.config.field_types import AmountOrWord, Axes
 from sparkdl.nn.hints import Shape
 from sparkdl.nn.layers.windows.geometry import per_axis, window_padding, windows

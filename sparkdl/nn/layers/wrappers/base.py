@@ -1,11 +1,11 @@
 """Layers around another layer."""
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from sparkdl.config import Of, option
+from sparkdl.config import Of, dataclass, option
 from sparkdl.nn.hints import Shape
 from sparkdl.nn.layers.core.base import Layer
 from sparkdl.nn.layers.core.weights import WeightedLayer

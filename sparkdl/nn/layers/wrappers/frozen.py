@@ -1,9 +1,9 @@
 """A layer that is used but not trained."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, ClassVar
 
-from sparkdl.config import Of, option
+from sparkdl.config import Of, dataclass, option
 from sparkdl.engine import ops
 from sparkdl.errors import require
 from sparkdl.nn.hints import Shape, Shapes, Value, Values

@@ -1,10 +1,11 @@
 """A layer at each step of a sequence by itself."""
 
+import dataclasses
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Any
 
-from sparkdl.config import Of, option
+from sparkdl.config import Of, dataclass, option
 from sparkdl.engine import ops
 from sparkdl.errors import ShapeError, require
 from sparkdl.nn.hints import Shape, Shapes, Value, Values
@@ -14,7 +15,7 @@ from sparkdl.nn.layers.outputs.base import ScoredLayer
 from sparkdl.nn.layers.wrappers.base import Wrapper
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class PerStep(Run):
     """A pass as a layer sees it to which steps are examples; the batch has `steps` of each."""
 

@@ -1,10 +1,9 @@
 """Synchronous SGD: every update uses the mean gradient over the minibatches of all workers."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
-from sparkdl.config import Choice, Integer, Optional, option
+from sparkdl.config import Choice, Integer, Optional, dataclass, option
 from sparkdl.training.masters.all_reduce.worker import AllReduceWorker
 from sparkdl.training.masters.base import ResidentMaster
 

@@ -74,5 +74,5 @@ def bucket_bytes(master, worker):
     return master.bucket_bytes or clamp_bucket_bytes(worker, 16, *OVER_SOCKETS)
 
 
-def clamp_bucket_bytes(worker, parts, least, most):
-    return min(max(worker.replica.grad.nbytes // parts, least), most)
+def clamp_bucket_bytes(worker, parts, low, high):
+    return min(max(worker.replica.grad.nbytes // parts, low), high)

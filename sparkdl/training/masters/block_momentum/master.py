@@ -1,10 +1,9 @@
 """Block momentum: averages of workers that train alone, filtered with momentum."""
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
-from sparkdl.config import Boolean, Integer, Number, option
+from sparkdl.config import Boolean, Integer, Number, dataclass, option
 from sparkdl.errors import require
 from sparkdl.training.masters.base import ResidentMaster
 from sparkdl.training.masters.block_momentum.worker import BlockMomentumWorker
@@ -63,12 +62,12 @@ class BlockMomentum(ResidentMaster):
 
     def validate(self) -> None:
         super().validate()
-        least = self.batch_size_per_worker
-        holds = self.block_size_per_worker >= least
-        require(self, "block_size_per_worker", holds, f"an integer >= {least}")
-        given = "block_momentum_as_time_constant"
-        holds = self.block_momentum is None or getattr(self, given) is None
-        require(self, given, holds, "None where block_momentum is given")
+        minimum = self.batch_size_per_worker
+        holds = self.block_size_per_worker >= minimum
+        require(self, "block_size_per_worker", holds, f"an integer >= {minimum}")
+        name = "block_momentum_as_time_constant"
+        holds = self.block_momentum is None or getattr(self, name) is None
+        require(self, name, holds, "None where block_momentum is given")
 
     @property
     def records_per_block(self) -> int:

@@ -18,11 +18,11 @@ class BlockMomentumWorker(ParameterAveragingWorker):
         self._look_ahead()
 
     def round(self, steps):
-        began = self.worker.replica.params.copy()
+        before = self.worker.replica.params.copy()
         super().round(steps)
         with np.errstate(all="ignore"):  # whether all is finite is asked of the round
             self._step *= self._momentum
-            self._step += self._rate * (self.worker.replica.params - began)
+            self._step += self._rate * (self.worker.replica.params - before)
             self._weights += self._step
             self._look_ahead()
 

@@ -1,9 +1,8 @@
 """Elastic averaging: workers train on their own, tied to a center by springs."""
 
-from dataclasses import dataclass
 from typing import Any
 
-from sparkdl.config import Choice, Integer, Number, option
+from sparkdl.config import Choice, Integer, Number, dataclass, option
 from sparkdl.training.masters.base import ResidentMaster
 from sparkdl.training.masters.elastic_averaging.worker import (
     StoreElasticWorker,

@@ -143,6 +143,6 @@ class StoreElasticWorker(ElasticWorker):
         self.worker.group.barrier()
 
 
-def move_center(key, value, moved, slots):
+def move_center(key, value, change, slots):
     """Applies a push to the center; runs in a thread of the store."""
-    value += moved
+    value += change

@@ -1,9 +1,8 @@
 """Gradient sharing: after each minibatch workers exchange gradients in a few bits."""
 
-from dataclasses import dataclass
 from typing import Any
 
-from sparkdl.config import Choice, Integer, Of, option
+from sparkdl.config import Choice, Integer, Of, dataclass, option
 from sparkdl.config.field_types import AnyOf
 from sparkdl.exchange.codecs import Codec, Threshold
 from sparkdl.training.masters.base import ResidentMaster

@@ -46,12 +46,12 @@ class SharingWorker(Strategy):
         share = 0.0 if step is None else len(step.batch) / self.master.batch_size_per_worker
         with self.worker.exchanging():
             total = np.array([share])
-            counted = self.worker.group.start_all_reduce(total) if mean else None
+            count = self.worker.group.start_all_reduce(total) if mean else None
             if step is not None and mean:
                 x *= np.float32(share)
             self._sums.sum(x)
             if mean:
-                counted.wait()
+                count.wait()
                 x *= np.float32(1 / total[0])
 
 

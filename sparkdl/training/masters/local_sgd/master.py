@@ -1,9 +1,8 @@
 """Local SGD: first in step, then alone for some minibatches between averages, fewer and fewer."""
 
-from dataclasses import dataclass
 from typing import Any
 
-from sparkdl.config import Boolean, Integer, Number, option
+from sparkdl.config import Boolean, Integer, Number, dataclass, option
 from sparkdl.errors import require
 from sparkdl.training.masters.base import ResidentMaster
 from sparkdl.training.masters.local_sgd.worker import LocalSGDWorker

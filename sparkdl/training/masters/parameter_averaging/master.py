@@ -2,13 +2,13 @@
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from sparkdl.config import Boolean, Choice, Integer, option
+from sparkdl.config import Boolean, Choice, Integer, dataclass, option
 from sparkdl.data.batches.blocks import permutation
 from sparkdl.errors import DivergedError, WorkerError, require
 from sparkdl.training.masters.base import ResidentMaster, TrainingMaster
@@ -118,7 +118,7 @@ class ParameterAveraging(ResidentMaster):
         """
         epoch = state.epoch
         while state.epoch == epoch and not marks.over(state.iteration):
-            began = time.perf_counter()
+            round_start = time.perf_counter()
             part = self.part(workers, blocks, state, marks)
             start = part.start * self.batch_size_per_worker
             chosen = [number for number in part.blocks if blocks.sizes[number] > start]
@@ -129,7 +129,7 @@ class ParameterAveraging(ResidentMaster):
             state = self._next(state, result, part)
             round_end = time.perf_counter()
             seconds = time_shares(
-                result, result.averaging + round_end - broadcast_end, round_end - began
+                result, result.averaging + round_end - broadcast_end, round_end - round_start
             )
             yield state, round_report(epoch, part, chosen, state, result, seconds)
 

@@ -1,10 +1,9 @@
 """Workers that push gradients to servers among them, and pull the parameters."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
-from sparkdl.config import Boolean, Choice, Integer, option
+from sparkdl.config import Boolean, Choice, Integer, dataclass, option
 from sparkdl.errors import require
 from sparkdl.exchange.store import MODES
 from sparkdl.training.masters.base import ResidentMaster

@@ -152,7 +152,7 @@ class ParameterServerWorker(Strategy):
     def _meet(self) -> None:
         """Waits until all have pushed and pulled, before one of them pushes again."""
         with self.worker.exchanging():
-            self._store.rest()
+            self._store.suspend()
             self.worker.group.barrier()
             self._pull()
             self._store.resume()

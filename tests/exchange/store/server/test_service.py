@@ -14,7 +14,7 @@ from sparkdl.exchange.connections.endpoint import Endpoint
 from sparkdl.exchange.messages.wire import Wire
 from sparkdl.exchange.store import StoreOptions, StoreServer
 from sparkdl.exchange.store.client.reply import check_reply
-from sparkdl.exchange.store.client.request_queue import Remote
+from sparkdl.exchange.store.client.request_queue import RemoteServer
 from sparkdl.exchange.store.server.options import MODES
 from sparkdl.exchange.store.server.service import VERBS
 from tests.exchange.pairs import SECRET
@@ -135,12 +135,12 @@ def test_an_error_of_the_server_is_of_the_same_class_at_the_worker(monkeypatch):
     with serving() as (server, connect), connect(0) as wire:
         monkeypatch.setattr(server.shard, "pull", refuse)
         with pytest.raises(ShapeError, match="^a codec's message needs"):
-            Remote(wire, 20.0).talk({"verb": "pull", "keys": ["w"]}, (), None)
+            RemoteServer(wire, 20.0).talk({"verb": "pull", "keys": ["w"]}, (), None)
 
 
 def test_a_failure_of_the_server_names_it_and_has_its_traceback(monkeypatch):
     with serving() as (server, connect), connect(0) as wire:
         monkeypatch.setattr(server.shard, "pull", lambda rank, key: 1 / 0)
         with pytest.raises(WorkerError, match="^the store.* on the server: Zero") as caught:
-            Remote(wire, 20.0).talk({"verb": "pull", "keys": ["w"]}, (), None)
+            RemoteServer(wire, 20.0).talk({"verb": "pull", "keys": ["w"]}, (), None)
         assert "in pull" in caught.value.__notes__[0]

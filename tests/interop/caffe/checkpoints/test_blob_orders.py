@@ -203,7 +203,7 @@ def test_a_net_computes_what_caffe_does(name, rng, tmp_path):
     weights = {n: [rng.normal(size=s).astype("f") for s in shapes[n]] for n in shapes}
     write_weights(tmp_path / "net", weights)
     state, report = load_weights(net.conf, start(net.conf), tmp_path / "net", net.layers)
-    assert not (report.left or report.unused)
+    assert not (report.unchanged or report.unused)
     x = rng.normal(size=(2, *IMAGE))
     wanted = [by_hand(one, *weights.values()) for one in x]
     assert np.allclose(forward(net.conf, state, x, net.blobs["y"]), wanted, rtol=1e-4, atol=1e-4)
@@ -308,7 +308,7 @@ def test_a_recurrent_layer_computes_what_caffe_does(name, rng, tmp_path):
     blobs = [rng.normal(size=shape).astype("f") for shape in shapes]
     write_weights(tmp_path / "net", {"a/one": blobs})
     state, report = load_weights(net.conf, start(net.conf), tmp_path / "net", net.layers)
-    assert not report.left
+    assert not report.unchanged
     columns = {"x": rng.normal(size=(2, 5, 2)), "cont": np.ones((2, 5))}
     columns |= {"s": rng.normal(size=(2, 4))} if static else {}
     batch = Batch(columns={n: c.astype("f") for n, c in columns.items()}, ids=np.arange(2))

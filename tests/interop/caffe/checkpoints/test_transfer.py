@@ -49,7 +49,7 @@ def test_a_report_says_what_became_of_each(tmp_path):
     assert report == LoadReport(
         path=f"{tmp_path}/net",
         loaded=("one",),
-        left=("two",),
+        unchanged=("two",),
         unused=("other",),
         misfits={"out": misfit},
     )
@@ -75,7 +75,7 @@ def test_a_misfit_is_an_error_unless_told_otherwise(tmp_path):
 
 def test_a_file_of_other_names_is_refused(tmp_path):
     write_weights(tmp_path / "net", {"conv1": zeros(1)})
-    with pytest.raises(CheckpointError, match="no layer is called .* conv1; one, two, out"):
+    with pytest.raises(CheckpointError, match="no layer has a name .* conv1; one, two, out"):
         load_weights(CONF, start(CONF), tmp_path / "net")
 
 
@@ -111,7 +111,7 @@ def test_shared_weights_are_written_for_all_and_read_from_any(tmp_path):
     write_weights(tmp_path / "other", {"two": zeros((2, 3), 2)})
     state, report = load_weights(net.conf, before, tmp_path / "other", net.layers)
     assert not state.params.any()
-    assert (report.loaded, report.left) == (("two",), ())
+    assert (report.loaded, report.unchanged) == (("two",), ())
 
 
 # From net to net
@@ -163,7 +163,7 @@ def test_a_trained_net_comes_back_to_the_bit(end, tmp_path, rng):
     save_weights(conf, trained, f"{tmp_path}/net{end}")
     test = load_net(path("lenet"), state_of("TEST"), **data).conf
     state, report = load_weights(test, start(test), f"{tmp_path}/net{end}")
-    assert not (report.left or report.unused)
+    assert not (report.unchanged or report.unused)
     x = rng.normal(size=(4, *SHAPES["lenet"]))
     wanted, found = forward(conf, trained, x, "ip2"), forward(test, state, x, "ip2")
     assert wanted.tobytes() == found.tobytes()

@@ -21,7 +21,7 @@ def test_index_0_is_masked_where_it_is_padding(mask):
     layer = EmbeddingSequence(vocabulary_size=5, units=2, mask_zero=True)
     np.testing.assert_array_equal(layer.forward({"W": TABLE}, WORDS, run), TABLE[WORDS.astype(int)])
     expected = WORDS > 0 if mask is None else (WORDS > 0) * mask
-    np.testing.assert_array_equal(run.left.masks[0], expected)
+    np.testing.assert_array_equal(run.results.masks[0], expected)
 
 
 def test_the_mask_reaches_the_loss():

@@ -37,7 +37,7 @@ def test_the_distance_and_the_move_by_hand(one_hot, case):
     run = run_of(np.eye(UNITS)[labels] if one_hot else labels, centers)
     z = layer.forward(params, x, run)
     np.testing.assert_allclose(z, x @ params["W"] + params["b"])
-    (added,) = run.left.losses
+    (added,) = run.results.losses
     np.testing.assert_allclose(added, 0.25 * ((x - centers[labels]) ** 2).sum(axis=1))
     expected = centers.copy()
     for k in range(UNITS):
@@ -53,7 +53,7 @@ def test_the_gradient_pulls_towards_the_center(case):
     def added(x):
         run = run_of(labels, centers)
         layer.forward(params, x, run)
-        return ops.sum(run.left.losses[0])
+        return ops.sum(run.results.losses[0])
 
     _, (gx,) = value_and_gradients(added, x)
     np.testing.assert_allclose(gx, 0.5 * (x - centers[labels]), rtol=1e-9)
@@ -63,7 +63,7 @@ def test_in_use_it_is_an_output(case):
     x, labels, params, centers = case
     run = run_of(labels, centers, training=False)
     CenterLossOutput(units=UNITS).forward(params, x, run)
-    assert not run.left.losses and not run.updates
+    assert not run.results.losses and not run.updates
 
 
 def test_training_finds_the_centers_of_clusters(rng):

@@ -58,7 +58,7 @@ def test_examples_that_do_not_count(rng):
 def loss_of(layer, *x):
     run = Run(training=True, seed=0)
     layer.forward({}, x, run)
-    return run.left.losses[0].mean()
+    return run.results.losses[0].mean()
 
 
 def test_classes_from_another_layer(rng):
@@ -81,7 +81,7 @@ def test_a_loss_of_any_blob():
     for mean, wanted in [(False, 0.5 * 15), (True, 0.5 * 15 / 2)]:
         run = Run(training=True, seed=0)
         AddedLoss(weight=0.5, mean=mean).forward({}, x, run)
-        assert run.left.losses[0].mean() == wanted
+        assert run.results.losses[0].mean() == wanted
 
 
 @pytest.mark.parametrize("shapes", [((4,),), ((4,), (3,)), ((4,), (4,), (2,))])

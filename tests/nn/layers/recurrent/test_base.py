@@ -71,8 +71,8 @@ def test_two_halves_with_the_state_between_are_the_whole(layer, rng):
     x, params = rng.normal(size=(2, 5, 2)), drawn(layer, (5, 2), rng)
     first = run()
     halves = [layer.forward(params, x[:, :3], first)]
-    assert {n: s.shape[1:] for n, s in first.left.states.items()} == layer.state_shapes((5, 2))
-    halves.append(layer.forward(params, x[:, 3:], run(states=first.left.states)))
+    assert {n: s.shape[1:] for n, s in first.results.states.items()} == layer.state_shapes((5, 2))
+    halves.append(layer.forward(params, x[:, 3:], run(states=first.results.states)))
     whole = layer.forward(params, x, run())
     np.testing.assert_allclose(np.concatenate(halves, 1), whole, rtol=1e-12)
 
@@ -82,7 +82,7 @@ def test_gradients_go_back_so_many_steps_and_no_further(layer, rng):
     x, params = rng.normal(size=(2, 5, 3)), drawn(layer, (5, 3), rng)
     early = run()
     layer.forward(params, x[:, :3], early)
-    states = early.left.states
+    states = early.results.states
 
     def cut(*arrays):
         pass_ = run(backward_steps=2)
@@ -150,7 +150,7 @@ def test_masking_looks_for_steps_of_one_value(rng):
     x[0, 1:], x[1, 0, 0] = -1, -1
     pass_ = run(masks=(np.array([[1.0, 1, 1], [1, 1, 0]]),))
     y = Masking(value=-1).forward({}, x, pass_)
-    np.testing.assert_array_equal(pass_.left.masks[0], [[1, 0, 0], [1, 1, 0]])
+    np.testing.assert_array_equal(pass_.results.masks[0], [[1, 0, 0], [1, 1, 0]])
     assert not y[0, 1:].any() and not y[1, 2].any()
     np.testing.assert_array_equal(y[1, :2], x[1, :2])
 

@@ -41,8 +41,8 @@ class Heads(Request):
     def options(self, drawing):
         names = [n for n in ("q", "k", "v", "o", "sums", "go") if n in self.read]
         words = {"o": "o", "sums": "stats", "go": "dO"}
-        given = {words.get(name, name): drawing.read(name) for name in names}
-        return given | {"attn_scale": self.scale, "use_causal_mask": self.causal}
+        inputs = {words.get(name, name): drawing.read(name) for name in names}
+        return inputs | {"attn_scale": self.scale, "use_causal_mask": self.causal}
 
 
 @dataclass(frozen=True, kw_only=True)

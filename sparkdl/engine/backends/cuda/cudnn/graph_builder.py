@@ -103,7 +103,7 @@ def strides(shape):
     return [c * prod(space), 1, *(c * prod(space[i + 1 :]) for i in range(len(space)))]
 
 
-def lies(array, steps):
+def has_steps(array, steps):
     """Returns whether an array has these steps; along an axis of length 1 they do not matter."""
     of_axes = zip(array.shape, array.strides, steps, strict=True)
     return all(n == 1 or have == want * array.itemsize for n, have, want in of_axes)

@@ -40,5 +40,5 @@ class CudnnGraphOp(Op):
 def lower_graph(session, op, inputs, outputs):
     """The lowering of a CudnnGraphOp."""
     arrays = dict(zip(op.names, (*inputs, *outputs), strict=True))
-    seen = {n: op.request.to_graph_shape(n, array) for n, array in arrays.items()}
-    return launch(session, op.request, **seen), f"cuDNN {op.request.label}"
+    views = {n: op.request.to_graph_shape(n, array) for n, array in arrays.items()}
+    return launch(session, op.request, **views), f"cuDNN {op.request.label}"

@@ -37,14 +37,14 @@ class NormalizationRequest(Request):
     def draw(self, drawing):
         graph = drawing.graph
         gamma, beta = drawing.read("gamma"), drawing.read("beta")
-        given = {"input": drawing.read("x"), "scale": gamma, "bias": beta}
-        given["epsilon"] = drawing.number("epsilon")
+        inputs = {"input": drawing.read("x"), "scale": gamma, "bias": beta}
+        inputs["epsilon"] = drawing.number("epsilon")
         if self.last_mean is None:
             phase = drawing.library.norm_forward_phase.TRAINING
-            y, *statistics = graph.layernorm(norm_forward_phase=phase, **given)
+            y, *statistics = graph.layernorm(norm_forward_phase=phase, **inputs)
         else:  # which wants running statistics too; what becomes of these nobody reads
-            given |= {"in_running_mean": gamma, "in_running_var": beta}
-            y, *statistics = graph.batchnorm(momentum=drawing.number("momentum"), **given)
+            inputs |= {"in_running_mean": gamma, "in_running_var": beta}
+            y, *statistics = graph.batchnorm(momentum=drawing.number("momentum"), **inputs)
         if self.other is not None:
             y = graph.add(a=y, b=drawing.read("other"))
         drawing.write("y", graph.relu(input=y) if self.rectified else y)
@@ -86,7 +86,7 @@ class NormalizationGradRequest(Request):
         if self.gother is not None:
             drawing.write("gother", gy)
         names = {"input": "x", "scale": "gamma", "mean": "mean", "inv_variance": "inverse"}
-        given = {name: drawing.read(own) for name, own in names.items()}
+        inputs = {name: drawing.read(own) for name, own in names.items()}
         make = graph.layernorm_backward if self.by_rows else graph.batchnorm_backward
-        for name, tensor in zip(("gx", "ggamma", "gbeta"), make(grad=gy, **given), strict=True):
+        for name, tensor in zip(("gx", "ggamma", "gbeta"), make(grad=gy, **inputs), strict=True):
             drawing.write(name, tensor)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sparkdl.engine.backends.cuda.cudnn.graph_builder import lies
+from sparkdl.engine.backends.cuda.cudnn.graph_builder import has_steps
 from sparkdl.engine.graph import Spec
 from sparkdl.engine.operands import check_all
 from sparkdl.errors import UnsupportedError
@@ -55,7 +55,7 @@ def launch(session, request, **arrays):
     """
     check_all(f"cuDNN's {request.label}", request.arrays, arrays)
     for name, array in arrays.items():
-        if not lies(array, request.strides(name)):
+        if not has_steps(array, request.strides(name)):
             raise UnsupportedError(f"{name} {array.shape} has strides {array.strides}")
     plan = session.libraries.graphs.plan(request, session.tf32)
     allocate = session.device.driver.allocate

@@ -140,10 +140,10 @@ class CupyDriver:
     def function(self, module, name):
         function = module.get_function(name)
         if self.properties.shared > PLENTY:
-            most = self.api.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+            limit = self.api.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
             attribute = self.api.CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES
             room = self.properties.shared - self.api.funcGetAttribute(attribute, function.ptr)
-            self.api.funcSetAttribute(function.ptr, most, room)
+            self.api.funcSetAttribute(function.ptr, limit, room)
         return function
 
     def launch(self, function, grid, block, arguments, shared, stream):

@@ -71,13 +71,13 @@ class Slot:
     def __init__(self, session, targets, ways):
         driver, sizes = session.device.driver, {n: way.size(targets[n]) for n, way in ways}
         total = sum(map(align, sizes.values()))
-        self.host, self.there = driver.allocate_pinned(total), driver.allocate(total)
-        self.copied, self.taken = driver.event(), driver.event()
+        self.host, self.device_memory = driver.allocate_pinned(total), driver.allocate(total)
+        self.copy_event, self.use_event = driver.event(), driver.event()
         self.fills, self.calls, start = {}, [], 0
         for name, way in ways:
             part = slice(start, start + sizes[name])
-            between = way.plan_transfer(session, targets[name], self.host[part], self.there[part])
-            self.fills[name], calls = between
+            host, device = self.host[part], self.device_memory[part]
+            self.fills[name], calls = way.plan_transfer(session, targets[name], host, device)
             self.calls += calls
             start += align(sizes[name])
 
@@ -104,16 +104,16 @@ class Feeds:
     def through(self, slot, values):
         device = self.session.device
         driver, stream, copies = device.driver, device.stream, device.copies
-        driver.synchronize(slot.copied)
+        driver.synchronize(slot.copy_event)
         for name, fill in slot.fills.items():
             fill(values[name])
-        driver.wait(copies, slot.taken)
-        driver.upload(slot.there, slot.host, copies)
-        driver.record(slot.copied, copies)
-        driver.wait(stream, slot.copied)
+        driver.wait(copies, slot.use_event)
+        driver.upload(slot.device_memory, slot.host, copies)
+        driver.record(slot.copy_event, copies)
+        driver.wait(stream, slot.copy_event)
         for call in slot.calls:
             call()
-        driver.record(slot.taken, stream)
+        driver.record(slot.use_event, stream)
 
 
 def way_of(value, spec):

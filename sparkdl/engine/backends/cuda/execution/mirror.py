@@ -21,15 +21,15 @@ class DeviceMirror:
 
     def __init__(self, device, host, watched, array=None):
         self.device, self.host, self.watched, self.array = device, host, watched, array
-        self.there = device.driver.allocate(max(host.nbytes, 1))[: host.nbytes]
-        self.arrived = device.driver.event()
+        self.memory = device.driver.allocate(max(host.nbytes, 1))[: host.nbytes]
+        self.transfer_event = device.driver.event()
         self.host_newer, self.device_newer, self.arriving = True, False, False
 
     def upload(self):
         """Brings the device up to date, if the host may have been written."""
         if self.host_newer or not self.watched:
-            self.device.driver.upload(self.there, self.host, self.device.stream)
-            self.device.driver.record(self.arrived, self.device.stream)
+            self.device.driver.upload(self.memory, self.host, self.device.stream)
+            self.device.driver.record(self.transfer_event, self.device.stream)
         self.host_newer = False
 
     def mark_written(self):
@@ -43,9 +43,9 @@ class DeviceMirror:
         if self.device_newer:
             with self.device.lock:
                 self.device.driver.use()
-                self.device.driver.download(self.host, self.there, self.device.stream)
-                self.device.driver.record(self.arrived, self.device.stream)
-        self.device.driver.synchronize(self.arrived)
+                self.device.driver.download(self.host, self.memory, self.device.stream)
+                self.device.driver.record(self.transfer_event, self.device.stream)
+        self.device.driver.synchronize(self.transfer_event)
         self.device_newer = False
 
     def open(self):
@@ -57,7 +57,7 @@ class DeviceMirror:
     def part(self, array):
         """Returns (bytes of the host, bytes of the device) of a contiguous device array in here."""
         part = array.flat_bytes()
-        start = part.address - self.there.address
+        start = part.address - self.memory.address
         return self.host[start : start + part.nbytes], part
 
     def device_view(self, array):
@@ -66,7 +66,7 @@ class DeviceMirror:
         start = self.host.ctypes.data
         if not start <= low <= high <= start + self.host.nbytes:
             return None
-        memory = np.asarray(Owner(self.there.address + low - start, high - low, self.there))
+        memory = np.asarray(Owner(self.memory.address + low - start, high - low, self.memory))
         view = np.ndarray(array.shape, array.dtype, memory, strides=array.strides)
         return DeviceArray(view)
 
@@ -92,13 +92,13 @@ class Mirrors:
         for name, array in bindings.items():
             mirror = next((m for m in mirrors if m.device_view(array) is not None), None)
             if mirror is None:
-                mirror = DeviceMirror(self.device, whole(array), watched=False)
+                mirror = DeviceMirror(self.device, base_memory(array), watched=False)
                 mirrors.append(mirror)
             arrays[name], bound[name] = mirror.device_view(array), mirror
         return arrays, bound
 
 
-def whole(array):
+def base_memory(array):
     """Returns all the memory that an array is part of, as bytes: others may be bound to it."""
     root = array
     while isinstance(root.base, np.ndarray):

@@ -29,16 +29,16 @@ class DeviceProgram(Program):
     def __init__(self, graph, backend, bindings=None, strict=False):
         self.device, self.bindings = backend.device, bindings or {}
         self.device.driver.use()
-        given = graph.inputs
+        graph_inputs = graph.inputs
         arrays, self.mirrors = backend.mirrors.bind(self.bindings)
         if self.device.libraries.graphs is not None:
             graph = copy_bound_images(
                 narrow_inputs(pad_channels(graph), self.bindings), self.bindings
             )
         super().__init__(graph, backend, arrays, strict)
-        targets = {n: Target(a, given[n].spec) for n, a in self._feeds.items()}
+        targets = {n: Target(a, graph_inputs[n].spec) for n, a in self._feeds.items()}
         self._feeds = {n: target.array for n, target in targets.items()}
-        self.inputs = {n: given[n].spec for n in targets}
+        self.inputs = {n: graph_inputs[n].spec for n in targets}
         self.backend.session.settle()
         written = [m for n, m in self.mirrors.items() if n in graph.outputs]
         self.written = list(dict.fromkeys(written))

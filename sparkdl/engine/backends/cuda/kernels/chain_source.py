@@ -23,7 +23,7 @@ class ChainSource:
     steps, results : of a ChainOp
     kinds : the numpy type of each step's result
     inputs, outputs : the numpy type of each operand
-    lies : for each operand DENSE, APART or SHARED
+    layouts : for each operand DENSE, APART or SHARED
     axes : how many there are above the rows
     at_once : numbers of a row that a thread takes
     large : whether numbers are counted in 64 bits
@@ -34,7 +34,7 @@ class ChainSource:
     kinds: tuple
     inputs: tuple
     outputs: tuple
-    lies: tuple
+    layouts: tuple
     axes: int
     at_once: int
     large: bool
@@ -70,7 +70,7 @@ def body(source):
     yield from place(source)
     yield "const Count left = length - first;"
     for i, kind in enumerate(source.inputs):
-        yield read(i, C_TYPES[kind], source.lies[i], at_once)
+        yield read(i, C_TYPES[kind], source.layouts[i], at_once)
     for i, kind in enumerate(source.outputs, count):
         yield f"Pack<{C_TYPES[kind]}, {at_once}> x{i};"
     yield "#pragma unroll"
@@ -78,12 +78,12 @@ def body(source):
     yield from (f"  {line}" for line in steps(source))
     yield "}"
     for i, kind in enumerate(source.outputs, count):
-        yield write(i, C_TYPES[kind], source.lies[i], at_once)
+        yield write(i, C_TYPES[kind], source.layouts[i], at_once)
 
 
 def place(source):
     """Yields the code that finds where a group's operands begin."""
-    moved = source.axes or any(lie == APART for lie in source.lies)
+    moved = source.axes or any(layout == APART for layout in source.layouts)
     if not source.axes:
         yield f"const Count first = g * {source.at_once};"
     else:
@@ -99,11 +99,11 @@ def place(source):
         yield f"auto q{i} = p{i}{offset};"
 
 
-def read(i, c_type, lie, at_once):
+def read(i, c_type, layout, at_once):
     """Returns all numbers of an input, as x{i}."""
-    if lie == SHARED:
+    if layout == SHARED:
         return f"const {c_type} x{i} = *(const {c_type}*)q{i};"
-    if lie == DENSE:
+    if layout == DENSE:
         return f"const auto x{i} = take<{at_once}>((const {c_type}*)q{i} + first, left);"
     return (
         f"Pack<{c_type}, {at_once}> x{i};\n#pragma unroll\n"
@@ -112,8 +112,8 @@ def read(i, c_type, lie, at_once):
     )
 
 
-def write(i, c_type, lie, at_once):
-    if lie != APART:
+def write(i, c_type, layout, at_once):
+    if layout != APART:
         return f"put<{at_once}>(({c_type}*)q{i} + first, x{i}, left);"
     return (
         f"for (int v = 0; v < {at_once}; ++v) if (v < left) "
@@ -125,7 +125,7 @@ def steps(source):
     """Yields each operation on one number; results are rounded as they would be in memory."""
     count = len(source.inputs)
     for i, kind in enumerate(source.inputs):
-        number = f"x{i}" if source.lies[i] == SHARED else f"x{i}.at[v]"
+        number = f"x{i}" if source.layouts[i] == SHARED else f"x{i}.at[v]"
         yield f"const {wide(kind)} v{i} = wide({number});"
     known = list(source.inputs)
     for (op, operands), kind in zip(source.steps, source.kinds, strict=True):

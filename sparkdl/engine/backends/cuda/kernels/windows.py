@@ -10,7 +10,7 @@ AXES = 3
 THREADS = 256
 NAMES = "out", "space", "size", "stride", "before", "dilation"
 WINDOWS = np.dtype([(name, "i4", AXES) for name in NAMES])
-LIES = np.dtype([("example", "i8"), ("channel", "i8"), ("space", "i8", AXES)])
+LAYOUT = np.dtype([("example", "i8"), ("channel", "i8"), ("space", "i8", AXES)])
 
 
 def windows(op, space, out):
@@ -24,11 +24,11 @@ def windows(op, space, out):
     return record
 
 
-def lies(array):
+def layout_of(array):
     """Returns the Lies of an array (N, C, one to three axes of space)."""
     require_few_numbers(array)
     example, channel, *space = (step // array.itemsize for step in array.strides)
-    record = np.zeros((), LIES)
+    record = np.zeros((), LAYOUT)
     record["example"], record["channel"] = example, channel
     record["space"][AXES - len(space) :] = space
     return record

@@ -151,10 +151,12 @@ class Matmul:
         if {a.dtype.name for a in (p.x, p.w, p.y, plus)} - api.TYPES.keys() or 0 in p.x.shape:
             raise UnsupportedError(f"no product of {p.x.dtype} in {p.y.dtype} of {p.x.shape}")
         self.arrays = p.w, p.x, plus, p.y
-        self.lies = [MatrixLayout.of(a) for a in self.arrays]
-        if any(lie.by_columns for lie in self.lies[2:]):
+        self.matrices = [MatrixLayout.of(a) for a in self.arrays]
+        if any(matrix.by_columns for matrix in self.matrices[2:]):
             raise UnsupportedError("what is added lies column by column")
-        self.layouts = [self.layout(a, lie) for a, lie in zip(self.arrays, self.lies, strict=True)]
+        self.layouts = [
+            self.layout(a, matrix) for a, matrix in zip(self.arrays, self.matrices, strict=True)
+        ]
         self.descriptor = self.describe()
         self.alpha, self.beta = c_float(p.scale), c_float(p.plus is not None)
 
@@ -163,16 +165,16 @@ class Matmul:
         """The arguments that the library's queries begin with."""
         return self.adapter.handle, self.descriptor.pointer, *(m.pointer for m in self.layouts)
 
-    def layout(self, array, lie):
-        kind, shape = api.TYPES[array.dtype.name], (lie.length, lie.count, lie.leading)
+    def layout(self, array, matrix):
+        kind, shape = api.TYPES[array.dtype.name], (matrix.length, matrix.count, matrix.leading)
         descriptor = MatrixDescriptor(self.library, "MatrixLayout", api.LAYOUT, kind, *shape)
-        return descriptor.set(BATCH_COUNT=array.shape[0], STRIDED_BATCH_OFFSET=lie.apart)
+        return descriptor.set(BATCH_COUNT=array.shape[0], STRIDED_BATCH_OFFSET=matrix.apart)
 
     def describe(self):
         p, compute = self.product, api.COMPUTE_32F_FAST_TF32 if self.tf32 else api.COMPUTE_32F
         words = api.DESCRIPTOR, compute, api.TYPES["float32"]
         descriptor = MatrixDescriptor(self.library, "MatmulDesc", *words)
-        descriptor.set(TRANSA=self.lies[0].by_columns, TRANSB=self.lies[1].by_columns)
+        descriptor.set(TRANSA=self.matrices[0].by_columns, TRANSB=self.matrices[1].by_columns)
         descriptor.set(EPILOGUE=p.epilogue)
         if p.vector is not None:
             if p.vector.strides != (p.vector.itemsize,):
@@ -180,10 +182,10 @@ class Matmul:
             descriptor.set(BIAS_POINTER=p.vector.address)
             descriptor.set(BIAS_DATA_TYPE=api.TYPES[p.vector.dtype.name])
         if p.kept is not None:
-            lie = MatrixLayout.of(p.kept)
-            if p.kept.dtype != p.y.dtype or lie.by_columns or lie.leading % 8 or len(p.y) > 1:
+            matrix = MatrixLayout.of(p.kept)
+            if p.kept.dtype != p.y.dtype or matrix.by_columns or matrix.leading % 8 or len(p.y) > 1:
                 raise UnsupportedError("what gelu is of lies in rows of a multiple of 8 numbers")
-            descriptor.set(EPILOGUE_AUX_POINTER=p.kept.address, EPILOGUE_AUX_LD=lie.leading)
+            descriptor.set(EPILOGUE_AUX_POINTER=p.kept.address, EPILOGUE_AUX_LD=matrix.leading)
         return descriptor
 
     @property
@@ -192,7 +194,7 @@ class Matmul:
         p = self.product
         arrays = *self.arrays, *(a for a in (p.vector, p.kept) if a is not None)
         shapes = tuple((a.shape, a.dtype.name, choice.alignment(a)) for a in arrays)
-        return shapes, tuple(self.lies), p.epilogue, p.plus is None, self.tf32
+        return shapes, tuple(self.matrices), p.epilogue, p.plus is None, self.tf32
 
     def prepare(self, session):
         """(algorithm, Scratch or None), chosen once for each key."""

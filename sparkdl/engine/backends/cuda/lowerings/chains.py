@@ -36,11 +36,11 @@ def chain(session, op, inputs, outputs):
     arrays = [*(np.broadcast_to(x, shape) for x in inputs), *outputs]
     axes = merge_axes(arrays)
     length, strides = axes.pop() if axes else (1, [a.itemsize for a in arrays])
-    lies = tuple(map(lie, strides, arrays))
-    at_once = numbers_at_once(arrays, lies, length, [steps for _, steps in axes])
+    layouts = tuple(map(layout_of, strides, arrays))
+    at_once = numbers_at_once(arrays, layouts, length, [steps for _, steps in axes])
     large = max(outputs[0].size, length) >= LARGE
     kinds = kinds_of(inputs), kinds_of(outputs)
-    function = session.function(text(op, *kinds, lies, len(axes), at_once, large), "chain")
+    function = session.function(text(op, *kinds, layouts, len(axes), at_once, large), "chain")
     groups = -(-length // at_once) * (outputs[0].size // max(length, 1))
     sizes = [size for size, _ in reversed(axes)]
     values = [number(n, large) for n in (groups, length, *sizes)]
@@ -54,16 +54,16 @@ def number(n, large):
     return np.uint64(n) if large else np.uint32(n)
 
 
-def lie(stride, array):
+def layout_of(stride, array):
     """Returns how an array's numbers lie along a row."""
     return {0: SHARED, array.itemsize: DENSE}.get(stride, APART)
 
 
-def numbers_at_once(arrays, lies, length, steps):
+def numbers_at_once(arrays, layouts, length, steps):
     """Returns how many numbers of a row a thread takes: as many as one wide access each allows."""
-    dense = [i for i, lie in enumerate(lies) if lie == DENSE]
+    dense = [i for i, layout in enumerate(layouts) if layout == DENSE]
     count = WIDEST // max((arrays[i].itemsize for i in dense), default=WIDEST)
-    if APART in lies or length < count or not dense:
+    if APART in layouts or length < count or not dense:
         return 1
     for i in dense:
         size = count * arrays[i].itemsize
@@ -73,7 +73,7 @@ def numbers_at_once(arrays, lies, length, steps):
 
 
 @cache
-def text(op, inputs, outputs, lies, axes, at_once, large):
+def text(op, inputs, outputs, layouts, axes, at_once, large):
     """The kernel's text; a network repeats a few chains many times."""
     specs = [Spec((), kind) for kind in inputs]
     for step, operands in op.steps:
@@ -86,7 +86,7 @@ def text(op, inputs, outputs, lies, axes, at_once, large):
             kinds=tuple(spec.dtype for spec in specs[len(inputs) :]),
             inputs=inputs,
             outputs=outputs,
-            lies=lies,
+            layouts=layouts,
             axes=axes,
             at_once=at_once,
             large=large,
@@ -101,8 +101,8 @@ def decompose_calls(session, op, inputs, output):
     graph = Graph({str(i): t for i, t in enumerate(tensors)}, {"y": y})
     [node] = into_chains(graph, may_chain).nodes
     arrays = dict(zip(tensors, inputs, strict=True))
-    given = [arrays[t] if t in arrays else session.constant(t.value) for t in node.inputs]
-    return chain(session, node.op, given, [output])[0]
+    operands = [arrays[t] if t in arrays else session.constant(t.value) for t in node.inputs]
+    return chain(session, node.op, operands, [output])[0]
 
 
 def copy_array(session, op, inputs, outputs):

@@ -43,8 +43,8 @@ def slopes(session, op, gy, x, mean, variance, total, product):
     partial_slopes = session.scratch(job.parts * job.channels * 2 * mean.itemsize)
     along = walks(x[:, 0], gy[:, 0])
     epsilon = mean.dtype.type(op.epsilon)
-    given = *job.share, epsilon, gy, x, mean, variance, partial_slopes
-    first = job.launch("slopes", *along, x.strides[1], gy.strides[1], *given)
+    arguments = *job.share, epsilon, gy, x, mean, variance, partial_slopes
+    first = job.launch("slopes", *along, x.strides[1], gy.strides[1], *arguments)
     return [first, job.join("slopes_joined", partial_slopes, total, product)], "slopes"
 
 
@@ -59,9 +59,9 @@ class ChannelJob:
         dense = x.strides[1] == x.itemsize
         self.lanes = min(LANES, 1 << (self.channels - 1).bit_length()) if dense else 1
         self.blocks = -(-self.channels // self.lanes)
-        wanted = 4 * session.device.driver.properties.processors // self.blocks
-        most = min(wanted, length // (THREADS // self.lanes * EACH))
-        self.parts = parts_needed(length, max(1, most))
+        target = 4 * session.device.driver.properties.processors // self.blocks
+        largest = min(target, length // (THREADS // self.lanes * EACH))
+        self.parts = parts_needed(length, max(1, largest))
         self.share = [np.uint32(n) for n in (self.channels, length, -(-length // self.parts))]
         self.share.append(np.uint32(self.lanes))
 

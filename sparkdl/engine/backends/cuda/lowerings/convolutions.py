@@ -7,7 +7,7 @@ import numpy as np
 from sparkdl.engine.backends.cuda.kernels.walks import parts_needed
 from sparkdl.engine.backends.cuda.kernels.windows import (
     THREADS,
-    lies,
+    layout_of,
     require_narrow_floats,
     windows,
 )
@@ -38,7 +38,7 @@ def product(session, name, job, arrays, bias, after):
     kind = x.dtype.name if bias is None else bias.dtype.name
     function = kernel(session, name, x, y, BIAS=kind, **{"AFTER(a)": after})
     grid = grid_of(len(y) * prod(y.shape[2:]), y.shape[1] // op.groups, op.groups)
-    places = lies(x), lies(w), lies(y)
+    places = layout_of(x), layout_of(w), layout_of(y)
     values = at, channels(op, w), np.uint32(len(y)), *places, x, w, bias, y
     return [session.launch(function, grid, THREADS, *values)], name
 
@@ -58,8 +58,8 @@ def backward_weights(session, op, gy, x, gw):
     first, then = (kernel(session, f"conv_grad_weight{n}", x, gw, **types) for n in ("", "_sum"))
     numbers = [np.uint32(n) for n in (op.groups, len(x), part)]
     grid = *tiles[:2], op.groups * parts
-    values = at, of_group, *numbers, lies(gy), lies(x), gy, x, sums
-    last = at, of_group["inner"], np.uint32(len(gw)), np.uint32(parts), lies(gw), sums, gw
+    values = at, of_group, *numbers, layout_of(gy), layout_of(x), gy, x, sums
+    last = at, of_group["inner"], np.uint32(len(gw)), np.uint32(parts), layout_of(gw), sums, gw
     return [
         session.launch(first, grid, THREADS, *values),
         session.launch(then, session.grid(gw.size, THREADS), THREADS, *last),
@@ -68,8 +68,8 @@ def backward_weights(session, op, gy, x, gw):
 
 def parts_of(session, total, tiles, groups):
     """Returns among how many blocks each tile's windows are dealt, so that all processors work."""
-    wanted = -(-4 * session.device.driver.properties.processors // tiles)
-    return parts_needed(total, max(1, min(wanted, total // LEAST, GRID // groups)))
+    target = -(-4 * session.device.driver.properties.processors // tiles)
+    return parts_needed(total, max(1, min(target, total // LEAST, GRID // groups)))
 
 
 def kernel(session, name, x, y, **types):

@@ -4,7 +4,7 @@ from math import prod
 
 import numpy as np
 
-from sparkdl.engine.backends.cuda.kernels.windows import THREADS, lies, windows
+from sparkdl.engine.backends.cuda.kernels.windows import THREADS, layout_of, windows
 from sparkdl.engine.dtypes import is_float
 from sparkdl.errors import UnsupportedError
 
@@ -12,35 +12,35 @@ from sparkdl.errors import UnsupportedError
 def maxima(session, op, x, y, places=None):
     at = windows(op, x.shape[2:], y.shape[2:])
     kinds = {"P": "int32" if places is None else places.dtype.name}
-    where = lies(x), lies(y), lies(y if places is None else places)
+    where = layout_of(x), layout_of(y), layout_of(y if places is None else places)
     return pool(session, "max_pool", y, x, kinds, (at, where, (x, y, places)))
 
 
 def to_places(session, op, gy, places, gx):
     at = windows(op, gx.shape[2:], gy.shape[2:])
-    kinds, where = {"P": places.dtype.name}, (lies(gy), lies(places), lies(gx))
+    kinds, where = {"P": places.dtype.name}, (layout_of(gy), layout_of(places), layout_of(gx))
     return pool(session, "max_to_places", gx, gy, kinds, (at, where, (gy, places, gx)))
 
 
 def backward(session, op, gy, x, y, gx):
     """The gradient where no places were noted: they are looked for again."""
     find, at, where = find_places(session, op, x, y)
-    kinds, lie = {"P": "int32"}, (lies(gy), lies(y), lies(gx))
-    calls, name = pool(session, "max_to_places", gx, gy, kinds, (at, lie, (gy, where, gx)))
+    kinds, layouts = {"P": "int32"}, (layout_of(gy), layout_of(y), layout_of(gx))
+    calls, name = pool(session, "max_to_places", gx, gy, kinds, (at, layouts, (gy, where, gx)))
     return [*find, *calls], name
 
 
 def lower_max_pick(session, op, g, x, y, out):
     find, at, where = find_places(session, op, x, y)
-    kinds, lie = {"P": "int32"}, (lies(g), lies(y), lies(out))
-    calls, name = pool(session, "max_picked", out, g, kinds, (at, lie, (g, where, out)))
+    kinds, layouts = {"P": "int32"}, (layout_of(g), layout_of(y), layout_of(out))
+    calls, name = pool(session, "max_picked", out, g, kinds, (at, layouts, (g, where, out)))
     return [*find, *calls], name
 
 
 def find_places(session, op, x, y):
     """Calls that find the places of maxima, the windows, and the memory of the places."""
     at, where = windows(op, x.shape[2:], y.shape[2:]), session.scratch(y.size * 4)
-    values = at, (lies(x), lies(y), lies(y)), (x, None, where)
+    values = at, (layout_of(x), layout_of(y), layout_of(y)), (x, None, where)
     calls, _ = pool(session, "max_pool", y, x, {"P": "int32"}, values)
     return calls, at, where
 
@@ -48,13 +48,15 @@ def find_places(session, op, x, y):
 def mean(session, op, x, y):
     at = windows(op, x.shape[2:], y.shape[2:])
     kinds = {"COUNT_PADDING": int(op.count_padding)}
-    return pool(session, "mean_pool", y, x, kinds, (at, (lies(x), lies(y)), (x, y)))
+    return pool(session, "mean_pool", y, x, kinds, (at, (layout_of(x), layout_of(y)), (x, y)))
 
 
 def mean_backward(session, op, gy, gx):
     at = windows(op, gx.shape[2:], gy.shape[2:])
     kinds = {"COUNT_PADDING": int(op.count_padding)}
-    return pool(session, "mean_pool_grad", gx, gy, kinds, (at, (lies(gy), lies(gx)), (gy, gx)))
+    return pool(
+        session, "mean_pool_grad", gx, gy, kinds, (at, (layout_of(gy), layout_of(gx)), (gy, gx))
+    )
 
 
 def pool(session, name, output, read, kinds, job):

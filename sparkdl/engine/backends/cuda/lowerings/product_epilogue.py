@@ -73,9 +73,9 @@ class EpilogueProductOp(Op):
             "plus": self.plus,
             "kept": isinstance(self.activation, GeluGradOp),
         }
-        given = dict(zip([n for n, present in has.items() if present], inputs[2:], strict=True))
+        by_name = dict(zip([n for n, present in has.items() if present], inputs[2:], strict=True))
         output_names = ["y", *["kept"] * self.before, *["sums"] * self.sums]
-        return given | dict(zip(output_names, outputs, strict=True))
+        return by_name | dict(zip(output_names, outputs, strict=True))
 
 
 def has_epilogue(activation):

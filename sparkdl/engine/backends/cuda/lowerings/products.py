@@ -91,8 +91,8 @@ def gemm_calls(session, x, w, y, bias=None, activation=None, scale=1.0):
         x, w, y = (a.transpose(1, 0, 2, 3) for a in (x, w, y))
     outer, inner, m, n = y.shape
     if inner > GRID or n > GRID * TILE:
-        most = f"{GRID} stacks of {GRID} matrices of {GRID * TILE} columns"
-        raise UnsupportedError(f"cuda's own product takes at most {most}, got {y.shape}")
+        limit = f"{GRID} stacks of {GRID} matrices of {GRID * TILE} columns"
+        raise UnsupportedError(f"cuda's own product takes at most {limit}, got {y.shape}")
     if not y.size:
         return [], "gemm"
     kinds = {"T": x.dtype.name, "R": y.dtype.name, "SCALE": f"{float(scale)!r}f"}

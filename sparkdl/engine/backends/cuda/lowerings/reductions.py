@@ -84,12 +84,12 @@ class ReductionJob:
 
     def parts(self, lanes):
         """Returns into how many parts a result's numbers fall, so that all processors have work."""
-        blocks, wanted = (
+        blocks, target = (
             -(-self.results // lanes),
             4 * self.session.device.driver.properties.processors,
         )
-        most = min(wanted // blocks, self.length // (THREADS // lanes * EACH))
-        return parts_needed(self.length, max(1, most))
+        largest = min(target // blocks, self.length // (THREADS // lanes * EACH))
+        return parts_needed(self.length, max(1, largest))
 
     def launch(self, x, y, kept, along, lanes, parts=1, reads=None, writes=None):
         kind = accumulator(self.x, self.y)

@@ -2,7 +2,12 @@
 
 import numpy as np
 
-from sparkdl.engine.backends.cuda.kernels.windows import AXES, THREADS, lies, require_narrow_floats
+from sparkdl.engine.backends.cuda.kernels.windows import (
+    AXES,
+    THREADS,
+    layout_of,
+    require_narrow_floats,
+)
 from sparkdl.engine.ops.spatial.resize import weights
 
 SIZES = np.dtype([(name, "i4", AXES) for name in ("from", "to")])
@@ -27,7 +32,7 @@ def resize_calls(session, name, op, spaces, arrays):
     function = session.family("resize.cu", name, T=output.dtype.name)
     sizes = np.array((source, target), SIZES)
     numbers = np.uint32(output.shape[1]), np.uint32(output.size)
-    values = sizes, *numbers, *map(lies, arrays), *constants, *arrays
+    values = sizes, *numbers, *map(layout_of, arrays), *constants, *arrays
     grid = session.grid(output.size, THREADS)
     return ([session.launch(function, grid, THREADS, *values)] if output.size else []), name
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sparkdl.engine.backends.cuda.kernels.windows import THREADS, lies, windows
+from sparkdl.engine.backends.cuda.kernels.windows import THREADS, layout_of, windows
 
 
 def unfold(session, op, x, y):
@@ -17,6 +17,6 @@ def fold(session, op, gy, gx):
 
 def unfold_calls(session, name, at, x, y, channels):
     function = session.family("unfold.cu", name, T=x.dtype.name)
-    values = at, np.uint32(channels), np.uint32(y.size), lies(x), lies(y), x, y
+    values = at, np.uint32(channels), np.uint32(y.size), layout_of(x), layout_of(y), x, y
     grid = session.grid(y.size, THREADS)
     return ([session.launch(function, grid, THREADS, *values)] if y.size else []), name

@@ -129,10 +129,10 @@ class RecurrentStack:
     def replace_forward(self, new):
         """Returns [(output of the last node, tensor)]"""
         layer, kind = self.layer, self.layer.cell.kind
-        given = [[cast(new.get(t, t), kind) for t in node.inputs] for node in self.nodes]
-        x, states = self.reverse(given[0][0]), stack_states([g[4:] for g in given])
+        stack_inputs = [[cast(new.get(t, t), kind) for t in node.inputs] for node in self.nodes]
+        x, states = self.reverse(stack_inputs[0][0]), stack_states([g[4:] for g in stack_inputs])
         row = pack_weights(
-            layer, [dict(zip(("wx", "wh", "b"), g[1:4], strict=True)) for g in given]
+            layer, [dict(zip(("wx", "wh", "b"), g[1:4], strict=True)) for g in stack_inputs]
         )
         trained = self.nodes[-1] in self.gradients
         y, *rest = WalkOp(layer.cell, layer.reserve if trained else 0)(x, row, *states)
@@ -143,9 +143,9 @@ class RecurrentStack:
     def replace_backward(self, new):
         """Yields [(output of a gradient, tensor)] for all layers."""
         kind, nodes = self.layer.cell.kind, [self.gradients[node] for node in self.nodes]
-        given = [[new.get(t, t) for t in node.inputs[: 1 + self.states]] for node in nodes]
-        glast = stack_states([[cast(t, kind) for t in states] for _, *states in given])
-        gy = self.reverse(cast(given[-1][0], kind))
+        stack_inputs = [[new.get(t, t) for t in node.inputs[: 1 + self.states]] for node in nodes]
+        glast = stack_states([[cast(t, kind) for t in states] for _, *states in stack_inputs])
+        gy = self.reverse(cast(stack_inputs[-1][0], kind))
         gx, row, *gstates = WalkGradOp(self.layer.cell)(gy, *glast, *self.read)
         outputs = zip(
             nodes, unpack_gradients(self.layer, row), split_states(gstates, len(nodes)), strict=True

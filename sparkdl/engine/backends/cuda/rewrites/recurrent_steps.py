@@ -15,14 +15,14 @@ def unroll_recurrent(graph):
 
     def rule(node, inputs, uses):
         if isinstance(node.op, RecurrentOp):
-            given = wide(inputs)
-            walked[node] = given, node.op.decompose(*given)
+            operands = wide(inputs)
+            walked[node] = operands, node.op.decompose(*operands)
             return cast_results(walked[node][1], node)
         layer = layer_of(node)
         if layer in walked:
-            given, ys = walked[layer]
-            gys = wide(inputs[: -len(given) - 1])
-            return cast_results(node.op.through(lambda *_: ys, *gys, *given, inputs[-1]), node)
+            operands, ys = walked[layer]
+            gys = wide(inputs[: -len(operands) - 1])
+            return cast_results(node.op.through(lambda *_: ys, *gys, *operands, inputs[-1]), node)
 
     return fuse(graph, (rule,))
 

@@ -29,21 +29,21 @@ def check(session, pd, arguments, names):
         otherwise, or an array that is smaller than its descriptor says, or of another type.
     """
     for index, memory in arguments.items():
-        wanted = session.library.dnnl_primitive_desc_query_md(pd, ARGUMENT, index)
-        if not (wanted and session.equal(wanted, memory.md) and holds(session, memory)):
+        expected = session.library.dnnl_primitive_desc_query_md(pd, ARGUMENT, index)
+        if not (expected and session.equal(expected, memory.md) and holds(session, memory)):
             name = f"{pd.operation}: {names.get(index, f'argument {index}')}"
             raise refusal(session, name, argument(session, pd, index), memory)
     if len(arguments) < count(session, pd):
         raise OperandError(f"{pd.operation}: {missing(session, pd, arguments, names)}, got nothing")
 
 
-def refusal(session, name, wanted, memory):
+def refusal(session, name, expected, memory):
     """The error of an operand."""
-    if wanted is None:
+    if expected is None:
         return OperandError(f"{name} is no operand of it, got {describe_array(memory.array)}")
-    if session.equal(wanted, memory.md):
-        return mismatch(name, describe_memory(session, wanted), describe_array(memory.array))
-    return mismatch(name, *distinct_texts(session, wanted, memory.md))
+    if session.equal(expected, memory.md):
+        return mismatch(name, describe_memory(session, expected), describe_array(memory.array))
+    return mismatch(name, *distinct_texts(session, expected, memory.md))
 
 
 def holds(session, memory):

@@ -37,14 +37,14 @@ def primitive(op):
 
 def views(op, inputs, outputs):
     """{index of the argument: the array as oneDNN sees it}, in the order of its descriptors."""
-    given, (y, *last) = op.group_inputs(*inputs), outputs
-    units = given.wh.shape[0]
-    result = {SRC: given.x.swapaxes(0, 1)}
-    result |= {SRC + 1 + i: wide(state) for i, state in enumerate(given.states)}
-    result |= {WEIGHTS + i: blocks(w, units) for i, w in enumerate((given.wx, given.wh))}
+    grouped, (y, *last) = op.group_inputs(*inputs), outputs
+    units = grouped.wh.shape[0]
+    result = {SRC: grouped.x.swapaxes(0, 1)}
+    result |= {SRC + 1 + i: wide(state) for i, state in enumerate(grouped.states)}
+    result |= {WEIGHTS + i: blocks(w, units) for i, w in enumerate((grouped.wx, grouped.wh))}
     if op.peepholes:
-        result[WEIGHTS + 2] = given.peepholes.reshape(1, 1, 3, units)
-    result |= {BIAS: given.b.reshape(1, 1, -1, units), DST: y.swapaxes(0, 1)}
+        result[WEIGHTS + 2] = grouped.peepholes.reshape(1, 1, 3, units)
+    result |= {BIAS: grouped.b.reshape(1, 1, -1, units), DST: y.swapaxes(0, 1)}
     return result | {DST + 1 + i: wide(state) for i, state in enumerate(last)}
 
 

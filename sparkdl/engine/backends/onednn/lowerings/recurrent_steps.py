@@ -17,14 +17,14 @@ class Products:
     """Products of two matrices wherever they lie: a primitive for each combination of layouts."""
 
     def __init__(self, session):
-        self.session, self.made = session, {}
+        self.session, self.cache = session, {}
 
     def __call__(self, x, w):
         y = np.empty((x.shape[0], w.shape[1]), x.dtype)
         key = x.shape, x.strides, x.dtype, w.shape, w.strides, w.dtype
-        if key not in self.made:
-            self.made[key] = self.primitive(x, w, y)
-        call, memories = self.made[key]
+        if key not in self.cache:
+            self.cache[key] = self.primitive(x, w, y)
+        call, memories = self.cache[key]
         for memory, array in zip(memories, (x, w, y), strict=True):
             self.session.move(memory, array)
         call()

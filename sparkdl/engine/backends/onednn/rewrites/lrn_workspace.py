@@ -33,17 +33,17 @@ class LrnFromWorkspaceOp(LocalOp):
 
 def share_lrn_workspaces(graph):
     """Returns the graph with each LrnGradOp reading from its LrnOp's workspace."""
-    wanted = {(n.op.options(), n.inputs[1]) for n in graph.nodes if isinstance(n.op, LrnGradOp)}
+    needed = {(n.op.options(), n.inputs[1]) for n in graph.nodes if isinstance(n.op, LrnGradOp)}
     workspaces = {}
 
     def rule(node, inputs, uses):
         if not isinstance(node.op, LrnOp | LrnGradOp):
             return None
         options, x = node.op.options(), node.inputs[-1]
-        if isinstance(node.op, LrnOp) and (options, x) in wanted:
+        if isinstance(node.op, LrnOp) and (options, x) in needed:
             workspaces[options, x] = LrnWithWorkspaceOp(*options)(*inputs)
             return workspaces[options, x][0]
         if isinstance(node.op, LrnGradOp) and (options, x) in workspaces:
             return LrnFromWorkspaceOp(*options)(*inputs, *workspaces[options, x])
 
-    return fuse(graph, (rule,)) if wanted else graph
+    return fuse(graph, (rule,)) if needed else graph

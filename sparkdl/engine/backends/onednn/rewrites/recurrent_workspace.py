@@ -28,12 +28,12 @@ class WithWorkspaceOp(Op):
         return self.forward.kind
 
     def shape(self, *inputs):
-        left = [Spec((self.workspace,), "uint8")] if self.workspace else []
-        return *self.forward.shape(*inputs)[:-1], *left
+        workspaces = [Spec((self.workspace,), "uint8")] if self.workspace else []
+        return *self.forward.shape(*inputs)[:-1], *workspaces
 
     def reference(self, *inputs):
-        left = [np.zeros(self.workspace, np.uint8)] if self.workspace else []
-        return *self.forward.reference(*inputs)[:-1], *left
+        workspaces = [np.zeros(self.workspace, np.uint8)] if self.workspace else []
+        return *self.forward.reference(*inputs)[:-1], *workspaces
 
     def flops(self, *inputs):
         return self.forward.flops(*inputs)
@@ -75,9 +75,9 @@ def with_workspaces(session, graph):
         if isinstance(node.op, RecurrentOp) and node.outputs[-1] not in seen:
             size = workspace(session, node)
             if size is not None:
-                wanted = uses.get(node.outputs[-1], 0) > 0
-                taken[node] = WithWorkspaceOp(node.op, size * wanted)(*inputs)
-                return taken[node] if wanted else (*taken[node], None)
+                needed = uses.get(node.outputs[-1], 0) > 0
+                taken[node] = WithWorkspaceOp(node.op, size * needed)(*inputs)
+                return taken[node] if needed else (*taken[node], None)
         if isinstance(node.op, RecurrentGradOp) and node.inputs[-1].node in taken:
             forward = taken[node.inputs[-1].node]
             return FromWorkspaceOp(node.op.forward)(*inputs[:-1], *forward)

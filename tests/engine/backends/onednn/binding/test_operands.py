@@ -217,7 +217,7 @@ def test_a_product_of_another_type_gets_a_primitive_of_its_own():
     x, w = numbers(4, 6), numbers(6, 5)
     np.testing.assert_allclose(products(x, w), x @ w, 1e-5, 1e-6)
     narrow = products(x.astype(BFLOAT16), w.astype(BFLOAT16))
-    assert narrow.dtype == BFLOAT16 and len(products.made) == 2
+    assert narrow.dtype == BFLOAT16 and len(products.cache) == 2
 
 
 def test_addresses_are_taken_in_one_place():

@@ -1,12 +1,12 @@
 """Constraints on texts, choices, and yes or no."""
 
-from dataclasses import dataclass
 from os import PathLike, fspath
 from typing import Any
 
 import numpy as np
 
 from sparkdl.config.constraints.base import Requirement, scalar
+from sparkdl.config.dataclass import dataclass
 from sparkdl.config.names import suggestion
 
 

@@ -1,0 +1,149 @@
+"""Records in a folder, written once as they are and then mapped into memory.
+
+One file holds the arrays of all batches, one behind the other; an index says what lies where.
+"""
+
+import json
+import mmap
+import os
+import platform
+import shutil
+from pathlib import Path
+
+import numpy as np
+
+from sparkdl.data.batches.batch import Batch
+from sparkdl.errors import DataError, LostRecords
+
+RECORDS, INDEX = "records", "index.json"
+ALIGNMENT = 64  # bytes, of a processor's cache lines
+
+
+def write_records(folder, batches):
+    """Writes Batches to a new folder, which is there once it is complete.
+
+    Returns (records, bytes of their arrays). Memory holds one batch at a time.
+
+    Raises
+    ------
+    DataError
+        The disk takes no more; names the folder and the bytes.
+    """
+    folder = Path(folder)
+    beside = folder.with_name(f"{folder.name}.part")
+    try:
+        writer = RecordWriter(beside)
+        try:
+            for batch in batches:
+                writer.append(batch)
+        finally:
+            writer.close()
+        writer.finish(folder)
+    except BaseException:
+        shutil.rmtree(beside, ignore_errors=True)
+        raise
+    return writer.count, writer.nbytes
+
+
+def read_records(folder):
+    """Yields the Batches of a folder in the order in which they were written.
+
+    Their arrays are views of the file, which cannot be written to.
+
+    Raises
+    ------
+    LostRecords
+        There is no such folder on this machine.
+    DataError
+        The folder does not hold what was written; names what is missing.
+    """
+    if not os.path.isdir(folder):
+        raise LostRecords(f"{folder}: must hold records, {platform.node()} has no such folder")
+    index = read_index(folder)
+    data = map_file(Path(folder, RECORDS), index["bytes"])
+    for batch in index["batches"]:
+        columns = {name: view(data, *place) for name, place in batch["columns"].items()}
+        yield Batch(columns=columns, ids=view(data, *batch["ids"]))
+
+
+class RecordWriter:
+    """Appends the arrays of Batches to the file of a folder.
+
+    Attributes
+    ----------
+    count, nbytes : int
+        Records, and bytes of their arrays.
+    """
+
+    def __init__(self, folder):
+        self._folder, self._end, self._batches = folder, 0, []
+        self.count = self.nbytes = 0
+        try:
+            folder.mkdir(parents=True)
+            # Without a buffer, an error comes with the bytes that it is about.
+            self._file = open(folder / RECORDS, "wb", buffering=0)  # noqa: SIM115, lives as we do
+        except OSError as error:
+            self._refuse(error)
+
+    def append(self, batch):
+        columns = {name: self._write(column) for name, column in batch.columns.items()}
+        self._batches.append({"ids": self._write(batch.ids), "columns": columns})
+        self.count, self.nbytes = self.count + len(batch), self.nbytes + batch.nbytes
+
+    def close(self):
+        self._file.close()
+
+    def finish(self, folder):
+        """Writes the index, and gives the folder its name."""
+        index = {"bytes": self._end, "batches": self._batches}
+        try:
+            Path(self._folder, INDEX).write_text(json.dumps(index))
+            os.rename(self._folder, folder)
+        except OSError as error:
+            self._refuse(error)
+
+    def _write(self, array):
+        """Writes an array; returns its type, shape and place."""
+        start = -(-self._end // ALIGNMENT) * ALIGNMENT
+        data = np.ascontiguousarray(array).data.cast("B") if array.size else b""
+        try:
+            self._file.seek(start)
+            while len(data):
+                data = data[self._file.write(data) :]
+        except OSError as error:
+            self._refuse(error, array.nbytes)
+        self._end = start + array.nbytes if array.size else self._end
+        return array.dtype.str, array.shape, start
+
+    def _refuse(self, error, more=0):
+        raise DataError(
+            f"{self._folder.parent}: must take {self._end + more} bytes of records, got: "
+            f"{error.strerror}; make room there, or let Spark use another folder"
+        ) from error
+
+
+def read_index(folder):
+    try:
+        return json.loads(Path(folder, INDEX).read_text())
+    except (OSError, ValueError) as error:
+        raise DataError(f"{folder}: must have an index of records, got: {error}") from error
+
+
+def map_file(path, nbytes):
+    """Maps a file of so many bytes into memory."""
+    try:
+        with open(path, "rb") as file:
+            found = os.fstat(file.fileno()).st_size
+            if found != nbytes:
+                raise DataError(f"{path}: must have {nbytes} bytes, got {found}")
+            return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if nbytes else b""
+    except OSError as error:
+        raise DataError(f"{path}: must be a file of records, got: {error}") from error
+
+
+def view(data, kind, shape, start):
+    """Returns the array of this type and shape that starts there."""
+    dtype, size = np.dtype(kind), int(np.prod(shape, dtype=np.int64))
+    if not size:
+        return np.empty(shape, dtype)
+    return np.frombuffer(data, dtype, size, start).reshape(shape)

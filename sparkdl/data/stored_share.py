@@ -1,0 +1,78 @@
+"""The share of a worker in a data set whose partitions lie in folders of its machine."""
+
+from dataclasses import dataclass
+from itertools import accumulate
+
+import numpy as np
+
+from sparkdl.data.batches.batch import Batch
+from sparkdl.data.batches.dealing import Dealing, assemble_block
+from sparkdl.data.record_store import read_records
+
+
+@dataclass(frozen=True, kw_only=True)
+class StoredShare:
+    """Some of the blocks that the records in these folders were dealt into.
+
+    Parameters
+    ----------
+    dealing : Dealing
+    folders : {int: str}
+        Of each partition that has records.
+    numbers : frozenset of int
+        Of the blocks.
+    """
+
+    dealing: Dealing
+    folders: dict[int, str]
+    numbers: frozenset[int]
+
+    def blocks(self):
+        """Yields (number, Batch) of each block; memory holds one at a time.
+
+        Raises
+        ------
+        LostRecords
+            A folder is not there.
+        """
+        if self.dealing.scatter:
+            yield from self._scattered_blocks()
+            return
+        for partition, folder in self.folders.items():
+            yield from self.dealing.pieces(partition, read_records(folder), self.numbers)
+
+    def _scattered_blocks(self):
+        partitions = [
+            StoredPieces(self.dealing, partition, folder, self.numbers)
+            for partition, folder in self.folders.items()
+        ]
+        for number in sorted(self.numbers):
+            pieces = (partition.piece(number) for partition in partitions)
+            yield number, assemble_block([piece for piece in pieces if piece is not None])
+
+
+class StoredPieces:
+    """The pieces of scattered blocks in the folder of one partition, in any order."""
+
+    def __init__(self, dealing, partition, folder, numbers):
+        self._batches = list(read_records(folder))
+        self._ends = list(accumulate(map(len, self._batches)))
+        owners = dealing.owners(partition)
+        rows = np.flatnonzero(np.isin(owners, list(numbers)))
+        self._rows = rows[np.argsort(owners[rows], kind="stable")]
+        self._owners = owners[self._rows]
+
+    def piece(self, number):
+        """Returns the partition's records of a block; None without any."""
+        start, stop = np.searchsorted(self._owners, [number, number + 1])
+        return self._take(self._rows[start:stop]) if stop > start else None
+
+    def _take(self, rows):
+        """Returns the records at these rows, which ascend."""
+        bounds = np.searchsorted(rows, self._ends)
+        pieces, start = [], 0
+        for batch, end, stop in zip(self._batches, self._ends, bounds, strict=True):
+            if stop > start:
+                pieces.append(batch.take(rows[start:stop] - (end - len(batch))))
+            start = stop
+        return Batch.concat(pieces)

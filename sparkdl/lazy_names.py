@@ -1,0 +1,50 @@
+"""Names of a package that are loaded when they are first used.
+
+Who needs one module of a large package, as an executor does, is spared the others.
+"""
+
+import sys
+from collections.abc import Callable
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+Exports = dict[str, str]  # {module: the names that it gives, separated by spaces, or "*"}
+Names = tuple[Callable[[str], Any], Callable[[], list[str]]]
+
+
+def homes(exports: Exports) -> dict[str, str]:
+    """Returns {name: its module}."""
+    return {name: module for module, names in exports.items() for name in listed(module, names)}
+
+
+def listed(module, names):
+    """Returns the names that a module gives; "*" stands for all of a package's `__all__`."""
+    return import_module(module).__all__ if names == "*" else names.split()
+
+
+def lazy_names(package: str, found: dict[str, str]) -> Names:
+    """Returns the `__getattr__` and the `__dir__` of a package.
+
+    Its own modules are found as attributes, too, as if it had imported them. Type checkers and
+    editors read the __init__.pyi beside it, which imports the same names.
+
+    Parameters
+    ----------
+    found : {str: str}
+        The module of each name; see `homes`.
+    """
+
+    def load(name: str) -> Any:
+        if name in found:
+            value = getattr(import_module(found[name]), name)
+            setattr(sys.modules[package], name, value)
+            return value
+        if not name.startswith("_") and find_spec(f"{package}.{name}") is not None:
+            return import_module(f"{package}.{name}")
+        raise AttributeError(f"module {package!r} has no attribute {name!r}")
+
+    def names() -> list[str]:
+        return sorted({*vars(sys.modules[package]), *found})
+
+    return load, names

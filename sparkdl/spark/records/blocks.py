@@ -1,0 +1,144 @@
+"""A data set as blocks: records that the executors have stored, and which block each belongs to.
+
+Workers that stay take their blocks from the folders themselves. For rounds of the driver each block
+is a partition of one cached RDD; a round computes on the partitions it has chosen and touches no
+other, whatever their number. What is lost with an executor, Spark makes again from the data.
+"""
+
+from functools import cached_property
+
+from pyspark import RDD, StorageLevel
+
+from sparkdl.data.batches.dealing import Dealing, deal
+from sparkdl.data.stored_share import StoredShare
+from sparkdl.errors import require
+from sparkdl.spark.jobs.job import staying_with_data
+from sparkdl.spark.jobs.slots import executors_share_host
+from sparkdl.spark.records.executor_store import ExecutorStore
+
+
+class SparkBlocks:
+    """The blocks of a data set; see Blocks.
+
+    Parameters
+    ----------
+    store : ExecutorStore
+    dealing : Dealing
+    level : StorageLevel
+        Of the blocks in the driver's rounds.
+    seconds : {str: float}
+    """
+
+    def __init__(
+        self,
+        store: ExecutorStore,
+        dealing: Dealing,
+        level: StorageLevel,
+        seconds: dict[str, float],
+    ) -> None:
+        self.store, self.dealing, self.seconds = store, dealing, seconds
+        self.sizes = dealing.sizes
+        self._level, self._shared_out = level, False
+
+    @cached_property
+    def rdd(self):
+        """An RDD with one partition of (number, piece) pairs for each block, in Spark's cache."""
+        # Kept as the JVM has them, in pieces: no Python process is needed but the one that trains.
+        dealt = self.pieces().partitionBy(len(self.sizes), int).persist(self._level)
+        try:
+            return write_shuffle(dealt)
+        except BaseException:
+            dealt.unpersist()
+            raise
+
+    @property
+    def context(self):
+        return self.store.rdd.context
+
+    def pieces(self, numbers=None):
+        """Returns an RDD of (number, piece) pairs, where the records lie; of all blocks if None."""
+        return self.store.pieces(self.dealing, numbers)
+
+    def chosen(self, numbers):
+        """Returns an RDD of the blocks `numbers` alone, in ascending order."""
+        return prune_partitions(self.rdd, numbers)
+
+    def shares(self, shares):
+        """Returns a StoredShare for each of these lists of blocks.
+
+        None unless every executor can open the folders of all, and at a second call: by then
+        executors may have been lost.
+        """
+        first, self._shared_out = not self._shared_out, True
+        if not (first and executors_share_host(self.context)):
+            return None
+        folders = {each.partition: each.folder for each in self.store.partitions if each.count}
+        return [
+            StoredShare(dealing=self.dealing, folders=folders, numbers=frozenset(share))
+            for share in shares
+        ]
+
+    def close(self):
+        """Removes all that the executors hold."""
+        if "rdd" in vars(self):
+            self.rdd.unpersist()
+        self.store.remove()
+
+
+def load_blocks(stored, size, workers, options):
+    """Reads the data of `stored`, an RDD of StoredPartition, once; deals the records into blocks.
+
+    Parameters
+    ----------
+    size : int
+        Records of a block.
+    workers : function () -> int
+        Asked once the first job has run: only then have all executors come.
+    options : has repartition, seed and storage_level
+
+    Raises
+    ------
+    DataError
+        For the first record that cannot be used, and where there are none.
+    """
+    level, store = storage_level(options), ExecutorStore(stored)
+    try:
+        counts, nbytes, seconds = store.measure()
+        dealing = deal(counts, nbytes, size, workers(), options.repartition, options.seed)
+    except BaseException:
+        store.remove()
+        raise
+    return SparkBlocks(store, dealing, level, seconds)
+
+
+def storage_level(options):
+    """Returns the StorageLevel that the options name."""
+    known = [name for name in vars(StorageLevel) if name.isupper() and name != "NONE"]
+    require(options, "storage_level", options.storage_level in known, f"one of {known}")
+    return getattr(StorageLevel, options.storage_level)
+
+
+def write_shuffle(rdd):
+    """Has a shuffled RDD's pieces written to the executors' disks, where the records lie.
+
+    Returns the RDD. One partition asks for the pieces of all.
+    """
+    with staying_with_data(rdd.context):
+        rdd.context.runJob(rdd, take_nothing, [0])
+    return rdd
+
+
+def take_nothing(_):
+    return ()
+
+
+def prune_partitions(rdd, numbers):
+    """Keeps some partitions of an RDD, in ascending order.
+
+    Spark has PartitionPruningRDD for this; it takes a function from Int to Boolean, and a Scala set
+    is one.
+    """
+    jvm, scala_rdd = rdd.context._jvm, rdd._jrdd.rdd()
+    numbers_set = jvm.PythonUtils.toSeq(sorted(numbers)).toSet()
+    part = jvm.org.apache.spark.rdd.PartitionPruningRDD.create(scala_rdd, numbers_set)
+    return RDD(part.toJavaRDD(), rdd.context, rdd._jrdd_deserializer)

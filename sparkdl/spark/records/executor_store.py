@@ -1,0 +1,120 @@
+"""All partitions of a data set, stored on the executors that have read them.
+
+Spark keeps the figures of each partition in its cache. So it knows which executor has the records,
+and reads those of a lost one again.
+"""
+
+import json
+import os
+import time
+from contextlib import suppress
+from functools import partial
+from typing import NamedTuple
+
+from py4j.protocol import Py4JError
+from pyspark import RDD, StorageLevel
+from pyspark.errors import PySparkException
+from pyspark.serializers import CPickleSerializer
+
+from sparkdl.error_messages import error_from_json
+from sparkdl.errors import NoRecords
+from sparkdl.spark.jobs.job import describe_jobs, outside_job_group
+from sparkdl.spark.records.locality import make_located_rdd
+from sparkdl.spark.records.stored_partition import (
+    StoredPartition,
+    remove_folders,
+    stored_pieces,
+)
+
+
+class Figures(NamedTuple):
+    """Figures of a data set.
+
+    Parameters
+    ----------
+    counts : list of int
+        Records of each partition.
+    nbytes : int
+        Bytes of all arrays.
+    phases : {str: float}
+        Seconds that reading took, by phase.
+    """
+
+    counts: list[int]
+    nbytes: int
+    phases: dict[str, float]
+
+
+class ExecutorStore:
+    """The stored partitions of a data set, from their first reading until they are removed.
+
+    Parameters
+    ----------
+    rdd : RDD of StoredPartition, or of Rows like these
+        At most one in a partition. What makes it writes the folder.
+
+    Attributes
+    ----------
+    partitions : list of StoredPartition
+        As they were read first.
+    """
+
+    def __init__(self, rdd):
+        self.rdd, self.partitions = rdd.persist(StorageLevel.MEMORY_AND_DISK), []
+
+    def measure(self):
+        """Reads the data; returns its Figures.
+
+        Raises
+        ------
+        DataError
+            For the first record that cannot be used, and where there are none.
+        """
+        began = time.perf_counter()
+        self.partitions = [StoredPartition(*row) for row in self.rdd.collect()]
+        passed = time.perf_counter() - began
+        errors = [stored.error for stored in self.partitions if stored.error is not None]
+        if errors:
+            raise error_from_json(json.loads(errors[0]))
+        counts = [0] * self.rdd.getNumPartitions()  # an empty partition may have no row
+        for stored in self.partitions:
+            counts[stored.partition] = stored.count
+        if not sum(counts):
+            raise NoRecords("there are no records to train on: every partition is empty")
+        nbytes = sum(stored.nbytes for stored in self.partitions)
+        return Figures(counts, nbytes, reading_phases(self.partitions, passed))
+
+    def pieces(self, dealing, wanted=None):
+        """Returns an RDD of (block, its records), as Dealing.pieces gives them."""
+        return self.rdd.mapPartitionsWithIndex(partial(stored_pieces, dealing, wanted))
+
+    def remove(self):
+        """Has the executors remove the folders; waits for none, as they may be busy or lost."""
+        with suppress(Py4JError, PySparkException, AttributeError):  # Spark was stopped
+            if self.partitions:
+                sc = self.rdd.context
+                with outside_job_group(sc), describe_jobs(sc, "records are removed"):
+                    self._removing()._jrdd.countAsync()
+            self.rdd.unpersist()
+
+    def _removing(self):
+        sc, pickled = self.rdd.context, CPickleSerializer()
+        folders = {os.path.dirname(each.folder): each.partition for each in self.partitions}
+        hosts = [self._holders(number) for number in folders.values()]
+        made = make_located_rdd(sc, list(map(pickled.dumps, folders)), hosts, "[B")
+        return RDD(made, sc, pickled).mapPartitions(remove_folders)
+
+    def _holders(self, partition):
+        """Returns the executors that have a partition's figures, as Spark names places."""
+        found = self.rdd.context._jsc.sc().getPreferredLocs(self.rdd._jrdd.rdd(), partition)
+        return [found.apply(number).toString() for number in range(found.size())]
+
+
+def reading_phases(partitions, passed):
+    """Returns what of the seconds that passed was what, as its slowest task had it.
+
+    Python starts in a process's first task; what no task knows of is the start of the job.
+    """
+    reading = min(passed, max(stored.seconds for stored in partitions))
+    python = min(passed - reading, max(stored.python for stored in partitions))
+    return {"starting": passed - reading - python, "python": python, "reading": reading}

@@ -1,0 +1,99 @@
+"""A partition's records in a folder of the executor that has read it: writing, reading, removing.
+
+The folders lie where Spark keeps the files of the executor, and go with it at the latest.
+"""
+
+import json
+import os
+import shutil
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+import pyarrow
+from pyspark import TaskContext
+
+from sparkdl.data.record_store import read_records, write_records
+from sparkdl.error_messages import error_to_json
+from sparkdl.errors import SparkdlError
+from sparkdl.spark.jobs.frozen_modules import freeze_modules
+from sparkdl.spark.jobs.process_start import seconds_to_start
+from sparkdl.training.workers.contribution import unwrap
+
+# The fields of a StoredPartition, as Spark's SQL and as Arrow name their types.
+COLUMNS = (
+    "partition long, count long, nbytes long, folder string, seconds double, python double, "
+    "error string"
+)
+TYPES = {"long": pyarrow.int64(), "string": pyarrow.string(), "double": pyarrow.float64()}
+ARROW = pyarrow.schema([(name, TYPES[kind]) for name, kind in map(str.split, COLUMNS.split(", "))])
+
+
+class StoredPartition(NamedTuple):
+    """Figures of a partition, all that the driver gets of it.
+
+    Parameters
+    ----------
+    partition, count, nbytes : int
+        Its number, its records, and the bytes of their arrays.
+    folder : str
+        Of the executor.
+    seconds, python : float
+        Seconds of the task, and before it those in which its process has started.
+    error : str or None
+        JSON of why its records cannot be used.
+    """
+
+    partition: int
+    count: int
+    nbytes: int
+    folder: str
+    seconds: float
+    python: float
+    error: str | None = None
+
+
+def store_batches(key, partition, batches):
+    """Writes Batches, or what comes before a Failure; yields the StoredPartition.
+
+    Parameters
+    ----------
+    key : str
+        Of the data set, which the folders of all its partitions have in their paths.
+    """
+    python, began = seconds_to_start(), time.perf_counter()
+    freeze_modules()
+    folder = partition_folder(key, partition, TaskContext.get().taskAttemptId())
+    count, nbytes, text = 0, 0, None
+    try:
+        count, nbytes = write_records(folder, map(unwrap, batches))
+    except SparkdlError as error:
+        text = json.dumps(error_to_json(error))
+    seconds = time.perf_counter() - began
+    yield StoredPartition(partition, count, nbytes, folder, seconds, python, text)
+
+
+def partition_folder(key, partition, attempt):
+    """Returns the folder for a partition; the executor's disks take turns."""
+    disks = os.environ["SPARK_LOCAL_DIRS"].split(",")
+    return os.path.join(disks[partition % len(disks)], f"sparkdl-{key}", f"{partition}.{attempt}")
+
+
+def as_table(stored):
+    """Returns the Arrow record batch of a StoredPartition, a row of the COLUMNS."""
+    return pyarrow.RecordBatch.from_pylist([stored._asdict()], schema=ARROW)
+
+
+def stored_pieces(dealing, wanted, partition, rows):
+    """Yields (block, its records) of a partition, whose StoredPartition is the only row."""
+    freeze_modules()
+    folders = [StoredPartition(*row).folder for row in rows]
+    batches = (batch for path in folders for batch in read_records(path))
+    return dealing.pieces(partition, batches, wanted)
+
+
+def remove_folders(folders):
+    """Removes what the partitions of a data set have left in an executor's folders."""
+    for folder in folders:
+        shutil.rmtree(Path(folder), ignore_errors=True)
+    return iter(())

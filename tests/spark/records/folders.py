@@ -1,0 +1,15 @@
+"""Folders of records that are on the disks of the executors."""
+
+import os
+from pathlib import Path
+
+
+def stored_folders(sc):
+    """Those of all executors of a cluster with two slots."""
+    found = sc.parallelize(range(2), 2).barrier().mapPartitions(own_folders).collect()
+    return sorted(set(found))
+
+
+def own_folders(_):
+    for disk in os.environ["SPARK_LOCAL_DIRS"].split(","):
+        yield from map(str, Path(disk).glob("sparkdl-*/*"))

@@ -1,0 +1,150 @@
+"""Records are stored once with the executors, found again, and leave nothing behind."""
+
+import os
+import shutil
+
+import numpy as np
+import pytest
+
+from sparkdl.data.batches.batch import Batch
+from sparkdl.data.batches.dealing import assemble_block
+from sparkdl.errors import DataError, LostRecords
+from sparkdl.spark import SparkWorkers
+from sparkdl.spark.jobs.shared_processes import SIMPLIFIED, shared_processes
+from sparkdl.spark.records.blocks import load_blocks
+from sparkdl.spark.records.executor_store import ExecutorStore
+from sparkdl.spark.records.records import SparkRecords
+from sparkdl.training.inputs.schema import schema_of
+from sparkdl.training.masters.parameter_averaging.master import ParameterAveraging
+from tests.spark.networks import arrays, data, plain
+from tests.spark.records.folders import stored_folders
+from tests.support.waiting import until
+
+RECORDS, SIZE = 60, 7
+SCHEMA = schema_of(plain())
+
+
+def pairs(spark):
+    return spark.sparkContext.parallelize(list(zip(*data(RECORDS))), 3)
+
+
+def frame(spark):
+    rows = [(x.tolist(), int(y)) for x, y in zip(*data(RECORDS))]
+    made = spark.sparkContext.parallelize(rows, 3)
+    return spark.createDataFrame(made, "features array<float>, label int")
+
+
+def source(spark):
+    return arrays(RECORDS)
+
+
+KINDS = {"pairs": pairs, "frame": frame, "source": source}
+REPARTITION = ["always", "never"]
+
+
+def load(sc, given, repartition="always"):
+    stored = SparkRecords(given).stored(sc, SCHEMA)
+    return load_blocks(stored, SIZE, lambda: 2, ParameterAveraging(seed=3, repartition=repartition))
+
+
+def nothing_is_left(sc):
+    return until(lambda: not stored_folders(sc)) and sc._jsc.getPersistentRDDs().isEmpty()
+
+
+def of_driver(blocks):
+    """The blocks as rounds of the driver have them."""
+    parts = blocks.rdd.glom().collect()
+    return [assemble_block([piece for _, piece in part]) for part in parts]
+
+
+def of_workers(blocks):
+    """The blocks as three workers that stay have them."""
+    shares = [range(rank, len(blocks.sizes), 3) for rank in range(3)]
+    found = {}
+    for share in blocks.shares(shares):
+        own = dict(share.blocks())
+        assert set(own) == share.numbers
+        found |= own
+    return [assemble_block([found[number]]) for number in range(len(found))]
+
+
+@pytest.mark.parametrize("repartition", REPARTITION)
+@pytest.mark.parametrize("kind", KINDS)
+def test_all_kinds_and_ways_give_the_same_blocks(kind, repartition, spark, sc):
+    blocks = load(sc, KINDS[kind](spark), repartition)
+    found = of_driver(blocks)
+    for one, other in zip(found, of_workers(blocks), strict=True):
+        np.testing.assert_array_equal(one.ids, other.ids)
+        for name, column in one.columns.items():
+            np.testing.assert_array_equal(column, other.columns[name])
+    assert blocks.sizes == [len(block) for block in found]
+    blocks.close()
+    assert nothing_is_left(sc)
+    x, y = data(RECORDS)
+    all_records = Batch.concat(found)
+    order, part = all_records.ids & np.uint64(2**40 - 1), all_records.ids >> np.uint64(40)
+    rows = (20 * part + order).astype(int)
+    assert sorted(rows) == list(range(RECORDS))
+    np.testing.assert_array_equal(all_records.features, x[rows])
+    np.testing.assert_array_equal(all_records.labels, y[rows])
+
+
+def test_figures_are_all_that_leaves_the_executors(spark, sc):
+    store = ExecutorStore(SparkRecords(frame(spark)).stored(sc, SCHEMA))
+    counts, nbytes, phases = store.measure()
+    folders = stored_folders(sc)
+    store.remove()
+    assert counts == [20, 20, 20]
+    assert nbytes == RECORDS * (6 * 4 + 4 + 8)  # floats, labels and ids, as the frame has them
+    assert list(phases) == ["starting", "python", "reading"]
+    assert min(phases.values()) >= 0 < sum(phases.values())
+    assert [os.path.basename(path).partition(".")[0] for path in folders].count("0") == 1
+    assert len(folders) == 3
+    assert nothing_is_left(sc)
+
+
+def test_a_bad_record_leaves_nothing_behind(spark, sc):
+    bad = frame(spark).selectExpr("features", "if(features[0] > 1, 9, label) as label")
+    with pytest.raises(DataError, match=r"partition 0, record \d+: label must be in"):
+        load(sc, bad)
+    assert nothing_is_left(sc)
+
+
+@pytest.mark.parametrize("way", [of_driver, of_workers])
+def test_lost_folders_are_named(way, spark, sc):
+    blocks = load(sc, pairs(spark))
+    for folder in stored_folders(sc):
+        shutil.rmtree(folder)
+    with pytest.raises(LostRecords, match=r"sparkdl-\w+/\d\.\d+: must hold records"):
+        if way is of_workers:
+            of_workers(blocks)
+        else:
+            SparkWorkers(sc, 2).run_round(print, blocks, [0, 1], None, 1)
+    blocks.close()
+    assert nothing_is_left(sc)
+
+
+def test_only_the_first_workers_are_sent_to_the_folders(spark, sc):
+    blocks = load(sc, pairs(spark))
+    assert blocks.shares([[0], [1]]) is not None
+    assert blocks.shares([[0], [1]]) is None
+    blocks.close()
+
+
+def marks(tables):
+    """Yields, of each table, whether its process is one for SQL alone."""
+    import pyarrow
+
+    for _ in tables:
+        yield pyarrow.RecordBatch.from_pydict({"own": ["SPARK_SIMPLIFIED_TRACEBACK" in os.environ]})
+
+
+@pytest.mark.parametrize("before", ["true", "false"])
+def test_a_frame_is_read_in_the_processes_of_rdds(before, spark, sc):
+    spark.conf.set(SIMPLIFIED, before)
+    made = spark.range(1).mapInArrow(marks, "own boolean")
+    with shared_processes(spark):
+        rdd = made.rdd
+    assert spark.conf.get(SIMPLIFIED) == before
+    assert [row.own for row in rdd.collect()] == [False]
+    spark.conf.unset(SIMPLIFIED)
