@@ -39,3 +39,11 @@ def test_without_any_metadata_it_is_silent(install):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         warn_if_shadowed()
+
+
+def test_a_path_with_a_zip_and_a_folder_that_is_not_there_is_silent(install, monkeypatch, tmp_path):
+    (tmp_path / "a.zip").write_bytes(b"")
+    monkeypatch.setattr(sys, "path", ["", str(tmp_path / "a.zip"), str(tmp_path / "nowhere")])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warn_if_shadowed()

@@ -18,6 +18,7 @@ from sparkdl.config import Member
 
 ROOT = Path(__file__).resolve().parent.parent
 HEAVY = ["pyspark", "pandas", "cupy", "numpy", "pyarrow", "lmdb", "yaml", "tqdm"]
+HEAVY += ["email", "importlib.metadata"]
 INTERNAL = {"Run", "Forward", "forward", "Layout", "Replica", "Coder", "ScoredLayer", "Listeners"}
 HERE = {module: names.split() for module, names in sparkdl.EXPORTS.items()}
 MODULES = {name: importlib.import_module(f"sparkdl.{name}") for name in sparkdl.MODULES}

@@ -29,6 +29,8 @@ ONE_QUEUE = {
     "yarn.scheduler.capacity.root.queues": "default",
     "yarn.scheduler.capacity.root.default.capacity": 100,
     "yarn.scheduler.capacity.maximum-am-resource-percent": "1.0",
+    # Else it looks for room every 5 ms, all the time.
+    "yarn.scheduler.capacity.schedule-asynchronously.scheduling-interval-ms": 100,
 }
 
 

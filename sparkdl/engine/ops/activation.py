@@ -1,10 +1,10 @@
 """Activation functions that have a kernel of their own; others are composed in sparkdl.nn."""
 
-from dataclasses import dataclass
 from math import pi
 
 import numpy as np
 
+from sparkdl.config import dataclass
 from sparkdl.engine.ops.base import register
 from sparkdl.engine.ops.elementwise import ElementwiseOp, exp, greater, mul, neg, square, sub, where
 

@@ -5,10 +5,9 @@ together, d = F / H of them for each. Heads are never laid out apart: a backend 
 reads (N, T, F) as (N, H, T, d) where it lies.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from sparkdl.config import dataclass
 from sparkdl.engine.graph import Spec
 from sparkdl.engine.ops.base import Op, common_type, register
 from sparkdl.engine.ops.reduce import sum as sum_along

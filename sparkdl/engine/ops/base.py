@@ -1,10 +1,10 @@
 """Base of the operations: a shape rule, a reference in numpy, a gradient written in operations."""
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
+from sparkdl.config import FrozenFields, dataclass
 from sparkdl.engine.dtypes import is_float, is_narrow, widen
 from sparkdl.engine.graph import Node, Spec, Tensor, constant, topological
 from sparkdl.errors import ShapeError
@@ -19,7 +19,7 @@ def register(cls):
 
 
 @dataclass(frozen=True)
-class Op:
+class Op(FrozenFields):
     """An operation; the fields of a subclass are its attributes.
 
     `shape(*specs)` gives the Spec of the output (a tuple of them where there are several) or raises

@@ -8,10 +8,9 @@ References
 Graves, Fernández, Gomez and Schmidhuber, Connectionist temporal classification (2006), eq. 5 to 16.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from sparkdl.config import dataclass
 from sparkdl.engine.autodiff import pullback
 from sparkdl.engine.graph import Spec
 from sparkdl.engine.ops import ctc_steps

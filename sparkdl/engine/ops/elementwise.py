@@ -1,10 +1,10 @@
 """Arithmetic on one, two or three arrays, element by element, with numpy's broadcasting."""
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
+from sparkdl.config import dataclass
 from sparkdl.engine.graph import Spec
 from sparkdl.engine.ops.base import Op, common_type, register
 from sparkdl.engine.ops.shape import sum_to

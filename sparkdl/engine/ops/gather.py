@@ -1,9 +1,8 @@
 """Rows of a table by their numbers, and the gradient: rows added into a table."""
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from sparkdl.config import dataclass
 from sparkdl.engine.graph import Spec
 from sparkdl.engine.ops.base import Op, register
 from sparkdl.errors import DataError, ShapeError

@@ -1,8 +1,8 @@
 """The Gaussian error linear unit, heavy enough for a kernel of its own either way."""
 
-from dataclasses import dataclass
 from math import pi
 
+from sparkdl.config import dataclass
 from sparkdl.engine.ops.activation import erf, tanh
 from sparkdl.engine.ops.base import Op, register
 from sparkdl.engine.ops.elementwise import add, exp, mul, square, sub

@@ -5,10 +5,9 @@ References
 Ba, Kiros and Hinton, Layer normalization (2016), eq. 4.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from sparkdl.config import dataclass
 from sparkdl.engine.graph import Spec
 from sparkdl.engine.ops.base import Op, register
 from sparkdl.engine.ops.elementwise import add, div, mul, sqrt, square, sub

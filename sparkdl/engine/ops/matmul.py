@@ -1,10 +1,10 @@
 """Matrix products and the bias that follows them."""
 
-from dataclasses import dataclass
 from math import prod
 
 import numpy as np
 
+from sparkdl.config import dataclass
 from sparkdl.engine.graph import Spec
 from sparkdl.engine.ops.base import Op, common_type, register
 from sparkdl.engine.ops.elementwise import add

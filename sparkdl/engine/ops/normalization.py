@@ -5,11 +5,11 @@ References
 Ioffe and Szegedy, Batch normalization (2015), algorithm 1 and section 3.
 """
 
-from dataclasses import dataclass
 from math import prod
 
 import numpy as np
 
+from sparkdl.config import dataclass
 from sparkdl.engine.autodiff import pullback
 from sparkdl.engine.graph import Spec
 from sparkdl.engine.ops.base import Op, common_type, register

@@ -1,12 +1,12 @@
 """Random numbers as an operation: a function of the example, not of where or when it is seen."""
 
-from dataclasses import dataclass
 from math import prod
 from typing import ClassVar
 
 import numpy as np
 
 from sparkdl import philox
+from sparkdl.config import dataclass
 from sparkdl.engine.graph import Spec
 from sparkdl.engine.ops.base import Op, register
 from sparkdl.errors import ShapeError

@@ -1,10 +1,10 @@
 """Sums, means and maxima along axes."""
 
-from dataclasses import dataclass
 from math import prod
 
 import numpy as np
 
+from sparkdl.config import dataclass
 from sparkdl.engine.dtypes import sum_dtype
 from sparkdl.engine.graph import Spec
 from sparkdl.engine.ops.base import Op, register

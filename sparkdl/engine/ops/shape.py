@@ -1,10 +1,10 @@
 """The same numbers in another arrangement: reshape, transpose, broadcast, cut, join, pad, cast."""
 
-from dataclasses import dataclass
 from math import prod
 
 import numpy as np
 
+from sparkdl.config import dataclass
 from sparkdl.engine.dtypes import computing_dtype, is_float
 from sparkdl.engine.graph import Spec
 from sparkdl.engine.ops.base import Op, common_type, register

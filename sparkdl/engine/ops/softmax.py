@@ -1,9 +1,8 @@
 """Softmax and the cross entropies."""
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from sparkdl.config import dataclass
 from sparkdl.engine.graph import Spec
 from sparkdl.engine.ops.activation import sigmoid
 from sparkdl.engine.ops.base import Op, register

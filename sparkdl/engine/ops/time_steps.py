@@ -1,9 +1,8 @@
 """Operations along the steps of sequences (N, T, ...)."""
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from sparkdl.config import dataclass
 from sparkdl.engine.ops.base import Op, register
 from sparkdl.errors import ShapeError
 

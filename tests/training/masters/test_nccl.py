@@ -45,6 +45,13 @@ def slowly_here(path):
     return Slowly(path)
 
 
+@pytest.fixture(scope="module")
+def crews(spawned):
+    """Each process has a GPU of its own, which it makes when it starts."""
+    with LocalWorkers(2) as workers:
+        yield {2: workers}.__getitem__
+
+
 @pytest.fixture(autouse=True)
 def cuda(monkeypatch):
     if not available():

@@ -17,6 +17,7 @@ from sparkdl.training.workers import local
 from sparkdl.training.workers.local import LocalWorkers
 from tests.training import tasks
 
+pytestmark = pytest.mark.usefixtures("spawned")
 SCHEMA = Schema(features=(1,), labels="class", label_size=2)
 OPTIONS = SimpleNamespace(repartition="uneven", seed=3)
 
@@ -32,14 +33,6 @@ def blocks_of(workers, count=6, size=2, **options):
 def children():
     """Also those that have ended and that nobody has waited for."""
     return {p.pid for p in psutil.Process().children(recursive=True)}
-
-
-@pytest.fixture(scope="module", autouse=True)
-def spawned():
-    """Here processes start as those of users do."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(local, "starting", multiprocessing.get_context("spawn"))
-        yield
 
 
 @pytest.fixture(scope="module")

@@ -3,11 +3,12 @@
 Axes: N sequences, T steps, F features, H units. Weights have a block of H columns for each gate.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from sparkdl.config import dataclass
 from sparkdl.engine.dtypes import computing_dtype
 from sparkdl.engine.graph import Spec
 from sparkdl.engine.ops.base import Op, common_type

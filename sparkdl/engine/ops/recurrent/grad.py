@@ -5,10 +5,9 @@ References
 Werbos, Backpropagation through time: what it does and how to do it (1990).
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from sparkdl.config import dataclass
 from sparkdl.engine.autodiff import pullback, zeros_like
 from sparkdl.engine.graph import Spec
 from sparkdl.engine.ops.base import Op, register

@@ -1,9 +1,8 @@
 """Gated recurrent units, in the two forms that are in use."""
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from sparkdl.config import dataclass
 from sparkdl.engine.ops.base import register
 from sparkdl.engine.ops.recurrent.base import RecurrentOp, apply_with_masks
 from sparkdl.engine.ops.recurrent.slopes import gate_slope, tanh_slope

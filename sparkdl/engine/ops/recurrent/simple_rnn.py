@@ -1,7 +1,6 @@
 """The plain recurrent layer."""
 
-from dataclasses import dataclass
-
+from sparkdl.config import dataclass
 from sparkdl.engine.ops.base import register
 from sparkdl.engine.ops.recurrent.base import RecurrentOp, apply_with_masks
 from sparkdl.engine.ops.recurrent.slopes import relu_slope, tanh_slope

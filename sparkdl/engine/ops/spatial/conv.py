@@ -3,11 +3,11 @@
 Axes: N examples, C and O channels, G groups, K places of a window in C/G channels, P windows.
 """
 
-from dataclasses import dataclass
 from math import prod
 
 import numpy as np
 
+from sparkdl.config import dataclass
 from sparkdl.engine.graph import Spec
 from sparkdl.engine.ops.base import common_type, register
 from sparkdl.engine.ops.spatial.window import WindowOp, numbers, sides

@@ -6,8 +6,7 @@ Krizhevsky, Sutskever and Hinton, ImageNet classification with deep convolutiona
 (2012), section 3.3. The constants are Caffe's: alpha is divided by how many numbers are summed.
 """
 
-from dataclasses import dataclass
-
+from sparkdl.config import dataclass
 from sparkdl.engine.ops.base import Op, register
 from sparkdl.engine.ops.elementwise import add, mul, power, square, sub
 from sparkdl.engine.ops.shape import reshape

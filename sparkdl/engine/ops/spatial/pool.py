@@ -1,10 +1,10 @@
 """Pooling over one to three axes of space: the largest, the mean or the norm of each window."""
 
-from dataclasses import dataclass
 from math import prod
 
 import numpy as np
 
+from sparkdl.config import dataclass
 from sparkdl.engine.graph import Spec
 from sparkdl.engine.ops.base import register
 from sparkdl.engine.ops.elementwise import abs, greater, maximum, mul, power, where

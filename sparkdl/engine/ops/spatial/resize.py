@@ -1,9 +1,8 @@
 """Sequences, images and volumes at another size, by the nearest number or a line between two."""
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from sparkdl.config import dataclass
 from sparkdl.engine.graph import Spec
 from sparkdl.engine.ops.base import Op, register
 from sparkdl.engine.ops.spatial.window import KINDS, numbers

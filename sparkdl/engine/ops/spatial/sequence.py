@@ -3,8 +3,7 @@
 Axes: N examples, T steps, F features, which are the channels of the image.
 """
 
-from dataclasses import dataclass
-
+from sparkdl.config import dataclass
 from sparkdl.engine.graph import Spec
 from sparkdl.engine.ops.base import Op, register
 from sparkdl.errors import ShapeError

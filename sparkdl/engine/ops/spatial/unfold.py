@@ -1,10 +1,10 @@
 """The windows of an array beside each other, and their numbers back where they came from."""
 
-from dataclasses import dataclass
 from math import prod
 
 import numpy as np
 
+from sparkdl.config import dataclass
 from sparkdl.engine.graph import Spec
 from sparkdl.engine.ops.base import register
 from sparkdl.engine.ops.spatial.window import WindowOp

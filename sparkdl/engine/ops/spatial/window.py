@@ -4,11 +4,11 @@ Axes: N examples, C channels, then one, two or three axes of space (L; H, W; D, 
 has an entry for each axis of space.
 """
 
-from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
 
+from sparkdl.config import dataclass
 from sparkdl.engine.ops.base import Op
 from sparkdl.errors import ShapeError
 
