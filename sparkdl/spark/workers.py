@@ -53,7 +53,9 @@ class SparkWorkers:
     def load(self, data: Any, schema: Any, size: int, options: Any) -> Any:
         """Reads SparkRecords on the executors and keeps them there in blocks; see Workers.load."""
         with job(self.sc, "records to blocks", "reading the data"):
-            return load_blocks(data.stored(self.sc, schema), size, lambda: self.size, options)
+            return load_blocks(
+                partial(data.stored, self.sc, schema), size, lambda: self.size, options
+            )
 
     def run_round(self, task: Any, blocks: Any, chosen: Any, shared: Any, depth: int) -> Any:
         """Runs one Spark job: broadcasts `shared`, a task per chosen block, a tree of sums."""

@@ -40,10 +40,20 @@ def executors(sc):
 
 def executors_share_host(sc):
     """Returns whether all executors run on one host, so that each may open the files of others."""
+    return len({host for _, host in live_executors(sc)}) <= 1
+
+
+def executor_locations(sc):
+    """Returns the places of all executors, as Spark names them for tasks that shall run there."""
+    return [f"executor_{host}_{name}" for name, host in live_executors(sc)]
+
+
+def live_executors(sc):
+    """Returns (name, host) of each executor; with Spark in this process that is the driver."""
     found = sc._jsc.sc().statusStore().executorList(True)
     known = [found.apply(number) for number in range(found.size())]
-    hosts = {each.hostPort().rpartition(":")[0] for each in known if each.id() != "driver"}
-    return len(hosts) <= 1
+    pairs = [(each.id(), each.hostPort().rpartition(":")[0]) for each in known]
+    return [pair for pair in pairs if pair[0] != "driver"] or pairs
 
 
 def executors_wanted(sc):

@@ -5,6 +5,7 @@ is a partition of one cached RDD; a round computes on the partitions it has chos
 other, whatever their number. What is lost with an executor, Spark makes again from the data.
 """
 
+import uuid
 from functools import cached_property
 
 from pyspark import RDD, StorageLevel
@@ -86,10 +87,11 @@ class SparkBlocks:
 
 
 def load_blocks(stored, size, workers, options):
-    """Reads the data of `stored`, an RDD of StoredPartition, once; deals the records into blocks.
+    """Reads the data once; deals the records into blocks.
 
     Parameters
     ----------
+    stored : function (key) -> RDD of StoredPartition
     size : int
         Records of a block.
     workers : function () -> int
@@ -101,7 +103,8 @@ def load_blocks(stored, size, workers, options):
     DataError
         For the first record that cannot be used, and where there are none.
     """
-    level, store = storage_level(options), ExecutorStore(stored)
+    level, key = storage_level(options), uuid.uuid4().hex
+    store = ExecutorStore(stored(key), key)
     try:
         counts, nbytes, seconds = store.measure()
         dealing = deal(counts, nbytes, size, workers(), options.repartition, options.seed)

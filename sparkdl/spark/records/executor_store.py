@@ -5,7 +5,6 @@ and reads those of a lost one again.
 """
 
 import json
-import os
 import time
 from contextlib import suppress
 from functools import partial
@@ -19,6 +18,7 @@ from pyspark.serializers import CPickleSerializer
 from sparkdl.error_messages import error_from_json
 from sparkdl.errors import NoRecords
 from sparkdl.spark.jobs.job import describe_jobs, outside_job_group
+from sparkdl.spark.jobs.slots import executor_locations
 from sparkdl.spark.records.locality import make_located_rdd
 from sparkdl.spark.records.stored_partition import (
     StoredPartition,
@@ -52,6 +52,8 @@ class ExecutorStore:
     ----------
     rdd : RDD of StoredPartition, or of Rows like these
         At most one in a partition. What makes it writes the folder.
+    key : str
+        Of the data set, as in `store_batches`.
 
     Attributes
     ----------
@@ -59,8 +61,9 @@ class ExecutorStore:
         As they were read first.
     """
 
-    def __init__(self, rdd):
-        self.rdd, self.partitions = rdd.persist(StorageLevel.MEMORY_AND_DISK), []
+    def __init__(self, rdd, key):
+        self.rdd, self._key = rdd.persist(StorageLevel.MEMORY_AND_DISK), key
+        self.partitions = []
 
     def measure(self):
         """Reads the data; returns its Figures.
@@ -89,25 +92,22 @@ class ExecutorStore:
         return self.rdd.mapPartitionsWithIndex(partial(stored_pieces, dealing, wanted))
 
     def remove(self):
-        """Has the executors remove the folders; waits for none, as they may be busy or lost."""
+        """Has all executors remove the folders; waits for none, as they may be busy or lost."""
         with suppress(Py4JError, PySparkException, AttributeError):  # Spark was stopped
-            if self.partitions:
-                sc = self.rdd.context
-                with outside_job_group(sc), describe_jobs(sc, "records are removed"):
-                    self._removing()._jrdd.countAsync()
             self.rdd.unpersist()
+            sc = self.rdd.context
+            with outside_job_group(sc), describe_jobs(sc, "records are removed"):
+                self._removing(sc)._jrdd.countAsync()
 
-    def _removing(self):
-        sc, pickled = self.rdd.context, CPickleSerializer()
-        folders = {os.path.dirname(each.folder): each.partition for each in self.partitions}
-        hosts = [self._holders(number) for number in folders.values()]
-        made = make_located_rdd(sc, list(map(pickled.dumps, folders)), hosts, "[B")
+    def _removing(self, sc):
+        """Returns an RDD with a partition for each executor, which removes what that one has.
+
+        Tasks that have failed may have left something, too.
+        """
+        pickled, executors = CPickleSerializer(), executor_locations(sc)
+        items = [pickled.dumps(self._key)] * len(executors)
+        made = make_located_rdd(sc, items, [[location] for location in executors], "[B")
         return RDD(made, sc, pickled).mapPartitions(remove_folders)
-
-    def _holders(self, partition):
-        """Returns the executors that have a partition's figures, as Spark names places."""
-        found = self.rdd.context._jsc.sc().getPreferredLocs(self.rdd._jrdd.rdd(), partition)
-        return [found.apply(number).toString() for number in range(found.size())]
 
 
 def reading_phases(partitions, passed):

@@ -6,7 +6,6 @@ the task again, four times, and bury the reason in a stack trace.
 
 import json
 import platform
-import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -86,9 +85,14 @@ class SparkRecords:
         read = partial(read_splits, schema, self.data.read)
         return split_rdd(sc, splits).mapPartitions(read)
 
-    def stored(self, sc, schema):
-        """Returns an RDD of StoredPartition: it reads and checks the data once, where it lies."""
-        key = uuid.uuid4().hex
+    def stored(self, sc, schema, key):
+        """Returns an RDD of StoredPartition: it reads and checks the data once, where it lies.
+
+        Parameters
+        ----------
+        key : str
+            Of the data set, as in `store_batches`.
+        """
         if not isinstance(self.data, DataFrame):
             store = partial(store_batches, key)
             return self.batches(sc, schema).mapPartitionsWithIndex(store)

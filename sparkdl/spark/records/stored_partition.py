@@ -75,7 +75,7 @@ def store_batches(key, partition, batches):
 
 def partition_folder(key, partition, attempt):
     """Returns the folder for a partition; the executor's disks take turns."""
-    disks = os.environ["SPARK_LOCAL_DIRS"].split(",")
+    disks = local_disks()
     return os.path.join(disks[partition % len(disks)], f"sparkdl-{key}", f"{partition}.{attempt}")
 
 
@@ -92,8 +92,14 @@ def stored_pieces(dealing, wanted, partition, rows):
     return dealing.pieces(partition, batches, wanted)
 
 
-def remove_folders(folders):
-    """Removes what the partitions of a data set have left in an executor's folders."""
-    for folder in folders:
-        shutil.rmtree(Path(folder), ignore_errors=True)
+def remove_folders(keys):
+    """Removes what data sets have left in the folders of this task's executor."""
+    for key in keys:
+        for disk in local_disks():
+            shutil.rmtree(Path(disk, f"sparkdl-{key}"), ignore_errors=True)
     return iter(())
+
+
+def local_disks():
+    """Returns the folders in which Spark keeps the files of this task's executor."""
+    return os.environ["SPARK_LOCAL_DIRS"].split(",")

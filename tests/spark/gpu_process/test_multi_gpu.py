@@ -42,7 +42,7 @@ def on_two(compute):
     items = iter([(number, f"block {number}") for number in range(5)])
     try:
         team = Team.of([[0, 3], [1, 2, 4]], 2)
-        run_on_gpus("cuda", compute, items, team.places(0), team)
+        run_on_gpus("cuda", compute, items, team.workers(0), team)
     finally:  # who is told of the end first, a thread or this one, is open
         until(lambda: not multiprocessing.active_children())
 

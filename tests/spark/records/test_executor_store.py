@@ -2,13 +2,14 @@
 
 import os
 import shutil
+from functools import partial
 
 import numpy as np
 import pytest
 
 from sparkdl.data.batches.batch import Batch
 from sparkdl.data.batches.dealing import assemble_block
-from sparkdl.errors import DataError, LostRecords
+from sparkdl.errors import DataError, LostRecords, WorkerError
 from sparkdl.spark import SparkWorkers
 from sparkdl.spark.jobs.shared_processes import SIMPLIFIED, shared_processes
 from sparkdl.spark.records.blocks import load_blocks
@@ -43,7 +44,7 @@ REPARTITION = ["always", "never"]
 
 
 def load(sc, given, repartition="always"):
-    stored = SparkRecords(given).stored(sc, SCHEMA)
+    stored = partial(SparkRecords(given).stored, sc, SCHEMA)
     return load_blocks(stored, SIZE, lambda: 2, ParameterAveraging(seed=3, repartition=repartition))
 
 
@@ -90,7 +91,7 @@ def test_all_kinds_and_ways_give_the_same_blocks(kind, repartition, spark, sc):
 
 
 def test_figures_are_all_that_leaves_the_executors(spark, sc):
-    store = ExecutorStore(SparkRecords(frame(spark)).stored(sc, SCHEMA))
+    store = ExecutorStore(SparkRecords(frame(spark)).stored(sc, SCHEMA, "a-key"), "a-key")
     counts, nbytes, phases = store.measure()
     folders = stored_folders(sc)
     store.remove()
@@ -107,6 +108,26 @@ def test_a_bad_record_leaves_nothing_behind(spark, sc):
     bad = frame(spark).selectExpr("features", "if(features[0] > 1, 9, label) as label")
     with pytest.raises(DataError, match=r"partition 0, record \d+: label must be in"):
         load(sc, bad)
+    assert nothing_is_left(sc)
+
+
+def fail_hard(pair):
+    """Ends the process of the task that reads the last record."""
+    if pair[1] < 0:
+        os._exit(3)
+    return pair
+
+
+def test_a_process_that_dies_while_it_reads_leaves_nothing_behind(spark, sc):
+    x, y = data(RECORDS)
+    marked = [*zip(x[:-1], y[:-1]), (x[-1], -1)]
+    with pytest.raises(WorkerError, match="crashed|exited unexpectedly"):
+        SparkWorkers(sc).load(
+            SparkRecords(sc.parallelize(marked, 3).map(fail_hard)),
+            SCHEMA,
+            SIZE,
+            ParameterAveraging(seed=3),
+        )
     assert nothing_is_left(sc)
 
 
