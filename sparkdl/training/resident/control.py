@@ -118,6 +118,6 @@ def is_loss(error):
     A module of this package that is not found was there when the worker began: its files are being
     removed, as a cluster does with those of a container that it kills.
     """
-    if isinstance(error, ModuleNotFoundError):
+    if isinstance(error, ImportError):  # "from package import module" raises no more than that
         return (error.name or "").startswith("sparkdl.")
     return isinstance(error, (WorkerError, OSError, MemoryError))

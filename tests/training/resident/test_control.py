@@ -12,6 +12,10 @@ ENDS = {
     "a disk is full": (OSError(28, "No space left on device"), True),
     "no memory": (MemoryError(), True),
     "files of a container that is removed": (GONE, True),
+    "a module asked of its package": (
+        ImportError("cannot import name 'device' from 'sparkdl.nn'", name="sparkdl.nn"),
+        True,
+    ),
     "a module of the user's": (ModuleNotFoundError("No module named 'mine'", name="mine"), False),
     "a module without a name": (ModuleNotFoundError("no module"), False),
     "weights that are not finite": (DivergedError("the loss is nan"), False),
