@@ -103,36 +103,26 @@ class CachedBlock:
     """
 
     def __init__(self, pieces):
-        names = list(pieces[0])
-        self._columns = {name: [piece[name] for piece in pieces] for name in names}
-        self._order = np.argsort(concatenate_rows(self._columns[IDS]), kind="stable")
+        columns = {name: locate([piece[name] for piece in pieces]) for name in pieces[0]}
+        ids, rows = columns[IDS]
+        order = np.argsort(ids[rows], kind="stable")
+        self._columns = {name: (array, rows[order]) for name, (array, rows) in columns.items()}
+        self._count = len(order)
 
     def __len__(self):
-        return len(self._order)
+        return self._count
 
     def take(self, index):
         """Returns a Batch of copies of the records at the positions `index`."""
-        order = self._order[index]
-        columns = {name: gather(places, order) for name, places in self._columns.items()}
+        columns = {name: array[rows[index]] for name, (array, rows) in self._columns.items()}
         ids = columns.pop(IDS)
         return Batch(columns={name[1:]: x for name, x in columns.items()}, ids=ids)
 
 
-def gather(places, order):
-    """Returns copies of rows: those at `order` in the concatenation of the places."""
-    if len({id(column) for column, *_ in places}) > 1:  # pieces of several types
-        return concatenate_rows(places)[order]
+def locate(places):
+    """Returns (array, rows): where in an array the rows of all (Column, start, stop) are."""
     column = places[0][0]
-    return column.all()[
-        np.concatenate([np.arange(start, stop) for _, start, stop in places])[order]
-    ]
-
-
-def concatenate_rows(places):
-    return np.concatenate([rows(place) for place in places])
-
-
-def rows(place):
-    """Returns the rows at (Column, start, stop)."""
-    column, start, stop = place
-    return column.all()[start:stop]
+    if all(other is column for other, *_ in places):
+        return column.all(), np.concatenate([np.arange(*bounds) for _, *bounds in places])
+    array = np.concatenate([other.all()[start:stop] for other, start, stop in places])
+    return array, np.arange(len(array))  # pieces of several types
