@@ -29,9 +29,9 @@ class History:
     """Reports of a fit in the order in which they were made.
 
     A round that was done again, since a worker was lost, counts once. `end_reason` says why a
-    stream ended. `phases` are seconds of the fit's wall clock by phase. `aggregation` says how
-    parameters were averaged and why, where the fit has chosen. `data_were_kept` is whether an
-    earlier fit had read the records, so that this one has read none.
+    stream, or a fit that a listener stopped, ended. `phases` are seconds of the fit's wall clock by
+    phase. `aggregation` says how parameters were averaged and why, where the fit has chosen.
+    `data_were_kept` is whether an earlier fit had read the records, so that this one has read none.
     """
 
     rounds: list[RoundReport] = field(default_factory=list)
