@@ -1,0 +1,8 @@
+"""The public names, for type checkers and editors; at run time __init__.py loads them when used."""
+
+from sparkdl.ml.classifier import (
+    SparkNetworkClassificationModel as SparkNetworkClassificationModel,
+)
+from sparkdl.ml.classifier import SparkNetworkClassifier as SparkNetworkClassifier
+from sparkdl.ml.regressor import SparkNetworkRegressionModel as SparkNetworkRegressionModel
+from sparkdl.ml.regressor import SparkNetworkRegressor as SparkNetworkRegressor
