@@ -6,7 +6,7 @@ from importlib import import_module
 from pathlib import Path
 
 HERE = Path(__file__).parent
-HELPERS = {"__init__", "__main__", "idx", "session", "spark_fit", "peers"}
+HELPERS = {"__init__", "__main__", "idx", "session", "peers"}
 
 
 def names():

@@ -98,13 +98,16 @@ def evaluation_options(network, master, validation, evaluate):
         source = as_source(validation)
         validation = Validation(CheckedBatches(conf, source), Evaluator(conf, source.transform))
     evaluate = evaluate or evaluate_on_driver(network, master.device)
+    figures = None
+    if isinstance(validation, Validation):
+        figures = ("loss", *(f"validation {name}" for name in validation.evaluator.figures()))
 
     def by_driver(state):
         return evaluate(state, validation)
 
     if master.resident and isinstance(validation, Validation):
-        return {"validation": validation, "evaluate": by_driver}
-    return {"evaluate": by_driver}
+        return {"validation": validation, "evaluate": by_driver, "figures": figures}
+    return {"evaluate": by_driver, "figures": figures}
 
 
 def evaluate_on_driver(network, device):

@@ -27,8 +27,8 @@ class History:
     """Reports of a fit in the order in which they were made.
 
     A round that was done again, since a worker was lost, counts once. `end_reason` says why a
-    stream ended. `phases` are seconds of the fit's wall clock by phase. `aggregation` says how
-    parameters were averaged and why, where the fit has chosen.
+    stream, or a fit that a listener stopped, ended. `phases` are seconds of the fit's wall clock by
+    phase. `aggregation` says how parameters were averaged and why, where the fit has chosen.
     """
 
     rounds: list[RoundReport] = field(default_factory=list)

@@ -40,16 +40,27 @@ class Supervisor:
     validation : what `workers.launch` takes, or None
     evaluate : function of a TrainState that gives an Evaluation, or None
         Where the driver evaluates.
+    steering : Steering
+        What listeners wish, looked at after each event.
     replaceable : bool
         Whether a fit whose workers do not reach each other can go on without a group.
     """
 
     def __init__(
-        self, workers, blocks, shared, extra, validation=None, evaluate=None, replaceable=False
+        self,
+        workers,
+        blocks,
+        shared,
+        extra,
+        validation=None,
+        evaluate=None,
+        *,
+        steering,
+        replaceable=False,
     ):
         self.workers, self.blocks, self.shared = workers, blocks, shared
         self.extra, self.validation, self.evaluate = extra, validation, evaluate
-        self.replaceable = replaceable
+        self.steering, self.replaceable = steering, replaceable
         self.reported_rounds = shared.state.rounds
 
     def events(self):
@@ -64,7 +75,7 @@ class Supervisor:
         SparkdlError
             What else a worker has raised, as it is.
         """
-        if self.shared.over(self.shared.state):
+        if self.shared.over(self.shared.state) or self.steering.stopped:
             return
         for attempt in range(self.shared.master.max_restarts + 1):
             try:
@@ -74,34 +85,44 @@ class Supervisor:
                 reason = lost.error
                 if self.replaceable and not attempt and lost.forming:
                     raise NoGroup(reason) from reason
-            if attempt < self.shared.master.max_restarts:
+            if attempt < self.shared.master.max_restarts or self.steering.stopped:
                 yield RestartDone(self._go_back(reason))
+            if self.steering.stopped:
+                return
         again = f" ({attempt} restarts did not help)" if attempt else ""
         raise WorkerError(f"{reason}{again}") from reason
 
     def _attempt(self):
         group = WorkerGroup(self.workers, self.blocks, self.shared, self.validation)
         try:
-            yield from self._follow(group)
-            group.finish()
+            if (yield from self._follow(group)):
+                group.finish()
         finally:
             group.stop()
 
     def _follow(self, group):
+        """Yields the events of a group; returns whether its workers end by themselves."""
         devices = Counter(bytes(text).decode() for [text] in group.gather("device"))
         yield PhaseDone("launching")
         group.gather("joined")
         yield PhaseDone("balance")
-        yield from self._following(group)
-        state = self.shared.state
-        while not self.shared.over(state):
+        steered = yield from self._following(group)
+        state, last = self.shared.state, None
+        while not self.shared.over(state) and state.rounds != last:
+            if self.steering.stopped:
+                if steered or state is self.shared.state:  # workers know, or are of no more use
+                    return steered
+                last = group.halt() if last is None else last
             before, part = state, self.shared.part(state)
             reports = group.gather("report", state.rounds + 1)
             workers = [WorkerMetrics.of(vector) for [vector] in reports]
             report = merge_metrics(workers, state.epoch, part, dict(devices))
             state = part.after(state, report.iteration)
             yield RoundDone(report, self._adopt(group, state, self.shared.due(before, state)))
-            yield from self._following(group)
+            steered = yield from self._following(group)
+            if state.rounds == self.shared.state.rounds:
+                state = self.shared.state
+        return True
 
     def _adopt(self, group, state, due):
         """Returns the TrainState after a round, to go back to, if the driver was sent it."""
@@ -113,7 +134,10 @@ class Supervisor:
         return state
 
     def _following(self, group):
-        """Yields the events due after the round that led to the state, once."""
+        """Yields the events due after the round that led to the state, once.
+
+        Returns whether workers were told how to go on, if they wait for it.
+        """
         state, due = self.shared.state, self.shared.due_events
         evaluation = self._evaluation(group, state) if due.evaluation else None
         self.shared = replace(self.shared, due_events=DueEvents())
@@ -121,6 +145,13 @@ class Supervisor:
             yield validation_event(state, evaluation)
         if due.epoch:
             yield EpochDone(state, None if self.shared.marks.validate else evaluation)
+        if not (self.shared.steered and any(due)):
+            return False
+        state = self.steering.steer(state)
+        self.shared = replace(self.shared, state=state)
+        word = {"rate_factor": state.rate_factor, "stop": self.steering.stopped}
+        group.tell({"kind": "word", "rounds": state.rounds} | word)
+        return True
 
     def _evaluation(self, group, state):
         if self.shared.evaluator is not None:

@@ -8,7 +8,7 @@ import os
 import sys
 import time
 
-MODEL, MODE, DATA, EPOCHS = sys.argv[1], sys.argv[2], sys.argv[3], int(sys.argv[4])
+FOLDER, MODEL, MODE, RECORDS, EPOCHS = *sys.argv[1:5], int(sys.argv[5])
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
 os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
@@ -18,17 +18,19 @@ import numpy as np
 from elephas.spark_model import AsynchronousSparkModel, SparkModel
 from keras import layers
 from pyspark import SparkConf, SparkContext
+from pyspark.sql import SparkSession
+
+SHAPE = (28, 28, 1) if MODEL == "lenet" else (784,)
 
 
 def network():
     if MODEL == "lenet":
         stack = [layers.Conv2D(20, 5), layers.MaxPooling2D(2), layers.Conv2D(50, 5)]
         stack += [layers.MaxPooling2D(2), layers.Flatten(), layers.Dense(500, activation="relu")]
-        start = keras.Input((28, 28, 1))
     else:
         stack = [layers.Dense(512, activation="relu"), layers.Dense(512, activation="relu")]
-        start = keras.Input((784,))
-    model = keras.Sequential([start, *stack, layers.Dense(10, activation="softmax")])
+    stack = [keras.Input(SHAPE), *stack, layers.Dense(10, activation="softmax")]
+    model = keras.Sequential(stack)
     optimizer = keras.optimizers.SGD(0.01, momentum=0.9, nesterov=True)
     model.compile(optimizer, "categorical_crossentropy", metrics=["accuracy"])
     return model
@@ -41,18 +43,31 @@ def spark_model(model):
     return AsynchronousSparkModel(model, mode=MODE, frequency="epoch", **options)
 
 
+def records(sc, data):
+    """The pairs of the file, or those of the rows of a DataFrame."""
+    if RECORDS == "frame":
+        frame = SparkSession(sc).read.parquet(os.path.join(FOLDER, "rows.parquet"))
+        return frame.rdd.map(pair)
+    x = (data["x"] / 255).astype("float32").reshape(-1, *SHAPE)
+    return sc.parallelize(list(zip(x, np.eye(10, dtype="float32")[data["y"]])), 2)
+
+
+def pair(row):
+    features = np.array(row.features, "float32").reshape(SHAPE)
+    return features, np.eye(10, dtype="float32")[row.label]
+
+
 def main():
-    data = np.load(DATA)
-    shape = (-1, 28, 28, 1) if MODEL == "lenet" else (-1, 784)
-    x = (data["x"] / 255).astype("float32").reshape(shape)
-    xs = (data["xs"] / 255).astype("float32").reshape(shape)
-    y = np.eye(10, dtype="float32")[data["y"]]
+    data = np.load(os.path.join(FOLDER, "pairs.npz"))
+    xs = (data["xs"] / 255).astype("float32").reshape(-1, *SHAPE)
     conf = SparkConf().setMaster("local-cluster[2,1,1024]").set("spark.ui.enabled", "false")
+    for part in ("driver", "executor"):  # as in the sessions of the other side
+        conf.set(f"spark.{part}.defaultJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
     sc = SparkContext(conf=conf.set("spark.ui.showConsoleProgress", "false"))
     sc.setLogLevel("OFF")
-    rdd, peer = sc.parallelize(list(zip(x, y)), 2), spark_model(network())
+    peer = spark_model(network())
     began = time.time()
-    peer.fit(rdd, epochs=EPOCHS, batch_size=64, verbose=0, validation_split=0.0)
+    peer.fit(records(sc, data), epochs=EPOCHS, batch_size=64, verbose=0, validation_split=0.0)
     seconds = time.time() - began
     found = peer.master_network.predict(xs, verbose=0).argmax(axis=1)
     accuracy = float((found == data["ys"]).mean())

@@ -1,0 +1,183 @@
+"""sparkdl's side of a row: one process, one session; a line of JSON with its figures."""
+
+import json
+import multiprocessing
+import os
+import sys
+import time
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+
+import numpy as np
+from pyspark.sql import SparkSession
+
+from sparkdl.data import Arrays, Parquet
+from sparkdl.spark import SparkNetwork
+from sparkdl.training.fit.network_fit import fit_network
+from sparkdl.training.masters.parameter_averaging.master import ParameterAveraging
+from sparkdl.training.network import Network
+from sparkdl.training.reporting.listeners import Listener
+from sparkdl.training.workers.local import LocalWorkers
+from tests.benchmarks.session import spark_session
+from tests.benchmarks.spark.bare_side import EXECUTORS, cold_and_warm, seconds_of
+from tests.benchmarks.spark.networks import BATCH, network
+from tests.benchmarks.spark.records import ROWS, read_pairs
+
+FEW = 2_000
+
+
+class FirstStep(Listener):
+    """Listens for when the first round began."""
+
+    seconds = None
+
+    def __init__(self):
+        self.began = time.perf_counter()
+
+    def on_round(self, report, state):
+        if self.seconds is None:
+            self.seconds = time.perf_counter() - self.began - sum(report.seconds.values())
+
+
+def fit_pairs(folder, model, epochs):
+    """A fit of pairs with no option given."""
+    conf = network(model)
+    pairs, xs, ys = read_pairs(folder, conf.input_shape)
+    with spark_session(EXECUTORS) as sc:
+        net = SparkNetwork(sc, conf)
+        seconds = seconds_of(lambda: net.fit(sc.parallelize(pairs, 2), epochs=int(epochs)))
+    return {"seconds": seconds, "accuracy": accuracy(net, xs, ys)}
+
+
+def fit_frame(folder, epochs):
+    """A fit of the rows of a DataFrame with no option given."""
+    conf = network("lenet")
+    _, xs, ys = read_pairs(folder, conf.input_shape)
+    with spark_session(EXECUTORS) as sc:
+        net = SparkNetwork(sc, conf)
+        seconds = seconds_of(lambda: net.fit(frame_of(folder), epochs=int(epochs)))
+    return {"seconds": seconds, "accuracy": accuracy(net, xs, ys)}
+
+
+def accuracy(net, xs, ys):
+    return float((net.network.predict(xs).argmax(axis=1) == ys).mean())
+
+
+def frame_of(folder):
+    return SparkSession.builder.getOrCreate().read.parquet(rows_of(folder))
+
+
+def rows_of(folder):
+    return str(Path(folder) / "rows.parquet")
+
+
+def first_step_of_frame(folder):
+    """From `fit` of a DataFrame to the first step, cold and warm."""
+    with spark_session(EXECUTORS) as sc:
+        return first_steps(sc, lambda: frame_of(folder))
+
+
+def first_step_of_files(folder):
+    """From `fit` of Parquet files, which executors read, to the first step."""
+    with spark_session(EXECUTORS) as sc:
+        return first_steps(sc, lambda: Parquet(rows_of(folder)))
+
+
+def first_steps(sc, data):
+    """Returns the seconds to the first step of a first fit, and the least of two more.
+
+    Each fit gets an MLP of its own and data that no fit before it has seen.
+    """
+    cold, *warm = (first_step(sc, data()) for _ in range(3))
+    return {"cold": cold, "warm": min(warm)}
+
+
+def first_step(sc, data):
+    listener = FirstStep()
+    SparkNetwork(sc, network("mlp")).fit(data, updates=10, listeners=[listener])
+    return listener.seconds
+
+
+def fit_few(folder):
+    """The whole fit of a few pairs in a cold session; a second fit up to its first step."""
+    pairs, _, _ = read_pairs(folder, (784,))
+    with spark_session(EXECUTORS) as sc:
+        data = sc.parallelize(pairs[:FEW], 2)
+        cold = seconds_of(lambda: SparkNetwork(sc, network("mlp")).fit(data))
+        return {"cold": cold, "second": first_step(sc, data)}
+
+
+def step_in_executors(folder):
+    """Seconds that a step of LeNet takes in two executors."""
+    pairs, _, _ = read_pairs(folder, (1, 28, 28))
+    with spark_session(EXECUTORS) as sc:
+        return step_of(SparkNetwork(sc, network("lenet")).fit(sc.parallelize(pairs, 2), epochs=3))
+
+
+def step_alone(folder):
+    """The same in one process beside which nothing runs."""
+    pairs, _, _ = read_pairs(folder, (1, 28, 28))
+    x, y = map(np.array, zip(*pairs, strict=True))
+    data = Arrays(x, y)
+    master = ParameterAveraging(workers=1)
+    net, workers = Network(network("lenet")), LocalWorkers(1, threads=1)
+    return step_of(fit_network(net, data, master, workers, 3))
+
+
+def step_of(history):
+    """Returns the mean over the workers' steps after the first epoch."""
+    reports = [report for report in history.rounds if report.epoch > 0]
+    figures = [worker for report in reports for worker in report.by_worker]
+    steps = sum(worker.examples for worker in figures) / BATCH
+    return {"step": sum(worker.compute for worker in figures) / steps}
+
+
+def predict_frame(folder):
+    """predict of a DataFrame of as many rows, whose predictions Spark drops, cold and warm."""
+    with spark_session(EXECUTORS) as sc:
+        net, frame = SparkNetwork(sc, network("lenet")), frame_of(folder)
+
+        def predict():
+            net.predict(frame).write.format("noop").mode("overwrite").save()
+
+        return cold_and_warm(predict)
+
+
+def predict_alone(folder):
+    """The engine without Spark: two processes of one thread, each with half of the rows."""
+    os.environ["OMP_NUM_THREADS"] = "1"
+    spawn = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(2, spawn, initializer=load_half, initargs=[folder]) as pool:
+        return cold_and_warm(lambda: list(pool.map(predict_half, range(2))))
+
+
+def load_half(folder):
+    """Puts half of the rows into this process's memory, with the network that predicts them."""
+    global half
+    pairs, _, _ = read_pairs(folder, (1, 28, 28))
+    x = np.stack([features for features, _ in pairs])
+    half = Network(network("lenet")), np.concatenate([x] * (ROWS // 2 // len(x)))
+
+
+def predict_half(_):
+    net, x = half
+    net.predict(x)
+
+
+SIDES = {
+    side.__name__: side
+    for side in (
+        fit_pairs,
+        fit_frame,
+        first_step_of_frame,
+        first_step_of_files,
+        fit_few,
+        step_in_executors,
+        step_alone,
+        predict_frame,
+        predict_alone,
+    )
+}
+
+if __name__ == "__main__":
+    print(json.dumps(SIDES[sys.argv[1]](*sys.argv[2:])), flush=True)

@@ -1,0 +1,118 @@
+"""The rows of the table: what runs on each side, and what sparkdl may take at most."""
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+OURS = "sparkdl"
+SYNCHRONOUS, ASYNCHRONOUS = "Elephas synchronous", "Elephas asynchronous"
+PEER = Path(__file__).parents[1] / "peers" / "elephas_fit.py"
+
+
+@dataclass(frozen=True)
+class Bar:
+    """What a figure of sparkdl may be: the sum of the same figure of peers, times, plus."""
+
+    figure: str
+    peers: tuple[str, ...] = ()
+    times: float = 1.0
+    plus: float = 0.0
+
+    def limit(self, found):
+        """Returns the seconds; `found` is {side: {figure: seconds}}."""
+        return sum(found[peer][self.figure] for peer in self.peers) * self.times + self.plus
+
+    def __str__(self):
+        if self.times == 1:
+            return " + ".join([*self.peers, f"{self.plus:g} s"])
+        return f"{1 / self.times:.2f} times as fast as {' and '.join(self.peers)}"
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line: {side: its words}, the first sparkdl's, and the bars of its figures.
+
+    Words that begin with "elephas" are run by that environment's Python.
+    """
+
+    title: str
+    sides: dict[str, tuple[str, ...]]
+    bars: tuple[Bar, ...]
+
+
+def faster(figure, peer, ratio):
+    """Returns the bar of being so many times as fast as one peer."""
+    return Bar(figure, (peer,), times=1 / ratio)
+
+
+def against_elephas(title, ours, model, records, epochs, synchronous, asynchronous):
+    """Returns a row of whole fits with its two bars."""
+    sides = {OURS: ("our_side", *ours)}
+    for name in (SYNCHRONOUS, ASYNCHRONOUS):
+        sides[name] = ("elephas", model, name.split()[1], records, epochs)
+    bars = (
+        faster("seconds", SYNCHRONOUS, synchronous),
+        faster("seconds", ASYNCHRONOUS, asynchronous),
+    )
+    return Row(title, sides, bars)
+
+
+def beside(title, ours, others, *bars):
+    """Returns a row of sparkdl beside Spark, pyarrow or its own engine."""
+    return Row(title, {OURS: ("our_side", ours)} | others, bars)
+
+
+SCAN = {"bare mapInArrow": ("bare_side", "scan_frame")}
+FILES = {"pyarrow": ("bare_side", "scan_files")}
+TRIVIAL = {"trivial job": ("bare_side", "trivial_job")}
+ALONE = {"alone": ("our_side", "step_alone")}
+ENGINE = {"engine": ("our_side", "predict_alone")}
+
+ROWS = {
+    "lenet": against_elephas(
+        "LeNet, 10,000 pairs x 5", ("fit_pairs", "lenet", "5"), "lenet", "pairs", "5", 2.5, 1.8
+    ),
+    "mlp": against_elephas(
+        "MLP, 10,000 pairs x 5", ("fit_pairs", "mlp", "5"), "mlp", "pairs", "5", 2, 1.7
+    ),
+    "frame": against_elephas(
+        "LeNet, DataFrame of 60,000 x 3", ("fit_frame", "3"), "lenet", "frame", "3", 2, 2
+    ),
+    "first_step": beside(
+        "fit to first step, DataFrame of 60,000",
+        "first_step_of_frame",
+        SCAN,
+        *(Bar(figure, tuple(SCAN), plus=1.5) for figure in ("cold", "warm")),
+    ),
+    "files": beside(
+        "fit to first step, Parquet(path) of 60,000",
+        "first_step_of_files",
+        FILES | TRIVIAL,
+        Bar("cold", (*FILES, *TRIVIAL), plus=1.5),
+        Bar("warm", tuple(FILES), plus=1.5),
+    ),
+    "few": beside(
+        "MLP, 2,000 pairs: a cold fit; a second one up to its first step",
+        "fit_few",
+        TRIVIAL,
+        Bar("cold", tuple(TRIVIAL), plus=4.0),
+        Bar("second", plus=1.0),
+    ),
+    "step": beside(
+        "LeNet's step in two executors", "step_in_executors", ALONE, Bar("step", ("alone",), 1.15)
+    ),
+    "predict": beside(
+        "predict of 60,000 rows",
+        "predict_frame",
+        ENGINE | SCAN,
+        Bar("warm", ("engine", *SCAN), times=1 / 0.9),
+    ),
+}
+
+
+def command(words, folder, python_of):
+    """Returns the words that run one side, with the folder of its records."""
+    name, *rest = words
+    if name == "elephas":
+        return [python_of(name), PEER, folder, *rest]
+    return [sys.executable, "-m", f"tests.benchmarks.spark.{name}", rest[0], folder, *rest[1:]]
