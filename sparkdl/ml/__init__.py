@@ -7,6 +7,7 @@ from sparkdl.lazy_names import homes, lazy_names
 
 EXPORTS = {
     "sparkdl.ml.classifier": "SparkNetworkClassificationModel SparkNetworkClassifier",
+    "sparkdl.ml.network_estimator": "SparkNetworkEstimator SparkNetworkModel",
     "sparkdl.ml.regressor": "SparkNetworkRegressionModel SparkNetworkRegressor",
 }
 

@@ -49,7 +49,8 @@ class SparkNetworkClassifier(ProbabilisticClassifier, NetworkEstimator, HasClass
     preprocessing : member of sparkdl.transforms, or JSON, optional
         What is done to features first, in training and in use; saved with the model.
     featuresCol : str, default "features"
-        Vectors (dense or sparse), lists of numbers, or binary (bytes as numbers).
+        Vectors (dense or sparse), lists of numbers, binary (bytes as numbers),
+        or images of one size, as spark.read.format("image") gives them (BGR).
     labelCol : str, default "label"
         Classes from 0 on. Texts are indexed first: StringIndexer(inputCol=..., outputCol="label"),
         whose names of classes the model keeps.
@@ -67,6 +68,16 @@ class SparkNetworkClassifier(ProbabilisticClassifier, NetworkEstimator, HasClass
         Factor of the losses of each class.
     validationIndicatorCol : str, optional
         Boolean: rows that are not trained on, but evaluated after each epoch; see model.history.
+    validationSplit : float, optional
+        Share of the rows, in (0, 1), that is evaluated so, in place of validationIndicatorCol.
+    monitor : str, default "validation loss"
+        The figure that the next three are about; "loss" is that of training.
+    patience : int, optional
+        Epochs without a better figure after which the fit ends.
+    minDelta : float, default 0.0
+        A smaller change does not count as better.
+    restoreBestWeights : bool, default False
+        Whether the model has the weights of the best epoch, not the last ones.
     thresholds : list of float, optional
         One for each class: the class with the largest probability / threshold is predicted.
     batchSize : int, optional
@@ -98,6 +109,11 @@ class SparkNetworkClassifier(ProbabilisticClassifier, NetworkEstimator, HasClass
         weightCol: str | None = None,
         classWeights: list[float] | None = None,
         validationIndicatorCol: str | None = None,
+        validationSplit: float | None = None,
+        monitor: str = "validation loss",
+        patience: int | None = None,
+        minDelta: float = 0.0,
+        restoreBestWeights: bool = False,
         thresholds: list[float] | None = None,
         batchSize: int | None = None,
         numWorkers: int | None = None,

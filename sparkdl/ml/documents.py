@@ -8,6 +8,8 @@ import json
 from functools import lru_cache
 from typing import Any
 
+from pyspark.ml.param import TypeConverters
+
 from sparkdl.data.transforms.base import Transform
 from sparkdl.errors import ConfigError, brief
 from sparkdl.nn import Conf, conf_from_json
@@ -46,6 +48,13 @@ def to_transform(value: Any) -> str:
         cure = "it is saved with the model, so it is a member of sparkdl.transforms"
         raise TypeError(f"transform must be a Transform, got {brief(value)}; {cure}")
     return json.dumps(value.to_dict())
+
+
+def to_names(value: Any) -> str | list[str]:
+    """Returns the name of a column, or a list of such."""
+    if isinstance(value, str):
+        return value
+    return TypeConverters.toListString(value)
 
 
 @lru_cache(maxsize=16)

@@ -4,23 +4,21 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F
-from pyspark.sql.types import BooleanType
+from pyspark.sql import DataFrame
 
-from sparkdl.data.readers.encodings.arrow_columns import require_column
-from sparkdl.errors import ConfigError, DataError
+from sparkdl.errors import ConfigError
 from sparkdl.ml.params import FitParams
+from sparkdl.ml.rows import WEIGHT, first, renamed, split, with_weights
 from sparkdl.ml.turns import taking_turns
 from sparkdl.nn import Conf
 from sparkdl.spark.network import SparkNetwork
-from sparkdl.spark.records.frame_schema import WHERE, check_fields
+from sparkdl.spark.records.frame_schema import check_fields
 from sparkdl.training.inputs.schema import schema_of
 from sparkdl.training.masters.base import TrainingMaster
 from sparkdl.training.network import Network
+from sparkdl.training.reporting.early_stopping import EarlyStopping
 from sparkdl.training.reporting.history import History
-
-WEIGHT = "sparkdl_weight"  # the column of weightCol times classWeights
+from sparkdl.training.reporting.listeners import Listener
 
 
 def fit_network(
@@ -46,16 +44,14 @@ def fit_network(
     network, master = network_to_train(stage), master_to_train(stage)
     preprocessing = stage.getPreprocessing()
     features, labels = names(network.conf)
-    weights = (stage.getWeightCol() if stage.isDefined(stage.weightCol) else None) or None
+    weights = stage.getWeightCol() if stage.isDefined(stage.weightCol) else ""
+    weights = weights or None  # as pyspark.ml has it, "" is none
     columns = features | labels | ({} if weights is None else {"weights": weights})
     check_fields(dataset.schema, columns, schema_of(network.conf, transform=preprocessing))
-    train, validation = split(stage, dataset)
+    train, validation = split(stage, dataset, [*dict.fromkeys(columns.values())])
     if class_weights is not None:
-        [label] = labels.values()
-        factor = weight_of_class(class_weights, label)
-        factor = factor if weights is None else F.col(weights) * factor
-        train, weights = train.withColumn(WEIGHT, factor), WEIGHT
-    sc = dataset.sparkSession.sparkContext
+        train, weights = with_weights(train, weights, class_weights, first(labels)), WEIGHT
+    sc, listeners = dataset.sparkSession.sparkContext, stopping(stage, validation is not None)
     net = SparkNetwork(sc, network, master)
     with taking_turns(sc):
         history = net.fit(
@@ -66,6 +62,7 @@ def fit_network(
             label=first(labels),
             weights=weights,
             transform=preprocessing,
+            listeners=listeners,
         )
     return net.network, history
 
@@ -93,41 +90,15 @@ def master_to_train(stage: FitParams) -> TrainingMaster:
     return replace(stage.getMaster(), **options)
 
 
-def split(stage: FitParams, dataset: DataFrame) -> tuple[DataFrame, DataFrame | None]:
-    """Returns the rows to train on, and those that validationIndicatorCol sets apart, or None."""
-    if not stage.isDefined(stage.validationIndicatorCol):
-        return dataset, None
-    name = stage.getValidationIndicatorCol()
-    require_column(name, dataset.columns, WHERE)
-    kind = dataset.schema[name].dataType
-    if not isinstance(kind, BooleanType):
-        got = kind.simpleString()
-        raise DataError(f"{WHERE}: column {name!r} must be boolean to set rows apart, got {got}")
-    apart = F.coalesce(F.col(name), F.lit(False))
-    return dataset.filter(~apart), dataset.filter(apart)
-
-
-def weight_of_class(class_weights: list[float], label: str) -> Column:
-    """Returns the factor of a row's class; 1 for a label that is no class: its own check speaks."""
-    factors = F.array(*map(F.lit, class_weights))
-    return F.coalesce(F.get(factors, F.col(label).cast("int")), F.lit(1.0))
-
-
-def renamed(
-    frame: DataFrame, features: dict[str, str], labels: dict[str, str], weights: str | None
-) -> DataFrame:
-    """Returns the columns that are read; of several, under the names that the network has."""
-    pairs = [pair for columns in (features, labels) for pair in own_names(columns)]
-    pairs += [] if weights is None else [(weights, weights)]
-    return frame.select(*(F.col(name).alias(target) for name, target in dict.fromkeys(pairs)))
-
-
-def own_names(columns: dict[str, str]) -> list[tuple[str, str]]:
-    """Returns (column of the frame, its name for SparkNetwork)."""
-    alone = len(columns) == 1
-    return [(name, name if alone else column) for column, name in columns.items()]
-
-
-def first(columns: dict[str, str]) -> str:
-    """Returns the name of the only column; where there are several it is not looked at."""
-    return next(iter(columns.values()), "")
+def stopping(stage: FitParams, evaluates: bool) -> list[Listener]:
+    """Returns the listener that ends a fit early, or keeps its best weights, if one is wanted."""
+    best = stage.getRestoreBestWeights()
+    if not (best or stage.isDefined(stage.patience)):
+        return []
+    if not evaluates and stage.getMonitor() != "loss":
+        raise ConfigError(
+            f"monitor must be 'loss' where nothing is evaluated, got {stage.getMonitor()!r}; give "
+            "validationSplit or validationIndicatorCol"
+        )
+    patience = stage.getPatience() if stage.isDefined(stage.patience) else stage.getMaxIter()
+    return [EarlyStopping(stage.getMonitor(), stage.getMinDelta(), patience, "auto", None, best)]

@@ -6,13 +6,18 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from pyspark import SparkContext
+from pyspark.ml.linalg import VectorUDT
 from pyspark.ml.util import MLReadable, MLReader, MLWritable
 from pyspark.sql import DataFrame
-from pyspark.sql.types import StructType
+from pyspark.sql.functions import pandas_udf
+from pyspark.sql.types import ArrayType, DoubleType, StructType
 
 from sparkdl.data.batches.batch import Batch
+from sparkdl.errors import ConfigError
 from sparkdl.ml.params import StageParams
 from sparkdl.ml.persistence import StageReader, StageWriter
+from sparkdl.ml.rows import first, renamed
+from sparkdl.spark.inference.functions import batch_function, column_udf
 from sparkdl.spark.inference.output_columns import OutputColumns, compute_outputs
 from sparkdl.spark.network import SparkNetwork
 from sparkdl.training.evaluation import Evaluation
@@ -82,10 +87,57 @@ class NetworkModel(StageParams, MLWritable, MLReadable[Any]):
     def _transform(self, dataset: DataFrame) -> DataFrame:
         return dataset.mapInArrow(*self.map_function(dataset.schema))
 
+    def udf(self, column: str | None = None) -> Any:
+        """Returns a pandas UDF of columns of features, one for each input, also for SQL.
+
+        Parameters
+        ----------
+        column : str, optional
+            Which of the columns that `transform` adds it gives, vectors as arrays of doubles. None:
+            the first, the prediction.
+
+        Examples
+        --------
+        >>> spark.udf.register("species", model.udf())
+        >>> spark.sql("SELECT species(features) FROM flowers")
+        """
+        fields = {field.name: field.dataType for field in self.fields()}
+        column = next(iter(fields)) if column is None else column
+        if column not in fields:
+            raise ConfigError(f"column must be one of {list(fields)}, got {column!r}")
+        compute = self.spark_network().batch_function(
+            self.getPreprocessing(), partial(compute_outputs, self.outputs())
+        )
+        kind: Any = ArrayType(DoubleType()) if fields[column] == VectorUDT() else fields[column]
+        predict: Any = column_udf(self._schema(), column, compute)
+        return pandas_udf(predict, kind)
+
+    def make_predict_fn(self) -> Callable[[], Callable[[np.ndarray], np.ndarray]]:
+        """Returns what pyspark.ml.functions.predict_batch_udf takes as its make_predict_fn.
+
+        It makes a function of features (n, ...) that gives what `network.predict` gives, computed
+        on the processor.
+
+        Examples
+        --------
+        >>> classify = predict_batch_udf(
+        ...     model.make_predict_fn(), ArrayType(FloatType()), batch_size=256,
+        ...     input_tensor_shapes=[[4]],
+        ... )
+        >>> df.select(classify("features"))
+        """
+        names = list(self.feature_names())
+        if len(names) != 1:
+            raise ConfigError(f"make_predict_fn is for networks of one input, got {names}")
+        model = self.spark_network().shared_model("cpu")
+        name = self.network.conf.output.name
+        return batch_function(model, self._schema(), self.getPreprocessing(), name)
+
+    def _schema(self):
+        return schema_of(self.network.conf, labels=False, transform=self.getPreprocessing())
+
     def evaluate(self, dataset: DataFrame) -> Evaluation:
         """Returns an Evaluation over labelled data, with the names of the classes if known."""
-        from sparkdl.ml.fit import first, renamed
-
         features, labels = self.feature_names(), self.label_names()
         frame = renamed(dataset, features, labels, None)
         return self.spark_network().evaluate(
@@ -107,8 +159,7 @@ class NetworkModel(StageParams, MLWritable, MLReadable[Any]):
         """Returns what layers give for one record, computed in this process."""
         x = np.asarray(value.toArray() if hasattr(value, "toArray") else value)[np.newaxis]
         preprocessing = self.getPreprocessing()
-        schema = schema_of(self.network.conf, labels=False, transform=preprocessing)
-        batch = schema.check(Batch.of(x), "the value")
+        batch = self._schema().check(Batch.of(x), "the value")
         batch = batch if preprocessing is None else preprocessing(batch)
         results = self.network.features(batch.features, layers)
         return [results[name][0] for name in layers]
@@ -116,8 +167,7 @@ class NetworkModel(StageParams, MLWritable, MLReadable[Any]):
     @property
     def numFeatures(self) -> int:
         """Number of features of a record, -1 where preprocessing takes any."""
-        schema = schema_of(self.network.conf, labels=False, transform=self.getPreprocessing())
-        shapes = schema.inputs.values()
+        shapes = self._schema().inputs.values()
         return -1 if any(None in shape for shape in shapes) else sum(map(np.prod, shapes))
 
     def write(self) -> StageWriter:
@@ -140,4 +190,5 @@ class NetworkModel(StageParams, MLWritable, MLReadable[Any]):
         return cls(network(), **about)
 
     def __getstate__(self) -> dict[str, Any]:
-        return vars(self) | {"_spark_network": None}  # which belongs to the driver
+        network = Network(self.network.conf, self.network.state, self.network.device)
+        return vars(self) | {"network": network, "_spark_network": None}  # without what has run

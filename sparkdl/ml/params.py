@@ -4,7 +4,12 @@ from typing import Any, Self
 
 from pyspark.ml.param import Param, Params, TypeConverters
 from pyspark.ml.param.shared import (
+    HasFeaturesCol,
+    HasLabelCol,
     HasMaxIter,
+    HasPredictionCol,
+    HasProbabilityCol,
+    HasRawPredictionCol,
     HasSeed,
     HasValidationIndicatorCol,
     HasWeightCol,
@@ -16,6 +21,7 @@ from sparkdl.ml.documents import (
     conf_of,
     master_of,
     to_master,
+    to_names,
     to_network,
     to_transform,
     transform_of,
@@ -106,9 +112,92 @@ class HasNetwork(Params):
         return self._set(network=value)
 
 
-class FitParams(
-    StageParams, HasNetwork, HasMaxIter, HasSeed, HasWeightCol, HasValidationIndicatorCol
-):
+class HasValidation(HasValidationIndicatorCol):
+    """Mixin for params of validation: which rows, and what their figures decide."""
+
+    validationSplit: "Param[float]" = Param(
+        Params._dummy(),
+        "validationSplit",
+        "share of the rows that is not trained on but evaluated after each epoch, in the place of "
+        "validationIndicatorCol; rows are chosen by a hash, equal ones together.",
+        typeConverter=TypeConverters.toFloat,
+    )
+    monitor: "Param[str]" = Param(
+        Params._dummy(),
+        "monitor",
+        'the figure that patience and restoreBestWeights look at: "validation loss", "validation '
+        'accuracy" ..., or "loss" of training.',
+        typeConverter=TypeConverters.toString,
+    )
+    patience: "Param[int]" = Param(
+        Params._dummy(),
+        "patience",
+        "epochs without a better figure after which the fit ends.",
+        typeConverter=TypeConverters.toInt,
+    )
+    minDelta: "Param[float]" = Param(
+        Params._dummy(),
+        "minDelta",
+        "a smaller change of the figure does not count as better.",
+        typeConverter=TypeConverters.toFloat,
+    )
+    restoreBestWeights: "Param[bool]" = Param(
+        Params._dummy(),
+        "restoreBestWeights",
+        "whether the model has the weights of the epoch with the best figure, not the last ones.",
+        typeConverter=TypeConverters.toBoolean,
+    )
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._setDefault(monitor="validation loss", minDelta=0.0, restoreBestWeights=False)
+
+    def setValidationIndicatorCol(self, value: str) -> Self:
+        """Sets the value of `validationIndicatorCol`."""
+        return self._set(validationIndicatorCol=value)
+
+    def getValidationSplit(self) -> float:
+        """Returns the value of validationSplit."""
+        return self.getOrDefault(self.validationSplit)
+
+    def setValidationSplit(self, value: float) -> Self:
+        """Sets the value of `validationSplit`."""
+        return self._set(validationSplit=value)
+
+    def getMonitor(self) -> str:
+        """Returns the value of monitor or its default value."""
+        return self.getOrDefault(self.monitor)
+
+    def setMonitor(self, value: str) -> Self:
+        """Sets the value of `monitor`."""
+        return self._set(monitor=value)
+
+    def getPatience(self) -> int:
+        """Returns the value of patience."""
+        return self.getOrDefault(self.patience)
+
+    def setPatience(self, value: int) -> Self:
+        """Sets the value of `patience`."""
+        return self._set(patience=value)
+
+    def getMinDelta(self) -> float:
+        """Returns the value of minDelta or its default value."""
+        return self.getOrDefault(self.minDelta)
+
+    def setMinDelta(self, value: float) -> Self:
+        """Sets the value of `minDelta`."""
+        return self._set(minDelta=value)
+
+    def getRestoreBestWeights(self) -> bool:
+        """Returns the value of restoreBestWeights or its default value."""
+        return self.getOrDefault(self.restoreBestWeights)
+
+    def setRestoreBestWeights(self, value: bool) -> Self:
+        """Sets the value of `restoreBestWeights`."""
+        return self._set(restoreBestWeights=value)
+
+
+class FitParams(StageParams, HasNetwork, HasValidation, HasMaxIter, HasSeed, HasWeightCol):
     """Params of all estimators."""
 
     batchSize: "Param[int]" = Param(
@@ -142,10 +231,6 @@ class FitParams(
     def setWeightCol(self, value: str) -> Self:
         """Sets the value of `weightCol`."""
         return self._set(weightCol=value)
-
-    def setValidationIndicatorCol(self, value: str) -> Self:
-        """Sets the value of `validationIndicatorCol`."""
-        return self._set(validationIndicatorCol=value)
 
     def getBatchSize(self) -> int:
         """Returns the value of batchSize."""
@@ -181,3 +266,63 @@ class HasClassWeights(Params):
     def setClassWeights(self, value: list[float]) -> Self:
         """Sets the value of `classWeights`."""
         return self._set(classWeights=value)
+
+
+class SeveralColumns(
+    HasFeaturesCol, HasLabelCol, HasPredictionCol, HasProbabilityCol, HasRawPredictionCol
+):
+    """Params for names of columns, each of which may be a list of them."""
+
+    featuresCol: "Param[Any]" = Param(
+        Params._dummy(),
+        "featuresCol",
+        "features column name, or a list with one for each input; unless given, several inputs "
+        "have columns of their own names.",
+        typeConverter=to_names,
+    )
+    labelCol: "Param[Any]" = Param(
+        Params._dummy(),
+        "labelCol",
+        "label column name, or a list with one for each column of labels; unless given, several "
+        "have columns of their outputs' names.",
+        typeConverter=to_names,
+    )
+    predictionCol: "Param[Any]" = Param(
+        Params._dummy(),
+        "predictionCol",
+        "prediction column name, or a list with one for each output; of several outputs one name "
+        "is followed by _ and the output's. Empty: none.",
+        typeConverter=to_names,
+    )
+    probabilityCol: "Param[Any]" = Param(
+        Params._dummy(),
+        "probabilityCol",
+        "column name for the probabilities of classes, as predictionCol.",
+        typeConverter=to_names,
+    )
+    rawPredictionCol: "Param[Any]" = Param(
+        Params._dummy(),
+        "rawPredictionCol",
+        "column name for what the probabilities are made of, as predictionCol.",
+        typeConverter=to_names,
+    )
+
+    def setFeaturesCol(self, value: str | list[str]) -> Self:
+        """Sets the value of `featuresCol`."""
+        return self._set(featuresCol=value)
+
+    def setLabelCol(self, value: str | list[str]) -> Self:
+        """Sets the value of `labelCol`."""
+        return self._set(labelCol=value)
+
+    def setPredictionCol(self, value: str | list[str]) -> Self:
+        """Sets the value of `predictionCol`."""
+        return self._set(predictionCol=value)
+
+    def setProbabilityCol(self, value: str | list[str]) -> Self:
+        """Sets the value of `probabilityCol`."""
+        return self._set(probabilityCol=value)
+
+    def setRawPredictionCol(self, value: str | list[str]) -> Self:
+        """Sets the value of `rawPredictionCol`."""
+        return self._set(rawPredictionCol=value)

@@ -34,7 +34,8 @@ class SparkNetworkRegressor(Regressor, NetworkEstimator):
     preprocessing : member of sparkdl.transforms, or JSON, optional
         What is done to features first, in training and in use; saved with the model.
     featuresCol : str, default "features"
-        Vectors (dense or sparse), lists of numbers, or binary (bytes as numbers).
+        Vectors (dense or sparse), lists of numbers, binary (bytes as numbers),
+        or images of one size, as spark.read.format("image") gives them (BGR).
     labelCol : str, default "label"
         A number, or a list or vector of as many as the output has units.
     predictionCol : str, default "prediction"
@@ -48,6 +49,16 @@ class SparkNetworkRegressor(Regressor, NetworkEstimator):
         Factors of the examples' losses.
     validationIndicatorCol : str, optional
         Boolean: rows that are not trained on, but evaluated after each epoch; see model.history.
+    validationSplit : float, optional
+        Share of the rows, in (0, 1), that is evaluated so, in place of validationIndicatorCol.
+    monitor : str, default "validation loss"
+        The figure that the next three are about; "loss" is that of training.
+    patience : int, optional
+        Epochs without a better figure after which the fit ends.
+    minDelta : float, default 0.0
+        A smaller change does not count as better.
+    restoreBestWeights : bool, default False
+        Whether the model has the weights of the best epoch, not the last ones.
     batchSize : int, optional
         Examples of a worker's minibatch; unless given the master's, by default 64.
     numWorkers : int, optional
@@ -68,6 +79,11 @@ class SparkNetworkRegressor(Regressor, NetworkEstimator):
         seed: int | None = None,
         weightCol: str | None = None,
         validationIndicatorCol: str | None = None,
+        validationSplit: float | None = None,
+        monitor: str = "validation loss",
+        patience: int | None = None,
+        minDelta: float = 0.0,
+        restoreBestWeights: bool = False,
         batchSize: int | None = None,
         numWorkers: int | None = None,
     ) -> None:

@@ -11,9 +11,7 @@ SMALL = {"batchSize": 10, "numWorkers": 2}
 
 @pytest.fixture(scope="session")
 def data(spark):
-    made = frame(spark)
-    yield made
-    made.unpersist()
+    return frame(spark)
 
 
 @pytest.fixture(scope="session")

@@ -33,7 +33,7 @@ def frame(spark, n=60):
         for i, (a, k) in enumerate(zip(x, y))
     ]
     names = ["id", "features", "label", "kind", "yes", "two", "w", "apart"]
-    return spark.createDataFrame(rows, names).repartition(2, "id").cache()
+    return spark.createDataFrame(rows, names)
 
 
 def vector(i, x):

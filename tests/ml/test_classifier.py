@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 from pyspark.ml.evaluation import BinaryClassificationEvaluator
 from pyspark.ml.linalg import Vectors, VectorUDT
+from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 
 from sparkdl.errors import ConfigError, DataError
 from sparkdl.ml import SparkNetworkClassifier
+from sparkdl.nn import Nesterov, NetworkConf, Output
 from sparkdl.nn.execution.forward import Z
 from sparkdl.spark import SparkNetwork
 from sparkdl.training.masters.parameter_averaging.master import ParameterAveraging
@@ -146,3 +148,36 @@ def test_class_weights_are_factors_of_the_weights(data):
     given = SparkNetworkClassifier(weightCol="w", classWeights=[1.0, 3.0, 1.0], **options)
     by_hand = SparkNetworkClassifier(weightCol="v", **options).fit(data.withColumn("v", factors))
     assert_equal(given.fit(data).network.state, by_hand.network.state)
+
+
+def test_a_convex_problem_has_the_solution_of_scikit_learn(data):
+    l2, (x, y) = 0.05, arrays()
+    softmax = NetworkConf(
+        input_shape=(4,), layers=[Output(units=3)], l2=l2, optimizer=Nesterov(learning_rate=0.5)
+    )
+    one = SparkNetworkClassifier(network=softmax, maxIter=120, batchSize=30, numWorkers=2)
+    [p] = by_id(one.setMaster("AllReduceSGD").fit(data).transform(data), "probability")
+    theirs = LogisticRegression(C=1 / (len(x) * l2), tol=1e-8).fit(x, y).predict_proba(x)
+    np.testing.assert_allclose(p, theirs, atol=2e-4)
+
+
+def test_a_fit_ends_early_with_the_best_weights(data):
+    options = {"network": classes_conf(), "validationSplit": 0.3, "batchSize": 10, "numWorkers": 2}
+    one = SparkNetworkClassifier(**options, maxIter=9, restoreBestWeights=True)
+    model = one.fit(data, {one.patience: 2, one.minDelta: 10.0})  # no epoch is better by so much
+    assert len(model.history.epochs) == 3
+    first = SparkNetworkClassifier(**options).fit(data)
+    np.testing.assert_array_equal(model.network.state.params, first.network.state.params)
+    apart = first.history.epochs[0].validation.examples
+    assert 8 < apart < 28
+    assert first.history.epochs[0].examples == 60 - apart
+
+
+def test_splits_are_refused_unless_they_are_shares(data):
+    for options, message in [
+        ({"validationSplit": 1.0}, "validationSplit must be above 0 and below 1, got 1.0"),
+        ({"validationSplit": 0.5, "validationIndicatorCol": "apart"}, "must be left out where"),
+        ({"patience": 2}, "monitor must be 'loss' where nothing is evaluated, got 'validation lo"),
+    ]:
+        with pytest.raises(ConfigError, match=message):
+            SparkNetworkClassifier(network=classes_conf(), **options).fit(data)

@@ -1,12 +1,13 @@
 """A network in use on a cluster: what it predicts, and what its layers give."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from pyspark import RDD, SparkContext
 from pyspark.sql import DataFrame
+from pyspark.sql.types import StructField, StructType
 
 from sparkdl.config.calls import refuse_unknown_options
 from sparkdl.nn import Conf
@@ -120,16 +121,34 @@ class NetworkInUse:
         function, fields = self.column_function(frame.schema, *arguments)
         return frame.mapInArrow(function, fields)
 
-    def column_function(self, fields, features, transform, new, compute, device=None):
+    def column_function(
+        self,
+        fields: StructType,
+        features: str | dict[str, str],
+        transform: Change | None,
+        new: list[StructField],
+        compute: Callable[..., Any],
+        device: str | None = None,
+    ) -> tuple[Callable[..., Any], StructType]:
         """Returns a function for mapInArrow that adds columns, and the schema of what it gives.
 
         `compute` is given the shared model, the transform and an iterator of Batches; all else is
         as in predictions.column_function.
         """
+        compute = self.batch_function(transform, compute, device)
+        return predictions.column_function(fields, self.conf, transform, features, new, compute)
+
+    def batch_function(
+        self, transform: Change | None, compute: Callable[..., Any], device: str | None = None
+    ) -> Callable[..., Any]:
+        """Returns a function of an iterator of Batches for Spark's tasks."""
         master = self._master_on(device)
         compute = partial(compute, self._share(master), transform)
-        compute = self._task_on_device(run_on_device, master, compute)
-        return predictions.column_function(fields, self.conf, transform, features, new, compute)
+        return self._task_on_device(run_on_device, master, compute)
+
+    def shared_model(self, device: str) -> SharedValue:
+        """Returns the SharedValue from which inference loads this network in a process."""
+        return self._share(self._master_on(device))
 
     def _master_on(self, device):
         """Returns the master with another device, if one is given.

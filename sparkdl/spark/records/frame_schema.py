@@ -12,7 +12,7 @@ from pyspark.sql.types import (
     UserDefinedType,
 )
 
-from sparkdl.data.readers.encodings.arrow_columns import KINDS, require_column
+from sparkdl.data.readers.encodings.arrow_columns import IMAGE, KINDS, VECTOR, require_column
 from sparkdl.errors import DataError
 
 WHERE = "the DataFrame"
@@ -96,7 +96,7 @@ def has_numbers(kind):
     if isinstance(kind, ArrayType):
         return has_numbers(kind.elementType)
     if isinstance(kind, StructType):
-        return set(kind.names) == {"type", "size", "indices", "values"}
+        return set(kind.names) in (VECTOR, IMAGE)
     return is_number(kind) or isinstance(kind, BinaryType)
 
 
