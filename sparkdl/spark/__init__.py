@@ -7,6 +7,7 @@ package, needs neither.
 from sparkdl.lazy_names import homes, lazy_names
 
 EXPORTS = {
+    "sparkdl.spark.records.kept_data": "clear_kept_data",
     "sparkdl.spark.network": "SparkNetwork",
     "sparkdl.spark.workers": "SparkWorkers",
 }

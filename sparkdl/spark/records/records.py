@@ -97,18 +97,18 @@ class SparkRecords:
         if not isinstance(self.data, DataFrame):
             store = partial(store_batches, key)
             return self.batches(sc, schema).mapPartitionsWithIndex(store)
-        chosen, columns = self._chosen(schema)
+        chosen, columns = self.select_columns(schema)
         stored = chosen.mapInArrow(partial(store_tables, schema, columns, key), COLUMNS)
         with shared_processes(chosen.sparkSession):
             return stored.rdd
 
     def _of_frame(self, schema):
-        chosen, columns = self._chosen(schema)
+        chosen, columns = self.select_columns(schema)
         read = partial(read_tables, schema, columns)
         with shared_processes(chosen.sparkSession):
             return chosen.mapInArrow(read, "packed binary, error string").rdd.map(of_row)
 
-    def _chosen(self, schema):
+    def select_columns(self, schema):
         """Returns the DataFrame of the columns that are needed, and their names."""
         columns = schema.fields(self.features, self.label, self.weights)
         check_fields(self.data.schema, columns, schema)

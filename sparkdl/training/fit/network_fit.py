@@ -3,7 +3,7 @@
 from dataclasses import replace
 from functools import cache
 
-from sparkdl.errors import CheckpointError
+from sparkdl.errors import CheckpointError, DivergedError
 from sparkdl.training.evaluation.batch_evaluation import Evaluator
 from sparkdl.training.fit.trainer import Trainer, check_epochs, start_state
 from sparkdl.training.inputs.schema import schema_of
@@ -76,16 +76,21 @@ def fit_network(
     phases.end("starting")
     blocks = workers.load(data, schema, master.records_per_block, options)
     phases.end("starting", blocks.seconds)
+    keep = False
     try:
         if resume is not None:
             trainer.check_resumed(blocks, extra, resume)
         elif state.iteration and not state.rounds:
             state = trainer.locate(blocks, state)
         network.state, history = trainer.fit(blocks, state, epochs, transform, extra)
+        keep = True
+    except DivergedError:  # which is not for the data to answer
+        keep = True
+        raise
     finally:
-        blocks.close()
+        blocks.close(keep)
     phases.end("ending")
-    history.aggregation = why
+    history.aggregation, history.data_were_kept = why, blocks.were_kept
     return history
 
 
