@@ -17,11 +17,12 @@ from sparkdl.spark.gpu_process.dispatch import run_on_device, run_partition_on_d
 from sparkdl.spark.inference import predictions
 from sparkdl.spark.inference.validation_frame import validation_frame
 from sparkdl.spark.jobs.device_tally import DeviceTally
+from sparkdl.spark.jobs.interrupts import clean_interrupts
 from sparkdl.spark.jobs.job import job
 from sparkdl.spark.jobs.shared_value import SharedValue, sharing
 from sparkdl.spark.records.recipe_tests import recipe_validation
 from sparkdl.spark.records.records import Change, Data, SparkRecords
-from sparkdl.spark.streaming.stream_fit import fit_stream
+from sparkdl.spark.streaming.stream_fit import fit_micro_batches
 from sparkdl.spark.workers import SparkWorkers, tree
 from sparkdl.training.evaluation import Evaluation
 from sparkdl.training.evaluation.batch_evaluation import Evaluator
@@ -105,6 +106,11 @@ class SparkNetwork:
         return self.network.conf
 
     @property
+    def history(self) -> History | None:
+        """That of the last fit, also of one that was interrupted; None before the first."""
+        return self.network.history
+
+    @property
     def devices(self) -> dict[str, int]:
         """{device: tasks}: where evaluations, predictions and features have been computed until
         now, be it "the processor"."""
@@ -127,7 +133,7 @@ class SparkNetwork:
         validate_first: bool | None = None,
         listeners: Iterable[Listener] = (),
         checkpoints: Checkpoints | None = None,
-        resume: str | PathLike[str] | None = None,
+        resume: str | PathLike[str] | bool | None = None,
     ) -> History:
         """Trains; returns a History.
 
@@ -163,9 +169,15 @@ class SparkNetwork:
         checkpoints : Checkpoints, optional
             Where and how often the state of training is saved. A stream goes on from the newest
             one unasked, as Spark's queries do.
-        resume : path, optional
+        resume : path or True, optional
             Of a checkpoint, or of a folder of them, to go on from, on as many workers: the fit ends
             with the weights of one that was not interrupted, where two whole fits have the same.
+            True: of this network's last fit, which was interrupted or stopped; it goes on after the
+            last round that was kept, without a checkpoint.
+
+        A fit that is interrupted (Ctrl-C, Jupyter's stop, an error of a listener, a lost cluster)
+        keeps what was trained: `network` has the weights after the last round that the driver
+        knows, `history` goes as far, no job is left, and the same call with `resume=True` goes on.
 
         Raises
         ------
@@ -181,7 +193,7 @@ class SparkNetwork:
         if isinstance(data, DataFrame) and data.isStreaming:
             names: dict[str, Any] = {"features": features, "label": label, "weights": weights}
             names |= {"epochs": epochs, "validation": validation, "transform": transform}
-            return self._fit_stream(data, trigger, names, listeners, checkpoints, marks)
+            return fit_micro_batches(self, data, trigger, names, listeners, checkpoints, marks)
         if trigger is not None:
             raise ConfigError(f"trigger must be None for data that is no stream, got {trigger}")
         workers = SparkWorkers(self.sc, self.master.workers, self.master.task_device)
@@ -195,28 +207,16 @@ class SparkNetwork:
             change = None if hasattr(data, "splits") else transform
             return SparkRecords(data, features, label, transform=change)
 
-        if self.recipe is not None:
-            on = recipe_validation(self.sc, self.recipe, validation, records)
-            return self.recipe.train(source, workers, on, self._evaluate, epochs=epochs, **options)
-        epochs = 1 if epochs is None and updates is None else epochs
-        # What cannot be read is refused before anything is trained.
-        on = None if validation is None else self._validation(records(validation))
-        options |= {"validation": on, "evaluate": self._evaluate}
-        options["validate_first"] = bool(validate_first)
-        return fit_network(self.network, source, self.master, workers, epochs, **options)
-
-    def _fit_stream(self, frame, trigger, options, listeners, checkpoints, marks):
-        others = [name for name, value in marks.items() if value]
-        if others:
-            raise ConfigError(f"{others} must be left out where data is a stream")
-        if self.recipe is not None:
-            raise ConfigError("data must be no stream where a solver file says when to stop")
-        listeners = tuple(listeners)
-
-        def fit(batch, listener):
-            return self.fit(batch, listeners=(listener, *listeners), **options)
-
-        return fit_stream(self.network, frame, fit, trigger, checkpoints)
+        with clean_interrupts(self.sc):
+            if self.recipe is not None:
+                on = recipe_validation(self.sc, self.recipe, validation, records)
+                train = self.recipe.train
+                return train(source, workers, on, self._evaluate, epochs=epochs, **options)
+            # What cannot be read is refused before anything is trained.
+            on = None if validation is None else self._validation(records(validation))
+            options |= {"validation": on, "evaluate": self._evaluate}
+            options["validate_first"] = bool(validate_first)
+            return fit_network(self.network, source, self.master, workers, epochs, **options)
 
     def validations(self, history: History) -> DataFrame:
         """Returns a DataFrame of a fit's validations by updates.

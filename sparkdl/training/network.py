@@ -28,7 +28,7 @@ from sparkdl.training.evaluation.batch_evaluation import (
     pieces,
 )
 from sparkdl.training.fit.full_batch import solve
-from sparkdl.training.fit.network_fit import fit_network
+from sparkdl.training.fit.network_fit import UnfinishedFit, fit_network
 from sparkdl.training.fit.pretraining import pretrain_layers
 from sparkdl.training.inputs.schema import schema_of
 from sparkdl.training.inputs.sources import Data, as_source
@@ -53,6 +53,11 @@ class Network:
         None: first values, drawn with the conf's seed.
     device : str
         Where this process uses it: "auto", "cpu" or "cuda"; `fit` has its master's.
+
+    Attributes
+    ----------
+    history : History or None
+        Of the last fit, also of one that was interrupted.
     """
 
     def __init__(self, conf: Conf, state: TrainState | None = None, device: str = "auto") -> None:
@@ -60,6 +65,8 @@ class Network:
         require(self, "device", device in DEVICES, f"one of {DEVICES}")
         self.state = first_state(conf) if state is None else state
         self._carried: dict[str, Any] = {}
+        self.history: History | None = None
+        self.unfinished: UnfinishedFit | None = None
 
     @cached_property
     def replica(self) -> Replica:
@@ -69,7 +76,7 @@ class Network:
     def fit(
         self,
         data: Data,
-        epochs: int | None = 1,
+        epochs: int | None = None,
         master: TrainingMaster | None = None,
         workers: Workers | None = None,
         *,
@@ -80,15 +87,15 @@ class Network:
         evaluate: Callable[..., Evaluation] | None = None,
         listeners: Iterable[Listener] = (),
         checkpoints: Checkpoints | None = None,
-        resume: str | PathLike[str] | None = None,
+        resume: str | PathLike[str] | bool | None = None,
     ) -> History:
         """Trains on this machine.
 
         Parameters
         ----------
         data : Batch, pair (features, labels) or source
-        epochs : int or None, default 1
-            Epochs to train, after those before. None: as many as `updates` takes.
+        epochs : int, optional
+            Epochs to train, after those before. 1 unless given; as many as `updates` takes.
         master : TrainingMaster, optional
             None: ParameterAveraging().
         workers : Workers, optional
@@ -108,11 +115,16 @@ class Network:
             Called as the fit goes on, in this order.
         checkpoints : Checkpoints, optional
             Where and how often the state of training is saved.
-        resume : path, optional
+        resume : path or True, optional
             Of a checkpoint, or of a folder of them, to go on from: the fit then ends with the
             weights that it would have had without the interruption, where two whole fits have the
             same weights (not with asynchronous masters or backup workers). The same number of
-            workers is needed.
+            workers is needed. True: of this network's last fit, which was interrupted or stopped;
+            it goes on after the last round that was kept, without a checkpoint.
+
+        A fit that is interrupted (Ctrl-C, an error of a listener, lost workers) keeps what was
+        trained: the network has the weights after the last round that the driver knows, `history`
+        goes as far, and the same call with `resume=True` goes on.
 
         Returns
         -------
