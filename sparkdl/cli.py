@@ -44,7 +44,7 @@ def parser():
 
 def add_demo(commands):
     one = command(commands, "demo", "demo", "train LeNet on real digits, on this machine's Spark")
-    one.add_argument("--epochs", type=int, default=6, help="passes over the data (6)")
+    one.add_argument("--epochs", type=int, default=3, help="passes over the data (3)")
     one.add_argument("--workers", type=int, default=2, help="replicas that train at once (2)")
     one.add_argument("--master", help="where; a local-cluster of as many executors unless given")
     output(one, "folder for the model (sparkdl-demo-model)", default="sparkdl-demo-model")
