@@ -28,8 +28,9 @@ from sparkdl.training.evaluation.batch_evaluation import (
     pieces,
 )
 from sparkdl.training.fit.full_batch import solve
-from sparkdl.training.fit.network_fit import UnfinishedFit, fit_network
+from sparkdl.training.fit.network_fit import UnfinishedFit, fit_network, validation_of
 from sparkdl.training.fit.pretraining import pretrain_layers
+from sparkdl.training.inputs.division import divide
 from sparkdl.training.inputs.schema import schema_of
 from sparkdl.training.inputs.sources import Data, as_source
 from sparkdl.training.masters.base import TrainingMaster
@@ -82,6 +83,8 @@ class Network:
         *,
         updates: int | None = None,
         validation: Data | None = None,
+        validation_split: float | None = None,
+        class_weight: dict[int, float] | None = None,
         validate_every: int | None = None,
         validate_first: bool = False,
         evaluate: Callable[..., Evaluation] | None = None,
@@ -105,6 +108,12 @@ class Network:
             asynchronous masters, and with backup workers, it may be some updates later.
         validation : Batch, pair or source, optional
             Evaluated after each epoch, or where `validate_every` says.
+        validation_split : float, optional
+            Share of the records that are held out and evaluated, in place of `validation`: each is
+            drawn by the seed and its id, which is the number of its split in the source and its
+            place in that. So another fit with this seed holds out the same.
+        class_weight : {class: factor}, optional
+            Factors of the losses of a class's examples in training; 1 for those that are left out.
         validate_every : int, optional
             Updates between two evaluations.
         validate_first : bool, default False
@@ -139,11 +148,15 @@ class Network:
         """
         master = ParameterAveraging() if master is None else master
         require_workers(master, workers)
+        source = as_source(data)
+        division = divide(self.conf, master, validation, validation_split, class_weight)
+        if division.held_out is not None:
+            validation = validation_of(self.conf, source, division.held_out)
         own_workers = LocalWorkers(master.workers or 2) if workers is None else None
         try:
             return fit_network(
                 self,
-                as_source(data),
+                source,
                 master,
                 own_workers if workers is None else workers,
                 epochs,
@@ -155,6 +168,7 @@ class Network:
                 listeners=listeners,
                 checkpoints=checkpoints,
                 resume=resume,
+                changes=division.training,
             )
         finally:
             if own_workers is not None:
@@ -305,6 +319,10 @@ class Network:
     def score(self, data: Data) -> float:
         """Returns the mean loss over the examples of a Batch, pair or source."""
         return self.evaluate(data).loss
+
+    def summary(self, batch_size: int = 64) -> str:
+        """Returns a table of layers, output shapes and parameters, with the memory of a step."""
+        return self.conf.summary(batch_size)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Writes conf and state to a directory, local or of another file system.

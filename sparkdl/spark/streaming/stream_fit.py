@@ -11,7 +11,7 @@ and what training has to clean up would fail there.
 import logging
 import queue
 from concurrent.futures import Future
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
@@ -77,11 +77,21 @@ class StreamTrainer(Listener):
     def take(self, frame, number):
         """Trains on a micro-batch, unless that has been done, and saves the model."""
         if self._place is None or self._place.awaits(number):
-            with suppress(NoRecords):  # as when a filter left none
+            with suppress(NoRecords), self._whole():  # there are none when a filter left none
                 self._add(self._fit(frame, self))
             if self._place is not None:
                 self._place.write(self._network, number)
         self.last = number
+
+    @contextmanager
+    def _whole(self):
+        """Takes back what was trained on a micro-batch that fails: Spark will give it again."""
+        state = self._network.state
+        try:
+            yield
+        except BaseException:
+            self._network.state, self._network.unfinished = state, None
+            raise
 
     def _add(self, history):
         self.history.rounds += history.rounds

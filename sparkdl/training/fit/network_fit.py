@@ -30,6 +30,7 @@ def fit_network(
     listeners=(),
     checkpoints=None,
     resume=None,
+    changes=(),
 ):
     """Trains `network` in place.
 
@@ -52,6 +53,7 @@ def fit_network(
         same weights (not with asynchronous masters or backup workers). Another number of workers
         is refused. True: the network's last fit, which was interrupted or stopped, goes on from
         its state; where neither `epochs` nor `updates` is given, up to where it would have ended
+    changes : tuple of callable, what is done to the records to train on; see Schema
 
     A state of elsewhere, with updates but no rounds, goes on at the place in the data where a fit
     from the start has that many.
@@ -81,7 +83,8 @@ def fit_network(
     options |= evaluation_options(network, master, validation, evaluate)
     trainer = Trainer(conf, master, workers, **options)
     transform = getattr(data, "transform", None)
-    schema, options = schema_of(conf, transform=transform), with_seed(master, state)
+    schema = schema_of(conf, transform=transform, changes=changes)
+    options = with_seed(master, state)
     phases.end("starting")
     blocks = workers.load(data, schema, master.records_per_block, options)
     phases.end("starting", blocks.seconds)
@@ -148,7 +151,7 @@ def evaluation_options(network, master, validation, evaluate):
     conf = network.conf
     if evaluate is None and not isinstance(validation, Validation):
         source = as_source(validation)
-        validation = Validation(CheckedBatches(conf, source), Evaluator(conf, source.transform))
+        validation = validation_of(conf, source)
     evaluate = evaluate or evaluate_on_driver(network, master.device)
     figures = None
     if isinstance(validation, Validation):
@@ -160,6 +163,11 @@ def evaluation_options(network, master, validation, evaluate):
     if master.resident and isinstance(validation, Validation):
         return {"validation": validation, "evaluate": by_driver, "figures": figures}
     return {"evaluate": by_driver, "figures": figures}
+
+
+def validation_of(conf, source, changes=()):
+    """Returns the Validation of a source in this process."""
+    return Validation(CheckedBatches(conf, source, changes), Evaluator(conf, source.transform))
 
 
 def evaluate_on_driver(network, device):
