@@ -40,6 +40,7 @@ MAY_IMPORT = {
         "error_messages",
         "errors",
     },
+    "ml": {"spark", "training", "nn", "data", "config", "lazy_names", "errors"},
     "interop": {"training", "nn", "data", "config", "errors"},
     "tune": {"training", "spark", "nn", "data", "config", "errors"},
     "report": {"training", "spark", "nn", "data", "config", "errors"},
@@ -49,7 +50,7 @@ MAY_IMPORT = {
     "__init__": ANYTHING,
 }
 HOME = {
-    "pyspark": {"spark"},
+    "pyspark": {"spark", "ml"},
     "cudnn": {"engine/backends/cuda/cudnn"},
     "cupy": {"engine/backends/cuda"},
     "llvmlite": {"engine/native"},

@@ -2,7 +2,8 @@
 
 import math
 from collections.abc import Iterator
-from typing import ClassVar
+from dataclasses import fields
+from typing import Any, ClassVar
 
 from sparkdl.config import FrozenFields, Member, dataclass
 from sparkdl.data.batches.batch import Batch
@@ -60,6 +61,18 @@ class Source(Member, package="sparkdl.data"):
     def splits(self) -> list[Split]:
         """Returns all splits, in order, from metadata alone. Runs on the driver."""
         raise NotImplementedError
+
+    def identity(self) -> Any:
+        """Returns what equals that of another source only where both have the same records.
+
+        None: nothing is known of that, so what was read of this source is not read again.
+        """
+        return None
+
+    def read_options(self) -> dict[str, Any]:
+        """Returns the options that records depend on as they are stored: all but the transform."""
+        names = [item.name for item in fields(self) if item.name != "transform"]
+        return {name: getattr(self, name) for name in names}
 
     def read(self, split: Split) -> Iterator[Batch]:
         """Returns the records of a split as they are stored. Runs on an executor."""

@@ -1,25 +1,23 @@
 """A network trained and used on a Spark cluster."""
 
 from collections.abc import Iterable
-from dataclasses import replace
 from functools import partial
 from os import PathLike
 from typing import Any, Self
 
-from pyspark import RDD, SparkContext
+from pyspark import SparkContext
 from pyspark.sql import DataFrame, SparkSession
 
 from sparkdl.config.calls import refuse_unknown_options
 from sparkdl.errors import ConfigError, require_kind
 from sparkdl.interop.recipes import DESCRIPTIONS, recipe_of
 from sparkdl.nn import Conf
-from sparkdl.spark.gpu_process.dispatch import run_on_device, run_partition_on_device
-from sparkdl.spark.inference import predictions
+from sparkdl.spark.gpu_process.dispatch import run_partition_on_device
 from sparkdl.spark.inference.evaluations import evaluate
+from sparkdl.spark.inference.network_in_use import NetworkInUse
 from sparkdl.spark.inference.validation_frame import validation_frame
 from sparkdl.spark.jobs.device_tally import DeviceTally
 from sparkdl.spark.jobs.interrupts import clean_interrupts
-from sparkdl.spark.jobs.shared_value import SharedValue
 from sparkdl.spark.records.recipe_tests import recipe_validation
 from sparkdl.spark.records.records import Change, Data, SparkRecords
 from sparkdl.spark.streaming.stream_fit import fit_micro_batches
@@ -28,7 +26,6 @@ from sparkdl.training.evaluation import Evaluation
 from sparkdl.training.evaluation.batch_evaluation import Evaluator
 from sparkdl.training.fit.network_fit import fit_network
 from sparkdl.training.inputs.division import divide, require_whole
-from sparkdl.training.inputs.schema import schema_of
 from sparkdl.training.masters.base import TrainingMaster
 from sparkdl.training.masters.parameter_averaging.master import ParameterAveraging
 from sparkdl.training.network import Network
@@ -41,7 +38,7 @@ from sparkdl.training.workers.base import Validation
 Context = SparkContext | SparkSession
 
 
-class SparkNetwork:
+class SparkNetwork(NetworkInUse):
     """A network on Spark.
 
     `data` is everywhere an RDD of (features, label) pairs, Rows or LabeledPoints, a DataFrame, or a
@@ -102,19 +99,9 @@ class SparkNetwork:
         self.master = ParameterAveraging() if tm is None else tm
 
     @property
-    def conf(self) -> Conf:
-        return self.network.conf
-
-    @property
     def history(self) -> History | None:
         """That of the last fit, also of an interrupted one; None before the first."""
         return self.network.history
-
-    @property
-    def devices(self) -> dict[str, int]:
-        """{device: tasks}: where evaluations, predictions and features have been computed until
-        now, be it "the processor"."""
-        return self._tally.devices
 
     @refuse_unknown_options
     def fit(
@@ -275,89 +262,6 @@ class SparkNetwork:
         options: dict[str, Any] = {"features": features, "label": label, "transform": transform}
         return self.evaluate(data, device=device, **options).loss
 
-    @refuse_unknown_options
-    def predict(
-        self,
-        data: Data,
-        *,
-        features: str = "features",
-        transform: Change | None = None,
-        device: str | None = None,
-    ) -> RDD | DataFrame:
-        """Predicts lazily: Spark computes each record's prediction on demand.
-
-        Parameters
-        ----------
-        data : data
-        features, transform, device
-            As in `evaluate`.
-
-        Returns
-        -------
-        RDD of float32 vectors (units,), for an RDD or source; for a DataFrame its columns with
-        `prediction` (the class, or the value) and `probability` (for classes) behind them.
-        """
-        master = self._master_on(device)
-        model = self._share(master)
-        if isinstance(data, DataFrame):
-            fields = predictions.prediction_fields(self.conf)
-            compute = partial(predictions.prediction_columns, model, transform)
-            compute = self._task_on_device(run_on_device, master, compute)
-            return predictions.with_columns(data, self.conf, transform, features, fields, compute)
-        records = SparkRecords(data, features, transform=transform)
-        name, batches = self.conf.output.name, self._batches(records, labels=False)
-        compute = partial(predictions.predict_batches, model, name, records.transform)
-        return batches.mapPartitions(self._task_on_device(run_on_device, master, compute))
-
-    @refuse_unknown_options
-    def features(
-        self,
-        data: Data,
-        layers: str | Iterable[str],
-        *,
-        features: str = "features",
-        transform: Change | None = None,
-        device: str | None = None,
-    ) -> RDD | DataFrame:
-        """Computes the outputs of layers for each record, as inputs for other learners.
-
-        Parameters
-        ----------
-        data : data
-        layers : str or sequence of str
-            Names of layers, as `conf` has them.
-        features, transform, device
-            As in `evaluate`.
-
-        Returns
-        -------
-        RDD of {layer: array}, for an RDD or source; for a DataFrame its columns with one of float
-        lists for each layer behind them.
-
-        Raises
-        ------
-        ConfigError for a layer that does not exist.
-        """
-        layers, master = predictions.check_layers(self.conf, layers), self._master_on(device)
-        model = self._share(master)
-        if isinstance(data, DataFrame):
-            fields = [predictions.numbers(name) for name in layers]
-            compute = partial(predictions.layer_columns, layers, model, transform)
-            compute = self._task_on_device(run_on_device, master, compute)
-            return predictions.with_columns(data, self.conf, transform, features, fields, compute)
-        records = SparkRecords(data, features, transform=transform)
-        compute = partial(predictions.feature_batches, model, layers, records.transform)
-        batches = self._batches(records, labels=False)
-        return batches.mapPartitions(self._task_on_device(run_on_device, master, compute))
-
-    def _master_on(self, device):
-        """Returns the master with another device; ConfigError where that cannot be."""
-        return self.master if device is None else replace(self.master, device=device)
-
-    def _task_on_device(self, way, master, compute):
-        """Returns a task that runs `compute` where the master says; `way` is run_..._on_device."""
-        return partial(way, master.task_device, compute, tally=self._tally)
-
     def save(self, path: str | PathLike[str]) -> None:
         """Writes configuration and vectors to a directory."""
         self.network.save(path)
@@ -371,9 +275,6 @@ class SparkNetwork:
         """Returns a table of layers, output shapes and parameters, with the memory of a step."""
         return self.conf.summary(batch_size)
 
-    def _batches(self, records, labels=True, changes=()):
-        return records.batches(self.sc, schema_of(self.conf, labels, records.transform, changes))
-
     def _validation(self, records, changes=()):
         batches = self._batches(records, changes=changes)
         return Validation(batches, Evaluator(self.conf, records.transform))
@@ -382,19 +283,3 @@ class SparkNetwork:
         master = self._master_on(device)
         on_device = partial(self._task_on_device, run_partition_on_device, master)
         return evaluate(self.sc, self._model_of(state, master), data, on_device)
-
-    def _share(self, master):
-        """Shares conf and weights with tasks that run whenever Spark gets to them.
-
-        They are sent again only when they are others, or for another device.
-        """
-        of = self.network.state, master.device
-        if self._model is None or self._model[0] != of:
-            if self._model is not None:
-                self._model[1].leave_executors()
-            self._model = of, SharedValue(self.sc, self._model_of(of[0], master))
-        return self._model[1]
-
-    def _model_of(self, state, master):
-        """Returns the arguments from which inference.loaded makes a replica."""
-        return self.conf, replace(state, worker_states=()), master.device, master.backend

@@ -108,6 +108,7 @@ def test_a_mistake_is_one_sentence(known, capsys, option, value, sentence):
     assert capsys.readouterr().err == f"sparkdl simulate: {sentence}\n"
 
 
+@pytest.mark.slow
 def test_two_processes_give_the_constants():
     costs = measurement.measure_costs()
     for name in ("message", "socket", "add", "shared", "barrier"):

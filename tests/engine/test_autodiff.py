@@ -192,6 +192,7 @@ def test_scopes_name_the_nodes_and_their_gradients():
     assert "dense_1:grad" in program.describe()
 
 
+@pytest.mark.slow
 def test_a_graph_as_deep_as_a_thousand_layers():
     def deep(x):
         for _ in range(1000):

@@ -55,8 +55,12 @@ def forms(shape):
     return [*rows, shape[::-1], (1, 1, 1, size), (n, size // n, 1, 1), (n, size // n, 1, 1, 1)]
 
 
+FEW = {(1, 4, 1, 5), (2, 4, 3, 5), (1, 4, 3, 5, 2)}  # the others take half a minute
+SHAPES = [pytest.param(s, marks=[pytest.mark.slow] * (s not in FEW)) for s in [*IMAGES, *VOLUMES]]
+
+
 @pytest.mark.parametrize("name", READERS)
-@pytest.mark.parametrize("shape", [*IMAGES, *VOLUMES], ids=str)
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_what_is_reshaped_is_read_in_its_order(shape, name):
     """There, into the kernel, and out of it: each way as gradients also take it."""
     for form in forms(shape):

@@ -8,6 +8,7 @@ from tests.exchange import fuzz
 from tests.exchange.mutation import CHANGES, mutated
 
 
+@pytest.mark.slow
 def test_hostile_bytes_do_no_harm():
     counts = fuzz.run(seconds=4, seed=random.randrange(1 << 30))
     fuzz.endpoint().close()

@@ -192,6 +192,7 @@ def waiting(group):
     return group.broadcast(x) if group.rank == 2 else group.all_reduce(x)
 
 
+@pytest.mark.slow
 def test_ranks_that_wait_for_each_other_in_calls_that_differ_give_up_after_patience():
     began = time.monotonic()
     results = crew(3, waiting, shared_memory=False, stall_timeout=2.0)

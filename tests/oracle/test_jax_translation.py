@@ -57,6 +57,7 @@ def of_type(rows, start):
     return [i for i, (layer, _) in enumerate(rows) if layer.type_name.startswith(start)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", cases.FAMILY_ROWS)
 def test_every_layer_while_training(family, rng):
     rows = cases.FAMILY_ROWS[family]
@@ -82,6 +83,7 @@ def lengths(*found):
     return (np.arange(cases.STEPS) < np.array(found)[:, None]).astype(float)
 
 
+@pytest.mark.slow
 def test_masked_sequences(rng):
     conf = cases.masked(cases.OVER_STEPS)
     compare(conf, drawn.columns(conf, rng) | {"mask": lengths(6, 4, 1)}, rng)
@@ -129,6 +131,7 @@ def batches(conf, rng):
     return [drawn.columns(conf, rng) for _ in range(UPDATES)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("conf", [cases.trained(), cases.small_images()], ids=["all", "images"])
 def test_parameters_after_five_updates(conf, rng):
     params, buffers = (drawn.arrays(v, rng) for v in (conf.params_layout, conf.buffers_layout))

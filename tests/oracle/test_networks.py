@@ -37,6 +37,7 @@ def cases(draw):
         assume(False)
 
 
+@pytest.mark.slow
 @settings(
     max_examples=EXAMPLES,
     derandomize=os.environ.get("CI") == "true",

@@ -38,6 +38,7 @@ def test_a_right_backend_passes_with_a_bias_that_has_no_gradient():
     assert not verdict.differences and verdict.margin < 1
 
 
+@pytest.mark.slow
 def test_an_error_of_one_entry_in_ten_thousand_is_seen(monkeypatch):
     monkeypatch.setattr(comparison, "Computation", Wrong)
     assert [found.name for found in compare(CASE).differences] == ["gradient/dense_1/W"]

@@ -19,6 +19,7 @@ from pyspark.errors import PySparkException
 from sparkdl.errors import ConfigError, NoRecords, SparkdlError, WorkerError
 from sparkdl.spark.jobs.job import message, reason
 from sparkdl.spark.records.data_frames import uri
+from sparkdl.spark.records.kept_data import keeping_nothing
 from sparkdl.spark.streaming.stream_folder import StreamFolder
 from sparkdl.training.reporting.history import History
 from sparkdl.training.reporting.listeners import Listener
@@ -77,7 +78,7 @@ class StreamTrainer(Listener):
     def take(self, frame, number):
         """Trains on a micro-batch, unless that has been done, and saves the model."""
         if self._place is None or self._place.awaits(number):
-            with suppress(NoRecords), self._whole():  # there are none when a filter left none
+            with suppress(NoRecords), keeping_nothing(), self._whole():  # a filter may leave none
                 self._add(self._fit(frame, self))
             if self._place is not None:
                 self._place.write(self._network, number)

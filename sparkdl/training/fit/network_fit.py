@@ -88,17 +88,23 @@ def fit_network(
     phases.end("starting")
     blocks = workers.load(data, schema, master.records_per_block, options)
     phases.end("starting", blocks.seconds)
+    keep = False
     try:
         if resume is not None:
             trainer.check_resumed(blocks, extra, "the last fit" if resume is True else resume)
         elif state.iteration and not state.rounds:
             state = trainer.locate(blocks, state)
         train(network, trainer, blocks, state, epochs, transform, extra)
+        keep = True
+    except DivergedError:  # which is not for the data to answer
+        keep = True
+        raise
     finally:
-        blocks.close()
+        blocks.close(keep)
     phases.end("ending")
-    trainer.history.aggregation = why
-    return trainer.history
+    history = trainer.history
+    history.aggregation, history.data_were_kept = why, blocks.were_kept
+    return history
 
 
 class UnfinishedFit(NamedTuple):

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
     from sparkdl.training.evaluation.base import Evaluation
 
+KEPT = "reading took nothing: the records were kept from an earlier fit"
+
 
 @dataclass
 class History:
@@ -32,6 +34,7 @@ class History:
     A round that was done again, since a worker was lost, counts once. `end_reason` says why a
     stream, or a fit that a listener stopped, ended. `phases` are seconds of the fit's wall clock by
     phase. `aggregation` says how parameters were averaged and why, where the fit has chosen.
+    `data_were_kept` is whether an earlier fit had read the records, so that this one has read none.
     """
 
     rounds: list[RoundReport] = field(default_factory=list)
@@ -41,6 +44,7 @@ class History:
     end_reason: str | None = None
     phases: dict[str, float] = field(default_factory=dict)
     aggregation: str | None = None
+    data_were_kept: bool = False
 
     def add_round(self, report: RoundReport) -> None:
         self.rounds.append(report)
@@ -110,6 +114,7 @@ class History:
             "restarts": [asdict(restart) for restart in self.restarts],
             "phases": dict(self.phases),
             "aggregation": self.aggregation,
+            "data_were_kept": self.data_were_kept,
         }
 
     def to_pandas(self, of: str = "epochs") -> Any:
@@ -143,9 +148,9 @@ class History:
     def __str__(self) -> str:
         """Describes the fit in lines.
 
-        One per epoch, then evaluations by updates, where the time went, what each of several
-        workers did, how parameters were averaged, who computed where, updates left out, restarts,
-        and why a stream ended.
+        One per epoch, then evaluations by updates, where the time went, whether records were kept
+        from an earlier fit, what each of several workers did, how parameters were averaged, who
+        computed where, updates left out, restarts, and why a stream ended.
         """
         if not self.rounds:
             return self.end_reason or "no rounds"
@@ -153,6 +158,7 @@ class History:
         skipped = f"{self.skipped} updates left out: gradients in float16 were not finite"
         where = format_devices("workers", self.devices)
         parts = [_epoch_table(self.epochs), validations, _time_table(self), self.advice()]
+        parts += [KEPT if self.data_were_kept else None]
         parts += [_worker_table(self.by_worker()), self.aggregation, where]
         parts += [skipped if self.skipped else "", restarts, self.end_reason]
         return "\n\n".join(filter(None, parts))

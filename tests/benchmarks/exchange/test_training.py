@@ -141,6 +141,7 @@ def main(address, right):
 hosts = pytest.mark.skipif(why_not() is not None, reason=f"no hosts: {why_not()}")
 
 
+@pytest.mark.slow
 @hosts
 def test_workers_are_on_two_hosts():
     [[driver, (left, left_cores), (right, right_cores)]] = on_the_left(__name__)

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pytest
 from pyspark.find_spark_home import _find_spark_home
 
 from sparkdl.data import Batch, write_lmdb
@@ -49,6 +50,7 @@ def batch(labels, start):
     return Batch(columns={"features": images, "labels": part}, ids=np.arange(len(part)))
 
 
+@pytest.mark.slow
 def test_an_lmdb_above_the_memory_of_executors_is_trained_on(tmp_path):
     write_images(tmp_path / "lmdb")
     (tmp_path / "net.prototxt").write_text(NET.replace("SOURCE", str(tmp_path / "lmdb")))

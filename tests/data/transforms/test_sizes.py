@@ -37,7 +37,7 @@ def test_bytes_are_rounded():
 
 
 def test_a_window_of_a_random_size_is_resized():
-    batch = images(60, (2, 20, 30), np.float32)
+    batch = images(24, (2, 20, 30), np.float32)
     crop = RandomResizedCrop(size=8)
     boxes = list(crop.boxes(Chance(ids=batch.ids, seed=1, epoch=3), 20, 30))
     for x, (top, left, high, wide), y in zip(

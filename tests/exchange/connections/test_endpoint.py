@@ -157,6 +157,7 @@ def with_reset(sock):
         pass
 
 
+@pytest.mark.slow
 def test_silent_strangers_hold_nobody_up():
     with Endpoint(SECRET, timeout=2.0) as endpoint:
         silent = [socket.create_connection(endpoint.address) for _ in range(200)]

@@ -125,6 +125,7 @@ def test_a_certificate_of_other_authorities_is_refused(endpoint, stranger):
     assert endpoint.refused == {"TLS": 2}
 
 
+@pytest.mark.slow
 def test_tls_on_one_side_only_is_refused(tls):
     with Endpoint(SECRET) as bare, Endpoint(SECRET, tls=tls) as safe:
         with pytest.raises(PeerError, match="TLS on one side only"):

@@ -182,8 +182,13 @@ ROWS = {
     ),
 }
 
+QUICK_ROWS = {"a peer dies in a sum", "a call is refused"}  # the others wait for seconds
 
-@pytest.mark.parametrize("name", ROWS)
+
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=[pytest.mark.slow] * (name not in QUICK_ROWS)) for name in ROWS],
+)
 def test_all_who_live_get_an_error_that_names_whom_they_waited_for(name, tmp_path):
     function, options, dead, text = ROWS[name]
     results = crew(2, function, tmp_path, **QUICK | options)
@@ -204,6 +209,7 @@ def stuck_for_good(group, folder):
     return "still here"
 
 
+@pytest.mark.slow
 def test_a_process_that_is_stuck_in_init_ends_when_it_has_told_why(tmp_path):
     assert crew(2, stuck_for_good, tmp_path, **QUICK | {"timeout": 3.0}) == [None, None]
 
@@ -223,12 +229,14 @@ def given_up(group, folder):
     return {thread.name for thread in threading.enumerate()} & {"sparkdl-nccl", "sparkdl-watchdog"}
 
 
+@pytest.mark.slow
 def test_after_a_failure_nothing_waits_any_more(tmp_path):
     results = crew(2, given_up, tmp_path, stall_timeout=3.0, **QUICK)
     assert results == [set(), set()]
     assert not [*tmp_path.iterdir()], "NCCL was not given up"
 
 
+@pytest.mark.slow
 def test_all_others_are_named_where_there_are_several(tmp_path):
     for result in crew(3, stands_still, tmp_path, stall_timeout=3.0, **QUICK):
         with pytest.raises(

@@ -122,6 +122,7 @@ def test_one_machine_does_what_sockets_do(size):
     assert all(other == first for other in others)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("machines", MACHINES, ids=str)
 def test_several_machines_do_what_sockets_do(machines):
     size = sum(map(len, machines))
@@ -160,6 +161,7 @@ def test_closing_ends_a_call_and_all_threads():
     assert crew(2, threads_after, on_two_threads) == [[], []]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("beside", [False, True], ids=["waiting", "beside"])
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGSTOP], ids=lambda how: how.name)
 def test_a_lost_rank_is_named_on_all_machines(how, beside):
@@ -176,6 +178,7 @@ def late(group, who, count):
     group.all_reduce(np.ones(count, np.float32))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [1, 100_000])
 def test_who_does_not_come_is_named_by_those_who_wait_for_others(count):
     limits = {"timeout": 3.0, "stall_timeout": 6.0, "spare": [3]}
@@ -188,12 +191,14 @@ def late_in_a_sub_group(group, color_of):
     late(half, 1, 5)
 
 
+@pytest.mark.slow
 def test_errors_name_the_rank_in_the_group_that_was_formed():
     limits = {"timeout": 3.0, "stall_timeout": 6.0, "spare": [2]}
     error = crew(3, late_in_a_sub_group, [0, 1, 0], **limits)[0]
     assert isinstance(error, PeerError) and error.rank == 2
 
 
+@pytest.mark.slow
 def test_two_hosts_find_out_who_is_where(tmp_path):
     reason = why_not()
     if reason:

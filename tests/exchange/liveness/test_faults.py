@@ -49,7 +49,10 @@ def summing(group, fault, when, background):
 
 @pytest.mark.parametrize("memory", [False, True], ids=["sockets", "memory"])
 @pytest.mark.parametrize("size, background", [(2, True), (4, False)], ids=["beside", "waiting"])
-@pytest.mark.parametrize("fault, what", [(die, "gone|hung up"), (stop, "was silent for 3 s")])
+@pytest.mark.parametrize(
+    "fault, what",
+    [(die, "gone|hung up"), pytest.param(stop, "was silent for 3 s", marks=pytest.mark.slow)],
+)
 def test_a_killed_or_stopped_process_is_named_by_all_others(fault, what, size, background, memory):
     options = {"timeout": TIMEOUT, "spare": [CULPRIT], "shared_memory": memory}
     results = crew(size, summing, fault, 0.3, background, **options)
@@ -68,11 +71,13 @@ def computing(group, seconds):
     return group.all_reduce(np.ones(5, np.float32))[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("memory", [False, True], ids=["sockets", "memory"])
 def test_a_rank_that_computes_for_long_is_waited_for(memory):
     assert crew(3, computing, 5.0, timeout=2.0, shared_memory=memory) == [3, 3, 3]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("memory", [False, True], ids=["sockets", "memory"])
 def test_a_rank_that_never_comes_is_named_when_patience_ends(memory):
     limits = {"timeout": TIMEOUT, "stall_timeout": 5.0}
@@ -136,6 +141,7 @@ def test_who_was_not_there_takes_nobody_for_silent(monkeypatch):
         assert group.receive(np.zeros(3), CULPRIT).tolist() == [0, 1, 2]
 
 
+@pytest.mark.slow
 def test_what_comes_unasked_is_kept_up_to_a_bound():
     (left, right), (silent, other) = socket.socketpair(), socket.socketpair()
     frame = pack_header(Kind.DATA, tag_of(0, True, 5, "unasked"), LONGEST_FRAME) + bytes(
@@ -188,6 +194,7 @@ def test_a_rank_that_fails_by_itself_ends_the_wait_of_others(memory):
     assert results[0] == results[2] == "told" and isinstance(results[1], ValueError)
 
 
+@pytest.mark.slow
 def test_another_secret_is_an_error_at_once_and_no_group_forms():
     results = crew(2, unexpected, secrets=[SECRET, b"this is not the one they have"], timeout=5.0)
     assert all(isinstance(result, WorkerError) for result in results)

@@ -193,6 +193,7 @@ def test_who_was_not_there_takes_nobody_for_silent(monkeypatch):
         assert wire.receive() == ({"n": 2}, [])
 
 
+@pytest.mark.slow
 def test_heartbeats_keep_a_peer_that_has_nothing_to_say():
     with wires(timeout=2.0) as (a, b):
         late = threading.Timer(3.0, a.send, args=({"late": True},))

@@ -49,6 +49,7 @@ def child():
             process.wait(10)
 
 
+@pytest.mark.slow
 def test_a_process_that_computes_is_alive():
     with child() as (process, wire):
         assert not wire.ready(2 * TIMEOUT)
@@ -65,6 +66,7 @@ def test_a_killed_process_is_an_error_at_once():
             wire.receive(waiting_for="its report")
 
 
+@pytest.mark.slow
 def test_a_stopped_process_is_an_error_at_the_limit():
     with child() as (process, wire):
         process.send_signal(signal.SIGSTOP)
@@ -72,6 +74,7 @@ def test_a_stopped_process_is_an_error_at_the_limit():
             wire.receive()
 
 
+@pytest.mark.slow
 def test_a_stopped_process_that_is_sent_to_is_an_error_at_the_limit():
     with child() as (process, wire):
         process.send_signal(signal.SIGSTOP)

@@ -68,6 +68,7 @@ def test_meetings_on_channels_are_apart(endpoint):
             assert place.all_gather(channel, 5) == [channel]
 
 
+@pytest.mark.slow
 def test_who_is_missing_at_an_address_is_named(endpoint):
     RendezvousServer(4, endpoint)
     with ThreadPoolExecutor(2) as pool:
@@ -117,6 +118,7 @@ def test_a_meeting_needs_the_secret(endpoint):
         place.all_gather("here", timeout=5)
 
 
+@pytest.mark.slow
 def test_an_address_without_a_meeting_is_an_error_in_time(endpoint, monkeypatch):
     monkeypatch.setattr(address_rendezvous, "ANSWER", 0.1)
     with at(endpoint, 0, 1) as place, pytest.raises(WorkerError, match="the others' texts"):

@@ -216,7 +216,14 @@ LOSSES = {
 }
 
 
-@pytest.mark.parametrize("how", LOSSES, ids=lambda how: how.__name__)
+WAITS = {stop, dawdle}  # for seconds
+
+
+@pytest.mark.parametrize(
+    "how",
+    [pytest.param(how, marks=[pytest.mark.slow] * (how in WAITS)) for how in LOSSES],
+    ids=lambda how: how.__name__,
+)
 def test_a_lost_member_is_named_on_every_other(how, tmp_path):
     with machine(tmp_path, 3, sum_until, 1, how, timeout=3.0, stall_timeout=5.0) as answer:
         for rank in (0, 2):

@@ -253,6 +253,7 @@ def test_an_error_of_one_worker_is_told_to_all():
     assert all("rank 1" in text and "by mistake" in text for text in seen)
 
 
+@pytest.mark.slow
 def test_a_server_that_lives_but_does_not_answer_is_lost():
     options, stuck = {"timeout": 2.0, "stall_timeout": 1.0, "mode": "async"}, threading.Event()
     with Endpoint(SECRET) as driver, Endpoint(SECRET) as endpoint:
@@ -278,6 +279,7 @@ def test_a_killed_worker_or_server_is_named_by_all(who, options, servers, tmp_pa
     assert all(text.startswith(f"PeerError: rank {who} on") for text in found.values()), found
 
 
+@pytest.mark.slow
 def test_a_stopped_worker_is_named_by_all(tmp_path):
     found = in_processes(3, tmp_path, work.killed, 1, work.STOP, allow=[1], timeout=4.0)
     assert len(found) == 2

@@ -66,6 +66,7 @@ def after(rounds, what):
 ENDS = {"an error of a listener": (fail, Trouble), "Ctrl-C": (interrupt, KeyboardInterrupt)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what, error", ENDS.values(), ids=list(ENDS))
 @pytest.mark.parametrize("name", EACH)
 def test_an_interrupted_fit_keeps_what_was_trained(workers, whole, name, what, error):
@@ -73,12 +74,13 @@ def test_an_interrupted_fit_keeps_what_was_trained(workers, whole, name, what, e
     with pytest.raises(error):
         fit(workers, name, 3, network, listeners=[after(2, what)])
     state, history = network.state, network.history
-    assert 2 <= state.rounds == len(history.rounds) < 15
+    assert 2 <= state.rounds == len(history.rounds), "workers may be ahead of the driver"
     assert state.iteration == history.rounds[-1].iteration
     assert np.isfinite(state.params).all() and not np.array_equal(
         state.params, Network(CONF).state.params
     )
-    assert f"interrupted by {error.__name__}; what is next is epoch 1" in history.end_reason
+    place = f"what is next is epoch {state.epoch + 1}, round {state.round + 1}"
+    assert history.end_reason == f"interrupted by {error.__name__}; {place}"
     _, rest = fit(workers, name, None, network, resume=True)
     assert network.state.epoch == 3 and network.unfinished is None
     assert len(history.rounds) + len(rest.rounds) == network.state.rounds
@@ -86,6 +88,7 @@ def test_an_interrupted_fit_keeps_what_was_trained(workers, whole, name, what, e
         assert_equal(network.state, whole(name))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["averaging by the driver", "all-reduce"])
 def test_a_lost_cluster_leaves_the_last_state_that_the_driver_has(name):
     def lose():
@@ -131,7 +134,7 @@ def test_epochs_of_a_resumed_fit_count_from_where_it_began(workers):
     network = fit(workers, "all-reduce", 2)[0]
     with pytest.raises(Trouble):
         fit(workers, "all-reduce", 2, network, listeners=[after(7, fail)])
-    assert network.state.epoch == 3
+    assert network.state.epoch in (3, 4), "workers may be ahead of the driver"
     fit(workers, "all-reduce", 2, network, resume=True)
     assert network.state.epoch == 4
 

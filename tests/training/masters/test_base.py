@@ -95,6 +95,7 @@ def test_training_lowers_the_loss(row, crews):
     assert history.epochs[-1].loss < 0.8 * history.epochs[0].loss
 
 
+@pytest.mark.slow
 def test_a_seed_gives_the_same_bits_twice(row, crews):
     one, two = (fit(row, crews(3))[0].state for _ in range(2))
     other = fit(row, crews(3), master=replace(row.master, seed=11))[0].state
@@ -103,6 +104,7 @@ def test_a_seed_gives_the_same_bits_twice(row, crews):
         assert_equal(one, two)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", IN_STEP)
 def test_sockets_give_the_bits_that_shared_memory_gives(name, crews):
     row = MASTERS[name]
@@ -147,6 +149,7 @@ class Stop(Listener):
             raise InterruptedError
 
 
+@pytest.mark.slow
 def test_a_resumed_fit_ends_with_the_weights_of_the_uninterrupted_one(row, crews, tmp_path):
     options = {"epochs": 3, "checkpoints": Checkpoints(path=tmp_path, every_rounds=2)}
     whole, history = fit(row, crews(2), epochs=3)

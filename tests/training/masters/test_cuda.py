@@ -61,6 +61,7 @@ def without_backup(master):
     return replace(master, backup=0) if isinstance(master, ParameterServer) else master
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", APART)
 def test_several_workers_train_on_a_device_each_in_their_own_time(name, crews):
     network = Network(perceptron(optimizer=Momentum(learning_rate=0.1)))

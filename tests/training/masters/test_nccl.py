@@ -74,6 +74,7 @@ def test_a_master_trains_by_nccl_as_over_sockets(name, crews):
         assert np.abs(found - expected).max() <= limit * max(np.abs(expected).max(), 1e-6), vector
 
 
+@pytest.mark.slow
 def test_a_fit_goes_on_when_a_worker_is_killed(crews, monkeypatch, tmp_path):
     """What the others have on their devices by then goes into no state."""
     monkeypatch.setenv(MEETINGS, str(tmp_path))

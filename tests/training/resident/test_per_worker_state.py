@@ -63,6 +63,7 @@ def fit(master, workers, epochs, network=None, **options):
     return network
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name, codec", ROWS)
 def test_a_fit_that_goes_on_is_the_one_that_was_not_interrupted(name, codec, crews, tmp_path):
     master, workers, kept = master_of(name, codec), crews(3), Checkpoints(path=tmp_path)

@@ -86,15 +86,18 @@ def one_of_each():
 KEEP_BACK = [name for name in RESIDENT if MASTERS[name].keeps_back]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted({*one_of_each(), *KEEP_BACK}))
 def test_a_fit_goes_on_when_a_worker_is_killed(name, workers):
     lose_a_worker(name, workers, signal.SIGKILL)
 
 
+@pytest.mark.slow
 def test_a_fit_with_a_store_goes_on_when_a_worker_is_killed(workers):
     lose_a_worker("elastic around a store", workers, signal.SIGKILL)
 
 
+@pytest.mark.slow
 def test_a_steered_fit_goes_on_when_a_worker_is_killed(workers):
     """Workers wait for the driver's word; those that come later have the rates that it said."""
     lower = ReduceLROnPlateau("loss", factor=0.5, patience=1, mode="max")
@@ -106,6 +109,7 @@ def test_a_steered_fit_goes_on_when_a_worker_is_killed(workers):
     assert_equal(state, fit(workers, listeners=[lower], **options)[0])
 
 
+@pytest.mark.slow
 def test_a_fit_goes_on_when_a_worker_is_stopped(workers):
     lose_a_worker("averaging by peers", workers, signal.SIGSTOP)
 
@@ -124,6 +128,7 @@ def lose_a_worker(name, workers, what):
         assert_equal(state, fit(workers, name)[0])
 
 
+@pytest.mark.slow
 def test_a_fit_goes_on_in_a_round_that_was_cut(workers, monkeypatch):
     """From where all met last; other workers train the round anew."""
     thirds = type("Thirds", (Listener,), {"every_updates": (3,)})()
@@ -138,6 +143,7 @@ def test_a_fit_goes_on_in_a_round_that_was_cut(workers, monkeypatch):
     assert state.iteration == 14 and history.restarts[0].workers == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["averaging by peers", "gradients of 1 bit", "elastic"])
 def test_a_fit_goes_on_with_fewer_workers(name, workers, monkeypatch):
     monkeypatch.setattr(workers, "room", lambda: 1)
@@ -238,6 +244,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.slow
 def test_workers_end_when_the_driver_is_killed(tmp_path):
     script = tmp_path / "script.py"
     script.write_text(SCRIPT)
@@ -258,6 +265,7 @@ def alive(pid):
     return psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", one_of_each())
 def test_a_fit_leaves_no_file_socket_or_thread_in_its_processes(name, workers):
     fit_twice(name, workers)

@@ -239,6 +239,7 @@ def resource_trackers():
     return {resource_tracker._resource_tracker._pid}
 
 
+@pytest.mark.slow
 def test_workers_that_were_forgotten_end_with_their_owner(tmp_path):
     script = tmp_path / "script.py"
     script.write_text(

@@ -126,6 +126,7 @@ def test_a_library_that_is_not_there_is_named(monkeypatch):
         library.load.__wrapped__()
 
 
+@pytest.mark.slow
 def test_a_program_that_goes_takes_its_memory_along():
     x, w = np.ones((16, 32, 30, 30), np.float32), np.ones((64, 32, 3, 3), np.float32)
     graph = with_gradients(ops.conv, x, w)

@@ -86,6 +86,7 @@ def test_trains(name, rng):
     assert np.isfinite(losses).all() and losses[-1] < losses[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["alexnet", "caffenet", "googlenet"])
 def test_large_nets_train_a_step(name, rng):
     conf = read_net(path(name), shapes={"data": SHAPES[name]})

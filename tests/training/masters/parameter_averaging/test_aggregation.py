@@ -78,6 +78,7 @@ class Restarts(Listener):
         self.told.append(restart)
 
 
+@pytest.mark.slow
 def test_the_driver_averages_where_workers_do_not_reach_each_other(crews, tmp_path):
     parted, restarts = Parted(**{**AUTO.to_dict(), "codec": None, "tls": None}), Restarts()
     options = {"listeners": [restarts], "checkpoints": Checkpoints(path=str(tmp_path))}
@@ -90,6 +91,7 @@ def test_the_driver_averages_where_workers_do_not_reach_each_other(crews, tmp_pa
     assert load_checkpoint(str(tmp_path))[2]["aggregation"] == "driver"
 
 
+@pytest.mark.slow
 def test_peers_that_were_asked_for_are_not_replaced(crews):
     options = {**AUTO.to_dict(), "aggregation": "peers", "codec": None, "max_restarts": 0}
     with pytest.raises(Exception, match="did not join the group"):

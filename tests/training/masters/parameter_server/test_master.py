@@ -105,6 +105,7 @@ def test_who_keeps_the_parameters_changes_nothing(servers, crews):
     assert_equal(fit(crews(3), Partitions(UNEVEN), conf, servers=servers)[0], expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("codec", ["Half", "OneBit"])
 @pytest.mark.parametrize("mode", ["sync", "async"])
 def test_coded_gradients_train_in_fewer_bytes(codec, mode, crews):

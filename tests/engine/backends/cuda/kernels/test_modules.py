@@ -44,7 +44,8 @@ FAMILIES = {
     "unfold.cu": [{"T": "bfloat16"}],
 }
 ROWS = [(file, types, (9, 0)) for file, rows in FAMILIES.items() for types in rows]
-ROWS += [(file, rows[0], c) for file, rows in FAMILIES.items() for c in ((8, 0), (10, 0))]
+OTHERS = [(file, rows[0], c) for file, rows in FAMILIES.items() for c in ((8, 0), (10, 0))]
+ROWS += [pytest.param(*row, marks=pytest.mark.slow) for row in OTHERS]
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -82,6 +83,7 @@ def everything():
 
 
 @pytest.mark.parametrize("kind", ["float32", "bfloat16"])
+@pytest.mark.slow
 @pytest.mark.parametrize("capability", [(8, 0), (9, 0), (10, 0)], ids=str)
 def test_a_chain_of_every_operation(kind, capability):
     op = everything()

@@ -1,0 +1,16 @@
+"""Fixtures of the commands' tests."""
+
+from functools import partial
+
+import pytest
+
+from sparkdl.commands.caffe import devices
+from sparkdl.engine.peak import peak
+from sparkdl.nn.execution import timing
+
+
+@pytest.fixture(autouse=True)
+def peak_of_a_small_product(monkeypatch):
+    """That of the large one takes seconds; tests/engine/test_peak.py asks what it is."""
+    for module in (devices, timing):
+        monkeypatch.setattr(module, "peak", partial(peak, side=64))
