@@ -20,7 +20,6 @@ from urllib.parse import unquote
 
 from py4j.protocol import Py4JError
 from pyspark import RDD, cloudpickle
-from pyspark.core.rdd import PipelinedRDD
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 
@@ -115,9 +114,8 @@ def function_digest(rdd):
 
     It is pickled once more by each job; variables of a notebook may by then have others.
     """
-    if not isinstance(rdd, PipelinedRDD):
-        return None
-    return hashlib.sha256(cloudpickle.dumps(rdd.func)).digest()
+    function = getattr(rdd, "func", None)  # of a PipelinedRDD, which has moved between modules
+    return None if function is None else hashlib.sha256(cloudpickle.dumps(function)).digest()
 
 
 def frame_identity(frame):
