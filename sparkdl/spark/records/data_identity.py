@@ -20,7 +20,7 @@ from urllib.parse import unquote
 
 from py4j.protocol import Py4JError
 from pyspark import RDD, cloudpickle
-from pyspark.core.rdd import PipelinedRDD
+from pyspark.rdd import PipelinedRDD
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 
