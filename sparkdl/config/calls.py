@@ -5,7 +5,7 @@ from functools import wraps
 from inspect import signature
 from typing import ParamSpec, TypeVar
 
-from sparkdl.config.foreign_calls import cure_of
+from sparkdl.config.foreign_calls import ELSEWHERE, cure_of
 from sparkdl.config.names import suggestion
 from sparkdl.errors import ConfigError, brief
 
@@ -18,15 +18,22 @@ def refuse_unknown_options(method: Callable[P, R]) -> Callable[P, R]:
 
     Its signature stays, so that help(), editors and type checkers show what it takes.
     """
-    owner, _, call = method.__qualname__.rpartition(".")
+    home, _, call = method.__qualname__.rpartition(".")
     known = list(signature(method).parameters)[1:]
 
     @wraps(method)
     def checked(*values: P.args, **options: P.kwargs) -> R:
         for name in options:
             if name not in known:
+                owner = known_class(values[0], home) if values else home
                 cure = cure_of(name, owner, call, known) or suggestion(name, known)
                 raise ConfigError(f"{owner}.{call} has no option {brief(name)}{cure}")
         return method(*values, **options)
 
     return checked
+
+
+def known_class(one: object, home: str) -> str:
+    """Returns the class of `one` that users know, as SparkNetwork, else that of the method."""
+    names = {key.partition(".")[0] for key in ELSEWHERE if "." in key}
+    return next((kind.__name__ for kind in type(one).__mro__ if kind.__name__ in names), home)
