@@ -196,7 +196,8 @@ class Trainer:
                 f"{self.workers.size}"
             )
         codec = getattr(self.master, "codec", None)
-        if resumed and not worker_states and codec is not None and codec.coder(1).state_arrays():
+        keeps_back = codec is not None and codec.coder(1).state_arrays()
+        if resumed and state.rounds and not worker_states and keeps_back:
             log.warning(
                 "the checkpoint holds no residuals of its workers' codec %s: what they had "
                 "yet to send is lost, so the fit is not the one that was interrupted",
