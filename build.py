@@ -21,12 +21,18 @@ VENV = ROOT / ".venv"
 LOCK = ROOT / ".requirements.lock"
 PROJECT = ROOT / "pyproject.toml"
 DIST = ROOT / "dist"
+SPARKS = ROOT / ".spark"  # other versions of Spark than the pinned one
 
 OLDEST_PYTHON = (3, 11)
 OLDEST_JAVA = 17
 SPARK_MODULE = "jdk.incubator.vector"  # Spark 4 starts its JVM with --add-modules of this one
 UNFINISHED = "unfinished"
 FAST = ["-m", "not jvm and not slow"]  # markers of tests: see pyproject.toml
+SPARK_TESTS = "tests/spark", "tests/ml"  # what runs on another version of Spark, too
+OTHER_SPARK = (  # warnings of pyspark 3.5 itself, which leaves sockets to the collector
+    *("-W", "ignore::DeprecationWarning"),
+    *("-W", "ignore::pytest.PytestUnraisableExceptionWarning"),
+)
 ON_THE_CLUSTER = {"pyspark", "py4j"}  # left out of the archive: every Spark installation has them
 # Nor is there what nothing imports: a fifth. oneDNN's wheel holds its library three times.
 UNUSED = ["*/pandas/tests/*", "*/pyarrow/tests/*", "lib/libdnnl.so", "lib/libdnnl.so.3.*"]
@@ -82,10 +88,19 @@ def demo_command(arguments):
 
 
 def test_command(arguments):
-    """run the tests; --fast: without those of Spark and clusters; the rest goes to pytest"""
+    """run the tests; --fast: without those of Spark and clusters; --spark 3.5: those of Spark, on
+    that version of it; the rest goes to pytest"""
+    parser = argparse.ArgumentParser(prog="build.py test", add_help=False, allow_abbrev=False)
+    parser.add_argument("--fast", action="store_true")
+    parser.add_argument("--spark", metavar="VERSION")
+    options, rest = parser.parse_known_args(arguments)
     several = "-n", str(min(os.cpu_count() or 1, 7) + 1)  # more than cores, as tests wait
-    rest = [argument for argument in arguments if argument != "--fast"]
-    run_with_spark("-m", "pytest", *FAST * ("--fast" in arguments), *(rest or several))
+    command = "-m", "pytest", *FAST * options.fast
+    if options.spark is None:
+        run_with_spark(*command, *(rest or several))
+    else:
+        rest = rest or [*several, *SPARK_TESTS]
+        run_with_spark(*command, *OTHER_SPARK, *rest, spark=options.spark)
 
 
 def bench_command(arguments):
@@ -160,16 +175,38 @@ def parse(command, arguments, epilog="", **options):
 # Running things
 
 
-def run_with_spark(*arguments):
-    """Become the .venv's python, so that signals and the exit code are the program's own."""
+def run_with_spark(*arguments, spark=None):
+    """Become the .venv's python, so that signals and the exit code are the program's own.
+
+    `spark` is the version of another Spark than the pinned one, which then stands before it.
+    """
     check_java(os.environ)
     setup()
     python, environment = str(venv_python()), spark_environment(os.environ)
+    if spark is not None:
+        environment["PYTHONPATH"] = str(install_spark(spark))
     sys.stdout.flush()
     if os.name == "nt":
         raise SystemExit(call(python, *arguments, env=environment))
     os.chdir(ROOT)
     os.execve(python, [python, *arguments], environment)
+
+
+def install_spark(version):
+    """The folder with the newest pyspark of a version such as 3.5; installed if it is not there."""
+    if not re.fullmatch(r"\d+\.\d+(\.\d+)?", version):
+        fail(f"--spark must be a version such as 3.5 or 3.5.9, got {version!r}", code=2)
+    folder = SPARKS / version
+    if not (folder / UNFINISHED).exists() and (folder / "pyspark").exists():
+        return folder
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    (folder / UNFINISHED).touch()
+    wanted = f"pyspark=={version}" + ".*" * (version.count(".") == 1)
+    pip = venv_python(), "-m", "pip", "install", "--quiet", "--target", folder, wanted
+    must(f"installing {wanted}", *pip)
+    (folder / UNFINISHED).unlink()
+    return folder
 
 
 def spark_environment(environ):

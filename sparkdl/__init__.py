@@ -4,7 +4,7 @@ Parts, each importing only those to its left:
 
     errors <- config <- every other part
     errors <- error_messages <- exchange, training, spark
-    config, philox <- engine <- nn <- training <- interop <- spark <- commands <- cli
+    config, philox <- engine <- nn <- training <- interop <- spark <- ml, commands <- cli
     config, philox <- data <- training
     config <- exchange <- training
 
@@ -15,7 +15,8 @@ nn          what a user configures: layers, losses, optimizers, networks
 data        storage to batches
 exchange    what processes do together: links, sums, a key-value store
 training    who computes what, when it is exchanged; evaluation, checkpoints, progress
-spark       the same on a cluster; the only part that imports pyspark
+spark       the same on a cluster; only it and ml import pyspark
+ml          estimators and models of pyspark.ml
 interop     files of other systems
 commands    what the command line does
 
@@ -60,7 +61,7 @@ EXPORTS = {
     "sparkdl.training.saving.checkpoint": "Checkpoints",
     "sparkdl.training.saving.state": "TrainState",
     "sparkdl.training.workers.local": "LocalWorkers",
-    "sparkdl.spark": "SparkNetwork SparkWorkers",
+    "sparkdl.spark": "doctor SparkNetwork SparkWorkers",
     # layers and optimizers
     "sparkdl.layers": """
         Activation AddedLoss Affine AlphaDropout ArgMax AutoEncoder AvgPool1D AvgPool2D AvgPool3D
@@ -93,8 +94,9 @@ EXPORTS = {
     "sparkdl.evaluations": """
         Classification Evaluation MeanLoss MultiLabelEvaluation Regression Roc""",
     "sparkdl.listeners": """
-        EpochReport FitPlan History Listener ProgressBar Restart RoundReport ValidationReport
-        WorkerFigures""",
+        EarlyStopping EpochReport FitPlan History LambdaListener Listener ModelCheckpoint Monitor
+        ProgressBar ReduceLROnPlateau Restart RoundReport Steering StopTraining TerminateOnTime
+        ValidationReport WorkerFigures""",
     "sparkdl.errors": """
         CheckpointError ConfigError DataError DeviceError DivergedError LostRecords NoRecords
         OperandError PeerError ShapeError SparkdlError UnsupportedError WorkerError""",

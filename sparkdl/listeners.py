@@ -1,8 +1,12 @@
 """Listeners to a fit, what they are told, and the History that a fit returns."""
 
+from sparkdl.training.reporting.early_stopping import EarlyStopping, TerminateOnTime
 from sparkdl.training.reporting.history import History
+from sparkdl.training.reporting.lambda_listener import LambdaListener
 from sparkdl.training.reporting.listeners import Listener
+from sparkdl.training.reporting.monitor import Monitor
 from sparkdl.training.reporting.progress_bar import ProgressBar
+from sparkdl.training.reporting.reduce_rate import ReduceLROnPlateau
 from sparkdl.training.reporting.reports import (
     EpochReport,
     FitPlan,
@@ -11,15 +15,25 @@ from sparkdl.training.reporting.reports import (
     ValidationReport,
     WorkerFigures,
 )
+from sparkdl.training.reporting.steering import Steering, StopTraining
+from sparkdl.training.saving.model_checkpoint import ModelCheckpoint
 
 __all__ = [
+    "EarlyStopping",
     "EpochReport",
     "FitPlan",
     "History",
+    "LambdaListener",
     "Listener",
+    "ModelCheckpoint",
+    "Monitor",
     "ProgressBar",
+    "ReduceLROnPlateau",
     "Restart",
     "RoundReport",
+    "Steering",
+    "StopTraining",
+    "TerminateOnTime",
     "ValidationReport",
     "WorkerFigures",
 ]

@@ -28,6 +28,7 @@ SMALL = {
     "spark.default.parallelism": 3,
     # How an executor ended is waited for, before all that is told is that its line broke.
     "spark.standalone.executorRemoveDelayOnDisconnection": "120s",
+    "spark.sparkdl.keptData": 0,  # tests look at what a fit leaves behind; some set another value
 } | IN_TESTS
 
 

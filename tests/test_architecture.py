@@ -41,6 +41,7 @@ MAY_IMPORT = {
         "error_messages",
         "errors",
     },
+    "ml": {"spark", "training", "nn", "data", "config", "lazy_names", "errors"},
     "interop": {"training", "nn", "data", "config", "errors"},
     "tune": {"training", "spark", "nn", "data", "config", "errors"},
     "report": {"training", "spark", "nn", "data", "config", "errors"},
@@ -50,7 +51,7 @@ MAY_IMPORT = {
     "__init__": ANYTHING,
 }
 HOME = {
-    "pyspark": {"spark"},
+    "pyspark": {"spark", "ml"},
     "cudnn": {"engine/backends/cuda/cudnn"},
     "cupy": {"engine/backends/cuda"},
     "llvmlite": {"engine/native"},
@@ -62,7 +63,7 @@ HOME = {
     "pyarrow": {"data", "spark"},
     "google.protobuf": {"data", "interop"},
     "ml_dtypes": {"engine"},
-    "socket": {"exchange"},
+    "socket": {"exchange", "spark/cluster_check"},
     "selectors": {"exchange"},
     "ssl": {"exchange"},
     "tqdm": {"training"},

@@ -253,6 +253,39 @@ def test_fast_leaves_out_what_is_marked(rest, build, monkeypatch):
     assert fast == (*whole[:2], "-m", "not jvm and not slow", *whole[2:])
 
 
+def test_another_spark_stands_before_the_pinned_one(build, checkout, monkeypatch):
+    monkeypatch.setattr(build, "SPARKS", checkout / ".spark")
+    commands = []
+    monkeypatch.setattr(build, "call", lambda *command, **options: commands.append(command) or 0)
+    folder = build.install_spark("3.5")
+    assert folder == checkout / ".spark" / "3.5"
+    assert commands[0][-3:] == ("--target", folder, "pyspark==3.5.*")
+    (folder / "pyspark").mkdir()
+    assert build.install_spark("3.5") == folder and len(commands) == 1
+    (folder / build.UNFINISHED).touch()  # the process that installed it was killed
+    build.install_spark("3.5")
+    build.install_spark("4.0.1")
+    assert [command[-1] for command in commands[1:]] == ["pyspark==3.5.*", "pyspark==4.0.1"]
+
+
+@pytest.mark.parametrize("version", ["", "3", "newest", "3.5.*", "../3.5"])
+def test_a_version_that_cannot_be_is_refused(version, build, capsys):
+    message = refusal(capsys, build.install_spark, version)
+    assert f"--spark must be a version such as 3.5 or 3.5.9, got {version!r}" in message
+
+
+@pytest.mark.parametrize("rest", [[], ["tests/spark/test_network.py", "-x"]])
+def test_tests_of_spark_run_on_another_spark(rest, build, monkeypatch):
+    ran = []
+    monkeypatch.setattr(build, "run_with_spark", lambda *words, **how: ran.append((words, how)))
+    build.test_command(["--spark", "3.5", *rest])
+    [(words, how)] = ran
+    assert how == {"spark": "3.5"}
+    assert list(words[-len(rest) :] if rest else words[-2:]) == (
+        rest or ["tests/spark", "tests/ml"]
+    )
+
+
 def test_gpu_bench_takes_the_python_that_it_is_called_with(build, monkeypatch):
     ran = []
     monkeypatch.setattr(build, "call", lambda *command: ran.append(command) or 3)

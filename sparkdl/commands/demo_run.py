@@ -6,12 +6,12 @@ from sparkdl.nn import ExponentialSchedule, Nesterov
 from sparkdl.nn.zoo import lenet
 from sparkdl.training.masters.parameter_averaging.master import ParameterAveraging
 
-EPOCHS = 6
+EPOCHS = 3
 
 
 def network():
     """Returns Caffe's LeNet, with a schedule that suits a few epochs."""
-    rate = ExponentialSchedule(initial=0.03, gamma=0.7, per="epoch")
+    rate = ExponentialSchedule(initial=0.04, gamma=0.7, per="epoch")
     return lenet(optimizer=Nesterov(learning_rate=rate), l2=5e-4, seed=1)
 
 

@@ -74,6 +74,13 @@ def stamp(path):
     return about["size"], str([about.get(name) for name in known])
 
 
+def modified(path):
+    """Returns when a file was changed; None where its file system does not tell."""
+    with _name_errors(path, "looked up"), suppress(NotImplementedError, KeyError):
+        fs, inner = _resolve(path)
+        return fs.modified(inner)
+
+
 def is_local(path):
     """Returns whether the path is one of this machine's own file system."""
     return _scheme(path) in LOCAL

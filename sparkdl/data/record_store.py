@@ -66,6 +66,14 @@ def read_records(folder):
         yield Batch(columns=columns, ids=view(data, *batch["ids"]))
 
 
+def is_complete(folder):
+    """Returns whether a folder has the files of records, in full length."""
+    try:
+        return os.path.getsize(Path(folder, RECORDS)) == read_index(folder)["bytes"]
+    except (DataError, OSError):
+        return False
+
+
 class RecordWriter:
     """Appends the arrays of Batches to the file of a folder.
 

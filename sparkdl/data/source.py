@@ -2,7 +2,8 @@
 
 import math
 from collections.abc import Iterator
-from typing import ClassVar
+from dataclasses import fields
+from typing import Any, ClassVar
 
 from sparkdl.config import FrozenFields, Member, dataclass
 from sparkdl.data.batches.batch import Batch
@@ -61,6 +62,18 @@ class Source(Member, package="sparkdl.data"):
         """Returns all splits, in order, from metadata alone. Runs on the driver."""
         raise NotImplementedError
 
+    def identity(self) -> Any:
+        """Returns what equals that of another source only where both have the same records.
+
+        None: nothing is known of that, so what was read of this source is not read again.
+        """
+        return None
+
+    def read_options(self) -> dict[str, Any]:
+        """Returns the options that records depend on as they are stored: all but the transform."""
+        names = [item.name for item in fields(self) if item.name != "transform"]
+        return {name: getattr(self, name) for name in names}
+
     def read(self, split: Split) -> Iterator[Batch]:
         """Returns the records of a split as they are stored. Runs on an executor."""
         raise NotImplementedError
@@ -75,7 +88,9 @@ def check_batches(read, split, schema):
         For the first record that does not fit, naming file, place and record.
     """
     for batch in read(split):
-        yield schema.check(batch, str(split))
+        checked = schema.check(batch, str(split))
+        if len(checked):
+            yield checked
 
 
 def split_bounds(count, records_per_split=None, smallest=SMALLEST_SPLIT):

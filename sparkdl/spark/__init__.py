@@ -1,4 +1,4 @@
-"""The Spark side: the only part that imports pyspark.
+"""The Spark side: only it and sparkdl.ml import pyspark.
 
 The names below are loaded when they are first used: an executor, which imports modules of this
 package, needs neither.
@@ -7,6 +7,8 @@ package, needs neither.
 from sparkdl.lazy_names import homes, lazy_names
 
 EXPORTS = {
+    "sparkdl.spark.records.kept_data": "clear_kept_data",
+    "sparkdl.spark.cluster_check.doctor": "doctor",
     "sparkdl.spark.network": "SparkNetwork",
     "sparkdl.spark.workers": "SparkWorkers",
 }

@@ -1,32 +1,31 @@
 """A network trained and used on a Spark cluster."""
 
 from collections.abc import Iterable
-from dataclasses import replace
 from functools import partial
 from os import PathLike
 from typing import Any, Self
 
-from pyspark import RDD, SparkContext
+from pyspark import SparkContext
 from pyspark.sql import DataFrame, SparkSession
 
 from sparkdl.config.calls import refuse_unknown_options
-from sparkdl.errors import ConfigError, DataError, require_kind
+from sparkdl.errors import ConfigError, require_kind
 from sparkdl.interop.recipes import DESCRIPTIONS, recipe_of
 from sparkdl.nn import Conf
-from sparkdl.spark.gpu_process.dispatch import run_on_device, run_partition_on_device
-from sparkdl.spark.inference import predictions
+from sparkdl.spark.gpu_process.dispatch import run_partition_on_device
+from sparkdl.spark.inference.evaluations import evaluate
+from sparkdl.spark.inference.network_in_use import NetworkInUse
 from sparkdl.spark.inference.validation_frame import validation_frame
 from sparkdl.spark.jobs.device_tally import DeviceTally
-from sparkdl.spark.jobs.job import job
-from sparkdl.spark.jobs.shared_value import SharedValue, sharing
+from sparkdl.spark.jobs.interrupts import clean_interrupts
 from sparkdl.spark.records.recipe_tests import recipe_validation
 from sparkdl.spark.records.records import Change, Data, SparkRecords
-from sparkdl.spark.streaming.stream_fit import fit_stream
-from sparkdl.spark.workers import SparkWorkers, tree
+from sparkdl.spark.streaming.stream_fit import fit_micro_batches
+from sparkdl.spark.workers import SparkWorkers
 from sparkdl.training.evaluation import Evaluation
 from sparkdl.training.evaluation.batch_evaluation import Evaluator
 from sparkdl.training.fit.network_fit import fit_network
-from sparkdl.training.inputs.schema import schema_of
+from sparkdl.training.inputs.division import divide, require_whole
 from sparkdl.training.masters.base import TrainingMaster
 from sparkdl.training.masters.parameter_averaging.master import ParameterAveraging
 from sparkdl.training.network import Network
@@ -35,12 +34,11 @@ from sparkdl.training.reporting.history import History
 from sparkdl.training.reporting.listeners import Listener
 from sparkdl.training.saving.checkpoint import Checkpoints
 from sparkdl.training.workers.base import Validation
-from sparkdl.training.workers.contribution import unwrap
 
 Context = SparkContext | SparkSession
 
 
-class SparkNetwork:
+class SparkNetwork(NetworkInUse):
     """A network on Spark.
 
     `data` is everywhere an RDD of (features, label) pairs, Rows or LabeledPoints, a DataFrame, or a
@@ -101,14 +99,9 @@ class SparkNetwork:
         self.master = ParameterAveraging() if tm is None else tm
 
     @property
-    def conf(self) -> Conf:
-        return self.network.conf
-
-    @property
-    def devices(self) -> dict[str, int]:
-        """{device: tasks}: where evaluations, predictions and features have been computed until
-        now, be it "the processor"."""
-        return self._tally.devices
+    def history(self) -> History | None:
+        """That of the last fit, also of an interrupted one; None before the first."""
+        return self.network.history
 
     @refuse_unknown_options
     def fit(
@@ -123,11 +116,13 @@ class SparkNetwork:
         transform: Change | None = None,
         trigger: dict[str, Any] | None = None,
         updates: int | None = None,
+        validation_split: float | None = None,
+        class_weight: dict[int, float] | None = None,
         validate_every: int | None = None,
         validate_first: bool | None = None,
         listeners: Iterable[Listener] = (),
         checkpoints: Checkpoints | None = None,
-        resume: str | PathLike[str] | None = None,
+        resume: str | PathLike[str] | bool | None = None,
     ) -> History:
         """Trains; returns a History.
 
@@ -153,6 +148,11 @@ class SparkNetwork:
         updates : int, optional
             The update to stop after at the latest, counted from the network's first. With
             asynchronous masters, and with backup workers, it may be some updates later.
+        validation_split : float, optional
+            Share of the records to hold out and evaluate, in place of `validation`. Each is drawn
+            by the seed, its partition and its place in that: cache data that comes in any order.
+        class_weight : {class: factor}, optional
+            Factors of losses in training, by the example's class; 1 for those left out.
         validate_every : int, optional
             Updates between two evaluations. None: of a solver its test_interval.
         validate_first : bool, optional
@@ -163,9 +163,14 @@ class SparkNetwork:
         checkpoints : Checkpoints, optional
             Where and how often the state of training is saved. A stream goes on from the newest
             one unasked, as Spark's queries do.
-        resume : path, optional
+        resume : path or True, optional
             Of a checkpoint, or of a folder of them, to go on from, on as many workers: the fit ends
             with the weights of one that was not interrupted, where two whole fits have the same.
+            True: of this network's last fit, interrupted or stopped, without a checkpoint.
+
+        A fit that is interrupted (Ctrl-C, an error of a listener, a lost cluster) keeps what was
+        trained: `network` has the weights after the last round that the driver knows, `history`
+        goes as far, no job is left, and the same call with `resume=True` goes on.
 
         Raises
         ------
@@ -178,10 +183,12 @@ class SparkNetwork:
         """
         marks: dict[str, Any] = {"updates": updates, "validate_every": validate_every}
         marks |= {"validate_first": validate_first, "resume": resume}
+        division = divide(self.conf, self.master, validation, validation_split, class_weight)
         if isinstance(data, DataFrame) and data.isStreaming:
             names: dict[str, Any] = {"features": features, "label": label, "weights": weights}
             names |= {"epochs": epochs, "validation": validation, "transform": transform}
-            return self._fit_stream(data, trigger, names, listeners, checkpoints, marks)
+            names |= {"validation_split": validation_split, "class_weight": class_weight}
+            return fit_micro_batches(self, data, trigger, names, listeners, checkpoints, marks)
         if trigger is not None:
             raise ConfigError(f"trigger must be None for data that is no stream, got {trigger}")
         workers = SparkWorkers(self.sc, self.master.workers, self.master.task_device)
@@ -195,28 +202,18 @@ class SparkNetwork:
             change = None if hasattr(data, "splits") else transform
             return SparkRecords(data, features, label, transform=change)
 
-        if self.recipe is not None:
-            on = recipe_validation(self.sc, self.recipe, validation, records)
-            return self.recipe.train(source, workers, on, self._evaluate, epochs=epochs, **options)
-        epochs = 1 if epochs is None and updates is None else epochs
-        # What cannot be read is refused before anything is trained.
-        on = None if validation is None else self._validation(records(validation))
-        options |= {"validation": on, "evaluate": self._evaluate}
-        options["validate_first"] = bool(validate_first)
-        return fit_network(self.network, source, self.master, workers, epochs, **options)
-
-    def _fit_stream(self, frame, trigger, options, listeners, checkpoints, marks):
-        others = [name for name, value in marks.items() if value]
-        if others:
-            raise ConfigError(f"{others} must be left out where data is a stream")
-        if self.recipe is not None:
-            raise ConfigError("data must be no stream where a solver file says when to stop")
-        listeners = tuple(listeners)
-
-        def fit(batch, listener):
-            return self.fit(batch, listeners=(listener, *listeners), **options)
-
-        return fit_stream(self.network, frame, fit, trigger, checkpoints)
+        with clean_interrupts(self.sc):
+            if (recipe := self.recipe) is not None:
+                require_whole(division)
+                on = recipe_validation(self.sc, recipe, validation, records)
+                return recipe.train(source, workers, on, self._evaluate, epochs=epochs, **options)
+            # What cannot be read is refused before anything is trained.
+            on = None if validation is None else self._validation(records(validation))
+            if division.held_out is not None:
+                on = self._validation(source, division.held_out)
+            options |= {"validation": on, "evaluate": self._evaluate, "changes": division.training}
+            options["validate_first"] = bool(validate_first)
+            return fit_network(self.network, source, self.master, workers, epochs, **options)
 
     def validations(self, history: History) -> DataFrame:
         """Returns a DataFrame of a fit's validations by updates.
@@ -265,92 +262,6 @@ class SparkNetwork:
         options: dict[str, Any] = {"features": features, "label": label, "transform": transform}
         return self.evaluate(data, device=device, **options).loss
 
-    @refuse_unknown_options
-    def predict(
-        self,
-        data: Data,
-        *,
-        features: str = "features",
-        transform: Change | None = None,
-        device: str | None = None,
-    ) -> RDD | DataFrame:
-        """Predicts lazily: Spark computes each record's prediction on demand.
-
-        Parameters
-        ----------
-        data : data
-        features, transform, device
-            As in `evaluate`.
-
-        Returns
-        -------
-        RDD of float32 vectors (units,), for an RDD or source; for a DataFrame its columns with
-        `prediction` (the class, or the value) and `probability` (for classes) behind them.
-        """
-        master = self._master_on(device)
-        model = self._share(master)
-        if isinstance(data, DataFrame):
-            fields = predictions.prediction_fields(self.conf)
-            compute = partial(predictions.prediction_columns, model, transform)
-            compute = self._task_on_device(run_on_device, master, compute)
-            return predictions.with_columns(data, self.conf, transform, features, fields, compute)
-        records = SparkRecords(data, features, transform=transform)
-        name, batches = self.conf.output.name, self._batches(records, labels=False)
-        compute = partial(predictions.predict_batches, model, name, records.transform)
-        return batches.mapPartitions(self._task_on_device(run_on_device, master, compute))
-
-    @refuse_unknown_options
-    def features(
-        self,
-        data: Data,
-        layers: str | Iterable[str],
-        *,
-        features: str = "features",
-        transform: Change | None = None,
-        device: str | None = None,
-    ) -> RDD | DataFrame:
-        """Computes the outputs of layers for each record, as inputs for other learners.
-
-        Parameters
-        ----------
-        data : data
-        layers : str or sequence of str
-            Names of layers, as `conf` has them.
-        features, transform, device
-            As in `evaluate`.
-
-        Returns
-        -------
-        RDD of {layer: array}, for an RDD or source; for a DataFrame its columns with one of float
-        lists for each layer behind them.
-
-        Raises
-        ------
-        ConfigError for a layer that does not exist.
-        """
-        layers, master = predictions.check_layers(self.conf, layers), self._master_on(device)
-        model = self._share(master)
-        if isinstance(data, DataFrame):
-            fields = [predictions.numbers(name) for name in layers]
-            compute = partial(predictions.layer_columns, layers, model, transform)
-            compute = self._task_on_device(run_on_device, master, compute)
-            return predictions.with_columns(data, self.conf, transform, features, fields, compute)
-        records = SparkRecords(data, features, transform=transform)
-        compute = partial(predictions.feature_batches, model, layers, records.transform)
-        batches = self._batches(records, labels=False)
-        return batches.mapPartitions(self._task_on_device(run_on_device, master, compute))
-
-    def _master_on(self, device):
-        """Returns the master with another device, if one is given.
-
-        Raises ConfigError where that cannot be.
-        """
-        return self.master if device is None else replace(self.master, device=device)
-
-    def _task_on_device(self, way, master, compute):
-        """Returns a task that runs `compute` where the master says; `way` is run_..._on_device."""
-        return partial(way, master.task_device, compute, tally=self._tally)
-
     def save(self, path: str | PathLike[str]) -> None:
         """Writes configuration and vectors to a directory."""
         self.network.save(path)
@@ -360,38 +271,15 @@ class SparkNetwork:
         """Returns the network that `save` wrote; CheckpointError where it is damaged or foreign."""
         return cls(sc, Network.load(path), tm)
 
-    def _batches(self, records, labels=True):
-        """Returns an RDD of the records' Batches."""
-        return records.batches(self.sc, schema_of(self.conf, labels, records.transform))
+    def summary(self, batch_size: int = 64) -> str:
+        """Returns a table of layers, output shapes and parameters, with the memory of a step."""
+        return self.conf.summary(batch_size)
 
-    def _validation(self, records):
-        return Validation(self._batches(records), Evaluator(self.conf, records.transform))
+    def _validation(self, records, changes=()):
+        batches = self._batches(records, changes=changes)
+        return Validation(batches, Evaluator(self.conf, records.transform))
 
     def _evaluate(self, state, data, device=None):
-        (batches, evaluator), master = data, self._master_on(device)
-        with job(self.sc, "evaluation", "an evaluation"):
-            with sharing(self.sc, self._model_of(state, master)) as model:
-                each = partial(predictions.evaluate_partition, model, evaluator)
-                each = self._task_on_device(run_partition_on_device, master, each)
-                ranked, parts = batches.mapPartitionsWithIndex(each), batches.getNumPartitions()
-                sums = tree(ranked, parts, depth=2, add=predictions.merge_evaluations)
-        result = unwrap(predictions.merge_evaluations(sums)) if sums else None
-        if result is None or not result.examples:
-            raise DataError("there are no records to evaluate on: every partition is empty")
-        return result
-
-    def _share(self, master):
-        """Shares conf and weights with tasks that run whenever Spark gets to them.
-
-        They are sent again only when they are others, or for another device.
-        """
-        of = self.network.state, master.device
-        if self._model is None or self._model[0] != of:
-            if self._model is not None:
-                self._model[1].leave_executors()
-            self._model = of, SharedValue(self.sc, self._model_of(of[0], master))
-        return self._model[1]
-
-    def _model_of(self, state, master):
-        """Returns the arguments from which inference.loaded makes a replica."""
-        return self.conf, replace(state, worker_states=()), master.device, master.backend
+        master = self._master_on(device)
+        on_device = partial(self._task_on_device, run_partition_on_device, master)
+        return evaluate(self.sc, self._model_of(state, master), data, on_device)

@@ -52,9 +52,11 @@ class SparkWorkers:
 
     def load(self, data: Any, schema: Any, size: int, options: Any) -> Any:
         """Reads SparkRecords on the executors and keeps them there in blocks; see Workers.load."""
+        from sparkdl.spark.records.kept_data import open_data  # an executor needs none of it
+
         with job(self.sc, "records to blocks", "reading the data"):
             return load_blocks(
-                partial(data.stored, self.sc, schema), size, lambda: self.size, options
+                partial(open_data, self.sc, data, schema), size, lambda: self.size, options
             )
 
     def run_round(self, task: Any, blocks: Any, chosen: Any, shared: Any, depth: int) -> Any:
@@ -101,6 +103,7 @@ class SparkWorkers:
     ) -> Any:
         """Starts one barrier stage of as many tasks as the shares need; see Workers.launch."""
         check_barrier(self.sc, len(shares), self.room())
+        blocks.launches += 1
         team = Team.of(shares, self.workers_per_task)
         items, evaluates = deal_blocks(blocks, shares, team, validation), validation is not None
         return BarrierStage(self.sc, task, items, shared, evaluates, self._device, team)

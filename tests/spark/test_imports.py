@@ -13,6 +13,7 @@ from sparkdl.data import Csv
 from sparkdl.data.batches.dealing import Dealing
 from sparkdl.data.stored_share import StoredShare
 from sparkdl.nn import Adam, Conv2D, Dense, MaxPool2D, NetworkConf, Output
+from sparkdl.spark.inference.output_columns import OutputColumns, compute_outputs
 from sparkdl.spark.inference.predictions import evaluate_partition, predict_batches
 from sparkdl.spark.launch.barrier_stage import work
 from sparkdl.spark.launch.team import Team
@@ -50,8 +51,11 @@ TASKS = {
     "what they train": (run_worker, CONF, AllReduceSGD()),
     "evaluation": (evaluate_partition, CONF),
     "predictions": (predict_batches, CONF),
+    "columns of pyspark.ml": (compute_outputs, OutputColumns("output", "classes", "prediction")),
 }
 OF_DRIVERS = {
+    "pyspark.ml",
+    "sparkdl.ml",
     "sparkdl.spark.network",
     "sparkdl.spark.session",
     "sparkdl.spark.streaming.stream_fit",

@@ -8,7 +8,8 @@ import pytest
 
 import sparkdl
 
-MODULES = ["sparkdl", *(f"sparkdl.{name}" for name in sparkdl.MODULES), "sparkdl.spark.session"]
+MODULES = ["sparkdl", *(f"sparkdl.{name}" for name in sparkdl.MODULES), "sparkdl.ml"]
+MODULES += ["sparkdl.spark.session"]
 CALLED = ("__init__", "__call__", "__len__")
 
 

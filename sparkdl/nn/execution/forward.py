@@ -13,6 +13,8 @@ from sparkdl.errors import ConfigError, ShapeError
 from sparkdl.nn.layers.core.run import Run
 from sparkdl.nn.weight_noise import add_weight_noise
 
+Z = "/z"  # behind the name of an output layer: what it gives, of which `output` makes a prediction
+
 
 class Forward(NamedTuple):
     """The results of a forward pass over a batch.
@@ -77,7 +79,8 @@ def forward(
         The examples' places in the data set; layers with random numbers need them to train.
     epoch : int scalar
     outputs : sequence of str
-        Names of layers whose output is wanted; that of an output layer is the prediction.
+        Names of layers whose output is wanted; that of an output layer is the prediction, and
+        "layer/z" what its prediction is made of.
     masks : {input: (batch, T)}, optional
         1 where a sequence has a step, 0 where it is padded.
     labels : {output: array}, optional
@@ -160,7 +163,7 @@ def step(place, params, batch, run, dtype):
 def layer_output(network, batch, name):
     """Returns the output of the layer `name`; of an output layer the prediction."""
     layers = {place.name: place.layer for place in network.outputs}
-    value = batch.values[name]
+    value = batch.values[name if name in batch.values else name.removesuffix(Z)]
     value = layers[name].output(value) if name in layers else value
     return ops.cast(value, np.float32) if is_narrow(value.dtype) else value
 
@@ -196,6 +199,7 @@ def check(network, inputs, outputs):
             need = ("batch", *shape)
             raise ShapeError(f"the network needs {need}{which}, got {tuple(inputs[name].shape)}")
     known = [place.name for place in network.stack]
+    scores = [place.name + Z for place in network.outputs]
     for name in outputs:
-        if name not in known:
+        if name not in known and name not in scores:
             raise ConfigError(f"no layer {name!r}{suggestion(name, known)}; the layers are {known}")

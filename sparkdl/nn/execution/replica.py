@@ -177,7 +177,8 @@ class Replica:
         Parameters
         ----------
         features : array (n, ...), or a Batch where there are several inputs or masks
-        outputs : names of layers; those of output layers, or none, mean predictions
+        outputs : names of layers; those of output layers, or none, mean predictions, and "layer/z"
+            what the prediction of an output layer is made of
         states : dict, optional
             What recurrent layers go on from, as in `gradient`.
         size : int, optional

@@ -9,12 +9,15 @@ import pyarrow
 from pyspark import TaskContext
 from pyspark.sql.types import ArrayType, DoubleType, FloatType, StructField, StructType
 
-from sparkdl.data.readers.encodings.arrow_columns import require_column, table_batch
+from sparkdl.data.readers.encodings.arrow_columns import table_batch
 from sparkdl.errors import ConfigError, SparkdlError
+from sparkdl.spark.records.frame_schema import check_fields
 from sparkdl.training.evaluation.batch_evaluation import pieces
 from sparkdl.training.inputs.schema import schema_of
 from sparkdl.training.rounds.replica import limit_threads, replica_for
 from sparkdl.training.workers.contribution import Failure
+
+VECTOR = "vector"  # as the type of pyspark.ml's vectors calls itself
 
 
 def load_replica(model):
@@ -73,34 +76,63 @@ def merge_evaluations(ranked):
     return failures[0] if failures else reduce(lambda one, other: one.merge(other), results)
 
 
-def with_columns(frame, conf, transform, column, new, compute):
-    """Adds columns to `frame`.
+def check_new(names, new):
+    """Raises ConfigError where a DataFrame has columns of the names of the StructFields `new`."""
+    present = {name.lower() for name in names}  # Spark knows no upper and lower case
+    new_names = [field.name.lower() for field in new]
+    clashes = [field.name for field in new if field.name.lower() in present]
+    if clashes:
+        raise ConfigError(
+            f"the DataFrame must not have the columns {clashes} yet; rename or drop them, or give "
+            "the new ones other names"
+        )
+    if len(set(new_names)) < len(new_names):
+        given = [field.name for field in new]
+        raise ConfigError(f"columns of predictions must have a name each, got {given}")
 
-    `new` are their StructFields; `compute` gives their arrays for each of some Batches of records
-    as they are before `transform`.
+
+def column_function(fields, conf, transform, columns, new, compute):
+    """Returns a function for mapInArrow that adds columns, and the schema of what it gives.
+
+    Parameters
+    ----------
+    fields : StructType
+        The schema of the DataFrames that the function is for.
+    columns : str, or {column of a batch: column of the DataFrame}
+        Those of features. A name alone stands for all where the network has one input.
+    new : sequence of StructField
+        Of what is added.
+    compute : function of an iterator of Batches
+        Yields {name: array} for each, of records as they are before `transform`.
+
+    Raises
+    ------
+    ConfigError, DataError
+        The columns to read are not there or cannot be the network's, or those to add are there.
     """
     schema = schema_of(conf, labels=False, transform=transform)
-    new_fields = schema.fields(column)
-    for name in new_fields.values():
-        require_column(name, frame.columns, "the DataFrame")
-    present = {name.lower() for name in frame.columns}  # Spark knows no upper and lower case
-    present_names = [field.name for field in new if field.name.lower() in present]
-    if present_names:
-        raise ConfigError(
-            f"the DataFrame must not have the columns {present_names} yet; rename or drop them"
-        )
-    names = [field.name for field in new]
-    extend = partial(extend_tables, schema, new_fields, names, compute)
-    return frame.mapInArrow(extend, StructType([*frame.schema.fields, *new]))
+    columns = columns if isinstance(columns, dict) else schema.fields(columns)
+    check_fields(fields, columns, schema)
+    check_new(fields.names, new)
+    kinds = {field.name: field.dataType.simpleString() == VECTOR for field in new}
+    extend = partial(extend_tables, schema, columns, kinds, compute)
+    return extend, StructType([*fields.fields, *new])
 
 
-def extend_tables(schema, new_fields, names, compute, tables):
-    """Yields each Arrow table of a partition with the new columns behind its own."""
+def extend_tables(schema, columns, kinds, compute, tables):
+    """Yields each Arrow table of a partition with the new columns behind its own.
+
+    `kinds` is {new column: whether it holds vectors}.
+    """
     pending = deque()
-    for arrays in compute(check_tables(schema, new_fields, tables, pending)):
+    for arrays in compute(check_tables(schema, columns, tables, pending)):
         table = pending.popleft()
-        columns = [*table.columns, *(arrow_column(arrays[name]) for name in names)]
-        yield pyarrow.RecordBatch.from_arrays(columns, names=[*table.schema.names, *names])
+        new = [
+            vector_column(arrays[name]) if vectors else arrow_column(arrays[name])
+            for name, vectors in kinds.items()
+        ]
+        names = [*table.schema.names, *kinds]
+        yield pyarrow.RecordBatch.from_arrays([*table.columns, *new], names=names)
 
 
 def check_tables(schema, new_fields, tables, pending):
@@ -125,12 +157,26 @@ def arrow_column(array):
     )
 
 
-def prediction_fields(conf):
-    """Returns the columns that predict adds, named as pyspark.ml names them."""
+def vector_column(array):
+    """Returns (n, k) as vectors of pyspark.ml, all of them dense."""
+    n, k = array.shape
+    bounds = np.arange(0, n * k + 1, k, dtype=np.int32)
+    values = pyarrow.array(array.astype(np.float64).reshape(-1))
+    parts = {
+        "type": pyarrow.array(np.ones(n, np.int8)),  # dense
+        "size": pyarrow.nulls(n, pyarrow.int32()),
+        "indices": pyarrow.nulls(n, pyarrow.list_(pyarrow.int32())),
+        "values": pyarrow.ListArray.from_arrays(bounds, values),
+    }
+    return pyarrow.StructArray.from_arrays([*parts.values()], names=[*parts])
+
+
+def prediction_fields(conf, prediction="prediction", probability="probability"):
+    """Returns the columns that predict adds; unless given, their names are those of pyspark.ml."""
     single = len(conf.outputs[0].out_shape) == 1
     if conf.loss.predicts == "class":
-        return [number("prediction") if single else numbers("prediction"), numbers("probability")]
-    return [number("prediction") if single and conf.output_size == 1 else numbers("prediction")]
+        return [number(prediction) if single else numbers(prediction), numbers(probability)]
+    return [number(prediction) if single and conf.output_size == 1 else numbers(prediction)]
 
 
 def number(name):
@@ -141,21 +187,21 @@ def numbers(name):
     return StructField(name, ArrayType(FloatType(), True), True)
 
 
-def prediction_columns(model, transform, batches):
+def prediction_columns(names, model, transform, batches):
     """Yields {column: array} of each Batch, for the columns of `prediction_fields`."""
     conf = model.value[0]
     name = conf.output.name
     for columns in layer_columns((name,), model, transform, batches):
-        yield output_columns(conf, columns[name])
+        yield dict(zip(names, output_columns(conf, columns[name]), strict=True))
 
 
 def output_columns(conf, z):
-    """Returns {column: array} from what the output layer gives."""
+    """Returns the arrays of the columns from what the output layer gives."""
     if conf.loss.predicts == "class":
         best = z.argmax(axis=2 if z.ndim == 3 else 1)
         kind = np.float64 if best.ndim == 1 else np.float32
-        return {"prediction": best.astype(kind), "probability": z}
-    return {"prediction": z[:, 0].astype(np.float64) if z.shape[1:] == (1,) else z}
+        return best.astype(kind), z
+    return (z[:, 0].astype(np.float64) if z.shape[1:] == (1,) else z,)
 
 
 def layer_columns(layers, model, transform, batches):

@@ -12,9 +12,13 @@ def shared_processes(spark):
     Spark keeps processes apart by their environment, and to shorten the tracebacks of SQL it adds a
     variable. A second process for each task would import everything once more.
     """
+    is_set = spark._jsparkSession.sessionState().conf().contains(SIMPLIFIED)
     before = spark.conf.get(SIMPLIFIED)
     spark.conf.set(SIMPLIFIED, "false")
     try:
         yield
-    finally:
-        spark.conf.set(SIMPLIFIED, before)
+    finally:  # as it was: a DataFrame is known again by its settings, too
+        if is_set:
+            spark.conf.set(SIMPLIFIED, before)
+        else:
+            spark.conf.unset(SIMPLIFIED)

@@ -5,8 +5,8 @@ is a partition of one cached RDD; a round computes on the partitions it has chos
 other, whatever their number. What is lost with an executor, Spark makes again from the data.
 """
 
-import uuid
 from functools import cached_property
+from typing import Any
 
 from pyspark import RDD, StorageLevel
 
@@ -15,7 +15,6 @@ from sparkdl.data.stored_share import StoredShare
 from sparkdl.errors import require
 from sparkdl.spark.jobs.job import staying_with_data
 from sparkdl.spark.jobs.slots import executors_share_host
-from sparkdl.spark.records.executor_store import ExecutorStore
 
 
 class SparkBlocks:
@@ -23,23 +22,21 @@ class SparkBlocks:
 
     Parameters
     ----------
-    store : ExecutorStore
+    opened : OpenedData
     dealing : Dealing
     level : StorageLevel
         Of the blocks in the driver's rounds.
-    seconds : {str: float}
+
+    Attributes
+    ----------
+    launches : int
+        How often workers that stay were launched on them.
     """
 
-    def __init__(
-        self,
-        store: ExecutorStore,
-        dealing: Dealing,
-        level: StorageLevel,
-        seconds: dict[str, float],
-    ) -> None:
-        self.store, self.dealing, self.seconds = store, dealing, seconds
-        self.sizes = dealing.sizes
-        self._level, self._shared_out = level, False
+    def __init__(self, opened: Any, dealing: Dealing, level: StorageLevel) -> None:
+        self.store, self.dealing, self.seconds = opened.store, dealing, opened.seconds
+        self.sizes, self.were_kept, self.launches = dealing.sizes, opened.was_kept, 0
+        self._opened, self._level = opened, level
 
     @cached_property
     def rdd(self):
@@ -67,11 +64,10 @@ class SparkBlocks:
     def shares(self, shares):
         """Returns a StoredShare for each of these lists of blocks.
 
-        None unless every executor can open the folders of all, and at a second call: by then
+        None unless every executor can open the folders of all, and after the first launch: by then
         executors may have been lost.
         """
-        first, self._shared_out = not self._shared_out, True
-        if not (first and executors_share_host(self.context)):
+        if self.launches > 1 or not executors_share_host(self.context):
             return None
         folders = {each.partition: each.folder for each in self.store.partitions if each.count}
         return [
@@ -79,19 +75,19 @@ class SparkBlocks:
             for share in shares
         ]
 
-    def close(self):
-        """Removes all that the executors hold."""
+    def close(self, keep=False):
+        """Frees what the executors hold; with `keep`, records may stay for the next fit."""
         if "rdd" in vars(self):
             self.rdd.unpersist()
-        self.store.remove()
+        self._opened.release(keep and self.launches <= 1)
 
 
-def load_blocks(stored, size, workers, options):
-    """Reads the data once; deals the records into blocks.
+def load_blocks(open_records, size, workers, options):
+    """Deals records, which are read where no earlier fit has done so, into blocks.
 
     Parameters
     ----------
-    stored : function (key) -> RDD of StoredPartition
+    open_records : function () -> OpenedData
     size : int
         Records of a block.
     workers : function () -> int
@@ -103,15 +99,14 @@ def load_blocks(stored, size, workers, options):
     DataError
         For the first record that cannot be used, and where there are none.
     """
-    level, key = storage_level(options), uuid.uuid4().hex
-    store = ExecutorStore(stored(key), key)
+    level, opened = storage_level(options), open_records()
+    counts, nbytes = opened.store.counts, opened.store.nbytes
     try:
-        counts, nbytes, seconds = store.measure()
         dealing = deal(counts, nbytes, size, workers(), options.repartition, options.seed)
     except BaseException:
-        store.remove()
+        opened.release(keep=False)
         raise
-    return SparkBlocks(store, dealing, level, seconds)
+    return SparkBlocks(opened, dealing, level)
 
 
 def storage_level(options):

@@ -8,7 +8,6 @@ import json
 import time
 from contextlib import suppress
 from functools import partial
-from typing import NamedTuple
 
 from py4j.protocol import Py4JError
 from pyspark import RDD, StorageLevel
@@ -22,27 +21,10 @@ from sparkdl.spark.jobs.slots import executor_locations
 from sparkdl.spark.records.locality import make_located_rdd
 from sparkdl.spark.records.stored_partition import (
     StoredPartition,
+    list_folders,
     remove_folders,
     stored_pieces,
 )
-
-
-class Figures(NamedTuple):
-    """Figures of a data set.
-
-    Parameters
-    ----------
-    counts : list of int
-        Records of each partition.
-    nbytes : int
-        Bytes of all arrays.
-    phases : {str: float}
-        Seconds that reading took, by phase.
-    """
-
-    counts: list[int]
-    nbytes: int
-    phases: dict[str, float]
 
 
 class ExecutorStore:
@@ -59,14 +41,20 @@ class ExecutorStore:
     ----------
     partitions : list of StoredPartition
         As they were read first.
+    counts : list of int
+        Records of each partition.
+    nbytes : int
+        Bytes of all arrays.
     """
 
     def __init__(self, rdd, key):
-        self.rdd, self._key = rdd.persist(StorageLevel.MEMORY_AND_DISK), key
-        self.partitions = []
+        # Without the Python objects that it was made from: these may be gone before it is.
+        plain = RDD(rdd._jrdd, rdd.context, rdd._jrdd_deserializer)
+        self.rdd, self._key = plain.persist(StorageLevel.MEMORY_AND_DISK), key
+        self.partitions, self.counts, self.nbytes = [], [], 0
 
     def measure(self):
-        """Reads the data; returns its Figures.
+        """Reads the data; returns the seconds that it took, by phase.
 
         Raises
         ------
@@ -79,13 +67,22 @@ class ExecutorStore:
         errors = [stored.error for stored in self.partitions if stored.error is not None]
         if errors:
             raise error_from_json(json.loads(errors[0]))
-        counts = [0] * self.rdd.getNumPartitions()  # an empty partition may have no row
+        self.counts = [0] * self.rdd.getNumPartitions()  # an empty partition may have no row
         for stored in self.partitions:
-            counts[stored.partition] = stored.count
-        if not sum(counts):
+            self.counts[stored.partition] = stored.count
+        if not sum(self.counts):
             raise NoRecords("there are no records to train on: every partition is empty")
-        nbytes = sum(stored.nbytes for stored in self.partitions)
-        return Figures(counts, nbytes, reading_phases(self.partitions, passed))
+        self.nbytes = sum(stored.nbytes for stored in self.partitions)
+        return reading_phases(self.partitions, passed)
+
+    def is_whole(self):
+        """Returns whether the executors still have all that was read first; asks each of them."""
+        try:
+            with describe_jobs(self.rdd.context, "kept records are looked up"):
+                found = self._on_executors(list_folders).collect()
+        except (Py4JError, PySparkException):
+            return False
+        return {stored.folder for stored in self.partitions} <= set(found)
 
     def pieces(self, dealing, wanted=None):
         """Returns an RDD of (block, its records), as Dealing.pieces gives them."""
@@ -97,17 +94,16 @@ class ExecutorStore:
             self.rdd.unpersist()
             sc = self.rdd.context
             with outside_job_group(sc), describe_jobs(sc, "records are removed"):
-                self._removing(sc)._jrdd.countAsync()
+                # Tasks that have failed may have left something, too.
+                self._on_executors(remove_folders)._jrdd.countAsync()
 
-    def _removing(self, sc):
-        """Returns an RDD with a partition for each executor, which removes what that one has.
-
-        Tasks that have failed may have left something, too.
-        """
-        pickled, executors = CPickleSerializer(), executor_locations(sc)
+    def _on_executors(self, task):
+        """Returns an RDD with a partition for each executor, which gets the key."""
+        sc, pickled = self.rdd.context, CPickleSerializer()
+        executors = executor_locations(sc)
         items = [pickled.dumps(self._key)] * len(executors)
         made = make_located_rdd(sc, items, [[location] for location in executors], "[B")
-        return RDD(made, sc, pickled).mapPartitions(remove_folders)
+        return RDD(made, sc, pickled).mapPartitions(task)
 
 
 def reading_phases(partitions, passed):

@@ -109,14 +109,24 @@ def make_located_rdd(sc, items, hosts, kind):
         The items' class in the JVM.
     """
     jvm = sc._jvm
-    seq = jvm.scala.jdk.javaapi.CollectionConverters.asScala
+    seq, builder = jvm.PythonUtils.toSeq, scala_builder(jvm)
     known = {names: i for i, names in enumerate(dict.fromkeys(map(tuple, hosts)))}
-    lists = seq([seq(list(names)).toSeq() for names in known]).toSeq()
+    lists = seq([seq(list(names)) for names in known])
     numbers = [known[tuple(names)] for names in hosts]
     # A call for each item would take seconds for some thousand. A Seq is a function of a number.
-    pairs = seq(send_to_jvm(jvm, items)).zip(seq(send_to_jvm(jvm, numbers)).map(lists)).toSeq()
+    located = seq(send_to_jvm(jvm, numbers)).map(lists, *builder)
+    pairs = seq(send_to_jvm(jvm, items)).zip(located, *builder).toSeq()
     tag = jvm.scala.reflect.ClassTag.apply(jvm.java.lang.Class.forName(kind))
     return sc._jsc.sc().makeRDD(pairs, tag).toJavaRDD()
+
+
+def scala_builder(jvm):
+    """Returns the last arguments of a collection's methods: before Scala 2.13 (Spark 3), how the
+    result is built.
+    """
+    if jvm.scala.util.Properties.versionNumberString() >= "2.13":
+        return ()
+    return (getattr(getattr(jvm, "scala.collection.Seq$"), "MODULE$").canBuildFrom(),)
 
 
 def send_to_jvm(jvm, values):

@@ -19,12 +19,13 @@ from pyspark.sql import DataFrame
 
 from sparkdl.data.batches.batch import Batch
 from sparkdl.data.batches.type_names import kind_of, package_of
-from sparkdl.data.readers.encodings.arrow_columns import require_column, table_batch
+from sparkdl.data.readers.encodings.arrow_columns import table_batch
 from sparkdl.data.source import Source, check_batches
 from sparkdl.error_messages import error_from_json, error_to_json
 from sparkdl.errors import ConfigError, DataError, SparkdlError
 from sparkdl.spark.jobs.frozen_modules import freeze_modules
 from sparkdl.spark.jobs.shared_processes import shared_processes
+from sparkdl.spark.records.frame_schema import check_fields
 from sparkdl.spark.records.locality import split_rdd
 from sparkdl.spark.records.stored_partition import COLUMNS, as_table, store_batches
 from sparkdl.training.workers.contribution import Failure
@@ -96,22 +97,21 @@ class SparkRecords:
         if not isinstance(self.data, DataFrame):
             store = partial(store_batches, key)
             return self.batches(sc, schema).mapPartitionsWithIndex(store)
-        chosen, columns = self._chosen(schema)
+        chosen, columns = self.select_columns(schema)
         stored = chosen.mapInArrow(partial(store_tables, schema, columns, key), COLUMNS)
         with shared_processes(chosen.sparkSession):
             return stored.rdd
 
     def _of_frame(self, schema):
-        chosen, columns = self._chosen(schema)
+        chosen, columns = self.select_columns(schema)
         read = partial(read_tables, schema, columns)
         with shared_processes(chosen.sparkSession):
             return chosen.mapInArrow(read, "packed binary, error string").rdd.map(of_row)
 
-    def _chosen(self, schema):
+    def select_columns(self, schema):
         """Returns the DataFrame of the columns that are needed, and their names."""
         columns = schema.fields(self.features, self.label, self.weights)
-        for column in columns.values():
-            require_column(column, self.data.columns, "the DataFrame")
+        check_fields(self.data.schema, columns, schema)
         return self.data.select(*dict.fromkeys(columns.values())), columns  # some may be the same
 
 
@@ -171,7 +171,9 @@ def table_batches(schema, columns, partition, tables):
     for table in tables:
         if table.num_rows:
             batch = table_batch(table, columns, where, partition, start, schema.masks)
-            yield schema.check(batch, where)
+            checked = schema.check(batch, where)
+            if len(checked):
+                yield checked
             start += table.num_rows
 
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import pyarrow
 from pyspark import TaskContext
 
-from sparkdl.data.record_store import read_records, write_records
+from sparkdl.data.record_store import is_complete, read_records, write_records
 from sparkdl.error_messages import error_to_json
 from sparkdl.errors import SparkdlError
 from sparkdl.spark.jobs.frozen_modules import freeze_modules
@@ -98,6 +98,17 @@ def remove_folders(keys):
         for disk in local_disks():
             shutil.rmtree(Path(disk, f"sparkdl-{key}"), ignore_errors=True)
     return iter(())
+
+
+def list_folders(keys):
+    """Yields the folders of data sets that this task's executor has, with all that belongs there.
+
+    What cleans up temporary files may have removed some of it.
+    """
+    for key in keys:
+        for disk in local_disks():
+            folders = Path(disk, f"sparkdl-{key}").glob("*")
+            yield from map(str, filter(is_complete, folders))
 
 
 def local_disks():

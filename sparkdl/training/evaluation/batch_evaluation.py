@@ -34,6 +34,10 @@ class Evaluator:
             evaluate_batches(replica, pieces(block, self.transform, self.conf), evaluation)
         return evaluation
 
+    def figures(self):
+        """Returns the names of the figures that its evaluations have."""
+        return tuple(new_evaluation(self.conf).figures())
+
     def counts(self, evaluation):
         """Returns the counts of an evaluation, as arrays."""
         return counts_of(evaluation)

@@ -12,6 +12,7 @@ from sparkdl.training.reporting.history import History
 from sparkdl.training.reporting.listeners import Listeners
 from sparkdl.training.reporting.phases import PhaseEnd, Phases
 from sparkdl.training.reporting.reports import FitPlan, Restart
+from sparkdl.training.reporting.steering import Steering, StopTraining
 from sparkdl.training.resident.fit_setup import DueEvents, FitSetup
 from sparkdl.training.resident.per_worker_state import redistribute_worker_states
 from sparkdl.training.resident.schedule import BEGUN, schedule_of
@@ -36,12 +37,20 @@ class Trainer:
     evaluate : function of a TrainState that gives an Evaluation, or None
     validation : Validation or None
         What workers that stay evaluate themselves, in place of `evaluate`.
+    figures : tuple of str or None
+        Names of the figures that epochs and evaluations have; None where nobody knows.
     marks : Milestones
         Where it ends, and where else workers meet; listeners may ask for more.
     without_group : TrainingMaster or None
         What goes on where the workers of a resident master do not reach each other.
     phases : Phases or None
         The clock of the fit; None: it begins here.
+
+    Attributes
+    ----------
+    state, history, extra
+        Of the fit that runs or has run, once it has begun: the last TrainState that the driver
+        knows, a History that goes as far, and what a checkpoint would hold besides.
     """
 
     def __init__(
@@ -54,6 +63,7 @@ class Trainer:
         checkpoints=None,
         evaluate=None,
         validation=None,
+        figures=("loss",),
         marks=Milestones(),  # noqa: B008
         without_group=None,
         phases=None,
@@ -61,12 +71,13 @@ class Trainer:
         self.conf, self.master, self.workers = conf, master, workers
         self.without_group, self.phases = without_group, phases or Phases()
         self.every = () if checkpoints is None else (checkpoints.every_rounds,)
-        self.validation = validation
+        self.validation, self.figures = validation, figures
         self.writer = None if checkpoints is None else CheckpointWriter(checkpoints)
         # The checkpoint is written before others hear of the round: what they do may fail.
         first_listeners = [self.writer, PhaseEnd(self.phases, "checkpoints")] if self.writer else []
         self.listeners = Listeners(*first_listeners, *listeners)
         self.evaluate = evaluate
+        self.state = self.history = self.extra = None
         self.marks = replace(marks, show=(*marks.show, *self.listeners.every_updates))
         if self.marks and conf.tbptt is not None:
             raise ConfigError("with tbptt a fit cannot tell where updates are; give it epochs")
@@ -77,10 +88,7 @@ class Trainer:
         `resumed` is the extra of the checkpoint that the state is from, where a fit goes on: it
         ends where that fit would have.
 
-        Returns
-        -------
-        state, history
-            A fit that has nothing left to do gives the state it was given.
+        Leaves `state` and `history`; where nothing is left to do, the state is the given one.
 
         Raises
         ------
@@ -90,27 +98,50 @@ class Trainer:
         first = (resumed or {}).get("first_epoch", state.epoch)
         state = self._restore_worker_state(state, bool(resumed))
         history = History(phases=self.phases.seconds)
+        self.steering = Steering(self.listeners.steers, state.rate_factor)
         extra = self.fingerprint(blocks) | {"first_epoch": first}
         if self.master.resident:
             extra[BEGUN] = (resumed or {}).get(BEGUN)
         self.phases.end("starting")
-        self.listeners.on_fit_start(self._plan(blocks, state, first + epochs, extra))
-        self.phases.end("listeners")
+        plan = self._plan(blocks, state, first + epochs, extra)
+        self._tell(self.listeners.on_fit_start, plan)
+        self.state, self.history, self.extra = state, history, extra
         events = self._events(blocks, state, first + epochs, transform, extra)
         try:
             with closing(events):
                 for event in events:
                     event.end(self.phases)
-                    event.tell(history, self.listeners)
-                    self.phases.end("listeners")
-                    state = event.state or state
+                    self.state = event.state or self.state
+                    self._tell(event.tell, history, self.listeners)
         except DivergedError as error:
             raise self._with_checkpoint(error) from error
+        except BaseException as error:
+            self._keep(state.rounds, error)
+            raise
         finally:
             self.phases.end("ending")
+            history.end_reason = history.end_reason or self.steering.end_reason
             self.listeners.on_fit_end(history)
             self.phases.end("listeners")
-        return state, history
+        self.state = self.steering.ending(self.state)
+
+    def _keep(self, rounds, error):
+        """Makes state and history agree, of a fit that began with so many rounds done."""
+        for event in self.steering.unheard:
+            self.history.add_round(event.report)
+            self.state = event.state or self.state
+        self.state = self.steering.steer(self.state)
+        del self.history.rounds[self.state.rounds - rounds :]
+        where = f"epoch {self.state.epoch + 1}, round {self.state.round + 1}"
+        self.history.end_reason = f"interrupted by {type(error).__name__}; what is next is {where}"
+
+    def _tell(self, tell, *arguments):
+        """Tells listeners of an event; one may have the fit end."""
+        try:
+            tell(*arguments)
+        except StopTraining as stop:
+            self.steering.stop(str(stop))
+        self.phases.end("listeners")
 
     def locate(self, blocks, state):
         """Returns the state at the place in the data that a fit has after so many updates.
@@ -188,7 +219,8 @@ class Trainer:
 
     def _driven(self, blocks, state, epochs, transform):
         parts = self.master, self.workers, self.conf, blocks, state
-        return drive_rounds(*parts, epochs, transform, self.evaluate, self.marks)
+        marks, steering = self.marks, self.steering
+        return drive_rounds(*parts, epochs, transform, self.evaluate, marks, steering)
 
     def _grouped_or_driven(self, supervisor, blocks, state, epochs, transform, extra):
         """Yields events; where no group forms, the driver averages in its place."""
@@ -223,10 +255,11 @@ class Trainer:
             marks=self.marks,
             due_events=DueEvents(evaluation=self.marks.first and state.iteration == 0),
             snapshot_every_rounds=(self.master.snapshot_every, *filter(None, self.every)),
+            steered=self.steering.waits,
         )
         batches = None if on is None else on.batches
-        replaceable = self.without_group is not None
-        return Supervisor(self.workers, blocks, shared, extra, batches, self.evaluate, replaceable)
+        options = {"steering": self.steering, "replaceable": self.without_group is not None}
+        return Supervisor(self.workers, blocks, shared, extra, batches, self.evaluate, **options)
 
     def _plan(self, blocks, state, epochs, extra):
         return FitPlan(
@@ -240,6 +273,8 @@ class Trainer:
             iteration=state.iteration,
             updates=self.marks.last,
             extra=extra,
+            figures=self.figures,
+            steering=self.steering,
         )
 
     def _with_checkpoint(self, error):

@@ -73,25 +73,31 @@ class PhaseDone(NamedTuple):
         """Tells no listener: only the phases change."""
 
 
-def drive_rounds(master, workers, conf, blocks, state, epochs, transform, evaluate, marks):
+def drive_rounds(
+    master, workers, conf, blocks, state, epochs, transform, evaluate, marks, steering
+):
     """Yields events of a fit whose rounds the driver runs one by one, up to epoch `epochs`."""
     if marks.first and evaluate is not None and state.iteration == 0:
         yield validation_event(state, evaluate(state))
-    while state.epoch < epochs and not marks.over(state.iteration):
+    state = steering.steer(state)
+    while state.epoch < epochs and not marks.over(state.iteration) and not steering.stopped:
         for after, report in master.epoch(workers, conf, blocks, state, transform, marks):
             yield RoundDone(report, after)
-            yield from events_after(state, after, evaluate, marks)
-            state = after
+            steers = yield from events_after(state, after, evaluate, marks)
+            state = steering.steer(after) if steers else after
+            if steering.stopped or state is not after:
+                break
 
 
 def events_after(before, state, evaluate, marks):
-    """Yields the events that follow a round: ValidationDone, EpochDone."""
+    """Yields the events that follow a round: ValidationDone, EpochDone; returns if any is due."""
     due = evaluate is not None and marks.has_evaluation(before, state)
     evaluation = evaluate(state) if due else None
     if due and marks.validate is not None:
         yield validation_event(state, evaluation)
     if state.starts_epoch:
         yield EpochDone(state, None if marks.validate else evaluation)
+    return due or state.starts_epoch
 
 
 def validation_event(state, evaluation):

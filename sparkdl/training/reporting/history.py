@@ -4,6 +4,7 @@ from dataclasses import asdict, dataclass, field
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
+from sparkdl.training.reporting import history_views
 from sparkdl.training.reporting.phases import PHASES, advice
 from sparkdl.training.reporting.reports import (
     PARTS,
@@ -19,7 +20,11 @@ from sparkdl.training.reporting.reports import (
 from sparkdl.training.reporting.text_table import align
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from sparkdl.training.evaluation.base import Evaluation
+
+KEPT = "reading took nothing: the records were kept from an earlier fit"
 
 
 @dataclass
@@ -27,8 +32,9 @@ class History:
     """Reports of a fit in the order in which they were made.
 
     A round that was done again, since a worker was lost, counts once. `end_reason` says why a
-    stream ended. `phases` are seconds of the fit's wall clock by phase. `aggregation` says how
-    parameters were averaged and why, where the fit has chosen.
+    stream, or a fit that a listener stopped, ended. `phases` are seconds of the fit's wall clock by
+    phase. `aggregation` says how parameters were averaged and why, where the fit has chosen.
+    `data_were_kept` is whether an earlier fit had read the records, so that this one has read none.
     """
 
     rounds: list[RoundReport] = field(default_factory=list)
@@ -38,6 +44,7 @@ class History:
     end_reason: str | None = None
     phases: dict[str, float] = field(default_factory=dict)
     aggregation: str | None = None
+    data_were_kept: bool = False
 
     def add_round(self, report: RoundReport) -> None:
         self.rounds.append(report)
@@ -107,14 +114,43 @@ class History:
             "restarts": [asdict(restart) for restart in self.restarts],
             "phases": dict(self.phases),
             "aggregation": self.aggregation,
+            "data_were_kept": self.data_were_kept,
         }
+
+    def to_pandas(self, of: str = "epochs") -> Any:
+        """Returns a pandas DataFrame with a row for each report.
+
+        Its columns are the reports' numbers; figures of an evaluation are "validation loss" ..., as
+        listeners monitor them.
+
+        Parameters
+        ----------
+        of : "epochs", "rounds" or "validations"
+        """
+        return history_views.to_pandas(self, of)
+
+    def plot(self, figures: "Sequence[str] | None" = None, axes: Any = None) -> Any:
+        """Draws figures by epoch, or the loss by round before an epoch is over.
+
+        Parameters
+        ----------
+        figures : sequence of str, optional
+            Columns of `to_pandas`. None: the losses of training and validation.
+        axes : matplotlib Axes, optional
+            None: those of a new picture.
+
+        Returns
+        -------
+        The Axes. UnsupportedError where there is no matplotlib.
+        """
+        return history_views.plot(self, figures, axes)
 
     def __str__(self) -> str:
         """Describes the fit in lines.
 
-        One per epoch, then evaluations by updates, where the time went, what each of several
-        workers did, how parameters were averaged, who computed where, updates left out, restarts,
-        and why a stream ended.
+        One per epoch, then evaluations by updates, where the time went, whether records were kept
+        from an earlier fit, what each of several workers did, how parameters were averaged, who
+        computed where, updates left out, restarts, and why a stream ended.
         """
         if not self.rounds:
             return self.end_reason or "no rounds"
@@ -122,6 +158,7 @@ class History:
         skipped = f"{self.skipped} updates left out: gradients in float16 were not finite"
         where = format_devices("workers", self.devices)
         parts = [_epoch_table(self.epochs), validations, _time_table(self), self.advice()]
+        parts += [KEPT if self.data_were_kept else None]
         parts += [_worker_table(self.by_worker()), self.aggregation, where]
         parts += [skipped if self.skipped else "", restarts, self.end_reason]
         return "\n\n".join(filter(None, parts))

@@ -9,6 +9,7 @@ from sparkdl.training.reporting.reports import (
     RoundReport,
     ValidationReport,
 )
+from sparkdl.training.reporting.steering import StopTraining
 
 if TYPE_CHECKING:
     from sparkdl.training.reporting.history import History
@@ -18,11 +19,14 @@ if TYPE_CHECKING:
 class Listener:
     """A listener of a fit, on the driver; a subclass overrides the events that it needs.
 
-    An error that a listener raises stops the fit. With `every_updates`, a tuple of numbers, it asks
-    for the state after multiples of each, counted in updates.
+    StopTraining, raised by any method, ends the fit well; another error interrupts it. With
+    `every_updates`, a tuple of numbers, it asks for the state after multiples of each, counted in
+    updates. With `steers` workers that stay wait for it after each epoch and evaluation: what it
+    does to `plan.steering`, as to the learning rates, then holds for all that they train next.
     """
 
     every_updates = ()
+    steers = False
 
     def on_fit_start(self, plan: FitPlan) -> None:
         """Called when a fit begins; `plan` is a FitPlan."""
@@ -57,26 +61,33 @@ class Listeners(Listener):
     def __init__(self, *listeners: Any) -> None:
         self.listeners = listeners
         self.every_updates = tuple(n for one in listeners for n in one.every_updates)
+        self.steers = any(one.steers for one in listeners)
 
     def on_fit_start(self, plan: FitPlan) -> None:
-        for listener in self.listeners:
-            listener.on_fit_start(plan)
+        self._tell("on_fit_start", plan)
 
     def on_round(self, report: RoundReport, state: "TrainState | None") -> None:
-        for listener in self.listeners:
-            listener.on_round(report, state)
+        self._tell("on_round", report, state)
 
     def on_validation(self, report: ValidationReport, state: "TrainState") -> None:
-        for listener in self.listeners:
-            listener.on_validation(report, state)
+        self._tell("on_validation", report, state)
 
     def on_epoch(self, report: EpochReport, state: "TrainState") -> None:
-        for listener in self.listeners:
-            listener.on_epoch(report, state)
+        self._tell("on_epoch", report, state)
 
     def on_restart(self, restart: Restart) -> None:
+        self._tell("on_restart", restart)
+
+    def _tell(self, event, *arguments):
+        """Tells every listener, also after one that stops the fit; raises the first such."""
+        stops = []
         for listener in self.listeners:
-            listener.on_restart(restart)
+            try:
+                getattr(listener, event)(*arguments)
+            except StopTraining as stop:
+                stops.append(stop)
+        if stops:
+            raise stops[0]
 
     def on_fit_end(self, history: "History") -> None:
         """Tells every listener the end, also after one that failed; raises the first error."""
@@ -84,6 +95,8 @@ class Listeners(Listener):
         for listener in self.listeners:
             try:
                 listener.on_fit_end(history)
+            except StopTraining:
+                pass  # it is over
             except Exception as failure:
                 failures.append(failure)
         if failures:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 
 from sparkdl.errors import require
+from sparkdl.training.reporting.steering import Steering
 
 if TYPE_CHECKING:
     from sparkdl.training.evaluation.base import Evaluation
@@ -177,6 +178,10 @@ class FitPlan:
         The update that it ends with, unless it ends with an epoch.
     extra : dict
         What checkpoints shall hold besides the state; JSON values only.
+    figures : tuple of str or None
+        Names of the figures that epochs and evaluations will have; None where nobody knows.
+    steering : Steering
+        Where listeners say how the fit is to go on.
     """
 
     conf: Any
@@ -189,6 +194,8 @@ class FitPlan:
     iteration: int = 0
     updates: int | None = None
     extra: dict = field(default_factory=dict)
+    figures: tuple[str, ...] | None = None
+    steering: Steering = field(default_factory=Steering)
 
     @property
     def rounds_in_all(self) -> int:

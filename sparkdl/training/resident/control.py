@@ -1,4 +1,4 @@
-"""Connection of a worker to the driver, over which it also learns that the driver is gone."""
+"""Connection of a worker to the driver: reports, orders, and the news that the driver is gone."""
 
 import threading
 import time
@@ -9,6 +9,7 @@ from sparkdl.error_messages import error_to_json
 from sparkdl.errors import SparkdlError, WorkerError
 from sparkdl.exchange.connections.dialer import dial
 from sparkdl.exchange.messages.wire import Wire
+from sparkdl.training.resident.orders import Orders
 
 CHANNEL = "control"
 READING = 5.0  # seconds between two words of a worker that takes in its records
@@ -22,6 +23,8 @@ class Control:
     ----------
     saved_state : {name: vector}
         State of this worker alone that it starts from, the first message of the driver.
+    orders : Orders
+        What the driver says from then on.
 
     Raises
     ------
@@ -35,7 +38,7 @@ class Control:
         self._wire = Wire(sock, f"{shared.address[0]} (the driver)", timeout)
         self._lost, self._ended = None, False
         self.saved_state = arrays_by_name(*self._wire.receive(waiting_for="what to go on from"))
-        # From now on the driver says nothing but that it lives.
+        self.orders = Orders(shared.state.rounds, self.check)
         self._watch = threading.Thread(target=self._listen, name="sparkdl-control", daemon=True)
         self._watch.start()
 
@@ -87,9 +90,9 @@ class Control:
             meta = {"kind": "failed", "lost": is_loss(error), "forming": forming}
             self._send(meta | error_to_json(error))
 
-    def report_end(self):
-        """Tells the driver that all epochs are over."""
-        self._send({"kind": "done"})
+    def report_end(self, rounds):
+        """Tells the driver that the fit is over, after so many rounds."""
+        self._send({"kind": "done", "begun": rounds})
 
     def close(self):
         self._wire.close()
@@ -101,10 +104,13 @@ class Control:
 
     def _listen(self):
         try:
-            self._wire.receive(waiting_for="the end of the fit")
-            raise WorkerError("the driver must not send anything")
+            while True:
+                meta, _ = self._wire.receive(waiting_for="the end of the fit")
+                if answer := self.orders.take(meta):
+                    self._wire.send(answer)
         except SparkdlError as error:
             self._lost = error
+            self.orders.wake()
 
 
 def arrays_by_name(meta, arrays):

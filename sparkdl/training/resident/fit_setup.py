@@ -39,6 +39,8 @@ class FitSetup:
         The events that are yet to follow the round before the state.
     snapshot_every_rounds : tuple of int
         Rounds, counted over all epochs: after multiples of any of them the driver gets the state.
+    steered : bool
+        Whether workers wait for the driver's word after each epoch and evaluation.
     address : (str, int)
         Where the driver listens.
     secret : bytes
@@ -55,6 +57,7 @@ class FitSetup:
     marks: Milestones = field(default_factory=Milestones)
     due_events: DueEvents = NO_EVENTS
     snapshot_every_rounds: tuple[int, ...] = ()
+    steered: bool = False
     address: tuple[str, int] = ("", 0)
     secret: bytes = field(default=b"", repr=False)
 

@@ -117,22 +117,29 @@ class WorkerLifecycle:
         self.strategy = shared.master.strategy(worker)
 
     def run(self):
-        """Trains until all epochs are done."""
+        """Trains until all epochs are done, or the driver has the fit end."""
         state = self.shared.state
         with closing(self.strategy):
-            self._follow(state, self.shared.due_events)
-            while not self.shared.over(state):
+            over = self._follow(state, self.shared.due_events)
+            while not over and not self.shared.over(state):
                 before, part = state, self.shared.part(state)
                 self.worker.epoch = state.epoch
                 self._round(part)
                 state = part.after(state, self.worker.iteration)
-                self._tell(before, state)
-                self._follow(state, self.shared.due(before, state))
-            self.control.report_end()
+                is_last = self.control.orders.is_last(state.rounds)
+                self._tell(before, state, is_last)
+                over = self._follow(state, self.shared.due(before, state)) or is_last
+            self.control.report_end(state.rounds)
 
     def _follow(self, state, due):
+        """Does what is due after a round; returns whether the driver has the fit end with it."""
         if due.evaluation and self.shared.evaluator is not None:
             self._evaluate(state)
+        if not (self.shared.steered and any(due)):
+            return False
+        word = self.control.orders.word(state.rounds)
+        self.worker.rate_factor = word["rate_factor"]
+        return word["stop"]
 
     def _round(self, part):
         worker, start, sent = self.worker, time.perf_counter(), self.worker.sent_bytes
@@ -158,9 +165,9 @@ class WorkerLifecycle:
             self.control.check()
             yield step
 
-    def _tell(self, before, state):
+    def _tell(self, before, state, is_last):
         """Sends snapshot and report, in this order: what is reported can be gone back to."""
-        if self.shared.is_snapshot(before, state):
+        if is_last or self.shared.is_snapshot(before, state):
             self._send_snapshot(state)
         self.control.report(state, self.worker.metrics)
 

@@ -28,6 +28,8 @@ class Worker:
         State of this worker alone that it starts from.
     epoch, iteration : int
         The epoch under way; updates done so far, which rates depend on.
+    rate_factor : float
+        Of all learning rates.
     metrics : WorkerMetrics
         Of the round under way.
     """
@@ -40,6 +42,7 @@ class Worker:
         self.replica.load(state.params, state.buffers, state.slots)
         self.master_state, self.saved_state = state.master_state, saved_state
         self.epoch, self.iteration = state.epoch, state.iteration
+        self.rate_factor = state.rate_factor
         self.metrics = WorkerMetrics()
         self._shared, self._stores = shared, []
 
@@ -109,9 +112,13 @@ class Worker:
 
     def _next(self, age):
         """Returns (learning rate, number) of the update that comes now."""
-        rate = self.conf.rate_at(self.iteration, self.epoch)
+        rate = self.rate_of(self.conf, self.iteration)
         self.iteration += 1
         return rate, self.iteration if age is None else age
+
+    def rate_of(self, conf, iteration):
+        """Returns the learning rate of an update; `conf` may be a section of the network."""
+        return conf.rate_at(iteration, self.epoch) * self.rate_factor
 
     @contextmanager
     def exchanging(self):

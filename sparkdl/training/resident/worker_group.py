@@ -1,7 +1,9 @@
 """The driver's side of a group of workers that were launched together."""
 
+import math
 import secrets
 import time
+from contextlib import suppress
 from dataclasses import replace
 from queue import Empty, SimpleQueue
 
@@ -42,7 +44,8 @@ class WorkerGroup:
 
     def __init__(self, workers, blocks, shared, validation):
         self.size, self.master = shared.schedule.workers, shared.master
-        self._messages, self._received = SimpleQueue(), {}
+        self._messages, self._received, self._wires = SimpleQueue(), {}, {}
+        self._limit = math.inf  # when to wait no longer for messages
         secret, timeout = secrets.token_bytes(32), shared.master.timeout
         self._endpoint = Endpoint(
             secret,
@@ -102,6 +105,30 @@ class WorkerGroup:
             )
         return tuple(arrays_by_name(*messages[rank]) for rank in sorted(messages))
 
+    def tell(self, meta):
+        """Sends a message to all workers; of one that has ended, others tell."""
+        for wire in list(self._wires.values()):
+            with suppress(PeerError):
+                wire.send(meta)
+
+    def limit(self, seconds):
+        """Has all that is awaited from now on come within so many seconds."""
+        self._limit = time.monotonic() + seconds
+
+    def halt(self):
+        """Has all workers stop after the same round; returns how many are done then in all."""
+        self.tell({"kind": "halt"})
+        while len(begun := self._begun()) < self.size:
+            self._take()
+        last = max(begun.values())
+        self.tell({"kind": "last", "rounds": last})
+        return last
+
+    def _begun(self):
+        """Returns the rounds that workers have begun, by rank, as they halt or have ended."""
+        kinds = (self._received.get((kind, None), {}) for kind in ("halting", "done"))
+        return {rank: meta["begun"] for kind in kinds for rank, (meta, _) in kind.items()}
+
     def finish(self):
         """Waits until all workers have ended well."""
         self.gather("done")
@@ -123,7 +150,7 @@ class WorkerGroup:
         self._received.setdefault((kind, key), {})[rank] = meta, arrays
 
     def _next(self):
-        deadline = time.monotonic() + self.master.stall_timeout
+        deadline = min(self._limit, time.monotonic() + self.master.stall_timeout)
         while time.monotonic() < deadline:
             try:
                 return self._messages.get(timeout=POLL)
@@ -156,6 +183,7 @@ class WorkerGroup:
     def _listen(self, rank, sock):
         """Reads the messages of one worker, in a thread."""
         with Wire(sock, sock.getpeername()[0], self.master.timeout, rank=rank) as wire:
+            self._wires[rank] = wire
             try:
                 wire.send(
                     {"names": list(self._saved_states[rank])}, *self._saved_states[rank].values()

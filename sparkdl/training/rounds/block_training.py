@@ -71,7 +71,7 @@ def train_block(shared, number, block):
     for batch, waited in time_items(batches):
         for chunk, share, states in chunks(shared.conf, batch):
             iteration = state.iteration + updates
-            rate = shared.conf.rate_at(iteration, state.epoch)
+            rate = shared.conf.rate_at(iteration, state.epoch) * state.rate_factor
             updates += 1
             age = iteration + 1 if shared.keep_slots else updates
             loss += share * replica.step(chunk, rate, age, state.epoch, states)

@@ -43,6 +43,7 @@ def save_model(path, conf, state, extra=None):
     """
     _check_vectors("the state", conf, {name: getattr(state, name) for name in NAMES})
     training = {"state": state.counters, "extra": extra or {}, "owner": state.owner}
+    training["rate_factor"] = state.rate_factor
     contents = {
         NETWORK: conf.to_json().encode(),
         TRAINING: _to_json(training).encode(),
@@ -73,7 +74,7 @@ def load_model(path):
     conf = _network(f"{path}/{NETWORK}", contents[NETWORK])
     vectors = _vectors(f"{path}/{VECTORS}", contents.pop(VECTORS))
     _check_vectors(f"{path}/{VECTORS}", conf, vectors)
-    counters, extra, owner = _training(f"{path}/{TRAINING}", contents[TRAINING])
+    counters, extra, others = _training(f"{path}/{TRAINING}", contents[TRAINING])
     master_state = {
         n.removeprefix(MASTER_PREFIX): vectors.pop(n) for n in list(vectors) if n not in NAMES
     }
@@ -82,7 +83,7 @@ def load_model(path):
         worker_states = _by_worker(f"{path}/{WORKERS}", contents.pop(WORKERS))
     states = {"master_state": master_state, "worker_states": worker_states}
     try:
-        return conf, TrainState(**vectors, **counters, **states, owner=owner), extra
+        return conf, TrainState(**vectors, **counters, **states, **others), extra
     except ConfigError as error:
         raise CheckpointError(f"{path}/{TRAINING}: {error}") from error
 
@@ -131,7 +132,8 @@ def _training(path, content):
         raise CheckpointError(f"{path}: state must have {list(COUNTERS)}, got {counters!r}")
     if not isinstance(extra, dict):
         raise CheckpointError(f"{path}: extra must be a JSON object, got {extra!r}")
-    return counters, extra, training.get("owner", "")  # older models have none
+    others = {"owner": "", "rate_factor": 1.0}  # which older models lack
+    return counters, extra, {name: training.get(name, least) for name, least in others.items()}
 
 
 def _vectors(path, content):

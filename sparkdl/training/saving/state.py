@@ -35,6 +35,8 @@ class TrainState:
         done by each replica.
     seed : int
         Seed of everything random in the run, at least 0.
+    rate_factor : float
+        Of all learning rates, where a listener has changed them.
     """
 
     params: np.ndarray
@@ -49,6 +51,7 @@ class TrainState:
     rounds: int = 0
     iteration: int = 0
     seed: int = 0
+    rate_factor: float = 1.0
 
     def __post_init__(self) -> None:
         for name in ("params", "buffers", "slots"):
@@ -63,6 +66,9 @@ class TrainState:
         require(self, "owner", isinstance(self.owner, str), "text")
         for name in COUNTERS:
             require(self, name, is_integer(getattr(self, name), 0), "an integer >= 0")
+        factor = self.rate_factor
+        sound = isinstance(factor, float | int) and 0 < factor < float("inf")
+        require(self, "rate_factor", sound, "a number > 0")
 
     @property
     def starts_epoch(self) -> bool:

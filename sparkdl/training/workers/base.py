@@ -10,13 +10,15 @@ class Blocks(Protocol):
     """A data set as blocks of records that stay with the workers.
 
     `sizes` are their numbers of records, in order; `seconds` is what making them took, by phase;
-    `close()` frees what they take.
+    `were_kept` is whether their records were read by an earlier fit.
     """
 
     sizes: list[int]
     seconds: dict[str, float]
+    were_kept: bool
 
-    def close(self) -> None: ...
+    def close(self, keep: bool = False) -> None:
+        """Frees what they take; with `keep`, the records may stay for the next fit."""
 
 
 class Validation(NamedTuple):

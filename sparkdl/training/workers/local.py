@@ -7,7 +7,7 @@ import time
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from threading import Event, Timer
-from typing import Any
+from typing import Any, ClassVar
 
 from sparkdl.config import is_integer
 from sparkdl.data.batches.batch import Batch
@@ -28,12 +28,13 @@ class LocalBlocks:
 
     blocks: list[Batch]
     seconds: dict[str, float] = field(default_factory=dict)
+    were_kept: ClassVar[bool] = False
 
     @property
     def sizes(self) -> list[int]:
         return [len(block) for block in self.blocks]
 
-    def close(self) -> None:
+    def close(self, keep: bool = False) -> None:
         self.blocks.clear()
 
 

@@ -91,6 +91,20 @@ def test_gives_the_layers_that_were_asked_for(rng):
     assert out.buffer_updates == {}
 
 
+def test_gives_what_a_prediction_is_made_of(rng):
+    conf = mixed()
+    params, buffers = arrays(conf, rng)
+    x = rng.normal(size=(2, *next(iter(conf.input_shapes.values()))))
+    name = conf.output.name
+    out = forward(conf, params, buffers, x, outputs=[name, f"{name}/z"])
+    np.testing.assert_array_equal(out.activations[f"{name}/z"], out.logits)
+    exponents = np.exp(out.logits)
+    expected = exponents / exponents.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(out.activations[name], expected, rtol=1e-6)
+    with pytest.raises(ConfigError, match="no layer 'dense/z'"):
+        forward(conf, params, buffers, x, outputs=["dense/z"])
+
+
 def test_training_gives_the_next_values_of_the_buffers(rng):
     conf = NetworkConf(input_shape=(3,), layers=[BatchNorm(momentum=0.5), Output(units=2)])
     params, buffers = arrays(conf, rng)

@@ -122,6 +122,21 @@ def test_values_are_predicted_as_numbers(case, spark):
     np.testing.assert_allclose([row.prediction for row in found.collect()], expected, rtol=1e-6)
 
 
+def test_two_networks_predict_side_by_side(net, spark):
+    x, _ = data(7)
+    other = SparkNetwork(spark, plain(seed=9))
+    frame = spark.createDataFrame([(a,) for a in x.tolist()], "features array<float>")
+    found = other.predict(net.predict(frame), prediction="class", probability="p").collect()
+    expected = net.network.predict(x), other.network.predict(x)
+    np.testing.assert_allclose([row.probability for row in found], expected[0], rtol=1e-6)
+    np.testing.assert_allclose([row.p for row in found], expected[1], rtol=1e-6)
+    assert [row["class"] for row in found] == expected[1].argmax(axis=1).tolist()
+    with pytest.raises(ConfigError, match="must not have the columns .'probability'. yet; .* give"):
+        other.predict(net.predict(frame), prediction="class")
+    with pytest.raises(ConfigError, match="must have a name each, got .'p', 'P'."):
+        net.predict(frame, prediction="p", probability="P")
+
+
 def test_predictions_keep_the_weights_of_their_time(net, sc):
     rdd, x = parts_of(sc)
     before, early = net.network.predict(x), net.predict(rdd)

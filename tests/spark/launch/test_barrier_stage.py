@@ -71,7 +71,7 @@ def processes(launched, folder):
 def test_each_takes_its_share(judged, again, workers, tmp_path, sc):
     blocks = load(workers)
     if again:  # as after the loss of a worker
-        blocks.shares([])
+        blocks.launches = 1
     shares = [[5, 0, *range(6, len(blocks.sizes))], [], [1, 4, 3, 2]][:: 2 if judged else 1][:2]
     shares[1] = sorted(set(range(len(blocks.sizes))) - set(shares[0]))
     on = judged and SparkRecords(arrays(judged, records_per_split=10)).batches(

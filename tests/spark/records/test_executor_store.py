@@ -14,6 +14,7 @@ from sparkdl.spark import SparkWorkers
 from sparkdl.spark.jobs.shared_processes import SIMPLIFIED, shared_processes
 from sparkdl.spark.records.blocks import load_blocks
 from sparkdl.spark.records.executor_store import ExecutorStore
+from sparkdl.spark.records.kept_data import open_data
 from sparkdl.spark.records.records import SparkRecords
 from sparkdl.training.inputs.schema import schema_of
 from sparkdl.training.masters.parameter_averaging.master import ParameterAveraging
@@ -44,8 +45,8 @@ REPARTITION = ["always", "never"]
 
 
 def load(sc, given, repartition="always"):
-    stored = partial(SparkRecords(given).stored, sc, SCHEMA)
-    return load_blocks(stored, SIZE, lambda: 2, ParameterAveraging(seed=3, repartition=repartition))
+    opened = partial(open_data, sc, SparkRecords(given), SCHEMA)
+    return load_blocks(opened, SIZE, lambda: 2, ParameterAveraging(seed=3, repartition=repartition))
 
 
 def nothing_is_left(sc):
@@ -92,11 +93,13 @@ def test_all_kinds_and_ways_give_the_same_blocks(kind, repartition, spark, sc):
 
 def test_figures_are_all_that_leaves_the_executors(spark, sc):
     store = ExecutorStore(SparkRecords(frame(spark)).stored(sc, SCHEMA, "a-key"), "a-key")
-    counts, nbytes, phases = store.measure()
+    phases = store.measure()
     folders = stored_folders(sc)
     store.remove()
-    assert counts == [20, 20, 20]
-    assert nbytes == RECORDS * (6 * 4 + 4 + 8)  # floats, labels and ids, as the frame has them
+    assert store.counts == [20, 20, 20]
+    assert store.nbytes == RECORDS * (
+        6 * 4 + 4 + 8
+    )  # floats, labels and ids, as the frame has them
     assert list(phases) == ["starting", "python", "reading"]
     assert min(phases.values()) >= 0 < sum(phases.values())
     assert [os.path.basename(path).partition(".")[0] for path in folders].count("0") == 1
@@ -147,7 +150,9 @@ def test_lost_folders_are_named(way, spark, sc):
 
 def test_only_the_first_workers_are_sent_to_the_folders(spark, sc):
     blocks = load(sc, pairs(spark))
+    blocks.launches = 1
     assert blocks.shares([[0], [1]]) is not None
+    blocks.launches = 2
     assert blocks.shares([[0], [1]]) is None
     blocks.close()
 

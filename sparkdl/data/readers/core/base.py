@@ -18,6 +18,7 @@ from sparkdl.config import (
 from sparkdl.config.field_types import Coerced, OptionalTwoSizes, PathName, Shorthand
 from sparkdl.data import files
 from sparkdl.data.batches.batch import Batch
+from sparkdl.data.file_stamps import stamp_files
 from sparkdl.data.readers.encodings.image_codec import CHANNELS
 from sparkdl.data.source import Source
 from sparkdl.data.transforms import Scale, Transform, in_order
@@ -103,6 +104,15 @@ class StoredSource(Source, abstract=True):
         for path in self.paths:
             if not files.exists(path):
                 raise DataError(f"{path}: there is no such file or folder")
+
+    def identity(self) -> Any:
+        """Returns class, options, and the stamps of all files; see Source.identity."""
+        stamps = stamp_files(self.stamped_paths())
+        return None if stamps is None else (type(self), self.read_options(), stamps)
+
+    def stamped_paths(self) -> Collection[str]:
+        """Returns the files that records come from, and folders of such."""
+        return self.paths
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -17,6 +17,10 @@ VECTOR = {
     "indices",
     "values",
 }  # fields in which Spark stores its ml and mllib vectors
+# Those in which spark.read.format("image") gives images, and OpenCV's types of theirs in bytes.
+NUMBERS_OF_IMAGE = ("mode", "nChannels", "height", "width")
+IMAGE = {"origin", "data", *NUMBERS_OF_IMAGE}
+BYTE_MODES = {0: 1, 16: 3, 24: 4}  # {mode: channels}
 
 
 def table_batch(table, columns, where, partition, start=0, sequences=()):
@@ -60,7 +64,8 @@ def to_array(column, ragged=False):
     """Converts an Arrow column (or chunked column) of n records to an array (n, ...).
 
     Numbers give (n,), lists of k of them (n, k), nested lists (n, k, m), Spark vectors (n, k)
-    float64, binary uint8 (n, bytes). Lists of different length give a Ragged, where it may be.
+    float64, binary uint8 (n, bytes), Spark's images uint8 (n, C, H, W), BGR. Lists of different
+    length give a Ragged, where it may be.
 
     Raises
     ------
@@ -83,6 +88,8 @@ def to_array(column, ragged=False):
         return _binary(column, column.cast(pa.binary()).cast(pa.large_binary()))
     if pa.types.is_struct(kind) and {field.name for field in kind} == VECTOR:
         return _vectors(column)
+    if pa.types.is_struct(kind) and {field.name for field in kind} == IMAGE:
+        return _images(column)
     return _scalars(column)
 
 
@@ -138,6 +145,31 @@ def _vectors(column):
     y = np.zeros((len(column), length))
     y[rows, places] = values.to_numpy()
     return y
+
+
+def _images(column):
+    """Returns the pixels of images of one size, channels first: Spark has them last."""
+    about = [
+        column.field(name).to_numpy(False) for name in ("mode", "nChannels", "height", "width")
+    ]
+    rows = np.stack([part.astype(np.int64) for part in about], axis=1)
+    _require_bytes(rows)
+    data = to_array(column.field("data"))
+    _, channels, height, width = rows[0] if len(rows) else (0, 0, 0, 0)
+    return np.ascontiguousarray(
+        data.reshape(len(rows), height, width, channels).transpose(0, 3, 1, 2)
+    )
+
+
+def _require_bytes(rows):
+    """Raises Violation for the first image that is not of bytes, or of another size."""
+    for row, (mode, channels, *size) in enumerate(rows.tolist()):
+        if BYTE_MODES.get(mode) != channels:
+            raise Violation(row, f"must hold images of bytes, got OpenCV's type {mode}")
+        if [mode, channels, *size] != rows[0].tolist():
+            shapes = [(one[1], *one[2:]) for one in (rows[0].tolist(), [mode, channels, *size])]
+            text = f"must have the size (C, H, W) {shapes[0]} as the images before"
+            raise Violation(row, f"{text}, got {tuple(shapes[1])}")
 
 
 def _scalars(column):

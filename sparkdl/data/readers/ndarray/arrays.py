@@ -1,5 +1,6 @@
 """Arrays in the driver's memory as a source."""
 
+import hashlib
 from collections.abc import Iterator
 from dataclasses import field
 from functools import cached_property
@@ -97,6 +98,16 @@ class Arrays(Reader, SplitByRecords):
         bounds = split_bounds(self._count, self.records_per_split)
         return [self._slice(partition, *bound) for partition, bound in enumerate(bounds)]
 
+    def identity(self) -> Any:
+        """Returns options and a digest of the arrays' content; see Source.identity.
+
+        An array may be changed where it stands, so being the same one would not say enough.
+        """
+        if any(column.dtype.hasobject for column in self.columns.values()):
+            return None
+        columns = [(name, *describe(column)) for name, column in self.columns.items()]
+        return type(self), self.records_per_split, columns
+
     @staticmethod
     def read(split: Any) -> Iterator[Batch]:
         """Yields the records of a slice. Static, so that the arrays stay where they are."""
@@ -110,6 +121,12 @@ class Arrays(Reader, SplitByRecords):
         columns = {name: column[start:stop] for name, column in self.columns.items()}
         data = Batch(columns=columns, ids=record_ids(partition, 0, stop - start))
         return ArrayRange(partition=partition, count=stop - start, data=data)
+
+
+def describe(array):
+    """Returns type, shape and digest of an array."""
+    data = np.ascontiguousarray(array)
+    return array.dtype.str, array.shape, hashlib.sha256(data.reshape(-1).view(np.uint8)).digest()
 
 
 def is_array(value):

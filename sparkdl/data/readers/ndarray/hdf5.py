@@ -1,7 +1,7 @@
 """HDF5 files with a dataset of features and one of labels."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -79,6 +79,10 @@ class HDF5(StoredSource, Reader, SplitByRecords):
             Rows(partition=i, count=stop - start, path=path, start=start, stop=stop)
             for i, (path, start, stop) in enumerate(bounds)
         ]
+
+    def stamped_paths(self) -> Collection[str]:
+        """Returns the path, and the files that it lists."""
+        return [self.path, *self._files()]
 
     def read(self, split: Any) -> Iterator[Batch]:
         """Yields Batches of a few megabytes, dtypes as stored."""

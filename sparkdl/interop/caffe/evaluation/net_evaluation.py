@@ -106,6 +106,11 @@ class NetEvaluator:
                 means.add(net, len(batch), self.blobs[net].means(loaded[net], batch))
         return means
 
+    def figures(self):
+        """Returns the names of the outputs, as `Means.figures` has them."""
+        names = [(net, name) for net, blobs in enumerate(self.blobs) for name in blobs.names]
+        return tuple(f"{net}/{name}" if len(self.blobs) > 1 else name for net, name in names)
+
     def counts(self, means):
         pairs = zip(means.counts, means.sums, strict=True)
         return [x for count, sums in pairs for x in (np.array([count]), *sums.values())]

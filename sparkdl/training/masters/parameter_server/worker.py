@@ -146,7 +146,7 @@ class ParameterServerWorker(Strategy):
 
     def _update_own(self) -> None:
         worker, self._own_age = self.worker, self._own_age + 1
-        rate = worker.conf.rate_at(worker.iteration, worker.epoch)
+        rate = worker.rate_of(worker.conf, worker.iteration)
         worker.replica.apply(rate, self._own_age)
 
     def _meet(self) -> None:
@@ -165,7 +165,7 @@ class ParameterServerWorker(Strategy):
         """Applies a gradient to a server's parameters; runs in a thread of the store."""
         section, slots = self._sections[key], self._slots[key]
         iteration = self._begun + about.version
-        rate = section.rate_at(iteration, self.worker.epoch)
+        rate = self.worker.rate_of(section, iteration)
         if self.master.scale_by_staleness:
             rate = rate / max(1, about.staleness)
         params, after = section.update(value, gradient, slots, rate, iteration + 1)

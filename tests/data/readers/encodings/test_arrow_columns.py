@@ -94,6 +94,26 @@ def test_truth_values():
     np.testing.assert_array_equal(to_array(pa.array([True, False])), [1, 0])
 
 
+PICTURES = np.arange(2 * 3 * 4 * 5, dtype=np.uint8).reshape(2, 3, 4, 5)
+
+
+def picture(x, **others):
+    """An image (C, H, W) as Spark has it."""
+    channels, height, width = x.shape
+    size = {"height": height, "width": width, "nChannels": channels}
+    pixels = x.transpose(1, 2, 0).tobytes()
+    return {"origin": "a", "mode": {1: 0, 3: 16}[channels], "data": pixels} | size | others
+
+
+def test_images_of_spark_have_their_channels_first():
+    found = to_array(pa.array([*map(picture, PICTURES)]))
+    np.testing.assert_array_equal(found, PICTURES)
+    assert found.dtype == np.uint8
+    gray = to_array(pa.array([picture(PICTURES[0, :1])]))
+    np.testing.assert_array_equal(gray, PICTURES[:1, :1])
+    assert len(to_array(pa.array([picture(PICTURES[0])])[:0])) == 0
+
+
 def test_nested_keeps_its_axes():
     assert to_array(COLUMNS["nested"]).shape == (4, 3, 1)
 
@@ -120,6 +140,16 @@ OFFENCES = {
         pa.array([{"type": 0, "size": 2, "indices": [2], "values": [1.0]}], VECTOR),
         0,
         "must have indices below 2, got 2",
+    ),
+    "images of other sizes": (
+        pa.array([picture(PICTURES[0]), picture(PICTURES[0, :, :2])]),
+        1,
+        r"must have the size .C, H, W. \(3, 4, 5\) as the images before, got \(3, 2, 5\)",
+    ),
+    "images of floats": (
+        pa.array([picture(PICTURES[0], mode=21)]),
+        0,
+        "must hold images of bytes, got OpenCV's type 21",
     ),
     "strings": (pa.array(["a"]), 0, "must hold numbers, lists of numbers, .*, got string"),
     "lists of strings": (pa.array([["a"]]), 0, "got string"),

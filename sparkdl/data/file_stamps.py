@@ -1,0 +1,40 @@
+"""Stamps of files: as long as they are equal, the files have not been changed."""
+
+import os
+from datetime import UTC, datetime, timedelta
+
+from sparkdl.data import files
+from sparkdl.errors import DataError
+
+MOST_FILES = 4096  # to ask for each of more would take as long as to read some
+COARSE = timedelta(seconds=2)  # a file may change again within the tick of its system's clock
+
+
+def stamp_files(paths):
+    """Returns the stamps of files, and of all files in folders, in the order of their paths.
+
+    None where these would not show each change: a system that tells no times, or whole seconds of a
+    file that is younger than that; and where a path is not there, or there are too many.
+    """
+    try:
+        found = sorted({file for path in paths for file in files_at(path)})
+        stamps = None if len(found) > MOST_FILES else tuple(map(stamp_file, found))
+        return None if stamps is None or None in stamps else stamps
+    except (DataError, OSError):
+        return None
+
+
+def files_at(path):
+    return files.tree(path) if files.is_directory(path) else [path]
+
+
+def stamp_file(path):
+    """Returns what is another once a file has been changed; None where that is not sure."""
+    if files.is_local(path):  # the time of the inode's change cannot be set back
+        found = os.stat(files.local_path(path))
+        return path, found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino
+    size, text = files.stamp(path)
+    changed = files.modified(path)
+    if changed is None or (not changed.microsecond and datetime.now(UTC) - changed < COARSE):
+        return None
+    return path, size, text

@@ -1,0 +1,233 @@
+"""Classification: an estimator, and the model that it fits."""
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+from pyspark import keyword_only
+from pyspark.ml.classification import ProbabilisticClassificationModel, ProbabilisticClassifier
+from pyspark.ml.linalg import DenseVector, Vectors
+from pyspark.sql import DataFrame
+
+from sparkdl.data.transforms.base import Transform
+from sparkdl.errors import ConfigError
+from sparkdl.ml.columns import only_names
+from sparkdl.ml.estimator import NetworkEstimator
+from sparkdl.ml.evaluation import with_names
+from sparkdl.ml.fit import fit_network
+from sparkdl.ml.model import NetworkModel
+from sparkdl.ml.outputs import class_count, fields_of, is_flat, kind_of_output
+from sparkdl.ml.params import HasClassWeights
+from sparkdl.nn import Conf
+from sparkdl.nn.execution.forward import Z
+from sparkdl.spark.inference.output_columns import (
+    VALUES,
+    OutputColumns,
+    predict_class,
+    probabilities,
+    raw_scores,
+)
+from sparkdl.spark.records.frame_schema import class_names
+from sparkdl.training.evaluation import Evaluation
+from sparkdl.training.masters.base import TrainingMaster
+from sparkdl.training.network import Network
+from sparkdl.training.reporting.history import History
+
+
+class SparkNetworkClassifier(ProbabilisticClassifier, NetworkEstimator, HasClassWeights):
+    """Classifies records by a network that Spark's executors train.
+
+    The network ends in an output of a probability for each class (`Output(units=3)`), or in one of
+    a single yes or no (`Output(units=1, loss="sigmoid_cross_entropy")`). The same Params give the
+    same weights as SparkNetwork.fit with the same options, bit for bit.
+
+    Parameters
+    ----------
+    network : NetworkConf, GraphConf, Network, or JSON
+        What is trained. A Network goes on from its weights.
+    master : TrainingMaster, its name, or JSON, default "ParameterAveraging"
+        How workers train, and on which device they and the model compute.
+    preprocessing : member of sparkdl.transforms, or JSON, optional
+        What is done to features first, in training and in use; saved with the model.
+    featuresCol : str, default "features"
+        Vectors (dense or sparse), lists of numbers, binary (bytes as numbers),
+        or images of one size, as spark.read.format("image") gives them (BGR).
+    labelCol : str, default "label"
+        Classes from 0 on. Texts are indexed first: StringIndexer(inputCol=..., outputCol="label"),
+        whose names of classes the model keeps.
+    predictionCol, probabilityCol, rawPredictionCol : str
+        Columns that the model adds: the class (double), the probability of each (vector), and what
+        these are made of (vector); by default "prediction", "probability", "rawPrediction". "" for
+        none.
+    maxIter : int, default 1
+        Epochs.
+    seed : int, optional
+        Of all random numbers, in the place of the network's.
+    weightCol : str, optional
+        Factors of the examples' losses.
+    classWeights : list of float, optional
+        Factor of the losses of each class.
+    validationIndicatorCol : str, optional
+        Boolean: rows that are not trained on, but evaluated after each epoch; see model.history.
+    validationSplit : float, optional
+        Share of the rows, in (0, 1), that is evaluated so, in place of validationIndicatorCol.
+    monitor : str, default "validation loss"
+        The figure that the next three are about; "loss" is that of training.
+    patience : int, optional
+        Epochs without a better figure after which the fit ends.
+    minDelta : float, default 0.0
+        A smaller change does not count as better.
+    restoreBestWeights : bool, default False
+        Whether the model has the weights of the best epoch, not the last ones.
+    thresholds : list of float, optional
+        One for each class: the class with the largest probability / threshold is predicted.
+    batchSize : int, optional
+        Examples of a worker's minibatch; unless given the master's, by default 64.
+    numWorkers : int, optional
+        Workers; unless given the master's, by default as many as the cluster runs at once.
+
+    Examples
+    --------
+    >>> conf = NetworkConf(input_shape=(4,), layers=[Dense(units=16), Output(units=3)])
+    >>> model = SparkNetworkClassifier(network=conf, maxIter=20, seed=1).fit(train)
+    >>> model.transform(test).select("prediction", "probability")
+    """
+
+    @keyword_only
+    def __init__(
+        self,
+        *,
+        network: Conf | Network | str | None = None,
+        master: TrainingMaster | str | None = None,
+        preprocessing: Transform | str | None = None,
+        featuresCol: str = "features",
+        labelCol: str = "label",
+        predictionCol: str = "prediction",
+        probabilityCol: str = "probability",
+        rawPredictionCol: str = "rawPrediction",
+        maxIter: int = 1,
+        seed: int | None = None,
+        weightCol: str | None = None,
+        classWeights: list[float] | None = None,
+        validationIndicatorCol: str | None = None,
+        validationSplit: float | None = None,
+        monitor: str = "validation loss",
+        patience: int | None = None,
+        minDelta: float = 0.0,
+        restoreBestWeights: bool = False,
+        thresholds: list[float] | None = None,
+        batchSize: int | None = None,
+        numWorkers: int | None = None,
+    ) -> None:
+        super().__init__()
+        self._set(**self._input_kwargs)
+
+    @keyword_only
+    def setParams(self, **params: Any) -> Self:
+        """Sets Params by name, as the constructor does."""
+        return self._set(**self._input_kwargs)
+
+    def _fit(self, dataset: DataFrame) -> "SparkNetworkClassificationModel":
+        def names(conf):
+            check_network(self, conf)
+            return only_names(self, conf, self.getFeaturesCol(), self.getLabelCol())
+
+        weights = self.getClassWeights() if self.isDefined(self.classWeights) else None
+        network, history = fit_network(self, dataset, names, weights)
+        labels = class_names(dataset.schema[self.getLabelCol()])
+        return self._copyValues(SparkNetworkClassificationModel(network, labels, history))
+
+
+def check_network(stage: Any, conf: Conf) -> None:
+    """Raises ConfigError unless a network tells classes apart, as many as the Params say."""
+    kind, output = type(stage).__name__, conf.main
+    if kind_of_output(output) == VALUES or not is_flat(output):
+        raise ConfigError(
+            f"{kind}.network must end in classes, got {output.name} with {output.layer.loss}; "
+            "Output(units=3) has three, SparkNetworkRegressor is for values"
+        )
+    for param in "classWeights", "thresholds":
+        known = stage.hasParam(param) and stage.isDefined(param)  # a model has fewer Params
+        values = stage.getOrDefault(param) if known else None
+        if values is not None and len(values) != class_count(output):
+            must = f"one for each of {class_count(output)} classes"
+            raise ConfigError(f"{kind}.{param} must have {must}, got {len(values)}: {values}")
+        if values is not None and (min(values) < 0 or values.count(0) > 1):
+            must = "numbers above 0, but for one that may be 0"
+            raise ConfigError(f"{kind}.{param} must be {must}, got {values}")
+
+
+class SparkNetworkClassificationModel(NetworkModel, ProbabilisticClassificationModel):
+    """Model of SparkNetworkClassifier.
+
+    Attributes
+    ----------
+    network : Network
+        The trained network; it needs no Spark.
+    labels : tuple of str, or None
+        Names of the classes, where the label's column had them.
+    history : History or None
+        Of the fit; a model that was loaded has none.
+    """
+
+    _kept = ("labels",)
+
+    def __init__(
+        self,
+        network: Network,
+        labels: Sequence[str] | None = None,
+        history: History | None = None,
+    ) -> None:
+        super().__init__(network, history)
+        self.labels = None if labels is None else tuple(labels)
+
+    @property
+    def numClasses(self) -> int:
+        """Number of classes."""
+        return class_count(self.network.conf.main)
+
+    def feature_names(self) -> dict[str, str]:
+        return self._names()[0]
+
+    def label_names(self) -> dict[str, str]:
+        return self._names()[1]
+
+    def _names(self):
+        return only_names(self, self.network.conf, self.getFeaturesCol(), self.getLabelCol())
+
+    def outputs(self) -> list[OutputColumns]:
+        main = self.network.conf.main
+        names = self.getPredictionCol(), self.getProbabilityCol(), self.getRawPredictionCol()
+        return [OutputColumns(main.name, kind_of_output(main), *names, self._limits())]
+
+    def fields(self) -> list[Any]:
+        [output] = self.outputs()
+        return fields_of(self.network.conf, output, self.labels)
+
+    def _limits(self):
+        if not self.isDefined(self.thresholds):
+            return None
+        check_network(self, self.network.conf)
+        return tuple(self.getThresholds())
+
+    def evaluate(self, dataset: DataFrame) -> Evaluation:
+        """Returns an Evaluation over labelled data, with the names of the classes if known."""
+        return with_names(super().evaluate(dataset), self.network.conf, self.labels)
+
+    def predict(self, value: Any) -> float:
+        """Returns the class of one record, a vector or array, computed in this process."""
+        return float(predict_class(self._probabilities(value), self._limits())[0])
+
+    def predictProbability(self, value: Any) -> DenseVector:
+        """Returns the probability of each class of one record."""
+        return Vectors.dense(self._probabilities(value)[0])
+
+    def predictRaw(self, value: Any) -> DenseVector:
+        """Returns for one record what the probabilities are made of."""
+        main = self.network.conf.main
+        [z] = self.layer_values(value, main.name + Z)
+        return Vectors.dense(raw_scores(z[None], kind_of_output(main))[0])
+
+    def _probabilities(self, value):
+        main = self.network.conf.main
+        [y] = self.layer_values(value, main.name)
+        return probabilities(y[None], kind_of_output(main))

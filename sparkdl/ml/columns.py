@@ -1,0 +1,61 @@
+"""Which columns of a DataFrame feed which inputs and outputs of a network."""
+
+from sparkdl.errors import ConfigError
+from sparkdl.nn import Conf
+
+GENERAL = "SparkNetworkEstimator takes several"
+
+
+def only_names(owner: object, conf: Conf, features: str, label: str) -> tuple[dict, dict]:
+    """Returns ({column of a batch: column of a DataFrame} of features, of labels).
+
+    Raises ConfigError where a network has several inputs, or labels.
+    """
+    kind = type(owner).__name__
+    for what, columns in ("inputs", conf.feature_columns), ("labels", conf.label_columns):
+        if len(columns) != 1:
+            got = f"{len(columns)}: {list(columns)}"
+            raise ConfigError(f"{kind}.network must have one of {what}, got {got}; {GENERAL}")
+    return dict.fromkeys(conf.feature_columns, features), dict.fromkeys(conf.label_columns, label)
+
+
+def several_names(
+    owner: object, conf: Conf, features: str | list[str], label: str | list[str]
+) -> tuple[dict, dict]:
+    """Returns the same as `only_names` for as many inputs and labels as there are."""
+    return (
+        name_each(owner, "featuresCol", [*conf.feature_columns], features, "features"),
+        name_each(owner, "labelCol", [*conf.label_columns], label, "label"),
+    )
+
+
+def name_each(
+    owner: object, param: str, columns: list[str], given: str | list[str], default: str
+) -> dict[str, str]:
+    """Returns {column of a batch: its name in a DataFrame}: by place, unless given its own.
+
+    Raises ConfigError where there are more or fewer names.
+    """
+    names = [given] if isinstance(given, str) else given
+    if len(names) == len(columns):
+        return dict(zip(columns, names, strict=True))
+    if names == [default]:
+        return {column: column for column in columns}
+    raise ConfigError(
+        f"{type(owner).__name__}.{param} must name a column for each of {columns}, got {given}"
+    )
+
+
+def output_names(owner: object, param: str, outputs: list[str], given: str | list[str]) -> list:
+    """Returns the name of each output's column; of several one name is made longer by theirs.
+
+    Raises ConfigError where there are more or fewer names.
+    """
+    if isinstance(given, str):
+        several = given and len(outputs) > 1
+        return [f"{given}_{output}" if several else given for output in outputs]
+    if len(given) != len(outputs):
+        raise ConfigError(
+            f"{type(owner).__name__}.{param} must name a column for each of {outputs}, got {given}"
+        )
+    return given

@@ -1,0 +1,80 @@
+"""Networks, masters and transforms as JSON texts: values of Params that pyspark.ml can write.
+
+Each `to_...` is the typeConverter of a Param: it takes the object or its JSON, and refuses what is
+neither with a TypeError, as pyspark.ml's converters do.
+"""
+
+import json
+from functools import lru_cache
+from typing import Any
+
+from pyspark.ml.param import TypeConverters
+
+from sparkdl.data.transforms.base import Transform
+from sparkdl.errors import ConfigError, brief
+from sparkdl.nn import Conf, conf_from_json
+from sparkdl.training.masters.base import TrainingMaster
+from sparkdl.training.network import Network
+
+NETWORKS = "a NetworkConf, GraphConf, Network, or the JSON of a conf"
+
+
+def to_network(value: Any) -> str | Network:
+    """Returns the JSON of a network, or a Network that brings weights along as it is."""
+    if isinstance(value, Network):
+        return value
+    if isinstance(value, Conf):
+        return json.dumps(value.to_dict())
+    if isinstance(value, str):
+        return json.dumps(conf_of(value).to_dict())
+    raise TypeError(f"network must be {NETWORKS}, got {brief(value)}")
+
+
+def to_master(value: Any) -> str:
+    """Returns the JSON of a TrainingMaster, given as such, as its JSON or as its name."""
+    if isinstance(value, str):
+        value = master_of(value)
+    if not isinstance(value, TrainingMaster):
+        raise TypeError(f"master must be a TrainingMaster or its JSON, got {brief(value)}")
+    chosen, options = value.chosen(), value.to_dict()
+    return json.dumps({"type": value.type_name} | {name: options[name] for name in chosen})
+
+
+def to_transform(value: Any) -> str:
+    """Returns the JSON of a transform."""
+    if isinstance(value, str):
+        value = transform_of(value)
+    if not isinstance(value, Transform):
+        cure = "it is saved with the model, so it is a member of sparkdl.transforms"
+        raise TypeError(f"transform must be a Transform, got {brief(value)}; {cure}")
+    return json.dumps(value.to_dict())
+
+
+def to_names(value: Any) -> str | list[str]:
+    """Returns the name of a column, or a list of such."""
+    if isinstance(value, str):
+        return value
+    return TypeConverters.toListString(value)
+
+
+@lru_cache(maxsize=16)
+def conf_of(text: str) -> Conf:
+    """Returns the NetworkConf or GraphConf of a JSON text; ConfigError where it is none."""
+    return conf_from_json(text)
+
+
+def master_of(text: str) -> TrainingMaster:
+    """Returns the TrainingMaster of a JSON text, or of a name."""
+    return TrainingMaster.from_dict(parse(text, "master") if "{" in text else {"type": text})
+
+
+def transform_of(text: str) -> Transform:
+    """Returns the transform of a JSON text."""
+    return Transform.from_dict(parse(text, "transform"))
+
+
+def parse(text, name):
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise ConfigError(f"{name} must be JSON, got {brief(text)} ({error})") from None

@@ -1,0 +1,37 @@
+"""Base of the estimators: Params to a fit, and on disk."""
+
+from collections.abc import Callable
+from typing import Any, Self
+
+from pyspark.ml.util import MLReadable, MLReader, MLWritable
+
+from sparkdl.ml.params import FitParams
+from sparkdl.ml.persistence import StageReader, StageWriter
+from sparkdl.training.network import Network
+
+
+class NetworkEstimator(FitParams, MLWritable, MLReadable[Any]):
+    """Base of the estimators."""
+
+    _input_kwargs: dict[str, Any]  # what pyspark's keyword_only was given
+
+    def write(self) -> StageWriter:
+        """Returns a writer: `estimator.write().overwrite().save(path)`."""
+        return StageWriter(self)
+
+    @classmethod
+    def read(cls) -> MLReader[Any]:
+        """Returns a reader: `Estimator.read().load(path)`, or shorter `Estimator.load(path)`."""
+        return StageReader(cls)
+
+    def network_to_write(self) -> Network | None:
+        value = self._paramMap.get(self.network)
+        return value if isinstance(value, Network) else None
+
+    def about(self) -> dict[str, Any]:
+        return {"weights": self.network_to_write() is not None}
+
+    @classmethod
+    def from_saved(cls, network: Callable[[], Network], about: dict[str, Any]) -> Self:
+        stage = cls()
+        return stage._set(network=network()) if about["weights"] else stage

@@ -1,0 +1,106 @@
+"""What an estimator's fit does: a DataFrame and Params to SparkNetwork.fit."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from pyspark.sql import DataFrame
+
+from sparkdl.errors import ConfigError
+from sparkdl.ml.params import FitParams
+from sparkdl.ml.rows import WEIGHT, first, renamed, split, with_weights
+from sparkdl.ml.turns import taking_turns
+from sparkdl.nn import Conf
+from sparkdl.spark.network import SparkNetwork
+from sparkdl.spark.records.frame_schema import check_fields
+from sparkdl.training.inputs.schema import schema_of
+from sparkdl.training.masters.base import TrainingMaster
+from sparkdl.training.network import Network
+from sparkdl.training.reporting.early_stopping import EarlyStopping
+from sparkdl.training.reporting.history import History
+from sparkdl.training.reporting.listeners import Listener
+
+
+def fit_network(
+    stage: Any,
+    dataset: DataFrame,
+    names: Callable[[Conf], tuple[dict[str, str], dict[str, str]]],
+    class_weights: list[float] | None = None,
+) -> tuple[Network, History]:
+    """Trains a stage's network on a DataFrame.
+
+    Parameters
+    ----------
+    stage : FitParams
+    dataset : DataFrame
+    names : function conf -> ({column of a batch: column of the DataFrame} of features, of labels)
+    class_weights : list of float, optional
+
+    Raises
+    ------
+    ConfigError, DataError
+        Before any job: a bad Param, a column that is missing or of another type or width.
+    """
+    if dataset.isStreaming:
+        raise ConfigError("dataset must not stream; SparkNetwork.fit takes one that does")
+    network, master = network_to_train(stage), master_to_train(stage)
+    preprocessing = stage.getPreprocessing()
+    features, labels = names(network.conf)
+    weights = stage.getWeightCol() if stage.isDefined(stage.weightCol) else ""
+    weights = weights or None  # as pyspark.ml has it, "" is none
+    columns = features | labels | ({} if weights is None else {"weights": weights})
+    check_fields(dataset.schema, columns, schema_of(network.conf, transform=preprocessing))
+    train, validation = split(stage, dataset, [*dict.fromkeys(columns.values())])
+    if class_weights is not None:
+        train, weights = with_weights(train, weights, class_weights, first(labels)), WEIGHT
+    sc, listeners = dataset.sparkSession.sparkContext, stopping(stage, validation is not None)
+    net = SparkNetwork(sc, network, master)
+    with taking_turns(sc):
+        history = net.fit(
+            renamed(train, features, labels, weights),
+            stage.getMaxIter(),
+            None if validation is None else renamed(validation, features, labels, None),
+            features=first(features),
+            label=first(labels),
+            weights=weights,
+            transform=preprocessing,
+            listeners=listeners,
+        )
+    return net.network, history
+
+
+def network_to_train(stage: FitParams) -> Network:
+    """Returns a new Network with the stage's seed, or one with the weights that it goes on from."""
+    given = stage.getNetwork()
+    if isinstance(given, Network):
+        if stage.isDefined(stage.seed) and stage.getSeed() != given.conf.seed:
+            raise ConfigError(
+                f"seed must be left out where network has weights of seed {given.conf.seed}, got "
+                f"{stage.getSeed()}"
+            )
+        return Network(given.conf, given.state, given.device)
+    return Network(replace(given, seed=stage.getSeed()) if stage.isDefined(stage.seed) else given)
+
+
+def master_to_train(stage: FitParams) -> TrainingMaster:
+    """Returns the stage's master with the options that are Params of their own."""
+    options: dict[str, Any] = {}
+    if stage.isDefined(stage.batchSize):
+        options["batch_size_per_worker"] = stage.getBatchSize()
+    if stage.isDefined(stage.numWorkers):
+        options["workers"] = stage.getNumWorkers()
+    return replace(stage.getMaster(), **options)
+
+
+def stopping(stage: FitParams, evaluates: bool) -> list[Listener]:
+    """Returns the listener that ends a fit early, or keeps its best weights, if one is wanted."""
+    best = stage.getRestoreBestWeights()
+    if not (best or stage.isDefined(stage.patience)):
+        return []
+    if not evaluates and stage.getMonitor() != "loss":
+        raise ConfigError(
+            f"monitor must be 'loss' where nothing is evaluated, got {stage.getMonitor()!r}; give "
+            "validationSplit or validationIndicatorCol"
+        )
+    patience = stage.getPatience() if stage.isDefined(stage.patience) else stage.getMaxIter()
+    return [EarlyStopping(stage.getMonitor(), stage.getMinDelta(), patience, "auto", None, best)]

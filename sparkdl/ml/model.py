@@ -1,0 +1,198 @@
+"""Base of the models: a trained network that adds columns to DataFrames."""
+
+import math
+from collections.abc import Callable
+from functools import partial
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from pyspark import SparkContext
+from pyspark.ml.linalg import VectorUDT
+from pyspark.ml.util import MLReadable, MLReader, MLWritable
+from pyspark.sql import DataFrame
+from pyspark.sql.functions import pandas_udf
+from pyspark.sql.types import ArrayType, DoubleType, StructType
+
+from sparkdl.data.batches.batch import Batch
+from sparkdl.errors import ConfigError
+from sparkdl.ml.params import StageParams
+from sparkdl.ml.persistence import StageReader, StageWriter
+from sparkdl.ml.rows import first, renamed
+from sparkdl.spark.inference.functions import batch_function, column_udf
+from sparkdl.spark.inference.output_columns import OutputColumns, compute_outputs
+from sparkdl.spark.network import SparkNetwork
+from sparkdl.spark.records.frame_schema import check_fields
+from sparkdl.training.evaluation import Evaluation
+from sparkdl.training.inputs.schema import schema_of
+from sparkdl.training.network import Network
+from sparkdl.training.reporting.history import History
+
+
+class NetworkModel(StageParams, MLWritable, MLReadable[Any]):
+    """Base of the models.
+
+    A subclass says which columns it reads (`feature_names`, `label_names`) and which it adds
+    (`outputs`, `fields`).
+
+    Attributes
+    ----------
+    network : Network
+        The trained network; it needs no Spark.
+    history : History or None
+        Of the fit; a model that was loaded has none.
+    """
+
+    _kept: ClassVar[tuple[str, ...]] = ()  # attributes that are saved beside the Params
+
+    def __init__(self, network: Network, history: History | None = None) -> None:
+        super().__init__()
+        self.network, self.history = network, history
+        self._spark_network: SparkNetwork | None = None
+
+    def feature_names(self) -> dict[str, str]:
+        """Returns {column of a batch: column of a DataFrame} of features."""
+        raise NotImplementedError
+
+    def label_names(self) -> dict[str, str]:
+        """Returns {column of a batch: column of a DataFrame} of labels."""
+        raise NotImplementedError
+
+    def outputs(self) -> list[OutputColumns]:
+        """Returns the columns that `transform` adds."""
+        raise NotImplementedError
+
+    def fields(self) -> list[Any]:
+        """Returns the StructFields of the columns that `transform` adds."""
+        raise NotImplementedError
+
+    def transformSchema(self, schema: StructType) -> StructType:
+        """Returns the schema that `transform` makes of another."""
+        return self.map_function(schema)[1]
+
+    def map_function(self, schema: StructType) -> tuple[Callable[..., Any], StructType]:
+        """Returns a plain function for DataFrame.mapInArrow, and the schema of what it gives.
+
+        Parameters
+        ----------
+        schema : StructType
+            Of the DataFrames that it is for.
+
+        Examples
+        --------
+        >>> df.mapInArrow(*model.map_function(df.schema))
+        """
+        compute = partial(compute_outputs, self.outputs())
+        names, preprocessing = self.feature_names(), self.getPreprocessing()
+        net = self.spark_network()
+        return net.column_function(schema, names, preprocessing, self.fields(), compute)
+
+    def _transform(self, dataset: DataFrame) -> DataFrame:
+        return dataset.mapInArrow(*self.map_function(dataset.schema))
+
+    def udf(self, column: str | None = None) -> Any:
+        """Returns a pandas UDF of columns of features, one for each input, also for SQL.
+
+        Parameters
+        ----------
+        column : str, optional
+            Which of the columns that `transform` adds it gives, vectors as arrays of doubles. None:
+            the first, the prediction.
+
+        Examples
+        --------
+        >>> spark.udf.register("species", model.udf())
+        >>> spark.sql("SELECT species(features) FROM flowers")
+        """
+        fields = {field.name: field.dataType for field in self.fields()}
+        column = next(iter(fields)) if column is None else column
+        if column not in fields:
+            raise ConfigError(f"column must be one of {list(fields)}, got {column!r}")
+        compute = self.spark_network().batch_function(
+            self.getPreprocessing(), partial(compute_outputs, self.outputs())
+        )
+        kind: Any = ArrayType(DoubleType()) if fields[column] == VectorUDT() else fields[column]
+        predict: Any = column_udf(self._schema(), column, compute)
+        return pandas_udf(predict, kind)
+
+    def make_predict_fn(self) -> Callable[[], Callable[[np.ndarray], np.ndarray]]:
+        """Returns what pyspark.ml.functions.predict_batch_udf takes as its make_predict_fn.
+
+        It makes a function of features (n, ...) that gives what `network.predict` gives, computed
+        on the processor.
+
+        Examples
+        --------
+        >>> classify = predict_batch_udf(
+        ...     model.make_predict_fn(), ArrayType(FloatType()), batch_size=256,
+        ...     input_tensor_shapes=[[4]],
+        ... )
+        >>> df.select(classify("features"))
+        """
+        names = list(self.feature_names())
+        if len(names) != 1:
+            raise ConfigError(f"make_predict_fn is for networks of one input, got {names}")
+        model = self.spark_network().shared_model("cpu")
+        name = self.network.conf.output.name
+        return batch_function(model, self._schema(), self.getPreprocessing(), name)
+
+    def _schema(self):
+        return schema_of(self.network.conf, labels=False, transform=self.getPreprocessing())
+
+    def evaluate(self, dataset: DataFrame) -> Evaluation:
+        """Returns an Evaluation over labelled data, with the names of the classes if known."""
+        features, labels = self.feature_names(), self.label_names()
+        preprocessing = self.getPreprocessing()
+        schema = schema_of(self.network.conf, transform=preprocessing)
+        check_fields(dataset.schema, features | labels, schema)
+        return self.spark_network().evaluate(
+            renamed(dataset, features, labels, None),
+            features=first(features),
+            label=first(labels),
+            transform=preprocessing,
+        )
+
+    def spark_network(self) -> SparkNetwork:
+        """Returns the network with this session; executors are sent its weights once."""
+        sc, master = SparkContext.getOrCreate(), self.getMaster()
+        kept = self._spark_network
+        if kept is None or kept.sc is not sc or kept.master != master:
+            kept = self._spark_network = SparkNetwork(sc, self.network, master)
+        return kept
+
+    def layer_values(self, value: Any, *layers: str) -> list[np.ndarray]:
+        """Returns what layers give for one record, computed in this process."""
+        x = np.asarray(value.toArray() if hasattr(value, "toArray") else value)[np.newaxis]
+        preprocessing = self.getPreprocessing()
+        batch = self._schema().check(Batch.of(x), "the value")
+        batch = batch if preprocessing is None else preprocessing(batch)
+        results = self.network.features(batch.features, layers)
+        return [results[name][0] for name in layers]
+
+    @property
+    def numFeatures(self) -> int:
+        """Number of features of a record, -1 where preprocessing takes any."""
+        shapes = self._schema().inputs.values()
+        return -1 if any(None in shape for shape in shapes) else sum(map(math.prod, shapes))
+
+    def write(self) -> StageWriter:
+        """Returns a writer: `model.write().overwrite().save(path)`."""
+        return StageWriter(self)
+
+    @classmethod
+    def read(cls) -> MLReader[Any]:
+        """Returns a reader: `Model.read().load(path)`, or shorter `Model.load(path)`."""
+        return StageReader(cls)
+
+    def network_to_write(self) -> Network:
+        return self.network
+
+    def about(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self._kept}
+
+    @classmethod
+    def from_saved(cls, network: Callable[[], Network], about: dict[str, Any]) -> Self:
+        return cls(network(), **about)
+
+    def __getstate__(self) -> dict[str, Any]:
+        network = Network(self.network.conf, self.network.state, self.network.device)
+        return vars(self) | {"network": network, "_spark_network": None}  # without what has run

@@ -1,0 +1,171 @@
+"""Networks of any kind: several inputs and outputs, sequences, images."""
+
+from typing import Any, Self
+
+from pyspark import keyword_only
+from pyspark.ml import Estimator, Model
+from pyspark.sql import DataFrame
+
+from sparkdl.data.transforms.base import Transform
+from sparkdl.ml.columns import output_names, several_names
+from sparkdl.ml.estimator import NetworkEstimator
+from sparkdl.ml.evaluation import with_names
+from sparkdl.ml.fit import fit_network
+from sparkdl.ml.model import NetworkModel
+from sparkdl.ml.outputs import fields_of, kind_of_output
+from sparkdl.ml.params import SeveralColumns
+from sparkdl.nn import Conf
+from sparkdl.spark.inference.output_columns import VALUES, OutputColumns
+from sparkdl.spark.records.frame_schema import class_names
+from sparkdl.training.evaluation import Evaluation
+from sparkdl.training.masters.base import TrainingMaster
+from sparkdl.training.network import Network
+from sparkdl.training.reporting.history import History
+
+
+class SparkNetworkEstimator(Estimator["SparkNetworkModel"], NetworkEstimator, SeveralColumns):
+    """Fits a network of any kind: with several inputs or outputs, on sequences or images.
+
+    The same Params give the same weights as SparkNetwork.fit with the same options, bit for bit.
+
+    Parameters
+    ----------
+    network : NetworkConf, GraphConf, Network, or JSON
+        What is trained. A Network goes on from its weights.
+    master : TrainingMaster, its name, or JSON, default "ParameterAveraging"
+        How workers train, and on which device they and the model compute.
+    preprocessing : member of sparkdl.transforms, or JSON, optional
+        What is done to features first, in training and in use; saved with the model.
+    featuresCol : str or list of str, default "features"
+        A column, or one for each input: vectors, lists of numbers (nested for sequences), binary
+        (bytes as numbers), images of one size, as spark.read.format("image") gives them. Unless
+        given, several inputs have columns of their own names.
+    labelCol : str or list of str, default "label"
+        A column, or one for each column of labels. Unless given, several have columns of their
+        outputs' names.
+    predictionCol, probabilityCol, rawPredictionCol : str or list of str
+        Columns that the model adds for each output: the class or value, and of classes the
+        probability of each and what these are made of; by default "prediction", "probability",
+        "rawPrediction". Of several outputs one name is followed by _ and the output's name. "" for
+        none. Sequences and images have lists of floats, flat.
+    maxIter : int, default 1
+        Epochs.
+    seed : int, optional
+        Of all random numbers, in the place of the network's.
+    weightCol : str, optional
+        Factors of the examples' losses.
+    validationIndicatorCol : str, optional
+        Boolean: rows that are not trained on, but evaluated after each epoch; see model.history.
+    validationSplit : float, optional
+        Share of the rows, in (0, 1), that is evaluated so, in place of validationIndicatorCol.
+    monitor : str, default "validation loss"
+        The figure that the next three are about; "loss" is that of training.
+    patience : int, optional
+        Epochs without a better figure after which the fit ends.
+    minDelta : float, default 0.0
+        A smaller change does not count as better.
+    restoreBestWeights : bool, default False
+        Whether the model has the weights of the best epoch, not the last ones.
+    batchSize : int, optional
+        Examples of a worker's minibatch; unless given the master's, by default 64.
+    numWorkers : int, optional
+        Workers; unless given the master's, by default as many as the cluster runs at once.
+    """
+
+    @keyword_only
+    def __init__(
+        self,
+        *,
+        network: Conf | Network | str | None = None,
+        master: TrainingMaster | str | None = None,
+        preprocessing: Transform | str | None = None,
+        featuresCol: str | list[str] = "features",
+        labelCol: str | list[str] = "label",
+        predictionCol: str | list[str] = "prediction",
+        probabilityCol: str | list[str] = "probability",
+        rawPredictionCol: str | list[str] = "rawPrediction",
+        maxIter: int = 1,
+        seed: int | None = None,
+        weightCol: str | None = None,
+        validationIndicatorCol: str | None = None,
+        validationSplit: float | None = None,
+        monitor: str = "validation loss",
+        patience: int | None = None,
+        minDelta: float = 0.0,
+        restoreBestWeights: bool = False,
+        batchSize: int | None = None,
+        numWorkers: int | None = None,
+    ) -> None:
+        super().__init__()
+        self._set(**self._input_kwargs)
+
+    @keyword_only
+    def setParams(self, **params: Any) -> Self:
+        """Sets Params by name, as the constructor does."""
+        return self._set(**self._input_kwargs)
+
+    def _fit(self, dataset: DataFrame) -> "SparkNetworkModel":
+        def names(conf):
+            return several_names(self, conf, self.getFeaturesCol(), self.getLabelCol())
+
+        network, history = fit_network(self, dataset, names)
+        columns = names(network.conf)[1]
+        labels = {column: class_names(dataset.schema[name]) for column, name in columns.items()}
+        return self._copyValues(SparkNetworkModel(network, labels, history))
+
+
+class SparkNetworkModel(NetworkModel, SeveralColumns, Model):
+    """Model of SparkNetworkEstimator.
+
+    Attributes
+    ----------
+    network : Network
+        The trained network; it needs no Spark.
+    labels : {column of labels: names of its classes, or None}
+        Columns by the names that the network has for them: "labels" where there is one.
+    history : History or None
+        Of the fit; a model that was loaded has none.
+    """
+
+    _kept = ("labels",)
+
+    def __init__(
+        self,
+        network: Network,
+        labels: dict[str, Any] | None = None,
+        history: History | None = None,
+    ) -> None:
+        super().__init__(network, history)
+        given = labels or {}
+        self.labels = {name: None if of is None else tuple(of) for name, of in given.items()}
+
+    def feature_names(self) -> dict[str, str]:
+        return self._names()[0]
+
+    def label_names(self) -> dict[str, str]:
+        return self._names()[1]
+
+    def _names(self):
+        return several_names(self, self.network.conf, self.getFeaturesCol(), self.getLabelCol())
+
+    def outputs(self) -> list[OutputColumns]:
+        places = self.network.conf.outputs
+        layers, kinds = [place.name for place in places], [kind_of_output(p) for p in places]
+        params = ("predictionCol", "probabilityCol", "rawPredictionCol")
+        names = [output_names(self, p, layers, self.getOrDefault(p)) for p in params]
+        found = []
+        for layer, kind, prediction, *more in zip(layers, kinds, *names, strict=True):
+            found.append(OutputColumns(layer, kind, prediction, *(more if kind != VALUES else [])))
+        return found
+
+    def fields(self) -> list[Any]:
+        conf, found = self.network.conf, []
+        for place, output in zip(conf.outputs, self.outputs(), strict=True):
+            found += fields_of(conf, output, self.labels.get(conf.label_column(place)))
+        return found
+
+    def evaluate(self, dataset: DataFrame) -> Evaluation:
+        """Returns an Evaluation of the main output, with the names of its classes if known."""
+        conf = self.network.conf
+        names = self.labels.get(conf.label_column(conf.main))
+        return with_names(super().evaluate(dataset), conf, names)

@@ -1,0 +1,51 @@
+"""What a network's outputs are to pyspark.ml, and the StructFields of their columns."""
+
+from collections.abc import Sequence
+
+from pyspark.ml.linalg import VectorUDT
+from pyspark.sql.types import ArrayType, DataType, DoubleType, FloatType, StructField
+
+from sparkdl.nn import Conf
+from sparkdl.nn.losses import SigmoidCrossEntropy
+from sparkdl.nn.networks.placement import PlacedLayer
+from sparkdl.spark.inference.output_columns import CLASSES, VALUES, YES_OR_NO, OutputColumns
+
+
+def kind_of_output(place: PlacedLayer) -> str:
+    """Returns the kind of an output, as OutputColumns has it."""
+    loss = place.layer.loss
+    if loss.predicts == "class":
+        return CLASSES
+    if isinstance(loss, SigmoidCrossEntropy) and tuple(place.out_shape) == (1,):
+        return YES_OR_NO
+    return VALUES
+
+
+def is_flat(place: PlacedLayer) -> bool:
+    """Returns whether an output gives one row of numbers a record, no sequence or image."""
+    return len(place.out_shape) == 1
+
+
+def class_count(place: PlacedLayer) -> int:
+    """Returns the number of classes that an output tells apart."""
+    return 2 if kind_of_output(place) == YES_OR_NO else place.out_shape[-1]
+
+
+def fields_of(
+    conf: Conf, output: OutputColumns, labels: Sequence[str] | None = None
+) -> list[StructField]:
+    """Returns the fields of an output's columns; a prediction's metadata has the classes' names."""
+    [place] = [place for place in conf.outputs if place.name == output.layer]
+    one = is_flat(place) and (output.kind != VALUES or place.out_shape[0] == 1)
+    several: DataType = ArrayType(FloatType(), True)
+    kinds: dict[str, DataType] = {output.prediction: DoubleType() if one else several}
+    if output.kind != VALUES:
+        each = VectorUDT() if is_flat(place) else several
+        kinds |= {output.probability: each, output.raw: each}
+    noted = {output.prediction: nominal(labels)} if labels and output.kind != VALUES else {}
+    return [StructField(name, kind, True, noted.get(name)) for name, kind in kinds.items() if name]
+
+
+def nominal(labels: Sequence[str]) -> dict[str, object]:
+    """Returns the metadata of a column of classes, which IndexToString reads."""
+    return {"ml_attr": {"type": "nominal", "vals": list(labels)}}

@@ -1,0 +1,328 @@
+"""Params that the estimators and their models have beside those of pyspark.ml."""
+
+from typing import Any, Self
+
+from pyspark.ml.param import Param, Params, TypeConverters
+from pyspark.ml.param.shared import (
+    HasFeaturesCol,
+    HasLabelCol,
+    HasMaxIter,
+    HasPredictionCol,
+    HasProbabilityCol,
+    HasRawPredictionCol,
+    HasSeed,
+    HasValidationIndicatorCol,
+    HasWeightCol,
+)
+
+from sparkdl.data.transforms.base import Transform
+from sparkdl.errors import ConfigError
+from sparkdl.ml.documents import (
+    conf_of,
+    master_of,
+    to_master,
+    to_names,
+    to_network,
+    to_transform,
+    transform_of,
+)
+from sparkdl.nn import Conf
+from sparkdl.training.masters.base import TrainingMaster
+from sparkdl.training.network import Network
+
+
+class HasMaster(Params):
+    """Mixin for param master: how and on which device is computed."""
+
+    master: "Param[str]" = Param(
+        Params._dummy(),
+        "master",
+        "how workers train, and on which device they and the model compute: a TrainingMaster such "
+        "as AllReduceSGD(), its name, or its JSON.",
+        typeConverter=to_master,
+    )
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._setDefault(master="ParameterAveraging")
+
+    def getMaster(self) -> TrainingMaster:
+        """Returns the value of master or its default value, as a TrainingMaster."""
+        return master_of(self.getOrDefault(self.master))
+
+    def setMaster(self, value: TrainingMaster | str) -> Self:
+        """Sets the value of `master`."""
+        return self._set(master=value)
+
+
+class HasPreprocessing(Params):
+    """Mixin for param preprocessing: what is done to features first, in training and in use."""
+
+    preprocessing: "Param[str]" = Param(
+        Params._dummy(),
+        "preprocessing",
+        "what is done to features before the network gets them, in training (at random where it "
+        "is random) and in use: a member of sparkdl.transforms such as Scale(factor=1 / 255), or "
+        "its JSON. It is saved with the model.",
+        typeConverter=to_transform,
+    )
+
+    def getPreprocessing(self) -> Transform | None:
+        """Returns the value of preprocessing as a transform; None where it is not set."""
+        if not self.isDefined(self.preprocessing):
+            return None
+        return transform_of(self.getOrDefault(self.preprocessing))
+
+    def setPreprocessing(self, value: Transform | str) -> Self:
+        """Sets the value of `preprocessing`."""
+        return self._set(preprocessing=value)
+
+
+class StageParams(HasMaster, HasPreprocessing):
+    """Params of all estimators and models."""
+
+    def copy(self, extra: Any = None) -> Self:
+        """Returns a copy with the values of a param map, converted as the constructor's are."""
+        converted = {param: param.typeConverter(value) for param, value in (extra or {}).items()}
+        return super().copy(converted)
+
+
+class HasNetwork(Params):
+    """Mixin for param network: what is trained."""
+
+    network: "Param[Any]" = Param(
+        Params._dummy(),
+        "network",
+        "what is trained: a NetworkConf or GraphConf, its JSON, or a Network, from whose weights "
+        "training goes on.",
+        typeConverter=to_network,
+    )
+
+    def getNetwork(self) -> Conf | Network:
+        """Returns the value of network: a conf, or the Network that was given."""
+        if not self.isDefined(self.network):
+            raise ConfigError(
+                f"{type(self).__name__}.network must be given: a NetworkConf, GraphConf or Network"
+            )
+        value = self.getOrDefault(self.network)
+        return conf_of(value) if isinstance(value, str) else value
+
+    def setNetwork(self, value: Conf | Network | str) -> Self:
+        """Sets the value of `network`."""
+        return self._set(network=value)
+
+
+class HasValidation(HasValidationIndicatorCol):
+    """Mixin for params of validation: which rows, and what their figures decide."""
+
+    validationSplit: "Param[float]" = Param(
+        Params._dummy(),
+        "validationSplit",
+        "share of the rows that is not trained on but evaluated after each epoch, in the place of "
+        "validationIndicatorCol; rows are chosen by a hash, equal ones together.",
+        typeConverter=TypeConverters.toFloat,
+    )
+    monitor: "Param[str]" = Param(
+        Params._dummy(),
+        "monitor",
+        'the figure that patience and restoreBestWeights look at: "validation loss", "validation '
+        'accuracy" ..., or "loss" of training.',
+        typeConverter=TypeConverters.toString,
+    )
+    patience: "Param[int]" = Param(
+        Params._dummy(),
+        "patience",
+        "epochs without a better figure after which the fit ends.",
+        typeConverter=TypeConverters.toInt,
+    )
+    minDelta: "Param[float]" = Param(
+        Params._dummy(),
+        "minDelta",
+        "a smaller change of the figure does not count as better.",
+        typeConverter=TypeConverters.toFloat,
+    )
+    restoreBestWeights: "Param[bool]" = Param(
+        Params._dummy(),
+        "restoreBestWeights",
+        "whether the model has the weights of the epoch with the best figure, not the last ones.",
+        typeConverter=TypeConverters.toBoolean,
+    )
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._setDefault(monitor="validation loss", minDelta=0.0, restoreBestWeights=False)
+
+    def setValidationIndicatorCol(self, value: str) -> Self:
+        """Sets the value of `validationIndicatorCol`."""
+        return self._set(validationIndicatorCol=value)
+
+    def getValidationSplit(self) -> float:
+        """Returns the value of validationSplit."""
+        return self.getOrDefault(self.validationSplit)
+
+    def setValidationSplit(self, value: float) -> Self:
+        """Sets the value of `validationSplit`."""
+        return self._set(validationSplit=value)
+
+    def getMonitor(self) -> str:
+        """Returns the value of monitor or its default value."""
+        return self.getOrDefault(self.monitor)
+
+    def setMonitor(self, value: str) -> Self:
+        """Sets the value of `monitor`."""
+        return self._set(monitor=value)
+
+    def getPatience(self) -> int:
+        """Returns the value of patience."""
+        return self.getOrDefault(self.patience)
+
+    def setPatience(self, value: int) -> Self:
+        """Sets the value of `patience`."""
+        return self._set(patience=value)
+
+    def getMinDelta(self) -> float:
+        """Returns the value of minDelta or its default value."""
+        return self.getOrDefault(self.minDelta)
+
+    def setMinDelta(self, value: float) -> Self:
+        """Sets the value of `minDelta`."""
+        return self._set(minDelta=value)
+
+    def getRestoreBestWeights(self) -> bool:
+        """Returns the value of restoreBestWeights or its default value."""
+        return self.getOrDefault(self.restoreBestWeights)
+
+    def setRestoreBestWeights(self, value: bool) -> Self:
+        """Sets the value of `restoreBestWeights`."""
+        return self._set(restoreBestWeights=value)
+
+
+class FitParams(StageParams, HasNetwork, HasValidation, HasMaxIter, HasSeed, HasWeightCol):
+    """Params of all estimators."""
+
+    batchSize: "Param[int]" = Param(
+        Params._dummy(),
+        "batchSize",
+        "examples of a worker's minibatch, in the place of the master's batch_size_per_worker.",
+        typeConverter=TypeConverters.toInt,
+    )
+    numWorkers: "Param[int]" = Param(
+        Params._dummy(),
+        "numWorkers",
+        "number of workers, in the place of the master's workers; if neither is set as many as "
+        "the cluster runs at once. The result depends on it.",
+        typeConverter=TypeConverters.toInt,
+    )
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._setDefault(maxIter=1)
+        # pyspark's is another one in each process; without one the network's own seed holds.
+        self._defaultParamMap.pop(self.seed)
+
+    def setMaxIter(self, value: int) -> Self:
+        """Sets the value of `maxIter`, the epochs to train."""
+        return self._set(maxIter=value)
+
+    def setSeed(self, value: int) -> Self:
+        """Sets the value of `seed`, which takes the place of the network's."""
+        return self._set(seed=value)
+
+    def setWeightCol(self, value: str) -> Self:
+        """Sets the value of `weightCol`."""
+        return self._set(weightCol=value)
+
+    def getBatchSize(self) -> int:
+        """Returns the value of batchSize."""
+        return self.getOrDefault(self.batchSize)
+
+    def setBatchSize(self, value: int) -> Self:
+        """Sets the value of `batchSize`."""
+        return self._set(batchSize=value)
+
+    def getNumWorkers(self) -> int:
+        """Returns the value of numWorkers."""
+        return self.getOrDefault(self.numWorkers)
+
+    def setNumWorkers(self, value: int) -> Self:
+        """Sets the value of `numWorkers`."""
+        return self._set(numWorkers=value)
+
+
+class HasClassWeights(Params):
+    """Mixin for param classWeights: factors of the losses of classes."""
+
+    classWeights: "Param[list[float]]" = Param(
+        Params._dummy(),
+        "classWeights",
+        "factor of the losses of each class, in their order; weightCol multiplies it.",
+        typeConverter=TypeConverters.toListFloat,
+    )
+
+    def getClassWeights(self) -> list[float]:
+        """Returns the value of classWeights."""
+        return self.getOrDefault(self.classWeights)
+
+    def setClassWeights(self, value: list[float]) -> Self:
+        """Sets the value of `classWeights`."""
+        return self._set(classWeights=value)
+
+
+class SeveralColumns(
+    HasFeaturesCol, HasLabelCol, HasPredictionCol, HasProbabilityCol, HasRawPredictionCol
+):
+    """Params for names of columns, each of which may be a list of them."""
+
+    featuresCol: "Param[Any]" = Param(
+        Params._dummy(),
+        "featuresCol",
+        "features column name, or a list with one for each input; unless given, several inputs "
+        "have columns of their own names.",
+        typeConverter=to_names,
+    )
+    labelCol: "Param[Any]" = Param(
+        Params._dummy(),
+        "labelCol",
+        "label column name, or a list with one for each column of labels; unless given, several "
+        "have columns of their outputs' names.",
+        typeConverter=to_names,
+    )
+    predictionCol: "Param[Any]" = Param(
+        Params._dummy(),
+        "predictionCol",
+        "prediction column name, or a list with one for each output; of several outputs one name "
+        "is followed by _ and the output's. Empty: none.",
+        typeConverter=to_names,
+    )
+    probabilityCol: "Param[Any]" = Param(
+        Params._dummy(),
+        "probabilityCol",
+        "column name for the probabilities of classes, as predictionCol.",
+        typeConverter=to_names,
+    )
+    rawPredictionCol: "Param[Any]" = Param(
+        Params._dummy(),
+        "rawPredictionCol",
+        "column name for what the probabilities are made of, as predictionCol.",
+        typeConverter=to_names,
+    )
+
+    def setFeaturesCol(self, value: str | list[str]) -> Self:
+        """Sets the value of `featuresCol`."""
+        return self._set(featuresCol=value)
+
+    def setLabelCol(self, value: str | list[str]) -> Self:
+        """Sets the value of `labelCol`."""
+        return self._set(labelCol=value)
+
+    def setPredictionCol(self, value: str | list[str]) -> Self:
+        """Sets the value of `predictionCol`."""
+        return self._set(predictionCol=value)
+
+    def setProbabilityCol(self, value: str | list[str]) -> Self:
+        """Sets the value of `probabilityCol`."""
+        return self._set(probabilityCol=value)
+
+    def setRawPredictionCol(self, value: str | list[str]) -> Self:
+        """Sets the value of `rawPredictionCol`."""
+        return self._set(rawPredictionCol=value)

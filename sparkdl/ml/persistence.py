@@ -1,0 +1,97 @@
+"""Stages on disk: pyspark.ml's metadata, and beside it the directory that Network.save writes.
+
+Both go through Spark, so a path means what it means to Spark: one without a scheme is on the
+default file system, and Hadoop's own configuration says how it is reached.
+"""
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from pyspark.ml.util import DefaultParamsReader, DefaultParamsWriter, MLReader, MLWriter
+from pyspark.sql import SparkSession
+
+from sparkdl.errors import CheckpointError
+from sparkdl.training.network import Network
+
+NETWORK = "network"  # the folder below that of a stage
+ABOUT = "sparkdl"  # the key of our own in the metadata
+
+
+class StageWriter(MLWriter):
+    """Writes an estimator or a model.
+
+    A stage says `network_to_write()`, a Network or None, and `about()`, what else is kept, as JSON
+    has it.
+    """
+
+    def __init__(self, stage: Any) -> None:
+        super().__init__()
+        self.stage = stage
+
+    def saveImpl(self, path: str) -> None:
+        stage, network = self.stage, self.stage.network_to_write()
+        params = {p.name: v for p, v in stage._paramMap.items() if not isinstance(v, Network)}
+        about = {"class": public_name(type(stage)), ABOUT: stage.about()}
+        DefaultParamsWriter.saveMetadata(stage, path, self.sc, about, params)
+        if network is not None:
+            write_network(self.sparkSession, network, f"{path}/{NETWORK}")
+
+
+class StageReader(MLReader[Any]):
+    """Reads what StageWriter wrote.
+
+    A class says `from_saved(network, about)`, which makes a stage: `network()` reads the Network.
+    """
+
+    def __init__(self, cls: type) -> None:
+        super().__init__()
+        self.cls: Any = cls
+
+    def load(self, path: str) -> Any:
+        """Returns the stage; CheckpointError where it is of another class, or damaged."""
+        metadata = DefaultParamsReader.loadMetadata(path, self.sc)
+        if metadata["class"] != public_name(self.cls):
+            raise CheckpointError(
+                f"{path} must hold a {public_name(self.cls)}, got a {metadata['class']}"
+            )
+
+        def network():
+            return read_network(self.sparkSession, f"{path}/{NETWORK}")
+
+        stage = self.cls.from_saved(network, metadata[ABOUT])
+        stage._resetUid(metadata["uid"])
+        DefaultParamsReader.getAndSetParams(stage, metadata)
+        return stage
+
+
+def public_name(cls: type) -> str:
+    """Returns the name by which users import a class, wherever it is defined."""
+    return f"{__package__}.{cls.__name__}"
+
+
+def write_network(spark: SparkSession, network: Network, path: str) -> None:
+    """Writes a Network to a new folder on any file system that Spark knows."""
+    with tempfile.TemporaryDirectory() as folder:
+        local = Path(folder, NETWORK)
+        network.save(local)
+        target, system = hadoop_path(spark, path)
+        system.copyFromLocalFile(False, False, hadoop_path(spark, local.as_uri())[0], target)
+
+
+def read_network(spark: SparkSession, path: str) -> Network:
+    """Returns the Network that `write_network` wrote."""
+    with tempfile.TemporaryDirectory() as folder:
+        local = Path(folder, NETWORK)
+        source, system = hadoop_path(spark, path)
+        if not system.exists(source):
+            raise CheckpointError(f"{path}: there is no such model")
+        system.copyToLocalFile(False, source, hadoop_path(spark, local.as_uri())[0], True)
+        return Network.load(local)
+
+
+def hadoop_path(spark: SparkSession, path: str) -> Any:
+    """Returns a path as Hadoop has it, and its file system."""
+    jvm: Any = spark.sparkContext._jvm
+    found = jvm.org.apache.hadoop.fs.Path(path)
+    return found, found.getFileSystem(spark._jsparkSession.sessionState().newHadoopConf())

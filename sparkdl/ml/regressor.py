@@ -1,0 +1,147 @@
+"""Regression: an estimator, and the model that it fits."""
+
+from typing import Any, Self
+
+from pyspark import keyword_only
+from pyspark.ml.regression import RegressionModel, Regressor
+from pyspark.sql import DataFrame
+
+from sparkdl.data.transforms.base import Transform
+from sparkdl.errors import ConfigError
+from sparkdl.ml.columns import only_names
+from sparkdl.ml.estimator import NetworkEstimator
+from sparkdl.ml.fit import fit_network
+from sparkdl.ml.model import NetworkModel
+from sparkdl.ml.outputs import fields_of
+from sparkdl.nn import Conf
+from sparkdl.spark.inference.output_columns import VALUES, OutputColumns
+from sparkdl.training.masters.base import TrainingMaster
+from sparkdl.training.network import Network
+
+
+class SparkNetworkRegressor(Regressor, NetworkEstimator):
+    """Predicts numbers by a network that Spark's executors train.
+
+    The network ends in an output of values, such as `Output(units=1, loss="mse")`. The same Params
+    give the same weights as SparkNetwork.fit with the same options, bit for bit.
+
+    Parameters
+    ----------
+    network : NetworkConf, GraphConf, Network, or JSON
+        What is trained. A Network goes on from its weights.
+    master : TrainingMaster, its name, or JSON, default "ParameterAveraging"
+        How workers train, and on which device they and the model compute.
+    preprocessing : member of sparkdl.transforms, or JSON, optional
+        What is done to features first, in training and in use; saved with the model.
+    featuresCol : str, default "features"
+        Vectors (dense or sparse), lists of numbers, binary (bytes as numbers),
+        or images of one size, as spark.read.format("image") gives them (BGR).
+    labelCol : str, default "label"
+        A number, or a list or vector of as many as the output has units.
+    predictionCol : str, default "prediction"
+        Column that the model adds: a double, or a list of floats where the output has several
+        units.
+    maxIter : int, default 1
+        Epochs.
+    seed : int, optional
+        Of all random numbers, in the place of the network's.
+    weightCol : str, optional
+        Factors of the examples' losses.
+    validationIndicatorCol : str, optional
+        Boolean: rows that are not trained on, but evaluated after each epoch; see model.history.
+    validationSplit : float, optional
+        Share of the rows, in (0, 1), that is evaluated so, in place of validationIndicatorCol.
+    monitor : str, default "validation loss"
+        The figure that the next three are about; "loss" is that of training.
+    patience : int, optional
+        Epochs without a better figure after which the fit ends.
+    minDelta : float, default 0.0
+        A smaller change does not count as better.
+    restoreBestWeights : bool, default False
+        Whether the model has the weights of the best epoch, not the last ones.
+    batchSize : int, optional
+        Examples of a worker's minibatch; unless given the master's, by default 64.
+    numWorkers : int, optional
+        Workers; unless given the master's, by default as many as the cluster runs at once.
+    """
+
+    @keyword_only
+    def __init__(
+        self,
+        *,
+        network: Conf | Network | str | None = None,
+        master: TrainingMaster | str | None = None,
+        preprocessing: Transform | str | None = None,
+        featuresCol: str = "features",
+        labelCol: str = "label",
+        predictionCol: str = "prediction",
+        maxIter: int = 1,
+        seed: int | None = None,
+        weightCol: str | None = None,
+        validationIndicatorCol: str | None = None,
+        validationSplit: float | None = None,
+        monitor: str = "validation loss",
+        patience: int | None = None,
+        minDelta: float = 0.0,
+        restoreBestWeights: bool = False,
+        batchSize: int | None = None,
+        numWorkers: int | None = None,
+    ) -> None:
+        super().__init__()
+        self._set(**self._input_kwargs)
+
+    @keyword_only
+    def setParams(self, **params: Any) -> Self:
+        """Sets Params by name, as the constructor does."""
+        return self._set(**self._input_kwargs)
+
+    def _fit(self, dataset: DataFrame) -> "SparkNetworkRegressionModel":
+        def names(conf):
+            check_network(self, conf)
+            return only_names(self, conf, self.getFeaturesCol(), self.getLabelCol())
+
+        network, history = fit_network(self, dataset, names)
+        return self._copyValues(SparkNetworkRegressionModel(network, history))
+
+
+def check_network(stage: Any, conf: Conf) -> None:
+    """Raises ConfigError unless a network predicts values."""
+    if conf.loss.predicts != "values":
+        raise ConfigError(
+            f"{type(stage).__name__}.network must end in values, got {conf.main.name} with "
+            f"{conf.loss}; Output(units=1, loss='mse') has one, SparkNetworkClassifier is for "
+            "classes"
+        )
+
+
+class SparkNetworkRegressionModel(NetworkModel, RegressionModel[Any]):
+    """Model of SparkNetworkRegressor.
+
+    Attributes
+    ----------
+    network : Network
+        The trained network; it needs no Spark.
+    history : History or None
+        Of the fit; a model that was loaded has none.
+    """
+
+    def feature_names(self) -> dict[str, str]:
+        return self._names()[0]
+
+    def label_names(self) -> dict[str, str]:
+        return self._names()[1]
+
+    def _names(self):
+        return only_names(self, self.network.conf, self.getFeaturesCol(), self.getLabelCol())
+
+    def outputs(self) -> list[OutputColumns]:
+        return [OutputColumns(self.network.conf.main.name, VALUES, self.getPredictionCol())]
+
+    def fields(self) -> list[Any]:
+        [output] = self.outputs()
+        return fields_of(self.network.conf, output)
+
+    def predict(self, value: Any) -> Any:
+        """Returns the value, or the array of values, of one record, computed in this process."""
+        [y] = self.layer_values(value, self.network.conf.main.name)
+        return float(y[0]) if y.shape == (1,) else y

@@ -1,0 +1,182 @@
+"""A network in use on a cluster: what it predicts, and what its layers give."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from pyspark import RDD, SparkContext
+from pyspark.sql import DataFrame
+from pyspark.sql.types import StructField, StructType
+
+from sparkdl.config.calls import refuse_unknown_options
+from sparkdl.nn import Conf
+from sparkdl.spark.gpu_process.dispatch import run_on_device
+from sparkdl.spark.inference import predictions
+from sparkdl.spark.jobs.device_tally import DeviceTally
+from sparkdl.spark.jobs.shared_value import SharedValue
+from sparkdl.spark.records.records import Change, Data, SparkRecords
+from sparkdl.training.inputs.schema import schema_of
+from sparkdl.training.masters.base import TrainingMaster
+from sparkdl.training.network import Network
+
+
+class NetworkInUse:
+    """What SparkNetwork has that does not train."""
+
+    sc: SparkContext
+    network: Network
+    master: TrainingMaster
+    _model: Any
+    _tally: DeviceTally
+
+    @property
+    def conf(self) -> Conf:
+        return self.network.conf
+
+    @property
+    def devices(self) -> dict[str, int]:
+        """{device: tasks}: where evaluations, predictions and features have been computed until
+        now, be it "the processor"."""
+        return self._tally.devices
+
+    @refuse_unknown_options
+    def predict(
+        self,
+        data: Data,
+        *,
+        features: str = "features",
+        transform: Change | None = None,
+        device: str | None = None,
+        prediction: str = "prediction",
+        probability: str = "probability",
+    ) -> RDD | DataFrame:
+        """Predicts lazily: Spark computes each record's prediction on demand.
+
+        Parameters
+        ----------
+        data : data
+        features, transform, device
+            As in `evaluate`.
+        prediction, probability : str
+            Names of the columns that a DataFrame gets, none of which it may have: two networks
+            need names of their own.
+
+        Returns
+        -------
+        RDD of float32 vectors (units,), for an RDD or source; for a DataFrame its columns with
+        `prediction` (the class, or the value) and `probability` (for classes) behind them.
+        """
+        if isinstance(data, DataFrame):
+            new = predictions.prediction_fields(self.conf, prediction, probability)
+            compute = partial(predictions.prediction_columns, [field.name for field in new])
+            return self._add_columns(data, features, transform, new, compute, device)
+        records, master = SparkRecords(data, features, transform=transform), self._master_on(device)
+        name, batches = self.conf.output.name, self._batches(records, labels=False)
+        compute = partial(predictions.predict_batches, self._share(master), name, records.transform)
+        return batches.mapPartitions(self._task_on_device(run_on_device, master, compute))
+
+    @refuse_unknown_options
+    def features(
+        self,
+        data: Data,
+        layers: str | Iterable[str],
+        *,
+        features: str = "features",
+        transform: Change | None = None,
+        device: str | None = None,
+    ) -> RDD | DataFrame:
+        """Computes the outputs of layers for each record, as inputs for other learners.
+
+        Parameters
+        ----------
+        data : data
+        layers : str or sequence of str
+            Names of layers, as `conf` has them.
+        features, transform, device
+            As in `evaluate`.
+
+        Returns
+        -------
+        RDD of {layer: array}, for an RDD or source; for a DataFrame its columns with one of float
+        lists for each layer behind them.
+
+        Raises
+        ------
+        ConfigError for a layer that does not exist.
+        """
+        layers = predictions.check_layers(self.conf, layers)
+        if isinstance(data, DataFrame):
+            new = [predictions.numbers(name) for name in layers]
+            compute = partial(predictions.layer_columns, layers)
+            return self._add_columns(data, features, transform, new, compute, device)
+        records, master = SparkRecords(data, features, transform=transform), self._master_on(device)
+        compute = partial(
+            predictions.feature_batches, self._share(master), layers, records.transform
+        )
+        batches = self._batches(records, labels=False)
+        return batches.mapPartitions(self._task_on_device(run_on_device, master, compute))
+
+    def _add_columns(self, frame, *arguments):
+        function, fields = self.column_function(frame.schema, *arguments)
+        return frame.mapInArrow(function, fields)
+
+    def column_function(
+        self,
+        fields: StructType,
+        features: str | dict[str, str],
+        transform: Change | None,
+        new: list[StructField],
+        compute: Callable[..., Any],
+        device: str | None = None,
+    ) -> tuple[Callable[..., Any], StructType]:
+        """Returns a function for mapInArrow that adds columns, and the schema of what it gives.
+
+        `compute` is given the shared model, the transform and an iterator of Batches; all else is
+        as in predictions.column_function.
+        """
+        compute = self.batch_function(transform, compute, device)
+        return predictions.column_function(fields, self.conf, transform, features, new, compute)
+
+    def batch_function(
+        self, transform: Change | None, compute: Callable[..., Any], device: str | None = None
+    ) -> Callable[..., Any]:
+        """Returns a function of an iterator of Batches for Spark's tasks."""
+        master = self._master_on(device)
+        compute = partial(compute, self._share(master), transform)
+        return self._task_on_device(run_on_device, master, compute)
+
+    def shared_model(self, device: str) -> SharedValue:
+        """Returns the SharedValue from which inference loads this network in a process."""
+        return self._share(self._master_on(device))
+
+    def _master_on(self, device):
+        """Returns the master with another device, if one is given.
+
+        Raises ConfigError where that cannot be.
+        """
+        return self.master if device is None else replace(self.master, device=device)
+
+    def _task_on_device(self, way, master, compute):
+        """Returns a task that runs `compute` where the master says; `way` is run_..._on_device."""
+        return partial(way, master.task_device, compute, tally=self._tally)
+
+    def _batches(self, records, labels=True, changes=()):
+        """Returns an RDD of the records' Batches, after the `changes` of a Schema."""
+        return records.batches(self.sc, schema_of(self.conf, labels, records.transform, changes))
+
+    def _share(self, master):
+        """Shares conf and weights with tasks that run whenever Spark gets to them.
+
+        They are sent again only when they are others, or for another device.
+        """
+        of = self.network.state, master.device
+        if self._model is None or self._model[0] != of:
+            if self._model is not None:
+                self._model[1].leave_executors()
+            self._model = of, SharedValue(self.sc, self._model_of(of[0], master))
+        return self._model[1]
+
+    def _model_of(self, state, master):
+        """Returns the arguments from which inference.loaded makes a replica."""
+        return self.conf, replace(state, worker_states=()), master.device, master.backend

@@ -1,0 +1,192 @@
+"""What an RDD or a DataFrame is, so that the same one is known again.
+
+Two identities are equal only where Spark would give the same records in the same partitions. So all
+that is not known to do so has none:
+
+* An RDD is the same Python object, whose function and files are as they were. That its functions
+  give the same records for the same input is what Spark itself rests on: it computes a lost
+  partition again.
+* A DataFrame has the same optimized plan, in which times of day have become values, under the same
+  settings; its plan is deterministic, and begins with files as they were, an RDD of the same
+  identity, or values. Tables of a catalogue, databases and streams are none of these.
+"""
+
+import hashlib
+import re
+import weakref
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+from urllib.parse import unquote
+
+from py4j.protocol import Py4JError
+from pyspark import RDD, cloudpickle
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame
+
+from sparkdl.data.file_stamps import MOST_FILES, stamp_files
+
+MOST_RDDS = 256  # of a lineage: each takes some calls
+CONSTANT_RDDS = {  # whose records Spark has: in the driver, or in files of its own
+    "org.apache.spark.rdd.EmptyRDD",
+    "org.apache.spark.rdd.LocalCheckpointRDD",
+    "org.apache.spark.rdd.ParallelCollectionRDD",
+    "org.apache.spark.rdd.ReliableCheckpointRDD",
+}
+CATALYST = "org.apache.spark.sql.catalyst.plans.logical."
+CONSTANT_LEAVES = {f"{CATALYST}{name}" for name in ("LocalRelation", "OneRowRelation", "Range")}
+EXECUTION = "org.apache.spark.sql.execution."
+LOGICAL_RDD, FILE_SCAN = f"{EXECUTION}LogicalRDD", f"{EXECUTION}datasources.FileScanRDD"
+LOGICAL_RELATION = f"{EXECUTION}datasources.LogicalRelation"
+FILES_RELATION = f"{EXECUTION}datasources.HadoopFsRelation"
+FILE_INDEX = f"{EXECUTION}datasources.InMemoryFileIndex"
+
+
+class DataIdentity(NamedTuple):
+    """What is read of records, as a Schema and {column: name}, and what they are."""
+
+    schema: Any
+    columns: dict[str, str]
+    what: Any
+
+
+class RddIdentity(NamedTuple):
+    """A Python object, while there is one; the digest of its function; its lineage's identity."""
+
+    rdd: Any
+    function: bytes | None
+    origin: Any
+
+
+def identify(records, schema):
+    """Returns the DataIdentity of SparkRecords; None where it is not known what they are."""
+    try:
+        what = identify_data(records, schema)
+    except (Py4JError, PySparkException):  # another release of Spark's, or faults in the data
+        return None
+    columns = schema.fields(records.features, records.label, records.weights)
+    return None if what is None else DataIdentity(schema, columns, what)
+
+
+def identify_data(records, schema):
+    data = records.data
+    if isinstance(data, RDD):
+        return rdd_identity(data)
+    if isinstance(data, DataFrame):
+        return frame_identity(records.select_columns(schema)[0])
+    return data.identity() if hasattr(data, "identity") else None
+
+
+@dataclass(frozen=True, eq=False)
+class FramePlan:
+    """Optimized plan of a DataFrame, with all that decides on its partitions.
+
+    Parameters
+    ----------
+    plan, settings : objects of the JVM
+    parallelism : int
+        Cores that Spark plans for.
+    """
+
+    plan: Any
+    settings: Any
+    parallelism: int
+
+    def __eq__(self, other):
+        return (
+            self.parallelism == other.parallelism
+            and self.settings.equals(other.settings)
+            and self.plan.sameResult(other.plan)
+        )
+
+
+def is_gone(identity):
+    """Returns whether no data can have this DataIdentity any more."""
+    return isinstance(identity.what, RddIdentity) and identity.what.rdd() is None
+
+
+def rdd_identity(rdd):
+    origin = lineage_identity(rdd._jrdd.rdd())
+    return origin and RddIdentity(weakref.ref(rdd), function_digest(rdd), origin)
+
+
+def function_digest(rdd):
+    """Returns a digest of a Python function with the values that it uses.
+
+    It is pickled once more by each job; variables of a notebook may by then have others.
+    """
+    function = getattr(rdd, "func", None)  # of a PipelinedRDD, which has moved between modules
+    return None if function is None else hashlib.sha256(cloudpickle.dumps(function)).digest()
+
+
+def frame_identity(frame):
+    execution = frame._jdf.queryExecution()
+    analyzed = execution.analyzed()
+    if not (analyzed.deterministic() and analyzed.subqueriesAll().isEmpty()):
+        return None
+    origins = [leaf_identity(leaf) for leaf in elements(analyzed.collectLeaves())]
+    if None in origins:
+        return None
+    settings = frame.sparkSession._jsparkSession.sessionState().conf().getAllConfs()
+    parallelism = frame.sparkSession.sparkContext.defaultParallelism
+    return tuple(origins), FramePlan(execution.optimizedPlan(), settings, parallelism)
+
+
+def leaf_identity(leaf):
+    """Returns the identity of what a plan begins with; None where it is not known."""
+    kind = class_of(leaf)
+    if kind in CONSTANT_LEAVES:
+        return ()  # the plan has the values
+    if kind == LOGICAL_RDD:
+        return lineage_identity(leaf.rdd())
+    if kind == LOGICAL_RELATION and class_of(leaf.relation()) == FILES_RELATION:
+        location = leaf.relation().location()
+        if class_of(location) == FILE_INDEX:
+            return stamps_of(map(unquote, location.inputFiles()))
+    return None
+
+
+def lineage_identity(rdd):
+    """Returns numbers of the RDDs that one of the JVM is computed from first, and their files."""
+    waiting, seen, origins = [rdd], set(), []
+    while waiting:
+        one = waiting.pop()
+        if one.id() in seen:
+            continue
+        seen.add(one.id())
+        before = [each.rdd() for each in elements(one.dependencies())]
+        waiting += before
+        origin = () if before else origin_identity(one)
+        if origin is None or len(seen) > MOST_RDDS:
+            return None
+        if not before:
+            origins.append((one.id(), origin))
+    return tuple(origins)
+
+
+def origin_identity(rdd):
+    """Returns the stamps of an RDD that is computed from none; None where it is not known."""
+    kind = class_of(rdd)
+    if kind in CONSTANT_RDDS:
+        return ()
+    if kind == "org.apache.spark.rdd.HadoopRDD":
+        parts = rdd.partitions()
+        if len(parts) <= MOST_FILES:
+            return stamps_of(part.inputSplit().value().getPath().toString() for part in parts)
+    if kind == FILE_SCAN:
+        files = [file for part in elements(rdd.filePartitions()) for file in part.files()]
+        return stamps_of(file.toPath().toString() for file in files)
+    return None
+
+
+def stamps_of(paths):
+    """Returns the stamps of files by Hadoop's paths, in which a local one may be file:/path."""
+    return stamp_files([re.sub(r"^file:/+", "/", path) for path in paths])
+
+
+def class_of(value):
+    return value.getClass().getName()
+
+
+def elements(sequence):
+    """Returns the elements of a Scala sequence."""
+    return [sequence.apply(number) for number in range(sequence.size())]

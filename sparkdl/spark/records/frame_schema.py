@@ -1,0 +1,132 @@
+"""What a DataFrame's schema says of its columns, asked before there is any job."""
+
+import math
+
+from pyspark.sql.types import (
+    ArrayType,
+    BinaryType,
+    BooleanType,
+    NumericType,
+    StringType,
+    StructType,
+    UserDefinedType,
+)
+
+from sparkdl.data.readers.encodings.arrow_columns import IMAGE, KINDS, VECTOR, require_column
+from sparkdl.errors import DataError
+
+WHERE = "the DataFrame"
+MOST = 4  # names of parts of a vector that an error shows
+
+
+def check_fields(fields, columns, schema):
+    """Raises DataError where a column cannot be what a network takes.
+
+    Parameters
+    ----------
+    fields : StructType
+        The schema of the DataFrame.
+    columns : {column of a batch: column of the DataFrame}
+    schema : Schema
+        Of the batches.
+    """
+    for name in columns.values():
+        require_column(name, fields.names, WHERE)
+    for column, name in columns.items():
+        if column in schema.inputs:
+            check_features(fields[name], schema.inputs[column])
+        elif column in schema.outputs:
+            check_label(fields[name], schema.outputs[column])
+        else:
+            check_factor(fields[name])
+
+
+def check_features(field, shape):
+    """Raises DataError where a column's type, or the width of its vectors, is not `shape`'s."""
+    kind, where = field.dataType, f"{WHERE}: column {field.name!r}"
+    if not has_numbers(kind):
+        cure = "; StringIndexer and OneHotEncoder make vectors of texts" if is_text(kind) else ""
+        raise DataError(f"{where} must hold {KINDS}, got {kind.simpleString()}{cure}")
+    if None in shape:
+        return
+    size = math.prod(shape)
+    if is_number(kind) and size != 1:
+        cure = "VectorAssembler puts several columns together"
+        got = f"one ({kind.simpleString()})"
+        raise DataError(f"{where} must have {size} numbers, got {got}; {cure}")
+    width = vector_width(field)
+    if width is not None and width != size:
+        got = f"{width}{named_parts(field)}"
+        raise DataError(f"{where} must have {size} numbers, got {got}")
+
+
+def check_label(field, label):
+    """Raises DataError where a column's type, or its number of classes, is not the label's."""
+    kind, where = field.dataType, f"{WHERE}: column {field.name!r}"
+    if not has_numbers(kind):
+        cure = f"; index it first: StringIndexer(inputCol={field.name!r}, outputCol='label')"
+        got = kind.simpleString() + (cure if is_text(kind) else "")
+        raise DataError(f"{where} must hold numbers, got {got}")
+    names = class_names(field)
+    if label.kind == "class" and names and len(names) > label.size:
+        got = f"{len(names)}: {list(names[:MOST])}{'...' if len(names) > MOST else ''}"
+        cure = f"Output(units={len(names)}) has one for each"
+        raise DataError(f"{where} must have at most {label.size} classes, got {got}; {cure}")
+
+
+def check_factor(field):
+    """Raises DataError unless a column holds a number for each record."""
+    if not is_number(field.dataType):
+        got = field.dataType.simpleString()
+        raise DataError(f"{WHERE}: column {field.name!r} must hold a number a record, got {got}")
+
+
+def is_text(kind):
+    return isinstance(kind, StringType)
+
+
+def is_number(kind):
+    return isinstance(kind, NumericType | BooleanType)
+
+
+def has_numbers(kind):
+    """Returns whether values of a Spark type can be numbers of a network."""
+    if isinstance(kind, UserDefinedType):
+        return kind.simpleString() == "vector"
+    if isinstance(kind, ArrayType):
+        return has_numbers(kind.elementType)
+    if isinstance(kind, StructType):
+        return set(kind.names) in (VECTOR, IMAGE)
+    return is_number(kind) or isinstance(kind, BinaryType)
+
+
+def attributes(field):
+    """Returns what pyspark.ml has noted of a column: {} where there is nothing."""
+    noted = (field.metadata or {}).get("ml_attr")
+    return noted if isinstance(noted, dict) else {}
+
+
+def class_names(field):
+    """Returns the names of a column's classes, as StringIndexer notes them, or None."""
+    names = attributes(field).get("vals")
+    return None if names is None else tuple(map(str, names))
+
+
+def vector_width(field):
+    """Returns the length of a column's vectors, as VectorAssembler notes it, or None."""
+    noted = attributes(field)
+    if "num_attrs" in noted:
+        return int(noted["num_attrs"])
+    return len(parts(noted)) or None
+
+
+def named_parts(field):
+    names = [part["name"] for part in parts(attributes(field)) if "name" in part]
+    shown = ", ".join(map(str, names[:MOST])) + (", ..." if len(names) > MOST else "")
+    return f" ({shown})" if names else ""
+
+
+def parts(noted):
+    """Returns what is noted of each number of a vector, in their order."""
+    groups = noted.get("attrs") or {}
+    return sorted((one for group in groups.values() for one in group), key=lambda one: one["idx"])

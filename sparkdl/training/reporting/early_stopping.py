@@ -1,0 +1,114 @@
+"""Listeners that end a fit: one whose figure no longer becomes better, and one out of time."""
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from sparkdl.config import is_integer
+from sparkdl.errors import require
+from sparkdl.training.reporting.listeners import Listener
+from sparkdl.training.reporting.monitor import Monitor, is_number
+from sparkdl.training.reporting.reports import FitPlan, RoundReport
+from sparkdl.training.reporting.steering import StopTraining
+
+
+class EarlyStopping(Monitor):
+    """Ends a fit when a figure has not become better for some evaluations; as Keras does.
+
+    Parameters
+    ----------
+    monitor, mode
+        As of Monitor.
+    min_delta : float
+        A smaller change does not count as better.
+    patience : int
+        Evaluations without a better figure after which the fit ends.
+    baseline : float, optional
+        That must be beaten as well, within `patience`.
+    restore_best_weights : bool
+        Whether the fit ends with the weights of the best figure, however it ends; False: with its
+        last ones. The driver keeps them meanwhile.
+    start_from_epoch : int
+        The first epoch, from 0, that counts.
+
+    Attributes
+    ----------
+    best : float or None
+        The best figure.
+    best_epoch, stopped_epoch : int or None
+        Which epoch has it, and in which the fit was ended; from 0.
+
+    Examples
+    --------
+    >>> stopping = EarlyStopping(patience=3, restore_best_weights=True)
+    >>> history = net.fit(data, epochs=100, validation=test, listeners=[stopping])
+    """
+
+    steers = True
+
+    def __init__(
+        self,
+        monitor: str = "validation loss",
+        min_delta: float = 0.0,
+        patience: int = 0,
+        mode: str = "auto",
+        baseline: float | None = None,
+        restore_best_weights: bool = False,
+        start_from_epoch: int = 0,
+    ) -> None:
+        super().__init__(monitor, mode, min_delta)
+        self.patience, self.baseline = patience, baseline
+        self.restore_best_weights, self.start_from_epoch = restore_best_weights, start_from_epoch
+        for name in ("patience", "start_from_epoch"):
+            require(self, name, is_integer(getattr(self, name), 0), "an integer >= 0")
+        require(self, "baseline", baseline is None or is_number(baseline), "a number or None")
+        self._begin()
+
+    def _begin(self):
+        self.best: float | None = None
+        self.best_epoch: int | None = None
+        self.stopped_epoch: int | None = None
+        self._wait = 0
+
+    def on_fit_start(self, plan: FitPlan) -> None:
+        super().on_fit_start(plan)
+        self._begin()
+
+    def watch(self, value: float, state: Any) -> None:
+        epoch = state.epoch - state.starts_epoch
+        if epoch < self.start_from_epoch:
+            return
+        self._wait += 1
+        if self.is_better(value, self.best):
+            self.best, self.best_epoch = value, epoch
+            if self.restore_best_weights:
+                self.steering.end_with(state)
+            if self.baseline is None or self.is_better(value, self.baseline):
+                self._wait = 0
+        elif self._wait >= self.patience:
+            self.stopped_epoch = epoch
+            best = "nothing" if self.best is None else f"{self.best:.6g}"
+            raise StopTraining(
+                f"{self.monitor} was not better than {best} for {self._wait} evaluations"
+            )
+
+
+class TerminateOnTime(Listener):
+    """Ends a fit after the round in which its time is over.
+
+    Parameters
+    ----------
+    seconds : float
+        From the start of its training.
+    """
+
+    def __init__(self, seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
+        self.seconds, self._clock = seconds, clock
+        require(self, "seconds", is_number(seconds) and seconds > 0, "a number > 0")
+
+    def on_fit_start(self, plan: FitPlan) -> None:
+        self._start = self._clock()
+
+    def on_round(self, report: RoundReport, state: Any) -> None:
+        if self._clock() - self._start >= self.seconds:
+            raise StopTraining(f"{self.seconds:g} s were over")

@@ -1,0 +1,79 @@
+"""A listener that lowers the learning rates when a figure no longer becomes better."""
+
+import logging
+from typing import Any
+
+import numpy as np
+
+from sparkdl.config import is_integer
+from sparkdl.errors import require
+from sparkdl.training.reporting.monitor import Monitor, is_number
+from sparkdl.training.reporting.reports import FitPlan
+
+log = logging.getLogger(__name__)
+
+
+class ReduceLROnPlateau(Monitor):
+    """Multiplies all learning rates when a figure has not become better for a while; as Keras does.
+
+    The optimizers' schedules go on below. The factor stays with the network, also for later fits
+    and in checkpoints; how long the listener has waited does not.
+
+    Parameters
+    ----------
+    monitor, mode
+        As of Monitor.
+    factor : float
+        Of the rates, each time.
+    patience : int
+        Evaluations without a better figure after which it does so.
+    min_delta : float
+        A smaller change does not count as better.
+    cooldown : int
+        Evaluations after that which do not count.
+    min_lr : float
+        The least rate; of several optimizers, of the largest rate.
+    """
+
+    steers = True
+
+    def __init__(
+        self,
+        monitor: str = "validation loss",
+        factor: float = 0.1,
+        patience: int = 10,
+        mode: str = "auto",
+        min_delta: float = 1e-4,
+        cooldown: int = 0,
+        min_lr: float = 0.0,
+    ) -> None:
+        super().__init__(monitor, mode, min_delta)
+        self.factor, self.patience = factor, patience
+        self.cooldown, self.min_lr = cooldown, min_lr
+        require(self, "factor", is_number(factor) and 0 < factor < 1, "a number in (0, 1)")
+        for name in ("patience", "cooldown"):
+            require(self, name, is_integer(getattr(self, name), 0), "an integer >= 0")
+        require(self, "min_lr", is_number(min_lr) and min_lr >= 0, "a number >= 0")
+
+    def on_fit_start(self, plan: FitPlan) -> None:
+        super().on_fit_start(plan)
+        self._conf, self._best, self._wait, self._cooling = plan.conf, None, 0, 0
+
+    def watch(self, value: float, state: Any) -> None:
+        if self._cooling:
+            self._cooling, self._wait = self._cooling - 1, 0
+        if self.is_better(value, self._best):
+            self._best, self._wait = value, 0
+        elif not self._cooling:
+            self._wait += 1
+            if self._wait >= self.patience:
+                self._reduce(state)
+
+    def _reduce(self, state):
+        rate = float(np.max(self._conf.rate_at(state.iteration, state.epoch)))
+        now = rate * self.steering.rate_factor
+        lower = max(now * self.factor, self.min_lr)
+        if 0 < lower < now:
+            self.steering.rate_factor = lower / rate
+            self._cooling, self._wait = self.cooldown, 0
+            log.info("%s has not become better: learning rate %g", self.monitor, lower)

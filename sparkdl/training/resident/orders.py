@@ -1,0 +1,66 @@
+"""Orders of the driver to a worker: the last round, which all agree on, and its word after events.
+
+Workers run ahead of the driver and of each other. Asked to halt, each tells which round it has
+begun, and begins no other until the driver has named the last one: the largest of those.
+"""
+
+import threading
+
+from sparkdl.errors import WorkerError
+
+
+class Orders:
+    """What the driver has said; one thread takes it, another trains by it.
+
+    Parameters
+    ----------
+    rounds : int
+        Rounds done when the worker begins; the next one counts as begun.
+    check : function
+        Raises an error once the driver is gone.
+    """
+
+    def __init__(self, rounds, check):
+        self._changed, self._check = threading.Condition(), check
+        self._begun, self._asked, self._last, self._words = rounds + 1, False, None, {}
+
+    def take(self, meta):
+        """Takes a message of the driver; returns the answer to it, or None."""
+        with self._changed:
+            self._changed.notify_all()
+            match meta:
+                case {"kind": "halt"}:
+                    self._asked = True
+                    return {"kind": "halting", "begun": self._begun}
+                case {"kind": "last", "rounds": int(rounds)}:
+                    self._last = rounds
+                case {"kind": "word", "rounds": int(rounds)}:
+                    self._words[rounds] = meta
+                case _:
+                    raise WorkerError(f"the driver must not send {meta}")
+        return None
+
+    def wake(self):
+        """Lets those who wait look again whether the driver is there."""
+        with self._changed:
+            self._changed.notify_all()
+
+    def is_last(self, rounds):
+        """Returns whether the fit ends after so many rounds; if not, the next one is begun."""
+        with self._changed:
+            self._wait_for(lambda: not self._asked or self._last is not None)
+            if self._last is None:
+                self._begun = rounds + 1
+            return rounds == self._last
+
+    def word(self, rounds):
+        """Returns what the driver has said to the events after so many rounds."""
+        with self._changed:
+            self._wait_for(lambda: rounds in self._words)
+            return self._words.pop(rounds)
+
+    def _wait_for(self, holds):
+        while not holds():
+            self._check()
+            self._changed.wait()
+        self._check()

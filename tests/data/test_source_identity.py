@@ -1,0 +1,155 @@
+"""Which sources are the same: by their options, and by stamps of their files or digests."""
+
+import os
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+import pytest
+
+from sparkdl.data import HDF5, Arrays, Csv, Idx, file_stamps, files
+from sparkdl.data.file_stamps import stamp_file, stamp_files
+from sparkdl.data.source import Source
+
+X = np.arange(12, dtype=np.float32).reshape(4, 3)
+
+
+def arrays(x=X, **options):
+    return Arrays(x, np.arange(4), **options)
+
+
+def changed():
+    array = X.copy()
+    source = arrays(array)
+    before = source.identity()
+    array[2, 1] = 9
+    return before, source.identity()
+
+
+ARRAYS = {  # pairs of identities, and whether they are equal
+    "the same": lambda: (arrays().identity(), arrays().identity(), True),
+    "equal ones": lambda: (arrays().identity(), arrays(X.copy()).identity(), True),
+    "in another order in memory": lambda: (
+        arrays().identity(),
+        arrays(np.asfortranarray(X)).identity(),
+        True,
+    ),
+    "another transform": lambda: (arrays().identity(), arrays(scale=2).identity(), True),
+    "other splits": lambda: (arrays().identity(), arrays(records_per_split=2).identity(), False),
+    "another type": lambda: (arrays().identity(), arrays(X.astype(float)).identity(), False),
+    "another shape": lambda: (
+        arrays().identity(),
+        arrays(X.reshape(4, 3, 1)).identity(),
+        False,
+    ),
+    "another name": lambda: (arrays().identity(), arrays({"x": X}).identity(), False),
+    "changed where it stands": lambda: (*changed(), False),
+}
+
+
+@pytest.mark.parametrize("case", ARRAYS)
+def test_arrays(case):
+    one, other, equal = ARRAYS[case]()
+    assert None not in (one, other)
+    assert (one == other) == equal
+
+
+def test_objects_have_no_identity():
+    assert Arrays(np.array([["a", None]], dtype=object)).identity() is None
+
+
+class Own(Source, abstract=True):
+    """Of a user, who says nothing of its identity."""
+
+
+def test_a_source_of_its_own_kind_has_none():
+    assert Own.identity(arrays()) is None
+
+
+@pytest.fixture
+def folder(tmp_path):
+    for name in "ab":
+        (tmp_path / f"{name}.csv").write_text("1,2\n")
+    return tmp_path
+
+
+def csv(path, **options):
+    return Csv(**{"path": str(path), "features": [0], "label": 1, "header": False} | options)
+
+
+def test_files(folder):
+    one = csv(folder).identity()
+    assert one is not None
+    assert one == csv(folder, scale=2).identity()
+    assert one != csv(folder, bytes_per_split=1).identity()
+    assert one != csv(folder / "a.csv").identity()
+    assert csv(folder / "c.csv").identity() is None
+
+
+def rewrite(folder):
+    """Puts another file in the place, of the same size and, as it says, as old."""
+    path, new = folder / "a.csv", folder / "new"
+    new.write_text("3,4\n")
+    about = path.stat()
+    os.replace(new, path)
+    os.utime(path, ns=(about.st_atime_ns, about.st_mtime_ns))
+
+
+CHANGES = {
+    "rewritten": rewrite,
+    "touched": lambda folder: os.utime(folder / "a.csv"),
+    "longer": lambda folder: (folder / "a.csv").write_text("1,2\n3,4\n"),
+    "one more": lambda folder: (folder / "c.csv").write_text("1,2\n"),
+    "one less": lambda folder: (folder / "b.csv").unlink(),
+}
+
+
+@pytest.mark.parametrize("case", CHANGES)
+def test_changed_files(case, folder):
+    before = csv(folder).identity()
+    CHANGES[case](folder)
+    assert csv(folder).identity() != before
+
+
+def test_listed_files_count(tmp_path):
+    h5py = pytest.importorskip("h5py")
+    (tmp_path / "lists").mkdir()
+    with h5py.File(tmp_path / "one.h5", "w") as file:
+        file["data"] = X
+    listing = tmp_path / "lists" / "train.txt"
+    listing.write_text(f"{tmp_path}/one.h5\n")
+    before = HDF5(str(listing), label=None).identity()
+    assert before == HDF5(str(listing), label=None).identity()
+    os.utime(tmp_path / "one.h5")
+    assert HDF5(str(listing), label=None).identity() != before
+
+
+def test_both_files_of_a_pair_count(tmp_path):
+    images, labels = tmp_path / "images", tmp_path / "labels"
+    images.write_text("a"), labels.write_text("b")
+    before = Idx(str(images), label_path=str(labels)).identity()
+    os.utime(labels)
+    assert Idx(str(images), label_path=str(labels)).identity() != before
+
+
+def test_too_many_files_are_not_asked_for(folder, monkeypatch):
+    monkeypatch.setattr(file_stamps, "MOST_FILES", 1)
+    assert stamp_files([str(folder)]) is None
+    assert stamp_files([str(folder / "a.csv")]) is not None
+
+
+NOW = datetime.now(UTC).replace(microsecond=0)
+TIMES = {
+    "none": (None, False),
+    "parts of a second": (NOW.replace(microsecond=1), True),
+    "whole seconds, just now": (NOW, False),
+    "whole seconds, long ago": (NOW - timedelta(hours=1), True),
+}
+
+
+@pytest.mark.parametrize("case", TIMES)
+def test_times_of_other_systems(case, monkeypatch):
+    changed, known = TIMES[case]
+    monkeypatch.setattr(files, "stamp", lambda path: (3, str(changed)))
+    monkeypatch.setattr(files, "modified", lambda path: changed)
+    expected = ("memory://a", 3, str(changed)) if known else None
+    assert stamp_file("memory://a") == expected

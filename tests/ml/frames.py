@@ -1,0 +1,50 @@
+"""Small networks and DataFrames that the tests of pyspark.ml's stages use."""
+
+import numpy as np
+from pyspark.ml.linalg import Vectors
+
+from sparkdl.nn import Adam, Dense, NetworkConf, Output
+
+WIDTH, CLASSES = 4, 3
+
+
+def classes_conf(units=CLASSES, **output):
+    layers = [Dense(units=5, activation="tanh"), Output(units=units, **output)]
+    return NetworkConf(
+        input_shape=(WIDTH,), layers=layers, optimizer=Adam(learning_rate=0.05), seed=4
+    )
+
+
+def values_conf(units=1):
+    return classes_conf(units, loss="mse")
+
+
+def arrays(n=60):
+    """Features (n, 4), and classes (n,) that depend on them."""
+    x = np.random.default_rng(0).normal(size=(n, WIDTH))
+    return x, x[:, :CLASSES].argmax(axis=1)
+
+
+def frame(spark, n=60):
+    """A DataFrame of `features`, a vector, sparse in odd rows, and more columns."""
+    x, y = arrays(n)
+    rows = [
+        (i, vector(i, a), float(k), "xyz"[k], float(k > 0), a[:2].tolist(), 0.5 * (i % 3), i > 40)
+        for i, (a, k) in enumerate(zip(x, y))
+    ]
+    names = ["id", "features", "label", "kind", "yes", "two", "w", "apart"]
+    return spark.createDataFrame(rows, names)
+
+
+def vector(i, x):
+    return Vectors.sparse(len(x), dict(enumerate(x))) if i % 2 else Vectors.dense(x)
+
+
+def by_id(frame, *names):
+    """The values of columns as arrays, in the order of `id`."""
+    rows = frame.select("id", *names).orderBy("id").collect()
+    return [np.array([to_array(row[name]) for row in rows]) for name in names]
+
+
+def to_array(value):
+    return value.toArray() if hasattr(value, "toArray") else value

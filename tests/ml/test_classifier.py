@@ -1,0 +1,192 @@
+"""A classifier of pyspark.ml: the weights of SparkNetwork.fit, and the columns of pyspark.ml."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from pyspark.ml.evaluation import BinaryClassificationEvaluator
+from pyspark.ml.linalg import Vectors, VectorUDT
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import roc_auc_score
+
+from sparkdl.errors import ConfigError, DataError
+from sparkdl.masters import AllReduceSGD
+from sparkdl.ml import SparkNetworkClassifier
+from sparkdl.nn import Nesterov, NetworkConf, Output
+from sparkdl.nn.execution.forward import Z
+from sparkdl.spark import SparkNetwork
+from sparkdl.training.masters.parameter_averaging.master import ParameterAveraging
+from sparkdl.transforms import Scale
+from tests.ml.frames import arrays, by_id, classes_conf, values_conf
+from tests.support.bus import told_all
+from tests.training.models import assert_equal
+
+SCALE = Scale(factor=2.0)
+
+
+def test_weights_are_those_of_spark_network(classified, indexed, sc):
+    master = ParameterAveraging(batch_size_per_worker=10, workers=2)
+    net = SparkNetwork(sc, replace(classes_conf(), seed=7), master)
+    train, apart = indexed.filter("not apart"), indexed.filter("apart")
+    history = net.fit(train, 2, apart, label="index", weights="w", transform=SCALE)
+    assert_equal(classified.network.state, net.network.state)
+    found = [epoch.validation.loss for epoch in classified.history.epochs]
+    assert found == [epoch.validation.loss for epoch in history.epochs]
+    assert len(found) == 2
+
+
+def expected(model):
+    """Probabilities, and what they are made of, as the network itself gives them."""
+    x, name = 2 * arrays()[0].astype(np.float32), model.network.conf.output.name
+    found = model.network.features(x, [name, name + Z])
+    return found[name], found[name + Z]
+
+
+def test_columns_are_what_the_network_gives(classified, indexed):
+    found = classified.transform(indexed)
+    assert found.columns[len(indexed.columns) :] == ["prediction", "probability", "rawPrediction"]
+    assert found.schema["prediction"].dataType.simpleString() == "double"
+    assert found.schema["probability"].dataType == found.schema["rawPrediction"].dataType
+    assert found.schema["probability"].dataType == VectorUDT()
+    assert found.schema == classified.transformSchema(indexed.schema)
+    prediction, p, raw, features = by_id(
+        found, "prediction", "probability", "rawPrediction", "features"
+    )
+    y, z = expected(classified)
+    np.testing.assert_allclose(features, arrays()[0])
+    np.testing.assert_allclose(p, y, rtol=1e-5)
+    np.testing.assert_allclose(raw, z, rtol=1e-4, atol=1e-5)
+    assert prediction.tolist() == y.argmax(axis=1).tolist()
+
+
+def test_one_record_needs_no_spark(classified):
+    x, (y, z) = arrays()[0], expected(classified)
+    for value in (Vectors.dense(x[3]), Vectors.sparse(4, dict(enumerate(x[3]))), x[3].tolist()):
+        assert classified.predict(value) == y[3].argmax()
+        np.testing.assert_allclose(classified.predictProbability(value), y[3], rtol=1e-5)
+        np.testing.assert_allclose(classified.predictRaw(value), z[3], rtol=1e-4, atol=1e-5)
+    assert (classified.numClasses, classified.numFeatures) == (3, 4)
+
+
+def test_names_of_classes_are_kept(classified, indexed):
+    names = ("x", "y", "z")
+    assert sorted(classified.labels) == sorted(names)
+    noted = classified.transform(indexed).schema["prediction"].metadata["ml_attr"]
+    assert noted == {"type": "nominal", "vals": list(classified.labels)}
+    result = classified.evaluate(indexed)
+    assert result.labels == classified.labels
+    y, _ = expected(classified)
+    [truth] = by_id(indexed, "index")
+    assert result.accuracy == pytest.approx((y.argmax(axis=1) == truth).mean())
+
+
+def test_names_of_columns_and_thresholds_are_those_of_the_params(classified, indexed):
+    once = classified.transform(indexed)
+    options = {"predictionCol": "class", "probabilityCol": "", "rawPredictionCol": ""}
+    params = {getattr(classified, name): value for name, value in options.items()}
+    params[classified.thresholds] = [1.0, 1e-6, 1.0]
+    twice = classified.transform(once, params)
+    assert twice.columns == [*once.columns, "class"]
+    assert set(by_id(twice, "class")[0]) == {1.0}
+    with pytest.raises(ConfigError, match="must not have the columns .*'prediction'.* yet"):
+        classified.transform(once)
+    with pytest.raises(ConfigError, match="one for each of 3 classes, got 2"):
+        classified.copy({classified.thresholds: [1.0, 1.0]}).transform(indexed)
+
+
+def test_one_yes_or_no_is_two_classes(answered, data):
+    found = answered.transform(data)
+    prediction, p, raw, yes = by_id(found, "prediction", "probability", "rawPrediction", "yes")
+    x = arrays()[0].astype(np.float32)
+    y = answered.network.predict(x)[:, 0]
+    np.testing.assert_allclose(p, np.stack([1 - y, y], axis=1), rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(raw[:, 1], np.log(y / (1 - y)), rtol=1e-3, atol=1e-4)
+    assert prediction.tolist() == (y > 0.5).tolist()
+    auc = BinaryClassificationEvaluator(labelCol="yes").evaluate(found)
+    assert auc == pytest.approx(roc_auc_score(yes, y))
+    assert answered.numClasses == 2
+
+
+REFUSED = {
+    "no network": ({"network": None}, ConfigError, "SparkNetworkClassifier.network must be given"),
+    "values": ({"network": values_conf()}, ConfigError, "must end in classes, got .*Regressor"),
+    "no such column": ({"featuresCol": "feature"}, DataError, "has no column 'feature'; columns"),
+    "texts": ({"labelCol": "kind"}, DataError, "StringIndexer.inputCol='kind'"),
+    "one number": ({"featuresCol": "label"}, DataError, "VectorAssembler puts"),
+    "no weights": ({"weightCol": "weight"}, DataError, "has no column 'weight'"),
+    "weights of lists": ({"weightCol": "two"}, DataError, "must hold a number a record"),
+    "no validation": ({"validationIndicatorCol": "is"}, DataError, "has no column 'is'"),
+    "validation of numbers": (
+        {"validationIndicatorCol": "w"},
+        DataError,
+        "column 'w' must be boolean to set rows apart, got double",
+    ),
+    "two thresholds": ({"thresholds": [1.0, 2.0]}, ConfigError, "one for each of 3 classes"),
+    "thresholds below 0": ({"thresholds": [1.0, -2.0, 1.0]}, ConfigError, "must be numbers above"),
+    "labels that are lists": (
+        {"labelCol": "two", "classWeights": [1.0, 2.0, 1.0]},
+        DataError,
+        "column 'two' must hold a class for classWeights, got array<double>",
+    ),
+    "two factors": ({"classWeights": [1.0, 2.0]}, ConfigError, "classWeights must have one for"),
+    "no batch": ({"batchSize": 0}, ConfigError, "batch_size_per_worker must be an integer >= 1"),
+    "a seed below 0": ({"seed": -1}, ConfigError, "seed must be"),
+    "no epochs": ({"maxIter": -1}, ConfigError, "epochs must be"),
+}
+
+
+def test_what_cannot_be_is_refused_before_any_job(data, sc):
+    sc.setJobGroup("refused", "")
+    for case, (options, error, message) in REFUSED.items():
+        given = {"network": classes_conf()} | options
+        given = {name: value for name, value in given.items() if value is not None}
+        with pytest.raises(error, match=message) as caught:
+            SparkNetworkClassifier(**given).fit(data)
+        assert len(str(caught.value)) < 400, case
+    assert not told_all(sc).statusTracker().getJobIdsForGroup("refused")
+    sc.setLocalProperty("spark.jobGroup.id", None)
+
+
+def test_class_weights_are_factors_of_the_weights(data):
+    from pyspark.sql import functions as F
+
+    options = {"network": classes_conf(), "batchSize": 10, "numWorkers": 2}
+    factors = F.when(F.col("label") == 1, 3.0).otherwise(1.0) * F.col("w")
+    given = SparkNetworkClassifier(weightCol="w", classWeights=[1.0, 3.0, 1.0], **options)
+    by_hand = SparkNetworkClassifier(weightCol="v", **options).fit(data.withColumn("v", factors))
+    assert_equal(given.fit(data).network.state, by_hand.network.state)
+
+
+def test_a_convex_problem_has_the_solution_of_scikit_learn(data):
+    l2, (x, y) = 0.05, arrays()
+    softmax = NetworkConf(
+        input_shape=(4,), layers=[Output(units=3)], l2=l2, optimizer=Nesterov(learning_rate=0.5)
+    )
+    # One worker has all records in each batch.
+    options = {"master": AllReduceSGD(repartition="always"), "batchSize": 60, "numWorkers": 1}
+    model = SparkNetworkClassifier(network=softmax, maxIter=120, **options).fit(data)
+    [p] = by_id(model.transform(data), "probability")
+    theirs = LogisticRegression(C=1 / (len(x) * l2), tol=1e-8).fit(x, y).predict_proba(x)
+    np.testing.assert_allclose(p, theirs, atol=2e-4)
+
+
+def test_a_fit_ends_early_with_the_best_weights(data):
+    options = {"network": classes_conf(), "validationSplit": 0.3, "batchSize": 10, "numWorkers": 2}
+    one = SparkNetworkClassifier(**options, maxIter=9, restoreBestWeights=True)
+    model = one.fit(data, {one.patience: 2, one.minDelta: 10.0})  # no epoch is better by so much
+    assert len(model.history.epochs) == 3
+    first = SparkNetworkClassifier(**options).fit(data)
+    np.testing.assert_array_equal(model.network.state.params, first.network.state.params)
+    apart = first.history.epochs[0].validation.examples
+    assert 8 < apart < 28
+    assert first.history.epochs[0].examples == 60 - apart
+
+
+def test_splits_are_refused_unless_they_are_shares(data):
+    for options, message in [
+        ({"validationSplit": 1.0}, "validationSplit must be above 0 and below 1, got 1.0"),
+        ({"validationSplit": 0.5, "validationIndicatorCol": "apart"}, "must be left out where"),
+        ({"patience": 2}, "monitor must be 'loss' where nothing is evaluated, got 'validation lo"),
+    ]:
+        with pytest.raises(ConfigError, match=message):
+            SparkNetworkClassifier(network=classes_conf(), **options).fit(data)

@@ -1,0 +1,62 @@
+"""Names of columns for networks of one or several inputs and outputs."""
+
+import pytest
+
+from sparkdl.errors import ConfigError
+from sparkdl.ml.columns import only_names, output_names, several_names
+from sparkdl.nn import Dense, GraphBuilder, Merge, Output
+from tests.ml.frames import classes_conf
+
+
+def branches():
+    build = GraphBuilder(left=(2,), right=(3,))
+    build.add(Dense(units=4, activation="tanh"), "left", name="dense")
+    build.add(Merge(), "dense", "right", name="both")
+    build.add(Output(units=3, loss_weight=2.0), "both", name="kind")
+    build.add(Output(units=1, loss="mse"), "both", name="size")
+    return build.conf(seed=3)
+
+
+class Owner:
+    pass
+
+
+OWNER = Owner()
+NAMED = {
+    "one of each": (classes_conf(), ("x", "y"), ({"features": "x"}, {"labels": "y"})),
+    "a list of one": (classes_conf(), (["x"], ["y"]), ({"features": "x"}, {"labels": "y"})),
+    "several": (
+        branches(),
+        (["a", "b"], ["c", "d"]),
+        ({"left": "a", "right": "b"}, {"kind": "c", "size": "d"}),
+    ),
+    "several, unless given": (
+        branches(),
+        ("features", "label"),
+        ({"left": "left", "right": "right"}, {"kind": "kind", "size": "size"}),
+    ),
+}
+
+
+@pytest.mark.parametrize("case", NAMED)
+def test_each_input_and_label_has_a_column(case):
+    conf, given, expected = NAMED[case]
+    assert several_names(OWNER, conf, *given) == expected
+
+
+def test_another_number_is_refused():
+    with pytest.raises(ConfigError, match="Owner.featuresCol must name .* got a"):
+        several_names(OWNER, branches(), "a", "label")
+    with pytest.raises(ConfigError, match="Owner.labelCol must name a column for each of .'kind'"):
+        several_names(OWNER, branches(), "features", ["c"])
+    with pytest.raises(ConfigError, match="Owner.network must have one of inputs, got 2"):
+        only_names(OWNER, branches(), "features", "label")
+
+
+def test_one_name_serves_all_outputs():
+    assert output_names(OWNER, "predictionCol", ["kind"], "p") == ["p"]
+    assert output_names(OWNER, "predictionCol", ["kind", "size"], "p") == ["p_kind", "p_size"]
+    assert output_names(OWNER, "predictionCol", ["kind", "size"], "") == ["", ""]
+    assert output_names(OWNER, "predictionCol", ["kind", "size"], ["p", ""]) == ["p", ""]
+    with pytest.raises(ConfigError, match="predictionCol must name a column for each of"):
+        output_names(OWNER, "predictionCol", ["kind", "size"], ["p"])

@@ -1,0 +1,51 @@
+"""What a model gives besides transform: functions for SQL, for arrays and for Arrow."""
+
+import numpy as np
+import pytest
+from pyspark import cloudpickle
+from pyspark.ml.functions import predict_batch_udf, vector_to_array
+from pyspark.sql.types import ArrayType, FloatType
+
+from sparkdl.errors import ConfigError
+from tests.ml.frames import arrays, by_id
+
+
+def expected(model):
+    return model.network.predict(2 * arrays()[0].astype(np.float32))  # as preprocessing scales
+
+
+def test_functions_of_columns_give_what_transform_gives(classified, indexed, spark):
+    spark.udf.register("class_of", classified.udf())
+    indexed.createOrReplaceTempView("indexed")
+    frame = spark.sql("SELECT id, class_of(features) AS found FROM indexed")
+    y = expected(classified)
+    assert by_id(frame, "found")[0].tolist() == y.argmax(axis=1).tolist()
+    lists = indexed.select(
+        "id",
+        classified.udf("probability")(vector_to_array("features")).alias("p"),
+        predict_batch_udf(
+            classified.make_predict_fn(),
+            return_type=ArrayType(FloatType()),
+            batch_size=7,
+            input_tensor_shapes=[[4]],
+        )(vector_to_array("features")).alias("q"),
+    )
+    p, q = by_id(lists, "p", "q")
+    np.testing.assert_allclose(p, y, rtol=1e-5)
+    np.testing.assert_allclose(q, y, rtol=1e-5)
+
+
+def test_a_plain_function_of_arrow_tables(classified, indexed):
+    found = indexed.mapInArrow(*classified.map_function(indexed.schema))
+    assert found.schema == classified.transform(indexed).schema
+    np.testing.assert_allclose(by_id(found, "probability")[0], expected(classified), rtol=1e-5)
+
+
+def test_another_column_is_refused(classified):
+    with pytest.raises(ConfigError, match="column must be one of .'prediction', .* got 'class'"):
+        classified.udf("class")
+
+
+def test_a_model_travels(classified):
+    again = cloudpickle.loads(cloudpickle.dumps(classified))
+    assert again.predict(arrays()[0][0]) == classified.predict(arrays()[0][0])

@@ -1,0 +1,60 @@
+"""Networks with several inputs and outputs, and on sequences, as stages of pyspark.ml."""
+
+import numpy as np
+import pytest
+from pyspark.sql import functions as F
+
+from sparkdl.ml import SparkNetworkEstimator, SparkNetworkModel
+from sparkdl.nn import NetworkConf, RnnOutput
+from sparkdl.spark import SparkNetwork
+from sparkdl.training.masters.parameter_averaging.master import ParameterAveraging
+from sparkdl.training.network import Network
+from tests.ml.conftest import SMALL
+from tests.ml.frames import arrays, by_id
+from tests.ml.test_columns import branches
+from tests.training.models import assert_equal
+
+
+@pytest.fixture(scope="module")
+def parts(data):
+    """Two columns of features, those of two kinds of labels, and other names for them all."""
+    from pyspark.ml.functions import vector_to_array
+
+    x = vector_to_array("features")
+    return data.select("id", F.slice(x, 1, 2).alias("a"), F.slice(x, 2, 3).alias("b"), "label", "w")
+
+
+def test_several_inputs_and_outputs(parts, sc, tmp_path):
+    one = SparkNetworkEstimator(
+        network=branches(), featuresCol=["a", "b"], labelCol=["label", "w"], maxIter=2, **SMALL
+    )
+    model = one.fit(parts)
+    net = SparkNetwork(sc, branches(), ParameterAveraging(batch_size_per_worker=10, workers=2))
+    names = {"left": "a", "right": "b", "kind": "label", "size": "w"}
+    net.fit(parts.select(*(F.col(name).alias(own) for own, name in names.items())), 2)
+    assert_equal(model.network.state, net.network.state)
+
+    found = model.transform(parts)
+    new = ["prediction_kind", "probability_kind", "rawPrediction_kind", "prediction_size"]
+    assert found.columns == [*parts.columns, *new]
+    kind, p, size = by_id(found, new[0], new[1], new[3])
+    x = arrays()[0].astype(np.float32)
+    y = model.network.features({"left": x[:, :2], "right": x[:, 1:]}, ["kind", "size"])
+    np.testing.assert_allclose(p, y["kind"], rtol=1e-5)
+    np.testing.assert_allclose(size, y["size"][:, 0], rtol=1e-5, atol=1e-6)
+    assert kind.tolist() == y["kind"].argmax(axis=1).tolist()
+    assert model.evaluate(parts).examples == len(x)
+
+    model.save(str(tmp_path / "model"))
+    again = SparkNetworkModel.load(str(tmp_path / "model"))
+    assert again.labels == model.labels
+    assert again.transformSchema(parts.schema) == found.schema
+
+
+def test_steps_of_sequences_have_a_class_each(data):
+    conf = NetworkConf(input_shape=(2, 2), layers=[RnnOutput(units=3)], seed=2)
+    model = SparkNetworkModel(Network(conf))
+    prediction, p = by_id(model.transform(data), "prediction", "probability")
+    y = model.network.predict(arrays()[0].astype(np.float32).reshape(-1, 2, 2))
+    np.testing.assert_allclose(p.reshape(y.shape), y, rtol=1e-5)
+    assert prediction.tolist() == y.argmax(axis=2).tolist()

@@ -1,0 +1,109 @@
+"""What pyspark.ml's own tests ask of the Params of its stages; no Spark is needed."""
+
+import inspect
+
+import pytest
+from pyspark.ml.param import Param
+
+from sparkdl import ml
+from sparkdl.errors import ConfigError
+from sparkdl.masters import AllReduceSGD, ParameterAveraging
+from sparkdl.ml import SparkNetworkClassifier, SparkNetworkRegressor
+from sparkdl.training.network import Network
+from sparkdl.transforms import Scale
+from tests.ml.frames import classes_conf, values_conf
+
+ESTIMATORS = [name for name in ml.__all__ if not name.endswith("Model")]
+MODELS = [name for name in ml.__all__ if name.endswith("Model")]
+OURS = {"network", "master", "preprocessing", "batchSize", "numWorkers", "classWeights"}
+
+
+def stage(name):
+    cls = getattr(ml, name)
+    if name in ESTIMATORS:
+        return cls()
+    conf = classes_conf() if "Classification" in name else values_conf()
+    return cls(Network(conf))
+
+
+def words(name):
+    """setMaxIter, getMaxIter of maxIter"""
+    return [f"{verb}{name[0].upper()}{name[1:]}" for verb in ("get", "set")]
+
+
+@pytest.mark.parametrize("name", ml.__all__)
+def test_params_are_those_that_pyspark_finds(name):
+    one = stage(name)
+    assert [param.name for param in one.params] == sorted({param.name for param in one.params})
+    for param in one.params:
+        assert isinstance(param, Param)
+        assert param.parent == one.uid
+        assert param.doc.strip()
+        if one.hasDefault(param):
+            assert one.getOrDefault(param) == param.typeConverter(one.getOrDefault(param))
+    explained = one.explainParams()
+    assert all(f"{param.name}: " in explained for param in one.params)
+
+
+@pytest.mark.parametrize("name", ml.__all__)
+def test_each_param_of_our_own_has_a_getter_and_a_setter(name):
+    one = stage(name)
+    for param in one.params:
+        if param.name in OURS or (name in ESTIMATORS and param.name != "thresholds"):
+            assert all(hasattr(one, word) for word in words(param.name)), param.name
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_the_constructor_takes_every_param_by_name(name):
+    cls = getattr(ml, name)
+    taken = set(inspect.signature(cls.__init__).parameters) - {"self"}
+    assert taken == {param.name for param in cls().params}
+    for param in taken:
+        assert param in cls.__doc__
+    with pytest.raises(TypeError, match="forces keyword arguments"):
+        cls(classes_conf())
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_two_stages_share_nothing(name):
+    cls = getattr(ml, name)
+    one, other = cls(maxIter=3), cls()
+    assert one.uid != other.uid
+    assert one.uid.startswith(name)
+    assert (one.getMaxIter(), other.getMaxIter()) == (3, 1)
+
+
+def test_values_come_back_as_what_they_were():
+    given = {"network": classes_conf(), "master": AllReduceSGD(), "preprocessing": Scale(factor=2)}
+    one = SparkNetworkClassifier(**given)
+    assert one.getNetwork() == given["network"]
+    assert one.getMaster() == given["master"]
+    assert one.getPreprocessing() == given["preprocessing"]
+    assert SparkNetworkClassifier().getMaster() == ParameterAveraging()
+    assert SparkNetworkClassifier().getPreprocessing() is None
+
+
+def test_a_copy_has_its_own_values_which_are_converted_too():
+    one = SparkNetworkRegressor(network=values_conf(), maxIter=2)
+    other = one.copy({one.maxIter: 5, one.master: AllReduceSGD(), one.network: values_conf(2)})
+    assert (one.getMaxIter(), other.getMaxIter()) == (2, 5)
+    assert (one.uid, other.getMaster()) == (other.uid, AllReduceSGD())
+    assert isinstance(other.extractParamMap()[other.master], str)
+    assert other.getNetwork() == values_conf(2)
+
+
+def test_without_a_seed_there_is_none():
+    assert not SparkNetworkClassifier().isDefined("seed")
+    assert SparkNetworkClassifier(seed=3).getSeed() == 3
+
+
+def test_without_a_network_the_error_says_so():
+    with pytest.raises(ConfigError, match="SparkNetworkClassifier.network must be given"):
+        SparkNetworkClassifier().getNetwork()
+
+
+def test_set_params_takes_what_the_constructor_takes():
+    one = SparkNetworkClassifier().setParams(maxIter=4, batchSize=8)
+    assert (one.getMaxIter(), one.getBatchSize()) == (4, 8)
+    with pytest.raises(AttributeError, match="epochs"):
+        SparkNetworkClassifier().setParams(epochs=3)

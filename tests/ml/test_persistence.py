@@ -1,0 +1,79 @@
+"""Estimators and models on disk: what is read is what was written, also in a new process."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from pyspark.ml import Pipeline, PipelineModel
+from pyspark.ml.feature import IndexToString
+
+from sparkdl.errors import CheckpointError
+from sparkdl.masters import AllReduceSGD
+from sparkdl.ml import (
+    SparkNetworkClassificationModel,
+    SparkNetworkClassifier,
+    SparkNetworkRegressionModel,
+)
+from sparkdl.training.network import Network
+from sparkdl.transforms import Scale
+from tests.ml.frames import by_id, classes_conf
+from tests.training.models import assert_equal
+
+IN_A_NEW_PROCESS = """
+import json, sys
+from pyspark.ml import PipelineModel
+from pyspark.sql import SparkSession
+spark = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
+model = PipelineModel.load(sys.argv[1])
+rows = model.transform(spark.read.parquet(sys.argv[2])).orderBy("id").collect()
+print(json.dumps([[row.named, row.probability.tolist()] for row in rows]))
+"""
+
+
+def test_a_saved_pipeline_predicts_in_a_new_process(classified, indexed, tmp_path):
+    model, data = str(tmp_path / "model"), str(tmp_path / "data")
+    pipeline = PipelineModel([classified, IndexToString(inputCol="prediction", outputCol="named")])
+    pipeline.save(model)
+    indexed.coalesce(1).write.parquet(data)
+    program = [sys.executable, "-c", IN_A_NEW_PROCESS, model, data]
+    done = subprocess.run(program, capture_output=True, text=True, check=True)
+    found = json.loads(done.stdout)
+    named, p = by_id(pipeline.transform(indexed), "named", "probability")
+    assert [name for name, _ in found] == named.tolist()
+    np.testing.assert_allclose([values for _, values in found], p, rtol=1e-6)
+
+
+def test_a_model_comes_back(classified, tmp_path):
+    path = (tmp_path / "model").as_uri()
+    classified.save(path)
+    again = SparkNetworkClassificationModel.load(path)
+    assert_equal(again.network.state, classified.network.state)
+    assert (again.uid, again.labels, again.history) == (classified.uid, classified.labels, None)
+    values = {p.name: value for p, value in again.extractParamMap().items()}
+    assert values == {p.name: value for p, value in classified.extractParamMap().items()}
+    assert again.getPreprocessing() == Scale(factor=2.0)
+    assert_equal(Network.load(tmp_path / "model" / "network").state, again.network.state)
+    with pytest.raises(CheckpointError, match="must hold a sparkdl.ml.SparkNetworkRegressionModel"):
+        SparkNetworkRegressionModel.load(path)
+
+
+def test_what_is_there_is_replaced_only_if_told_so(estimated, tmp_path):
+    path = str(tmp_path / "model")
+    estimated.save(path)
+    with pytest.raises(Exception, match="already exists"):
+        estimated.save(path)
+    estimated.write().overwrite().save(path)
+    assert SparkNetworkRegressionModel.load(path).uid == estimated.uid
+
+
+def test_an_estimator_comes_back_with_the_weights_it_starts_from(spark, tmp_path):
+    network = Network(classes_conf())
+    one = SparkNetworkClassifier(network=network, master=AllReduceSGD(), maxIter=3)
+    pipeline = Pipeline(stages=[one, SparkNetworkClassifier(network=classes_conf())])
+    pipeline.save(str(tmp_path / "pipeline"))
+    again, other = Pipeline.load(str(tmp_path / "pipeline")).getStages()
+    assert_equal(again.getNetwork().state, network.state)
+    assert (again.getMaster(), again.getMaxIter()) == (AllReduceSGD(), 3)
+    assert other.getNetwork() == classes_conf()

@@ -1,0 +1,81 @@
+"""Stages in pyspark.ml's own machines: Pipelines, cross-validation, streams."""
+
+import numpy as np
+import pytest
+from pyspark.ml import Pipeline
+from pyspark.ml.evaluation import MulticlassClassificationEvaluator
+from pyspark.ml.feature import StandardScaler
+from pyspark.ml.tuning import CrossValidator, CrossValidatorModel, ParamGridBuilder
+from pyspark.sql import functions as F
+
+from sparkdl.ml import SparkNetworkClassifier
+from tests.ml.conftest import SMALL
+from tests.ml.frames import by_id, classes_conf
+from tests.training.models import assert_equal
+
+
+def metric():
+    return MulticlassClassificationEvaluator(metricName="logLoss")
+
+
+@pytest.mark.filterwarnings("ignore:unclosed running multiprocessing pool:ResourceWarning")
+def test_cross_validation_gives_the_metrics_of_a_loop_by_hand(data, tmp_path):
+    folds = data.withColumn("fold", (F.col("id") % 2).cast("int"))
+    one = SparkNetworkClassifier(network=classes_conf(), **SMALL)
+    pipeline = Pipeline(stages=[StandardScaler(inputCol="features", outputCol="scaled"), one])
+    one.setFeaturesCol("scaled")
+    grid = ParamGridBuilder().addGrid(one.maxIter, [1, 3])
+    grid = grid.addGrid(one.network, [classes_conf()]).build()
+    cross = CrossValidator(
+        estimator=pipeline,
+        estimatorParamMaps=grid,
+        evaluator=metric(),
+        numFolds=2,
+        foldCol="fold",
+        parallelism=2,
+    )
+    found = cross.fit(folds)
+    by_hand = [np.mean([hand(pipeline, folds, fold, params) for fold in (0, 1)]) for params in grid]
+    np.testing.assert_allclose(found.avgMetrics, by_hand, rtol=1e-6)
+    assert found.bestModel.stages[-1].network.state.epoch == (1, 3)[int(np.argmin(by_hand))]
+
+    found.save(str(tmp_path / "found"))
+    again = CrossValidatorModel.load(str(tmp_path / "found"))
+    assert again.avgMetrics == found.avgMetrics
+    best, kept = (model.bestModel.stages[-1] for model in (again, found))
+    assert_equal(best.network.state, kept.network.state)
+    maps = [{param.name: value for param, value in each.items()} for each in grid]
+    assert maps == [
+        {param.name: value for param, value in each.items()}
+        for each in again.getEstimatorParamMaps()
+    ]
+
+
+def hand(pipeline, folds, fold, params):
+    train, test = (folds.filter(f"fold {sign} {fold}") for sign in ("!=", "="))
+    return metric().evaluate(pipeline.fit(train, params).transform(test))
+
+
+def test_a_list_of_param_maps_gives_a_model_for_each(data):
+    one = SparkNetworkClassifier(network=classes_conf(), **SMALL)
+    models = one.fit(data, [{one.seed: 1}, {one.seed: 2, one.maxIter: 2}])
+    assert [model.network.conf.seed for model in models] == [1, 2]
+    assert [model.network.state.epoch for model in models] == [1, 2]
+    assert one.getMaxIter() == 1
+
+
+def test_a_stream_gets_the_same_columns(classified, indexed, spark, tmp_path):
+    folder = str(tmp_path / "data")
+    indexed.select("id", "features").coalesce(1).write.parquet(folder)
+    stream = spark.readStream.schema(indexed.select("id", "features").schema).parquet(folder)
+    query = (
+        classified.transform(stream)
+        .writeStream.format("memory")
+        .queryName("classified")
+        .trigger(availableNow=True)
+        .start()
+    )
+    assert query.awaitTermination(60)
+    [found] = by_id(spark.table("classified"), "probability")
+    [expected] = by_id(classified.transform(indexed), "probability")
+    np.testing.assert_allclose(found, expected, rtol=1e-6)

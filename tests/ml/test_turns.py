@@ -1,0 +1,40 @@
+"""Fits of one context come one after the other; those of another do not wait."""
+
+import threading
+
+from sparkdl.ml.turns import taking_turns
+
+
+class Context:
+    """In the place of a SparkContext."""
+
+
+def test_the_second_of_a_context_waits_for_the_first():
+    context, inside, order = Context(), threading.Event(), []
+
+    def second():
+        inside.wait()
+        with taking_turns(context):
+            order.append("second")
+
+    thread = threading.Thread(target=second)
+    thread.start()
+    with taking_turns(context):
+        inside.set()
+        with taking_turns(Context()):  # of another context
+            order.append("other")
+        order.append("first")
+    thread.join()
+    assert order == ["other", "first", "second"]
+
+
+def test_a_failure_ends_the_turn():
+    context = Context()
+    for _ in range(2):
+        try:
+            with taking_turns(context):
+                raise KeyError
+        except KeyError:
+            pass
+    with taking_turns(context):
+        pass

@@ -1,0 +1,203 @@
+"""Which RDDs and DataFrames have the same identity, another one, or none."""
+
+import gc
+import os
+
+import pytest
+from pyspark.sql import functions as F
+
+from sparkdl.spark.records import data_identity
+from sparkdl.spark.records.data_identity import identify, is_gone
+from sparkdl.spark.records.records import SparkRecords
+from sparkdl.training.inputs.schema import schema_of
+from tests.spark.networks import arrays, plain
+
+SCHEMA = schema_of(plain())
+ROW = ([0.0] * 6, 1)
+
+
+def identity(data, schema=SCHEMA, **columns):
+    return identify(SparkRecords(data, **columns), schema)
+
+
+def rdd(spark, *_):
+    return spark.sparkContext.parallelize([ROW] * 4, 2)
+
+
+def mapped(spark, *_, factors=(1,)):
+    return rdd(spark).map(lambda row: (row[0], factors[0] * row[1]))
+
+
+def frame(spark, *_):
+    return spark.createDataFrame([ROW, ROW], "features array<float>, label int")
+
+
+def folder(spark, path, rows=2):
+    frame(spark).limit(rows).coalesce(1).write.mode("overwrite").parquet(f"file://{path}/a b%")
+    return f"file://{path}/a b%"
+
+
+def files(spark, path):
+    return spark.read.parquet(folder(spark, path))
+
+
+def text(spark, path):
+    (path / "text").write_text("a\nb\n")
+    return spark.sparkContext.textFile(f"file://{path}/text", 2).map(len)
+
+
+def of_range(spark, *_):
+    return spark.range(8).select(
+        F.array([F.col("id").cast("float")] * 6).alias("features"), F.lit(1).alias("label")
+    )
+
+
+KNOWN = {
+    "RDD": rdd,
+    "RDD of a function": mapped,
+    "RDD of lines": text,
+    "RDD of a DataFrame": lambda spark, _: frame(spark).rdd,
+    "RDD of files": lambda spark, path: files(spark, path).rdd,
+    "union": lambda spark, path: rdd(spark).union(text(spark, path)),
+    "DataFrame": frame,
+    "DataFrame of an RDD": lambda spark, _: rdd(spark).toDF(["features", "label"]),
+    "range": of_range,
+    "files": files,
+    "cached": lambda spark, _: of_range(spark).cache(),
+    "joined": lambda spark, path: files(spark, path).join(of_range(spark), "label", "left_semi"),
+    "source": lambda *_: arrays(),
+}
+
+
+@pytest.mark.parametrize("kind", KNOWN)
+def test_the_same_data_has_the_same_identity(kind, spark, tmp_path):
+    data = KNOWN[kind](spark, tmp_path)
+    assert identity(data) is not None
+    assert identity(data) == identity(data)
+    assert not is_gone(identity(data))
+    assert identity(data, schema_of(plain(input_shape=(5,)))) != identity(data)
+    if kind not in ("RDD", "source"):
+        assert identity(data, weights="label") != identity(data)
+    if kind == "cached":
+        data.unpersist()
+
+
+EQUAL = {
+    "a DataFrame of the same values": lambda spark, path: (of_range(spark), of_range(spark)),
+    "a DataFrame of the same files": lambda spark, path: [
+        spark.read.parquet(place) for place in [folder(spark, path)] * 2
+    ],
+    "a DataFrame with a column more": lambda spark, path: (
+        of_range(spark),
+        of_range(spark).withColumn("more", F.lit(2)).drop("more"),
+    ),
+}
+OTHER = {
+    "an RDD of the same values": lambda spark, path: (rdd(spark), rdd(spark)),
+    "a function more": lambda spark, path: (one := rdd(spark), one.map(tuple)),
+    "rows of another RDD": lambda spark, path: (frame(spark), frame(spark)),
+    "a filter": lambda spark, path: (of_range(spark), of_range(spark).filter("features[0] > 1")),
+    "a range of another size": lambda spark, path: (
+        of_range(spark),
+        of_range(spark).limit(3),
+    ),
+}
+
+
+@pytest.mark.parametrize("case", EQUAL)
+def test_equal_data(case, spark, tmp_path):
+    one, other = map(identity, EQUAL[case](spark, tmp_path))
+    assert one is not None
+    assert one == other
+
+
+@pytest.mark.parametrize("case", OTHER)
+def test_other_data(case, spark, tmp_path):
+    one, other = map(identity, OTHER[case](spark, tmp_path))
+    assert None not in (one, other)
+    assert one != other
+
+
+def touch(spark, path):
+    os.utime(next(path.glob("*/*.parquet")))
+
+
+def append(spark, path):
+    frame(spark).write.mode("append").parquet(f"file://{path}/a b%")
+
+
+def remove(spark, path):
+    next(path.glob("*/*.parquet")).unlink()
+
+
+@pytest.mark.parametrize("change", [touch, append, remove])
+@pytest.mark.parametrize("read_again", [False, True], ids=["same object", "read again"])
+def test_changed_files(change, read_again, spark, tmp_path):
+    data = files(spark, tmp_path)
+    before = identity(data)
+    change(spark, tmp_path)
+    if read_again:
+        data = spark.read.schema(data.schema).parquet(f"file://{tmp_path}/a b%")
+    same_files = change is append and not read_again  # Spark does not look for others
+    assert (identity(data) == before) == same_files
+
+
+def test_changed_lines(spark, tmp_path):
+    data = text(spark, tmp_path)
+    before = identity(data)
+    assert identity(data) == before
+    (tmp_path / "text").write_text("c\nd\n")
+    assert identity(data) != before
+
+
+def test_a_function_with_other_values(spark):
+    factors = [1]
+    data = mapped(spark, factors=factors)
+    before = identity(data)
+    factors[0] = 2
+    assert identity(data) != before
+    factors[0] = 1
+    assert identity(data) == before
+
+
+def test_another_setting_may_make_other_partitions(spark):
+    data, setting = of_range(spark), "spark.sql.files.maxPartitionBytes"
+    before = identity(data)
+    spark.conf.set(setting, "1m")
+    assert identity(data) != before
+    spark.conf.unset(setting)
+    assert identity(data) == before
+
+
+UNKNOWN = {
+    "random": lambda spark, path: of_range(spark).filter(F.rand() < 0.5),
+    "subquery": lambda spark, path: of_range(spark).filter(
+        "label = (select max(id) from range(2))"
+    ),
+    "whole files": lambda spark, path: spark.sparkContext.wholeTextFiles(folder(spark, path)),
+    "no file": lambda spark, path: spark.sparkContext.textFile(f"file://{path}/none"),
+}
+
+
+@pytest.mark.parametrize("case", UNKNOWN)
+def test_what_is_not_known_has_none(case, spark, tmp_path):
+    assert identity(UNKNOWN[case](spark, tmp_path)) is None
+
+
+def test_the_time_of_day_changes(spark):
+    label = F.current_timestamp().cast("double")
+    data = of_range(spark).withColumn("label", label)
+    assert identity(data) is not None
+    assert identity(data) != identity(data)
+
+
+def test_an_rdd_that_is_gone(spark):
+    found = identity(rdd(spark))
+    gc.collect()
+    assert is_gone(found)
+
+
+def test_long_lineages_are_not_followed(spark, monkeypatch):
+    monkeypatch.setattr(data_identity, "MOST_RDDS", 2)
+    assert identity(rdd(spark)) is not None
+    assert identity(mapped(spark).union(rdd(spark))) is None

@@ -1,0 +1,118 @@
+"""What is known of a DataFrame from its schema alone is said without a job."""
+
+import pytest
+from pyspark.ml.linalg import VectorUDT
+from pyspark.sql.types import (
+    ArrayType,
+    BinaryType,
+    BooleanType,
+    DateType,
+    DecimalType,
+    DoubleType,
+    IntegerType,
+    MapType,
+    StringType,
+    StructField,
+    StructType,
+)
+
+from sparkdl.data.records.label import Label
+from sparkdl.data.records.schema import Schema
+from sparkdl.errors import DataError
+from sparkdl.spark.records.frame_schema import check_fields, class_names, vector_width
+
+SCHEMA = Schema(features=(2,), labels={"labels": Label(kind="class", size=3)})
+COLUMNS = {"features": "x", "labels": "y", "weights": "w"}
+VECTOR, NAMED = VectorUDT(), {"numeric": [{"idx": 1, "name": "b"}, {"idx": 0, "name": "a"}]}
+
+
+def attr(**noted):
+    return {"ml_attr": noted}
+
+
+def fields(x=VECTOR, y=DoubleType(), w=DoubleType(), x_attr=None, y_attr=None):  # noqa: B008
+    parts = [StructField("x", x, True, x_attr), StructField("y", y, True, y_attr)]
+    return StructType([*parts, StructField("w", w)])
+
+
+SOUND = {
+    "vectors": fields(),
+    "vectors of that width": fields(x_attr=attr(attrs=NAMED)),
+    "vectors of that length": fields(x_attr=attr(num_attrs=2)),
+    "lists": fields(ArrayType(DoubleType())),
+    "lists of lists": fields(ArrayType(ArrayType(IntegerType()))),
+    "binary": fields(BinaryType()),
+    "decimals": fields(w=DecimalType(10, 2)),
+    "true or false": fields(y=BooleanType()),
+    "fewer classes": fields(y_attr=attr(vals=["p", "q"])),
+    "one-hot labels": fields(y=VECTOR),
+}
+
+
+@pytest.mark.parametrize("case", SOUND)
+def test_what_can_be_is_let_through(case):
+    check_fields(SOUND[case], COLUMNS, SCHEMA)
+
+
+BAD = {
+    "a missing column": (
+        StructType(fields().fields[:2]),
+        "has no column 'w'; columns are ['x', 'y']",
+    ),
+    "features that are texts": (
+        fields(StringType()),
+        "column 'x' must hold numbers, lists of numbers, vectors or binary, got string; "
+        "StringIndexer and OneHotEncoder make vectors of texts",
+    ),
+    "lists of texts": (fields(ArrayType(StringType())), "binary, got array<string>"),
+    "features that are dates": (fields(DateType()), "binary, got date"),
+    "features that are maps": (
+        fields(MapType(StringType(), DoubleType())),
+        "binary, got map<string,double>",
+    ),
+    "one number": (
+        fields(DoubleType()),
+        "column 'x' must have 2 numbers, got one (double); VectorAssembler puts several",
+    ),
+    "another width": (
+        fields(x_attr=attr(attrs={"numeric": [{"idx": i, "name": f"c{i}"} for i in range(6)]})),
+        "column 'x' must have 2 numbers, got 6 (c0, c1, c2, c3, ...)",
+    ),
+    "another length": (fields(x_attr=attr(num_attrs=3)), "must have 2 numbers, got 3"),
+    "labels that are texts": (
+        fields(y=StringType()),
+        "column 'y' must hold numbers, got string; index it first: "
+        "StringIndexer(inputCol='y', outputCol='label')",
+    ),
+    "labels that are dates": (fields(y=DateType()), "column 'y' must hold numbers, got date"),
+    "more classes": (
+        fields(y_attr=attr(vals=["p", "q", "r", "s", "t"])),
+        "must have at most 3 classes, got 5: ['p', 'q', 'r', 's']...; Output(units=5) has one",
+    ),
+    "weights that are lists": (
+        fields(w=ArrayType(DoubleType())),
+        "column 'w' must hold a number a record, got array<double>",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_what_cannot_be_is_refused_by_name(case):
+    schema, message = BAD[case]
+    with pytest.raises(DataError) as caught:
+        check_fields(schema, COLUMNS, SCHEMA)
+    assert str(caught.value).startswith("the DataFrame: ")
+    assert message in str(caught.value)
+    assert len(str(caught.value)) < 300
+
+
+def test_a_free_size_is_not_asked_about():
+    free = Schema(features=(3, None, None))
+    check_fields(fields(DoubleType()), {"features": "x"}, free)
+
+
+def test_names_and_widths_are_those_that_pyspark_notes():
+    field = fields(x_attr=attr(attrs=NAMED), y_attr=attr(vals=["p", "q"]))
+    assert vector_width(field["x"]) == 2
+    assert class_names(field["y"]) == ("p", "q")
+    assert (vector_width(field["w"]), class_names(field["w"])) == (None, None)

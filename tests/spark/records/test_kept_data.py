@@ -1,0 +1,183 @@
+"""Data that a fit has read serves later fits of the same data, and no others."""
+
+import shutil
+
+import pytest
+
+from sparkdl.data import Arrays
+from sparkdl.errors import ConfigError, DataError, DivergedError
+from sparkdl.nn import Sgd
+from sparkdl.spark import SparkNetwork, clear_kept_data
+from sparkdl.spark.records.data_identity import DataIdentity
+from sparkdl.spark.records.kept_data import SETTING, DataSet, KeptData, keeping_nothing
+from sparkdl.training.masters.parameter_averaging.master import ParameterAveraging
+from sparkdl.training.reporting.listeners import Listener
+from tests.spark.networks import arrays, data, plain
+from tests.spark.records.folders import stored_folders
+from tests.spark.records.test_executor_store import KINDS, nothing_is_left, pairs
+
+MASTER = ParameterAveraging(batch_size_per_worker=4, workers=2)
+OTHER = ParameterAveraging(batch_size_per_worker=7, workers=2, seed=8, aggregation="driver")
+
+
+@pytest.fixture
+def keeps(spark):
+    """Sets how many bytes may be kept."""
+    spark.conf.set(SETTING, "1m")
+    yield lambda limit: spark.conf.set(SETTING, limit)
+    clear_kept_data(spark)
+    spark.conf.unset(SETTING)
+    assert nothing_is_left(spark.sparkContext)
+
+
+def fit(sc, given, master=MASTER, conf=None, **options):
+    """Whether the data was kept, and the parameters."""
+    net = SparkNetwork(sc, conf or plain(), master)
+    history = net.fit(given, **options)
+    assert ("kept from an earlier fit" in str(history)) == history.data_were_kept
+    return history.data_were_kept, net.network.state.params.tobytes()
+
+
+def fresh(sc, given, master=MASTER):
+    with keeping_nothing():
+        kept, params = fit(sc, given, master)
+    assert not kept
+    return params
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_other_options_find_the_same_data(kind, keeps, spark, sc):
+    given = KINDS[kind](spark)
+    assert fit(sc, given) == (False, fresh(sc, given))
+    assert fit(sc, given, OTHER) == (True, fresh(sc, given, OTHER))
+    folders = stored_folders(sc)
+    assert len(folders) == 3
+    assert fit(sc, given) == (True, fresh(sc, given))
+    assert stored_folders(sc) == folders
+    clear_kept_data(sc)
+    assert nothing_is_left(sc)
+
+
+def test_lost_folders_are_read_again(keeps, spark, sc):
+    given = pairs(spark)
+    expected = fit(sc, given)
+    shutil.rmtree(stored_folders(sc)[0])
+    assert fit(sc, given) == expected
+    assert len(stored_folders(sc)) == 3
+    assert fit(sc, given) == (True, expected[1])
+
+
+class Stopping(Listener):
+    def on_round(self, report, state):
+        raise KeyboardInterrupt
+
+
+def test_a_failed_fit_keeps_nothing(keeps, spark, sc):
+    x, y = data()
+    with pytest.raises(DataError):
+        fit(sc, Arrays(x, y + 9))
+    with pytest.raises(KeyboardInterrupt):
+        fit(sc, arrays(), listeners=[Stopping()])
+    assert nothing_is_left(sc)
+
+
+def test_a_network_that_diverges_is_no_fault_of_the_data(keeps, sc):
+    conf = plain(optimizer=Sgd(learning_rate=1e38))
+    with pytest.raises(DivergedError):
+        fit(sc, arrays(), conf=conf, epochs=3)
+    assert fit(sc, arrays())[0]
+
+
+def test_the_setting_bounds_what_is_kept(keeps, spark, sc):
+    keeps("0")
+    assert not fit(sc, arrays())[0]
+    assert nothing_is_left(sc)
+    keeps("2k")  # 60 records take 2,160 bytes
+    assert [fit(sc, arrays())[0] for _ in range(2)] == [False, False]
+    keeps("3k")
+    assert [fit(sc, arrays())[0] for _ in range(2)] == [False, True]
+    assert not fit(sc, arrays(55))[0]
+    assert [fit(sc, arrays(55))[0], fit(sc, arrays())[0]] == [True, False]
+    keeps("much")
+    with pytest.raises(ConfigError, match=f"{SETTING} must be a size such as 4g .*, got much"):
+        fit(sc, arrays())
+
+
+class Store:
+    """Stands for an ExecutorStore."""
+
+    def __init__(self, nbytes=4, is_whole=True):
+        self.nbytes, self.whole, self.removed = nbytes, is_whole, 0
+
+    def is_whole(self):
+        return self.whole
+
+    def remove(self):
+        self.removed += 1
+
+
+def opened(kept, what, **options):
+    """A data set that is read first, with its use by the fit that reads it."""
+    assert find(kept, what) is None
+    return DataSet(DataIdentity(None, {}, what), Store(**options))
+
+
+def find(kept, what):
+    return kept.find(DataIdentity(None, {}, what))
+
+
+def test_what_was_not_used_for_longest_goes_first():
+    kept = KeptData(lambda: 10)
+    first, second, third = (opened(kept, name) for name in "abc")
+    kept.release(first, keep=True)
+    kept.release(second, keep=True)
+    kept.release(find(kept, "a"), keep=True)
+    kept.release(third, keep=True)
+    assert [one.store.removed for one in (first, second, third)] == [0, 1, 0]
+    large = opened(kept, "d", nbytes=11)
+    kept.release(large, keep=True)
+    assert [one.store.removed for one in (first, second, third, large)] == [0, 1, 0, 1]
+    kept.clear()
+    assert [one.store.removed for one in (first, second, third)] == [1, 1, 1]
+
+
+def test_what_is_in_use_stays_until_its_last_user_has_done():
+    kept = KeptData(lambda: 10)
+    one = opened(kept, "a")
+    kept.release(one, keep=True)
+    assert find(kept, "a") is find(kept, "a") is one
+    kept.clear()
+    kept.release(one, keep=True)
+    assert not one.store.removed
+    kept.release(one, keep=True)
+    assert one.store.removed == 1
+    assert find(kept, "a") is None
+
+
+def test_one_user_who_fails_is_enough():
+    kept = KeptData(lambda: 10)
+    one = opened(kept, "a")
+    kept.release(one, keep=True)
+    find(kept, "a"), find(kept, "a")
+    kept.release(one, keep=False)
+    assert find(kept, "a") is None
+    kept.release(one, keep=True)
+    assert one.store.removed == 1
+    assert find(kept, "a") is None
+
+
+def test_two_that_read_the_same_at_once_leave_one():
+    kept = KeptData(lambda: 10)
+    one, other = opened(kept, "a"), opened(kept, "a")
+    kept.release(one, keep=True)
+    kept.release(other, keep=True)
+    assert (one.store.removed, other.store.removed) == (0, 1)
+    assert find(kept, "a") is one
+
+
+def test_what_is_no_longer_whole_is_removed():
+    kept = KeptData(lambda: 10)
+    one = opened(kept, "a", is_whole=False)
+    kept.release(one, keep=True)
+    assert find(kept, "a") is None
+    assert one.store.removed == 1

@@ -1,0 +1,159 @@
+"""Fits that listeners stop or steer, under every master: where they end, and with what."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from sparkdl.errors import ConfigError
+from sparkdl.nn import Momentum
+from sparkdl.training.network import Network
+from sparkdl.training.reporting.early_stopping import EarlyStopping, TerminateOnTime
+from sparkdl.training.reporting.lambda_listener import LambdaListener
+from sparkdl.training.reporting.listeners import Listener
+from sparkdl.training.reporting.reduce_rate import ReduceLROnPlateau
+from sparkdl.training.reporting.steering import StopTraining
+from tests.training.master_table import MASTERS, RESIDENT
+from tests.training.models import assert_equal
+from tests.training.problems import Partitions, perceptron
+
+DATA, TEST = Partitions([70, 30]), Partitions([9], seed=5)
+CONF = perceptron(optimizer=Momentum(learning_rate=0.05))
+EACH = sorted({type(row.master): name for name, row in reversed(MASTERS.items())}.values())
+EACH = sorted({*EACH, "averaging by the driver", "averaging by peers"})
+EXACT = [name for name in EACH if MASTERS[name].same_bits]
+
+
+def fit(workers, name, epochs=2, network=None, **options):
+    master = replace(MASTERS[name].master, snapshot_every=1000) if name in RESIDENT else None
+    master = options.pop("master", master or MASTERS[name].master)
+    network = Network(CONF) if network is None else network
+    return network, network.fit(DATA, epochs, master, workers, **options)
+
+
+class States(Listener):
+    """Keeps the state after each round."""
+
+    def on_fit_start(self, plan):
+        self.of = {}
+
+    def on_round(self, report, state):
+        if state is not None:
+            self.of[state.rounds] = state
+
+
+def stop_after(rounds, why=""):
+    """A listener that stops a fit when it hears of the n-th round."""
+    heard = []
+
+    def on_round(report, state):
+        heard.append(report)
+        if len(heard) == rounds:
+            raise StopTraining(why)
+
+    return LambdaListener(on_round=on_round)
+
+
+@pytest.mark.parametrize("name", EACH)
+def test_a_fit_that_is_stopped_ends_after_the_running_round(crews, name):
+    workers, states = crews(2), States()
+    network, history = fit(workers, name, 9, listeners=[stop_after(2, "enough"), states])
+    state, row = network.state, MASTERS[name]
+    assert history.end_reason == "enough" and "enough" in str(history)
+    assert 2 <= state.rounds == len(history.rounds)
+    assert state.iteration == history.rounds[-1].iteration
+    assert len(history.epochs) == state.epoch, "an epoch that was done is reported"
+    if row.same_bits:
+        every = {"snapshot_every": 1} if row.master.resident else {}
+        fit(workers, name, 9, master=replace(row.master, **every), listeners=[states])
+        assert_equal(state, states.of[state.rounds])
+    assert fit(workers, name, 1, network)[1].rounds, "the next fit goes on"
+
+
+@pytest.mark.parametrize("name", EACH)
+def test_early_stopping_ends_with_the_best_weights(crews, name):
+    """Of a figure that is the best after the second epoch."""
+    stopping = EarlyStopping("loss", patience=2, mode="max", restore_best_weights=True)
+    rates = LambdaListener(on_epoch=lambda report, state: epochs.append(state))
+    epochs, workers = [], crews(2)
+    network, history = fit(workers, name, 9, listeners=[stopping, rates])
+    assert len(history.epochs) == len(epochs) == 3 and stopping.stopped_epoch == 2
+    assert stopping.best_epoch == 0 and "loss was not better than" in history.end_reason
+    np.testing.assert_array_equal(network.state.params, epochs[0].params)
+    assert network.state.epoch == 3, "as much was trained"
+    if MASTERS[name].same_bits:
+        assert_equal(epochs[-1], fit(workers, name, 3)[0].state)
+
+
+@pytest.mark.parametrize("name", EXACT)
+def test_rates_are_changed_in_all_workers(crews, name):
+    """A factor from the second epoch on is a fit at that rate from there."""
+    workers, lower = crews(2), replace(CONF.optimizer, learning_rate=0.05 / 4)
+    plateau = ReduceLROnPlateau("loss", factor=0.25, patience=1, mode="max", min_lr=0.05 / 4)
+    first = LambdaListener(on_epoch=lambda report, state: epochs.append(state))
+    epochs = []
+    network, _ = fit(workers, name, 4, listeners=[plateau, first])
+    assert network.state.rate_factor == 0.25
+    reduced = next(state for state in epochs if state.epoch == 2)
+    by_hand = Network(replace(CONF, optimizer=lower), reduced)
+    fit(workers, name, 2, by_hand)
+    np.testing.assert_allclose(network.state.params, by_hand.state.params, rtol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["averaging by the driver", "all-reduce"])
+def test_a_fit_may_be_stopped_by_any_event(crews, name):
+    def stop(*_):
+        raise StopTraining
+
+    options = {"validation": TEST, "validate_every": 3, "validate_first": True}
+    for event, rounds in [("on_fit_start", 0), ("on_validation", 0), ("on_epoch", 1)]:
+        heard = LambdaListener(**{event: stop}, on_fit_end=stop)
+        network, history = fit(crews(2), name, 9, listeners=[heard], **options)
+        assert (network.state.rounds > 0) == bool(rounds)
+        assert network.state.rounds == len(history.rounds) and network.state.epoch == rounds
+        assert history.end_reason == "a listener has stopped the fit"
+
+
+def test_time_ends_a_fit(crews):
+    seconds = iter(range(100))
+    limit = TerminateOnTime(3, clock=lambda: next(seconds))
+    _, history = fit(crews(2), "averaging by the driver", 9, listeners=[limit])
+    assert len(history.rounds) == 3 and history.end_reason == "3 s were over"
+
+
+def test_validation_by_updates_is_watched(crews):
+    stopping = EarlyStopping(monitor="validation accuracy", mode="min", patience=1, min_delta=2)
+    options = {"validation": TEST, "validate_every": 2, "listeners": [stopping]}
+    network, history = fit(crews(2), "all-reduce", 9, **options)
+    assert len(history.validations) == 2 and network.state.iteration == 4
+
+
+UNKNOWN = {
+    "a figure of no validation": (
+        "validation loss",
+        {},
+        r"\['loss'\], got 'validation loss'; give",
+    ),
+    "another system's name": ("val_loss", {"validation": TEST}, "'validation accuracy', "),
+}
+
+
+@pytest.mark.parametrize("monitor, options, text", UNKNOWN.values(), ids=list(UNKNOWN))
+def test_a_figure_that_nobody_has_is_refused_before_the_fit(crews, monitor, options, text):
+    rounds = States()
+    listeners = [rounds, EarlyStopping(monitor)]
+    with pytest.raises(ConfigError, match=f"EarlyStopping.monitor must be one of .*{text}"):
+        fit(crews(2), "all-reduce", listeners=listeners, **options)
+    assert not rounds.of
+
+
+def test_rates_are_changed_only_where_workers_wait(crews):
+    def change(plan):
+        plan.steering.rate_factor = 0.5
+
+    with pytest.raises(ConfigError, match="rate_factor can be changed where the fit waits"):
+        fit(crews(2), "all-reduce", listeners=[LambdaListener(on_fit_start=change)])
+    network, _ = fit(
+        crews(2), "all-reduce", listeners=[LambdaListener(on_fit_start=change, steers=True)]
+    )
+    assert network.state.rate_factor == 0.5
