@@ -65,7 +65,8 @@ class Source(Member, package="sparkdl.data"):
     def identity(self) -> Any:
         """Returns what equals that of another source only where both have the same records.
 
-        None: nothing is known of that, so what was read of this source is not read again.
+        None: that is not known, so its records are read by each fit. A class of somebody else's has
+        none but its own: its records may come from more than the options and files of its base.
         """
         return None
 
@@ -77,6 +78,11 @@ class Source(Member, package="sparkdl.data"):
     def read(self, split: Split) -> Iterator[Batch]:
         """Returns the records of a split as they are stored. Runs on an executor."""
         raise NotImplementedError
+
+
+def is_own_class(source):
+    """Returns whether a source's class is sparkdl's own, not one that somebody derived from it."""
+    return type(source).__module__.startswith("sparkdl.data.")
 
 
 def check_batches(read, split, schema):

@@ -57,12 +57,18 @@ def test_objects_have_no_identity():
     assert Arrays(np.array([["a", None]], dtype=object)).identity() is None
 
 
-class Own(Source, abstract=True):
-    """Of a user, who says nothing of its identity."""
+class OwnArrays(Arrays, abstract=True):
+    """Of a user: may give other records than its base."""
 
 
-def test_a_source_of_its_own_kind_has_none():
-    assert Own.identity(arrays()) is None
+class OwnCsv(Csv, abstract=True):
+    """Of a user: may read more files than its base."""
+
+
+def test_a_class_of_a_user_has_none(folder):
+    assert Source.identity(arrays()) is None
+    assert OwnArrays(X, np.arange(4)).identity() is None
+    assert OwnCsv(str(folder)).identity() is None
 
 
 @pytest.fixture

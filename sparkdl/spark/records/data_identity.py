@@ -24,6 +24,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 
 from sparkdl.data.file_stamps import MOST_FILES, stamp_files
+from sparkdl.data.source import Source
 
 MOST_RDDS = 256  # of a lineage: each takes some calls
 CONSTANT_RDDS = {  # whose records Spark has: in the driver, or in files of its own
@@ -73,7 +74,7 @@ def identify_data(records, schema):
         return rdd_identity(data)
     if isinstance(data, DataFrame):
         return frame_identity(records.select_columns(schema)[0])
-    return data.identity() if hasattr(data, "identity") else None
+    return data.identity() if isinstance(data, Source) else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,7 +107,7 @@ def is_gone(identity):
 
 def rdd_identity(rdd):
     origin = lineage_identity(rdd._jrdd.rdd())
-    return origin and RddIdentity(weakref.ref(rdd), function_digest(rdd), origin)
+    return None if origin is None else RddIdentity(weakref.ref(rdd), function_digest(rdd), origin)
 
 
 def function_digest(rdd):
@@ -114,7 +115,7 @@ def function_digest(rdd):
 
     It is pickled once more by each job; variables of a notebook may by then have others.
     """
-    function = getattr(rdd, "func", None)  # of a PipelinedRDD, which has moved between modules
+    function = getattr(rdd, "func", None)  # of an RDD that Python computes from another
     return None if function is None else hashlib.sha256(cloudpickle.dumps(function)).digest()
 
 

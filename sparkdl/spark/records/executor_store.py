@@ -16,7 +16,7 @@ from pyspark.serializers import CPickleSerializer
 
 from sparkdl.error_messages import error_from_json
 from sparkdl.errors import NoRecords
-from sparkdl.spark.jobs.job import describe_jobs, outside_job_group
+from sparkdl.spark.jobs.job import describe_jobs, outside_job_group, staying_with_data
 from sparkdl.spark.jobs.slots import executor_locations
 from sparkdl.spark.records.locality import make_located_rdd
 from sparkdl.spark.records.stored_partition import (
@@ -78,7 +78,8 @@ class ExecutorStore:
     def is_whole(self):
         """Returns whether the executors still have all that was read first; asks each of them."""
         try:
-            with describe_jobs(self.rdd.context, "kept records are looked up"):
+            sc = self.rdd.context
+            with staying_with_data(sc), describe_jobs(sc, "kept records are looked up"):
                 found = self._on_executors(list_folders).collect()
         except (Py4JError, PySparkException):
             return False

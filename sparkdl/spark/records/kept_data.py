@@ -15,11 +15,12 @@ that has some. What is left goes with the SparkContext.
 import threading
 import uuid
 from collections.abc import Callable
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from functools import partial
 from typing import Any, NamedTuple
 
+from py4j.protocol import Py4JError
 from pyspark import SparkContext
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
@@ -185,19 +186,18 @@ def size_limit(sc):
     """Returns how many bytes all data that is kept may take."""
     if dynamic(sc):
         return 0
-    try:
-        text = SparkSession.active().conf.get(SETTING, DEFAULT)
-    except PySparkException:  # there is no session
-        text = option(sc, SETTING, DEFAULT)
+    text = option(sc, SETTING, DEFAULT)
+    with suppress(PySparkException):  # where there is no session
+        text = SparkSession.active().conf.get(SETTING, text)
     try:
         return sc._jvm.org.apache.spark.network.util.JavaUtils.byteStringAsBytes(text)
-    except PySparkException as error:
+    except (Py4JError, PySparkException) as error:
         raise ConfigError(
             f"{SETTING} must be a size such as 4g or 512m, or 0 to keep nothing, got {text}"
         ) from error
 
 
-def open_data(sc, records, schema) -> OpenedData:
+def open_data(sc: SparkContext, records: Any, schema: Any) -> OpenedData:
     """Finds the data set of SparkRecords among those that are kept, or reads it.
 
     Raises

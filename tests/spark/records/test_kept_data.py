@@ -48,11 +48,11 @@ def fresh(sc, given, master=MASTER):
 @pytest.mark.parametrize("kind", KINDS)
 def test_other_options_find_the_same_data(kind, keeps, spark, sc):
     given = KINDS[kind](spark)
-    assert fit(sc, given) == (False, fresh(sc, given))
-    assert fit(sc, given, OTHER) == (True, fresh(sc, given, OTHER))
+    was_kept, params = fit(sc, given)
     folders = stored_folders(sc)
-    assert len(folders) == 3
-    assert fit(sc, given) == (True, fresh(sc, given))
+    assert not was_kept and len(folders) == 3
+    assert fit(sc, given) == (True, params)
+    assert fit(sc, given, OTHER) == (True, fresh(sc, given, OTHER))
     assert stored_folders(sc) == folders
     clear_kept_data(sc)
     assert nothing_is_left(sc)

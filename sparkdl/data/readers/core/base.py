@@ -20,7 +20,7 @@ from sparkdl.data import files
 from sparkdl.data.batches.batch import Batch
 from sparkdl.data.file_stamps import stamp_files
 from sparkdl.data.readers.encodings.image_codec import CHANNELS
-from sparkdl.data.source import Source
+from sparkdl.data.source import Source, is_own_class
 from sparkdl.data.transforms import Scale, Transform, in_order
 from sparkdl.data.transforms.scale import NotZero, PerChannel
 from sparkdl.errors import ConfigError, DataError, require
@@ -107,7 +107,7 @@ class StoredSource(Source, abstract=True):
 
     def identity(self) -> Any:
         """Returns class, options, and the stamps of all files; see Source.identity."""
-        stamps = stamp_files(self.stamped_paths())
+        stamps = stamp_files(self.stamped_paths()) if is_own_class(self) else None
         return None if stamps is None else (type(self), self.read_options(), stamps)
 
     def stamped_paths(self) -> Collection[str]:

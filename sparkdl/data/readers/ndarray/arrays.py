@@ -11,7 +11,7 @@ import numpy as np
 from sparkdl.config import Requirement, dataclass, option
 from sparkdl.data.batches.batch import Batch, record_ids
 from sparkdl.data.readers.core.base import Reader, SplitByRecords
-from sparkdl.data.source import Split, split_bounds
+from sparkdl.data.source import Split, is_own_class, split_bounds
 from sparkdl.errors import DataError
 
 MOST_AXES, MOST_NUMBERS = 32, 2**31  # of lists
@@ -103,7 +103,8 @@ class Arrays(Reader, SplitByRecords):
 
         An array may be changed where it stands, so being the same one would not say enough.
         """
-        if any(column.dtype.hasobject for column in self.columns.values()):
+        objects = any(column.dtype.hasobject for column in self.columns.values())
+        if objects or not is_own_class(self):
             return None
         columns = [(name, *describe(column)) for name, column in self.columns.items()]
         return type(self), self.records_per_split, columns
