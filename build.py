@@ -34,8 +34,9 @@ OTHER_SPARK = (  # warnings of pyspark 3.5 itself, which leaves sockets to the c
     *("-W", "ignore::pytest.PytestUnraisableExceptionWarning"),
 )
 ON_THE_CLUSTER = {"pyspark", "py4j"}  # left out of the archive: every Spark installation has them
-# Nor is there what nothing imports: a fifth. oneDNN's wheel holds its library three times.
-UNUSED = ["*/pandas/tests/*", "*/pyarrow/tests/*", "lib/libdnnl.so", "lib/libdnnl.so.3.*"]
+# Nor is there what nothing imports: a fifth, and half of the files, each of which a node of YARN
+# sets the rights of by a program. oneDNN's wheel holds its library three times.
+UNUSED = ["*/tests/*", "*/include/*", "*/numpy/*.pyi", "lib/libdnnl.so", "lib/libdnnl.so.3.*"]
 SLOW = {"PYTHONDONTWRITEBYTECODE"}  # each of a hundred processes would compile all modules again
 OWN_SPARK = {"SPARK_HOME", "SPARK_CONF_DIR", "PYSPARK_SUBMIT_ARGS", "PYTHONPATH"}
 INSTALL_JAVA = (

@@ -1,14 +1,20 @@
 """Fixtures of the cluster tests: the environment that build.py package makes, here and on HDFS."""
 
+import contextlib
+import fcntl
+import hashlib
 import importlib.util
+import shutil
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from sparkdl.data.hadoop import base
 
 ROOT = Path(__file__).resolve().parents[2]
+KEPT = ROOT / ".pytest_cache" / "environments"  # for later runs too
 
 
 @pytest.fixture(scope="session")
@@ -18,7 +24,31 @@ def archive(tmp_path_factory):
     build = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(build)
     build.DIST, build.VENV = tmp_path_factory.mktemp("dist"), Path(sys.prefix)
+    build.tempfile = SimpleNamespace(TemporaryDirectory=lambda: environment(build))
     return build.build_archive(build.build_wheel(), with_pyspark=False, python_prefix=None)
+
+
+@contextlib.contextmanager
+def environment(build):
+    """A folder in which pip finds the packages of an earlier run, if they are those of the lock.
+
+    The wheel of sparkdl is not among them: its version says nothing of what is in it.
+    """
+    parts = build.LOCK.read_bytes(), build.PROJECT.read_bytes(), sys.version, sys.prefix
+    folder = KEPT / hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
+    KEPT.mkdir(parents=True, exist_ok=True)
+    with open(KEPT / "lock", "w") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        for old in KEPT.iterdir():
+            if old.is_dir() and old != folder:
+                shutil.rmtree(old)
+        if not (folder / "whole").exists():
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir()
+        for own in folder.glob("environment/lib/python*/site-packages/sparkdl*"):
+            shutil.rmtree(own)
+        yield folder
+        (folder / "whole").touch()
 
 
 @pytest.fixture(scope="session")

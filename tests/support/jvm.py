@@ -5,8 +5,14 @@ import os
 from tests.support.class_archive import JARS, place
 
 SMALL = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:-UsePerfData"
+# A heap begins with a 64th of the machine's memory, needed or not; and growing metaspace collects.
+GROWING = "-Xms48m -XX:MetaspaceSize=64m"
+# Archives stay where they were made for. Elsewhere each JVM would write 200 MB of its own.
+IN_PLACE = "-XX:+UnlockDiagnosticVMOptions -XX:ArchiveRelocationMode=0"
 # Where the archive is none of this JVM's, it starts as ever, and is not to print that.
-FRUGAL = f"{SMALL} -XX:SharedArchiveFile={place()} -Xlog:cds=off,cds+dynamic=off"
+FRUGAL = (
+    f"{SMALL} {GROWING} {IN_PLACE} -XX:SharedArchiveFile={place()} -Xlog:cds=off,cds+dynamic=off"
+)
 PARTS = "driver", "executor"
 
 

@@ -91,6 +91,7 @@ def test_all_records_are_trained_in_each_epoch(row, counts, crews):
         assert network.state.iteration == history.rounds[-1].iteration > 0
 
 
+@pytest.mark.slow
 def test_training_lowers_the_loss(row, crews):
     _, history = fit(
         row, crews(2), conf=perceptron(optimizer=Momentum(learning_rate=0.1)), epochs=12

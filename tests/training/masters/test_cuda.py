@@ -37,7 +37,11 @@ def cuda(monkeypatch):
 APART = [name for name, row in MASTERS.items() if not row.same_bits]
 
 
-@pytest.mark.parametrize("name", MASTERS)
+QUICK = {"averaging by the driver", "all-reduce", "servers, in step"}  # half a second each
+ROWS = [pytest.param(n, marks=[pytest.mark.slow] * (n not in QUICK)) for n in MASTERS]
+
+
+@pytest.mark.parametrize("name", ROWS)
 def test_a_master_trains_on_a_device_as_without(name, crews):
     """Where several workers make no two fits alike, one does."""
     row, states, losses = MASTERS[name], [], []
