@@ -61,7 +61,7 @@ EXPORTS = {
     "sparkdl.training.saving.checkpoint": "Checkpoints",
     "sparkdl.training.saving.state": "TrainState",
     "sparkdl.training.workers.local": "LocalWorkers",
-    "sparkdl.spark": "SparkNetwork SparkWorkers",
+    "sparkdl.spark": "doctor SparkNetwork SparkWorkers",
     # layers and optimizers
     "sparkdl.layers": """
         Activation AddedLoss Affine AlphaDropout ArgMax AutoEncoder AvgPool1D AvgPool2D AvgPool3D

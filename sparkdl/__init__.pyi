@@ -34,6 +34,7 @@ from sparkdl.optimizers import *  # noqa: F403
 from sparkdl.readers import *  # noqa: F403
 from sparkdl.spark import SparkNetwork as SparkNetwork
 from sparkdl.spark import SparkWorkers as SparkWorkers
+from sparkdl.spark import doctor as doctor
 from sparkdl.training.generation import generate as generate
 from sparkdl.training.network import Network as Network
 from sparkdl.training.saving.checkpoint import Checkpoints as Checkpoints

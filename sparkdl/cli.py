@@ -37,7 +37,7 @@ def parser():
     top.add_argument("--version", action="version", version=f"sparkdl {sparkdl.__version__}")
     commands = top.add_subparsers(title="commands", dest="command", required=True)
     adds = add_demo, add_train, add_evaluate, add_predict, add_features, add_summary, add_time
-    for add in (*adds, add_simulate, add_convert, add_caffe, add_submit):
+    for add in (*adds, add_simulate, add_convert, add_caffe, add_submit, add_doctor):
         add(commands)
     return top
 
@@ -143,6 +143,12 @@ def add_submit(commands):
     what = "a command of sparkdl: -- train --conf conf/lenet.yaml"
     one.add_argument("what", nargs="+", metavar="COMMAND", help=what)
     one.set_defaults(understood=lambda what: parser().parse_args(what))
+
+
+def add_doctor(commands):
+    text = "say what keeps a cluster from training: versions, memory, ports, clocks"
+    one = command(commands, "doctor", "doctor", text)
+    one.add_argument("--master", default="local[*]", help="the cluster (local[*])")
 
 
 def command(commands, name, module, text):

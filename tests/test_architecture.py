@@ -62,7 +62,7 @@ HOME = {
     "pyarrow": {"data", "spark"},
     "google.protobuf": {"data", "interop"},
     "ml_dtypes": {"engine"},
-    "socket": {"exchange"},
+    "socket": {"exchange", "spark/cluster_check"},
     "selectors": {"exchange"},
     "ssl": {"exchange"},
     "tqdm": {"training"},

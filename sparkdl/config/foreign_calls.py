@@ -69,7 +69,6 @@ ELSEWHERE = {
         "sampleweight": "put it into a column and name that: weights='weight'",
         "tm": "it is given to SparkNetwork(sc, conf, tm)",
         "trainingmaster": "it is given to SparkNetwork(sc, conf, tm)",
-        "validationsplit": "give a part as validation: rdd.randomSplit([0.9, 0.1])",
         "y": RECORDS,
     },
     "Network.fit": {
@@ -78,7 +77,6 @@ ELSEWHERE = {
         "labels": PAIR,
         "sampleweight": "give it as a column: Arrays({'features': x, 'weights': w}, labels)",
         "transform": "it is the source's: Arrays(features, labels, transform=...)",
-        "validationsplit": "give a part as validation=(features, labels)",
         "weights": "give them as a column: Arrays({'features': x, 'weights': w}, labels)",
         "y": PAIR,
     },
@@ -90,8 +88,6 @@ ELSEWHERE = {
         "batchsize": MASTER.format("batch_size_per_worker=64"),
         "batchsizeperworker": MASTER.format("batch_size_per_worker=64"),
         "callbacks": "give listeners=[...], each of a subclass of sparkdl.Listener",
-        "classweight": "it is the loss's: Output(units=2, loss=SoftmaxCrossEntropy("
-        "class_weights=[1, 3])) with sparkdl.losses.SoftmaxCrossEntropy",
         "criterion": "it is the output layer's: Output(units=10, loss='mse')",
         "device": MASTER.format("device='cuda'"),
         "initialepoch": "leave it out: epochs go on from those before, also from resume=",

@@ -94,7 +94,9 @@ def check_batches(read, split, schema):
         For the first record that does not fit, naming file, place and record.
     """
     for batch in read(split):
-        yield schema.check(batch, str(split))
+        checked = schema.check(batch, str(split))
+        if len(checked):
+            yield checked
 
 
 def split_bounds(count, records_per_split=None, smallest=SMALLEST_SPLIT):

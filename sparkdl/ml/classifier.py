@@ -151,6 +151,9 @@ def check_network(stage: Any, conf: Conf) -> None:
         if values is not None and len(values) != class_count(output):
             must = f"one for each of {class_count(output)} classes"
             raise ConfigError(f"{kind}.{param} must have {must}, got {len(values)}: {values}")
+        if values is not None and (min(values) < 0 or values.count(0) > 1):
+            must = "numbers above 0, but for one that may be 0"
+            raise ConfigError(f"{kind}.{param} must be {must}, got {values}")
 
 
 class SparkNetworkClassificationModel(NetworkModel, ProbabilisticClassificationModel):

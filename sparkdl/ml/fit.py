@@ -41,6 +41,8 @@ def fit_network(
     ConfigError, DataError
         Before any job: a bad Param, a column that is missing or of another type or width.
     """
+    if dataset.isStreaming:
+        raise ConfigError("dataset must not stream; SparkNetwork.fit takes one that does")
     network, master = network_to_train(stage), master_to_train(stage)
     preprocessing = stage.getPreprocessing()
     features, labels = names(network.conf)

@@ -1,5 +1,6 @@
 """Base of the models: a trained network that adds columns to DataFrames."""
 
+import math
 from collections.abc import Callable
 from functools import partial
 from typing import Any, ClassVar, Self
@@ -20,6 +21,7 @@ from sparkdl.ml.rows import first, renamed
 from sparkdl.spark.inference.functions import batch_function, column_udf
 from sparkdl.spark.inference.output_columns import OutputColumns, compute_outputs
 from sparkdl.spark.network import SparkNetwork
+from sparkdl.spark.records.frame_schema import check_fields
 from sparkdl.training.evaluation import Evaluation
 from sparkdl.training.inputs.schema import schema_of
 from sparkdl.training.network import Network
@@ -139,12 +141,14 @@ class NetworkModel(StageParams, MLWritable, MLReadable[Any]):
     def evaluate(self, dataset: DataFrame) -> Evaluation:
         """Returns an Evaluation over labelled data, with the names of the classes if known."""
         features, labels = self.feature_names(), self.label_names()
-        frame = renamed(dataset, features, labels, None)
+        preprocessing = self.getPreprocessing()
+        schema = schema_of(self.network.conf, transform=preprocessing)
+        check_fields(dataset.schema, features | labels, schema)
         return self.spark_network().evaluate(
-            frame,
+            renamed(dataset, features, labels, None),
             features=first(features),
             label=first(labels),
-            transform=self.getPreprocessing(),
+            transform=preprocessing,
         )
 
     def spark_network(self) -> SparkNetwork:
@@ -168,7 +172,7 @@ class NetworkModel(StageParams, MLWritable, MLReadable[Any]):
     def numFeatures(self) -> int:
         """Number of features of a record, -1 where preprocessing takes any."""
         shapes = self._schema().inputs.values()
-        return -1 if any(None in shape for shape in shapes) else sum(map(np.prod, shapes))
+        return -1 if any(None in shape for shape in shapes) else sum(map(math.prod, shapes))
 
     def write(self) -> StageWriter:
         """Returns a writer: `model.write().overwrite().save(path)`."""

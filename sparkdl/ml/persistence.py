@@ -33,7 +33,7 @@ class StageWriter(MLWriter):
         stage, network = self.stage, self.stage.network_to_write()
         params = {p.name: v for p, v in stage._paramMap.items() if not isinstance(v, Network)}
         about = {"class": public_name(type(stage)), ABOUT: stage.about()}
-        DefaultParamsWriter.saveMetadata(stage, path, self.sparkSession, about, params)
+        DefaultParamsWriter.saveMetadata(stage, path, self.sc, about, params)
         if network is not None:
             write_network(self.sparkSession, network, f"{path}/{NETWORK}")
 
@@ -50,7 +50,7 @@ class StageReader(MLReader[Any]):
 
     def load(self, path: str) -> Any:
         """Returns the stage; CheckpointError where it is of another class, or damaged."""
-        metadata = DefaultParamsReader.loadMetadata(path, self.sparkSession)
+        metadata = DefaultParamsReader.loadMetadata(path, self.sc)
         if metadata["class"] != public_name(self.cls):
             raise CheckpointError(
                 f"{path} must hold a {public_name(self.cls)}, got a {metadata['class']}"

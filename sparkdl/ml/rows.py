@@ -7,7 +7,7 @@ from pyspark.sql.types import BooleanType
 from sparkdl.data.readers.encodings.arrow_columns import require_column
 from sparkdl.errors import ConfigError, DataError
 from sparkdl.ml.params import FitParams
-from sparkdl.spark.records.frame_schema import WHERE
+from sparkdl.spark.records.frame_schema import WHERE, is_number
 
 WEIGHT = "sparkdl_weight"  # the column of weightCol times classWeights
 PLACES = 1_000_000  # of hashes, of which validationSplit is a share
@@ -53,6 +53,10 @@ def with_weights(
     frame: DataFrame, weights: str | None, class_weights: list[float], label: str
 ) -> DataFrame:
     """Returns the frame with a column WEIGHT: that of a row times that of its class."""
+    kind = frame.schema[label].dataType
+    if not is_number(kind):
+        got = kind.simpleString()
+        raise DataError(f"{WHERE}: column {label!r} must hold a class for classWeights, got {got}")
     factor = weight_of_class(class_weights, label)
     return frame.withColumn(WEIGHT, factor if weights is None else F.col(weights) * factor)
 

@@ -8,6 +8,7 @@ from sparkdl.lazy_names import homes, lazy_names
 
 EXPORTS = {
     "sparkdl.spark.records.kept_data": "clear_kept_data",
+    "sparkdl.spark.cluster_check.doctor": "doctor",
     "sparkdl.spark.network": "SparkNetwork",
     "sparkdl.spark.workers": "SparkWorkers",
 }

@@ -9,23 +9,23 @@ from pyspark import SparkContext
 from pyspark.sql import DataFrame, SparkSession
 
 from sparkdl.config.calls import refuse_unknown_options
-from sparkdl.errors import ConfigError, DataError, require_kind
+from sparkdl.errors import ConfigError, require_kind
 from sparkdl.interop.recipes import DESCRIPTIONS, recipe_of
 from sparkdl.nn import Conf
 from sparkdl.spark.gpu_process.dispatch import run_partition_on_device
-from sparkdl.spark.inference import predictions
+from sparkdl.spark.inference.evaluations import evaluate
 from sparkdl.spark.inference.network_in_use import NetworkInUse
 from sparkdl.spark.inference.validation_frame import validation_frame
 from sparkdl.spark.jobs.device_tally import DeviceTally
-from sparkdl.spark.jobs.job import job
-from sparkdl.spark.jobs.shared_value import sharing
+from sparkdl.spark.jobs.interrupts import clean_interrupts
 from sparkdl.spark.records.recipe_tests import recipe_validation
 from sparkdl.spark.records.records import Change, Data, SparkRecords
-from sparkdl.spark.streaming.stream_fit import fit_stream
-from sparkdl.spark.workers import SparkWorkers, tree
+from sparkdl.spark.streaming.stream_fit import fit_micro_batches
+from sparkdl.spark.workers import SparkWorkers
 from sparkdl.training.evaluation import Evaluation
 from sparkdl.training.evaluation.batch_evaluation import Evaluator
 from sparkdl.training.fit.network_fit import fit_network
+from sparkdl.training.inputs.division import divide, require_whole
 from sparkdl.training.masters.base import TrainingMaster
 from sparkdl.training.masters.parameter_averaging.master import ParameterAveraging
 from sparkdl.training.network import Network
@@ -34,7 +34,6 @@ from sparkdl.training.reporting.history import History
 from sparkdl.training.reporting.listeners import Listener
 from sparkdl.training.saving.checkpoint import Checkpoints
 from sparkdl.training.workers.base import Validation
-from sparkdl.training.workers.contribution import unwrap
 
 Context = SparkContext | SparkSession
 
@@ -99,6 +98,11 @@ class SparkNetwork(NetworkInUse):
         self.network = network if isinstance(network, Network) else Network(network)
         self.master = ParameterAveraging() if tm is None else tm
 
+    @property
+    def history(self) -> History | None:
+        """That of the last fit, also of an interrupted one; None before the first."""
+        return self.network.history
+
     @refuse_unknown_options
     def fit(
         self,
@@ -112,11 +116,13 @@ class SparkNetwork(NetworkInUse):
         transform: Change | None = None,
         trigger: dict[str, Any] | None = None,
         updates: int | None = None,
+        validation_split: float | None = None,
+        class_weight: dict[int, float] | None = None,
         validate_every: int | None = None,
         validate_first: bool | None = None,
         listeners: Iterable[Listener] = (),
         checkpoints: Checkpoints | None = None,
-        resume: str | PathLike[str] | None = None,
+        resume: str | PathLike[str] | bool | None = None,
     ) -> History:
         """Trains; returns a History.
 
@@ -142,6 +148,11 @@ class SparkNetwork(NetworkInUse):
         updates : int, optional
             The update to stop after at the latest, counted from the network's first. With
             asynchronous masters, and with backup workers, it may be some updates later.
+        validation_split : float, optional
+            Share of the records to hold out and evaluate, in place of `validation`. Each is drawn
+            by the seed, its partition and its place in that: cache data that comes in any order.
+        class_weight : {class: factor}, optional
+            Factors of losses in training, by the example's class; 1 for those left out.
         validate_every : int, optional
             Updates between two evaluations. None: of a solver its test_interval.
         validate_first : bool, optional
@@ -152,9 +163,14 @@ class SparkNetwork(NetworkInUse):
         checkpoints : Checkpoints, optional
             Where and how often the state of training is saved. A stream goes on from the newest
             one unasked, as Spark's queries do.
-        resume : path, optional
+        resume : path or True, optional
             Of a checkpoint, or of a folder of them, to go on from, on as many workers: the fit ends
             with the weights of one that was not interrupted, where two whole fits have the same.
+            True: of this network's last fit, interrupted or stopped, without a checkpoint.
+
+        A fit that is interrupted (Ctrl-C, an error of a listener, a lost cluster) keeps what was
+        trained: `network` has the weights after the last round that the driver knows, `history`
+        goes as far, no job is left, and the same call with `resume=True` goes on.
 
         Raises
         ------
@@ -167,10 +183,12 @@ class SparkNetwork(NetworkInUse):
         """
         marks: dict[str, Any] = {"updates": updates, "validate_every": validate_every}
         marks |= {"validate_first": validate_first, "resume": resume}
+        division = divide(self.conf, self.master, validation, validation_split, class_weight)
         if isinstance(data, DataFrame) and data.isStreaming:
             names: dict[str, Any] = {"features": features, "label": label, "weights": weights}
             names |= {"epochs": epochs, "validation": validation, "transform": transform}
-            return self._fit_stream(data, trigger, names, listeners, checkpoints, marks)
+            names |= {"validation_split": validation_split, "class_weight": class_weight}
+            return fit_micro_batches(self, data, trigger, names, listeners, checkpoints, marks)
         if trigger is not None:
             raise ConfigError(f"trigger must be None for data that is no stream, got {trigger}")
         workers = SparkWorkers(self.sc, self.master.workers, self.master.task_device)
@@ -184,28 +202,18 @@ class SparkNetwork(NetworkInUse):
             change = None if hasattr(data, "splits") else transform
             return SparkRecords(data, features, label, transform=change)
 
-        if self.recipe is not None:
-            on = recipe_validation(self.sc, self.recipe, validation, records)
-            return self.recipe.train(source, workers, on, self._evaluate, epochs=epochs, **options)
-        epochs = 1 if epochs is None and updates is None else epochs
-        # What cannot be read is refused before anything is trained.
-        on = None if validation is None else self._validation(records(validation))
-        options |= {"validation": on, "evaluate": self._evaluate}
-        options["validate_first"] = bool(validate_first)
-        return fit_network(self.network, source, self.master, workers, epochs, **options)
-
-    def _fit_stream(self, frame, trigger, options, listeners, checkpoints, marks):
-        others = [name for name, value in marks.items() if value]
-        if others:
-            raise ConfigError(f"{others} must be left out where data is a stream")
-        if self.recipe is not None:
-            raise ConfigError("data must be no stream where a solver file says when to stop")
-        listeners = tuple(listeners)
-
-        def fit(batch, listener):
-            return self.fit(batch, listeners=(listener, *listeners), **options)
-
-        return fit_stream(self.network, frame, fit, trigger, checkpoints)
+        with clean_interrupts(self.sc):
+            if (recipe := self.recipe) is not None:
+                require_whole(division)
+                on = recipe_validation(self.sc, recipe, validation, records)
+                return recipe.train(source, workers, on, self._evaluate, epochs=epochs, **options)
+            # What cannot be read is refused before anything is trained.
+            on = None if validation is None else self._validation(records(validation))
+            if division.held_out is not None:
+                on = self._validation(source, division.held_out)
+            options |= {"validation": on, "evaluate": self._evaluate, "changes": division.training}
+            options["validate_first"] = bool(validate_first)
+            return fit_network(self.network, source, self.master, workers, epochs, **options)
 
     def validations(self, history: History) -> DataFrame:
         """Returns a DataFrame of a fit's validations by updates.
@@ -263,18 +271,15 @@ class SparkNetwork(NetworkInUse):
         """Returns the network that `save` wrote; CheckpointError where it is damaged or foreign."""
         return cls(sc, Network.load(path), tm)
 
-    def _validation(self, records):
-        return Validation(self._batches(records), Evaluator(self.conf, records.transform))
+    def summary(self, batch_size: int = 64) -> str:
+        """Returns a table of layers, output shapes and parameters, with the memory of a step."""
+        return self.conf.summary(batch_size)
+
+    def _validation(self, records, changes=()):
+        batches = self._batches(records, changes=changes)
+        return Validation(batches, Evaluator(self.conf, records.transform))
 
     def _evaluate(self, state, data, device=None):
-        (batches, evaluator), master = data, self._master_on(device)
-        with job(self.sc, "evaluation", "an evaluation"):
-            with sharing(self.sc, self._model_of(state, master)) as model:
-                each = partial(predictions.evaluate_partition, model, evaluator)
-                each = self._task_on_device(run_partition_on_device, master, each)
-                ranked, parts = batches.mapPartitionsWithIndex(each), batches.getNumPartitions()
-                sums = tree(ranked, parts, depth=2, add=predictions.merge_evaluations)
-        result = unwrap(predictions.merge_evaluations(sums)) if sums else None
-        if result is None or not result.examples:
-            raise DataError("there are no records to evaluate on: every partition is empty")
-        return result
+        master = self._master_on(device)
+        on_device = partial(self._task_on_device, run_partition_on_device, master)
+        return evaluate(self.sc, self._model_of(state, master), data, on_device)

@@ -28,8 +28,9 @@ from sparkdl.training.evaluation.batch_evaluation import (
     pieces,
 )
 from sparkdl.training.fit.full_batch import solve
-from sparkdl.training.fit.network_fit import fit_network
+from sparkdl.training.fit.network_fit import UnfinishedFit, fit_network, validation_of
 from sparkdl.training.fit.pretraining import pretrain_layers
+from sparkdl.training.inputs.division import divide
 from sparkdl.training.inputs.schema import schema_of
 from sparkdl.training.inputs.sources import Data, as_source
 from sparkdl.training.masters.base import TrainingMaster
@@ -53,6 +54,11 @@ class Network:
         None: first values, drawn with the conf's seed.
     device : str
         Where this process uses it: "auto", "cpu" or "cuda"; `fit` has its master's.
+
+    Attributes
+    ----------
+    history : History or None
+        Of the last fit, also of one that was interrupted.
     """
 
     def __init__(self, conf: Conf, state: TrainState | None = None, device: str = "auto") -> None:
@@ -60,6 +66,8 @@ class Network:
         require(self, "device", device in DEVICES, f"one of {DEVICES}")
         self.state = first_state(conf) if state is None else state
         self._carried: dict[str, Any] = {}
+        self.history: History | None = None
+        self.unfinished: UnfinishedFit | None = None
 
     @cached_property
     def replica(self) -> Replica:
@@ -69,26 +77,28 @@ class Network:
     def fit(
         self,
         data: Data,
-        epochs: int | None = 1,
+        epochs: int | None = None,
         master: TrainingMaster | None = None,
         workers: Workers | None = None,
         *,
         updates: int | None = None,
         validation: Data | None = None,
+        validation_split: float | None = None,
+        class_weight: dict[int, float] | None = None,
         validate_every: int | None = None,
         validate_first: bool = False,
         evaluate: Callable[..., Evaluation] | None = None,
         listeners: Iterable[Listener] = (),
         checkpoints: Checkpoints | None = None,
-        resume: str | PathLike[str] | None = None,
+        resume: str | PathLike[str] | bool | None = None,
     ) -> History:
         """Trains on this machine.
 
         Parameters
         ----------
         data : Batch, pair (features, labels) or source
-        epochs : int or None, default 1
-            Epochs to train, after those before. None: as many as `updates` takes.
+        epochs : int, optional
+            Epochs to train, after those before. 1 unless given; as many as `updates` takes.
         master : TrainingMaster, optional
             None: ParameterAveraging().
         workers : Workers, optional
@@ -98,6 +108,12 @@ class Network:
             asynchronous masters, and with backup workers, it may be some updates later.
         validation : Batch, pair or source, optional
             Evaluated after each epoch, or where `validate_every` says.
+        validation_split : float, optional
+            Share of the records that are held out and evaluated, in place of `validation`: each is
+            drawn by the seed and its id, which is the number of its split in the source and its
+            place in that. So another fit with this seed holds out the same.
+        class_weight : {class: factor}, optional
+            Factors of the losses of a class's examples in training; 1 for those that are left out.
         validate_every : int, optional
             Updates between two evaluations.
         validate_first : bool, default False
@@ -108,11 +124,16 @@ class Network:
             Called as the fit goes on, in this order.
         checkpoints : Checkpoints, optional
             Where and how often the state of training is saved.
-        resume : path, optional
+        resume : path or True, optional
             Of a checkpoint, or of a folder of them, to go on from: the fit then ends with the
             weights that it would have had without the interruption, where two whole fits have the
             same weights (not with asynchronous masters or backup workers). The same number of
-            workers is needed.
+            workers is needed. True: of this network's last fit, which was interrupted or stopped;
+            it goes on after the last round that was kept, without a checkpoint.
+
+        A fit that is interrupted (Ctrl-C, an error of a listener, lost workers) keeps what was
+        trained: the network has the weights after the last round that the driver knows, `history`
+        goes as far, and the same call with `resume=True` goes on.
 
         Returns
         -------
@@ -127,11 +148,15 @@ class Network:
         """
         master = ParameterAveraging() if master is None else master
         require_workers(master, workers)
+        source = as_source(data)
+        division = divide(self.conf, master, validation, validation_split, class_weight)
+        if division.held_out is not None:
+            validation = validation_of(self.conf, source, division.held_out)
         own_workers = LocalWorkers(master.workers or 2) if workers is None else None
         try:
             return fit_network(
                 self,
-                as_source(data),
+                source,
                 master,
                 own_workers if workers is None else workers,
                 epochs,
@@ -143,6 +168,7 @@ class Network:
                 listeners=listeners,
                 checkpoints=checkpoints,
                 resume=resume,
+                changes=division.training,
             )
         finally:
             if own_workers is not None:
@@ -293,6 +319,10 @@ class Network:
     def score(self, data: Data) -> float:
         """Returns the mean loss over the examples of a Batch, pair or source."""
         return self.evaluate(data).loss
+
+    def summary(self, batch_size: int = 64) -> str:
+        """Returns a table of layers, output shapes and parameters, with the memory of a step."""
+        return self.conf.summary(batch_size)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Writes conf and state to a directory, local or of another file system.

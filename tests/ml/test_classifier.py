@@ -10,6 +10,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 
 from sparkdl.errors import ConfigError, DataError
+from sparkdl.masters import AllReduceSGD
 from sparkdl.ml import SparkNetworkClassifier
 from sparkdl.nn import Nesterov, NetworkConf, Output
 from sparkdl.nn.execution.forward import Z
@@ -121,6 +122,12 @@ REFUSED = {
         "column 'w' must be boolean to set rows apart, got double",
     ),
     "two thresholds": ({"thresholds": [1.0, 2.0]}, ConfigError, "one for each of 3 classes"),
+    "thresholds below 0": ({"thresholds": [1.0, -2.0, 1.0]}, ConfigError, "must be numbers above"),
+    "labels that are lists": (
+        {"labelCol": "two", "classWeights": [1.0, 2.0, 1.0]},
+        DataError,
+        "column 'two' must hold a class for classWeights, got array<double>",
+    ),
     "two factors": ({"classWeights": [1.0, 2.0]}, ConfigError, "classWeights must have one for"),
     "no batch": ({"batchSize": 0}, ConfigError, "batch_size_per_worker must be an integer >= 1"),
     "a seed below 0": ({"seed": -1}, ConfigError, "seed must be"),
@@ -155,8 +162,10 @@ def test_a_convex_problem_has_the_solution_of_scikit_learn(data):
     softmax = NetworkConf(
         input_shape=(4,), layers=[Output(units=3)], l2=l2, optimizer=Nesterov(learning_rate=0.5)
     )
-    one = SparkNetworkClassifier(network=softmax, maxIter=120, batchSize=30, numWorkers=2)
-    [p] = by_id(one.setMaster("AllReduceSGD").fit(data).transform(data), "probability")
+    # One worker has all records in each batch.
+    options = {"master": AllReduceSGD(repartition="always"), "batchSize": 60, "numWorkers": 1}
+    model = SparkNetworkClassifier(network=softmax, maxIter=120, **options).fit(data)
+    [p] = by_id(model.transform(data), "probability")
     theirs = LogisticRegression(C=1 / (len(x) * l2), tol=1e-8).fit(x, y).predict_proba(x)
     np.testing.assert_allclose(p, theirs, atol=2e-4)
 

@@ -5,12 +5,13 @@ import pytest
 from pyspark.ml import Pipeline
 from pyspark.ml.evaluation import MulticlassClassificationEvaluator
 from pyspark.ml.feature import StandardScaler
-from pyspark.ml.tuning import CrossValidator, ParamGridBuilder
+from pyspark.ml.tuning import CrossValidator, CrossValidatorModel, ParamGridBuilder
 from pyspark.sql import functions as F
 
 from sparkdl.ml import SparkNetworkClassifier
 from tests.ml.conftest import SMALL
 from tests.ml.frames import by_id, classes_conf
+from tests.training.models import assert_equal
 
 
 def metric():
@@ -18,12 +19,13 @@ def metric():
 
 
 @pytest.mark.filterwarnings("ignore:unclosed running multiprocessing pool:ResourceWarning")
-def test_cross_validation_gives_the_metrics_of_a_loop_by_hand(data):
+def test_cross_validation_gives_the_metrics_of_a_loop_by_hand(data, tmp_path):
     folds = data.withColumn("fold", (F.col("id") % 2).cast("int"))
     one = SparkNetworkClassifier(network=classes_conf(), **SMALL)
     pipeline = Pipeline(stages=[StandardScaler(inputCol="features", outputCol="scaled"), one])
     one.setFeaturesCol("scaled")
-    grid = ParamGridBuilder().addGrid(one.maxIter, [1, 3]).build()
+    grid = ParamGridBuilder().addGrid(one.maxIter, [1, 3])
+    grid = grid.addGrid(one.network, [classes_conf()]).build()
     cross = CrossValidator(
         estimator=pipeline,
         estimatorParamMaps=grid,
@@ -36,6 +38,17 @@ def test_cross_validation_gives_the_metrics_of_a_loop_by_hand(data):
     by_hand = [np.mean([hand(pipeline, folds, fold, params) for fold in (0, 1)]) for params in grid]
     np.testing.assert_allclose(found.avgMetrics, by_hand, rtol=1e-6)
     assert found.bestModel.stages[-1].network.state.epoch == (1, 3)[int(np.argmin(by_hand))]
+
+    found.save(str(tmp_path / "found"))
+    again = CrossValidatorModel.load(str(tmp_path / "found"))
+    assert again.avgMetrics == found.avgMetrics
+    best, kept = (model.bestModel.stages[-1] for model in (again, found))
+    assert_equal(best.network.state, kept.network.state)
+    maps = [{param.name: value for param, value in each.items()} for each in grid]
+    assert maps == [
+        {param.name: value for param, value in each.items()}
+        for each in again.getEstimatorParamMaps()
+    ]
 
 
 def hand(pipeline, folds, fold, params):

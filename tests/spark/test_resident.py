@@ -13,7 +13,9 @@ from sparkdl.nn import Output, Sgd
 from sparkdl.spark import SparkNetwork, SparkWorkers
 from sparkdl.training.masters.parameter_averaging.master import ParameterAveraging
 from sparkdl.training.network import Network
+from sparkdl.training.reporting.early_stopping import EarlyStopping
 from sparkdl.training.reporting.listeners import Listener
+from sparkdl.training.reporting.reduce_rate import ReduceLROnPlateau
 from sparkdl.training.saving.checkpoint import Checkpoints
 from sparkdl.training.workers.local import LocalWorkers
 from tests.spark.networks import arrays, conf_of, data, rich
@@ -45,6 +47,25 @@ def fit(sc, master, records=None, conf=None, epochs=EPOCHS, **options):
     net = SparkNetwork(sc, conf or rich(), replace(master, workers=2))
     records = arrays(RECORDS, records_per_split=25) if records is None else records
     return net.network, net.fit(records, epochs, **options)
+
+
+def test_listeners_steer_both_kinds_of_workers_alike(local, sc):
+    expected = Network(rich())
+    options = {"epochs": 9, "validation": arrays(31)}
+
+    def listeners():
+        watched = {"monitor": "loss", "mode": "max"}
+        lower = ReduceLROnPlateau(**watched, factor=0.5, patience=1)
+        return [lower, EarlyStopping(**watched, patience=3, restore_best_weights=True)]
+
+    records = arrays(RECORDS, records_per_split=25)
+    master = MASTERS["all-reduce"].master
+    expected.fit(records, master=master, workers=local, listeners=listeners(), **options)
+    network, history = fit(sc, master, listeners=listeners(), **options)
+    assert len(history.epochs) == network.state.epoch == 4 and not history.restarts
+    assert "loss was not better than" in history.end_reason
+    assert network.state.rate_factor == expected.state.rate_factor == 0.125
+    assert_equal(network.state, expected.state)
 
 
 @pytest.mark.parametrize("name", RESIDENT)

@@ -39,6 +39,7 @@ from sparkdl.codecs import Threshold
 from sparkdl.constraints import MaxNorm
 from sparkdl.initializers import Normal
 from sparkdl.losses import Huber
+from sparkdl.ml import SparkNetworkClassifier, SparkNetworkEstimator
 from sparkdl.schedules import StepSchedule, WarmUpSchedule
 from sparkdl.transforms import Compose, Crop, Mirror, Scale
 
@@ -51,6 +52,14 @@ HIDDEN: list[Layer] = [
 ]
 
 SOUND = [
+    lambda: SparkNetworkClassifier(
+        network=NetworkConf(input_shape=(4,), layers=[Output(units=2)]),
+        master=AllReduceSGD(),
+        preprocessing=Scale(factor=0.5),
+        maxIter=3,
+        thresholds=[0.3, 0.7],
+    ).setBatchSize(16),
+    lambda: SparkNetworkEstimator(featuresCol=["left", "right"], predictionCol="value"),
     lambda: NetworkConf(input_shape=(1, 28, 28), layers=[*HIDDEN, Output(units=10)]),
     lambda: NetworkConf(
         input_shape=[4],

@@ -107,6 +107,8 @@ def _require_shape(got, shape, what):
     axes, expected = _long_axes(got), _long_axes(shape)
     if axes != expected and len(axes) == len(expected):
         cure = "; transpose them" if sorted(axes) == sorted(expected) else ""
+        if len(axes) == 3 and axes == [*expected[1:], expected[0]]:
+            cure = "; channels come first" + cure
         raise Violation(0, f"{what} must have the shape {shape}, or be flat, got {got}{cure}")
 
 
@@ -143,15 +145,21 @@ def _whole_numbers(y, classes, ignored):
         _refuse(y, y != np.floor(y), "label must be a whole number")
     other = "" if ignored is None else f" or {ignored}"
     outside = ((y < 0) | (y >= classes)) & (True if ignored is None else y != ignored)
-    _refuse(y, outside, f"label must be in [0, {classes}){other}")
+    _refuse(y, outside, f"label must be in [0, {classes}){other}", units_for)
     return y.astype(np.int32)
 
 
-def _refuse(y, wrong, rule):
+def _refuse(y, wrong, rule, cure=None):
     if wrong.any():
         row, *place = np.argwhere(wrong)[0]
         where = f" at {place[0]}" if wrong.ndim > 1 and wrong.shape[1] > 1 else ""
-        raise Violation(row, f"{rule}, got {y[(row, *place)]}{where}")
+        value = y[(row, *place)]
+        raise Violation(row, f"{rule}, got {value}{where}{cure(value) if cure else ''}")
+
+
+def units_for(label):
+    """Returns what to do about a label that is no class: there may be too few units."""
+    return f"; Output.units must be {int(label) + 1} for it at least" if 0 <= label < np.inf else ""
 
 
 def _hot_positions(y):

@@ -1,5 +1,6 @@
 """Schema of the records that a network takes."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -39,6 +40,9 @@ class Schema:
     masks : {column: column}
         Columns of sequences, whose first axis is time, with those of their masks (n, T): records
         may have fewer steps, and are padded. A mask that is not there is made.
+    changes : tuple of callable
+        Batch to Batch: what is done to records once they are checked, as in changes.py. It may
+        leave some out.
 
     A column "weights" (n,) is passed on where there is one: factors of the examples' losses.
     """
@@ -47,6 +51,7 @@ class Schema:
     labels: str | dict[str, Label] | None = None
     label_size: int = 1
     masks: dict[str, str] = field(default_factory=dict)
+    changes: tuple[Callable[[Batch], Batch], ...] = ()
 
     def __post_init__(self) -> None:
         shapes = self.features if isinstance(self.features, dict) else {"": self.features}
@@ -97,7 +102,9 @@ class Schema:
             For the first record that does not fit: "partition 1, record 17: features must have
             784 numbers, got 700".
         """
-        return read_records(self, iterator, partition, size, self.fields(features, label, weights))
+        fields = self.fields(features, label, weights)
+        batches = read_records(self, iterator, partition, size, fields)
+        return filter(len, map(self._change, batches)) if self.changes else batches
 
     def check(self, batch, where):
         """Returns the batch as the network takes it: columns converted, checked, others dropped.
@@ -116,7 +123,12 @@ class Schema:
         except Violation as offence:
             record = position(batch.ids[offence.row]) if len(batch) else 0
             raise DataError(f"{where}, record {record}: {offence}") from None
-        return Batch(columns=columns, ids=batch.ids)
+        return self._change(Batch(columns=columns, ids=batch.ids))
+
+    def _change(self, batch):
+        for change in self.changes:
+            batch = change(batch)
+        return batch
 
     def convert(self, raw):
         """Returns {column: array} from raw {column: array (n, ...) or Ragged}. Raises Violation."""

@@ -10,6 +10,7 @@ from pyspark.errors import PySparkException
 from sparkdl.error_messages import error_from_json
 from sparkdl.errors import WorkerError
 from sparkdl.spark.jobs.error_notes import read_noted_error
+from sparkdl.spark.jobs.interrupts import interruptible
 
 DESCRIPTION = "spark.job.description"
 JOB_GROUP = "spark.jobGroup.id"
@@ -29,7 +30,7 @@ def job(sc, description, doing):
     doing : str
         Begins the error: "a round" failed on the cluster.
     """
-    with describe_jobs(sc, description), clear_errors(doing):
+    with interruptible(sc), describe_jobs(sc, description), clear_errors(doing):
         yield
 
 

@@ -171,7 +171,9 @@ def table_batches(schema, columns, partition, tables):
     for table in tables:
         if table.num_rows:
             batch = table_batch(table, columns, where, partition, start, schema.masks)
-            yield schema.check(batch, where)
+            checked = schema.check(batch, where)
+            if len(checked):
+                yield checked
             start += table.num_rows
 
 

@@ -11,7 +11,7 @@ and what training has to clean up would fail there.
 import logging
 import queue
 from concurrent.futures import Future
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
@@ -73,20 +73,32 @@ class StreamTrainer(Listener):
         self._network, self._fit, self._place = network, fit, place
         self.history, self.query = History(), None
         self.last = None  # number of the last micro-batch that was trained on
+        self.stopped = None  # why a listener has stopped the training
 
     def take(self, frame, number):
         """Trains on a micro-batch, unless that has been done, and saves the model."""
         if self._place is None or self._place.awaits(number):
-            with suppress(NoRecords), keeping_nothing():  # no records, as when a filter left none
+            with suppress(NoRecords), keeping_nothing(), self._whole():  # a filter may leave none
                 self._add(self._fit(frame, self))
             if self._place is not None:
                 self._place.write(self._network, number)
         self.last = number
 
+    @contextmanager
+    def _whole(self):
+        """Takes back what was trained on a micro-batch that fails: Spark will give it again."""
+        state = self._network.state
+        try:
+            yield
+        except BaseException:
+            self._network.state, self._network.unfinished = state, None
+            raise
+
     def _add(self, history):
         self.history.rounds += history.rounds
         self.history.epochs += history.epochs
         self.history.restarts += history.restarts
+        self.stopped = history.end_reason
 
     def on_round(self, report, state):
         if not self.query.isActive:
@@ -131,11 +143,29 @@ def fit_stream(network, frame, fit, trigger=None, checkpoints=None):
     try:
         for batch, number, done in micro_batches.items(query):
             stopped = not train_on(trainer, batch, number, done)
+            if trainer.stopped is not None:
+                micro_batches.closed = True
+                query.stop()
         finish(query)
     finally:
         micro_batches.closed = True
         query.stop()
     return outcome(query, trainer, is_complete=not stopped and not ENDING.isdisjoint(trigger or {}))
+
+
+def fit_micro_batches(net, frame, trigger, options, listeners, checkpoints, marks):
+    """Trains a SparkNetwork on a stream; the arguments are those of its `fit`."""
+    others = [name for name, value in marks.items() if value]
+    if others:
+        raise ConfigError(f"{others} must be left out where data is a stream")
+    if net.recipe is not None:
+        raise ConfigError("data must be no stream where a solver file says when to stop")
+    listeners = tuple(listeners)
+
+    def fit(batch, listener):
+        return net.fit(batch, listeners=(listener, *listeners), **options)
+
+    return fit_stream(net.network, frame, fit, trigger, checkpoints)
 
 
 def start_query(writer, trigger, place):
@@ -177,9 +207,10 @@ def finish(query):
 def outcome(query, trainer, is_complete):
     """Returns the History of a query that has ended. Raises WorkerError where it failed."""
     failure = query.exception()
-    if failure is not None:
+    if failure is not None and trainer.stopped is None:
         raise WorkerError(f"the stream failed {trainer.where}: {reason(message(failure))}")
     why = "all that was there has been trained on" if is_complete else "its query was stopped"
+    why = trainer.stopped or why
     trainer.history.end_reason = f"the stream ended {trainer.where}: {why}"
     log.info(trainer.history.end_reason)
     return trainer.history

@@ -2,8 +2,9 @@
 
 from dataclasses import replace
 from functools import cache
+from typing import NamedTuple
 
-from sparkdl.errors import CheckpointError, DivergedError
+from sparkdl.errors import CheckpointError, ConfigError, DivergedError
 from sparkdl.training.evaluation.batch_evaluation import Evaluator
 from sparkdl.training.fit.trainer import Trainer, check_epochs, start_state
 from sparkdl.training.inputs.schema import schema_of
@@ -29,6 +30,7 @@ def fit_network(
     listeners=(),
     checkpoints=None,
     resume=None,
+    changes=(),
 ):
     """Trains `network` in place.
 
@@ -49,22 +51,31 @@ def fit_network(
     resume : path of a checkpoint, or of a folder of them, to go on from: the fit then ends with
         the weights that it would have had without the interruption, where two whole fits have the
         same weights (not with asynchronous masters or backup workers). Another number of workers
-        is refused
+        is refused. True: the network's last fit, which was interrupted or stopped, goes on from
+        its state; where neither `epochs` nor `updates` is given, up to where it would have ended
+    changes : tuple of callable, what is done to the records to train on; see Schema
 
     A state of elsewhere, with updates but no rounds, goes on at the place in the data where a fit
     from the start has that many.
+
+    A fit that is interrupted, by whatever it is, leaves the network the last state that the driver
+    knows, and a History that goes as far; but a DivergedError leaves it the state from before.
 
     Returns
     -------
     History of this fit's rounds.
     """
     phases = Phases()
+    resume = None if resume is False else resume
+    epochs, updates = duration(network, epochs, updates, resume)
     marks = Milestones(last=updates, validate=validate_every, first=validate_first)
     epochs = updates if epochs is None else epochs  # an epoch has an update at least
     check_epochs(epochs)
     conf, extra = network.conf, {}
     state = start_state(conf, master, network.state)
-    if resume is not None:
+    if resume is True:
+        state, extra = network.state, network.unfinished.extra
+    elif resume is not None:
         state, extra = load_to_resume(conf, resume)
     master, why, without_group = master.resolve(workers, extra)
     options = {"listeners": listeners, "checkpoints": checkpoints, "marks": marks}
@@ -72,17 +83,18 @@ def fit_network(
     options |= evaluation_options(network, master, validation, evaluate)
     trainer = Trainer(conf, master, workers, **options)
     transform = getattr(data, "transform", None)
-    schema, options = schema_of(conf, transform=transform), with_seed(master, state)
+    schema = schema_of(conf, transform=transform, changes=changes)
+    options = with_seed(master, state)
     phases.end("starting")
     blocks = workers.load(data, schema, master.records_per_block, options)
     phases.end("starting", blocks.seconds)
     keep = False
     try:
         if resume is not None:
-            trainer.check_resumed(blocks, extra, resume)
+            trainer.check_resumed(blocks, extra, "the last fit" if resume is True else resume)
         elif state.iteration and not state.rounds:
             state = trainer.locate(blocks, state)
-        network.state, history = trainer.fit(blocks, state, epochs, transform, extra)
+        train(network, trainer, blocks, state, epochs, transform, extra)
         keep = True
     except DivergedError:  # which is not for the data to answer
         keep = True
@@ -90,8 +102,52 @@ def fit_network(
     finally:
         blocks.close(keep)
     phases.end("ending")
+    history = trainer.history
     history.aggregation, history.data_were_kept = why, blocks.were_kept
     return history
+
+
+class UnfinishedFit(NamedTuple):
+    """A fit that was interrupted or stopped, as `resume=True` goes on with it.
+
+    `extra` is what its checkpoints would hold.
+    """
+
+    epochs: int
+    updates: int | None
+    extra: dict
+
+
+def duration(network, epochs, updates, resume):
+    """Returns (epochs, updates) of a fit, which may be those of the fit that it goes on with."""
+    if resume is True and network.unfinished is None:
+        raise ConfigError(
+            "resume must be a checkpoint's path where the network's last fit came to its end, got "
+            "True; leave it out to train on"
+        )
+    if epochs is None and updates is None:
+        return network.unfinished[:2] if resume is True else (1, None)
+    return epochs, updates
+
+
+def train(network, trainer, blocks, state, epochs, transform, extra):
+    """Trains; leaves the network what there is in the end, also where the fit is interrupted."""
+    try:
+        trainer.fit(blocks, state, epochs, transform, extra)
+    except DivergedError:
+        network.history = trainer.history
+        raise
+    except BaseException:
+        if trainer.history is not None:  # it had begun
+            leave(network, trainer, epochs, is_whole=False)
+        raise
+    leave(network, trainer, epochs, is_whole=not trainer.steering.stopped)
+
+
+def leave(network, trainer, epochs, is_whole):
+    network.state, network.history = trainer.state, trainer.history
+    unfinished = UnfinishedFit(epochs, trainer.marks.last, trainer.extra)
+    network.unfinished = None if is_whole else unfinished
 
 
 def evaluation_options(network, master, validation, evaluate):
@@ -101,7 +157,7 @@ def evaluation_options(network, master, validation, evaluate):
     conf = network.conf
     if evaluate is None and not isinstance(validation, Validation):
         source = as_source(validation)
-        validation = Validation(CheckedBatches(conf, source), Evaluator(conf, source.transform))
+        validation = validation_of(conf, source)
     evaluate = evaluate or evaluate_on_driver(network, master.device)
     figures = None
     if isinstance(validation, Validation):
@@ -113,6 +169,11 @@ def evaluation_options(network, master, validation, evaluate):
     if master.resident and isinstance(validation, Validation):
         return {"validation": validation, "evaluate": by_driver, "figures": figures}
     return {"evaluate": by_driver, "figures": figures}
+
+
+def validation_of(conf, source, changes=()):
+    """Returns the Validation of a source in this process."""
+    return Validation(CheckedBatches(conf, source, changes), Evaluator(conf, source.transform))
 
 
 def evaluate_on_driver(network, device):

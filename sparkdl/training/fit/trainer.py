@@ -45,6 +45,12 @@ class Trainer:
         What goes on where the workers of a resident master do not reach each other.
     phases : Phases or None
         The clock of the fit; None: it begins here.
+
+    Attributes
+    ----------
+    state, history, extra
+        Of the fit that runs or has run, once it has begun: the last TrainState that the driver
+        knows, a History that goes as far, and what a checkpoint would hold besides.
     """
 
     def __init__(
@@ -71,6 +77,7 @@ class Trainer:
         first_listeners = [self.writer, PhaseEnd(self.phases, "checkpoints")] if self.writer else []
         self.listeners = Listeners(*first_listeners, *listeners)
         self.evaluate = evaluate
+        self.state = self.history = self.extra = None
         self.marks = replace(marks, show=(*marks.show, *self.listeners.every_updates))
         if self.marks and conf.tbptt is not None:
             raise ConfigError("with tbptt a fit cannot tell where updates are; give it epochs")
@@ -81,10 +88,7 @@ class Trainer:
         `resumed` is the extra of the checkpoint that the state is from, where a fit goes on: it
         ends where that fit would have.
 
-        Returns
-        -------
-        state, history
-            A fit that has nothing left to do gives the state it was given.
+        Leaves `state` and `history`; where nothing is left to do, the state is the given one.
 
         Raises
         ------
@@ -101,21 +105,35 @@ class Trainer:
         self.phases.end("starting")
         plan = self._plan(blocks, state, first + epochs, extra)
         self._tell(self.listeners.on_fit_start, plan)
+        self.state, self.history, self.extra = state, history, extra
         events = self._events(blocks, state, first + epochs, transform, extra)
         try:
             with closing(events):
                 for event in events:
                     event.end(self.phases)
+                    self.state = event.state or self.state
                     self._tell(event.tell, history, self.listeners)
-                    state = event.state or state
         except DivergedError as error:
             raise self._with_checkpoint(error) from error
+        except BaseException as error:
+            self._keep(state.rounds, error)
+            raise
         finally:
             self.phases.end("ending")
-            history.end_reason = self.steering.end_reason
+            history.end_reason = history.end_reason or self.steering.end_reason
             self.listeners.on_fit_end(history)
             self.phases.end("listeners")
-        return self.steering.ending(state), history
+        self.state = self.steering.ending(self.state)
+
+    def _keep(self, rounds, error):
+        """Makes state and history agree, of a fit that began with so many rounds done."""
+        for event in self.steering.unheard:
+            self.history.add_round(event.report)
+            self.state = event.state or self.state
+        self.state = self.steering.steer(self.state)
+        del self.history.rounds[self.state.rounds - rounds :]
+        where = f"epoch {self.state.epoch + 1}, round {self.state.round + 1}"
+        self.history.end_reason = f"interrupted by {type(error).__name__}; what is next is {where}"
 
     def _tell(self, tell, *arguments):
         """Tells listeners of an event; one may have the fit end."""

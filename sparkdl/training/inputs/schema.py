@@ -7,7 +7,7 @@ from sparkdl.nn.inputs.columns import label_mask_of, mask_of
 from sparkdl.nn.inputs.labels import units_of
 
 
-def schema_of(conf, labels=True, transform=None):
+def schema_of(conf, labels=True, transform=None, changes=()):
     """Returns the Schema of the records that a network is trained on, evaluated or used on.
 
     Parameters
@@ -16,6 +16,8 @@ def schema_of(conf, labels=True, transform=None):
         False for prediction.
     transform : callable or None
         Of the source: records have the shape that it makes the network's inputs of.
+    changes : tuple of callable
+        Of the Schema.
 
     Raises
     ------
@@ -25,7 +27,8 @@ def schema_of(conf, labels=True, transform=None):
     labels_of_outputs = {column: label_of(place) for column, place in conf.label_columns.items()}
     features = record_shapes(transform, feature_shapes(conf))
     masks = masks_of(conf, labels)
-    return Schema(features=features, labels=labels_of_outputs if labels else None, masks=masks)
+    labels = labels_of_outputs if labels else None
+    return Schema(features=features, labels=labels, masks=masks, changes=changes)
 
 
 def feature_shapes(conf):

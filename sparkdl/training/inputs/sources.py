@@ -33,8 +33,9 @@ def as_source(data):
 class CheckedBatches:
     """The Batches of a source, checked for a network; may be gone through several times."""
 
-    def __init__(self, conf, source):
-        self.schema, self.source = schema_of(conf, transform=source.transform), source
+    def __init__(self, conf, source, changes=()):
+        self.schema = schema_of(conf, transform=source.transform, changes=changes)
+        self.source = source
 
     def __iter__(self):
         for split in self.source.splits():

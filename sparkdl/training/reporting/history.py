@@ -4,6 +4,7 @@ from dataclasses import asdict, dataclass, field
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
+from sparkdl.training.reporting import history_views
 from sparkdl.training.reporting.phases import PHASES, advice
 from sparkdl.training.reporting.reports import (
     PARTS,
@@ -19,6 +20,8 @@ from sparkdl.training.reporting.reports import (
 from sparkdl.training.reporting.text_table import align
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from sparkdl.training.evaluation.base import Evaluation
 
 KEPT = "reading took nothing: the records were kept from an earlier fit"
@@ -113,6 +116,34 @@ class History:
             "aggregation": self.aggregation,
             "data_were_kept": self.data_were_kept,
         }
+
+    def to_pandas(self, of: str = "epochs") -> Any:
+        """Returns a pandas DataFrame with a row for each report.
+
+        Its columns are the reports' numbers; figures of an evaluation are "validation loss" ..., as
+        listeners monitor them.
+
+        Parameters
+        ----------
+        of : "epochs", "rounds" or "validations"
+        """
+        return history_views.to_pandas(self, of)
+
+    def plot(self, figures: "Sequence[str] | None" = None, axes: Any = None) -> Any:
+        """Draws figures by epoch, or the loss by round before an epoch is over.
+
+        Parameters
+        ----------
+        figures : sequence of str, optional
+            Columns of `to_pandas`. None: the losses of training and validation.
+        axes : matplotlib Axes, optional
+            None: those of a new picture.
+
+        Returns
+        -------
+        The Axes. UnsupportedError where there is no matplotlib.
+        """
+        return history_views.plot(self, figures, axes)
 
     def __str__(self) -> str:
         """Describes the fit in lines.

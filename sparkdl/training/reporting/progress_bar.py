@@ -4,6 +4,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from tqdm import tqdm
+from tqdm.auto import tqdm as widget_or_line
 
 from sparkdl.training.reporting.listeners import Listener
 from sparkdl.training.reporting.reports import EpochReport, FitPlan, Restart, RoundReport
@@ -18,6 +19,8 @@ FORMAT = "{desc} |{bar}| {percentage:3.0f}% {elapsed} gone, {remaining} left{pos
 
 class ProgressBar(Listener):
     """One bar over all rounds of a fit, and one line for each finished epoch.
+
+    In a notebook it is a widget, which shows the last finished epoch in place of lines.
 
     Parameters
     ----------
@@ -41,7 +44,8 @@ class ProgressBar(Listener):
         file = self.file or sys.stderr
         self._close()
         self._epochs, self._updates = plan.epochs, plan.updates
-        self._bar = tqdm(
+        kind = widget_or_line if self.file is None else tqdm
+        self._bar = kind(
             desc="preparing",
             total=plan.updates or plan.rounds_in_all,
             initial=plan.iteration if plan.updates else plan.rounds_before,
@@ -68,16 +72,22 @@ class ProgressBar(Listener):
             score = "" if report.score is None else f", score {report.score:.4f}"
             of = "" if self._updates else f"/{self._epochs}"
             line = f"epoch {report.epoch + 1}{of}: loss {report.loss:.4f}{score}, "
-            self._bar.write(f"{line}{report.duration:.1f} s", file=self._bar.fp)
+            self._say(f"{line}{report.duration:.1f} s")
 
     def on_restart(self, restart: Restart) -> None:
         if not self._updates:
             self._bar.update(-restart.lost)
         if not self._bar.disable:
-            self._bar.write(str(restart), file=self._bar.fp)
+            self._say(str(restart))
 
     def on_fit_end(self, history: "History") -> None:
         self._close()
+
+    def _say(self, line):
+        if self.file is None and _in_notebook():
+            self._bar.set_postfix_str(line)
+        else:
+            self._bar.write(line, file=self._bar.fp)
 
     def _close(self) -> None:
         if self._bar is not None:

@@ -1,7 +1,7 @@
 """Steering of a running fit by its listeners: its end, its rates, the weights that it ends with."""
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sparkdl.errors import ConfigError, brief
 
@@ -34,11 +34,14 @@ class Steering:
     end_reason : str or None
         Why the fit was stopped, if it was told.
     stopped : bool
+    unheard : list of events
+        Rounds that ended after the fit was interrupted, which no listener has heard of.
     """
 
     def __init__(self, waits: bool = True, rate_factor: float = 1.0) -> None:
         self.stopped, self.end_reason = False, None
         self.waits, self._rate_factor = waits, rate_factor
+        self.unheard: list[Any] = []
         self._ending: TrainState | None = None
 
     def stop(self, reason: str | None = None) -> None:

@@ -2,9 +2,10 @@
 
 import logging
 from collections import Counter
+from contextlib import suppress
 from dataclasses import replace
 
-from sparkdl.errors import DataError, WorkerError
+from sparkdl.errors import DataError, SparkdlError, WorkerError
 from sparkdl.training.reporting.events import (
     EpochDone,
     PhaseDone,
@@ -20,6 +21,7 @@ from sparkdl.training.resident.schedule import write_schedule
 from sparkdl.training.resident.worker_group import LostWorker, WorkerGroup
 
 log = logging.getLogger(__name__)
+SALVAGE = 10.0  # seconds that the running round of an interrupted fit may take
 
 
 class NoGroup(Exception):
@@ -62,6 +64,7 @@ class Supervisor:
         self.extra, self.validation, self.evaluate = extra, validation, evaluate
         self.steering, self.replaceable = steering, replaceable
         self.reported_rounds = shared.state.rounds
+        self._at, self._devices = shared.state, {}  # the counters after the last reported round
 
     def events(self):
         """Yields RoundDone, ValidationDone, EpochDone and RestartDone as they come.
@@ -97,41 +100,66 @@ class Supervisor:
         try:
             if (yield from self._follow(group)):
                 group.finish()
+        except (KeyboardInterrupt, GeneratorExit):
+            with suppress(LostWorker, SparkdlError):
+                self._salvage(group)
+            raise
         finally:
             group.stop()
 
     def _follow(self, group):
         """Yields the events of a group; returns whether its workers end by themselves."""
-        devices = Counter(bytes(text).decode() for [text] in group.gather("device"))
+        self._at = self.shared.state
+        self._devices = dict(Counter(bytes(text).decode() for [text] in group.gather("device")))
         yield PhaseDone("launching")
         group.gather("joined")
         yield PhaseDone("balance")
         steered = yield from self._following(group)
-        state, last = self.shared.state, None
-        while not self.shared.over(state) and state.rounds != last:
+        last = None
+        while not self.shared.over(self._at) and self._at.rounds != last:
             if self.steering.stopped:
-                if steered or state is self.shared.state:  # workers know, or are of no more use
+                if steered or self._is_safe:  # workers know, or are of no more use
                     return steered
                 last = group.halt() if last is None else last
-            before, part = state, self.shared.part(state)
-            reports = group.gather("report", state.rounds + 1)
-            workers = [WorkerMetrics.of(vector) for [vector] in reports]
-            report = merge_metrics(workers, state.epoch, part, dict(devices))
-            state = part.after(state, report.iteration)
-            yield RoundDone(report, self._adopt(group, state, self.shared.due(before, state)))
+            yield self._next_round(group)
             steered = yield from self._following(group)
-            if state.rounds == self.shared.state.rounds:
-                state = self.shared.state
         return True
 
-    def _adopt(self, group, state, due):
-        """Returns the TrainState after a round, to go back to, if the driver was sent it."""
-        self.reported_rounds, fields = state.rounds, group.snapshot(state.rounds)
+    @property
+    def _is_safe(self):
+        """Whether the driver has the state after the last reported round."""
+        return self._at.rounds == self.shared.state.rounds
+
+    def _next_round(self, group):
+        """Returns the RoundDone that comes next, with the state if the driver is sent it."""
+        before, part = self._at, self.shared.part(self._at)
+        reports = group.gather("report", before.rounds + 1)
+        workers = [WorkerMetrics.of(vector) for [vector] in reports]
+        report = merge_metrics(workers, before.epoch, part, self._devices)
+        state = part.after(before, report.iteration)
+        fields = group.snapshot(state.rounds)
+        self.reported_rounds, self._at = state.rounds, state
         if fields is None:
-            return None
-        state = replace(state, **fields)
+            return RoundDone(report, None)
+        self._at = state = replace(state, **fields)
+        due = self.shared.due(before, state)
         self.shared = replace(self.shared, state=state, due_events=due)
-        return state
+        return RoundDone(report, state)
+
+    def _salvage(self, group):
+        """Has an interrupted fit end with the running round, unless that takes too long.
+
+        Listeners do not hear of it; the driver gets the state.
+        """
+        if self._is_safe:
+            return
+        group.limit(SALVAGE)
+        last = group.halt()
+        while self._at.rounds < last and not self.shared.over(self._at):
+            self.steering.unheard.append(self._next_round(group))
+            if self.shared.steered and any(self.shared.due_events) and self._is_safe:
+                return  # they wait for a word
+        group.finish()
 
     def _following(self, group):
         """Yields the events due after the round that led to the state, once.
@@ -147,7 +175,7 @@ class Supervisor:
             yield EpochDone(state, None if self.shared.marks.validate else evaluation)
         if not (self.shared.steered and any(due)):
             return False
-        state = self.steering.steer(state)
+        self._at = state = self.steering.steer(state)
         self.shared = replace(self.shared, state=state)
         word = {"rate_factor": state.rate_factor, "stop": self.steering.stopped}
         group.tell({"kind": "word", "rounds": state.rounds} | word)

@@ -1,5 +1,6 @@
 """The driver's side of a group of workers that were launched together."""
 
+import math
 import secrets
 import time
 from contextlib import suppress
@@ -44,6 +45,7 @@ class WorkerGroup:
     def __init__(self, workers, blocks, shared, validation):
         self.size, self.master = shared.schedule.workers, shared.master
         self._messages, self._received, self._wires = SimpleQueue(), {}, {}
+        self._limit = math.inf  # when to wait no longer for messages
         secret, timeout = secrets.token_bytes(32), shared.master.timeout
         self._endpoint = Endpoint(
             secret,
@@ -109,6 +111,10 @@ class WorkerGroup:
             with suppress(PeerError):
                 wire.send(meta)
 
+    def limit(self, seconds):
+        """Has all that is awaited from now on come within so many seconds."""
+        self._limit = time.monotonic() + seconds
+
     def halt(self):
         """Has all workers stop after the same round; returns how many are done then in all."""
         self.tell({"kind": "halt"})
@@ -144,7 +150,7 @@ class WorkerGroup:
         self._received.setdefault((kind, key), {})[rank] = meta, arrays
 
     def _next(self):
-        deadline = time.monotonic() + self.master.stall_timeout
+        deadline = min(self._limit, time.monotonic() + self.master.stall_timeout)
         while time.monotonic() < deadline:
             try:
                 return self._messages.get(timeout=POLL)

@@ -189,7 +189,7 @@ OFFENCES = [
     ((np.zeros(6, complex), 1), "features must be numbers, got an array of complex128"),
     ((np.array(["1"] * 6), 1), "features must be numbers, got an array of <U1"),
     (([[1, 2, 3], [4, 5]], 1), "features must be numbers in rows of one length, got list"),
-    ((ok, 12), r"label must be in \[0, 4\), got 12"),
+    ((ok, 12), r"label must be in \[0, 4\), got 12; Output.units must be 13"),
     ((ok, -1), r"label must be in \[0, 4\), got -1"),
     ((ok, np.int64(4)), r"label must be in \[0, 4\), got 4"),
     ((ok, float("inf")), r"label must be in \[0, 4\), got inf"),
@@ -213,6 +213,12 @@ OFFENCES = [
     ((ok, 1, 2), ".* LabeledPoint, got tuple of 3"),
     (5, ".* LabeledPoint, got int"),
 ]
+
+
+def test_images_with_their_channels_last_are_told_where_these_stand():
+    message = r"must have the shape \(3, 4, 5\), or be flat, got \(4, 5, 3\); channels come first; "
+    with pytest.raises(DataError, match=message + "transpose them"):
+        list(Schema(features=(3, 4, 5)).records([np.zeros((4, 5, 3))], 0))
 
 
 @pytest.mark.parametrize("record, message", OFFENCES, ids=[m for _, m in OFFENCES])

@@ -15,7 +15,9 @@ from sparkdl.errors import CheckpointError, ConfigError, DataError, WorkerError
 from sparkdl.spark import SparkNetwork
 from sparkdl.training.masters.all_reduce.master import AllReduceSGD
 from sparkdl.training.masters.parameter_averaging.master import ParameterAveraging
+from sparkdl.training.reporting.lambda_listener import LambdaListener
 from sparkdl.training.reporting.listeners import Listener
+from sparkdl.training.reporting.steering import StopTraining
 from sparkdl.training.saving.checkpoint import Checkpoints, latest
 from tests.interop.caffe.solver_files import write_solver
 from tests.spark.networks import data, rich
@@ -165,6 +167,17 @@ def test_an_endless_stream_ends_when_it_is_stopped(spark):
     assert not stop.thread.is_alive()
     assert "its query was stopped" in history.end_reason
     assert net.network.state.epoch == len(history.epochs) >= 2
+    assert not spark.streams.active
+
+
+def test_a_stream_ends_when_a_listener_stops_the_training(spark, folder):
+    def stop(report, state):
+        if report.epoch == 1:
+            raise StopTraining("enough")
+
+    net, history = fitted(spark, stream(spark, folder), listeners=[LambdaListener(on_epoch=stop)])
+    assert len(history.epochs) == net.network.state.epoch == 2
+    assert history.end_reason == "the stream ended after micro-batch 1: enough"
     assert not spark.streams.active
 
 

@@ -60,7 +60,7 @@ def test_a_fit_that_is_stopped_ends_after_the_running_round(crews, name):
     network, history = fit(workers, name, 9, listeners=[stop_after(2, "enough"), states])
     state, row = network.state, MASTERS[name]
     assert history.end_reason == "enough" and "enough" in str(history)
-    assert 2 <= state.rounds == len(history.rounds) < 40
+    assert 2 <= state.rounds == len(history.rounds)
     assert state.iteration == history.rounds[-1].iteration
     assert len(history.epochs) == state.epoch, "an epoch that was done is reported"
     if row.same_bits:

@@ -5,7 +5,9 @@ import sys
 from types import SimpleNamespace
 
 import pytest
+from tqdm import tqdm
 
+from sparkdl.training.reporting import progress_bar
 from sparkdl.training.reporting.history import History
 from sparkdl.training.reporting.progress_bar import ProgressBar
 from sparkdl.training.reporting.reports import EpochReport
@@ -67,3 +69,19 @@ def test_it_goes_to_standard_error(capsys):
 
 def test_the_end_may_come_before_the_start():
     ProgressBar().on_fit_end(History())
+
+
+def test_a_notebook_has_one_widget_and_no_lines(monkeypatch, capsys):
+    shell, said = SimpleNamespace(kernel=object()), []
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
+
+    class Widget(tqdm):
+        def set_postfix_str(self, line, refresh=True):
+            said.append(line)
+
+    monkeypatch.setattr(progress_bar, "widget_or_line", Widget)
+    bar = ProgressBar()
+    bar.on_fit_start(plan())
+    bar.on_epoch(EpochReport.of([report(epoch=1, loss=0.25)]), state())
+    bar.on_fit_end(History())
+    assert said == ["epoch 2/3: loss 0.2500, 2.0 s"] and "epoch 2/3" not in capsys.readouterr().err

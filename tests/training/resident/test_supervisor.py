@@ -24,6 +24,7 @@ from sparkdl.errors import (
 from sparkdl.nn import Adam
 from sparkdl.training.network import Network
 from sparkdl.training.reporting.listeners import Listener
+from sparkdl.training.reporting.reduce_rate import ReduceLROnPlateau
 from sparkdl.training.workers.local import LocalWorkers
 from tests.training import tasks
 from tests.training.master_table import MASTERS, RESIDENT
@@ -94,6 +95,18 @@ def test_a_fit_goes_on_when_a_worker_is_killed(name, workers):
 @pytest.mark.slow
 def test_a_fit_with_a_store_goes_on_when_a_worker_is_killed(workers):
     lose_a_worker("elastic around a store", workers, signal.SIGKILL)
+
+
+@pytest.mark.slow
+def test_a_steered_fit_goes_on_when_a_worker_is_killed(workers):
+    """Workers wait for the driver's word; those that come later have the rates that it said."""
+    lower = ReduceLROnPlateau("loss", factor=0.5, patience=1, mode="max")
+    options = {"epochs": 4, "master": {"snapshot_every": 100}}
+    harm = Harm(workers, rounds=7)
+    state, history = fit(workers, data=harm.data, listeners=[harm, lower], **options)
+    assert history.restarts == harm.restarts and len(harm.restarts) == 1
+    assert state.rate_factor < 1
+    assert_equal(state, fit(workers, listeners=[lower], **options)[0])
 
 
 @pytest.mark.slow
@@ -208,15 +221,16 @@ def test_validation_that_cannot_be_used_is_named(workers):
         fit(workers, validation=data)
 
 
-def test_a_listener_that_raises_ends_the_workers(workers):
+def test_a_listener_that_raises_leaves_workers_that_work(workers):
     class Stop(Listener):
         def on_round(self, report, state):
             raise InterruptedError
 
     with pytest.raises(InterruptedError):
         fit(workers, listeners=[Stop()])
-    assert not workers._processes
+    pids = [worker.process.pid for worker in workers._processes]
     assert fit(workers, data=Partitions(COUNTS))[1].epochs[1].examples == 60
+    assert pids == [worker.process.pid for worker in workers._processes], "they had halted"
 
 
 SCRIPT = """

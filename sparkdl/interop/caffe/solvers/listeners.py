@@ -22,6 +22,7 @@ class Display(Listener):
 
     def on_fit_start(self, plan):
         self._conf, self._last_shown = plan.conf, plan.iteration
+        self._steering = plan.steering
 
     def on_round(self, report, state):
         now, losses = report.iteration, self._losses
@@ -32,7 +33,8 @@ class Display(Listener):
             self._last_shown = now
             loss = sum(loss * n for _, loss, n in losses) / sum(n for _, _, n in losses)
             log.info("Iteration %d, loss = %.6g", now, loss)
-            log.info("Iteration %d, lr = %.6g", now, self._conf.rate_at(now, report.epoch))
+            rate = self._conf.rate_at(now, report.epoch) * self._steering.rate_factor
+            log.info("Iteration %d, lr = %.6g", now, rate)
 
     def on_restart(self, restart):
         self._losses.clear()

@@ -1,0 +1,1 @@
+"""What keeps a cluster from training, found before a fit."""

@@ -1,0 +1,58 @@
+"""The Diagnosis of a cluster."""
+
+from dataclasses import dataclass
+from typing import Any
+
+GIGABYTE = 2**30
+COLUMNS = "", "host", "Python", "cores", "threads", "memory", "disk", "GPUs", "processor"
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """What a cluster is like, and what is to mend before it trains.
+
+    Parameters
+    ----------
+    driver : dict
+        Facts of the driver's Python: versions, processor, free memory and disk (bytes), GPUs.
+    executors : list of dict
+        The same of each executor, with `clock_error` in seconds against the driver.
+    problems : list of str
+        Each with its cure; empty where nothing is to mend.
+    """
+
+    driver: dict[str, Any]
+    executors: list[dict[str, Any]]
+    problems: list[str]
+
+    def __str__(self) -> str:
+        lines = table([COLUMNS, *map(cells, (self.driver, *self.executors))])
+        versions = (f"{name} {version or '-'}" for name, version in self.driver["packages"].items())
+        lines += ["", f"on the driver: {', '.join(versions)}", ""]
+        found = [f"{number}. {problem}" for number, problem in enumerate(self.problems, 1)]
+        return "\n".join([*lines, *(found or ["nothing is to mend"])])
+
+
+def cells(facts):
+    """Returns the cells of a process's line."""
+    return (
+        facts["name"],
+        facts["host"],
+        facts["python"],
+        str(facts["cores"]),
+        facts["threads"] or "-",
+        size(facts["free_memory"]),
+        size(facts["free_disk"]),
+        str(facts["gpus"]),
+        " ".join(facts["features"]) or "-",
+    )
+
+
+def size(count):
+    return "-" if count is None else f"{count / GIGABYTE:.1f} GB"
+
+
+def table(rows):
+    """Returns lines whose columns stand below each other."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]

@@ -1,0 +1,99 @@
+"""Asks a cluster what keeps it from training."""
+
+import time
+from contextlib import contextmanager
+from operator import itemgetter
+
+from py4j.protocol import Py4JError
+from pyspark import RDD, SparkContext, cloudpickle
+from pyspark.errors import PySparkException
+from pyspark.serializers import CPickleSerializer
+from pyspark.sql import SparkSession
+
+from sparkdl.spark.cluster_check import connections, process_facts
+from sparkdl.spark.cluster_check.checks import SAME_PYTHON, find_problems
+from sparkdl.spark.cluster_check.diagnosis import Diagnosis
+from sparkdl.spark.jobs.job import describe_jobs, message, reason
+from sparkdl.spark.jobs.slots import (
+    concurrent_tasks,
+    dynamic,
+    executor_locations,
+    gpus_of_a_task,
+    slots,
+)
+from sparkdl.spark.records.locality import make_located_rdd
+
+MOST_TASKS = 256  # that connect to each other
+
+
+def doctor(spark: SparkSession | SparkContext) -> Diagnosis:
+    """Returns a Diagnosis of a cluster: what each executor has, and what is to mend.
+
+    It runs two small jobs, of which one is a barrier stage. Nothing of sparkdl is needed on the
+    executors for that, so it also tells where sparkdl is missing.
+
+    Parameters
+    ----------
+    spark : SparkSession or SparkContext
+    """
+    sc = spark.sparkContext if isinstance(spark, SparkSession) else spark
+    slots(sc)  # executors that were asked for come first
+    driver = process_facts.process_facts("driver")
+    try:
+        with describe_jobs(sc, "the cluster is examined"):
+            executors = ask_executors(sc)
+    except (Py4JError, PySparkException) as error:
+        problem = f"no Python runs on the executors: {reason(message(error))}; {SAME_PYTHON}"
+        return Diagnosis(driver, [], [problem])
+    return Diagnosis(driver, executors, [*find_problems(driver, executors), *ask_connections(sc)])
+
+
+def ask_executors(sc):
+    """Returns the facts of each executor."""
+    pickled, locations = CPickleSerializer(), executor_locations(sc)
+    items = [pickled.dumps(location) for location in locations]
+    made = make_located_rdd(sc, items, [[location] for location in locations], "[B")
+    with by_value(process_facts):
+        began = time.time()
+        found = RDD(made, sc, pickled).map(process_facts.process_facts).collect()
+        ended = time.time()
+    amount = gpus_of_a_task(sc)
+    facts = [about_executor(facts, began, ended, amount) for facts in found]
+    return sorted(facts, key=itemgetter("number"))
+
+
+def about_executor(facts, began, ended, gpus_of_a_task):
+    """Returns the facts with what only the driver knows: its name, and how its clock goes."""
+    late, early = max(0.0, facts["clock"] - ended), min(0.0, facts["clock"] - began)
+    number = facts["name"].rpartition("_")[2]  # "driver" where Spark is in this process
+    return facts | {
+        "name": f"executor {number}",
+        "number": int(number) if number.isdigit() else 0,
+        "clock_error": late or early,
+        "gpus_of_a_task": gpus_of_a_task,
+    }
+
+
+def ask_connections(sc):
+    """Returns a sentence for each connection that cannot be made, or why none was tried."""
+    if dynamic(sc):
+        return []  # then workers do not talk to each other
+    count = min(concurrent_tasks(sc), MOST_TASKS)
+    with by_value(connections), describe_jobs(sc, "executors connect to each other"):
+        rdd = sc.parallelize(range(count), count).barrier()
+        try:
+            failed = rdd.mapPartitions(connections.connect_tasks).collect()
+        except (Py4JError, PySparkException) as error:
+            return [f"executors could not be asked for connections: {reason(message(error))}"]
+    cure = "open the ports between executors, or train with aggregation='driver'"
+    return [f"{sentence}; {cure}" for sentence in failed]
+
+
+@contextmanager
+def by_value(module):
+    """Sends the functions of a module along with jobs, as executors may lack sparkdl."""
+    cloudpickle.register_pickle_by_value(module)
+    try:
+        yield
+    finally:
+        cloudpickle.unregister_pickle_by_value(module)

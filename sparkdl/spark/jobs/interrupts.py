@@ -1,0 +1,104 @@
+"""Ctrl-C while Spark's jobs run: one KeyboardInterrupt, and none of our jobs is left.
+
+pyspark's handler calls the JVM, in the middle of whatever call the same thread is waiting for. Ours
+lets such a call come to its end first; another thread cancels the job, so that it does.
+"""
+
+import signal
+import threading
+import time
+from _thread import interrupt_main
+from contextlib import contextmanager, suppress
+
+from py4j.protocol import Py4JError
+
+TAG = "sparkdl-interruptible"
+POLL = 0.02  # seconds
+
+
+@contextmanager
+def clean_interrupts(sc):
+    """Raises KeyboardInterrupt for a Ctrl-C within, and cancels the jobs of `interruptible`.
+
+    In threads other than the main one, and under a handler of the user's own, nothing is changed.
+    """
+    before = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not is_known(before):
+        yield
+        return
+    interrupt = Interrupt(sc)
+    signal.signal(signal.SIGINT, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if interrupt.asked and not interrupt.raised:
+        interrupt.end()
+
+
+def is_known(handler):
+    """Returns whether a handler of SIGINT is Python's or pyspark's."""
+    home = getattr(handler, "__module__", "") or ""
+    ours = isinstance(handler, Interrupt)
+    return ours or handler is signal.default_int_handler or home.startswith("pyspark")
+
+
+class Interrupt:
+    """A handler of SIGINT; `asked` once there was one, `raised` once it has become an error."""
+
+    def __init__(self, sc):
+        self._sc, self.asked, self.raised = sc, False, False
+
+    def __call__(self, number, frame):
+        if not calls_jvm(frame):
+            self.end()
+        if not self.asked:
+            self.asked = True
+            threading.Thread(target=self._insist, daemon=True).start()
+
+    def end(self):
+        self.asked = self.raised = True
+        raise KeyboardInterrupt from None
+
+    def _insist(self):
+        """Cancels jobs until the main thread's call of the JVM has come to its end."""
+        while not self.raised and signal.getsignal(signal.SIGINT) is self:
+            with suppress(Py4JError, AttributeError):  # Spark itself has been stopped
+                self._sc.cancelJobsWithTag(TAG)
+            interrupt_main()
+            time.sleep(POLL)
+
+
+def calls_jvm(frame):
+    """Returns whether a thread with this frame waits for the JVM."""
+    while frame is not None:
+        if frame.f_globals.get("__name__", "").startswith("py4j."):
+            return True
+        frame = frame.f_back
+    return False
+
+
+@contextmanager
+def interruptible(sc):
+    """Has a Ctrl-C cancel the jobs that the main thread runs inside."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    interrupt = signal.getsignal(signal.SIGINT)
+    asked_before = getattr(interrupt, "asked", False)
+    sc.addJobTag(TAG)
+    try:
+        yield
+    except Exception:
+        raise_if_asked(interrupt, asked_before)  # it has been cancelled
+        raise
+    finally:
+        with suppress(Py4JError):
+            sc.removeJobTag(TAG)
+    raise_if_asked(interrupt, asked_before)
+
+
+def raise_if_asked(interrupt, before):
+    """Raises KeyboardInterrupt where there was a Ctrl-C since then, and it has yet to be raised."""
+    if isinstance(interrupt, Interrupt) and interrupt.asked and not (before or interrupt.raised):
+        interrupt.end()

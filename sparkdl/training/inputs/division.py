@@ -1,0 +1,80 @@
+"""The records of a fit that are held out for validation, and the weights of their classes."""
+
+from typing import NamedTuple
+
+from sparkdl.data.records.changes import ClassWeights, PartByLot
+from sparkdl.errors import ConfigError, brief
+from sparkdl.training.inputs.schema import label_of
+
+WEIGHTS = "give each record its weight, as a column"
+
+
+class Division(NamedTuple):
+    """What is done to the records to train on, and to those held out; None: there are none.
+
+    Both are functions Batch to Batch, as a Schema takes them.
+    """
+
+    training: tuple = ()
+    held_out: tuple | None = None
+
+
+def divide(conf, master, validation, share, class_weight):
+    """Returns the Division of a fit's records.
+
+    Parameters
+    ----------
+    conf : NetworkConf or GraphConf
+    master : TrainingMaster
+    validation : data or None
+    share : float or None
+        Of the records, to be held out.
+    class_weight : {int: float} or None
+    """
+    weights = () if class_weight is None else (class_weights(conf, class_weight),)
+    if share is None:
+        return Division(weights)
+    if not isinstance(share, float) or not 0 < share < 1:
+        raise ConfigError(f"validation_split must be a number in (0, 1), got {brief(share)}")
+    if validation is not None:
+        raise ConfigError("validation_split must be left out where there is validation data")
+    seed = conf.seed if master.seed is None else master.seed
+    kept, held_out = (PartByLot(share=share, seed=seed, drawn=drawn) for drawn in (False, True))
+    return Division((kept, *weights), (held_out,))
+
+
+def require_whole(division):
+    """Raises ConfigError where a Division was asked for: a solver file says what to do."""
+    if division != Division():
+        raise ConfigError(
+            "validation_split and class_weight must be left out where a solver file says what is "
+            "tested, and with which loss"
+        )
+
+
+def class_weights(conf, factors):
+    """Returns the change that gives records the factors of their classes.
+
+    Raises ConfigError where records have no class, or another number of them.
+    """
+    [column, *others] = conf.label_columns
+    label = label_of(conf.label_columns[column])
+    if others or label.kind != "class" or label.shape != ():
+        raise ConfigError(
+            f"class_weight must be left out where a record has not one class; {WEIGHTS}"
+        )
+    known = isinstance(factors, dict) and all(
+        isinstance(one, int) and not isinstance(one, bool) and 0 <= one < label.size
+        for one in factors
+    )
+    if not known or not factors:
+        raise ConfigError(
+            f"class_weight must be {{class: factor}} of classes in [0, {label.size}), got "
+            f"{brief(factors)}"
+        )
+    for one, factor in factors.items():
+        if not isinstance(factor, float | int) or not 0 <= factor < float("inf"):
+            raise ConfigError(f"class_weight[{one}] must be a number >= 0, got {brief(factor)}")
+    return ClassWeights(
+        column=column, factors=tuple(float(factors.get(n, 1)) for n in range(label.size))
+    )

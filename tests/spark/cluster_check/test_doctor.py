@@ -1,0 +1,59 @@
+"""The doctor asks real executors, also some that lack sparkdl."""
+
+import socket
+
+import pytest
+
+import sparkdl
+from sparkdl.spark.cluster_check import process_facts
+from sparkdl.spark.cluster_check.connections import failed_connection
+from sparkdl.spark.cluster_check.doctor import by_value, doctor
+
+
+def test_a_sound_cluster_has_nothing_to_mend(spark):
+    diagnosis = doctor(spark)
+    assert diagnosis.problems == []
+    assert [one["name"] for one in diagnosis.executors] == ["executor 0", "executor 1"]
+    for one in diagnosis.executors:
+        assert one["packages"] == diagnosis.driver["packages"]
+        assert abs(one["clock_error"]) < 1
+    assert "nothing is to mend" in str(diagnosis)
+    assert sparkdl.doctor is doctor
+
+
+def test_executors_that_lack_sparkdl_are_named(spark, monkeypatch):
+    monkeypatch.setattr(process_facts, "MODULES", ("sparkdl_that_nobody_has", "pyspark"))
+    with by_value(process_facts):
+        rdd = spark.sparkContext.parallelize(["executor_host_0"], 1)
+        [found] = rdd.map(process_facts.process_facts).collect()
+    assert found["packages"]["sparkdl_that_nobody_has"] is None
+
+
+def test_a_module_that_lacks_another_says_which(tmp_path, monkeypatch):
+    (tmp_path / "half_there.py").write_text("import nowhere_to_be_found\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    assert "nowhere_to_be_found" in process_facts.module_version("half_there")
+
+
+def test_a_port_where_nobody_listens_is_named():
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        assert list(failed_connection("here", "127.0.0.1", port)) == []
+    [sentence] = failed_connection("here", "127.0.0.1", port)
+    assert f"here cannot connect to 127.0.0.1:{port}: " in sentence
+
+
+@pytest.mark.parametrize("text, expected", [("MemAvailable:  2048 kB\n", 2 * 2**20), ("", None)])
+def test_memory_is_what_the_system_tells(text, expected, monkeypatch):
+    monkeypatch.setattr(process_facts, "read", lambda path: text if "meminfo" in path else "")
+    assert process_facts.free_memory() == expected
+
+
+def test_the_limit_of_a_container_counts(monkeypatch):
+    files = {
+        "/proc/meminfo": "MemAvailable: 4194304 kB\n",
+        "/sys/fs/cgroup/memory.max": "1048576\n",
+        "/sys/fs/cgroup/memory.current": "1000000\n",
+    }
+    monkeypatch.setattr(process_facts, "read", files.get)
+    assert process_facts.free_memory() == 48576

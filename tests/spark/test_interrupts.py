@@ -1,0 +1,78 @@
+"""Ctrl-C in a fit on Spark: what was trained is kept, no job is left, the next fit works."""
+
+import os
+import signal
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from sparkdl.nn import Dense, Momentum, NetworkConf, Output
+from sparkdl.spark.jobs import interrupts
+from sparkdl.spark.network import SparkNetwork
+from sparkdl.training.masters.all_reduce.master import AllReduceSGD
+from sparkdl.training.masters.parameter_averaging.master import ParameterAveraging
+from sparkdl.training.reporting.lambda_listener import LambdaListener
+from tests.support.waiting import until
+
+CONF = NetworkConf(
+    input_shape=(4,),
+    layers=[Dense(units=5), Output(units=3)],
+    optimizer=Momentum(learning_rate=0.05),
+)
+SMALL = {"batch_size_per_worker": 4, "workers": 2}
+MASTERS = {
+    "rounds of the driver": ParameterAveraging(aggregation="driver", **SMALL),
+    "workers that stay": AllReduceSGD(updates_per_round=2, **SMALL),
+}
+
+
+def active_jobs(sc):
+    return list(sc.statusTracker().getActiveJobsIds())
+
+
+@pytest.mark.parametrize("delay", [0.0, 0.1], ids=["in a listener", "in the next round"])
+@pytest.mark.parametrize("master", MASTERS.values(), ids=list(MASTERS))
+def test_ctrl_c_leaves_what_was_trained(sc, master, delay):
+
+    def on_round(report, state):
+        if report.round == 1 and report.epoch == 0:
+            threading.Timer(delay, os.kill, [os.getpid(), signal.SIGINT]).start()
+            time.sleep(0 if delay else 5)
+
+    rng = np.random.default_rng(1)
+    data = [(x, int(x[0] > 0)) for x in rng.normal(size=(96, 4))]
+    net, rdd = SparkNetwork(sc, CONF, master), sc.parallelize(data, 2)
+    handler = signal.getsignal(signal.SIGINT)
+    with pytest.raises(KeyboardInterrupt):
+        net.fit(rdd, 50, listeners=[LambdaListener(on_round=on_round)])
+    assert until(lambda: not active_jobs(sc), 20), "but the one that removes records, and ends"
+    assert signal.getsignal(signal.SIGINT) is handler
+    state = net.network.state
+    assert state.rounds == len(net.history.rounds) >= 2 and np.isfinite(state.params).all()
+    epochs = state.epoch + 1
+    net.fit(rdd, epochs, resume=True)
+    assert net.network.state.epoch == epochs
+
+
+def test_a_call_of_the_jvm_comes_to_its_end(sc):
+    """pyspark's own handler would call the JVM in the middle of it."""
+    with pytest.raises(KeyboardInterrupt), interrupts.clean_interrupts(sc):
+        with interrupts.interruptible(sc):
+            threading.Timer(1.0, os.kill, [os.getpid(), signal.SIGINT]).start()
+            start = time.monotonic()
+            sc.parallelize([1], 1).foreach(lambda _: time.sleep(60))
+    assert time.monotonic() - start < 50 and until(lambda: not active_jobs(sc), 20)
+    assert sc.parallelize(range(10), 2).sum() == 45
+
+
+def test_a_handler_of_the_user_s_own_stays(sc):
+    heard, before = [], signal.getsignal(signal.SIGINT)
+    signal.signal(signal.SIGINT, lambda *_: heard.append(1))
+    try:
+        with interrupts.clean_interrupts(sc):
+            signal.raise_signal(signal.SIGINT)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert heard == [1]

@@ -1,0 +1,90 @@
+"""Records that are held out, and weights of classes: which ones, and what a fit makes of them."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from sparkdl.data.readers.ndarray.arrays import Arrays
+from sparkdl.errors import ConfigError, NoRecords
+from sparkdl.nn import Adam, Dense, Output
+from sparkdl.training.fit.network_fit import validation_of
+from sparkdl.training.inputs.division import divide
+from sparkdl.training.masters.parameter_averaging.master import ParameterAveraging
+from sparkdl.training.network import Network
+from tests.training.models import assert_equal
+from tests.training.problems import perceptron
+
+MASTER = ParameterAveraging(aggregation="driver", batch_size_per_worker=8)
+CONF = perceptron(optimizer=Adam(learning_rate=0.01))
+RNG = np.random.default_rng(4)
+X = RNG.normal(size=(400, 4)).astype(np.float32)
+Y = np.r_[np.zeros(200), np.ones(150), np.full(50, 2)].astype(int)[RNG.permutation(400)]
+
+
+def ids_of(conf, master, share, source):
+    """(ids to train on, ids that are held out)"""
+    division = divide(conf, master, None, share, None)
+    both = [division.training, division.held_out]
+    parts = [validation_of(conf, source, changes).batches for changes in both]
+    return [sorted(n for batch in part for n in batch.ids.tolist()) for part in parts]
+
+
+def test_records_are_held_out_by_lot(crews):
+    kept, held_out = ids_of(CONF, MASTER, 0.25, Arrays(X, Y))
+    assert len(kept) + len(held_out) == 400 and 70 < len(held_out) < 130
+    assert not {*kept} & {*held_out}
+    again = ids_of(CONF, MASTER, 0.25, Arrays(X[:, ::-1], Y))[1]
+    assert again == held_out, "by their places, not by what is in them"
+    assert ids_of(CONF, replace(MASTER, seed=9), 0.25, Arrays(X, Y))[1] != held_out
+    assert {*ids_of(CONF, MASTER, 0.1, Arrays(X, Y))[1]} < {*held_out}
+
+
+def test_a_fit_trains_on_some_and_evaluates_the_others(crews):
+    kept, held_out = ids_of(CONF, MASTER, 0.25, Arrays(X, Y))
+    network = Network(CONF)
+    [epoch] = network.fit((X, Y), 1, MASTER, crews(2), validation_split=0.25).epochs
+    assert epoch.examples == len(kept) and epoch.validation.examples == len(held_out)
+    rows = [256 * (n >> 40) + (n & (1 << 40) - 1) for n in held_out]  # a split has 256 records
+    assert epoch.validation.loss == pytest.approx(network.score((X[rows], Y[rows])), rel=1e-6)
+
+
+def test_nothing_may_be_left_to_train_on(crews):
+    with pytest.raises(NoRecords, match="there are no records to train on"):
+        Network(CONF).fit((X[:1], Y[:1]), 1, MASTER, crews(2), validation_split=1 - 1e-9)
+
+
+@pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])
+def test_weights_of_classes_are_those_of_their_records(crews, weighted):
+    given = {"weights": np.linspace(0.5, 2, 400, dtype=np.float32)} if weighted else {}
+    factors, by_class = np.array([0.5, 1, 3], np.float32)[Y], Network(CONF)
+    by_class.fit(
+        Arrays({"features": X} | given, Y), 2, MASTER, crews(2), class_weight={0: 0.5, 2: 3}
+    )
+    by_record = Network(CONF)
+    columns = {"features": X, "weights": factors * given.get("weights", np.float32(1))}
+    by_record.fit(Arrays(columns, Y), 2, MASTER, crews(2))
+    assert_equal(by_class.state, by_record.state)
+
+
+REGRESSION = perceptron(layers=[Dense(units=3), Output(units=3, loss="mse")])
+REFUSED = {
+    "a share of 1": (CONF, {"share": 1.0}, r"validation_split must be a number in \(0, 1\), got 1"),
+    "a share in percent": (CONF, {"share": 10}, "validation_split must be a number in"),
+    "two validations": (CONF, {"share": 0.1, "validation": 3}, "validation_split must be left out"),
+    "no dict": (CONF, {"class_weight": [1, 2]}, r"class_weight must be \{class: factor\}"),
+    "no class": (CONF, {"class_weight": {3: 1}}, r"classes in \[0, 3\), got \{3: 1\}"),
+    "a negative factor": (
+        CONF,
+        {"class_weight": {1: -1}},
+        r"class_weight\[1\] must be a number >=",
+    ),
+    "values": (REGRESSION, {"class_weight": {0: 2}}, "class_weight must be left out where"),
+}
+
+
+@pytest.mark.parametrize("conf, options, text", REFUSED.values(), ids=list(REFUSED))
+def test_options_that_cannot_be_are_refused(conf, options, text):
+    nothing = {"validation": None, "share": None, "class_weight": None}
+    with pytest.raises(ConfigError, match=text):
+        divide(conf, MASTER, **nothing | options)
