@@ -7,6 +7,7 @@ import ast
 import graphlib
 import statistics
 import subprocess
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -181,14 +182,16 @@ def strangers(paths):
 # Reading the code
 
 
+@cache  # several rules ask
 def imports(path, source, everywhere=True):
     """Full names of what a file imports; with everywhere=False only what runs on import."""
-    tree = ast.parse(source)
+    tree, names = ast.parse(source), []
     for node in ast.walk(tree) if everywhere else run_on_import(tree):
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            names += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
-            yield from (f"{origin(path, node)}.{alias.name}" for alias in node.names)
+            names += [f"{origin(path, node)}.{alias.name}" for alias in node.names]
+    return names
 
 
 def run_on_import(tree):

@@ -64,6 +64,7 @@ print(json.dumps([name for name in [*sparkdl.MODULES, *names] if getattr(sparkdl
     assert run(code) == []
 
 
+@pytest.mark.slow
 def test_a_star_gives_every_name():
     code = """
 import json

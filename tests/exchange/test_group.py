@@ -9,7 +9,7 @@ from sparkdl.errors import ConfigError, PeerError, ShapeError, WorkerError
 from sparkdl.exchange.collectives.algorithm import DOUBLING
 from tests.exchange.crew import crew
 
-SIZES = [1, 2, 3, 4, 5]
+SIZES = [1, 2, 3, *(pytest.param(size, marks=pytest.mark.slow) for size in (4, 5))]
 TYPES = ["float32", "float64", "int64"]
 LONG = 1_000_003  # of which a ring makes pieces that are not alike
 

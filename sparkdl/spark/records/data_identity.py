@@ -115,7 +115,7 @@ def function_digest(rdd):
 
     It is pickled once more by each job; variables of a notebook may by then have others.
     """
-    function = getattr(rdd, "func", None)  # of a PipelinedRDD, which has moved between modules
+    function = getattr(rdd, "func", None)  # of an RDD that Python computes from another
     return None if function is None else hashlib.sha256(cloudpickle.dumps(function)).digest()
 
 

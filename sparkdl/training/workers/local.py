@@ -171,8 +171,8 @@ class WorkerProcess:
         """Kills the process when time is up: a pipe knows no time limit, but hangs up then."""
         expired = Event()
         watch = Timer(self.timeout, lambda: (expired.set(), self.process.kill()))
-        watch.start()
         try:
+            watch.start()  # in here: an interrupt must not leave it waiting
             yield
         except (EOFError, OSError):
             if expired.is_set():

@@ -22,7 +22,7 @@ from sparkdl.exchange.shared.segment import Segment
 from tests.exchange.clock import Clock
 from tests.exchange.machine import machine, results
 
-SIZES = [2, 3, 5]
+SIZES = [2, 3, pytest.param(5, marks=pytest.mark.slow)]
 COUNTS = [0, 1, 4, 6, 1000, 60_001, 300_001]
 UFUNCS = {"sum": np.add, "max": np.maximum, "min": np.minimum}
 

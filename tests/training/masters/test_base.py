@@ -76,7 +76,10 @@ def test_updates_are_those_of_one_process_with_the_joint_batch(name, size, count
     assert np.abs(replica.params - initial_params(conf)).max() > 0.1, "else nothing was asked"
 
 
-@pytest.mark.parametrize("counts", [EVEN, UNEVEN, [1], [2, 0]], ids=str)
+MORE = [pytest.param(counts, marks=pytest.mark.slow) for counts in (EVEN, [1], [2, 0])]
+
+
+@pytest.mark.parametrize("counts", [UNEVEN, *MORE], ids=str)
 def test_all_records_are_trained_in_each_epoch(row, counts, crews):
     for size in (2, 3):
         network, history = fit(row, crews(size), Partitions(counts), epochs=3)
