@@ -143,18 +143,19 @@ def test_too_many_files_are_not_asked_for(folder, monkeypatch):
     assert stamp_files([str(folder / "a.csv")]) is not None
 
 
-NOW = datetime.now(UTC).replace(microsecond=0)
+PART = timedelta(microseconds=1)
 TIMES = {
-    "none": (None, False),
-    "parts of a second": (NOW.replace(microsecond=1), True),
-    "whole seconds, just now": (NOW, False),
-    "whole seconds, long ago": (NOW - timedelta(hours=1), True),
+    "none": (lambda now: None, False),
+    "parts of a second": (lambda now: now + PART, True),
+    "whole seconds, just now": (lambda now: now, False),
+    "whole seconds, long ago": (lambda now: now - timedelta(hours=1), True),
 }
 
 
 @pytest.mark.parametrize("case", TIMES)
 def test_times_of_other_systems(case, monkeypatch):
-    changed, known = TIMES[case]
+    at, known = TIMES[case]
+    changed = at(datetime.now(UTC).replace(microsecond=0))
     monkeypatch.setattr(files, "stamp", lambda path: (3, str(changed)))
     monkeypatch.setattr(files, "modified", lambda path: changed)
     expected = ("memory://a", 3, str(changed)) if known else None
