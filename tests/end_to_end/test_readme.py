@@ -7,7 +7,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sparkdl import AllReduceSGD, Batch, Network, cli
+from sparkdl import (
+    AllReduceSGD,
+    Batch,
+    Dense,
+    Network,
+    NetworkConf,
+    Output,
+    SparkNetwork,
+    cli,
+)
 from sparkdl.exchange.codecs import OneBit
 from sparkdl.nn.execution.replica import Replica
 from sparkdl.nn.zoo import lenet
@@ -22,6 +31,12 @@ def blocks(language):
     return [text for name, text in found if name == language]
 
 
+def block_with(text):
+    """The one block of Python that has a text."""
+    [block] = [block for block in blocks("python") if text in block]
+    return block
+
+
 def test_example_runs(spark, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     example = blocks("python")[0]
@@ -33,7 +48,7 @@ def test_example_runs(spark, tmp_path, monkeypatch, capsys):
 
 def test_the_graph_is_one_that_learns():
     names, rng = {}, np.random.default_rng(0)
-    exec(compile(blocks("python")[1], "README.md", "exec"), names)
+    exec(compile(block_with("GraphBuilder"), "README.md", "exec"), names)
     replica, n = Replica(names["conf"]), 8
     columns = {"features": rng.normal(size=(n, 3, 32, 32)).astype(np.float32)}
     columns["labels"] = rng.integers(0, 10, n).astype(np.int32)
@@ -44,8 +59,34 @@ def test_the_graph_is_one_that_learns():
 
 def test_the_masters_are_there(spark):
     names = {"sc": spark.sparkContext, "conf": lenet()}
-    exec(compile(blocks("python")[2], "README.md", "exec"), names)
+    exec(compile(block_with("AllReduceSGD("), "README.md", "exec"), names)
     assert names["net"].master == AllReduceSGD(batch_size_per_worker=64, codec=OneBit())
+
+
+def test_a_network_is_a_stage_of_a_pipeline(spark, tmp_path, capsys):
+    kinds = [
+        (float(kind), *map(float, range(kind, kind + 3)), f"kind {kind}") for kind in (0, 1, 2)
+    ]
+    flowers = spark.createDataFrame(kinds * 80, ["a", "b", "c", "d", "species"]).coalesce(2)
+    example = block_with("SparkNetworkClassifier").replace("hdfs:///models", str(tmp_path))
+    names = {"flowers": flowers}
+    exec(compile(example, "README.md", "exec"), names)
+    assert "|prediction|" in capsys.readouterr().out
+    found = names["model"].transform(flowers).filter("prediction = label").count()
+    assert found > 200
+    assert (tmp_path / "flowers" / "stages").is_dir()
+
+
+def test_a_fit_is_steered(spark):
+    rows = [([float(kind), 1.0], kind) for kind in (0, 1)] * 20
+    frame = spark.createDataFrame(rows, ["features", "label"]).coalesce(2)
+    layers = [Dense(units=4, activation="relu"), Output(units=2)]
+    net = SparkNetwork(spark, NetworkConf(input_shape=(2,), layers=layers))
+    example = block_with("EarlyStopping").replace("epochs=100", "epochs=2")
+    names = {"net": net, "df": frame}
+    exec(compile(example, "README.md", "exec"), names)
+    assert len(names["history"].epochs) == 2
+    assert names["history"].epochs[-1].validation.examples < 20
 
 
 def commands():
