@@ -67,6 +67,36 @@ def test_a_call_of_the_jvm_comes_to_its_end(sc):
     assert sc.parallelize(range(10), 2).sum() == 45
 
 
+def test_an_interrupt_that_was_raised_is_not_repeated(monkeypatch):
+    """The thread that cancels jobs may wait for the JVM until the handler is the user's again."""
+    asked, answered = threading.Event(), threading.Event()
+
+    class SlowContext:
+        def cancelJobsWithTag(self, tag):
+            asked.set()
+            answered.wait(20)
+
+    monkeypatch.setattr(interrupts, "calls_jvm", lambda frame: not asked.is_set())
+    before, threads = signal.getsignal(signal.SIGINT), set(threading.enumerate())
+    with pytest.raises(KeyboardInterrupt), interrupts.clean_interrupts(SlowContext()):
+        signal.raise_signal(signal.SIGINT)
+        assert asked.wait(20)
+        signal.raise_signal(signal.SIGINT)
+    assert signal.getsignal(signal.SIGINT) is before
+    [insisting] = set(threading.enumerate()) - threads
+    answered.set()
+    insisting.join(20)
+    assert not insisting.is_alive()  # and here no second KeyboardInterrupt has come
+
+
+def test_an_interrupt_while_the_handler_is_given_back_is_raised_once(monkeypatch):
+    interrupt = interrupts.Interrupt(None)
+    interrupt.close()
+    interrupt(signal.SIGINT, None)
+    assert interrupt.asked and not interrupt.raised
+    assert not interrupt._repeat()
+
+
 def test_a_handler_of_the_user_s_own_stays(sc):
     heard, before = [], signal.getsignal(signal.SIGINT)
     signal.signal(signal.SIGINT, lambda *_: heard.append(1))

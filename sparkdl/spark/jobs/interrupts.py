@@ -31,6 +31,7 @@ def clean_interrupts(sc):
     try:
         yield
     finally:
+        interrupt.close()
         signal.signal(signal.SIGINT, before)
     if interrupt.asked and not interrupt.raised:
         interrupt.end()
@@ -48,8 +49,13 @@ class Interrupt:
 
     def __init__(self, sc):
         self._sc, self.asked, self.raised = sc, False, False
+        self._is_repeated, self._is_closed, self._lock = False, False, threading.Lock()
 
     def __call__(self, number, frame):
+        repeated, self._is_repeated = self._is_repeated, False
+        if self._is_closed or (repeated and self.raised):
+            self.asked = True
+            return
         if not calls_jvm(frame):
             self.end()
         if not self.asked:
@@ -60,13 +66,29 @@ class Interrupt:
         self.asked = self.raised = True
         raise KeyboardInterrupt from None
 
+    def close(self):
+        """From here on it raises nothing, and repeats no interrupt that another would hear."""
+        self._is_closed = True
+        with self._lock:  # an interrupt that is just being repeated comes before this ends
+            pass
+
     def _insist(self):
         """Cancels jobs until the main thread's call of the JVM has come to its end."""
-        while not self.raised and signal.getsignal(signal.SIGINT) is self:
+        goes_on = True
+        while goes_on:
             with suppress(Py4JError, AttributeError):  # Spark itself has been stopped
                 self._sc.cancelJobsWithTag(TAG)
-            interrupt_main()
+            goes_on = self._repeat()
             time.sleep(POLL)
+
+    def _repeat(self):
+        """Interrupts the main thread once more, unless that has heard; returns whether it did."""
+        with self._lock:
+            if self.raised or self._is_closed or signal.getsignal(signal.SIGINT) is not self:
+                return False
+            self._is_repeated = True
+            interrupt_main()
+        return True
 
 
 def calls_jvm(frame):
