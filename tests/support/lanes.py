@@ -13,7 +13,8 @@ from xdist.scheduler import LoadScopeScheduling
 ROOT = Path(__file__).resolve().parents[2]
 CLUSTER, SPARK = "cluster", "Spark"
 OF_FIXTURE = {"hdfs": CLUSTER, "yarn": CLUSTER, "spark": SPARK, "sc": SPARK}
-OF_FOLDER = {"tests/cluster": CLUSTER, "tests/spark": SPARK, "tests/end_to_end": SPARK}
+OF_FOLDER = {"tests/cluster": CLUSTER}
+OF_FOLDER |= dict.fromkeys(("tests/spark", "tests/ml", "tests/end_to_end"), SPARK)
 IN_NONE = {  # tests of Spark that need no context of this process
     "tests/spark/gpu_process/test_dispatch.py",
     "tests/spark/gpu_process/test_dealt_gpus.py",

@@ -20,6 +20,7 @@ from tests.support.lanes import (
 PATHS = {
     "tests/cluster/test_jars.py": CLUSTER,
     "tests/spark/test_session.py": SPARK,
+    "tests/ml/test_model.py": SPARK,
     "tests/end_to_end/test_digits.py": SPARK,
     "tests/spark/gpu_process/test_multi_gpu.py": "tests/spark/gpu_process/test_multi_gpu.py",
     "tests/test_cli.py": SPARK,
