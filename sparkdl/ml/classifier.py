@@ -1,7 +1,7 @@
 """Classification: an estimator, and the model that it fits."""
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any
 
 from pyspark import keyword_only
 from pyspark.ml.classification import ProbabilisticClassificationModel, ProbabilisticClassifier
@@ -121,11 +121,6 @@ class SparkNetworkClassifier(ProbabilisticClassifier, NetworkEstimator, HasClass
         super().__init__()
         self._set(**self._input_kwargs)
 
-    @keyword_only
-    def setParams(self, **params: Any) -> Self:
-        """Sets Params by name, as the constructor does."""
-        return self._set(**self._input_kwargs)
-
     def _fit(self, dataset: DataFrame) -> "SparkNetworkClassificationModel":
         def names(conf):
             check_network(self, conf)
@@ -184,15 +179,6 @@ class SparkNetworkClassificationModel(NetworkModel, ProbabilisticClassificationM
     def numClasses(self) -> int:
         """Number of classes."""
         return class_count(self.network.conf.main)
-
-    def feature_names(self) -> dict[str, str]:
-        return self._names()[0]
-
-    def label_names(self) -> dict[str, str]:
-        return self._names()[1]
-
-    def _names(self):
-        return only_names(self, self.network.conf, self.getFeaturesCol(), self.getLabelCol())
 
     def outputs(self) -> list[OutputColumns]:
         main = self.network.conf.main

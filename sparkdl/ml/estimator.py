@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any, Self
 
+from pyspark import keyword_only
 from pyspark.ml.util import MLReadable, MLReader, MLWritable
 
 from sparkdl.ml.params import FitParams
@@ -14,6 +15,11 @@ class NetworkEstimator(FitParams, MLWritable, MLReadable[Any]):
     """Base of the estimators."""
 
     _input_kwargs: dict[str, Any]  # what pyspark's keyword_only was given
+
+    @keyword_only
+    def setParams(self, **params: Any) -> Self:
+        """Sets Params by name, as the constructor does."""
+        return self._set(**self._input_kwargs)
 
     def write(self) -> StageWriter:
         """Returns a writer: `estimator.write().overwrite().save(path)`."""

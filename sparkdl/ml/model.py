@@ -15,6 +15,7 @@ from pyspark.sql.types import ArrayType, DoubleType, StructType
 
 from sparkdl.data.batches.batch import Batch
 from sparkdl.errors import ConfigError
+from sparkdl.ml.columns import only_names
 from sparkdl.ml.params import StageParams
 from sparkdl.ml.persistence import StageReader, StageWriter
 from sparkdl.ml.rows import first, renamed
@@ -31,8 +32,8 @@ from sparkdl.training.reporting.history import History
 class NetworkModel(StageParams, MLWritable, MLReadable[Any]):
     """Base of the models.
 
-    A subclass says which columns it reads (`feature_names`, `label_names`) and which it adds
-    (`outputs`, `fields`).
+    A subclass says which columns it adds (`outputs`, `fields`), and, where there may be several of
+    features or labels, which it reads (`_names`).
 
     Attributes
     ----------
@@ -51,11 +52,14 @@ class NetworkModel(StageParams, MLWritable, MLReadable[Any]):
 
     def feature_names(self) -> dict[str, str]:
         """Returns {column of a batch: column of a DataFrame} of features."""
-        raise NotImplementedError
+        return self._names()[0]
 
     def label_names(self) -> dict[str, str]:
         """Returns {column of a batch: column of a DataFrame} of labels."""
-        raise NotImplementedError
+        return self._names()[1]
+
+    def _names(self):
+        return only_names(self, self.network.conf, self.getFeaturesCol(), self.getLabelCol())
 
     def outputs(self) -> list[OutputColumns]:
         """Returns the columns that `transform` adds."""

@@ -1,6 +1,6 @@
 """Networks of any kind: several inputs and outputs, sequences, images."""
 
-from typing import Any, Self
+from typing import Any
 
 from pyspark import keyword_only
 from pyspark.ml import Estimator, Model
@@ -99,11 +99,6 @@ class SparkNetworkEstimator(Estimator["SparkNetworkModel"], NetworkEstimator, Se
         super().__init__()
         self._set(**self._input_kwargs)
 
-    @keyword_only
-    def setParams(self, **params: Any) -> Self:
-        """Sets Params by name, as the constructor does."""
-        return self._set(**self._input_kwargs)
-
     def _fit(self, dataset: DataFrame) -> "SparkNetworkModel":
         def names(conf):
             return several_names(self, conf, self.getFeaturesCol(), self.getLabelCol())
@@ -138,12 +133,6 @@ class SparkNetworkModel(NetworkModel, SeveralColumns, Model):
         super().__init__(network, history)
         given = labels or {}
         self.labels = {name: None if of is None else tuple(of) for name, of in given.items()}
-
-    def feature_names(self) -> dict[str, str]:
-        return self._names()[0]
-
-    def label_names(self) -> dict[str, str]:
-        return self._names()[1]
 
     def _names(self):
         return several_names(self, self.network.conf, self.getFeaturesCol(), self.getLabelCol())

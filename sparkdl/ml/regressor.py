@@ -1,6 +1,6 @@
 """Regression: an estimator, and the model that it fits."""
 
-from typing import Any, Self
+from typing import Any
 
 from pyspark import keyword_only
 from pyspark.ml.regression import RegressionModel, Regressor
@@ -90,11 +90,6 @@ class SparkNetworkRegressor(Regressor, NetworkEstimator):
         super().__init__()
         self._set(**self._input_kwargs)
 
-    @keyword_only
-    def setParams(self, **params: Any) -> Self:
-        """Sets Params by name, as the constructor does."""
-        return self._set(**self._input_kwargs)
-
     def _fit(self, dataset: DataFrame) -> "SparkNetworkRegressionModel":
         def names(conf):
             check_network(self, conf)
@@ -124,15 +119,6 @@ class SparkNetworkRegressionModel(NetworkModel, RegressionModel[Any]):
     history : History or None
         Of the fit; a model that was loaded has none.
     """
-
-    def feature_names(self) -> dict[str, str]:
-        return self._names()[0]
-
-    def label_names(self) -> dict[str, str]:
-        return self._names()[1]
-
-    def _names(self):
-        return only_names(self, self.network.conf, self.getFeaturesCol(), self.getLabelCol())
 
     def outputs(self) -> list[OutputColumns]:
         return [OutputColumns(self.network.conf.main.name, VALUES, self.getPredictionCol())]

@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 from typing import Any
 
-GIGABYTE = 2**30
+from sparkdl.spark.cluster_check.checks import GIGABYTE
+
 COLUMNS = "", "host", "Python", "cores", "threads", "memory", "disk", "GPUs", "processor"
 
 

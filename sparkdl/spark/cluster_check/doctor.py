@@ -5,9 +5,8 @@ from contextlib import contextmanager
 from operator import itemgetter
 
 from py4j.protocol import Py4JError
-from pyspark import RDD, SparkContext, cloudpickle
+from pyspark import SparkContext, cloudpickle
 from pyspark.errors import PySparkException
-from pyspark.serializers import CPickleSerializer
 from pyspark.sql import SparkSession
 
 from sparkdl.spark.cluster_check import connections, process_facts
@@ -21,7 +20,7 @@ from sparkdl.spark.jobs.slots import (
     gpus_of_a_task,
     slots,
 )
-from sparkdl.spark.records.locality import make_located_rdd
+from sparkdl.spark.records.locality import parallelize_at
 
 MOST_TASKS = 256  # that connect to each other
 
@@ -50,12 +49,11 @@ def doctor(spark: SparkSession | SparkContext) -> Diagnosis:
 
 def ask_executors(sc):
     """Returns the facts of each executor."""
-    pickled, locations = CPickleSerializer(), executor_locations(sc)
-    items = [pickled.dumps(location) for location in locations]
-    made = make_located_rdd(sc, items, [[location] for location in locations], "[B")
+    names = executor_locations(sc)
+    each = parallelize_at(sc, names, [[name] for name in names])
     with by_value(process_facts):
         began = time.time()
-        found = RDD(made, sc, pickled).map(process_facts.process_facts).collect()
+        found = each.map(process_facts.process_facts).collect()
         ended = time.time()
     amount = gpus_of_a_task(sc)
     facts = [about_executor(facts, began, ended, amount) for facts in found]

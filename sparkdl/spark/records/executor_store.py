@@ -12,13 +12,12 @@ from functools import partial
 from py4j.protocol import Py4JError
 from pyspark import RDD, StorageLevel
 from pyspark.errors import PySparkException
-from pyspark.serializers import CPickleSerializer
 
 from sparkdl.error_messages import error_from_json
 from sparkdl.errors import NoRecords
 from sparkdl.spark.jobs.job import describe_jobs, outside_job_group, staying_with_data
 from sparkdl.spark.jobs.slots import executor_locations
-from sparkdl.spark.records.locality import make_located_rdd
+from sparkdl.spark.records.locality import parallelize_at
 from sparkdl.spark.records.stored_partition import (
     StoredPartition,
     list_folders,
@@ -100,11 +99,9 @@ class ExecutorStore:
 
     def _on_executors(self, task):
         """Returns an RDD with a partition for each executor, which gets the key."""
-        sc, pickled = self.rdd.context, CPickleSerializer()
-        executors = executor_locations(sc)
-        items = [pickled.dumps(self._key)] * len(executors)
-        made = make_located_rdd(sc, items, [[location] for location in executors], "[B")
-        return RDD(made, sc, pickled).mapPartitions(task)
+        places = [[location] for location in executor_locations(self.rdd.context)]
+        keys = [self._key] * len(places)
+        return parallelize_at(self.rdd.context, keys, places).mapPartitions(task)
 
 
 def reading_phases(partitions, passed):

@@ -17,10 +17,16 @@ NOBODY = ("localhost",)  # the host that file systems without blocks report
 
 def split_rdd(sc, splits):
     """Returns an RDD with a partition for each split, which prefers the hosts of its bytes."""
-    hosts, pickled = hosts_of(sc, splits), CPickleSerializer()
+    hosts = hosts_of(sc, splits)
     if not any(hosts):
         return sc.parallelize(splits, max(len(splits), 1))
-    return RDD(make_located_rdd(sc, list(map(pickled.dumps, splits)), hosts, "[B"), sc, pickled)
+    return parallelize_at(sc, splits, hosts)
+
+
+def parallelize_at(sc, values, hosts):
+    """Returns an RDD with a partition for each value, which prefers these hosts or executors."""
+    pickled = CPickleSerializer()
+    return RDD(make_located_rdd(sc, list(map(pickled.dumps, values)), hosts, "[B"), sc, pickled)
 
 
 def split_frame(spark, splits):

@@ -39,9 +39,9 @@ def write_part(path, x, y):
     pq.write_table(table, path, row_group_size=5_000)
 
 
-def read_pairs(folder, shape, scale=255):
+def read_pairs(folder, shape):
     """Returns (features, label) pairs and what to evaluate on, as float32 of a shape."""
     data = np.load(Path(folder) / "pairs.npz")
-    x = (data["x"] / scale).astype(np.float32).reshape(-1, *shape)
-    xs = (data["xs"] / scale).astype(np.float32).reshape(-1, *shape)
+    x = (data["x"] / 255).astype(np.float32).reshape(-1, *shape)
+    xs = (data["xs"] / 255).astype(np.float32).reshape(-1, *shape)
     return list(zip(x, data["y"], strict=True)), xs, data["ys"]
