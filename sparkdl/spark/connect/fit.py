@@ -10,7 +10,8 @@ from sparkdl.data.batches.dealing import deal
 from sparkdl.error_messages import error_from_json
 from sparkdl.spark.connect.dealt_frame import deal_frame
 from sparkdl.spark.connect.packed_frame import PackedFrame
-from sparkdl.spark.connect.sessions import count_slots, interrupted_with_us, unsupported
+from sparkdl.spark.connect.sessions import interrupted_with_us, unsupported
+from sparkdl.spark.connect.slots import workers_of
 from sparkdl.spark.connect.stage_fit import (
     RESULTS,
     DealtBlocks,
@@ -51,7 +52,7 @@ def fit(spark, network, master, source, epochs, validation, changes, options):
     listeners = list(options["listeners"])
     check_listeners(listeners)
     master, why = staying(master)
-    size = master.workers or count_slots(spark)
+    size = workers_of(spark, master.workers)
     options = resumed_here(network, options, epochs) | {"listeners": listeners}
     schema = schema_of(network.conf, transform=source.transform, changes=changes)
     with ExitStack() as frames:

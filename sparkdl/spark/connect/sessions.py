@@ -51,12 +51,6 @@ def unsupported(what: str, cure: str) -> UnsupportedError:
     return UnsupportedError(f"{what} cannot work over Spark Connect: {cure}")
 
 
-def count_slots(spark: Any) -> int:
-    """Returns the number of tasks that the cluster runs at once, as Spark divides a range."""
-    numbers = spark.range(1 << 16).selectExpr("spark_partition_id() AS task").distinct()
-    return max(1, numbers.count())
-
-
 @contextmanager
 def interrupted_with_us(spark):
     """Ends on the server what is run in here, where it ends early on this side."""

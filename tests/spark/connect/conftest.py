@@ -1,0 +1,39 @@
+"""A server of Spark Connect in the JVM that the tests have, and a client of it."""
+
+import socket
+
+import pytest
+
+from tests.ml.frames import frame
+from tests.spark.connect.client import client
+
+SERVICE = "org.apache.spark.sql.connect.service.SparkConnectService"
+
+
+@pytest.fixture(scope="session")
+def connect(spark):
+    """Runs functions in a client: `connect(function, *arguments)`."""
+    pytest.importorskip("grpc_status")
+    context = spark.sparkContext
+    service, port = context._jvm, free_port()
+    for name in SERVICE.split("."):
+        service = getattr(service, name)
+    context._jsc.sc().conf().set("spark.connect.grpc.binding.port", str(port))
+    service.start(context._jsc.sc())
+    with client(f"sc://127.0.0.1:{port}") as call:
+        yield call
+    # The server ends with its SparkContext.
+
+
+@pytest.fixture(scope="session")
+def path(spark, tmp_path_factory):
+    """Rows of tests.ml.frames in files, which give every session the same partitions."""
+    path = str(tmp_path_factory.mktemp("connect") / "rows")
+    frame(spark).repartition(3, "id").write.parquet(path)
+    return path
+
+
+def free_port():
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return one.getsockname()[1]
