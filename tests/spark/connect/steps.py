@@ -1,14 +1,16 @@
 """What tests do with a session, whether it is of Spark Connect or not."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from sparkdl import masters
-from sparkdl.listeners import EarlyStopping, LambdaListener
+from sparkdl.listeners import LambdaListener, TerminateOnTime
 from sparkdl.ml import SparkNetworkClassifier
 from sparkdl.nn import Sgd
 from sparkdl.spark import SparkNetwork
 from sparkdl.transforms import Scale
-from tests.ml.frames import by_id, classes_conf
+from tests.ml.frames import by_id, classes_conf, values_conf
 
 SMALL = {"batchSize": 10, "numWorkers": 2}
 PEERS = masters.ParameterAveraging(workers=2, batch_size_per_worker=10, aggregation="peers")
@@ -69,13 +71,11 @@ def scatter(spark, path):
 
 
 def resume(spark, path):
-    """Weights of a fit of 1 and then 2 epochs more, as one."""
+    """Weights of a fit of 3 epochs that was out of time after the first round, and went on."""
     net = SparkNetwork(spark, classes_conf(), PEERS)
-    stopping = EarlyStopping("loss", patience=0, baseline=-1.0)
-    net.fit(rows(spark, path), 3, listeners=[stopping])
-    stopped = stopping.stopped_epoch
+    history = net.fit(rows(spark, path), 3, listeners=[TerminateOnTime(1e-9)])
     net.fit(rows(spark, path), resume=True)
-    return stopped, bits(net.network)
+    return history.end_reason, bits(net.network)
 
 
 def whole(spark, path):
@@ -124,10 +124,8 @@ def fail(spark, path, what):
     elif what == "record":
         SparkNetwork(spark, classes_conf(), PEERS).fit(data, label="id")
     elif what == "diverged":
-        from dataclasses import replace
-
-        conf = replace(classes_conf(), optimizer=Sgd(learning_rate=1e30))
-        SparkNetwork(spark, conf, PEERS).fit(data, 5, weights="w")
+        conf = replace(values_conf(), optimizer=Sgd(learning_rate=1e30))
+        SparkNetwork(spark, conf, PEERS).fit(data, 3)
     elif what == "worker":
         SparkNetwork(spark, classes_conf(), PEERS).fit(data, transform=broken)
 

@@ -7,9 +7,7 @@ from sparkdl.errors import ConfigError, DataError, DivergedError, UnsupportedErr
 from tests.spark.connect import steps
 
 
-@pytest.mark.parametrize(
-    "step", [steps.share, steps.scatter, steps.whole], ids=lambda f: f.__name__
-)
+@pytest.mark.parametrize("step", [steps.share, steps.scatter], ids=lambda step: step.__name__)
 def test_weights_are_those_of_a_classic_fit(connect, spark, path, step):
     assert connect(step, path) == step(spark, path)
 
@@ -21,13 +19,14 @@ def test_classifier_is_the_classic_one(connect, spark, path):
         np.testing.assert_array_equal(one, other)
 
 
+@pytest.mark.filterwarnings("ignore:unclosed running multiprocessing pool:ResourceWarning")
 def test_cross_validator_chooses_the_same_model(connect, spark, path):
     assert connect(steps.cross_validate, path) == steps.cross_validate(spark, path)
 
 
 def test_fit_that_a_listener_stopped_goes_on(connect, spark, path):
-    stopped, weights = connect(steps.resume, path)
-    assert stopped == 0
+    reason, weights = connect(steps.resume, path)
+    assert "s were over" in reason
     assert weights == steps.whole(spark, path)
 
 
