@@ -4,8 +4,6 @@ from dataclasses import replace
 from functools import partial
 
 from sparkdl.errors import ConfigError, DataError, SparkdlError
-from sparkdl.spark.gpu_process.dispatch import run_on_device
-from sparkdl.spark.jobs.error_notes import note_errors
 from sparkdl.spark.jobs.job import clear_errors, describe_jobs
 from sparkdl.spark.jobs.shared_value import sharing
 from sparkdl.spark.jobs.slots import slots
@@ -17,7 +15,7 @@ from sparkdl.tune.progress import Progress
 from sparkdl.tune.shared_data import read_records
 from sparkdl.tune.side_by_side import run_side_by_side
 from sparkdl.tune.trial_listener import PRUNED, TrialListener
-from sparkdl.tune.trial_task import TrialResult, run_trial
+from sparkdl.tune.trial_task import TrialResult, as_task, run_trial
 
 
 class LocalExecution:
@@ -51,13 +49,6 @@ class LocalExecution:
             self._run.fail(number, error)
         finally:
             self._progress.forget(number)
-
-
-def as_task(device, compute, rank, items):
-    """Runs a trial on an executor, in another process where it takes a GPU."""
-    with note_errors():
-        taken = iter(list(items))  # Spark ends a process that leaves anything unread
-        return list(run_on_device(device, compute, taken, rank))
 
 
 class DistributedExecution:

@@ -6,6 +6,8 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from sparkdl.errors import WorkerError
+from sparkdl.spark.gpu_process.dispatch import run_on_device
+from sparkdl.spark.jobs.error_notes import note_errors
 from sparkdl.training.evaluation.batch_evaluation import Evaluator
 from sparkdl.training.fit.network_fit import fit_network
 from sparkdl.training.inputs.division import divide
@@ -56,6 +58,13 @@ class HeldRecords:
 
     def read(self, split):
         yield self.batch
+
+
+def as_task(device, compute, rank, items):
+    """Runs a trial on an executor, in another process where it takes a GPU."""
+    with note_errors():
+        taken = iter(list(items))  # Spark ends a process that leaves anything unread
+        return list(run_on_device(device, compute, taken, rank))
 
 
 def run_trial(shared, candidate, rank, items):
