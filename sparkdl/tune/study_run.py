@@ -53,7 +53,7 @@ class StudyRun:
                     candidate = candidate_of(self._define(trial), self._defaults)
                     self._check(candidate.conf)
                 except self._pruned:
-                    self.study.tell(trial, state=self._states.PRUNED)
+                    self._tell(trial.number, state=self._states.PRUNED)
                     continue
                 except BaseException as error:
                     self._tell_failed(trial, error)
@@ -82,9 +82,9 @@ class StudyRun:
             trial.set_user_attr("seconds", result.seconds)
             trial.set_user_attr("host", result.host)
             if result.pruned:
-                self.study.tell(trial, state=self._states.PRUNED)
+                self._tell(trial.number, state=self._states.PRUNED)
             else:
-                self.study.tell(trial, result.value)
+                self._tell(trial.number, result.value)
 
     def fail(self, number, error):
         """Records that a trial has failed; the study goes on."""
@@ -106,7 +106,7 @@ class StudyRun:
             for trial in self.study.get_trials(deepcopy=False, states=[self._states.RUNNING]):
                 if OURS in trial.user_attrs:
                     self.study.enqueue_trial(trial.params)
-                    self.study.tell(trial.number, state=self._states.FAIL)
+                    self._tell(trial.number, state=self._states.FAIL)
             self._running.clear()
             self._left = max(0, self._trials - len(self.finished()))
 
@@ -119,6 +119,18 @@ class StudyRun:
                 f"all {len(finished)} trials have failed; trial {finished[0].number}: {reason}"
             )
 
+    def _tell(self, number, value=None, state=None):
+        """Tells the study the end of a trial; a sampler may then have nothing left to propose.
+
+        Such a sampler, as that of a grid, calls Study.stop, which raises outside of optimize.
+        """
+        try:
+            self.study.tell(number, value, state)
+        except RuntimeError:
+            if not self.study.get_trials(deepcopy=False)[number].state.is_finished():
+                raise
+            self._left = self._left and 0
+
     def _is_cut(self, trial):
         """Returns whether it has failed without a reason: the driver, or the search, was ended."""
         attributes = trial.user_attrs
@@ -127,4 +139,4 @@ class StudyRun:
     def _tell_failed(self, trial, error):
         kind = type(error).__name__
         trial.set_user_attr(REASON, f"{kind}: {error}")
-        self.study.tell(trial, state=self._states.FAIL)
+        self._tell(trial.number, state=self._states.FAIL)
