@@ -1,10 +1,17 @@
 """A trial in this process: what it gives, reports, and goes on from."""
 
+from functools import partial
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
+from pyspark import TaskContext
 
 from sparkdl.data.batches.batch import Batch
 from sparkdl.errors import DivergedError
+from sparkdl.spark.gpu_process import dispatch
+from sparkdl.spark.jobs.shared_value import LocalValue
+from sparkdl.spark.launch.team import WorkerRank
 from sparkdl.training.masters.parameter_averaging.master import ParameterAveraging
 from sparkdl.training.network import Network
 from sparkdl.training.workers.this_process import ThisProcess
@@ -12,8 +19,10 @@ from sparkdl.tune.candidate import Candidate
 from sparkdl.tune.progress import Progress
 from sparkdl.tune.reporter import Reporter
 from sparkdl.tune.trial_setup import TrialSetup
-from sparkdl.tune.trial_task import WHOLE_EPOCH, train
+from sparkdl.tune.trial_task import WHOLE_EPOCH, as_task, run_trial, train
 from tests.ml.frames import arrays
+from tests.support.cuda.compiler import available
+from tests.support.cuda.spawned import OnHost
 from tests.training.models import assert_equal
 from tests.tune.spaces import conf_of
 
@@ -131,3 +140,20 @@ def test_held_out_records_are_not_trained_on():
 def test_a_loss_that_is_not_finite_is_an_error():
     with pytest.raises(DivergedError), np.errstate(all="ignore"):
         run(candidate=Candidate(conf=conf_of(1e30), epochs=3, batch_size=10))
+
+
+def test_a_gpu_is_taken_in_another_process(monkeypatch):
+    """Which is the host's double here; figures come from there."""
+    if not available():
+        pytest.skip("no g++ to run the kernels of cuda on the host")
+    context = SimpleNamespace(resources=dict, partitionId=lambda: 0)
+    monkeypatch.setattr(TaskContext, "get", staticmethod(lambda: context))
+    judge = Judge()
+    with Progress(judge, "127.0.0.1", 60.0) as progress:
+        setup = setup_of(progress, device="cuda", transform=OnHost())
+        task = partial(run_trial, LocalValue(setup), CANDIDATE)
+        [result] = as_task("cuda", task, WorkerRank(3, 4), iter([3]))
+    dispatch.end_idle()
+    assert judge.heard == [(3, step) for step in range(1, EPOCHS + 1)]
+    expected = run().state
+    np.testing.assert_allclose(result.state.params, expected.params, rtol=1e-3, atol=1e-5)
