@@ -42,7 +42,8 @@ class TuneEstimator(Estimator[Any]):
     trials : int
         That the study has in the end.
     study : optuna.Study, optional
-        As of Search.
+        As of Search: a fit goes on with it, so it is for the fits of one data set. None: each fit
+        has a new one.
     models : int
         How many of the best networks are the model.
     voting : "soft", "hard" or "weighted"

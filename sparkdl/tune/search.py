@@ -9,14 +9,13 @@ from pyspark.sql import SparkSession
 
 from sparkdl.config import is_integer
 from sparkdl.config.calls import refuse_unknown_options
-from sparkdl.errors import ConfigError, brief, require, require_kind
-from sparkdl.nn.execution.device import DEVICES
+from sparkdl.errors import ConfigError, brief, require_kind
 from sparkdl.spark.jobs.interrupts import clean_interrupts
 from sparkdl.spark.records.records import Change, Data
-from sparkdl.training.evaluation.batch_evaluation import Evaluator
 from sparkdl.training.masters.base import TrainingMaster
 from sparkdl.training.network import Network
-from sparkdl.training.reporting.monitor import MODES, VALIDATION, Monitor, is_number
+from sparkdl.training.reporting.monitor import VALIDATION, Monitor
+from sparkdl.tune.checks import check_figure, check_options
 from sparkdl.tune.execution import run_distributed, run_locally
 from sparkdl.tune.models import Models
 from sparkdl.tune.optuna_package import import_optuna
@@ -111,33 +110,9 @@ class Search:
         self.monitor, self.mode, self.patience = monitor, mode, patience
         self.min_delta = min_delta
         self.restore_best_weights, self.device = restore_best_weights, device
-        self._check()
+        check_options(self, self._optuna)
         self._models = Models(path)
         self._fitted: dict[str, Any] = {"features": "features", "label": "label", "transform": None}
-
-    def _check(self):
-        require(self, "define", callable(self.define), "a function of an optuna.Trial")
-        kinds = None, self._optuna.Study
-        known = self.study is None or isinstance(self.study, kinds[1])
-        require(self, "study", known, "an optuna.Study", "optuna.create_study() makes one")
-        one = self.study is None or len(self.study.directions) == 1
-        require(self, "study", one, "one of a single direction")
-        require(self, "epochs", is_integer(self.epochs, 1), "an integer >= 1")
-        for name, least in ("batch_size", 1), ("parallelism", 1), ("patience", 0):
-            value = getattr(self, name)
-            sound = value is None or is_integer(value, least)
-            require(self, name, sound, f"an integer >= {least} or None")
-        text = self.monitor is None or isinstance(self.monitor, str)
-        require(self, "monitor", text, "the name of a figure, or None")
-        require(self, "mode", self.mode in MODES, f"one of {list(MODES)}")
-        sound = is_number(self.min_delta) and self.min_delta >= 0
-        require(self, "min_delta", sound, "a number >= 0")
-        known = self.master is None or isinstance(self.master, TrainingMaster)
-        require(self, "master", known, "a TrainingMaster or None")
-        alone = self.master is None or self.parallelism in (None, 1)
-        cure = "each takes all slots of its master"
-        require(self, "parallelism", alone, "1 or None where trials have a master", cure)
-        require(self, "device", self.device in DEVICES, f"one of {DEVICES}")
 
     @refuse_unknown_options
     def fit(
@@ -242,8 +217,7 @@ class Search:
         return self._begun_study().trials_dataframe()
 
     def _run(self, run, first, given, monitor):
-        conf = first[1].conf
-        check_figure(self, conf, monitor, given.has_validation)
+        check_figure(first[1].conf, monitor, given.has_validation)
         setup = TrialSetup(
             transform=given.records().transform,
             validation_transform=given.validation_transform,
@@ -303,13 +277,3 @@ class Search:
 
     def _larger_is_better(self):
         return self._begun_study().direction == self._optuna.study.StudyDirection.MAXIMIZE
-
-
-def check_figure(search: Search, conf: Any, monitor: str, has_validation: bool) -> None:
-    """Raises ConfigError, before any job, for a figure that trials will not have."""
-    names = [f"{VALIDATION}{name}" for name in Evaluator(conf).figures()] if has_validation else []
-    if monitor not in ("loss", *names):
-        cure = "" if has_validation else "; give validation or validation_split"
-        raise ConfigError(
-            f"Search.monitor must be one of {['loss', *names]}, got {monitor!r}{cure}"
-        )
