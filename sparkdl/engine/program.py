@@ -79,7 +79,7 @@ class Program:
         for node in filter(self._works, graph.nodes):
             self._add(self._lower(node, strict), early=node.outputs[0] in constants)
         self.steps += [self._copy(tensor, to) for tensor, to in self.plan.copies]
-        self._calls = [step.call for step in self.steps]
+        self._calls = backend.in_sequence([step.call for step in self.steps])
         self._fresh, self._version = False, None
         self._finals = {}
         self._feeds = {n: self.arrays[t] for n, t in graph.inputs.items() if n not in bindings}

@@ -83,6 +83,9 @@ class Backend(Protocol):
         backend that does not know `constant_bindings` works out all in each run.
         """
 
+    def in_sequence(self, calls):
+        """Returns the calls of a program, at the same places, for when all run in this order."""
+
     def lower(self, node, inputs, outputs) -> Kernel:
         """Returns the kernel of a node with `inputs` and `outputs` fixed for the program's life."""
 

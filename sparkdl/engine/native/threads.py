@@ -2,13 +2,18 @@
 
 import ctypes
 import os
+import threading
+from contextlib import contextmanager
 from functools import lru_cache
 
 LIBRARY = "libgomp.so.1"
 
 
-class ThreadPool:
-    """Runs a function on as many threads as OpenMP would take now, this one among them."""
+class ThreadPool(threading.local):
+    """Runs a function on as many threads as OpenMP would take now, this one among them.
+
+    `shrink` lets this thread work alone; `grow` gives it the others again.
+    """
 
     def __init__(self, library):
         self.parallel = library.GOMP_parallel
@@ -16,6 +21,27 @@ class ThreadPool:
         self.parallel.argtypes = None
         self.number = address(library.omp_get_thread_num)
         self.count = address(library.omp_get_num_threads)
+        self.get_size, self.set_size = library.omp_get_max_threads, library.omp_set_num_threads
+        self.before = None  # how many threads there were when this one was left alone
+
+    def shrink(self):
+        if self.before is None:  # else a program was interrupted before it could grow
+            self.before = self.get_size()
+        self.set_size(1)
+
+    def grow(self):
+        if self.before is not None:
+            self.set_size(self.before)
+        self.before = None
+
+    @contextmanager
+    def alone(self):
+        """Runs what is inside `with` on this thread alone."""
+        self.shrink()
+        try:
+            yield
+        finally:
+            self.grow()
 
 
 def address(function):
@@ -24,7 +50,7 @@ def address(function):
 
 @lru_cache(maxsize=1)
 def pool():
-    """Returns the Pool of the loaded libgomp, or None: a second pool would cost more."""
+    """Returns the ThreadPool of the loaded libgomp, or None: a second pool would cost more."""
     try:
         return ThreadPool(ctypes.CDLL(LIBRARY, mode=os.RTLD_NOLOAD))
     except (OSError, AttributeError):

@@ -12,6 +12,7 @@ of the largest. Compiled loops do not: what a thread adds up follows from the sh
 """
 
 from copy import copy
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -42,6 +43,7 @@ from sparkdl.engine.backends.onednn.rewrites import (
     lrn_workspace,
     recurrent_workspace,
 )
+from sparkdl.engine.backends.onednn.team_size import OneThread, in_sequence, team_to_spare
 from sparkdl.engine.chains import ChainOp, into_chains
 from sparkdl.engine.dtypes import BFLOAT16
 from sparkdl.engine.fusion import BiasActivationOp, fuse
@@ -116,7 +118,19 @@ class OneDnn(reference.Reference):
     def hold(self, arrays):
         self.session.hold(arrays)
 
+    def in_sequence(self, calls):
+        return in_sequence(calls)
+
     def lower(self, node, inputs, outputs):
+        team = team_to_spare(node)
+        if team is None:
+            return self._lower(node, inputs, outputs)
+        with team.alone():
+            kernel = self._lower(node, inputs, outputs)
+        ahead = tuple(OneThread(call, team) for call in kernel.ahead)
+        return replace(kernel, call=OneThread(kernel.call, team), ahead=ahead)
+
+    def _lower(self, node, inputs, outputs):
         op = node.op
         if isinstance(op, ChainOp):
             return compiled_loops.chain(op, inputs, outputs, self.compiler)

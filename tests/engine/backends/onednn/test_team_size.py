@@ -1,0 +1,132 @@
+"""Kernels that run on one thread: which, and when the number of threads changes."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from sparkdl.engine import ops
+from sparkdl.engine.backends import base
+from sparkdl.engine.backends.onednn import team_size
+from sparkdl.engine.backends.onednn.team_size import OneThread, in_sequence, team_to_spare
+from sparkdl.engine.graph import Graph, Spec, Tensor
+from sparkdl.engine.native.threads import ThreadPool
+from sparkdl.engine.ops.recurrent.gru import GruOp
+
+
+class Library:
+    """OpenMP with four threads; notes each change of their number."""
+
+    GOMP_parallel = SimpleNamespace()
+
+    def __init__(self):
+        self.sizes = [4]
+
+    def omp_get_max_threads(self):
+        return self.sizes[-1]
+
+    def omp_set_num_threads(self, count):
+        self.sizes.append(count)
+
+    omp_get_thread_num = omp_get_num_threads = None
+
+
+@pytest.fixture
+def library(monkeypatch):
+    monkeypatch.setattr("sparkdl.engine.native.threads.address", lambda function: 0)
+    library = Library()
+    pool = ThreadPool(library)
+    monkeypatch.setattr(team_size, "pool", lambda: pool)
+    return library
+
+
+def tensors(*shapes):
+    return [Tensor(Spec(shape)) for shape in shapes]
+
+
+def product(m, k, n):
+    return ops.matmul(*tensors((m, k), (k, n))).node
+
+
+def gru(n, steps, units):
+    wide = 3 * units
+    shapes = (n, steps, units), (units, wide), (units, wide), (wide,), (n, units)
+    return GruOp()(*tensors(*shapes))[0].node
+
+
+NODES = {
+    "a small product": (product(32, 64, 64), True),
+    "a product of 67 million flops": (product(256, 512, 256), False),
+    "a sum over few numbers": (ops.sum(tensors((64, 64))[0]).node, True),
+    "a sum over 64 megabytes": (ops.sum(tensors((4096, 4096))[0]).node, False),
+    "many small steps, one after the other": (gru(32, 1000, 64), True),
+    "few large steps": (gru(64, 10, 512), False),
+}
+
+
+@pytest.mark.parametrize("name", NODES)
+def test_small_work_runs_on_one_thread(name, library):
+    node, alone = NODES[name]
+    assert (team_to_spare(node) is not None) == alone
+
+
+def test_one_thread_is_never_told_to_be_one(library, monkeypatch):
+    library.sizes.append(1)
+    assert team_to_spare(product(2, 2, 2)) is None
+    monkeypatch.setattr(team_size, "pool", lambda: None)  # no OpenMP of GCC's
+    assert team_to_spare(product(2, 2, 2)) is None
+
+
+SEQUENCES = {  # o: on one thread, a: on all
+    "": "",
+    "o": "-o+",
+    "oo": "-oo+",
+    "aoa": "a-o+a",
+    "ooaooo": "-oo+a-ooo+",
+    "aa": "aa",
+}
+
+
+@pytest.mark.parametrize("calls", SEQUENCES)
+def test_neighbours_switch_once(calls, monkeypatch):
+    seen = []
+    team = SimpleNamespace(shrink=lambda: seen.append("-"), grow=lambda: seen.append("+"))
+    made = [
+        OneThread(lambda: seen.append("o"), team) if c == "o" else lambda: seen.append("a")
+        for c in calls
+    ]
+    result = in_sequence(made)
+    assert len(result) == len(calls)
+    for call in result:
+        call()
+    assert "".join(seen) == SEQUENCES[calls]
+
+
+def test_threads_come_back_after_an_error(library):
+    def fail():
+        raise ValueError("no")
+
+    with pytest.raises(ValueError, match="no"):
+        OneThread(fail, team_size.pool())()
+    assert library.sizes == [4, 1, 4]
+
+
+def test_an_interrupted_program_leaves_no_thread_alone(library):
+    team = team_size.pool()
+    team.shrink()  # and no more
+    with team.alone():
+        assert library.sizes[-1] == 1
+    assert library.sizes[-1] == 4
+
+
+def test_primitives_are_made_and_run_on_one_thread(library, rng):
+    """A small product, then a large one: made for one thread and for all, run so."""
+    shapes = {"x": (8, 128), "w": (128, 128), "v": (128, 50_000)}
+    names = dict(zip(shapes, tensors(*shapes.values()), strict=True))
+    y = ops.matmul(ops.matmul(names["x"], names["w"]), names["v"])
+    program = base.get("onednn").program(Graph(names, {"y": y}))
+    feeds = {name: rng.normal(size=shape).astype(np.float32) for name, shape in shapes.items()}
+    assert library.sizes == [4, 1, 4]
+    got = program.run(feeds)["y"]
+    assert library.sizes == [4, 1, 4, 1, 4]
+    np.testing.assert_allclose(got, feeds["x"] @ feeds["w"] @ feeds["v"], rtol=1e-3, atol=1e-2)
