@@ -17,9 +17,11 @@ from sparkdl.spark.inference.evaluations import evaluate
 from sparkdl.spark.inference.network_in_use import NetworkInUse
 from sparkdl.spark.inference.validation_frame import validation_frame
 from sparkdl.spark.jobs.device_tally import DeviceTally
+from sparkdl.spark.jobs.executor_python import check_executor_python
 from sparkdl.spark.jobs.interrupts import clean_interrupts
 from sparkdl.spark.records.recipe_tests import recipe_validation
 from sparkdl.spark.records.records import Change, Data, SparkRecords
+from sparkdl.spark.records.validation_records import open_validation
 from sparkdl.spark.streaming.stream_fit import fit_micro_batches
 from sparkdl.spark.workers import SparkWorkers
 from sparkdl.training.evaluation import Evaluation
@@ -82,6 +84,7 @@ class SparkNetwork(NetworkInUse):
     ) -> None:
         self.sc = sc.sparkContext if isinstance(sc, SparkSession) else sc
         require_kind("sc", self.sc, SparkContext, "a SparkContext or SparkSession")
+        check_executor_python(self.sc)
         if tm is not None and not isinstance(tm, TrainingMaster):
             raise ConfigError(f"tm must be a TrainingMaster, got {type(tm).__name__}")
         self.recipe, self._model, self._tally = None, None, DeviceTally(self.sc)
@@ -207,13 +210,15 @@ class SparkNetwork(NetworkInUse):
                 require_whole(division)
                 on = recipe_validation(self.sc, recipe, validation, records)
                 return recipe.train(source, workers, on, self._evaluate, epochs=epochs, **options)
-            # What cannot be read is refused before anything is trained.
-            on = None if validation is None else self._validation(records(validation))
-            if division.held_out is not None:
-                on = self._validation(source, division.held_out)
-            options |= {"validation": on, "evaluate": self._evaluate, "changes": division.training}
+            options |= {"evaluate": self._evaluate, "changes": division.training}
             options["validate_first"] = bool(validate_first)
-            return fit_network(self.network, source, self.master, workers, epochs, **options)
+            held_out = None if validation is None else records(validation)
+            if division.held_out is not None:
+                held_out = source
+            # What cannot be read is refused before anything is trained.
+            with open_validation(self.sc, self.conf, held_out, division.held_out or ()) as on:
+                options["validation"] = on
+                return fit_network(self.network, source, self.master, workers, epochs, **options)
 
     def validations(self, history: History) -> DataFrame:
         """Returns a DataFrame of a fit's validations by updates.

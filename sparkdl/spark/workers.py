@@ -13,7 +13,7 @@ from sparkdl.spark.gpu_process.dispatch import run_partition_on_device
 from sparkdl.spark.jobs.job import clear_errors, job, no_waiting_for_locality
 from sparkdl.spark.jobs.log_prefix import sign_logs
 from sparkdl.spark.jobs.shared_value import sharing
-from sparkdl.spark.jobs.slots import check_barrier, dynamic, gpus_of_a_task, slots
+from sparkdl.spark.jobs.slots import check_barrier, dynamic, gpus_of_a_task, option, slots
 from sparkdl.spark.launch.barrier_stage import BarrierStage
 from sparkdl.spark.launch.team import Team
 from sparkdl.spark.launch.worker_shares import deal_blocks
@@ -76,7 +76,7 @@ class SparkWorkers:
     @property
     def host(self) -> str | None:
         """The name or address by which executors reach the driver for Spark's own sake."""
-        return self.sc.getConf().get("spark.driver.host")
+        return option(self.sc, "spark.driver.host")
 
     def room(self) -> int:
         """Returns how many workers can run at once now; see Workers.room.

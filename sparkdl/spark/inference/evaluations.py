@@ -1,11 +1,13 @@
 """An evaluation as a Spark job: executors count, a tree of tasks adds up."""
 
+from contextlib import nullcontext
 from functools import partial
 
 from sparkdl.errors import DataError
 from sparkdl.spark.inference import predictions
-from sparkdl.spark.jobs.job import job
+from sparkdl.spark.jobs.job import job, staying_with_data
 from sparkdl.spark.jobs.shared_value import sharing
+from sparkdl.spark.records.validation_records import ValidationRecords, rdd_of
 from sparkdl.spark.workers import tree
 from sparkdl.training.workers.contribution import unwrap
 
@@ -26,12 +28,18 @@ def evaluate(sc, model, validation, on_device):
     DataError
         There are no records.
     """
-    batches, evaluator = validation
+    batches, evaluator = rdd_of(validation.batches), validation.evaluator
     with job(sc, "evaluation", "an evaluation"), sharing(sc, model) as shared:
         each = on_device(partial(predictions.evaluate_partition, shared, evaluator))
         ranked, parts = batches.mapPartitionsWithIndex(each), batches.getNumPartitions()
-        sums = tree(ranked, parts, depth=2, add=predictions.merge_evaluations)
+        with staying(sc, validation.batches):
+            sums = tree(ranked, parts, depth=2, add=predictions.merge_evaluations)
     result = unwrap(predictions.merge_evaluations(sums)) if sums else None
     if result is None or not result.examples:
         raise DataError("there are no records to evaluate on: every partition is empty")
     return result
+
+
+def staying(sc, batches):
+    """Runs tasks where the batches lie, if others could not open their folders."""
+    return staying_with_data(sc) if isinstance(batches, ValidationRecords) else nullcontext()

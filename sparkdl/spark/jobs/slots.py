@@ -77,8 +77,9 @@ def dynamic(sc):
     return not in_driver and option(sc, "spark.dynamicAllocation.enabled", "false") == "true"
 
 
-def option(sc, name, default):
-    return sc.getConf().get(name, default)
+def option(sc, name, default=None):
+    """Returns an option of the session; `sc.getConf()` copies all, one call to the JVM each."""
+    return sc._conf.get(name, default)
 
 
 def check_barrier(sc, workers, room):

@@ -3,6 +3,7 @@
 import tempfile
 from contextlib import contextmanager
 
+from sparkdl.data.stored_batches import StoredBatches
 from sparkdl.data.stored_share import StoredShare
 from sparkdl.errors import WorkerError
 from sparkdl.spark.records.blocks import write_shuffle
@@ -14,8 +15,8 @@ def deal_blocks(blocks, shares, team, validation=None):
     """Returns an RDD with a partition for each task, to run a barrier stage on.
 
     Its items are (number, Batch) for the blocks of its workers, or a StoredShare for each worker,
-    and ((partition, position), Batch or Failure) for what they evaluate: such a stage takes one
-    RDD.
+    and ((partition, position), Batch or Failure) for what they evaluate, or StoredBatches for each
+    worker: such a stage takes one RDD.
 
     Parameters
     ----------
@@ -23,20 +24,31 @@ def deal_blocks(blocks, shares, team, validation=None):
     shares : sequence of sequences of int
         For each rank the numbers of its blocks.
     team : Team
-    validation : RDD of Batch and Failure, or None
+    validation : ValidationRecords, RDD of Batch and Failure, or None
     """
+    from sparkdl.spark.records.validation_records import (  # an executor needs none of it
+        ValidationRecords,
+        rdd_of,
+    )
+
     stored = blocks.shares(shares)
     if stored is None:
         items = blocks.pieces(frozenset(team.owners))
-    else:
-        items = [(share[0], own) for share, own in zip(shares, stored, strict=True) if share]
-        if validation is None:
-            return split_by_task(blocks.context, items, team)
-        items = blocks.context.parallelize(items, 1)
+        return write_shuffle(deal_items(items, rdd_of(validation), team))
+    items = [(share[0], own) for share, own in zip(shares, stored, strict=True) if share]
+    if isinstance(validation, ValidationRecords):
+        size = team.size
+        items += [((rank,), validation.share(rank, size)) for rank in range(size)]
+    elif validation is not None:
+        return deal_items(blocks.context.parallelize(items, 1), validation, team)
+    return split_by_task(blocks.context, items, team)
+
+
+def deal_items(items, validation, team):
+    """Returns an RDD of items and of an RDD of batches to evaluate on, a partition for a task."""
     if validation is not None:
         items = items.union(validation.mapPartitionsWithIndex(place_batches))
-    dealt = items.partitionBy(team.tasks, team.task)
-    return dealt if stored else write_shuffle(dealt)
+    return items.partitionBy(team.tasks, team.task)
 
 
 def split_by_task(sc, items, team):
@@ -65,10 +77,10 @@ def split_items(items):
 
 
 class BatchSpool:
-    """Batches spooled to a file until they are wanted."""
+    """Batches spooled to a file until they are wanted, or found where they are stored."""
 
     def __init__(self, file):
-        self._file, self._places, self._complete = file, {}, False
+        self._file, self._places, self._stored, self._complete = file, {}, (), False
 
     def after(self, items):
         """Yields the blocks among the items; what else comes is kept."""
@@ -77,6 +89,8 @@ class BatchSpool:
                 raise item.error
             if isinstance(item, StoredShare):
                 yield from item.blocks()
+            elif isinstance(item, StoredBatches):
+                self._stored = item
             elif isinstance(key, tuple):
                 start = self._file.tell()
                 self._file.write(pack_batch(item))
@@ -88,6 +102,7 @@ class BatchSpool:
     def __iter__(self):
         if not self._complete:
             raise WorkerError("batches for validation come last: take all blocks before")
+        yield from self._stored
         for key in sorted(self._places):
             start, length = self._places[key]
             self._file.seek(start)

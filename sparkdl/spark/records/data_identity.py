@@ -34,7 +34,8 @@ CONSTANT_RDDS = {  # whose records Spark has: in the driver, or in files of its 
     "org.apache.spark.rdd.ReliableCheckpointRDD",
 }
 CATALYST = "org.apache.spark.sql.catalyst.plans.logical."
-CONSTANT_LEAVES = {f"{CATALYST}{name}" for name in ("LocalRelation", "OneRowRelation", "Range")}
+LOCAL_RELATION = f"{CATALYST}LocalRelation"
+CONSTANT_LEAVES = {LOCAL_RELATION, f"{CATALYST}OneRowRelation", f"{CATALYST}Range"}
 EXECUTION = "org.apache.spark.sql.execution."
 LOGICAL_RDD, FILE_SCAN = f"{EXECUTION}LogicalRDD", f"{EXECUTION}datasources.FileScanRDD"
 LOGICAL_RELATION = f"{EXECUTION}datasources.LogicalRelation"
@@ -53,7 +54,7 @@ class DataIdentity(NamedTuple):
 class RddIdentity(NamedTuple):
     """A Python object, while there is one; the digest of its function; its lineage's identity."""
 
-    rdd: Any
+    owner: Any
     function: bytes | None
     origin: Any
 
@@ -73,7 +74,7 @@ def identify_data(records, schema):
     if isinstance(data, RDD):
         return rdd_identity(data)
     if isinstance(data, DataFrame):
-        return frame_identity(records.select_columns(schema)[0])
+        return frame_identity(data, records.select_columns(schema)[0])
     return data.identity() if isinstance(data, Source) else None
 
 
@@ -86,11 +87,14 @@ class FramePlan:
     plan, settings : objects of the JVM
     parallelism : int
         Cores that Spark plans for.
+    owner : weak reference to the Python object, or None
+        It is there where the plan holds records in the driver's memory, which must be free to go.
     """
 
     plan: Any
     settings: Any
     parallelism: int
+    owner: Any = None
 
     def __eq__(self, other):
         return (
@@ -102,7 +106,8 @@ class FramePlan:
 
 def is_gone(identity):
     """Returns whether no data can have this DataIdentity any more."""
-    return isinstance(identity.what, RddIdentity) and identity.what.rdd() is None
+    owner = getattr(identity.what, "owner", None)
+    return owner is not None and owner() is None
 
 
 def rdd_identity(rdd):
@@ -119,17 +124,40 @@ def function_digest(rdd):
     return None if function is None else hashlib.sha256(cloudpickle.dumps(function)).digest()
 
 
-def frame_identity(frame):
+class FrameIdentity(NamedTuple):
+    """The identities of what a plan begins with, and the plan."""
+
+    origins: tuple[Any, ...]
+    plan: FramePlan
+
+    @property
+    def owner(self):
+        return self.plan.owner
+
+
+def frame_identity(data, frame):
+    """Returns the FrameIdentity of a DataFrame, of which `frame` has the columns to read."""
     execution = frame._jdf.queryExecution()
     analyzed = execution.analyzed()
     if not (analyzed.deterministic() and analyzed.subqueriesAll().isEmpty()):
         return None
-    origins = [leaf_identity(leaf) for leaf in elements(analyzed.collectLeaves())]
+    leaves = elements(analyzed.collectLeaves())
+    origins = tuple(leaf_identity(leaf) for leaf in leaves)
     if None in origins:
         return None
     settings = frame.sparkSession._jsparkSession.sessionState().conf().getAllConfs()
     parallelism = frame.sparkSession.sparkContext.defaultParallelism
-    return tuple(origins), FramePlan(execution.optimizedPlan(), settings, parallelism)
+    owner = weakref.ref(data) if any(map(holds_records, leaves, origins)) else None
+    return FrameIdentity(
+        origins, FramePlan(execution.optimizedPlan(), settings, parallelism, owner)
+    )
+
+
+def holds_records(leaf, origin):
+    """Returns whether records of this beginning of a plan take memory of the driver."""
+    if class_of(leaf) == LOGICAL_RDD:
+        return any(not stamps for _, stamps in origin)
+    return class_of(leaf) == LOCAL_RELATION
 
 
 def leaf_identity(leaf):

@@ -74,6 +74,13 @@ class SparkRecords:
             raise ConfigError(f"transform must be that of the source {kind}, got another one")
         object.__setattr__(self, "transform", self.data.transform)
 
+    def check(self, schema):
+        """Raises ConfigError or DataError for what is known without a job: columns, files."""
+        if isinstance(self.data, DataFrame):
+            self.select_columns(schema)
+        elif not isinstance(self.data, RDD):
+            self.data.splits()
+
     def batches(self, sc, schema):
         """Returns an RDD of Batches, checked against the schema, and Failures."""
         if isinstance(self.data, DataFrame):

@@ -4,7 +4,7 @@ from dataclasses import replace
 from functools import cache
 from typing import NamedTuple
 
-from sparkdl.errors import CheckpointError, ConfigError, DivergedError
+from sparkdl.errors import CheckpointError, ConfigError, DivergedError, SparkdlError
 from sparkdl.training.evaluation.batch_evaluation import Evaluator
 from sparkdl.training.fit.trainer import Trainer, check_epochs, start_state
 from sparkdl.training.inputs.schema import schema_of
@@ -88,16 +88,15 @@ def fit_network(
     phases.end("starting")
     blocks = workers.load(data, schema, master.records_per_block, options)
     phases.end("starting", blocks.seconds)
-    keep = False
+    keep = True
     try:
         if resume is not None:
             trainer.check_resumed(blocks, extra, "the last fit" if resume is True else resume)
         elif state.iteration and not state.rounds:
             state = trainer.locate(blocks, state)
         train(network, trainer, blocks, state, epochs, transform, extra)
-        keep = True
-    except DivergedError:  # which is not for the data to answer
-        keep = True
+    except SparkdlError as error:  # the data may be at fault, but not where weights diverge
+        keep = isinstance(error, DivergedError)
         raise
     finally:
         blocks.close(keep)

@@ -132,7 +132,7 @@ def test_a_note_that_says_nothing_is_no_crash(note):
 
 def context(master, **options):
     options = {f"spark.{name}": value for name, value in options.items()}
-    return SimpleNamespace(master=master, getConf=lambda: options)
+    return SimpleNamespace(master=master, _conf=options)
 
 
 def test_dynamic_allocation_is_refused_by_name():

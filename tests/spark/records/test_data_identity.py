@@ -194,10 +194,14 @@ def test_the_time_of_day_changes(spark):
     assert identity(data) != identity(data)
 
 
-def test_an_rdd_that_is_gone(spark):
-    found = identity(rdd(spark))
+HELD_BY_DRIVER = ("RDD", "DataFrame", "DataFrame of an RDD")
+
+
+@pytest.mark.parametrize("kind", [*HELD_BY_DRIVER, "files", "range"])
+def test_records_of_the_driver_go_with_their_object(kind, spark, tmp_path):
+    found = identity(KNOWN[kind](spark, tmp_path))
     gc.collect()
-    assert is_gone(found)
+    assert is_gone(found) == (kind in HELD_BY_DRIVER)
 
 
 def test_long_lineages_are_not_followed(spark, monkeypatch):

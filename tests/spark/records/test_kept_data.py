@@ -76,9 +76,13 @@ def test_a_failed_fit_keeps_nothing(keeps, spark, sc):
     x, y = data()
     with pytest.raises(DataError):
         fit(sc, Arrays(x, y + 9))
+    assert nothing_is_left(sc)
+
+
+def test_an_interrupted_fit_keeps_its_data(keeps, sc):
     with pytest.raises(KeyboardInterrupt):
         fit(sc, arrays(), listeners=[Stopping()])
-    assert nothing_is_left(sc)
+    assert fit(sc, arrays()) == (True, fresh(sc, arrays()))
 
 
 def test_a_network_that_diverges_is_no_fault_of_the_data(keeps, sc):

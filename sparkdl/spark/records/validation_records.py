@@ -1,0 +1,95 @@
+"""Records that a fit evaluates on: read once, where they lie, and kept for the next fit."""
+
+from contextlib import contextmanager
+from functools import cached_property
+from typing import Any
+
+from pyspark import SparkContext
+
+from sparkdl.data.record_store import read_records
+from sparkdl.data.stored_batches import StoredBatches
+from sparkdl.errors import DataError, DivergedError, NoRecords, SparkdlError
+from sparkdl.spark.jobs.job import job
+from sparkdl.spark.records.kept_data import open_data
+from sparkdl.spark.records.records import SparkRecords
+from sparkdl.spark.records.stored_partition import StoredPartition
+from sparkdl.training.evaluation.batch_evaluation import Evaluator
+from sparkdl.training.inputs.schema import schema_of
+from sparkdl.training.workers.base import Validation
+
+
+class ValidationRecords:
+    """Batches of records on the executors, which are read when they are first asked for.
+
+    Parameters
+    ----------
+    sc : SparkContext
+    records : SparkRecords
+    schema : Schema
+
+    Raises
+    ------
+    ConfigError, DataError
+        For what is known before any job; then, as they are read, for the first record that cannot
+        be used, and where there are none.
+    """
+
+    def __init__(self, sc: SparkContext, records: SparkRecords, schema: Any) -> None:
+        records.check(schema)
+        self._sc, self._records, self._schema = sc, records, schema
+
+    @cached_property
+    def opened(self):
+        try:
+            with job(self._sc, "records to evaluate on", "reading the data to evaluate on"):
+                return open_data(self._sc, self._records, self._schema)
+        except NoRecords:
+            raise DataError(
+                "there are no records to evaluate on: every partition is empty"
+            ) from None
+
+    @property
+    def rdd(self):
+        """An RDD of the Batches, each partition where its folder lies."""
+        return self.opened.store.rdd.mapPartitions(stored_batches)
+
+    def share(self, rank, size):
+        """Returns the StoredBatches of a worker, one of `size`, that can open all folders."""
+        folders = {each.partition: each.folder for each in self.opened.store.partitions}
+        return StoredBatches(folders=folders, rank=rank, size=size)
+
+    def close(self, keep=False):
+        """Frees what the executors hold; with `keep`, the records may stay for the next fit."""
+        if "opened" in vars(self):
+            self.opened.release(keep)
+
+
+@contextmanager
+def open_validation(sc, conf, records, changes=()):
+    """Gives the Validation of SparkRecords for one fit of a network; None where there are none.
+
+    The records stay for the next fit unless this one fails by an error of ours.
+    """
+    if records is None:
+        yield None
+        return
+    batches = ValidationRecords(sc, records, schema_of(conf, True, records.transform, changes))
+    keep = True
+    try:
+        yield Validation(batches, Evaluator(conf, records.transform))
+    except SparkdlError as error:
+        keep = isinstance(error, DivergedError)
+        raise
+    finally:
+        batches.close(keep)
+
+
+def stored_batches(rows):
+    """Yields the Batches of a partition, whose StoredPartition is the only row."""
+    for row in rows:
+        yield from read_records(StoredPartition(*row).folder)
+
+
+def rdd_of(batches):
+    """Returns what a Validation has to evaluate on as an RDD of Batch and Failure, or None."""
+    return batches.rdd if isinstance(batches, ValidationRecords) else batches

@@ -1,0 +1,111 @@
+"""Records to evaluate on: read once a fit, kept for the next, dealt out like batches of an RDD."""
+
+import shutil
+
+import pytest
+
+from sparkdl.data.record_store import write_records
+from sparkdl.data.stored_batches import StoredBatches
+from sparkdl.errors import DataError
+from sparkdl.spark import SparkNetwork, clear_kept_data
+from sparkdl.spark.records.kept_data import SETTING
+from sparkdl.spark.records.records import SparkRecords
+from sparkdl.spark.records.validation_records import ValidationRecords, rdd_of
+from sparkdl.training.inputs.schema import schema_of
+from sparkdl.training.masters.parameter_averaging.master import ParameterAveraging
+from tests.spark.networks import arrays, data, plain
+from tests.spark.records.folders import stored_folders
+from tests.spark.records.test_executor_store import KINDS, nothing_is_left
+
+MASTERS = {
+    way: ParameterAveraging(aggregation=way, batch_size_per_worker=4, workers=2)
+    for way in ("driver", "peers")
+}
+
+
+@pytest.fixture
+def counted(sc):
+    """A function that counts how often it is given a record, and the count."""
+    total = sc.accumulator(0)
+
+    def count(row):
+        total.add(1)
+        return row
+
+    return count, total
+
+
+def rows(count=20):
+    return [(x.tolist(), int(y)) for x, y in zip(*data(count), strict=True)]
+
+
+@pytest.mark.parametrize("way", MASTERS)
+def test_each_record_is_read_once_in_a_fit(way, sc, counted):
+    count, total = counted
+    held_out = sc.parallelize(rows(), 3).map(count)
+    history = SparkNetwork(sc, plain(), MASTERS[way]).fit(arrays(), 3, held_out)
+    assert [epoch.validation.examples for epoch in history.epochs] == [20] * 3
+    assert total.value == 20
+    assert nothing_is_left(sc)
+
+
+def test_the_next_fit_finds_them(spark, sc, counted):
+    count, total = counted
+    training, held_out = arrays(), sc.parallelize(rows(), 3).map(count)
+    spark.conf.set(SETTING, "1m")
+    try:
+        figures = []
+        for way in ("peers", "driver", "peers"):
+            history = SparkNetwork(sc, plain(), MASTERS[way]).fit(training, 1, held_out)
+            figures.append(history.epochs[0].validation.figures())
+        assert total.value == 20
+        assert figures[0] == figures[2]
+        assert figures[1] == pytest.approx(figures[0], rel=1e-5)
+    finally:
+        clear_kept_data(sc)
+        spark.conf.unset(SETTING)
+    assert nothing_is_left(sc)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_all_kinds_of_data_give_what_an_evaluation_gives(kind, spark, sc):
+    net = SparkNetwork(sc, plain(), MASTERS["peers"])
+    history = net.fit(arrays(), 1, KINDS[kind](spark))
+    alone = net.evaluate(KINDS[kind](spark))
+    assert history.epochs[0].validation.figures() == pytest.approx(alone.figures(), rel=1e-6)
+
+
+@pytest.mark.parametrize("way", MASTERS)
+def test_no_record_is_an_error_before_training(way, sc):
+    net = SparkNetwork(sc, plain(), MASTERS[way])
+    with pytest.raises(DataError, match="no records to evaluate on: every partition is empty"):
+        net.fit(arrays(), 1, sc.parallelize([], 2))
+    assert way == "driver" or net.network.state.rounds == 0
+    assert nothing_is_left(sc)
+
+
+def test_a_folder_that_is_gone_is_read_again(sc, counted):
+    """Spark computes the partition of a lost executor once more, here it is asked to."""
+    count, total = counted
+    records = SparkRecords(sc.parallelize(rows(), 2).map(count))
+    batches = ValidationRecords(sc, records, schema_of(plain()))
+    assert total.value == 0
+    assert sum(map(len, rdd_of(batches).collect())) == total.value == 20
+    for folder in stored_folders(sc):
+        shutil.rmtree(folder)
+    batches.opened.store.rdd.unpersist(blocking=True)
+    assert sum(map(len, rdd_of(batches).collect())) == 20 and total.value == 40
+    batches.close()
+    assert nothing_is_left(sc)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 7])
+def test_every_batch_goes_to_one_worker(size, tmp_path):
+    source, folders = arrays(23, records_per_split=10), {}
+    for partition, split in enumerate(source.splits()):
+        folders[partition] = str(tmp_path / str(partition))
+        write_records(folders[partition], [*source.read(split)] * 2)
+    shares = [StoredBatches(folders=folders, rank=rank, size=size) for rank in range(size)]
+    found = [len(batch) for share in shares for batch in share]
+    assert sorted(found) == sorted([10, 10, 3] * 2)
+    assert max(map(len, map(list, shares))) <= -(-6 // size) + 1
