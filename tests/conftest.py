@@ -49,6 +49,10 @@ def pytest_collection_finish(session):
     gc.freeze()  # thousands of tests: each full collection would walk all that they are made of
 
 
+def pytest_runtest_logfinish():
+    forget_programs()
+
+
 @pytest.fixture(scope="session", autouse=True)
 def own_places(tmp_path_factory, request):
     """Caches and settings that are not the user's; processes that are started inherit them."""
@@ -61,13 +65,6 @@ def own_places(tmp_path_factory, request):
     yield
     if making is not None:  # a run of few tests may end first
         making.wait()
-
-
-@pytest.fixture(scope="module", autouse=True)
-def small_process():
-    """A file of tests leaves no programs of JAX in memory."""
-    yield
-    forget_programs()
 
 
 @pytest.fixture(scope="session")

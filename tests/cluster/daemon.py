@@ -116,6 +116,14 @@ class Java:
             raise RuntimeError(f"{main} {arguments} gave {process.returncode}:\n{said[-3000:]}")
         return said
 
+    def compile(self, source):
+        """Put a class where the daemons find it. Returns whether there is a compiler."""
+        compiler = self.home / "bin" / "javac"
+        if compiler.exists():
+            command = [compiler, "-d", self.conf, *self.classes, source]
+            subprocess.run(command, check=True, capture_output=True, timeout=LIMIT)
+        return compiler.exists()
+
     def write_program(self, path, main):
         """A program like Hadoop's own `hdfs dfs`: its first argument is a group of commands."""
         java = shlex.join([*self.small, *self.classes, main])

@@ -18,6 +18,7 @@ from tests.cluster.web import USER, answer
 SERVER = "org.apache.hadoop.yarn.server"
 RESOURCE_MANAGER = f"{SERVER}.resourcemanager.ResourceManager"
 NODE_MANAGER = f"{SERVER}.nodemanager.NodeManager"
+QUICK_LOCAL_FS = Path(__file__).with_name("QuickLocalFs.java")
 PORTS = {
     "address": "",
     "scheduler": ".scheduler.address",
@@ -56,7 +57,7 @@ class Yarn:
         settings.write(self.conf / "capacity-scheduler.xml", ONE_QUEUE)
         self.folder = hdfs.folder / "yarn"
         self.environment = environment(self.folder, self.java)
-        self.daemons = []
+        self.daemons, self.of_nodes = [], {}
 
     def yarn_site(self, places):
         prefix = "yarn.resourcemanager"
@@ -76,6 +77,9 @@ class Yarn:
 
     def start(self):
         try:
+            if self.java.compile(QUICK_LOCAL_FS):  # else nodes take half a minute to unpack
+                own = f"org.apache.hadoop.fs.local.{QUICK_LOCAL_FS.stem}"
+                self.of_nodes["fs.AbstractFileSystem.file.impl"] = own
             name, ready = "resourcemanager", "Transitioned to active state"
             self.daemons.append(Daemon(self.java, name, RESOURCE_MANAGER, ready, {}))
             self.daemons += [self.node(number) for number in range(self.nodes)]
@@ -89,7 +93,7 @@ class Yarn:
     def node(self, number):
         folder = self.folder / f"node{number}"
         ports = ("address", "localizer.address", "webapp.address", "collector-service.address")
-        own = {f"yarn.nodemanager.{port}": f"{settings.HOST}:0" for port in ports}
+        own = self.of_nodes | {f"yarn.nodemanager.{port}": f"{settings.HOST}:0" for port in ports}
         own["yarn.nodemanager.hostname"] = settings.HOST
         own["yarn.nodemanager.local-dirs"] = folder / "local"
         own["yarn.nodemanager.log-dirs"] = folder / "logs"

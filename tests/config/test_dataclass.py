@@ -138,9 +138,13 @@ def test_arrays_which_a_configuration_does_not_show_are_not_compared():
     assert Kept(seen=1) == Kept(seen=2) != Kept(size=2)
 
 
-@pytest.mark.parametrize("cls", OURS.values(), ids=OURS)
-def test_no_configuration_of_ours_is_given_methods_of_its_own(cls):
-    assert not {name for name in METHODS if "<string>" in code_of(vars(cls).get(name))}
+def test_no_configuration_of_ours_is_given_methods_of_its_own():
+    assert not [
+        (cls, name)
+        for cls in OURS.values()
+        for name in METHODS
+        if "<string>" in code_of(vars(cls).get(name))
+    ]
 
 
 def code_of(method):

@@ -137,17 +137,19 @@ PUBLIC |= {"pretrain", "start", "to"}  # of Network, of another schedule, of DL4
 HIDDEN = re.compile(r"(?<![\w)])_[a-z]|\bRun\b|\bparam_shapes\b")
 
 
-@pytest.mark.parametrize("cls", OURS.values(), ids=OURS)
-def test_help_explains_every_option_with_unit_and_default(cls):
-    shown = signature(cls).parameters
-    for item in fields(cls):
-        about, default = option_of(item, cls), default_of(item)
-        unit = f", {about.unit}" if about.unit else ""
-        end = "" if default is MISSING else f", default {format_default(default)}"
-        assert f"\n{item.name} : {about.constraint.phrase}{unit}{end}\n    " in cls.__doc__
-        assert (shown[item.name].default is Parameter.empty) == (default is MISSING)
-        for word, unit in COUNTED.items():
-            assert word not in item.name or unit in f"{about.unit} {item.name} {about.text}"
+def test_help_explains_every_option_with_unit_and_default():
+    def check(cls):
+        shown = signature(cls).parameters
+        for item in fields(cls):
+            about, default = option_of(item, cls), default_of(item)
+            unit = f", {about.unit}" if about.unit else ""
+            end = "" if default is MISSING else f", default {format_default(default)}"
+            assert f"\n{item.name} : {about.constraint.phrase}{unit}{end}\n    " in cls.__doc__
+            assert (shown[item.name].default is Parameter.empty) == (default is MISSING)
+            for word, unit in COUNTED.items():
+                assert word not in item.name or unit in f"{about.unit} {item.name} {about.text}"
+
+    for_all(OURS.values(), check)
 
 
 @by_family

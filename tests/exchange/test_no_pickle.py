@@ -4,9 +4,8 @@ import io
 import tokenize
 from pathlib import Path
 
-import pytest
-
 import sparkdl.exchange
+from tests.support.tables import for_all
 
 FORBIDDEN = {"pyspark", "py4j", "pickle", "cloudpickle", "dill", "marshal", "shelve", "joblib"}
 FORBIDDEN |= {"allow_pickle", "eval", "exec", "__import__", "import_module"}
@@ -21,9 +20,11 @@ def names(source):
     return {token.string for token in tokens if token.type == tokenize.NAME}
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(FOLDER)))
-def test_no_file_names_what_runs_code_or_spark(path):
-    assert not names(path.read_text()) & FORBIDDEN
+def test_no_file_names_what_runs_code_or_spark():
+    def check(path):
+        assert not names(path.read_text()) & FORBIDDEN
+
+    for_all(FILES, check)
 
 
 def test_the_files_are_all_there():

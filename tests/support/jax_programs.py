@@ -22,6 +22,7 @@ PLAIN = [  # for a program that runs once or twice: compiled in a sixth of the t
 ]
 
 _after_last = 0
+_process = psutil.Process()
 
 
 def keep_programs():
@@ -41,7 +42,10 @@ def keep_programs():
 
 
 def forget_programs():
-    """Free the memory of what JAX has compiled, where the process has grown since the last time."""
+    """Free the memory of what JAX has compiled, where the process has grown since the last time.
+
+    Asked after each test: a file has up to a gigabyte of them.
+    """
     global _after_last
     if "jax" not in sys.modules or held() < _after_last + MUCH:
         return
@@ -55,4 +59,4 @@ def forget_programs():
 
 def held():
     """Bytes of memory that this process has."""
-    return psutil.Process().memory_info().rss
+    return _process.memory_info().rss

@@ -5,6 +5,7 @@ asks for Spark or for a Hadoop cluster starts its own, which costs seconds and a
 """
 
 import ast
+import re
 from functools import cache
 from pathlib import Path
 
@@ -44,6 +45,14 @@ class Lanes(LoadScopeScheduling):
     def _split_scope(self, nodeid):
         return lane(nodeid.partition("::")[0])
 
+    def mark_test_complete(self, node, item_index, duration=0):
+        """Forgets a group that is done: at each message all that a process has is counted."""
+        super().mark_test_complete(node, item_index, duration)
+        units = self.assigned_work[node]
+        scope = self._split_scope(self.registered_collections[node][item_index])
+        if all(units[scope].values()):
+            del units[scope]
+
 
 @cache
 def lane(path):
@@ -62,8 +71,11 @@ def needs_jvm(item):
 
 
 def arguments(path):
-    """Names of what functions of a file take, fixtures among them."""
-    for node in ast.walk(ast.parse(path.read_text())):
+    """Names of what functions of a file take, fixtures of lanes among them."""
+    text = path.read_text()
+    if not re.search(rf"\b({'|'.join(OF_FIXTURE)})\b", text):  # to parse it takes longer
+        return
+    for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.FunctionDef):
             yield from (argument.arg for argument in node.args.args)
 

@@ -10,6 +10,7 @@ import subprocess
 import time
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 KINDS = ("--net", "--mount", "--uts", "--ipc", "--pid")
@@ -80,6 +81,7 @@ def two_hosts(rate=None):
         yield left, right
 
 
+@cache  # several files ask as they are collected
 def why_not():
     """Why there can be no hosts here, or None."""
     try:

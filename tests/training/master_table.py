@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+import pytest
 
 from sparkdl.data.batches.batch import Batch
 from sparkdl.data.batches.blocks import permutation
@@ -187,6 +188,12 @@ MASTERS = {
 }
 RESIDENT = [name for name, row in MASTERS.items() if row.master.resident]
 JOINT = [name for name, row in MASTERS.items() if row.joint is not None]
+
+
+def by_kind(names):
+    """Rows as parameters of a test: all are slow but the first of each kind of master."""
+    first = {type(MASTERS[name].master): name for name in reversed([*names])}.values()
+    return [pytest.param(each, marks=[pytest.mark.slow] * (each not in first)) for each in names]
 
 
 def schedule_of(blocks, workers, conf):

@@ -32,6 +32,13 @@ def context_of(session: Any) -> Any:
     return session if is_connect(session) else session.sparkContext
 
 
+def spark_context(session: Any, what: str) -> Any:
+    """Returns a session's SparkContext; UnsupportedError for `what` where it has none."""
+    if is_connect(session):
+        raise unsupported(what, "it needs a SparkContext; use a session without sc://")
+    return session.sparkContext
+
+
 def current_context() -> Any:
     """Returns what runs the jobs of this process."""
     if not is_remote():

@@ -27,6 +27,7 @@ from tests.nn.example_networks import lenet, mixed
 from tests.nn.examples import ACTIVATIONS
 from tests.nn.layer_cases import LAYERS
 from tests.nn.support import label
+from tests.support.tables import for_all
 
 
 def small(*layers, input_shape=(4,), **options):
@@ -57,16 +58,19 @@ def test_comes_back_equal(conf):
     assert replace(conf, seed=conf.seed) == conf
 
 
-@pytest.mark.parametrize("layer, in_shape", [row for row in LAYERS if row[1]], ids=str)
-def test_every_layer_comes_back_inside_a_network(layer, in_shape):
-    if layer.multi_input:  # tests/nn/test_graph.py has those
-        with pytest.raises(ConfigError, match="use a GraphConf"):
-            NetworkConf(input_shape=in_shape[0], layers=[layer, Output(units=3)])
-        return
-    layers = [layer] if isinstance(layer, ScoredLayer) else [layer, Output(units=3)]
-    conf = NetworkConf(input_shape=in_shape, layers=layers)
-    assert NetworkConf.from_yaml(conf.to_yaml()) == conf
-    assert conf.stack[0].out_shape == layer.out_shape(in_shape)
+def test_every_layer_comes_back_inside_a_network():
+    def check(row):
+        layer, in_shape = row
+        if layer.multi_input:  # tests/nn/test_graph.py has those
+            with pytest.raises(ConfigError, match="use a GraphConf"):
+                NetworkConf(input_shape=in_shape[0], layers=[layer, Output(units=3)])
+            return
+        layers = [layer] if isinstance(layer, ScoredLayer) else [layer, Output(units=3)]
+        conf = NetworkConf(input_shape=in_shape, layers=layers)
+        assert NetworkConf.from_yaml(conf.to_yaml()) == conf
+        assert conf.stack[0].out_shape == layer.out_shape(in_shape)
+
+    for_all((row for row in LAYERS if row[1]), check)
 
 
 def test_options_that_differ_make_networks_that_differ():

@@ -14,7 +14,7 @@ from sparkdl.training.masters import registry
 from sparkdl.training.network import Network
 from sparkdl.training.reporting.listeners import Listener
 from sparkdl.training.saving.checkpoint import Checkpoints
-from tests.training.master_table import JOINT, MASTERS, assert_close, joint_batches
+from tests.training.master_table import JOINT, MASTERS, assert_close, by_kind, joint_batches
 from tests.training.models import assert_equal
 from tests.training.problems import (
     EVEN,
@@ -28,10 +28,11 @@ from tests.training.rounds.test_block_training import data as sequences
 from tests.training.rounds.test_block_training import network as recurrent
 
 CONF = whole_net(optimizer=Adam(learning_rate=0.01))
+DIVERGING = [name for name, row in MASTERS.items() if row.diverges]
 IN_STEP = [name for name, row in MASTERS.items() if row.master.resident and row.same_bits]
 
 
-@pytest.fixture(params=MASTERS)
+@pytest.fixture(params=by_kind(MASTERS))
 def row(request):
     return MASTERS[request.param]
 
@@ -47,13 +48,14 @@ def test_every_master_has_a_row_and_a_name():
     assert {type(row.master).__name__ for row in MASTERS.values()} == set(registry.MASTERS)
 
 
+@pytest.mark.parametrize("row", MASTERS.values(), ids=MASTERS)
 def test_options_are_json_and_give_the_master_back(row):
     options = json.loads(json.dumps(row.master.to_dict()))
     assert type(row.master)(**options) == row.master
 
 
 @pytest.mark.parametrize("size, counts", [(1, EVEN), (2, UNEVEN), (3, UNEVEN)])
-@pytest.mark.parametrize("name", JOINT)
+@pytest.mark.parametrize("name", by_kind(JOINT))
 def test_updates_are_those_of_one_process_with_the_joint_batch(name, size, counts, crews):
     row, workers, data = MASTERS[name], crews(size), Partitions(counts)
     master = replace(row.master, **row.joint)
@@ -204,7 +206,7 @@ def test_a_fit_ends_with_an_update_and_the_next_one_has_what_is_left(row, crews)
     assert network.state.starts_epoch and network.state.rounds == len(reports)
 
 
-@pytest.mark.parametrize("name", JOINT)
+@pytest.mark.parametrize("name", by_kind(JOINT))
 def test_updates_up_to_the_last_are_those_of_one_process(name, crews):
     row, workers, data = MASTERS[name], crews(2), Partitions(EVEN)
     master = replace(row.master, **row.joint)
@@ -246,7 +248,7 @@ PLACED = ["averaging by the driver", "averaging by peers", "all-reduce, accumula
 PLACED += ["servers, in step", "servers, adding up gradients", "updates past a threshold"]
 
 
-@pytest.mark.parametrize("name", PLACED)
+@pytest.mark.parametrize("name", by_kind(PLACED))
 def test_the_place_in_the_data_is_found_by_the_number_of_updates(name, crews):
     """So training goes on from vectors of elsewhere that come with no more than that number."""
     row, show = MASTERS[name], Show()
@@ -267,7 +269,7 @@ def test_the_place_in_the_data_is_found_by_the_number_of_updates(name, crews):
     assert_equal(network.state, whole.state)
 
 
-@pytest.mark.parametrize("name", [name for name in MASTERS if MASTERS[name].diverges])
+@pytest.mark.parametrize("name", by_kind(DIVERGING))
 def test_divergence_is_an_error_that_names_the_round(name, crews):
     row = MASTERS[name]
     data = Partitions([64])

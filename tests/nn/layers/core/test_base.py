@@ -17,6 +17,7 @@ from tests.nn.layer_cases import LAYERS, THEIRS
 from tests.nn.layer_cases.core import dense
 from tests.nn.layer_cases.place import BATCH, EPOCH, IDS, SEED, STREAM
 from tests.nn.support import value_and_gradients
+from tests.support.tables import for_all
 
 BATCHWISE = {"Stack", "Unstack", "BatchReindex"}  # they change the batch itself: test_stacking.py
 DRAWING = {"StochasticPool2D"}  # it takes no number below 0: test_stochastic_pool.py
@@ -25,7 +26,6 @@ COMPARED = [row for row in LAYERS if row[0].type_name not in BATCHWISE | DRAWING
 STOPPING = {"Frozen", "StopGradient"}  # what it depends on has no gradient on purpose
 DIFFERENTIATED = [row for row in COMPARED if row[0].type_name not in STOPPING]
 
-cases = pytest.mark.parametrize("layer, in_shape", COMPARED, ids=str)
 rows = pytest.mark.parametrize(
     "row", range(len(COMPARED)), ids=[f"{layer}-{in_shape}" for layer, in_shape in COMPARED]
 )
@@ -152,31 +152,42 @@ def test_gradients_equal_central_differences(layer, in_shape, rng):
     check_gradients(function, *xs, *params.values())
 
 
-@cases
-def test_float32_stays_float32(layer, in_shape, rng):
-    params = {n: p.astype(np.float32) for n, p in drawn(layer.param_shapes(in_shape), rng).items()}
-    run = run_of(layer, in_shape, rng)
-    run.buffers.update({n: b.astype(np.float32) for n, b in run.buffers.items()})
-    xs = batch_of(layer, in_shape, lambda shape: rng.normal(size=shape).astype(np.float32))
-    assert layer.forward(params, given(layer, xs), run).dtype == np.float32
-    assert all(value.dtype == np.float32 for value in run.updates.values())
+def test_float32_stays_float32(rng):
+    def check(row):
+        layer, in_shape = row
+        params = {
+            n: p.astype(np.float32) for n, p in drawn(layer.param_shapes(in_shape), rng).items()
+        }
+        run = run_of(layer, in_shape, rng)
+        run.buffers.update({n: b.astype(np.float32) for n, b in run.buffers.items()})
+        xs = batch_of(layer, in_shape, lambda shape: rng.normal(size=shape).astype(np.float32))
+        assert layer.forward(params, given(layer, xs), run).dtype == np.float32
+        assert all(value.dtype == np.float32 for value in run.updates.values())
+
+    for_all(COMPARED, check)
 
 
-@cases
-def test_every_parameter_and_buffer_has_a_first_value(layer, in_shape, rng):
-    for name, shape in (layer.param_shapes(in_shape) | layer.buffer_shapes(in_shape)).items():
-        assert layer.initial(name, shape, rng).shape == shape
-    assert set(layer.penalized) <= set(layer.param_shapes(in_shape))
+def test_every_parameter_and_buffer_has_a_first_value(rng):
+    def check(row):
+        layer, in_shape = row
+        for name, shape in (layer.param_shapes(in_shape) | layer.buffer_shapes(in_shape)).items():
+            assert layer.initial(name, shape, rng).shape == shape
+        assert set(layer.penalized) <= set(layer.param_shapes(in_shape))
+
+    for_all(COMPARED, check)
 
 
-@cases
-def test_does_not_change_its_inputs(layer, in_shape, rng):
-    params = drawn(layer.param_shapes(in_shape), rng)
-    xs, run = batch_of(layer, in_shape, normal(rng)), run_of(layer, in_shape, rng)
-    before = [a.copy() for a in (*xs, *params.values(), *run.buffers.values())]
-    layer.forward(params, given(layer, xs), run)
-    for old, new in zip(before, (*xs, *params.values(), *run.buffers.values()), strict=True):
-        np.testing.assert_array_equal(old, new)
+def test_does_not_change_its_inputs(rng):
+    def check(row):
+        layer, in_shape = row
+        params = drawn(layer.param_shapes(in_shape), rng)
+        xs, run = batch_of(layer, in_shape, normal(rng)), run_of(layer, in_shape, rng)
+        before = [a.copy() for a in (*xs, *params.values(), *run.buffers.values())]
+        layer.forward(params, given(layer, xs), run)
+        for old, new in zip(before, (*xs, *params.values(), *run.buffers.values()), strict=True):
+            np.testing.assert_array_equal(old, new)
+
+    for_all(COMPARED, check)
 
 
 @pytest.mark.parametrize("function", ACTIVATIONS, ids=str)
