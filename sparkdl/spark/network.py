@@ -270,7 +270,8 @@ class SparkNetwork(NetworkInUse):
             self._require_frames(data)
             master = self._master_on(device)
             model = self._model_of(self.network.state, master)
-            return connect_evaluate(model, *self._labelled(records), master.task_device)
+            _, schema, evaluator = self._labelled(records)
+            return connect_evaluate(model, records, schema, evaluator, master.task_device)
         return self._evaluate(self.network.state, self._validation(records), device)
 
     @refuse_unknown_options

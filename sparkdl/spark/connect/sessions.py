@@ -5,7 +5,7 @@ That client needs packages of its own: pip install sparkdl[connect].
 
 import uuid
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeGuard
 
 from pyspark import SparkContext
 from pyspark.sql import DataFrame, SparkSession
@@ -21,7 +21,7 @@ def is_connect(value: Any) -> bool:
     return any(kind.__module__.startswith(HOME) for kind in type(value).__mro__)
 
 
-def is_frame(value: Any) -> bool:
+def is_frame(value: Any) -> TypeGuard[DataFrame]:
     """Returns whether a value is a DataFrame, of Spark Connect or not."""
     is_of_connect = is_connect(value) and type(value).__name__ == "DataFrame"
     return is_of_connect or isinstance(value, DataFrame)
