@@ -4,7 +4,8 @@ Parts, each importing only those to its left:
 
     errors <- config <- every other part
     errors <- error_messages <- exchange, training, spark
-    config, philox <- engine <- nn <- training <- interop <- spark <- ml, commands <- cli
+    config, philox <- engine <- nn <- training <- interop <- spark <- ml <- tune
+    spark <- commands <- cli
     config, philox <- data <- training
     config <- exchange <- training
 
@@ -15,8 +16,9 @@ nn          what a user configures: layers, losses, optimizers, networks
 data        storage to batches
 exchange    what processes do together: links, sums, a key-value store
 training    who computes what, when it is exchanged; evaluation, checkpoints, progress
-spark       the same on a cluster; only it and ml import pyspark
+spark       the same on a cluster; only it, ml and tune import pyspark
 ml          estimators and models of pyspark.ml
+tune        searches for the best network, and ensembles
 interop     files of other systems
 commands    what the command line does
 

@@ -43,7 +43,17 @@ MAY_IMPORT = {
     },
     "ml": {"spark", "training", "nn", "data", "config", "lazy_names", "errors"},
     "interop": {"training", "nn", "data", "config", "errors"},
-    "tune": {"training", "spark", "nn", "data", "config", "errors"},
+    "tune": {
+        "ml",
+        "training",
+        "spark",
+        "exchange",
+        "nn",
+        "data",
+        "config",
+        "lazy_names",
+        "errors",
+    },
     "report": {"training", "spark", "nn", "data", "config", "errors"},
     "commands": {"training", "spark", "exchange", "interop", "nn", "data", "config", "errors"},
     "cli": ANYTHING,
@@ -51,7 +61,8 @@ MAY_IMPORT = {
     "__init__": ANYTHING,
 }
 HOME = {
-    "pyspark": {"spark", "ml"},
+    "pyspark": {"spark", "ml", "tune"},
+    "optuna": {"tune"},
     "cudnn": {"engine/backends/cuda/cudnn"},
     "cupy": {"engine/backends/cuda"},
     "llvmlite": {"engine/native"},

@@ -30,12 +30,12 @@ class NetworkEstimator(FitParams, MLWritable, MLReadable[Any]):
         """Returns a reader: `Estimator.read().load(path)`, or shorter `Estimator.load(path)`."""
         return StageReader(cls)
 
-    def network_to_write(self) -> Network | None:
+    def networks_to_write(self) -> list[Network]:
         value = self._paramMap.get(self.network)
-        return value if isinstance(value, Network) else None
+        return [value] if isinstance(value, Network) else []
 
     def about(self) -> dict[str, Any]:
-        return {"weights": self.network_to_write() is not None}
+        return {"weights": bool(self.networks_to_write())}
 
     @classmethod
     def from_saved(cls, network: Callable[[], Network], about: dict[str, Any]) -> Self:

@@ -187,8 +187,8 @@ class NetworkModel(StageParams, MLWritable, MLReadable[Any]):
         """Returns a reader: `Model.read().load(path)`, or shorter `Model.load(path)`."""
         return StageReader(cls)
 
-    def network_to_write(self) -> Network:
-        return self.network
+    def networks_to_write(self) -> list[Network]:
+        return [self.network]
 
     def about(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in self._kept}

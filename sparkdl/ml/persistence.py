@@ -1,4 +1,4 @@
-"""Stages on disk: pyspark.ml's metadata, and beside it the directory that Network.save writes.
+"""Stages on disk: pyspark.ml's metadata, and beside it directories that Network.save writes.
 
 Both go through Spark, so a path means what it means to Spark: one without a scheme is on the
 default file system, and Hadoop's own configuration says how it is reached.
@@ -21,7 +21,7 @@ ABOUT = "sparkdl"  # the key of our own in the metadata
 class StageWriter(MLWriter):
     """Writes an estimator or a model.
 
-    A stage says `network_to_write()`, a Network or None, and `about()`, what else is kept, as JSON
+    A stage says `networks_to_write()`, a list of Network, and `about()`, what else is kept, as JSON
     has it.
     """
 
@@ -30,18 +30,19 @@ class StageWriter(MLWriter):
         self.stage = stage
 
     def saveImpl(self, path: str) -> None:
-        stage, network = self.stage, self.stage.network_to_write()
+        stage = self.stage
         params = {p.name: v for p, v in stage._paramMap.items() if not isinstance(v, Network)}
         about = {"class": public_name(type(stage)), ABOUT: stage.about()}
         DefaultParamsWriter.saveMetadata(stage, path, self.sc, about, params)
-        if network is not None:
-            write_network(self.sparkSession, network, f"{path}/{NETWORK}")
+        for number, network in enumerate(stage.networks_to_write()):
+            write_network(self.sparkSession, network, place_of(path, number))
 
 
 class StageReader(MLReader[Any]):
     """Reads what StageWriter wrote.
 
-    A class says `from_saved(network, about)`, which makes a stage: `network()` reads the Network.
+    A class says `from_saved(network, about)`, which makes a stage: `network(number)` reads one of
+    the networks, unless given the first.
     """
 
     def __init__(self, cls: type) -> None:
@@ -56,8 +57,8 @@ class StageReader(MLReader[Any]):
                 f"{path} must hold a {public_name(self.cls)}, got a {metadata['class']}"
             )
 
-        def network():
-            return read_network(self.sparkSession, f"{path}/{NETWORK}")
+        def network(number=0):
+            return read_network(self.sparkSession, place_of(path, number))
 
         stage = self.cls.from_saved(network, metadata[ABOUT])
         stage._resetUid(metadata["uid"])
@@ -67,7 +68,12 @@ class StageReader(MLReader[Any]):
 
 def public_name(cls: type) -> str:
     """Returns the name by which users import a class, wherever it is defined."""
-    return f"{__package__}.{cls.__name__}"
+    return f"{cls.__module__.rpartition('.')[0]}.{cls.__name__}"
+
+
+def place_of(path: str, number: int) -> str:
+    """Returns the folder of one of a stage's networks."""
+    return f"{path}/{NETWORK}-{number}" if number else f"{path}/{NETWORK}"
 
 
 def write_network(spark: SparkSession, network: Network, path: str) -> None:

@@ -17,6 +17,7 @@ from sparkdl.spark.inference.evaluations import evaluate
 from sparkdl.spark.inference.network_in_use import NetworkInUse
 from sparkdl.spark.inference.validation_frame import validation_frame
 from sparkdl.spark.jobs.device_tally import DeviceTally
+from sparkdl.spark.jobs.executor_python import check_executor_python
 from sparkdl.spark.jobs.interrupts import clean_interrupts
 from sparkdl.spark.records.recipe_tests import recipe_validation
 from sparkdl.spark.records.records import Change, Data, SparkRecords
@@ -83,6 +84,7 @@ class SparkNetwork(NetworkInUse):
     ) -> None:
         self.sc = sc.sparkContext if isinstance(sc, SparkSession) else sc
         require_kind("sc", self.sc, SparkContext, "a SparkContext or SparkSession")
+        check_executor_python(self.sc)
         if tm is not None and not isinstance(tm, TrainingMaster):
             raise ConfigError(f"tm must be a TrainingMaster, got {type(tm).__name__}")
         self.recipe, self._model, self._tally = None, None, DeviceTally(self.sc)

@@ -20,6 +20,7 @@ from sparkdl import (
 from sparkdl.exchange.codecs import OneBit
 from sparkdl.nn.execution.replica import Replica
 from sparkdl.nn.zoo import lenet
+from sparkdl.tune import EnsembleModel
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 README = (ROOT / "README.md").read_text()
@@ -75,6 +76,15 @@ def test_a_network_is_a_stage_of_a_pipeline(spark, tmp_path, capsys):
     found = names["model"].transform(flowers).filter("prediction = label").count()
     assert found > 200
     assert (tmp_path / "flowers" / "stages").is_dir()
+
+
+def test_a_search_ends_in_an_ensemble(spark, tmp_path):
+    rows = [([float(kind == n) for n in range(4)], kind) for kind in (0, 1, 2)] * 20
+    frame = spark.createDataFrame(rows, ["features", "label"]).coalesce(2)
+    example = block_with("suggest_float").replace("hdfs:///models", str(tmp_path))
+    names = {"spark": spark, "train": frame, "test": frame}
+    exec(compile(example.replace("trials=16", "trials=3"), "README.md", "exec"), names)
+    assert EnsembleModel.load(str(tmp_path / "ensemble")).evaluate(frame).examples == 60
 
 
 def test_a_fit_is_steered(spark):

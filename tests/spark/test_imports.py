@@ -24,6 +24,9 @@ from sparkdl.training.inputs.schema import schema_of
 from sparkdl.training.masters.all_reduce.master import AllReduceSGD
 from sparkdl.training.masters.parameter_averaging.master import ParameterAveraging
 from sparkdl.training.resident.lifecycle import run_worker
+from sparkdl.tune.candidate import Candidate
+from sparkdl.tune.trial_task import as_task, run_trial
+from sparkdl.tune.vote_tasks import Vote, evaluate_votes, vote_columns
 
 CONF = NetworkConf(
     input_shape=(1, 8, 8),
@@ -51,11 +54,15 @@ TASKS = {
     "what they train": (run_worker, CONF, AllReduceSGD()),
     "evaluation": (evaluate_partition, CONF),
     "predictions": (predict_batches, CONF),
+    "a trial": (as_task, run_trial, Candidate(conf=CONF)),
+    "votes": (vote_columns, evaluate_votes, Vote("classes", "soft", None)),
     "columns of pyspark.ml": (compute_outputs, OutputColumns("output", "classes", "prediction")),
 }
 OF_DRIVERS = {
     "pyspark.ml",
     "sparkdl.ml",
+    "sparkdl.tune.search",
+    "optuna",
     "sparkdl.spark.network",
     "sparkdl.spark.session",
     "sparkdl.spark.streaming.stream_fit",
@@ -89,6 +96,9 @@ OF_OTHER_NETWORKS = {
     "sparkdl.nn.zoo",
 }
 NEEDED = {"reading a source": ["asyncio", "fsspec", "sparkdl.data.readers.text_files"]}
+# It is a whole fit: what a driver does in other fits is done by the executor.
+NEEDED["a trial"] = ["asyncio", "fsspec", "sparkdl.data.readers.ndarray"]
+NEEDED["a trial"] += ["sparkdl.nn.layers.unsupervised"]
 CODE = """
 import base64, json, sys
 import pyspark.worker

@@ -9,6 +9,7 @@ import pytest
 import sparkdl
 
 MODULES = ["sparkdl", *(f"sparkdl.{name}" for name in sparkdl.MODULES), "sparkdl.ml"]
+MODULES += ["sparkdl.tune"]
 MODULES += ["sparkdl.spark.session"]
 CALLED = ("__init__", "__call__", "__len__")
 

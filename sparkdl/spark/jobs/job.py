@@ -10,6 +10,7 @@ from pyspark.errors import PySparkException
 from sparkdl.error_messages import error_from_json
 from sparkdl.errors import WorkerError
 from sparkdl.spark.jobs.error_notes import read_noted_error
+from sparkdl.spark.jobs.executor_python import python_cure
 from sparkdl.spark.jobs.interrupts import interruptible
 
 DESCRIPTION = "spark.job.description"
@@ -75,7 +76,7 @@ def error_in_text(text, doing):
     why = reason(text)
     if match := OURS.fullmatch(why):  # it was not noted, but its line says enough
         return error_from_json({"error": match[1], "arguments": [match[2]]}, whose)
-    return WorkerError(f"{whose}: {why}")
+    return WorkerError(f"{whose}: {why}{python_cure(why)}")
 
 
 def message(error: Any) -> str:

@@ -1,0 +1,68 @@
+"""The Python of the executors: it must have what the driver's has."""
+
+import os
+import shutil
+import subprocess
+import sys
+from functools import lru_cache
+
+from sparkdl.errors import ConfigError
+from sparkdl.spark.jobs.slots import option
+
+NEEDED = ("numpy", "pyarrow", "sparkdl")
+PROGRAM = (
+    "import sys\n"
+    f"for name in {NEEDED}:\n"
+    "    __import__(name)\n"
+    "print('%d.%d' % sys.version_info[:2])"
+)
+LIMIT = 60.0  # seconds for a Python to start
+CURE = (
+    f"start the session with PYSPARK_PYTHON={sys.executable}, or with spark.archives of an "
+    "environment that has sparkdl; sparkdl doctor compares the Pythons"
+)
+
+
+def check_executor_python(sc):
+    """Raises ConfigError where executors on this machine have a Python without sparkdl.
+
+    Nothing is asked where it is the driver's own. Those of other machines are known only once
+    they have a task; see `python_cure`.
+    """
+    if not sc.master.startswith("local") or brings_packages(sc):
+        return
+    path = shutil.which(sc.pythonExec)
+    if path is None or os.path.abspath(path) != sys.executable:
+        problem = f"{sc.pythonExec}: not found" if path is None else find_problem(path)
+        if problem:
+            raise ConfigError(
+                f"the executors' Python must have sparkdl and be the driver's version, got "
+                f"{problem}; {CURE}"
+            )
+
+
+def brings_packages(sc):
+    """Returns whether the session sends Python packages or an environment to its executors."""
+    options = ("spark.submit.pyFiles", "spark.archives", "spark.yarn.dist.archives")
+    return bool(sc._python_includes) or any(option(sc, name) for name in options)
+
+
+@lru_cache
+def find_problem(path):
+    """Returns why the Python at `path` cannot run tasks of this driver, or an empty text."""
+    try:
+        done = subprocess.run(
+            [path, "-c", PROGRAM], capture_output=True, text=True, timeout=LIMIT, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return f"{path}: {error}"
+    if done.returncode:
+        return f"{path}: {(done.stderr.strip().splitlines() or ['it fails'])[-1]}"
+    version, own = done.stdout.strip(), "{}.{}".format(*sys.version_info)
+    return "" if version == own else f"{path}: Python {version} where the driver has {own}"
+
+
+def python_cure(why):
+    """Returns what to do where a task failed for want of a package, else an empty text."""
+    lacks = any(f"No module named '{name}" in why for name in NEEDED)
+    return f"; {CURE}" if lacks or "PYTHON_VERSION_MISMATCH" in why else ""

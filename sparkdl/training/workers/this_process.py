@@ -1,0 +1,70 @@
+"""One worker that is this process itself: for small networks, many of which train side by side."""
+
+import time
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+
+from sparkdl.data.batches.batch import Batch
+from sparkdl.data.source import check_batches
+from sparkdl.errors import NoRecords
+from sparkdl.training.workers.contribution import unwrap
+
+
+@dataclass(frozen=True, eq=False)
+class OneBlock:
+    """All records as one block, so that a round is an epoch: nobody waits for an average."""
+
+    block: Batch
+    seconds: dict[str, float] = field(default_factory=dict)
+    were_kept: ClassVar[bool] = False
+
+    @property
+    def sizes(self) -> list[int]:
+        return [len(self.block)]
+
+    def close(self, keep: bool = False) -> None:
+        """Frees nothing: the records are the caller's."""
+
+
+class ThisProcess:
+    """A worker without a process of its own; it runs rounds of the driver, one after the other.
+
+    The weights are those of LocalWorkers(1) with as long a round, bit for bit.
+    """
+
+    size, host = 1, "127.0.0.1"
+
+    def load(self, data: Any, schema: Any, size: int, options: Any) -> OneBlock:
+        """Reads a source, checks it, and leaves its records where they are; see Workers.load."""
+        start = time.perf_counter()
+        batches = [
+            batch for split in data.splits() for batch in check_batches(data.read, split, schema)
+        ]
+        if not sum(map(len, batches)):
+            raise NoRecords("there are no records to train on")
+        return OneBlock(in_order(Batch.concat(batches)), {"reading": time.perf_counter() - start})
+
+    def run_round(self, task: Any, blocks: Any, chosen: Any, shared: Any, depth: int) -> Any:
+        """Runs the task on the only block; see Workers.run_round."""
+        [number] = chosen
+        return unwrap(task(shared, number, blocks.block))
+
+    def room(self) -> int:
+        """Returns 1; see Workers.room."""
+        return 1
+
+    def obstacle(self) -> str | None:
+        """Returns why workers cannot stay for the whole fit: there is no process for them."""
+        return "the only worker is this process"
+
+    def close(self) -> None:
+        """Ends nothing."""
+
+
+def in_order(batch):
+    """Returns the batch with its records in the order of their ids; as it is where they are."""
+    if (np.diff(batch.ids.astype(np.int64)) >= 0).all():
+        return batch
+    return batch.take(np.argsort(batch.ids, kind="stable"))

@@ -1,0 +1,218 @@
+"""Several networks that vote, as one model of pyspark.ml."""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, Self
+
+import numpy as np
+from pyspark import SparkContext
+from pyspark.ml import Model
+from pyspark.ml.param.shared import (
+    HasFeaturesCol,
+    HasLabelCol,
+    HasPredictionCol,
+    HasProbabilityCol,
+)
+from pyspark.ml.util import MLReadable, MLReader, MLWritable
+from pyspark.sql import DataFrame
+from pyspark.sql.types import StructType
+
+from sparkdl.data.batches.batch import Batch
+from sparkdl.errors import ConfigError, brief
+from sparkdl.ml.columns import only_names
+from sparkdl.ml.evaluation import with_names
+from sparkdl.ml.outputs import fields_of, is_flat, kind_of_output
+from sparkdl.ml.params import StageParams
+from sparkdl.ml.persistence import StageReader, StageWriter
+from sparkdl.ml.rows import first, renamed
+from sparkdl.spark.gpu_process.dispatch import run_on_device, run_partition_on_device
+from sparkdl.spark.inference.output_columns import VALUES, OutputColumns
+from sparkdl.spark.inference.predictions import column_function
+from sparkdl.spark.jobs.shared_value import SharedValue
+from sparkdl.spark.records.frame_schema import check_fields
+from sparkdl.spark.records.records import SparkRecords
+from sparkdl.training.evaluation import Evaluation
+from sparkdl.training.inputs.schema import schema_of
+from sparkdl.training.network import Network
+from sparkdl.tune.vote_evaluation import evaluate
+from sparkdl.tune.vote_tasks import Vote, vote_columns
+from sparkdl.tune.votes import VOTINGS
+
+
+class EnsembleModel(
+    Model,
+    StageParams,
+    HasFeaturesCol,
+    HasLabelCol,
+    HasPredictionCol,
+    HasProbabilityCol,
+    MLWritable,
+    MLReadable[Any],
+):
+    """Networks that vote: their predictions are one.
+
+    Parameters
+    ----------
+    networks : sequence of Network
+        Of one input and one output each, for the same records and labels.
+    voting : "soft", "hard" or "weighted"
+        "soft", "weighted": the mean of the probabilities, or of the values, with `weights` where
+        there are any. "hard": the class that most networks give, of several the first.
+    weights : sequence of float, optional
+        Of the networks, at least 0. "weighted" needs them.
+    labels : sequence of str, optional
+        Names of the classes.
+
+    Examples
+    --------
+    >>> model = search.ensemble(3, voting="hard")
+    >>> model.transform(test).select("prediction", "probability")
+    >>> model.evaluate(test).accuracy
+    >>> model.write().overwrite().save("hdfs:///models/ensemble")
+    """
+
+    def __init__(
+        self,
+        networks: Sequence[Network],
+        voting: str = "soft",
+        weights: Sequence[float] | None = None,
+        labels: Sequence[str] | None = None,
+    ) -> None:
+        super().__init__()
+        self.networks, self.voting = list(networks), voting
+        self.weights = None if weights is None else tuple(map(float, weights))
+        self.labels = None if labels is None else tuple(labels)
+        check_members(self)
+        self._shared: Any = None
+
+    def setFeaturesCol(self, value: str) -> Self:
+        """Sets the value of `featuresCol`."""
+        return self._set(featuresCol=value)
+
+    def setLabelCol(self, value: str) -> Self:
+        """Sets the value of `labelCol`."""
+        return self._set(labelCol=value)
+
+    def setPredictionCol(self, value: str) -> Self:
+        """Sets the value of `predictionCol`."""
+        return self._set(predictionCol=value)
+
+    def setProbabilityCol(self, value: str) -> Self:
+        """Sets the value of `probabilityCol`; "" for none."""
+        return self._set(probabilityCol=value)
+
+    @property
+    def vote(self) -> Vote:
+        """How the networks vote, as executors are told."""
+        return Vote(kind_of_output(self._conf.main), self.voting, self.weights)
+
+    def predict(self, features: Any) -> np.ndarray:
+        """Returns what the networks give together for features (n, ...), in this process.
+
+        Probabilities (n, classes), with "hard" shares of the votes, or values (n, k).
+        """
+        preprocessing = self.getPreprocessing()
+        schema = schema_of(self._conf, labels=False, transform=preprocessing)
+        batch = schema.check(Batch.of(np.asarray(features)), "features")
+        batch = batch if preprocessing is None else preprocessing(batch)
+        return self.vote.outcome([network.predict(batch.features) for network in self.networks])
+
+    def transformSchema(self, schema: StructType) -> StructType:
+        """Returns the schema that `transform` makes of another."""
+        return self._map_function(schema)[1]
+
+    def _transform(self, dataset: DataFrame) -> DataFrame:
+        return dataset.mapInArrow(*self._map_function(dataset.schema))
+
+    def evaluate(self, dataset: DataFrame) -> Evaluation:
+        """Returns an Evaluation over labelled data; its loss is that of the networks' outcome."""
+        conf, transform = self._conf, self.getPreprocessing()
+        features, labels = self._names()
+        check_fields(dataset.schema, features | labels, schema_of(conf, transform=transform))
+        frame = renamed(dataset, features, labels, None)
+        records = SparkRecords(frame, first(features), first(labels), transform=transform)
+        task = partial(run_partition_on_device, self.getMaster().task_device)
+        found = evaluate(SparkContext.getOrCreate(), conf, records, self._share(), self.vote, task)
+        return with_names(found, conf, self.labels)
+
+    def write(self) -> StageWriter:
+        """Returns a writer: `model.write().overwrite().save(path)`."""
+        return StageWriter(self)
+
+    @classmethod
+    def read(cls) -> MLReader[Any]:
+        """Returns a reader: `EnsembleModel.read().load(path)`, or shorter `.load(path)`."""
+        return StageReader(cls)
+
+    def networks_to_write(self) -> list[Network]:
+        return self.networks
+
+    def about(self) -> dict[str, Any]:
+        kept = {"voting": self.voting, "weights": self.weights, "labels": self.labels}
+        return kept | {"networks": len(self.networks)}
+
+    @classmethod
+    def from_saved(cls, network: Callable[[int], Network], about: dict[str, Any]) -> Self:
+        return cls([network(n) for n in range(about.pop("networks"))], **about)
+
+    @property
+    def _conf(self):
+        return self.networks[0].conf
+
+    def _names(self):
+        return only_names(self, self._conf, self.getFeaturesCol(), self.getLabelCol())
+
+    def _map_function(self, schema):
+        """Returns a function for mapInArrow, and the schema of what it gives."""
+        vote, transform, device = self.vote, self.getPreprocessing(), self.getMaster().task_device
+        names = self.getPredictionCol(), self.getProbabilityCol() if vote.kind != VALUES else ""
+        output = OutputColumns(self._conf.main.name, vote.kind, *names)
+        new = fields_of(self._conf, output, self.labels)
+        compute = partial(vote_columns, self._share(), vote, names, transform)
+        task = partial(run_on_device, device, compute)
+        return column_function(schema, self._conf, transform, self._names()[0], new, task)
+
+    def _share(self):
+        """Returns the networks as executors are sent them, once."""
+        sc, master = SparkContext.getOrCreate(), self.getMaster()
+        key = sc, master
+        if self._shared is None or self._shared[0] != key:
+            place = master.device, master.backend
+            members = [(one.conf, one.state, *place) for one in self.networks]
+            self._shared = key, SharedValue(sc, members)
+        return self._shared[1]
+
+    def __getstate__(self) -> dict[str, Any]:
+        networks = [Network(one.conf, one.state, one.device) for one in self.networks]
+        return vars(self) | {"networks": networks, "_shared": None}  # without what has run
+
+
+def check_members(model: EnsembleModel) -> None:
+    """Raises ConfigError unless the networks can vote so."""
+    networks = model.networks
+    if not networks or not all(isinstance(network, Network) for network in networks):
+        raise ConfigError(f"EnsembleModel.networks must be Networks, got {brief(networks)}")
+    if model.voting not in VOTINGS:
+        raise ConfigError(
+            f"EnsembleModel.voting must be one of {list(VOTINGS)}, got {model.voting!r}"
+        )
+    shapes = [(schema_of(one.conf), kind_of_output(one.conf.main)) for one in networks]
+    if any(shape != shapes[0] for shape in shapes) or not is_flat(networks[0].conf.main):
+        raise ConfigError(
+            "EnsembleModel.networks must take the same records and give one row of numbers for "
+            f"each, got {[str(schema) for schema, _ in shapes]}"
+        )
+    if model.voting == "hard" and shapes[0][1] == VALUES:
+        raise ConfigError(
+            "EnsembleModel.voting must be 'soft' or 'weighted' for networks of values, got 'hard'"
+        )
+    check_weights(model.weights, len(networks), model.voting == "weighted")
+
+
+def check_weights(weights: tuple[float, ...] | None, count: int, needed: bool) -> None:
+    """Raises ConfigError unless they are a weight for each network."""
+    sound = weights is not None and len(weights) == count and min(weights) >= 0 < sum(weights)
+    if not sound and (needed or weights is not None):
+        raise ConfigError(
+            f"EnsembleModel.weights must be {count} numbers >= 0, not all 0, got {brief(weights)}"
+        )

@@ -1,0 +1,159 @@
+"""A search as an Estimator of pyspark.ml."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+from pyspark.ml import Estimator
+from pyspark.sql import DataFrame
+
+from sparkdl.config import is_integer
+from sparkdl.errors import ConfigError, require, require_kind
+from sparkdl.ml.classifier import SparkNetworkClassificationModel, SparkNetworkClassifier
+from sparkdl.ml.classifier import check_network as check_classes
+from sparkdl.ml.fit import master_to_train
+from sparkdl.ml.regressor import SparkNetworkRegressionModel, SparkNetworkRegressor
+from sparkdl.ml.regressor import check_network as check_values
+from sparkdl.ml.rows import WEIGHT, split, with_weights
+from sparkdl.ml.turns import taking_turns
+from sparkdl.nn import Conf
+from sparkdl.spark.records.frame_schema import class_names
+from sparkdl.tune.search import Search
+from sparkdl.tune.votes import VOTINGS
+
+if TYPE_CHECKING:
+    import optuna
+
+
+class TuneEstimator(Estimator[Any]):
+    """Searches for the network of an estimator, in a Pipeline as any other stage.
+
+    Its model is that of the estimator, with the best network, or an EnsembleModel of the best ones;
+    both are saved and loaded as those are. It is not saved itself, for `define` is a function.
+
+    Parameters
+    ----------
+    estimator : SparkNetworkClassifier or SparkNetworkRegressor
+        Columns, epochs (`maxIter`), validation, and what else its Params say of each trial. Its
+        `network` is left out. A trial is a fit in one task, unless `distributed`.
+    define : function (optuna.Trial) -> conf, or (conf, {"epochs": ..., "batch_size": ...})
+        As of Search.
+    trials : int
+        That the study has in the end.
+    study : optuna.Study, optional
+        As of Search: a fit goes on with it, so it is for the fits of one data set. None: each fit
+        has a new one.
+    models : int
+        How many of the best networks are the model.
+    voting : "soft", "hard" or "weighted"
+        How several vote; see EnsembleModel.
+    distributed : bool
+        Whether each trial is trained on all slots, as the estimator's `master` says.
+    parallelism, path
+        As of Search.
+
+    Attributes
+    ----------
+    search : Search or None
+        Of the last fit, with its study.
+
+    Examples
+    --------
+    >>> flowers = SparkNetworkClassifier(maxIter=20, validationSplit=0.25, labelCol="species")
+    >>> tuner = TuneEstimator(flowers, define, trials=16, models=3)
+    >>> model = Pipeline(stages=[indexer, tuner]).fit(train)
+    """
+
+    def __init__(
+        self,
+        estimator: SparkNetworkClassifier | SparkNetworkRegressor,
+        define: Callable[["optuna.Trial"], Any],
+        trials: int,
+        study: "optuna.Study | None" = None,
+        *,
+        models: int = 1,
+        voting: str = "soft",
+        distributed: bool = False,
+        parallelism: int | None = None,
+        path: str | PathLike[str] | None = None,
+    ) -> None:
+        super().__init__()
+        self.estimator, self.define, self.study = estimator, define, study
+        self.trials, self.models, self.voting = trials, models, voting
+        self.distributed, self.parallelism, self.path = distributed, parallelism, path
+        self.search: Search | None = None
+        kinds = SparkNetworkClassifier | SparkNetworkRegressor
+        named = "a SparkNetworkClassifier or SparkNetworkRegressor"
+        require_kind("TuneEstimator.estimator", estimator, kinds, named)
+        if estimator.isDefined(estimator.network):
+            raise ConfigError(
+                "TuneEstimator.estimator must have no network, got one; define gives the trials'"
+            )
+        require(self, "define", callable(define), "a function of an optuna.Trial")
+        for name in "trials", "models":
+            require(self, name, is_integer(getattr(self, name), 1), "an integer >= 1")
+        require(self, "voting", voting in VOTINGS, f"one of {list(VOTINGS)}")
+
+    def _fit(self, dataset: DataFrame) -> Any:
+        if dataset.isStreaming:
+            raise ConfigError("dataset must not stream; TuneEstimator goes through it many times")
+        stage, sc = self.estimator, dataset.sparkSession.sparkContext
+        self.search = search = Search(sc, self._define, self.study, **self._options(stage))
+        train, validation, options = self._data(stage, dataset)
+        with taking_turns(sc):
+            search.fit(train, self.trials, validation, **options)
+        labels = class_names(dataset.schema[stage.getLabelCol()])
+        return self._model(search, labels)
+
+    def _define(self, trial):
+        """Returns what `define` gives, checked as the estimator checks its network."""
+        given, stage = self.define(trial), self.estimator
+        conf, *options = given if isinstance(given, tuple) else (given,)
+        if not isinstance(conf, Conf):
+            return given  # which the search refuses
+        is_classifier = isinstance(stage, SparkNetworkClassifier)
+        (check_classes if is_classifier else check_values)(stage, conf)
+        if stage.isDefined(stage.seed):
+            conf = replace(conf, seed=stage.getSeed())
+        return (conf, *options) if options else conf
+
+    def _options(self, stage):
+        """Returns the options of a Search that the estimator's Params stand for."""
+        master = master_to_train(stage)
+        return {
+            "epochs": stage.getMaxIter(),
+            "batch_size": stage.getBatchSize() if stage.isDefined(stage.batchSize) else None,
+            "monitor": stage.getMonitor(),
+            "patience": stage.getPatience() if stage.isDefined(stage.patience) else None,
+            "min_delta": stage.getMinDelta(),
+            "restore_best_weights": stage.getRestoreBestWeights(),
+            "parallelism": self.parallelism,
+            "master": master if self.distributed else None,
+            "path": self.path,
+            "device": master.device,
+        }
+
+    def _data(self, stage, dataset):
+        """Returns (rows to train on, rows to evaluate on or None, options of Search.fit)."""
+        features, label = stage.getFeaturesCol(), stage.getLabelCol()
+        weights = stage.getWeightCol() if stage.isDefined(stage.weightCol) else ""
+        columns = [name for name in (features, label, weights) if name]
+        train, validation = split(stage, dataset, columns)
+        if stage.hasParam("classWeights") and stage.isDefined(stage.classWeights):
+            train = with_weights(train, weights or None, stage.getClassWeights(), label)
+            weights = WEIGHT
+        options = {"features": features, "label": label, "weights": weights or None}
+        return train, validation, options | {"transform": stage.getPreprocessing()}
+
+    def _model(self, search, labels):
+        """Returns the model of the best networks, with the estimator's Params."""
+        stage = self.estimator
+        if self.models > 1:
+            model = search.ensemble(self.models, self.voting)
+            model.labels = labels
+        elif isinstance(stage, SparkNetworkClassifier):
+            model = SparkNetworkClassificationModel(*search.best_models(), labels)
+        else:
+            model = SparkNetworkRegressionModel(*search.best_models())
+        return stage._copyValues(model)

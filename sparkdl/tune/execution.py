@@ -1,0 +1,130 @@
+"""How a trial is run: as one task of an executor, or as a fit on all slots."""
+
+from dataclasses import replace
+from functools import partial
+
+from sparkdl.errors import ConfigError, DataError, SparkdlError
+from sparkdl.spark.jobs.job import clear_errors, describe_jobs
+from sparkdl.spark.jobs.shared_value import sharing
+from sparkdl.spark.jobs.slots import slots
+from sparkdl.spark.launch.team import WorkerRank
+from sparkdl.spark.network import SparkNetwork
+from sparkdl.training.network import Network
+from sparkdl.training.workers.contribution import unwrap
+from sparkdl.tune.progress import Progress
+from sparkdl.tune.shared_data import read_records
+from sparkdl.tune.side_by_side import run_side_by_side
+from sparkdl.tune.trial_listener import PRUNED, TrialListener
+from sparkdl.tune.trial_task import TrialResult, as_task, run_trial
+
+
+class LocalExecution:
+    """Runs each trial as a job of one task, which Spark tries again where an executor is lost.
+
+    Parameters
+    ----------
+    sc : SparkContext
+    run : StudyRun
+    models : Models
+    shared : SharedValue of a TrialSetup
+    progress : Progress
+    device : str
+        Of a TrainingMaster.
+    """
+
+    def __init__(self, sc, run, models, shared, progress, device):
+        self._sc, self._run, self._models = sc, run, models
+        self._shared, self._progress, self._device = shared, progress, device
+
+    def __call__(self, number, candidate):
+        rank = WorkerRank(number, number + 1)
+        task = partial(as_task, self._device, partial(run_trial, self._shared, candidate), rank)
+        try:
+            with describe_jobs(self._sc, f"trial {number}"), clear_errors(f"trial {number}"):
+                found = self._sc.parallelize([number], 1).mapPartitions(task).collect()
+            finish(self._run, self._models, number, candidate, unwrap(*found))
+        except (ConfigError, DataError):  # which other trials would meet, too
+            raise
+        except SparkdlError as error:
+            self._run.fail(number, error)
+        finally:
+            self._progress.forget(number)
+
+
+class DistributedExecution:
+    """Runs each trial as a SparkNetwork.fit on all slots of its master.
+
+    Parameters
+    ----------
+    sc : SparkContext
+    run : StudyRun
+    models : Models
+    setup : TrialSetup
+        Without data.
+    master : TrainingMaster
+    fit : function (SparkNetwork, epochs, listeners) -> History
+    """
+
+    def __init__(self, sc, run, models, setup, master, fit):
+        self._sc, self._run, self._models = sc, run, models
+        self._setup, self._master, self._fit = setup, master, fit
+
+    def __call__(self, number, candidate):
+        master = replace(self._master, batch_size_per_worker=candidate.batch_size)
+        net = SparkNetwork(self._sc, candidate.conf, master)
+        listener = TrialListener(self._setup, partial(self._judge, number))
+        try:
+            history = self._fit(net, candidate.epochs, listener.listeners)
+        except (ConfigError, DataError):
+            raise
+        except SparkdlError as error:
+            self._run.fail(number, error)
+            return
+        pruned, seconds = history.end_reason == PRUNED, sum(history.phases.values())
+        result = TrialResult(
+            listener.final_value, pruned, net.network.state, seconds, "the cluster"
+        )
+        finish(self._run, self._models, number, candidate, result)
+
+    def _judge(self, number, step, value, state):
+        return self._run.judge(number, step, value)
+
+
+def run_locally(sc, run, first, given, setup, models, parallelism):
+    """Runs trials side by side, on data that each executor is sent once.
+
+    Parameters
+    ----------
+    first : (number, Candidate)
+    given : SearchData
+    setup : TrialSetup
+        Without data and address.
+    parallelism : int or None
+        Trials at a time; None: as many as there are slots.
+    """
+    conf = first[1].conf
+    run.require_data_of(conf, given.records().transform)
+    held = {"data": read_records(sc, given.records(), conf)}
+    if given.validation is not None:
+        held["validation"] = read_records(sc, given.validation_records(), conf)
+    host = sc.getConf().get("spark.driver.host")
+    with Progress(run.judge, host, setup.timeout) as progress:
+        place = {"address": progress.address, "secret": progress.secret}
+        with sharing(sc, replace(setup, **held, **place)) as shared:
+            execute = LocalExecution(sc, run, models, shared, progress, setup.device)
+            run_side_by_side(sc, run, first, execute, parallelism or slots(sc))
+
+
+def run_distributed(sc, run, first, given, setup, models, master):
+    """Runs trials one after the other, each on all slots of its master."""
+    execute, trial = DistributedExecution(sc, run, models, setup, master, given.fit), first
+    while trial is not None:
+        execute(*trial)
+        trial = run.next()
+
+
+def finish(run, models, number, candidate, result):
+    """Keeps the network of a trial, then tells the study: what it calls complete is there."""
+    if not result.pruned:
+        models.put(number, Network(candidate.conf, result.state))
+    run.end(number, result)

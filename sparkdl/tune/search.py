@@ -1,0 +1,279 @@
+"""A search for the best network: trials of an Optuna study, run by Spark's executors."""
+
+from collections.abc import Callable, Sequence
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+from pyspark import SparkContext
+from pyspark.sql import SparkSession
+
+from sparkdl.config import is_integer
+from sparkdl.config.calls import refuse_unknown_options
+from sparkdl.errors import ConfigError, brief, require_kind
+from sparkdl.spark.jobs.interrupts import clean_interrupts
+from sparkdl.spark.records.records import Change, Data
+from sparkdl.training.masters.base import TrainingMaster
+from sparkdl.training.network import Network
+from sparkdl.training.reporting.monitor import VALIDATION, Monitor
+from sparkdl.tune.checks import check_figure, check_options
+from sparkdl.tune.execution import run_distributed, run_locally
+from sparkdl.tune.models import Models
+from sparkdl.tune.optuna_package import import_optuna
+from sparkdl.tune.search_data import SearchData
+from sparkdl.tune.study_run import StudyRun
+from sparkdl.tune.trial_setup import TrialSetup
+from sparkdl.tune.votes import weights_of
+
+if TYPE_CHECKING:
+    import optuna
+    import pandas
+
+    from sparkdl.tune.ensemble import EnsembleModel
+
+
+class Search:
+    """A search for the network, and the options of its fit, with the best figure.
+
+    Trials run side by side, each a fit in one task of an executor. With `master` each is a
+    SparkNetwork.fit instead, one after the other. An executor that is lost costs the epochs that
+    were under way there; a trial that diverges has failed, and the study goes on.
+
+    Parameters
+    ----------
+    sc : SparkContext or SparkSession
+    define : function (optuna.Trial) -> conf, or (conf, {"epochs": ..., "batch_size": ...})
+        The space: it asks the trial for values, and returns what is tried with them.
+    study : optuna.Study, optional
+        Its sampler proposes, its pruner ends trials early, its storage is what a search goes on
+        from. None: a new one in memory.
+    epochs : int
+        Of each trial, unless `define` gives others.
+    batch_size : int, optional
+        Examples of a minibatch, unless `define` gives others. None: 64, of `master` its own.
+    monitor : str, optional
+        The figure, as of EarlyStopping. None: "validation loss", without validation data "loss".
+    mode : "auto", "min" or "max"
+        What is better; "auto" knows it of the figures that there are.
+    patience : int, optional
+        Evaluations without a better figure that end a trial.
+    min_delta : float
+        A smaller change does not count as better, for `patience`.
+    restore_best_weights : bool
+        Whether a trial's figure and weights are those of its best epoch, not its last.
+    parallelism : int, optional
+        Trials at a time. None: one for each slot of the executors.
+    master : TrainingMaster, optional
+        How each trial is trained on the whole cluster, for networks or data that one executor
+        cannot take.
+    path : path, optional
+        Folder for the networks of finished trials, local or of another file system. None: they
+        stay in the driver's memory.
+    device : str
+        Where trials compute: "auto", "cpu" or "cuda"; of `master` its own counts.
+
+    Examples
+    --------
+    >>> def define(trial):
+    ...     rate = trial.suggest_float("rate", 1e-4, 1e-1, log=True)
+    ...     units = trial.suggest_int("units", 8, 64)
+    ...     layers = [Dense(units=units, activation="relu"), Output(units=3)]
+    ...     return NetworkConf(input_shape=(4,), layers=layers, optimizer=Adam(learning_rate=rate))
+    >>> search = Search(spark, define, epochs=20, monitor="validation accuracy")
+    >>> search.fit(train, trials=16, validation=test).best_value
+    0.98
+    >>> search.best_models(3), search.ensemble(3, voting="soft")
+    """
+
+    def __init__(
+        self,
+        sc: SparkContext | SparkSession,
+        define: Callable[["optuna.Trial"], Any],
+        study: "optuna.Study | None" = None,
+        *,
+        epochs: int = 1,
+        batch_size: int | None = None,
+        monitor: str | None = None,
+        mode: str = "auto",
+        patience: int | None = None,
+        min_delta: float = 0.0,
+        restore_best_weights: bool = False,
+        parallelism: int | None = None,
+        master: TrainingMaster | None = None,
+        path: str | PathLike[str] | None = None,
+        device: str = "auto",
+    ) -> None:
+        self._optuna = import_optuna()
+        self.sc = sc.sparkContext if isinstance(sc, SparkSession) else sc
+        require_kind("sc", self.sc, SparkContext, "a SparkContext or SparkSession")
+        self.define, self.study, self.master = define, study, master
+        self.epochs, self.batch_size, self.parallelism = epochs, batch_size, parallelism
+        self.monitor, self.mode, self.patience = monitor, mode, patience
+        self.min_delta = min_delta
+        self.restore_best_weights, self.device = restore_best_weights, device
+        check_options(self, self._optuna)
+        self._models = Models(path)
+        self._fitted: dict[str, Any] = {"features": "features", "label": "label", "transform": None}
+
+    @refuse_unknown_options
+    def fit(
+        self,
+        data: Data,
+        trials: int,
+        validation: Data | None = None,
+        *,
+        features: str = "features",
+        label: str = "label",
+        weights: str | None = None,
+        transform: Change | None = None,
+        validation_split: float | None = None,
+        class_weight: dict[int, float] | None = None,
+    ) -> "optuna.Study":
+        """Runs trials until the study has so many, with those that were pruned or have failed.
+
+        What an earlier search of the study has finished is not run again; what it had under way is,
+        with the same values.
+
+        Parameters
+        ----------
+        data : data
+            Read once for all trials; see SparkNetwork.
+        trials : int
+        validation : data, optional
+            On which trials are judged, after each epoch.
+        features, label, weights, transform, validation_split, class_weight
+            As in SparkNetwork.fit.
+
+        Returns
+        -------
+        optuna.Study
+
+        Raises
+        ------
+        ConfigError, DataError
+            Before any trial: a bad option, or a record that cannot be used.
+        WorkerError
+            All trials have failed; says why the first one did.
+        """
+        if not is_integer(trials, 1):
+            raise ConfigError(f"trials must be an integer >= 1, got {brief(trials)}")
+        columns: dict[str, Any] = {"features": features, "label": label}
+        given = SearchData(
+            data=data,
+            validation=validation,
+            columns=columns,
+            weights=weights,
+            transform=transform,
+            validation_split=validation_split,
+            class_weight=class_weight,
+        )
+        monitor = self._monitor(given.has_validation)
+        self.study = study = self._study_for(monitor)
+        self._models.check(len(study.get_trials(deepcopy=False)))
+        self._fitted = columns | {"transform": given.records().transform}
+        run = StudyRun(self._optuna, study, self.define, self._defaults(), trials)
+        run.take_up()
+        with clean_interrupts(self.sc):
+            try:
+                if (first := run.next()) is not None:
+                    self._run(run, first, given, monitor)
+            finally:
+                run.take_up()  # of trials that were interrupted
+        run.require_some()
+        return study
+
+    def best_models(self, n: int = 1) -> list[Network]:
+        """Returns the networks of the best finished trials, the best first."""
+        return [self._models.get(trial.number) for trial in self._best(n)]
+
+    def ensemble(
+        self, n: int, voting: str = "soft", weights: Sequence[float] | None = None
+    ) -> "EnsembleModel":
+        """Returns the best `n` networks as one model of pyspark.ml.
+
+        Parameters
+        ----------
+        n : int
+            Networks.
+        voting : "soft", "hard" or "weighted"
+            "soft": the mean of the probabilities, or of the values. "hard": the class that most
+            networks give, of several the first. "weighted": the mean, weighted by the networks'
+            figures; of figures of which less is better, by one over them.
+        weights : sequence of float, optional
+            Of the networks, the best first, in place of these.
+        """
+        from sparkdl.tune.ensemble import EnsembleModel
+
+        figures = [trial.value for trial in self._best(n)]
+        if voting == "weighted" and weights is None:
+            weights = weights_of(figures, self._larger_is_better())
+        model = EnsembleModel(self.best_models(n), voting, weights)
+        model.setFeaturesCol(self._fitted["features"]).setLabelCol(self._fitted["label"])
+        if self._fitted["transform"] is not None:
+            model.setPreprocessing(self._fitted["transform"])
+        return model
+
+    def table(self) -> "pandas.DataFrame":
+        """Returns the trials of the study: numbers, values, parameters, seconds, hosts, reasons."""
+        return self._begun_study().trials_dataframe()
+
+    def _run(self, run, first, given, monitor):
+        check_figure(first[1].conf, monitor, given.has_validation)
+        setup = TrialSetup(
+            transform=given.records().transform,
+            validation_transform=given.validation_transform,
+            validation_split=given.validation_split,
+            class_weight=given.class_weight,
+            monitor=monitor,
+            mode=self.mode,
+            patience=self.patience,
+            min_delta=self.min_delta,
+            restore_best_weights=self.restore_best_weights,
+            device=self.device,
+        )
+        if self.master is None:
+            run_locally(self.sc, run, first, given, setup, self._models, self.parallelism)
+        else:
+            run_distributed(self.sc, run, first, given, setup, self._models, self.master)
+
+    def _monitor(self, has_validation):
+        return self.monitor or (f"{VALIDATION}loss" if has_validation else "loss")
+
+    def _study_for(self, monitor):
+        """Returns the study, a new one where there is none; its direction is the figure's."""
+        larger = Monitor(monitor, self.mode).larger_is_better
+        wanted = "maximize" if larger else "minimize"
+        if self.study is None:
+            return self._optuna.create_study(direction=wanted)
+        actual = self.study.direction.name.lower()
+        if actual != wanted:
+            raise ConfigError(
+                f"Search.study must have the direction {wanted!r} for {monitor!r}, got {actual!r}; "
+                f"optuna.create_study(direction={wanted!r}), or give Search a mode"
+            )
+        return self.study
+
+    def _defaults(self):
+        size = 64 if self.master is None else self.master.batch_size_per_worker
+        return {"epochs": self.epochs, "batch_size": self.batch_size or size}
+
+    def _best(self, n):
+        """Returns the best `n` trials that were finished."""
+        if not is_integer(n, 1):
+            raise ConfigError(f"n must be an integer >= 1, got {brief(n)}")
+        study, states = self._begun_study(), self._optuna.trial.TrialState
+        done = study.get_trials(deepcopy=False, states=[states.COMPLETE])
+        if len(done) < n:
+            raise ConfigError(
+                f"n must be at most {len(done)}, got {n}: so many trials were finished; the others "
+                "were pruned or have failed, see table()"
+            )
+        larger = self._larger_is_better()
+        return sorted(done, key=lambda trial: -trial.value if larger else trial.value)[:n]
+
+    def _begun_study(self):
+        if self.study is None:
+            raise ConfigError("Search.fit must come first: there are no trials yet")
+        return self.study
+
+    def _larger_is_better(self):
+        return self._begun_study().direction == self._optuna.study.StudyDirection.MAXIMIZE

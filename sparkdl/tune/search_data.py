@@ -1,0 +1,58 @@
+"""The data of a search, as it was handed to fit."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from sparkdl.spark.records.records import SparkRecords
+
+
+@dataclass(frozen=True, kw_only=True)
+class SearchData:
+    """Data and what is done with it; the fields are options of SparkNetwork.fit.
+
+    Parameters
+    ----------
+    columns : {str: str}
+        `features` and `label`.
+    """
+
+    data: Any
+    validation: Any
+    columns: dict[str, str]
+    weights: str | None
+    transform: Any
+    validation_split: float | None
+    class_weight: dict[int, float] | None
+
+    @property
+    def has_validation(self):
+        return self.validation is not None or self.validation_split is not None
+
+    def records(self):
+        """Returns the SparkRecords to train on."""
+        options = {"weights": self.weights, "transform": self.transform}
+        return SparkRecords(self.data, **self.columns, **options)
+
+    def validation_records(self):
+        """Returns the SparkRecords to evaluate on; a source has a transform of its own."""
+        change = None if hasattr(self.validation, "splits") else self.transform
+        return SparkRecords(self.validation, **self.columns, transform=change)
+
+    @property
+    def validation_transform(self):
+        """What is done to minibatches of the validation data."""
+        return None if self.validation is None else self.validation_records().transform
+
+    def fit(self, net, epochs, listeners):
+        """Trains a SparkNetwork on it; returns the History."""
+        return net.fit(
+            self.data,
+            epochs,
+            self.validation,
+            **self.columns,
+            weights=self.weights,
+            transform=self.transform,
+            validation_split=self.validation_split,
+            class_weight=self.class_weight,
+            listeners=listeners,
+        )

@@ -1,0 +1,27 @@
+"""The records of a search: read once, for all its trials."""
+
+from sparkdl.data.batches.batch import Batch
+from sparkdl.errors import NoRecords
+from sparkdl.spark.inference.predictions import sound
+from sparkdl.spark.jobs.job import job
+from sparkdl.training.inputs.schema import schema_of
+
+
+def read_records(sc, records, conf):
+    """Returns all records as one Batch, checked on the executors that read them.
+
+    Each executor is sent them once, whatever the number of trials: a local fit goes through all of
+    them many times, wherever they were read.
+
+    Parameters
+    ----------
+    records : SparkRecords
+    conf : NetworkConf
+        Of a trial; those of the others take the same records.
+    """
+    schema = schema_of(conf, transform=records.transform)
+    with job(sc, "records of all trials", "reading the data"):
+        batches = list(sound(records.batches(sc, schema).collect()))
+    if not sum(map(len, batches)):
+        raise NoRecords("there are no records to train on: every partition is empty")
+    return Batch.concat(batches)

@@ -1,0 +1,101 @@
+"""What executors do for an ensemble: all its networks on each batch, and their votes."""
+
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+
+from sparkdl.errors import SparkdlError
+from sparkdl.nn.execution.device import choose_backend
+from sparkdl.nn.execution.replica import Replica
+from sparkdl.spark.inference.output_columns import YES_OR_NO, OutputColumns, probabilities
+from sparkdl.spark.inference.predictions import sound
+from sparkdl.training.evaluation.batch_evaluation import new_evaluation, pieces
+from sparkdl.training.evaluation.selection import predictions_to_judge
+from sparkdl.training.rounds.replica import limit_threads
+from sparkdl.training.workers.contribution import Failure
+from sparkdl.tune.votes import combine
+
+MOST = 32  # replicas that a process keeps, with their compiled programs
+
+
+class Vote(NamedTuple):
+    """How networks vote.
+
+    Parameters
+    ----------
+    kind : str
+        Of their outputs; see OutputColumns.
+    voting : str
+    weights : tuple of float or None
+    """
+
+    kind: str
+    voting: str
+    weights: tuple[float, ...] | None
+
+    def outcome(self, outputs):
+        """Returns what networks with outputs (n, k) give together: (n, k) of the same meaning."""
+        if self.kind != YES_OR_NO:
+            return combine(outputs, self.voting, self.weights)
+        both = [probabilities(y, self.kind) for y in outputs]
+        return combine(both, self.voting, self.weights)[:, 1:]
+
+
+def outcomes(members, vote, transform, batch):
+    """Yields (piece, outcome) for each piece of a batch, small enough to compute at once."""
+    for piece in pieces(batch, transform, members[0].conf):
+        names = [member.conf.main.name for member in members]
+        outputs = [m.forward(piece, [name])[name] for m, name in zip(members, names, strict=True)]
+        yield piece, vote.outcome(outputs)
+
+
+def load_members(models):
+    """Returns a replica of each network, with its weights.
+
+    Parameters
+    ----------
+    models : sequence of (conf, state, device, backend)
+    """
+    limit_threads()
+    members = []
+    for number, (conf, state, device, backend) in enumerate(models):
+        replica = replica_of(number, conf, device, backend)
+        replica.load(state.params, state.buffers, state.slots)
+        members.append(replica)
+    return members
+
+
+@lru_cache(maxsize=MOST)
+def replica_of(number, conf, device, backend):
+    """Returns this process's replica of a member; two may be the same but for their weights."""
+    return Replica(conf, choose_backend(device, backend))
+
+
+def vote_columns(shared, vote, names, transform, batches):
+    """Yields {column: array} of each Batch.
+
+    Parameters
+    ----------
+    shared : SharedValue of what `load_members` takes
+    names : (str, str)
+        Of the prediction and the probability, "" for none.
+    """
+    members, output = load_members(shared.value), OutputColumns("y", vote.kind, *names)
+    for batch in batches:
+        found = [y for _, y in outcomes(members, vote, transform, batch)]
+        yield output.arrays({"y": np.concatenate(found)})
+
+
+def evaluate_votes(shared, vote, transform, partition, batches):
+    """Yields the partition's number with its Evaluation, or with the Failure in it."""
+    try:
+        members = load_members(shared.value)
+        conf, evaluation = members[0].conf, new_evaluation(members[0].conf)
+        for batch in sound(batches):
+            for piece, y in outcomes(members, vote, transform, batch):
+                y, labels, _ = predictions_to_judge(conf, piece, y, np.zeros(len(piece)))
+                evaluation.add(y, labels)
+        yield partition, evaluation
+    except SparkdlError as error:
+        yield partition, Failure(error)

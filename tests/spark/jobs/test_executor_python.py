@@ -1,0 +1,80 @@
+"""A Python of the executors that cannot run sparkdl is named before any job, with the cure."""
+
+import sys
+from types import SimpleNamespace
+
+import pytest
+
+from sparkdl.errors import ConfigError, WorkerError
+from sparkdl.spark.jobs.executor_python import CURE, check_executor_python
+from sparkdl.spark.jobs.job import error_in_text
+
+MISSING = "Traceback (most recent call last):\n  x\nModuleNotFoundError: No module named '{}'"
+
+
+def context(python, master="local[2]", includes=(), **options):
+    options = {f"spark.{name}": value for name, value in options.items()}
+    return SimpleNamespace(
+        master=master, pythonExec=str(python), _python_includes=list(includes), _conf=options
+    )
+
+
+@pytest.fixture
+def python(tmp_path):
+    """A function that writes a Python which prints or raises something."""
+
+    def write(lines):
+        path = tmp_path / "python3"
+        path.write_text(f"#!/bin/sh\n{lines}\n")
+        path.chmod(0o755)
+        return path
+
+    return write
+
+
+OWN = "{}.{}".format(*sys.version_info)
+REFUSED = {
+    "another version": ("echo 2.7", f"Python 2.7 where the driver has {OWN}"),
+    "no sparkdl": (
+        "echo \"ModuleNotFoundError: No module named 'sparkdl'\" >&2; exit 1",
+        "python3: ModuleNotFoundError: No module named 'sparkdl'",
+    ),
+    "no words": ("exit 3", "python3: it fails"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+@pytest.mark.parametrize("master", ["local[2]", "local-cluster[2,1,1024]"])
+def test_a_python_that_cannot_is_refused(case, master, python):
+    lines, words = REFUSED[case]
+    with pytest.raises(ConfigError, match="^the executors' Python must have sparkdl") as caught:
+        check_executor_python(context(python(lines), master))
+    assert words in str(caught.value) and str(caught.value).endswith(CURE)
+
+
+def test_a_python_that_is_not_there():
+    with pytest.raises(ConfigError, match="got /no/python3: not found; start the session with"):
+        check_executor_python(context("/no/python3"))
+
+
+def test_what_is_not_asked(python):
+    fails = python("exit 1")
+    check_executor_python(context(sys.executable))
+    check_executor_python(context(fails, "yarn"))  # which other machines have
+    check_executor_python(context(fails, includes=["sparkdl.zip"]))
+    check_executor_python(context(fails, archives="environment.tar.gz"))
+
+
+def test_another_python_that_has_all(python):
+    check_executor_python(context(python(f'exec {sys.executable} "$@"')))
+
+
+@pytest.mark.parametrize("package", ["sparkdl", "numpy", "pyarrow"])
+def test_a_task_that_lacks_a_package_brings_the_cure(package):
+    error = error_in_text(MISSING.format(package), "reading the data")
+    assert isinstance(error, WorkerError)
+    assert str(error).endswith(f"No module named '{package}'; {CURE}")
+
+
+def test_other_modules_are_the_users_own():
+    assert CURE not in str(error_in_text(MISSING.format("own_helpers"), "a round"))

@@ -1,0 +1,107 @@
+"""Ensembles as models of pyspark.ml: columns, evaluations, and on disk."""
+
+import numpy as np
+import pytest
+from pyspark.ml import PipelineModel
+
+from sparkdl.errors import CheckpointError, ConfigError
+from sparkdl.training.network import Network
+from sparkdl.transforms import Scale
+from sparkdl.tune import EnsembleModel, Search
+from tests.ml.frames import arrays, by_id, frame
+from tests.tune.spaces import GOOD, POOR, conf_of, data, define, study_of
+
+
+def network(seed, units=3, **output):
+    """A network that was not trained: its weights differ by the seed."""
+    made = Network(conf_of(GOOD, units, **output))
+    rng = np.random.default_rng(seed)
+    params = rng.normal(size=made.state.params.shape).astype(np.float32)
+    return Network(made.conf, type(made.state)(**vars(made.state) | {"params": params}))
+
+
+CLASSES = [network(seed) for seed in range(3)]
+YES_OR_NO = [network(seed, 1, loss="sigmoid_cross_entropy") for seed in range(3)]
+VALUES = [network(seed, 1, loss="mse") for seed in range(2)]
+REFUSED = {
+    "none": ([], {}, "EnsembleModel.networks must be Networks, got"),
+    "voting": (CLASSES, {"voting": "loud"}, "EnsembleModel.voting must be one of .'soft', 'hard'"),
+    "others": (CLASSES[:1] + VALUES, {}, "EnsembleModel.networks must take the same records"),
+    "values": (VALUES, {"voting": "hard"}, "EnsembleModel.voting must be 'soft' or 'weighted'"),
+    "too few": (CLASSES, {"weights": [1.0]}, "EnsembleModel.weights must be 3 numbers >= 0"),
+    "below 0": (VALUES, {"weights": [1, -1]}, "EnsembleModel.weights must be 2 numbers >= 0"),
+    "without": (CLASSES, {"voting": "weighted"}, "EnsembleModel.weights must be 3 numbers >= 0"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_networks_that_cannot_vote_are_refused(name, sc):
+    networks, options, message = REFUSED[name]
+    with pytest.raises(ConfigError, match=message):
+        EnsembleModel(networks, **options)
+
+
+@pytest.mark.parametrize("voting", ["soft", "hard", "weighted"])
+def test_its_columns_are_those_of_the_vote(voting, spark, tmp_path):
+    weights = [0.2, 0.3, 0.9] if voting == "weighted" else None
+    model = EnsembleModel(CLASSES, voting, weights, labels=["x", "y", "z"])
+    (x, y), given = arrays(60), frame(spark)
+    each = np.array([one.predict(x) for one in CLASSES], np.float64)
+    if voting == "hard":
+        each = np.eye(3)[each.argmax(axis=2)]
+    expected = np.average(each, axis=0, weights=weights)
+    np.testing.assert_allclose(model.predict(x), expected, rtol=1e-5)
+    probability, prediction = by_id(model.transform(given), "probability", "prediction")
+    np.testing.assert_allclose(probability, expected, rtol=1e-5, atol=1e-7)
+    np.testing.assert_array_equal(prediction, probability.argmax(axis=1))
+    found = model.evaluate(given)
+    assert found.accuracy == pytest.approx((prediction == y).mean())
+    assert found.examples == 60
+    if voting == "weighted":
+        model.setPredictionCol("vote").write().save(str(tmp_path / "model"))
+        loaded = EnsembleModel.load(str(tmp_path / "model"))
+        assert (loaded.voting, loaded.weights) == (voting, tuple(weights))
+        assert loaded.labels == ("x", "y", "z")
+        np.testing.assert_array_equal(loaded.predict(x), model.predict(x))
+        assert loaded.getPredictionCol() == "vote" and loaded.uid == model.uid
+        PipelineModel([loaded]).save(str(tmp_path / "pipeline"))
+        [stage] = PipelineModel.load(str(tmp_path / "pipeline")).stages
+        assert loaded.transformSchema(given.schema) == stage.transformSchema(given.schema)
+        assert Network.load(tmp_path / "model" / "network-2").conf == CLASSES[2].conf
+
+
+def test_another_model_on_disk_is_refused(sc, tmp_path):
+    PipelineModel([]).save(str(tmp_path / "model"))
+    with pytest.raises(CheckpointError, match="must hold a sparkdl.tune.EnsembleModel, got a"):
+        EnsembleModel.load(str(tmp_path / "model"))
+
+
+def test_a_yes_or_no_has_two_probabilities(spark):
+    model = EnsembleModel(YES_OR_NO, "hard").setLabelCol("yes")
+    given, (x, _) = frame(spark), arrays(60)
+    probability, prediction, yes = by_id(model.transform(given), "probability", "prediction", "yes")
+    share = np.mean([one.predict(x) > 0.5 for one in YES_OR_NO], axis=0)
+    np.testing.assert_allclose(probability, np.hstack([1 - share, share]))
+    assert model.evaluate(given).accuracy == pytest.approx((prediction == yes).mean())
+
+
+def test_values_are_their_mean_after_preprocessing(spark):
+    model = EnsembleModel(VALUES).setPreprocessing(Scale(factor=2.0)).setLabelCol("w")
+    given, (x, _) = frame(spark), arrays(60)
+    expected = np.mean([one.predict(2 * x)[:, 0] for one in VALUES], axis=0)
+    prediction, truth = by_id(model.transform(given), "prediction", "w")
+    np.testing.assert_allclose(prediction, expected, rtol=1e-5)
+    np.testing.assert_allclose(model.predict(x)[:, 0], expected, rtol=1e-5)
+    assert model.evaluate(given).mse == pytest.approx(((expected - truth) ** 2).mean(), rel=1e-5)
+    assert "probability" not in model.transform(given).columns
+
+
+def test_a_search_gives_one_with_weights_by_the_figures(spark):
+    search = Search(spark, define, study_of(POOR, GOOD), epochs=3, batch_size=10, device="cpu")
+    search.fit(data(transform=Scale(factor=0.5)), 2, label="label")
+    model = search.ensemble(2, voting="weighted")
+    best, second = sorted(trial.value for trial in search.study.trials)
+    assert model.weights == pytest.approx((1 / best, 1 / second))
+    assert model.getPreprocessing() == Scale(factor=0.5)
+    assert model.evaluate(frame(spark)).accuracy > 0.5
+    assert search.ensemble(2, "weighted", weights=[3, 1]).weights == (3.0, 1.0)

@@ -1,0 +1,84 @@
+"""A search as a stage of a Pipeline."""
+
+import numpy as np
+import pytest
+from pyspark.ml import Pipeline, PipelineModel
+from pyspark.ml.feature import StringIndexer
+
+from sparkdl.errors import ConfigError
+from sparkdl.ml import (
+    SparkNetworkClassificationModel,
+    SparkNetworkClassifier,
+    SparkNetworkRegressionModel,
+    SparkNetworkRegressor,
+)
+from sparkdl.tune import EnsembleModel, TuneEstimator
+from tests.ml.frames import by_id, frame
+from tests.tune.spaces import GOOD, POOR, conf_of, define, study_of
+
+PARAMS = {"maxIter": 3, "batchSize": 10}
+REFUSED = {
+    "estimator": ({"estimator": Pipeline()}, "TuneEstimator.estimator must be a SparkNetworkClass"),
+    "network": (
+        {"estimator": SparkNetworkClassifier(network=conf_of(GOOD))},
+        "TuneEstimator.estimator must have no network, got one; define gives",
+    ),
+    "define": ({"define": None}, "TuneEstimator.define must be a function of an optuna.Trial"),
+    "trials": ({"trials": 0}, "TuneEstimator.trials must be an integer >= 1, got 0"),
+    "models": ({"models": 0}, "TuneEstimator.models must be an integer >= 1, got 0"),
+    "voting": ({"voting": "loud"}, "TuneEstimator.voting must be one of"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_bad_option_is_refused(name):
+    options, message = REFUSED[name]
+    given = {"estimator": SparkNetworkClassifier(), "define": define, "trials": 2} | options
+    with pytest.raises(ConfigError, match=message):
+        TuneEstimator(**given)
+
+
+def test_a_pipeline_with_an_ensemble_is_fitted_saved_and_loaded(spark, tmp_path):
+    data = frame(spark)
+    indexer = StringIndexer(inputCol="kind", outputCol="index")
+    stage = SparkNetworkClassifier(labelCol="index", validationSplit=0.25, seed=9, **PARAMS)
+    stage.setWeightCol("w").setClassWeights([1.0, 2.0, 1.0]).setPredictionCol("vote")
+    tuner = TuneEstimator(stage, define, 3, study_of(POOR, GOOD, GOOD / 2), models=2)
+    model = Pipeline(stages=[indexer, tuner]).fit(data)
+    ensemble = model.stages[1]
+    assert isinstance(ensemble, EnsembleModel) and len(ensemble.networks) == 2
+    assert {network.conf.seed for network in ensemble.networks} == {9}
+    assert ensemble.labels == tuple(model.stages[0].labels)
+    assert len(tuner.search.table()) == 3
+    model.write().save(str(tmp_path / "pipeline"))
+    loaded = PipelineModel.load(str(tmp_path / "pipeline"))
+    for one, other in zip(
+        by_id(model.transform(data), "vote", "probability"),
+        by_id(loaded.transform(data), "vote", "probability"),
+    ):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_one_model_is_that_of_the_estimator(spark):
+    data = frame(spark)
+    stage = SparkNetworkClassifier(
+        validationIndicatorCol="apart", monitor="validation accuracy", **PARAMS
+    )
+    study = study_of(POOR, GOOD, direction="maximize")
+    model = TuneEstimator(stage, define, 2, study).fit(data)
+    assert isinstance(model, SparkNetworkClassificationModel)
+    apart = model.evaluate(data.filter("apart"))
+    assert apart.accuracy == pytest.approx(study.best_value)
+
+
+def test_a_regressor_is_tuned_too(spark):
+    data = frame(spark)
+    stage = SparkNetworkRegressor(labelCol="w", monitor="loss", **PARAMS)
+
+    def values(trial):
+        return conf_of(trial.suggest_float("rate", 1e-7, 1.0) / 10, units=1, loss="mse")
+
+    model = TuneEstimator(stage, values, 2, study_of(POOR, GOOD)).fit(data)
+    assert isinstance(model, SparkNetworkRegressionModel)
+    with pytest.raises(ConfigError, match="SparkNetworkRegressor.network must end in values"):
+        TuneEstimator(stage, define, 2, study_of(GOOD)).fit(data)
