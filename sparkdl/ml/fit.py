@@ -11,6 +11,7 @@ from sparkdl.ml.params import FitParams
 from sparkdl.ml.rows import WEIGHT, first, renamed, split, with_weights
 from sparkdl.ml.turns import taking_turns
 from sparkdl.nn import Conf
+from sparkdl.spark.connect.sessions import context_of
 from sparkdl.spark.network import SparkNetwork
 from sparkdl.spark.records.frame_schema import check_fields
 from sparkdl.training.inputs.schema import schema_of
@@ -53,7 +54,7 @@ def fit_network(
     train, validation = split(stage, dataset, [*dict.fromkeys(columns.values())])
     if class_weights is not None:
         train, weights = with_weights(train, weights, class_weights, first(labels)), WEIGHT
-    sc, listeners = dataset.sparkSession.sparkContext, stopping(stage, validation is not None)
+    sc, listeners = context_of(dataset.sparkSession), stopping(stage, validation is not None)
     net = SparkNetwork(sc, network, master)
     with taking_turns(sc):
         history = net.fit(

@@ -6,7 +6,6 @@ from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from pyspark import SparkContext
 from pyspark.ml.linalg import VectorUDT
 from pyspark.ml.util import MLReadable, MLReader, MLWritable
 from pyspark.sql import DataFrame
@@ -19,6 +18,7 @@ from sparkdl.ml.columns import only_names
 from sparkdl.ml.params import StageParams
 from sparkdl.ml.persistence import StageReader, StageWriter
 from sparkdl.ml.rows import first, renamed
+from sparkdl.spark.connect.sessions import current_context
 from sparkdl.spark.inference.functions import batch_function, column_udf
 from sparkdl.spark.inference.output_columns import OutputColumns, compute_outputs
 from sparkdl.spark.network import SparkNetwork
@@ -157,7 +157,7 @@ class NetworkModel(StageParams, MLWritable, MLReadable[Any]):
 
     def spark_network(self) -> SparkNetwork:
         """Returns the network with this session; executors are sent its weights once."""
-        sc, master = SparkContext.getOrCreate(), self.getMaster()
+        sc, master = current_context(), self.getMaster()
         kept = self._spark_network
         if kept is None or kept.sc is not sc or kept.master != master:
             kept = self._spark_network = SparkNetwork(sc, self.network, master)

@@ -12,6 +12,7 @@ from pyspark.ml.util import DefaultParamsReader, DefaultParamsWriter, MLReader, 
 from pyspark.sql import SparkSession
 
 from sparkdl.errors import CheckpointError
+from sparkdl.spark.connect.sessions import is_connect, unsupported
 from sparkdl.training.network import Network
 
 NETWORK = "network"  # the folder below that of a stage
@@ -30,6 +31,7 @@ class StageWriter(MLWriter):
         self.stage = stage
 
     def saveImpl(self, path: str) -> None:
+        require_files(self.sparkSession)
         stage = self.stage
         params = {p.name: v for p, v in stage._paramMap.items() if not isinstance(v, Network)}
         about = {"class": public_name(type(stage)), ABOUT: stage.about()}
@@ -51,6 +53,7 @@ class StageReader(MLReader[Any]):
 
     def load(self, path: str) -> Any:
         """Returns the stage; CheckpointError where it is of another class, or damaged."""
+        require_files(self.sparkSession)
         metadata = DefaultParamsReader.loadMetadata(path, self.sc)
         if metadata["class"] != public_name(self.cls):
             raise CheckpointError(
@@ -64,6 +67,13 @@ class StageReader(MLReader[Any]):
         stage._resetUid(metadata["uid"])
         DefaultParamsReader.getAndSetParams(stage, metadata)
         return stage
+
+
+def require_files(spark: SparkSession) -> None:
+    """Raises UnsupportedError where Spark's file systems cannot be reached."""
+    if is_connect(spark):
+        cure = "its client reaches no file system of Hadoop; model.network.save(path) writes here"
+        raise unsupported("reading and writing stages", cure)
 
 
 def public_name(cls: type) -> str:

@@ -7,16 +7,15 @@ fits side by side, as CrossValidator(parallelism=2) asks for, would wait for eac
 from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Lock
+from typing import Any
 from weakref import WeakKeyDictionary
 
-from pyspark import SparkContext
-
 _LOCK = Lock()
-_TURNS: "WeakKeyDictionary[SparkContext, Lock]" = WeakKeyDictionary()
+_TURNS: "WeakKeyDictionary[Any, Lock]" = WeakKeyDictionary()
 
 
 @contextmanager
-def taking_turns(sc: SparkContext) -> Iterator[None]:
+def taking_turns(sc: Any) -> Iterator[None]:
     """Waits until no other fit of this context runs inside."""
     with _LOCK:
         turn = _TURNS.setdefault(sc, Lock())

@@ -9,9 +9,13 @@ from pyspark import SparkContext
 from pyspark.sql import DataFrame, SparkSession
 
 from sparkdl.config.calls import refuse_unknown_options
+from sparkdl.data.batches.type_names import kind_of
 from sparkdl.errors import ConfigError, require_kind
 from sparkdl.interop.recipes import DESCRIPTIONS, recipe_of
 from sparkdl.nn import Conf
+from sparkdl.spark.connect.evaluation import evaluate as connect_evaluate
+from sparkdl.spark.connect.fit import fit as connect_fit
+from sparkdl.spark.connect.sessions import current_session, is_connect, is_frame, unsupported
 from sparkdl.spark.gpu_process.dispatch import run_partition_on_device
 from sparkdl.spark.inference.evaluations import evaluate
 from sparkdl.spark.inference.network_in_use import NetworkInUse
@@ -28,6 +32,7 @@ from sparkdl.training.evaluation import Evaluation
 from sparkdl.training.evaluation.batch_evaluation import Evaluator
 from sparkdl.training.fit.network_fit import fit_network
 from sparkdl.training.inputs.division import divide, require_whole
+from sparkdl.training.inputs.schema import schema_of
 from sparkdl.training.masters.base import TrainingMaster
 from sparkdl.training.masters.parameter_averaging.master import ParameterAveraging
 from sparkdl.training.network import Network
@@ -54,6 +59,7 @@ class SparkNetwork(NetworkInUse):
     Parameters
     ----------
     sc : SparkContext or SparkSession
+        Also a session of Spark Connect; see sparkdl/spark/connect.
     conf : NetworkConf, GraphConf, Network, Recipe, or path of a file that describes one
         A Network continues with its weights. A Recipe, such as CaffeSolver of a solver file, says
         with which data, how long and at which rates its network is trained, when it is tested, and
@@ -82,12 +88,15 @@ class SparkNetwork(NetworkInUse):
         snapshot: str | None = None,
         weights: str | None = None,
     ) -> None:
-        self.sc = sc.sparkContext if isinstance(sc, SparkSession) else sc
-        require_kind("sc", self.sc, SparkContext, "a SparkContext or SparkSession")
-        check_executor_python(self.sc)
+        self.sc: Any = sc.sparkContext if isinstance(sc, SparkSession) else sc
+        if not is_connect(sc):
+            require_kind("sc", self.sc, SparkContext, "a SparkContext or SparkSession")
+            check_executor_python(self.sc)
         if tm is not None and not isinstance(tm, TrainingMaster):
             raise ConfigError(f"tm must be a TrainingMaster, got {type(tm).__name__}")
-        self.recipe, self._model, self._tally = None, None, DeviceTally(self.sc)
+        self.recipe, self._model, self._tally = None, None, None
+        if not is_connect(sc):
+            self._tally = DeviceTally(self.sc)
         if isinstance(conf, DESCRIPTIONS):
             conf = recipe_of(conf, tm, snapshot=snapshot, weights=weights)
         elif snapshot is not None or weights is not None:
@@ -187,19 +196,25 @@ class SparkNetwork(NetworkInUse):
         marks: dict[str, Any] = {"updates": updates, "validate_every": validate_every}
         marks |= {"validate_first": validate_first, "resume": resume}
         division = divide(self.conf, self.master, validation, validation_split, class_weight)
-        if isinstance(data, DataFrame) and data.isStreaming:
+        if is_connect(self.sc):
+            self._require_frames(data, validation, trigger)
+        if is_frame(data) and data.isStreaming:
             names: dict[str, Any] = {"features": features, "label": label, "weights": weights}
             names |= {"epochs": epochs, "validation": validation, "transform": transform}
             names |= {"validation_split": validation_split, "class_weight": class_weight}
             return fit_micro_batches(self, data, trigger, names, listeners, checkpoints, marks)
         if trigger is not None:
             raise ConfigError(f"trigger must be None for data that is no stream, got {trigger}")
+        options = marks | {"listeners": listeners, "checkpoints": checkpoints}
+        if is_connect(self.sc):
+            source = SparkRecords(data, features, label, weights, transform)
+            options["validate_first"] = bool(validate_first)
+            return self._fit_on_connect(source, epochs, validation, division, options)
         workers = SparkWorkers(self.sc, self.master.workers, self.master.task_device)
         if data is None and self.recipe is None:
             raise ConfigError("fit must be given data, unless a solver file names it")
         given: Any = self.recipe.data() if data is None and self.recipe else data
         source = SparkRecords(given, features, label, weights, transform)
-        options = marks | {"listeners": listeners, "checkpoints": checkpoints}
 
         def records(data):
             change = None if hasattr(data, "splits") else transform
@@ -226,7 +241,7 @@ class SparkNetwork(NetworkInUse):
         `validate_every` or a solver's test_interval asked for them; it has `iteration`, and a
         column of lists for each figure.
         """
-        return validation_frame(SparkSession.builder.getOrCreate(), history)
+        return validation_frame(current_session(self.sc), history)
 
     @refuse_unknown_options
     def evaluate(
@@ -251,6 +266,12 @@ class SparkNetwork(NetworkInUse):
             None: the master's.
         """
         records = SparkRecords(data, features, label, transform=transform)
+        if is_connect(self.sc):
+            self._require_frames(data)
+            master = self._master_on(device)
+            model = self._model_of(self.network.state, master)
+            _, schema, evaluator = self._labelled(records)
+            return connect_evaluate(model, records, schema, evaluator, master.task_device)
         return self._evaluate(self.network.state, self._validation(records), device)
 
     @refuse_unknown_options
@@ -279,6 +300,31 @@ class SparkNetwork(NetworkInUse):
     def summary(self, batch_size: int = 64) -> str:
         """Returns a table of layers, output shapes and parameters, with the memory of a step."""
         return self.conf.summary(batch_size)
+
+    def _require_frames(self, data, validation=None, trigger=None):
+        """Raises UnsupportedError for what needs a SparkContext."""
+        if self.recipe is not None:
+            raise unsupported("a solver file", "its sources are read by RDDs; give network and df")
+        for given in (data, *([] if validation is None else [validation])):
+            if not is_frame(given):
+                raise unsupported(kind_of(given), "data must be a DataFrame of its session")
+            if given.isStreaming or trigger is not None:
+                raise unsupported("a stream", "give a DataFrame that does not stream")
+
+    def _fit_on_connect(self, source, epochs, validation, division, options):
+        tests, changes = None, ()
+        if validation is not None:
+            tests = SparkRecords(validation, source.features, source.label, None, source.transform)
+        elif division.held_out is not None:
+            tests, changes = source, division.held_out
+        on = None if tests is None else self._labelled(tests, changes)
+        parts = self.network, self.master, source, epochs, on, division.training
+        return connect_fit(self.sc, *parts, options)
+
+    def _labelled(self, records, changes=()):
+        """Returns (records, Schema, Evaluator)."""
+        schema = schema_of(self.conf, True, records.transform, changes)
+        return records, schema, Evaluator(self.conf, records.transform)
 
     def _validation(self, records, changes=()):
         batches = self._batches(records, changes=changes)

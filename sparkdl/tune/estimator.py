@@ -18,6 +18,7 @@ from sparkdl.ml.regressor import check_network as check_values
 from sparkdl.ml.rows import WEIGHT, split, with_weights
 from sparkdl.ml.turns import taking_turns
 from sparkdl.nn import Conf
+from sparkdl.spark.connect.sessions import spark_context
 from sparkdl.spark.records.frame_schema import class_names
 from sparkdl.tune.search import Search
 from sparkdl.tune.votes import VOTINGS
@@ -98,7 +99,7 @@ class TuneEstimator(Estimator[Any]):
     def _fit(self, dataset: DataFrame) -> Any:
         if dataset.isStreaming:
             raise ConfigError("dataset must not stream; TuneEstimator goes through it many times")
-        stage, sc = self.estimator, dataset.sparkSession.sparkContext
+        stage, sc = self.estimator, spark_context(dataset.sparkSession, type(self).__name__)
         self.search = search = Search(sc, self._define, self.study, **self._options(stage))
         train, validation, options = self._data(stage, dataset)
         with taking_turns(sc):

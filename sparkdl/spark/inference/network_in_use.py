@@ -5,16 +5,18 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from pyspark import RDD, SparkContext
+from pyspark import RDD
 from pyspark.sql import DataFrame
 from pyspark.sql.types import StructField, StructType
 
 from sparkdl.config.calls import refuse_unknown_options
+from sparkdl.data.batches.type_names import kind_of
 from sparkdl.nn import Conf
+from sparkdl.spark.connect.sessions import is_connect, is_frame, unsupported
 from sparkdl.spark.gpu_process.dispatch import run_on_device
 from sparkdl.spark.inference import predictions
 from sparkdl.spark.jobs.device_tally import DeviceTally
-from sparkdl.spark.jobs.shared_value import SharedValue
+from sparkdl.spark.jobs.shared_value import LocalValue, SharedValue
 from sparkdl.spark.records.records import Change, Data, SparkRecords
 from sparkdl.training.inputs.schema import schema_of
 from sparkdl.training.masters.base import TrainingMaster
@@ -24,11 +26,11 @@ from sparkdl.training.network import Network
 class NetworkInUse:
     """What SparkNetwork has that does not train."""
 
-    sc: SparkContext
+    sc: Any
     network: Network
     master: TrainingMaster
     _model: Any
-    _tally: DeviceTally
+    _tally: DeviceTally | None
 
     @property
     def conf(self) -> Conf:
@@ -38,6 +40,8 @@ class NetworkInUse:
     def devices(self) -> dict[str, int]:
         """{device: tasks}: where evaluations, predictions and features have been computed until
         now, be it "the processor"."""
+        if self._tally is None:
+            raise unsupported("devices", "it has no accumulators; the logs of executors say it")
         return self._tally.devices
 
     @refuse_unknown_options
@@ -67,10 +71,11 @@ class NetworkInUse:
         RDD of float32 vectors (units,), for an RDD or source; for a DataFrame its columns with
         `prediction` (the class, or the value) and `probability` (for classes) behind them.
         """
-        if isinstance(data, DataFrame):
+        if is_frame(data):
             new = predictions.prediction_fields(self.conf, prediction, probability)
             compute = partial(predictions.prediction_columns, [field.name for field in new])
             return self._add_columns(data, features, transform, new, compute, device)
+        self._require_context(data)
         records, master = SparkRecords(data, features, transform=transform), self._master_on(device)
         name, batches = self.conf.output.name, self._batches(records, labels=False)
         compute = partial(predictions.predict_batches, self._share(master), name, records.transform)
@@ -106,16 +111,21 @@ class NetworkInUse:
         ConfigError for a layer that does not exist.
         """
         layers = predictions.check_layers(self.conf, layers)
-        if isinstance(data, DataFrame):
+        if is_frame(data):
             new = [predictions.numbers(name) for name in layers]
             compute = partial(predictions.layer_columns, layers)
             return self._add_columns(data, features, transform, new, compute, device)
+        self._require_context(data)
         records, master = SparkRecords(data, features, transform=transform), self._master_on(device)
         compute = partial(
             predictions.feature_batches, self._share(master), layers, records.transform
         )
         batches = self._batches(records, labels=False)
         return batches.mapPartitions(self._task_on_device(run_on_device, master, compute))
+
+    def _require_context(self, data):
+        if is_connect(self.sc):
+            raise unsupported(kind_of(data), "data must be a DataFrame of its session")
 
     def _add_columns(self, frame, *arguments):
         function, fields = self.column_function(frame.schema, *arguments)
@@ -146,7 +156,7 @@ class NetworkInUse:
         compute = partial(compute, self._share(master), transform)
         return self._task_on_device(run_on_device, master, compute)
 
-    def shared_model(self, device: str) -> SharedValue:
+    def shared_model(self, device: str) -> SharedValue | LocalValue:
         """Returns the SharedValue from which inference loads this network in a process."""
         return self._share(self._master_on(device))
 
@@ -170,6 +180,8 @@ class NetworkInUse:
 
         They are sent again only when they are others, or for another device.
         """
+        if is_connect(self.sc):  # it has no broadcasts: what tasks carry has it
+            return LocalValue(self._model_of(self.network.state, master))
         of = self.network.state, master.device
         if self._model is None or self._model[0] != of:
             if self._model is not None:

@@ -23,6 +23,7 @@ from sparkdl.data.readers.encodings.arrow_columns import table_batch
 from sparkdl.data.source import Source, check_batches
 from sparkdl.error_messages import error_from_json, error_to_json
 from sparkdl.errors import ConfigError, DataError, SparkdlError
+from sparkdl.spark.connect.sessions import is_frame
 from sparkdl.spark.jobs.frozen_modules import freeze_modules
 from sparkdl.spark.jobs.shared_processes import shared_processes
 from sparkdl.spark.records.frame_schema import check_fields
@@ -62,9 +63,9 @@ class SparkRecords:
     transform: Any = None
 
     def __post_init__(self):
-        if isinstance(self.data, DataFrame) and self.data.isStreaming:
+        if is_frame(self.data) and self.data.isStreaming:
             raise ConfigError(f"data must be {KINDS}, got a DataFrame that streams; fit takes one")
-        if isinstance(self.data, RDD | DataFrame):
+        if isinstance(self.data, RDD) or is_frame(self.data):
             return
         if not hasattr(self.data, "splits"):
             cure = CURES.get(package_of(self.data), FOR_ARRAYS)

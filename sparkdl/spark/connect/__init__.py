@@ -1,0 +1,1 @@
+"""Networks trained and used over Spark Connect, where there is no SparkContext and no RDD."""

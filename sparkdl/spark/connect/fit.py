@@ -1,0 +1,144 @@
+"""A fit over Spark Connect, on the side of its client: data to workers, results to the network."""
+
+import time
+from contextlib import ExitStack, closing
+from dataclasses import replace
+from functools import partial
+from types import SimpleNamespace
+
+from sparkdl.data.batches.dealing import deal
+from sparkdl.error_messages import error_from_json
+from sparkdl.spark.connect.dealt_frame import deal_frame
+from sparkdl.spark.connect.packed_frame import PackedFrame
+from sparkdl.spark.connect.sessions import interrupted_with_us, unsupported
+from sparkdl.spark.connect.slots import workers_of
+from sparkdl.spark.connect.stage_fit import (
+    RESULTS,
+    DealtBlocks,
+    DealtData,
+    StageFit,
+    result_of,
+    run_stage,
+)
+from sparkdl.spark.jobs.job import clear_errors
+from sparkdl.spark.launch.team import Team
+from sparkdl.training.fit.network_fit import UnfinishedFit, load_to_resume, start_state, with_seed
+from sparkdl.training.inputs.schema import schema_of
+from sparkdl.training.reporting.early_stopping import TerminateOnTime
+from sparkdl.training.reporting.monitor import Monitor
+from sparkdl.training.resident.schedule import schedule_of
+from sparkdl.training.workers.base import Validation
+
+STEERING = Monitor, TerminateOnTime
+DEALT = "with the blocks"  # where the batches to evaluate on are
+
+
+def fit(spark, network, master, source, epochs, validation, changes, options):
+    """Trains a Network in place; returns the History.
+
+    Parameters
+    ----------
+    spark : SparkSession of Spark Connect
+    network : Network
+    master : TrainingMaster
+    source : SparkRecords
+    epochs : int or None
+    validation : (SparkRecords, Schema, Evaluator) or None
+    changes : tuple of callable
+        What is done to the records to train on; see Schema.
+    options : dict
+        The rest of those of fit_network.
+    """
+    listeners = list(options["listeners"])
+    check_listeners(listeners)
+    master, why = staying(master)
+    size = workers_of(spark, master.workers)
+    options = resumed_here(network, options, epochs) | {"listeners": listeners}
+    schema = schema_of(network.conf, transform=source.transform, changes=changes)
+    with ExitStack() as frames:
+        train = frames.enter_context(closing(PackedFrame(source, schema)))
+        test = None
+        if validation is not None:
+            test = frames.enter_context(closing(PackedFrame(*validation[:2])))
+            options |= {"validation": Validation(DEALT, validation[2])}
+        dealing, blocks = deal_records(train, with_seed(master, start_of(network, master)), size)
+        shares = shares_of(network, master, blocks, size, options["resume"])
+        data = DealtData(blocks, source.transform)
+        given = network.conf, network.state, network.unfinished
+        stage = StageFit(*given, data, replace(master, workers=size), epochs, options)
+        dealt = deal_frame(spark, dealing, train, test, Team.of(shares, 1))
+        result = run(spark, dealt, stage)
+    return keep(network, result, listeners, why)
+
+
+def check_listeners(listeners):
+    """Raises UnsupportedError for a listener that belongs on the driver."""
+    for listener in listeners:
+        if not isinstance(listener, STEERING):
+            raise unsupported(
+                f"{type(listener).__name__}, a listener,",
+                "the fit is driven on an executor; EarlyStopping, ReduceLROnPlateau and "
+                "TerminateOnTime go there, and the History comes at the end",
+            )
+
+
+def staying(master):
+    """Returns (a master whose workers stay, the reason for it or None); launched once."""
+    why = None
+    if getattr(master, "aggregation", None) == "auto":
+        master = replace(master, aggregation="peers")
+        why = "averaged by peers: over Spark Connect workers stay for the whole fit"
+    if not master.resident:
+        given = f"{type(master).__name__}(aggregation='driver')"
+        raise unsupported(given, "its rounds are jobs of a SparkContext; give aggregation='peers'")
+    return replace(master, max_restarts=0), why
+
+
+def resumed_here(network, options, epochs):
+    """Returns the options of a fit that goes on from what this process has read."""
+    path = options["resume"]
+    if path in (None, True, False):
+        return options | {"resume": path or None}
+    network.state, extra = load_to_resume(network.conf, path)
+    ends = 1 if epochs is None and options["updates"] is None else epochs
+    network.unfinished = UnfinishedFit(ends, options["updates"], extra)
+    return options | {"resume": True}
+
+
+def start_of(network, master):
+    return start_state(network.conf, master, network.state)
+
+
+def deal_records(packed, options, size):
+    """Returns the Dealing of packed records, and their DealtBlocks."""
+    began = time.perf_counter()
+    counts, nbytes = packed.measure()
+    block = options.records_per_block
+    dealing = deal(counts, nbytes, block, size, options.repartition, options.seed)
+    return dealing, DealtBlocks(list(dealing.sizes), {"reading": time.perf_counter() - began})
+
+
+def shares_of(network, master, blocks, size, resume):
+    """Returns the numbers of each worker's blocks, as the fit in the stage deals them."""
+    extra = network.unfinished.extra if resume else {}
+    workers = SimpleNamespace(size=size)
+    return schedule_of(blocks, workers, start_of(network, master), extra).shares
+
+
+def run(spark, dealt, stage):
+    """Returns the FitResult of a barrier stage over the dealt records."""
+    results = dealt.mapInArrow(partial(run_stage, stage), RESULTS, barrier=True)
+    with interrupted_with_us(spark), clear_errors("workers that train together"):
+        return result_of(results.collect())
+
+
+def keep(network, result, listeners, why):
+    """Leaves network and listeners what the fit has left on the executor; returns its History."""
+    network.state, network.history = result.state, result.history
+    network.unfinished = result.unfinished
+    for listener, attributes in zip(listeners, result.listeners, strict=True):
+        vars(listener).update(attributes)
+    if result.error is not None:
+        raise error_from_json(result.error)
+    network.history.aggregation = why
+    return network.history

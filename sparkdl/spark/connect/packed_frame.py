@@ -1,0 +1,110 @@
+"""A DataFrame's records, checked and packed as rows of bytes that Spark keeps for a fit."""
+
+import json
+from functools import partial
+
+import pyarrow
+from pyspark import TaskContext
+from pyspark.sql import functions as F
+
+from sparkdl.error_messages import error_from_json, error_to_json
+from sparkdl.errors import NoRecords
+from sparkdl.spark.jobs.frozen_modules import freeze_modules
+from sparkdl.spark.jobs.job import clear_errors
+from sparkdl.spark.records.records import pack_batch, table_batches, unpack_batch, until_failure
+from sparkdl.training.workers.contribution import Failure
+
+COLUMNS = (
+    "partition int, position int, count long, nbytes long, number long, packed binary, error string"
+)
+KINDS = {"int": "int32", "long": "int64"}
+ARROW = pyarrow.schema(
+    [
+        (name, pyarrow.type_for_alias(KINDS.get(kind, kind)))
+        for name, kind in map(str.split, COLUMNS.split(", "))
+    ]
+)
+
+
+class PackedFrame:
+    """The records of SparkRecords, a row for each Batch of a partition.
+
+    Parameters
+    ----------
+    records : SparkRecords
+        Of a DataFrame.
+    schema : Schema
+    """
+
+    def __init__(self, records, schema):
+        chosen, columns = records.select_columns(schema)
+        self.frame = chosen.mapInArrow(partial(pack_tables, schema, columns), COLUMNS).persist()
+
+    def measure(self):
+        """Reads the data; returns (records of each partition, bytes of all arrays).
+
+        Raises
+        ------
+        DataError
+            For the first record that cannot be used, and where there are none.
+        """
+        with clear_errors("reading the data"):
+            sums = (F.sum("count"), F.sum("nbytes"), F.first("error", ignorenulls=True))
+            rows = self.frame.groupBy("partition").agg(*sums).orderBy("partition").collect()
+        for *_, error in rows:
+            if error is not None:
+                raise error_of(error)
+        counts = [0] * (1 + max((row[0] for row in rows), default=-1))
+        for partition, count, *_ in rows:
+            counts[partition] = count
+        if not sum(counts):
+            raise NoRecords("there are no records to train on: every partition is empty")
+        return counts, sum(row[2] for row in rows)
+
+    def close(self):
+        self.frame.unpersist()
+
+
+def pack_tables(schema, columns, tables):
+    """Yields the row of each Batch of a partition, or of the Failure that ends it."""
+    freeze_modules()
+    partition = TaskContext.get().partitionId()
+    batches = until_failure(table_batches(schema, columns, partition, tables))
+    for position, item in enumerate(batches):
+        yield as_table(packed_row(partition, position, item))
+
+
+def packed_row(partition, position, item, number=None):
+    """Returns the row of a Batch or a Failure; `number` is that of the block it is a piece of."""
+    row = {"partition": partition, "position": position, "number": number, "count": 0, "nbytes": 0}
+    if isinstance(item, Failure):
+        return row | {"error": error_text(item.error)}
+    return row | {"count": len(item), "nbytes": item.nbytes, "packed": pack_batch(item)}
+
+
+def as_table(row):
+    return pyarrow.RecordBatch.from_pylist([row], schema=ARROW)
+
+
+def rows_of(tables):
+    """Yields the rows of Arrow tables, as dicts."""
+    for table in tables:
+        for place in range(table.num_rows):
+            [row] = table.slice(place, 1).to_pylist()
+            yield row
+
+
+def batch_of(row):
+    """Returns the Batch, or the Failure, of a row."""
+    if row["error"] is not None:
+        return Failure(error_of(row["error"]))
+    return unpack_batch(row["packed"])
+
+
+def error_text(error):
+    """Returns an error as the JSON of a row; `error_of` makes it again."""
+    return json.dumps(error_to_json(error))
+
+
+def error_of(text):
+    return error_from_json(json.loads(text))

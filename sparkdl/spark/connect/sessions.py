@@ -1,0 +1,72 @@
+"""Sessions and DataFrames of Spark Connect, told apart without loading its client.
+
+That client needs packages of its own: pip install sparkdl[connect].
+"""
+
+import uuid
+from contextlib import contextmanager
+from typing import Any, TypeGuard
+
+from pyspark import SparkContext
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.utils import is_remote
+
+from sparkdl.errors import UnsupportedError
+
+HOME = "pyspark.sql.connect."
+
+
+def is_connect(value: Any) -> bool:
+    """Returns whether a session or DataFrame is of Spark Connect."""
+    return any(kind.__module__.startswith(HOME) for kind in type(value).__mro__)
+
+
+def is_frame(value: Any) -> TypeGuard[DataFrame]:
+    """Returns whether a value is a DataFrame, of Spark Connect or not."""
+    is_of_connect = is_connect(value) and type(value).__name__ == "DataFrame"
+    return is_of_connect or isinstance(value, DataFrame)
+
+
+def context_of(session: Any) -> Any:
+    """Returns what runs a session's jobs: its SparkContext; over Spark Connect itself."""
+    return session if is_connect(session) else session.sparkContext
+
+
+def spark_context(session: Any, what: str) -> Any:
+    """Returns a session's SparkContext; UnsupportedError for `what` where it has none."""
+    if is_connect(session):
+        raise unsupported(what, "it needs a SparkContext; use a session without sc://")
+    return session.sparkContext
+
+
+def current_context() -> Any:
+    """Returns what runs the jobs of this process."""
+    if not is_remote():
+        return SparkContext.getOrCreate()
+    from pyspark.sql.connect.session import SparkSession as ConnectSession
+
+    return ConnectSession.builder.getOrCreate()
+
+
+def current_session(context: Any) -> Any:
+    """Returns a session in which a context makes DataFrames."""
+    return context if is_connect(context) else SparkSession.builder.getOrCreate()
+
+
+def unsupported(what: str, cure: str) -> UnsupportedError:
+    """Returns the error for what only a SparkContext can do."""
+    return UnsupportedError(f"{what} cannot work over Spark Connect: {cure}")
+
+
+@contextmanager
+def interrupted_with_us(spark):
+    """Ends on the server what is run in here, where it ends early on this side."""
+    tag = f"sparkdl-{uuid.uuid4().hex}"
+    spark.addTag(tag)
+    try:
+        yield
+    except BaseException:
+        spark.interruptTag(tag)
+        raise
+    finally:
+        spark.removeTag(tag)

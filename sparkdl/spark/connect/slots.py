@@ -1,0 +1,44 @@
+"""Task slots of a cluster behind Spark Connect, as far as its settings tell."""
+
+import re
+
+from sparkdl.errors import ConfigError
+
+LOCAL = re.compile(r"local\[\s*(\d+)\s*[],]")
+LOCAL_CLUSTER = re.compile(r"local-cluster\[\s*(\d+)\s*,\s*(\d+)")
+
+
+def workers_of(spark, wanted):
+    """Returns the number of workers: as many as are wanted, else one for each slot.
+
+    Raises ConfigError where there are fewer slots: Spark would try for ten minutes.
+    """
+    known = known_slots(spark)
+    if wanted is None:
+        return known or count_cores(spark)
+    if known is not None and wanted > known:
+        raise ConfigError(
+            f"workers must be at most {known}, got {wanted}: over Spark Connect they run all at "
+            f"once, and the cluster has {known} slots; ask for fewer"
+        )
+    return wanted
+
+
+def known_slots(spark):
+    """Returns the number of tasks that run at once, or None where no setting says it."""
+    master = spark.conf.get("spark.master", "")
+    cores_of_task = int(spark.conf.get("spark.task.cpus", "1"))
+    if match := LOCAL.match(master):
+        return max(1, int(match[1]) // cores_of_task)
+    if match := LOCAL_CLUSTER.match(master):
+        executors, cores = int(match[1]), int(match[2])
+    else:
+        names = "spark.executor.instances", "spark.executor.cores"
+        executors, cores = (int(spark.conf.get(name, "0")) for name in names)
+    return executors * (cores // cores_of_task) or None
+
+
+def count_cores(spark):
+    """Returns into how many parts Spark divides a range: unless set otherwise, one for a core."""
+    numbers = spark.range(1 << 16).selectExpr("spark_partition_id() AS task").distinct()
+    return max(1, numbers.count())

@@ -1,0 +1,111 @@
+"""A fit inside a barrier stage, and what of it comes back as rows."""
+
+from typing import Any, NamedTuple
+
+import pyarrow
+from pyspark import BarrierTaskContext, cloudpickle
+
+from sparkdl.error_messages import error_to_json
+from sparkdl.spark.connect.dealt_frame import items_of
+from sparkdl.spark.connect.sessions import unsupported
+from sparkdl.spark.connect.stage_workers import StageWorkers, follow
+from sparkdl.spark.jobs.error_notes import note_errors
+from sparkdl.spark.jobs.frozen_modules import freeze_modules
+from sparkdl.training.fit.network_fit import fit_network
+from sparkdl.training.network import Network
+
+RESULTS = "place int, piece binary"
+ARROW = pyarrow.schema([("place", pyarrow.int32()), ("piece", pyarrow.binary())])
+PIECE = 16 << 20  # bytes: messages of Spark Connect have a limit
+
+
+class DealtBlocks(NamedTuple):
+    """The blocks that records have been dealt into; see Blocks."""
+
+    sizes: list[int]
+    seconds: dict[str, float]
+    were_kept: bool = False
+
+    def close(self, keep: bool = False) -> None:
+        """Frees nothing: the client does."""
+
+
+class DealtData(NamedTuple):
+    """What the stage's workers load."""
+
+    blocks: DealtBlocks
+    transform: Any
+
+
+class StageFit(NamedTuple):
+    """A fit as it travels to the stage.
+
+    Parameters
+    ----------
+    conf, state, unfinished
+        Of the Network.
+    data : DealtData
+    master : TrainingMaster
+    epochs : int or None
+    options : dict
+        Of `fit_network`.
+    """
+
+    conf: Any
+    state: Any
+    unfinished: Any
+    data: DealtData
+    master: Any
+    epochs: int | None
+    options: dict[str, Any]
+
+
+class FitResult(NamedTuple):
+    """What a fit leaves: of the Network, of each listener, and its error as JSON or None."""
+
+    state: Any
+    history: Any
+    unfinished: Any
+    listeners: list[dict[str, Any]]
+    error: Any
+
+
+def run_stage(fit, tables):
+    """Runs a task of the stage; yields the result of the fit from the first of them."""
+    freeze_modules()
+    with note_errors():
+        context, items = BarrierTaskContext.get(), items_of(tables)
+        if context.partitionId():
+            follow(context, items, fit.master.task_device)
+            return
+        data = cloudpickle.dumps(drive(fit, context, items))
+        for place, start in enumerate(range(0, len(data), PIECE)):
+            row = {"place": place, "piece": data[start : start + PIECE]}
+            yield pyarrow.RecordBatch.from_pylist([row], schema=ARROW)
+
+
+def drive(fit, context, items):
+    """Returns the FitResult; the driver's part of the fit."""
+    network = Network(fit.conf, fit.state)
+    network.unfinished = fit.unfinished
+    workers = StageWorkers(context, items, fit.master.task_device)
+    error = None
+    try:
+        options = fit.options | {"evaluate": refuse_to_evaluate}
+        fit_network(network, fit.data, fit.master, workers, fit.epochs, **options)
+    except Exception as failure:
+        error = error_to_json(failure)
+    finally:
+        workers.close()
+    listeners = [vars(listener) for listener in fit.options["listeners"]]
+    return FitResult(network.state, network.history, network.unfinished, listeners, error)
+
+
+def refuse_to_evaluate(state, validation):
+    raise unsupported("an evaluation by the driver", "give the fit a master whose workers stay")
+
+
+def result_of(rows):
+    """Returns the FitResult of the rows that the stage gave."""
+    pieces = [bytes(row["piece"]) for row in sorted(rows, key=lambda row: row["place"])]
+    return cloudpickle.loads(b"".join(pieces))

@@ -1,0 +1,134 @@
+"""What tests do with a session, whether it is of Spark Connect or not."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from sparkdl import masters
+from sparkdl.listeners import LambdaListener, TerminateOnTime
+from sparkdl.ml import SparkNetworkClassifier
+from sparkdl.nn import Sgd
+from sparkdl.spark import SparkNetwork
+from sparkdl.transforms import Scale
+from tests.ml.frames import by_id, classes_conf, values_conf
+
+SMALL = {"batchSize": 10, "numWorkers": 2}
+PEERS = masters.ParameterAveraging(workers=2, batch_size_per_worker=10, aggregation="peers")
+
+
+def rows(spark, path):
+    return spark.read.parquet(path)
+
+
+def bits(network):
+    return network.state.params.tobytes()
+
+
+def classify(spark, path):
+    """The weights, figures and predictions of a classifier that uses most Params."""
+    options = {"weightCol": "w", "validationIndicatorCol": "apart", "classWeights": [1, 2, 1.0]}
+    options |= {"preprocessing": Scale(factor=2.0), "seed": 7, "patience": 2}
+    data = rows(spark, path)
+    model = SparkNetworkClassifier(network=classes_conf(), maxIter=3, **options, **SMALL).fit(data)
+    [predicted, probability] = by_id(model.transform(data), "prediction", "probability")
+    figures = [(epoch.loss, epoch.validation.accuracy) for epoch in model.history.epochs]
+    return bits(model.network), predicted, probability, figures, model.evaluate(data).accuracy
+
+
+def cross_validate(spark, path):
+    from pyspark.ml.evaluation import MulticlassClassificationEvaluator
+    from pyspark.ml.tuning import CrossValidator, ParamGridBuilder
+
+    stage = SparkNetworkClassifier(network=classes_conf(), **SMALL)
+    grid = ParamGridBuilder().addGrid(stage.maxIter, [1, 3]).build()
+    validator = CrossValidator(
+        estimator=stage,
+        estimatorParamMaps=grid,
+        evaluator=MulticlassClassificationEvaluator(metricName="accuracy"),
+        numFolds=2,
+        foldCol="fold",
+    )
+    data = rows(spark, path).selectExpr("*", "int(id % 2) AS fold")
+    model = validator.fit(data)
+    return model.avgMetrics, bits(model.bestModel.network)
+
+
+def train(spark, path, master, **options):
+    """Weights and losses of a SparkNetwork."""
+    net = SparkNetwork(spark, classes_conf(), master)
+    history = net.fit(rows(spark, path), 2, **options)
+    return bits(net.network), [one.loss for one in history.rounds]
+
+
+def share(spark, path):
+    master = masters.GradientSharing(workers=2, batch_size_per_worker=7)
+    return train(spark, path, master, validation_split=0.25)
+
+
+def scatter(spark, path):
+    master = masters.AllReduceSGD(workers=2, batch_size_per_worker=4, repartition="always")
+    return train(spark, path, master)
+
+
+def resume(spark, path):
+    """Weights of a fit of 3 epochs that was out of time after the first round, and went on."""
+    net = SparkNetwork(spark, classes_conf(), PEERS)
+    history = net.fit(rows(spark, path), 3, listeners=[TerminateOnTime(1e-9)])
+    net.fit(rows(spark, path), resume=True)
+    return history.end_reason, bits(net.network)
+
+
+def whole(spark, path):
+    net = SparkNetwork(spark, classes_conf(), PEERS)
+    net.fit(rows(spark, path), 3)
+    return bits(net.network)
+
+
+def features(spark, path):
+    net = SparkNetwork(spark, classes_conf(), PEERS)
+    layer = net.conf.stack[0].name
+    [given] = by_id(net.features(rows(spark, path), layer), layer)
+    return net.evaluate(rows(spark, path)).loss, given
+
+
+def refuse(spark, path, what):
+    """Asks for what cannot work."""
+    net, data = SparkNetwork(spark, classes_conf(), PEERS), rows(spark, path)
+    x, y = np.zeros((4, 4), np.float32), np.zeros(4)
+    if what == "driver":
+        driver = masters.ParameterAveraging(aggregation="driver")
+        SparkNetwork(spark, classes_conf(), driver).fit(data)
+    elif what == "listener":
+        net.fit(data, listeners=[LambdaListener(on_epoch=print)])
+    elif what == "source":
+        from sparkdl.readers import Arrays
+
+        net.fit(Arrays(x, y))
+    elif what == "stream":
+        net.fit(spark.readStream.schema(data.schema).parquet(path))
+    elif what == "workers":
+        SparkNetwork(spark, classes_conf(), masters.AllReduceSGD(workers=9)).fit(data)
+    elif what == "devices":
+        net.devices  # noqa: B018
+    elif what == "saving":
+        SparkNetworkClassifier(network=classes_conf()).save("/nowhere")
+
+
+def fail(spark, path, what):
+    """Gives a fit what it fails of."""
+    data = rows(spark, path)
+    if what == "schema":
+        SparkNetwork(spark, classes_conf(), PEERS).fit(data, features="two")
+    elif what == "missing":
+        SparkNetwork(spark, classes_conf(), PEERS).fit(data, label="nothing")
+    elif what == "record":
+        SparkNetwork(spark, classes_conf(), PEERS).fit(data, label="id")
+    elif what == "diverged":
+        conf = replace(values_conf(), optimizer=Sgd(learning_rate=1e30))
+        SparkNetwork(spark, conf, PEERS).fit(data, 3)
+    elif what == "worker":
+        SparkNetwork(spark, classes_conf(), PEERS).fit(data, transform=broken)
+
+
+def broken(batch):
+    raise KeyError("of the user's own")

@@ -1,0 +1,71 @@
+"""Networks over Spark Connect: the same as without it, or an error that names what cannot work."""
+
+import numpy as np
+import pytest
+
+from sparkdl.errors import ConfigError, DataError, DivergedError, UnsupportedError, WorkerError
+from tests.spark.connect import steps
+
+
+@pytest.mark.parametrize("step", [steps.share, steps.scatter], ids=lambda step: step.__name__)
+def test_weights_are_those_of_a_classic_fit(connect, spark, path, step):
+    assert connect(step, path) == step(spark, path)
+
+
+def test_classifier_is_the_classic_one(connect, spark, path):
+    ours, theirs = connect(steps.classify, path), steps.classify(spark, path)
+    assert ours[0] == theirs[0]
+    for one, other in zip(ours[1:], theirs[1:], strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.filterwarnings("ignore:unclosed running multiprocessing pool:ResourceWarning")
+def test_cross_validator_chooses_the_same_model(connect, spark, path):
+    assert connect(steps.cross_validate, path) == steps.cross_validate(spark, path)
+
+
+def test_fit_that_a_listener_stopped_goes_on(connect, spark, path):
+    reason, weights = connect(steps.resume, path)
+    assert "s were over" in reason
+    assert weights == steps.whole(spark, path)
+
+
+def test_features_and_evaluation_are_the_classic_ones(connect, spark, path):
+    (loss, ours), (classic_loss, theirs) = (
+        connect(steps.features, path),
+        steps.features(spark, path),
+    )
+    assert loss == pytest.approx(classic_loss, rel=1e-12)
+    np.testing.assert_array_equal(ours, theirs)
+
+
+@pytest.mark.parametrize(
+    ("what", "kind", "says"),
+    [
+        ("driver", UnsupportedError, "aggregation='peers'"),
+        ("listener", UnsupportedError, "LambdaListener"),
+        ("source", UnsupportedError, "Arrays"),
+        ("stream", UnsupportedError, "a stream"),
+        ("workers", ConfigError, "at most 2, got 9"),
+        ("devices", UnsupportedError, "devices"),
+        ("saving", UnsupportedError, "model.network.save"),
+    ],
+)
+def test_what_cannot_work_is_refused_by_name(connect, path, what, kind, says):
+    with pytest.raises(kind, match=says):
+        connect(steps.refuse, path, what)
+
+
+@pytest.mark.parametrize(
+    ("what", "kind", "says"),
+    [
+        ("schema", DataError, "the DataFrame: column 'two'|4"),
+        ("missing", DataError, "nothing"),
+        ("record", DataError, "label"),
+        ("diverged", DivergedError, "not finite|diverged"),
+        ("worker", WorkerError, "of the user's own"),
+    ],
+)
+def test_errors_reach_the_client_as_they_are(connect, path, what, kind, says):
+    with pytest.raises(kind, match=says):
+        connect(steps.fail, path, what)
