@@ -23,6 +23,7 @@ settings.load_profile("tests")
 fork_workers()
 keep_programs()  # before the first test file loads JAX
 
+DONE_BEFORE_SPARK = []  # functions that end what holds memory nobody needs any more
 SMALL = {
     "spark.sql.shuffle.partitions": 3,
     "spark.default.parallelism": 3,
@@ -73,6 +74,8 @@ def spark():
     from sparkdl.spark.session import session
     from tests.support.executors import all_awaited
 
+    while DONE_BEFORE_SPARK:
+        DONE_BEFORE_SPARK.pop()()
     all_awaited()
     with session("local-cluster[2,1,1024]", SMALL, name="tests") as spark:
         yield spark
@@ -93,8 +96,10 @@ def hdfs(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def yarn(hdfs):
+def yarn(hdfs, request):
     """A tests.cluster.yarn.Yarn of two NodeManagers."""
     running = or_skip("yarn", lambda: Yarn(hdfs).start())
+    if hasattr(request.config, "workerinput"):  # `in_order` has put what needs it first
+        DONE_BEFORE_SPARK.append(running.stop)
     yield running
     running.stop()

@@ -1,5 +1,6 @@
-"""The notebooks run from top to bottom, and are stored without what they print."""
+"""The notebooks run from top to bottom, and are stored with what they print and draw."""
 
+import re
 from pathlib import Path
 
 import nbclient
@@ -9,37 +10,85 @@ from traitlets.config import Config
 
 ROOT = Path(__file__).resolve().parent.parent
 LIMIT = 240  # seconds for a cell, and for the kernel to come
-NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+FIGURE = r"0\.\d+"
+# Of each notebook: what it prints when it runs in small, and its pictures.
+NOTEBOOKS = {
+    "01_quickstart": (["where time went", rf"accuracy {FIGURE}"], 4),
+    "02_pipeline_and_cross_validation": (
+        [rf"32 units: area under ROC {FIGURE}", rf"network +area under ROC {FIGURE}, accuracy"],
+        1,
+    ),
+    "03_search_and_ensemble": ([r"COMPLETE", rf"ensemble: {FIGURE} on 599 digits"], 1),
+    "04_text": ([rf"accuracy {FIGURE} on \d+ sentences", "dull and far too long"], 2),
+    "05_images_from_a_folder": (["test 450 images", rf"accuracy {FIGURE} on 450 images"], 2),
+}
 
 
 @pytest.fixture
 def small(monkeypatch):
-    monkeypatch.setenv("SPARKDL_EPOCHS", "1")
-    monkeypatch.setenv("SPARKDL_RECORDS", "1280")
+    sizes = {"EPOCHS": 1, "RECORDS": 1280, "TRIALS": 5}
+    for name, value in sizes.items():
+        monkeypatch.setenv(f"SPARKDL_{name}", str(value))
 
 
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.name)
-def test_notebook_is_stored_without_outputs(path):
-    notebook = nbformat.read(path, as_version=4)
+def read(name):
+    return nbformat.read(ROOT / "notebooks" / f"{name}.ipynb", as_version=4)
+
+
+def code_of(notebook):
+    return [cell for cell in notebook.cells if cell.cell_type == "code"]
+
+
+def printed(notebook):
+    outputs = [output for cell in code_of(notebook) for output in cell.outputs]
+    return "".join(output.text for output in outputs if output.get("name") == "stdout")
+
+
+def pictures(notebook):
+    outputs = [output for cell in code_of(notebook) for output in cell.outputs]
+    return [output for output in outputs if "image/png" in output.get("data", {})]
+
+
+def test_each_notebook_is_tested():
+    assert [path.stem for path in sorted((ROOT / "notebooks").glob("*.ipynb"))] == [*NOTEBOOKS]
+
+
+@pytest.mark.parametrize("name", NOTEBOOKS)
+def test_notebook_is_stored_with_its_outputs(name):
+    notebook = read(name)
     nbformat.validate(notebook)
-    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
-    assert not [cell.source for cell in code if cell.outputs or cell.execution_count]
+    code = code_of(notebook)
+    assert [cell.execution_count for cell in code] == [*range(1, len(code) + 1)]
+    kinds = {output.output_type for cell in code for output in cell.outputs}
+    assert kinds <= {"stream", "display_data", "execute_result"}
+    texts, count = NOTEBOOKS[name]
+    assert all(re.search(text, printed(notebook)) for text in texts)
+    assert len(pictures(notebook)) == count
+    streams = {o.name for cell in code for o in cell.outputs if o.output_type == "stream"}
+    assert streams <= {"stdout"}
+    assert not re.search(r"/(home|root|tmp|work)/", str(notebook.cells))
+
+
+def test_the_ensemble_is_better_than_each_of_its_members():
+    text = printed(read("03_search_and_ensemble"))
+    members = [float(n) for n in re.search(r"members: (.*)", text)[1].split(",")]
+    ensemble = float(re.search(r"ensemble: (\S+)", text)[1])
+    assert len(members) == 5 and ensemble > max(members)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.name)
+@pytest.mark.parametrize("name", NOTEBOOKS)
 @pytest.mark.filterwarnings("default")  # Jupyter's own
-def test_notebook_runs(path, small, tmp_path, tmp_path_factory):
-    notebook = nbformat.read(path, as_version=4)
+def test_notebook_runs(name, small, tmp_path, tmp_path_factory):
+    notebook = read(name)
+    for cell in code_of(notebook):
+        cell.outputs, cell.execution_count = [], None
     # Of ports that are free, others may take one before the kernel does.
     line = {"transport": "ipc", "ip": str(tmp_path_factory.mktemp("line") / "to")}
     options = {"config": Config(KernelManager=line), "timeout": LIMIT, "startup_timeout": LIMIT}
     resources = {"metadata": {"path": str(tmp_path)}}
     nbclient.NotebookClient(notebook, resources=resources, **options).execute()
-    outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
-    pictures = [output for output in outputs if "image/png" in output.get("data", {})]
-    printed = "".join(output.text for output in outputs if output.get("name") == "stdout")
-    assert len(pictures) == 4
-    assert "where time went" in printed
-    assert "accuracy 0." in printed
+    texts, count = NOTEBOOKS[name]
+    assert all(re.search(text, printed(notebook)) for text in texts)
+    assert len(pictures(notebook)) == count
     assert not list(tmp_path.iterdir())

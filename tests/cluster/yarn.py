@@ -101,12 +101,13 @@ class Yarn:
         return Daemon(self.java, f"nodemanager{number}", NODE_MANAGER, ready, own)
 
     def stop(self):
-        """End it, and whatever still runs in containers."""
-        for daemon in self.daemons[1:]:  # a SIGTERM makes them end their containers at once
+        """End it, and whatever still runs in containers; nothing if it has ended."""
+        daemons, self.daemons = self.daemons, []
+        for daemon in daemons[1:]:  # a SIGTERM makes them end their containers at once
             daemon.end(by=signal.SIGTERM, patience=3.0)
-        for daemon in self.daemons[:1]:
+        for daemon in daemons[:1]:
             daemon.end()
-        for pid in self.containers().values():
+        for pid in self.containers().values() if daemons else ():
             kill_group(pid)
 
     # Applications

@@ -82,6 +82,7 @@ def test_two_steps_are_the_references(name):
     by_cudnn(own, graphs)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
 @pytest.mark.parametrize("name", NETWORKS)
 def test_16_bits_are_no_further_from_float32_than_the_references(name, dtype):

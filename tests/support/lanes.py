@@ -81,9 +81,17 @@ def arguments(path):
 
 
 def in_order(items):
-    """Tests as processes are to take them: those of lanes first, then those of long files."""
+    """Tests as processes are to take them: those of lanes first, then those of long files.
+
+    Of a lane those that need YARN come first, which ends before Spark starts beside it.
+    """
     places = {name: place for place, name in enumerate(FIRST)} | dict.fromkeys(THEN, len(FIRST))
-    return sorted(items, key=lambda item: places.get(lane(path_of(item)), len(FIRST) + 1))
+
+    def place(item):
+        own = places.get(lane(path_of(item)), len(FIRST) + 1)
+        return own, own < len(FIRST) and "yarn" not in getattr(item, "fixturenames", ())
+
+    return sorted(items, key=place)
 
 
 def path_of(item):

@@ -45,6 +45,7 @@ def test_a_bar_is_held_up_to_its_limit():
         assert verdict(bar, found).endswith(f": {word}")
 
 
+@pytest.mark.slow
 def test_the_records_are_as_many_as_the_rows_say(tmp_path):
     write_records(tmp_path)
     pairs, xs, ys = read_pairs(tmp_path, (1, 28, 28))

@@ -22,6 +22,11 @@ CONF = perceptron(optimizer=Momentum(learning_rate=0.05))
 EACH = sorted({type(row.master): name for name, row in reversed(MASTERS.items())}.values())
 EACH = sorted({*EACH, "averaging by the driver", "averaging by peers"})
 EXACT = [name for name in EACH if MASTERS[name].same_bits]
+QUICK = {"averaging by the driver", "all-reduce", "servers, in step"}
+
+
+def rows_of(names):
+    return [pytest.param(each, marks=[pytest.mark.slow] * (each not in QUICK)) for each in names]
 
 
 def fit(workers, name, epochs=2, network=None, **options):
@@ -54,7 +59,7 @@ def stop_after(rounds, why=""):
     return LambdaListener(on_round=on_round)
 
 
-@pytest.mark.parametrize("name", EACH)
+@pytest.mark.parametrize("name", rows_of(EACH))
 def test_a_fit_that_is_stopped_ends_after_the_running_round(crews, name):
     workers, states = crews(2), States()
     network, history = fit(workers, name, 9, listeners=[stop_after(2, "enough"), states])
@@ -70,7 +75,7 @@ def test_a_fit_that_is_stopped_ends_after_the_running_round(crews, name):
     assert fit(workers, name, 1, network)[1].rounds, "the next fit goes on"
 
 
-@pytest.mark.parametrize("name", EACH)
+@pytest.mark.parametrize("name", rows_of(EACH))
 def test_early_stopping_ends_with_the_best_weights(crews, name):
     """Of a figure that is the best after the second epoch."""
     stopping = EarlyStopping("loss", patience=2, mode="max", restore_best_weights=True)
@@ -85,7 +90,7 @@ def test_early_stopping_ends_with_the_best_weights(crews, name):
         assert_equal(epochs[-1], fit(workers, name, 3)[0].state)
 
 
-@pytest.mark.parametrize("name", EXACT)
+@pytest.mark.parametrize("name", rows_of(EXACT))
 def test_rates_are_changed_in_all_workers(crews, name):
     """A factor from the second epoch on is a fit at that rate from there."""
     workers, lower = crews(2), replace(CONF.optimizer, learning_rate=0.05 / 4)

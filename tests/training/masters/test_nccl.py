@@ -12,7 +12,7 @@ from tests.support.cuda.compiler import available
 from tests.support.cuda.nccl_backend import MEETINGS
 from tests.support.cuda.spawned import OnHost, here
 from tests.training import tasks
-from tests.training.master_table import MASTERS, RESIDENT, by_kind
+from tests.training.master_table import MASTERS, RESIDENT
 from tests.training.masters.test_cuda import CONF, ROUGH
 from tests.training.models import assert_equal
 from tests.training.problems import UNEVEN, Partitions
@@ -59,7 +59,8 @@ def cuda(monkeypatch):
     monkeypatch.setitem(base.MODULES, "cuda", MODULE)
 
 
-@pytest.mark.parametrize("name", by_kind(NAMES))
+@pytest.mark.slow  # processes are spawned, and each loads the doubles
+@pytest.mark.parametrize("name", NAMES)
 def test_a_master_trains_by_nccl_as_over_sockets(name, crews):
     row, states, losses = MASTERS[name], [], []
     for options in ({"device": "cuda", "exchange": "nccl"}, {"backend": "reference"}):

@@ -51,6 +51,7 @@ def convolution(draw, axes):
     return x, w.astype(np.float32), options | {"groups": groups}
 
 
+@pytest.mark.slow
 @ranks
 @settings(max_examples=40, deadline=None)
 @given(st.data())
@@ -65,6 +66,7 @@ def test_convolutions_of_drawn_shapes(axes, data):
     close_on_onednn(with_gradients(function, x, w, b), [x, w, b])
 
 
+@pytest.mark.slow
 @ranks
 @settings(max_examples=30, deadline=None)
 @given(st.data())
@@ -95,6 +97,7 @@ def pooled(draw, axes, dilated):
     return (x / x.size - 0.5).astype(np.float32), size, options
 
 
+@pytest.mark.slow
 @ranks
 @pytest.mark.parametrize("pool", [ops.max_pool, ops.avg_pool, ops.lp_pool])
 @settings(max_examples=20, deadline=None)
@@ -197,6 +200,7 @@ def narrowly(function):
     return lambda *xs: ops.cast(function(*(ops.cast(x, BFLOAT16) for x in xs)), "float32")
 
 
+@pytest.mark.slow
 @ranks
 @settings(max_examples=15, deadline=None)
 @given(st.data())
@@ -210,6 +214,7 @@ def test_drawn_convolutions_in_bfloat16(axes, data):
         close_on_onednn(with_gradients(function, first, w), [first, w], 2e-2)
 
 
+@pytest.mark.slow
 @ranks
 @settings(max_examples=15, deadline=None)
 @given(st.data())

@@ -53,6 +53,7 @@ def kernels(graph):
 sizes = [st.integers(1, 9), st.integers(1, 7), st.integers(1, 20), st.integers(1, 40)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @settings(max_examples=12, deadline=None)
 @given(*sizes, st.booleans())
