@@ -129,7 +129,7 @@ class SparkNetworkClassifier(ProbabilisticClassifier, NetworkEstimator, HasClass
         weights = self.getClassWeights() if self.isDefined(self.classWeights) else None
         network, history = fit_network(self, dataset, names, weights)
         labels = class_names(dataset.schema[self.getLabelCol()])
-        return self._copyValues(SparkNetworkClassificationModel(network, labels, history))
+        return self.model_with_values(SparkNetworkClassificationModel(network, labels, history))
 
 
 def check_network(stage: Any, conf: Conf) -> None:

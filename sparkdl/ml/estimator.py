@@ -21,6 +21,10 @@ class NetworkEstimator(FitParams, MLWritable, MLReadable[Any]):
         """Sets Params by name, as the constructor does."""
         return self._set(**self._input_kwargs)
 
+    def model_with_values(self, model: Any) -> Any:
+        """Returns a model of this stage with its Params and, as models of pyspark.ml, its uid."""
+        return self._copyValues(model._resetUid(self.uid))
+
     def write(self) -> StageWriter:
         """Returns a writer: `estimator.write().overwrite().save(path)`."""
         return StageWriter(self)

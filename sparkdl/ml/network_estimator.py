@@ -106,7 +106,7 @@ class SparkNetworkEstimator(Estimator["SparkNetworkModel"], NetworkEstimator, Se
         network, history = fit_network(self, dataset, names)
         columns = names(network.conf)[1]
         labels = {column: class_names(dataset.schema[name]) for column, name in columns.items()}
-        return self._copyValues(SparkNetworkModel(network, labels, history))
+        return self.model_with_values(SparkNetworkModel(network, labels, history))
 
 
 class SparkNetworkModel(NetworkModel, SeveralColumns, Model):

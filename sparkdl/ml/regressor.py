@@ -96,7 +96,7 @@ class SparkNetworkRegressor(Regressor, NetworkEstimator):
             return only_names(self, conf, self.getFeaturesCol(), self.getLabelCol())
 
         network, history = fit_network(self, dataset, names)
-        return self._copyValues(SparkNetworkRegressionModel(network, history))
+        return self.model_with_values(SparkNetworkRegressionModel(network, history))
 
 
 def check_network(stage: Any, conf: Conf) -> None:

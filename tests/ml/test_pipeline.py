@@ -5,7 +5,12 @@ import pytest
 from pyspark.ml import Pipeline
 from pyspark.ml.evaluation import MulticlassClassificationEvaluator
 from pyspark.ml.feature import StandardScaler
-from pyspark.ml.tuning import CrossValidator, CrossValidatorModel, ParamGridBuilder
+from pyspark.ml.tuning import (
+    CrossValidator,
+    CrossValidatorModel,
+    ParamGridBuilder,
+    TrainValidationSplit,
+)
 from pyspark.sql import functions as F
 
 from sparkdl.ml import SparkNetworkClassifier
@@ -49,6 +54,28 @@ def test_cross_validation_gives_the_metrics_of_a_loop_by_hand(data, tmp_path):
         {param.name: value for param, value in each.items()}
         for each in again.getEstimatorParamMaps()
     ]
+
+
+@pytest.mark.filterwarnings("ignore:unclosed running multiprocessing pool:ResourceWarning")
+def test_a_train_validation_split_gives_the_metrics_of_a_loop_by_hand(data):
+    one = SparkNetworkClassifier(network=classes_conf(), **SMALL)
+    grid = ParamGridBuilder().addGrid(one.maxIter, [1, 3]).build()
+    options = {"estimatorParamMaps": grid, "evaluator": metric(), "trainRatio": 0.6, "seed": 3}
+    found = TrainValidationSplit(estimator=one, parallelism=2, **options).fit(data)
+    drawn = data.select("*", F.rand(3).alias("drawn"))  # as it draws them
+    train, test = drawn.filter("drawn < 0.6"), drawn.filter("drawn >= 0.6")
+    by_hand = [metric().evaluate(one.fit(train, params).transform(test)) for params in grid]
+    np.testing.assert_allclose(found.validationMetrics, by_hand, rtol=1e-6)
+    assert found.bestModel.network.state.epoch == (1, 3)[int(np.argmin(by_hand))]
+
+
+def test_a_model_is_known_by_its_estimator(data):
+    one = SparkNetworkClassifier(network=classes_conf(), maxIter=2, **SMALL)
+    empty = data.repartition(40)  # most partitions of an executor have a row or two, some none
+    model = one.fit(empty, {one.seed: 9})
+    assert (model.uid, one.isSet(one.seed)) == (one.uid, False)
+    assert model.maxIter.parent == model.uid and model.getMaxIter() == 2
+    assert model.history.epochs[-1].examples == data.count()
 
 
 def hand(pipeline, folds, fold, params):

@@ -50,8 +50,9 @@ def test_a_fit_leaves_nothing_behind(sc):
     net.evaluate(arrays())
     sc.setJobDescription(None)
     assert len(watch.seen) == len(history.rounds) > 20
-    in_use = {"cached": 2}  # the blocks, and the figures of what the executors have stored
-    assert all(seen == before | in_use for seen in watch.seen)
+    # The blocks, and the figures of what executors have stored; once it evaluates, of that, too.
+    counts = [2 + report.epoch for report in history.rounds]
+    assert watch.seen == [before | {"cached": count} for count in counts]
     assert cached(sc) == 0
     assert traces(sc) == before | {"description": None}
     assert before["description"] == "the user's own"

@@ -1,6 +1,6 @@
 """Sessions and DataFrames of Spark Connect, told apart without loading its client.
 
-That client needs packages of its own: pip install sparkdl[connect].
+That client needs packages of its own: pip install "sparkdl-hadoop[connect]".
 """
 
 import uuid
