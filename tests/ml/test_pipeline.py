@@ -74,7 +74,7 @@ def test_a_model_is_known_by_its_estimator(data):
     empty = data.repartition(40)  # most partitions of an executor have a row or two, some none
     model = one.fit(empty, {one.seed: 9})
     assert (model.uid, one.isSet(one.seed)) == (one.uid, False)
-    assert model.maxIter.parent == model.uid and model.getMaxIter() == 2
+    assert model.predictionCol.parent == model.uid
     assert model.history.epochs[-1].examples == data.count()
 
 
