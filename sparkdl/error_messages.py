@@ -1,5 +1,6 @@
 """Errors as JSON, the one form in which they travel between processes."""
 
+import json
 from traceback import TracebackException
 
 from sparkdl import errors
@@ -43,6 +44,16 @@ def error_from_json(meta, whose="a worker"):
         if isinstance(note, str):
             error.add_note(note)
     return error
+
+
+def error_to_text(error):
+    """Returns the JSON text from which `error_from_text` makes the error again."""
+    return json.dumps(error_to_json(error))
+
+
+def error_from_text(text, whose="a worker"):
+    """Returns the error of a JSON text; ValueError or RecursionError for what is none."""
+    return error_from_json(json.loads(text), whose)
 
 
 def error_without_notes(meta, whose):

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 from sparkdl.config import FrozenFields, Member, dataclass
 from sparkdl.data.batches.batch import Batch
+from sparkdl.errors import NoRecords
 
 SMALLEST_SPLIT = 256
 MOST_SPLITS = 4096
@@ -97,6 +98,19 @@ def check_batches(read, split, schema):
         checked = schema.check(batch, str(split))
         if len(checked):
             yield checked
+
+
+def read_splits(source, schema):
+    """Returns the checked Batches of each split of a source, as lists.
+
+    Raises
+    ------
+    NoRecords
+    """
+    parts = [list(check_batches(source.read, split, schema)) for split in source.splits()]
+    if not any(parts):
+        raise NoRecords("there are no records to train on")
+    return parts
 
 
 def split_bounds(count, records_per_split=None, smallest=SMALLEST_SPLIT):

@@ -4,14 +4,13 @@ from collections.abc import Callable
 from typing import Any, Self
 
 from pyspark import keyword_only
-from pyspark.ml.util import MLReadable, MLReader, MLWritable
 
 from sparkdl.ml.params import FitParams
-from sparkdl.ml.persistence import StageReader, StageWriter
+from sparkdl.ml.persistence import SavedStage
 from sparkdl.training.network import Network
 
 
-class NetworkEstimator(FitParams, MLWritable, MLReadable[Any]):
+class NetworkEstimator(FitParams, SavedStage):
     """Base of the estimators."""
 
     _input_kwargs: dict[str, Any]  # what pyspark's keyword_only was given
@@ -24,15 +23,6 @@ class NetworkEstimator(FitParams, MLWritable, MLReadable[Any]):
     def model_with_values(self, model: Any) -> Any:
         """Returns a model of this stage with its Params and, as models of pyspark.ml, its uid."""
         return self._copyValues(model._resetUid(self.uid))
-
-    def write(self) -> StageWriter:
-        """Returns a writer: `estimator.write().overwrite().save(path)`."""
-        return StageWriter(self)
-
-    @classmethod
-    def read(cls) -> MLReader[Any]:
-        """Returns a reader: `Estimator.read().load(path)`, or shorter `Estimator.load(path)`."""
-        return StageReader(cls)
 
     def networks_to_write(self) -> list[Network]:
         value = self._paramMap.get(self.network)

@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame
 
 from sparkdl.errors import ConfigError
 from sparkdl.ml.params import FitParams
-from sparkdl.ml.rows import WEIGHT, first, renamed, split, with_weights
+from sparkdl.ml.rows import divide_rows, first, renamed, weight_column
 from sparkdl.ml.turns import taking_turns
 from sparkdl.nn import Conf
 from sparkdl.spark.connect.sessions import context_of
@@ -47,13 +47,13 @@ def fit_network(
     network, master = network_to_train(stage), master_to_train(stage)
     preprocessing = stage.getPreprocessing()
     features, labels = names(network.conf)
-    weights = stage.getWeightCol() if stage.isDefined(stage.weightCol) else ""
-    weights = weights or None  # as pyspark.ml has it, "" is none
+    weights = weight_column(stage)
     columns = features | labels | ({} if weights is None else {"weights": weights})
     check_fields(dataset.schema, columns, schema_of(network.conf, transform=preprocessing))
-    train, validation = split(stage, dataset, [*dict.fromkeys(columns.values())])
-    if class_weights is not None:
-        train, weights = with_weights(train, weights, class_weights, first(labels)), WEIGHT
+    names_read = [*dict.fromkeys(columns.values())]
+    train, validation, weights = divide_rows(
+        stage, dataset, names_read, first(labels), class_weights
+    )
     sc, listeners = context_of(dataset.sparkSession), stopping(stage, validation is not None)
     net = SparkNetwork(sc, network, master)
     with taking_turns(sc):

@@ -7,7 +7,6 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from pyspark.ml.linalg import VectorUDT
-from pyspark.ml.util import MLReadable, MLReader, MLWritable
 from pyspark.sql import DataFrame
 from pyspark.sql.functions import pandas_udf
 from pyspark.sql.types import ArrayType, DoubleType, StructType
@@ -16,7 +15,7 @@ from sparkdl.data.batches.batch import Batch
 from sparkdl.errors import ConfigError
 from sparkdl.ml.columns import only_names
 from sparkdl.ml.params import StageParams
-from sparkdl.ml.persistence import StageReader, StageWriter
+from sparkdl.ml.persistence import SavedStage
 from sparkdl.ml.rows import first, renamed
 from sparkdl.spark.connect.sessions import current_context
 from sparkdl.spark.inference.functions import batch_function, column_udf
@@ -29,7 +28,7 @@ from sparkdl.training.network import Network
 from sparkdl.training.reporting.history import History
 
 
-class NetworkModel(StageParams, MLWritable, MLReadable[Any]):
+class NetworkModel(StageParams, SavedStage):
     """Base of the models.
 
     A subclass says which columns it adds (`outputs`, `fields`), and, where there may be several of
@@ -177,15 +176,6 @@ class NetworkModel(StageParams, MLWritable, MLReadable[Any]):
         """Number of features of a record, -1 where preprocessing takes any."""
         shapes = self._schema().inputs.values()
         return -1 if any(None in shape for shape in shapes) else sum(map(math.prod, shapes))
-
-    def write(self) -> StageWriter:
-        """Returns a writer: `model.write().overwrite().save(path)`."""
-        return StageWriter(self)
-
-    @classmethod
-    def read(cls) -> MLReader[Any]:
-        """Returns a reader: `Model.read().load(path)`, or shorter `Model.load(path)`."""
-        return StageReader(cls)
 
     def networks_to_write(self) -> list[Network]:
         return [self.network]

@@ -8,7 +8,14 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from pyspark.ml.util import DefaultParamsReader, DefaultParamsWriter, MLReader, MLWriter
+from pyspark.ml.util import (
+    DefaultParamsReader,
+    DefaultParamsWriter,
+    MLReadable,
+    MLReader,
+    MLWritable,
+    MLWriter,
+)
 from pyspark.sql import SparkSession
 
 from sparkdl.errors import CheckpointError
@@ -17,6 +24,19 @@ from sparkdl.training.network import Network
 
 NETWORK = "network"  # the folder below that of a stage
 ABOUT = "sparkdl"  # the key of our own in the metadata
+
+
+class SavedStage(MLWritable, MLReadable[Any]):
+    """An estimator or a model that StageWriter writes and StageReader reads."""
+
+    def write(self) -> "StageWriter":
+        """Returns a writer: `stage.write().overwrite().save(path)`."""
+        return StageWriter(self)
+
+    @classmethod
+    def read(cls) -> MLReader[Any]:
+        """Returns a reader: `Class.read().load(path)`, or shorter `Class.load(path)`."""
+        return StageReader(cls)
 
 
 class StageWriter(MLWriter):

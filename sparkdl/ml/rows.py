@@ -13,6 +13,26 @@ WEIGHT = "sparkdl_weight"  # the column of weightCol times classWeights
 PLACES = 1_000_000  # of hashes, of which validationSplit is a share
 
 
+def weight_column(stage: FitParams) -> str | None:
+    """Returns the name of a stage's column of weights; as pyspark.ml has it, "" is none."""
+    return (stage.getWeightCol() if stage.isDefined(stage.weightCol) else "") or None
+
+
+def divide_rows(
+    stage: FitParams,
+    dataset: DataFrame,
+    columns: list[str],
+    label: str,
+    class_weights: list[float] | None,
+) -> tuple[DataFrame, DataFrame | None, str | None]:
+    """Returns the rows to train on, those to evaluate on or None, and the column of weights."""
+    train, validation = split(stage, dataset, columns)
+    weights = weight_column(stage)
+    if class_weights is None:
+        return train, validation, weights
+    return with_weights(train, weights, class_weights, label), validation, WEIGHT
+
+
 def split(
     stage: FitParams, dataset: DataFrame, columns: list[str]
 ) -> tuple[DataFrame, DataFrame | None]:

@@ -13,8 +13,6 @@ from sparkdl.data.batches.type_names import kind_of
 from sparkdl.errors import ConfigError, require_kind
 from sparkdl.interop.recipes import DESCRIPTIONS, recipe_of
 from sparkdl.nn import Conf
-from sparkdl.spark.connect.evaluation import evaluate as connect_evaluate
-from sparkdl.spark.connect.fit import fit as connect_fit
 from sparkdl.spark.connect.sessions import current_session, is_connect, is_frame, unsupported
 from sparkdl.spark.gpu_process.dispatch import run_partition_on_device
 from sparkdl.spark.inference.evaluations import evaluate
@@ -24,7 +22,7 @@ from sparkdl.spark.jobs.device_tally import DeviceTally
 from sparkdl.spark.jobs.executor_python import check_executor_python
 from sparkdl.spark.jobs.interrupts import clean_interrupts
 from sparkdl.spark.records.recipe_tests import recipe_validation
-from sparkdl.spark.records.records import Change, Data, SparkRecords
+from sparkdl.spark.records.records import Change, Data, SparkRecords, records_to_evaluate
 from sparkdl.spark.records.validation_records import open_validation
 from sparkdl.spark.streaming.stream_fit import fit_micro_batches
 from sparkdl.spark.workers import SparkWorkers
@@ -217,8 +215,7 @@ class SparkNetwork(NetworkInUse):
         source = SparkRecords(given, features, label, weights, transform)
 
         def records(data):
-            change = None if hasattr(data, "splits") else transform
-            return SparkRecords(data, features, label, transform=change)
+            return records_to_evaluate(data, features, label, transform)
 
         with clean_interrupts(self.sc):
             if (recipe := self.recipe) is not None:
@@ -267,6 +264,8 @@ class SparkNetwork(NetworkInUse):
         """
         records = SparkRecords(data, features, label, transform=transform)
         if is_connect(self.sc):
+            from sparkdl.spark.connect.evaluation import evaluate as connect_evaluate
+
             self._require_frames(data)
             master = self._master_on(device)
             model = self._model_of(self.network.state, master)
@@ -312,6 +311,8 @@ class SparkNetwork(NetworkInUse):
                 raise unsupported("a stream", "give a DataFrame that does not stream")
 
     def _fit_on_connect(self, source, epochs, validation, division, options):
+        from sparkdl.spark.connect.fit import fit as connect_fit  # most sessions need none of it
+
         tests, changes = None, ()
         if validation is not None:
             tests = SparkRecords(validation, source.features, source.label, None, source.transform)
@@ -326,8 +327,8 @@ class SparkNetwork(NetworkInUse):
         schema = schema_of(self.conf, True, records.transform, changes)
         return records, schema, Evaluator(self.conf, records.transform)
 
-    def _validation(self, records, changes=()):
-        batches = self._batches(records, changes=changes)
+    def _validation(self, records):
+        batches = self._batches(records)
         return Validation(batches, Evaluator(self.conf, records.transform))
 
     def _evaluate(self, state, data, device=None):

@@ -13,7 +13,6 @@ from pyspark.ml.param.shared import (
     HasPredictionCol,
     HasProbabilityCol,
 )
-from pyspark.ml.util import MLReadable, MLReader, MLWritable
 from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
 
@@ -23,7 +22,7 @@ from sparkdl.ml.columns import only_names
 from sparkdl.ml.evaluation import with_names
 from sparkdl.ml.outputs import fields_of, is_flat, kind_of_output
 from sparkdl.ml.params import StageParams
-from sparkdl.ml.persistence import StageReader, StageWriter
+from sparkdl.ml.persistence import SavedStage
 from sparkdl.ml.rows import first, renamed
 from sparkdl.spark.gpu_process.dispatch import run_on_device, run_partition_on_device
 from sparkdl.spark.inference.output_columns import VALUES, OutputColumns
@@ -46,8 +45,7 @@ class EnsembleModel(
     HasLabelCol,
     HasPredictionCol,
     HasProbabilityCol,
-    MLWritable,
-    MLReadable[Any],
+    SavedStage,
 ):
     """Networks that vote: their predictions are one.
 
@@ -134,15 +132,6 @@ class EnsembleModel(
         task = partial(run_partition_on_device, self.getMaster().task_device)
         found = evaluate(SparkContext.getOrCreate(), conf, records, self._share(), self.vote, task)
         return with_names(found, conf, self.labels)
-
-    def write(self) -> StageWriter:
-        """Returns a writer: `model.write().overwrite().save(path)`."""
-        return StageWriter(self)
-
-    @classmethod
-    def read(cls) -> MLReader[Any]:
-        """Returns a reader: `EnsembleModel.read().load(path)`, or shorter `.load(path)`."""
-        return StageReader(cls)
 
     def networks_to_write(self) -> list[Network]:
         return self.networks

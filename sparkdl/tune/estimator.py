@@ -15,7 +15,7 @@ from sparkdl.ml.classifier import check_network as check_classes
 from sparkdl.ml.fit import master_to_train
 from sparkdl.ml.regressor import SparkNetworkRegressionModel, SparkNetworkRegressor
 from sparkdl.ml.regressor import check_network as check_values
-from sparkdl.ml.rows import WEIGHT, split, with_weights
+from sparkdl.ml.rows import divide_rows, weight_column
 from sparkdl.ml.turns import taking_turns
 from sparkdl.nn import Conf
 from sparkdl.spark.connect.sessions import spark_context
@@ -138,13 +138,11 @@ class TuneEstimator(Estimator[Any]):
     def _data(self, stage, dataset):
         """Returns (rows to train on, rows to evaluate on or None, options of Search.fit)."""
         features, label = stage.getFeaturesCol(), stage.getLabelCol()
-        weights = stage.getWeightCol() if stage.isDefined(stage.weightCol) else ""
-        columns = [name for name in (features, label, weights) if name]
-        train, validation = split(stage, dataset, columns)
-        if stage.hasParam("classWeights") and stage.isDefined(stage.classWeights):
-            train = with_weights(train, weights or None, stage.getClassWeights(), label)
-            weights = WEIGHT
-        options = {"features": features, "label": label, "weights": weights or None}
+        columns = [name for name in (features, label, weight_column(stage)) if name]
+        has_factors = stage.hasParam("classWeights") and stage.isDefined(stage.classWeights)
+        factors = stage.getClassWeights() if has_factors else None
+        train, validation, weights = divide_rows(stage, dataset, columns, label, factors)
+        options = {"features": features, "label": label, "weights": weights}
         return train, validation, options | {"transform": stage.getPreprocessing()}
 
     def _model(self, search, labels):

@@ -6,7 +6,7 @@ from functools import partial
 from sparkdl.errors import ConfigError, DataError, SparkdlError
 from sparkdl.spark.jobs.job import clear_errors, describe_jobs
 from sparkdl.spark.jobs.shared_value import sharing
-from sparkdl.spark.jobs.slots import slots
+from sparkdl.spark.jobs.slots import option, slots
 from sparkdl.spark.launch.team import WorkerRank
 from sparkdl.spark.network import SparkNetwork
 from sparkdl.training.network import Network
@@ -107,7 +107,7 @@ def run_locally(sc, run, first, given, setup, models, parallelism):
     held = {"data": read_records(sc, given.records(), conf)}
     if given.validation is not None:
         held["validation"] = read_records(sc, given.validation_records(), conf)
-    host = sc.getConf().get("spark.driver.host")
+    host = option(sc, "spark.driver.host")
     with Progress(run.judge, host, setup.timeout) as progress:
         place = {"address": progress.address, "secret": progress.secret}
         with sharing(sc, replace(setup, **held, **place)) as shared:

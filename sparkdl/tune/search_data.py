@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from sparkdl.spark.records.records import SparkRecords
+from sparkdl.spark.records.records import SparkRecords, records_to_evaluate
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,9 +34,8 @@ class SearchData:
         return SparkRecords(self.data, **self.columns, **options)
 
     def validation_records(self):
-        """Returns the SparkRecords to evaluate on; a source has a transform of its own."""
-        change = None if hasattr(self.validation, "splits") else self.transform
-        return SparkRecords(self.validation, **self.columns, transform=change)
+        """Returns the SparkRecords to evaluate on."""
+        return records_to_evaluate(self.validation, **self.columns, transform=self.transform)
 
     @property
     def validation_transform(self):

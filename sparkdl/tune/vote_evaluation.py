@@ -2,12 +2,9 @@
 
 from functools import partial
 
-from sparkdl.errors import DataError
-from sparkdl.spark.inference.predictions import merge_evaluations
+from sparkdl.spark.inference.evaluations import sum_evaluations
 from sparkdl.spark.jobs.job import job
-from sparkdl.spark.workers import tree
 from sparkdl.training.inputs.schema import schema_of
-from sparkdl.training.workers.contribution import unwrap
 from sparkdl.tune.vote_tasks import evaluate_votes
 
 
@@ -29,9 +26,4 @@ def evaluate(sc, conf, records, shared, vote, on_device):
     batches = records.batches(sc, schema_of(conf, transform=records.transform))
     with job(sc, "evaluation of an ensemble", "an evaluation"):
         task = partial(on_device, partial(evaluate_votes, shared, vote, records.transform))
-        ranked, parts = batches.mapPartitionsWithIndex(task), batches.getNumPartitions()
-        sums = tree(ranked, parts, depth=2, add=merge_evaluations)
-    result = unwrap(merge_evaluations(sums)) if sums else None
-    if result is None or not result.examples:
-        raise DataError("there are no records to evaluate on: every partition is empty")
-    return result
+        return sum_evaluations(batches, task)

@@ -1,8 +1,6 @@
 """Control frames, which belong to no call: heartbeats, and the end of a peer."""
 
-import json
-
-from sparkdl.error_messages import error_from_json, error_to_json
+from sparkdl.error_messages import error_from_text, error_to_text
 from sparkdl.errors import DataError, PeerError
 from sparkdl.exchange.messages.frame import Kind, pack_header
 
@@ -16,7 +14,7 @@ def beat(awaited_rank):
 
 def abort(error):
     """Returns a frame with the error that ends the group."""
-    text = json.dumps(error_to_json(error)).encode()
+    text = error_to_text(error).encode()
     return pack_header(Kind.ABORT, length=len(text)) + text
 
 
@@ -41,7 +39,7 @@ class ControlFrame:
 
     def _error(self):
         try:
-            error = error_from_json(json.loads(bytes(self.view)))
+            error = error_from_text(bytes(self.view))
         except (ValueError, RecursionError):
             error = None
         if not isinstance(error, PeerError):

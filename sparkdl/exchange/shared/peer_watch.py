@@ -1,11 +1,10 @@
 """Watch over the members of a machine: who is alive and what failed, through shared memory."""
 
-import json
 import time
 
 import numpy as np
 
-from sparkdl.error_messages import error_from_json, error_to_json
+from sparkdl.error_messages import error_from_text, error_to_text
 from sparkdl.errors import PeerError, WorkerError
 from sparkdl.exchange.liveness.pause import PauseDetector
 from sparkdl.exchange.shared import futex
@@ -62,7 +61,7 @@ class PeerWatch:
         if not reporter:
             return None
         start = self.layout.text(reporter - 1)
-        return error_from_json(json.loads(self.segment.memory[start : start + TEXT].rstrip(b"\0")))
+        return error_from_text(self.segment.memory[start : start + TEXT].rstrip(b"\0"))
 
     def fail(self, error):
         """Tells all members what went wrong, unless one has already, and wakes them."""
@@ -71,7 +70,7 @@ class PeerWatch:
         if not isinstance(error, PeerError):
             error = self.complaint(self.me, str(error))
         error = PeerError(error.rank, error.host[:64], error.what[:LONGEST])
-        data = json.dumps(error_to_json(error)).encode()[:TEXT]
+        data = error_to_text(error).encode()[:TEXT]
         start = self.layout.text(self.me)
         self.segment.memory[start : start + len(data)] = data
         self.words[self.layout.failed // 4] = 1 + self.me

@@ -7,14 +7,13 @@ import numpy as np
 import pyarrow
 from pyspark import TaskContext
 
-from sparkdl.errors import DataError
-from sparkdl.spark.connect.packed_frame import error_of, error_text
+from sparkdl.error_messages import error_from_text, error_to_text
 from sparkdl.spark.gpu_process.dispatch import run_partition_on_device
-from sparkdl.spark.inference.predictions import evaluate_partition, merge_evaluations
+from sparkdl.spark.inference.predictions import evaluate_partition, total_evaluation
 from sparkdl.spark.jobs.job import clear_errors
 from sparkdl.spark.jobs.shared_value import LocalValue
 from sparkdl.spark.records.records import table_batches, until_failure
-from sparkdl.training.workers.contribution import Failure, unwrap
+from sparkdl.training.workers.contribution import Failure
 
 COLUMNS = "partition int, counts binary, error string"
 ARROW = pyarrow.schema(
@@ -42,10 +41,7 @@ def evaluate(model, records, schema, evaluator, device):
     with clear_errors("an evaluation"):
         rows = chosen.mapInArrow(each, COLUMNS).collect()
     ranked = [(row["partition"], result_of(evaluator, row)) for row in rows]
-    result = unwrap(merge_evaluations(ranked)) if ranked else None
-    if result is None or not result.examples:
-        raise DataError("there are no records to evaluate on: every partition is empty")
-    return result
+    return total_evaluation(ranked)
 
 
 def evaluate_tables(schema, columns, model, evaluator, device, tables):
@@ -60,7 +56,7 @@ def evaluate_tables(schema, columns, model, evaluator, device, tables):
 
 def cells_of(evaluator, result):
     if isinstance(result, Failure):
-        return {"error": error_text(result.error)}
+        return {"error": error_to_text(result.error)}
     file = BytesIO()
     np.savez(file, *evaluator.counts(result))
     return {"counts": file.getvalue()}
@@ -69,6 +65,6 @@ def cells_of(evaluator, result):
 def result_of(evaluator, row):
     """Returns the Evaluation, or the Failure, of a row."""
     if row["error"] is not None:
-        return Failure(error_of(row["error"]))
+        return Failure(error_from_text(row["error"]))
     with np.load(BytesIO(bytes(row["counts"])), allow_pickle=False) as arrays:
         return evaluator.restore([arrays[f"arr_{place}"] for place in range(len(arrays.files))])

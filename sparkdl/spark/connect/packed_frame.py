@@ -1,13 +1,12 @@
 """A DataFrame's records, checked and packed as rows of bytes that Spark keeps for a fit."""
 
-import json
 from functools import partial
 
 import pyarrow
 from pyspark import TaskContext
 from pyspark.sql import functions as F
 
-from sparkdl.error_messages import error_from_json, error_to_json
+from sparkdl.error_messages import error_from_text, error_to_text
 from sparkdl.errors import NoRecords
 from sparkdl.spark.jobs.frozen_modules import freeze_modules
 from sparkdl.spark.jobs.job import clear_errors
@@ -53,7 +52,7 @@ class PackedFrame:
             rows = self.frame.groupBy("partition").agg(*sums).orderBy("partition").collect()
         for *_, error in rows:
             if error is not None:
-                raise error_of(error)
+                raise error_from_text(error)
         counts = [0] * (1 + max((row[0] for row in rows), default=-1))
         for partition, count, *_ in rows:
             counts[partition] = count
@@ -78,7 +77,7 @@ def packed_row(partition, position, item, number=None):
     """Returns the row of a Batch or a Failure; `number` is that of the block it is a piece of."""
     row = {"partition": partition, "position": position, "number": number, "count": 0, "nbytes": 0}
     if isinstance(item, Failure):
-        return row | {"error": error_text(item.error)}
+        return row | {"error": error_to_text(item.error)}
     return row | {"count": len(item), "nbytes": item.nbytes, "packed": pack_batch(item)}
 
 
@@ -97,14 +96,5 @@ def rows_of(tables):
 def batch_of(row):
     """Returns the Batch, or the Failure, of a row."""
     if row["error"] is not None:
-        return Failure(error_of(row["error"]))
+        return Failure(error_from_text(row["error"]))
     return unpack_batch(row["packed"])
-
-
-def error_text(error):
-    """Returns an error as the JSON of a row; `error_of` makes it again."""
-    return json.dumps(error_to_json(error))
-
-
-def error_of(text):
-    return error_from_json(json.loads(text))

@@ -3,13 +3,11 @@
 from contextlib import nullcontext
 from functools import partial
 
-from sparkdl.errors import DataError
 from sparkdl.spark.inference import predictions
 from sparkdl.spark.jobs.job import job, staying_with_data
 from sparkdl.spark.jobs.shared_value import sharing
 from sparkdl.spark.records.validation_records import ValidationRecords, rdd_of
 from sparkdl.spark.workers import tree
-from sparkdl.training.workers.contribution import unwrap
 
 
 def evaluate(sc, model, validation, on_device):
@@ -31,13 +29,26 @@ def evaluate(sc, model, validation, on_device):
     batches, evaluator = rdd_of(validation.batches), validation.evaluator
     with job(sc, "evaluation", "an evaluation"), sharing(sc, model) as shared:
         each = on_device(partial(predictions.evaluate_partition, shared, evaluator))
-        ranked, parts = batches.mapPartitionsWithIndex(each), batches.getNumPartitions()
         with staying(sc, validation.batches):
-            sums = tree(ranked, parts, depth=2, add=predictions.merge_evaluations)
-    result = unwrap(predictions.merge_evaluations(sums)) if sums else None
-    if result is None or not result.examples:
-        raise DataError("there are no records to evaluate on: every partition is empty")
-    return result
+            return sum_evaluations(batches, each)
+
+
+def sum_evaluations(batches, each):
+    """Returns the Evaluation of an RDD of Batches, of which `each` partition gives a part.
+
+    Parameters
+    ----------
+    batches : RDD of Batch and Failure
+    each : function (partition, its items) -> iterator of (partition, Evaluation or Failure)
+
+    Raises
+    ------
+    DataError
+        There are no records.
+    """
+    ranked, parts = batches.mapPartitionsWithIndex(each), batches.getNumPartitions()
+    sums = tree(ranked, parts, depth=2, add=predictions.merge_evaluations)
+    return predictions.total_evaluation(sums)
 
 
 def staying(sc, batches):

@@ -171,9 +171,9 @@ class NetworkInUse:
         """Returns a task that runs `compute` where the master says; `way` is run_..._on_device."""
         return partial(way, master.task_device, compute, tally=self._tally)
 
-    def _batches(self, records, labels=True, changes=()):
-        """Returns an RDD of the records' Batches, after the `changes` of a Schema."""
-        return records.batches(self.sc, schema_of(self.conf, labels, records.transform, changes))
+    def _batches(self, records, labels=True):
+        """Returns an RDD of the records' Batches."""
+        return records.batches(self.sc, schema_of(self.conf, labels, records.transform))
 
     def _share(self, master):
         """Shares conf and weights with tasks that run whenever Spark gets to them.

@@ -10,12 +10,12 @@ from pyspark import TaskContext
 from pyspark.sql.types import ArrayType, DoubleType, FloatType, StructField, StructType
 
 from sparkdl.data.readers.encodings.arrow_columns import table_batch
-from sparkdl.errors import ConfigError, SparkdlError
+from sparkdl.errors import ConfigError, DataError, SparkdlError
 from sparkdl.spark.records.frame_schema import check_fields
 from sparkdl.training.evaluation.batch_evaluation import pieces
 from sparkdl.training.inputs.schema import schema_of
 from sparkdl.training.rounds.replica import limit_threads, replica_for
-from sparkdl.training.workers.contribution import Failure
+from sparkdl.training.workers.contribution import Failure, unwrap
 
 VECTOR = "vector"  # as the type of pyspark.ml's vectors calls itself
 
@@ -74,6 +74,17 @@ def merge_evaluations(ranked):
     results = [result for _, result in sorted(ranked, key=itemgetter(0))]
     failures = [result for result in results if isinstance(result, Failure)]
     return failures[0] if failures else reduce(lambda one, other: one.merge(other), results)
+
+
+def total_evaluation(ranked):
+    """Returns the Evaluation of all (rank, Evaluation or Failure) pairs.
+
+    Raises the error of a Failure, and DataError where there are no records.
+    """
+    result = unwrap(merge_evaluations(ranked)) if ranked else None
+    if result is None or not result.examples:
+        raise DataError("there are no records to evaluate on: every partition is empty")
+    return result
 
 
 def check_new(names, new):

@@ -3,10 +3,9 @@
 So the error carries what it is made of in a note, which Python writes below the error's own line.
 """
 
-import json
 from contextlib import contextmanager
 
-from sparkdl.error_messages import error_from_json, error_to_json
+from sparkdl.error_messages import error_from_text, error_to_text
 
 NOTE = "sparkdl error: "
 
@@ -17,7 +16,7 @@ def note_errors():
     try:
         yield
     except Exception as error:
-        error.add_note(NOTE + json.dumps(error_to_json(error)))
+        error.add_note(NOTE + error_to_text(error))
         raise
 
 
@@ -28,6 +27,6 @@ def read_noted_error(text, whose):
     """
     notes = [line.removeprefix(NOTE) for line in text.splitlines() if line.startswith(NOTE)]
     try:
-        return error_from_json(json.loads(notes[-1]), whose) if notes else None
+        return error_from_text(notes[-1], whose) if notes else None
     except (ValueError, RecursionError):  # a text that was cut
         return None

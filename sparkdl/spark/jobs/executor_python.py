@@ -29,16 +29,16 @@ def check_executor_python(sc):
     Nothing is asked where it is the driver's own. Those of other machines are known only once
     they have a task; see `python_cure`.
     """
-    if not sc.master.startswith("local") or brings_packages(sc):
-        return
     path = shutil.which(sc.pythonExec)
-    if path is None or os.path.abspath(path) != sys.executable:
-        problem = f"{sc.pythonExec}: not found" if path is None else find_problem(path)
-        if problem:
-            raise ConfigError(
-                f"the executors' Python must have sparkdl and be the driver's version, got "
-                f"{problem}; {CURE}"
-            )
+    is_own = path is not None and os.path.abspath(path) == sys.executable
+    if is_own or not sc.master.startswith("local") or brings_packages(sc):
+        return
+    problem = f"{sc.pythonExec}: not found" if path is None else find_problem(path)
+    if problem:
+        raise ConfigError(
+            f"the executors' Python must have sparkdl and be the driver's version, got "
+            f"{problem}; {CURE}"
+        )
 
 
 def brings_packages(sc):

@@ -4,7 +4,6 @@ Spark keeps the figures of each partition in its cache. So it knows which execut
 and reads those of a lost one again.
 """
 
-import json
 import time
 from contextlib import suppress
 from functools import partial
@@ -13,7 +12,7 @@ from py4j.protocol import Py4JError
 from pyspark import RDD, StorageLevel
 from pyspark.errors import PySparkException
 
-from sparkdl.error_messages import error_from_json
+from sparkdl.error_messages import error_from_text
 from sparkdl.errors import NoRecords
 from sparkdl.spark.jobs.job import describe_jobs, outside_job_group, staying_with_data
 from sparkdl.spark.jobs.slots import executor_locations
@@ -65,7 +64,7 @@ class ExecutorStore:
         passed = time.perf_counter() - began
         errors = [stored.error for stored in self.partitions if stored.error is not None]
         if errors:
-            raise error_from_json(json.loads(errors[0]))
+            raise error_from_text(errors[0])
         self.counts = [0] * self.rdd.getNumPartitions()  # an empty partition may have no row
         for stored in self.partitions:
             self.counts[stored.partition] = stored.count

@@ -4,7 +4,6 @@ A record that cannot be used becomes a Failure among the Batches, not an excepti
 the task again, four times, and bury the reason in a stack trace.
 """
 
-import json
 import platform
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -21,7 +20,7 @@ from sparkdl.data.batches.batch import Batch
 from sparkdl.data.batches.type_names import kind_of, package_of
 from sparkdl.data.readers.encodings.arrow_columns import table_batch
 from sparkdl.data.source import Source, check_batches
-from sparkdl.error_messages import error_from_json, error_to_json
+from sparkdl.error_messages import error_from_text, error_to_text
 from sparkdl.errors import ConfigError, DataError, SparkdlError
 from sparkdl.spark.connect.sessions import is_frame
 from sparkdl.spark.jobs.frozen_modules import freeze_modules
@@ -123,6 +122,12 @@ class SparkRecords:
         return self.data.select(*dict.fromkeys(columns.values())), columns  # some may be the same
 
 
+def records_to_evaluate(data, features, label, transform):
+    """Returns SparkRecords with the columns of a fit; a source has a transform of its own."""
+    change = None if hasattr(data, "splits") else transform
+    return SparkRecords(data, features, label, transform=change)
+
+
 def read_rows(schema, names, partition, rows):
     """Returns Batches of an RDD's partition."""
     freeze_modules()
@@ -170,7 +175,7 @@ def read_tables(schema, columns, tables):
 def to_row(item):
     """Returns the row of a Batch or a Failure."""
     if isinstance(item, Failure):
-        return {"error": json.dumps(error_to_json(item.error))}
+        return {"error": error_to_text(item.error)}
     return {"packed": pack_batch(item)}
 
 
@@ -203,4 +208,4 @@ def of_row(row):
     """Returns the Batch, or the Failure, of a row."""
     if row.error is None:
         return unpack_batch(bytes(row.packed))
-    return Failure(error_from_json(json.loads(row.error)))
+    return Failure(error_from_text(row.error))

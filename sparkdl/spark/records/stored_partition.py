@@ -3,7 +3,6 @@
 The folders lie where Spark keeps the files of the executor, and go with it at the latest.
 """
 
-import json
 import os
 import shutil
 import time
@@ -14,7 +13,7 @@ import pyarrow
 from pyspark import TaskContext
 
 from sparkdl.data.record_store import is_complete, read_records, write_records
-from sparkdl.error_messages import error_to_json
+from sparkdl.error_messages import error_to_text
 from sparkdl.errors import SparkdlError
 from sparkdl.spark.jobs.frozen_modules import freeze_modules
 from sparkdl.spark.jobs.process_start import seconds_to_start
@@ -68,7 +67,7 @@ def store_batches(key, partition, batches):
     try:
         count, nbytes = write_records(folder, map(unwrap, batches))
     except SparkdlError as error:
-        text = json.dumps(error_to_json(error))
+        text = error_to_text(error)
     seconds = time.perf_counter() - began
     yield StoredPartition(partition, count, nbytes, folder, seconds, python, text)
 

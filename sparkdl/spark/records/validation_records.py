@@ -8,14 +8,14 @@ from pyspark import SparkContext
 
 from sparkdl.data.record_store import read_records
 from sparkdl.data.stored_batches import StoredBatches
-from sparkdl.errors import DataError, DivergedError, NoRecords, SparkdlError
+from sparkdl.errors import DataError, NoRecords
 from sparkdl.spark.jobs.job import job
 from sparkdl.spark.records.kept_data import open_data
 from sparkdl.spark.records.records import SparkRecords
 from sparkdl.spark.records.stored_partition import StoredPartition
 from sparkdl.training.evaluation.batch_evaluation import Evaluator
 from sparkdl.training.inputs.schema import schema_of
-from sparkdl.training.workers.base import Validation
+from sparkdl.training.workers.base import Validation, closing_data
 
 
 class ValidationRecords:
@@ -66,22 +66,13 @@ class ValidationRecords:
 
 @contextmanager
 def open_validation(sc, conf, records, changes=()):
-    """Gives the Validation of SparkRecords for one fit of a network; None where there are none.
-
-    The records stay for the next fit unless this one fails by an error of ours.
-    """
+    """Gives the Validation of SparkRecords for one fit of a network; None where there are none."""
     if records is None:
         yield None
         return
-    batches = ValidationRecords(sc, records, schema_of(conf, True, records.transform, changes))
-    keep = True
-    try:
+    schema = schema_of(conf, True, records.transform, changes)
+    with closing_data(ValidationRecords(sc, records, schema)) as batches:
         yield Validation(batches, Evaluator(conf, records.transform))
-    except SparkdlError as error:
-        keep = isinstance(error, DivergedError)
-        raise
-    finally:
-        batches.close(keep)
 
 
 def stored_batches(rows):

@@ -4,7 +4,7 @@ from dataclasses import replace
 from functools import cache
 from typing import NamedTuple
 
-from sparkdl.errors import CheckpointError, ConfigError, DivergedError, SparkdlError
+from sparkdl.errors import CheckpointError, ConfigError, DivergedError
 from sparkdl.training.evaluation.batch_evaluation import Evaluator
 from sparkdl.training.fit.trainer import Trainer, check_epochs, start_state
 from sparkdl.training.inputs.schema import schema_of
@@ -12,7 +12,7 @@ from sparkdl.training.inputs.sources import CheckedBatches, as_source
 from sparkdl.training.reporting.phases import Phases
 from sparkdl.training.rounds.milestones import Milestones
 from sparkdl.training.saving.checkpoint import load_checkpoint
-from sparkdl.training.workers.base import Validation
+from sparkdl.training.workers.base import Validation, closing_data
 
 
 def fit_network(
@@ -88,18 +88,12 @@ def fit_network(
     phases.end("starting")
     blocks = workers.load(data, schema, master.records_per_block, options)
     phases.end("starting", blocks.seconds)
-    keep = True
-    try:
+    with closing_data(blocks):
         if resume is not None:
             trainer.check_resumed(blocks, extra, "the last fit" if resume is True else resume)
         elif state.iteration and not state.rounds:
             state = trainer.locate(blocks, state)
         train(network, trainer, blocks, state, epochs, transform, extra)
-    except SparkdlError as error:  # the data may be at fault, but not where weights diverge
-        keep = isinstance(error, DivergedError)
-        raise
-    finally:
-        blocks.close(keep)
     phases.end("ending")
     history = trainer.history
     history.aggregation, history.data_were_kept = why, blocks.were_kept

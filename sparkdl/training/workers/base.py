@@ -1,8 +1,10 @@
 """Bases of the workers: processes that turn a block of records and a state into a contribution."""
 
+from contextlib import contextmanager
 from typing import Any, NamedTuple, Protocol
 
 from sparkdl.data.source import Source
+from sparkdl.errors import DivergedError, SparkdlError
 from sparkdl.training.workers.contribution import Contribution
 
 
@@ -19,6 +21,23 @@ class Blocks(Protocol):
 
     def close(self, keep: bool = False) -> None:
         """Frees what they take; with `keep`, the records may stay for the next fit."""
+
+
+@contextmanager
+def closing_data(data):
+    """Closes the data of a fit in the end: Blocks, or what else has their `close`.
+
+    Its records may stay for the next fit unless this one fails by an error of ours: the data may be
+    at fault, but not where weights diverge.
+    """
+    keep = True
+    try:
+        yield data
+    except SparkdlError as error:
+        keep = isinstance(error, DivergedError)
+        raise
+    finally:
+        data.close(keep)
 
 
 class Validation(NamedTuple):

@@ -12,8 +12,8 @@ from typing import Any, ClassVar
 from sparkdl.config import is_integer
 from sparkdl.data.batches.batch import Batch
 from sparkdl.data.batches.dealing import assemble_block, deal
-from sparkdl.data.source import check_batches
-from sparkdl.errors import ConfigError, NoRecords, WorkerError
+from sparkdl.data.source import read_splits
+from sparkdl.errors import ConfigError, WorkerError
 from sparkdl.nn.execution.device import restrict_gpus
 from sparkdl.training.workers.contribution import Failure, tree_total
 from sparkdl.training.workers.local_launch import LocalLaunchedWorkers
@@ -70,10 +70,8 @@ class LocalWorkers:
     def load(self, data: Any, schema: Any, size: int, options: Any) -> Any:
         """Reads a source in this process and deals its records into blocks; see Workers.load."""
         start = time.perf_counter()
-        parts = [list(check_batches(data.read, split, schema)) for split in data.splits()]
+        parts = read_splits(data, schema)
         counts = [sum(map(len, part)) for part in parts]
-        if not sum(counts):
-            raise NoRecords("there are no records to train on")
         read_end = time.perf_counter()
         nbytes = sum(batch.nbytes for part in parts for batch in part)
         dealing = deal(counts, nbytes, size, self.size, options.repartition, options.seed or 0)

@@ -2,13 +2,13 @@
 
 import time
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any, ClassVar
 
 import numpy as np
 
 from sparkdl.data.batches.batch import Batch
-from sparkdl.data.source import check_batches
-from sparkdl.errors import NoRecords
+from sparkdl.data.source import read_splits
 from sparkdl.training.workers.contribution import unwrap
 
 
@@ -39,12 +39,8 @@ class ThisProcess:
     def load(self, data: Any, schema: Any, size: int, options: Any) -> OneBlock:
         """Reads a source, checks it, and leaves its records where they are; see Workers.load."""
         start = time.perf_counter()
-        batches = [
-            batch for split in data.splits() for batch in check_batches(data.read, split, schema)
-        ]
-        if not sum(map(len, batches)):
-            raise NoRecords("there are no records to train on")
-        return OneBlock(in_order(Batch.concat(batches)), {"reading": time.perf_counter() - start})
+        batch = Batch.concat([*chain.from_iterable(read_splits(data, schema))])
+        return OneBlock(in_order(batch), {"reading": time.perf_counter() - start})
 
     def run_round(self, task: Any, blocks: Any, chosen: Any, shared: Any, depth: int) -> Any:
         """Runs the task on the only block; see Workers.run_round."""

@@ -63,15 +63,14 @@ def in_sequence(calls):
 
 def between(call, before, behind):
     """Returns what a OneThread does that has others of them right before or behind it."""
-    run, team = call.call, call.team
     if before and behind:
-        return run
-    return partial(run_part, run, [] if before else [team.shrink], [] if behind else [team.grow])
+        return call.call
+    return partial(run_part, call.call, call.team, not before, not behind)
 
 
-def run_part(call, first, last):
-    for change in first:
-        change()
+def run_part(call, team, is_first, is_last):
+    if is_first:
+        team.shrink()
     call()
-    for change in last:
-        change()
+    if is_last:
+        team.grow()
