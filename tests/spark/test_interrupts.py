@@ -97,6 +97,27 @@ def test_an_interrupt_while_the_handler_is_given_back_is_raised_once(monkeypatch
     assert not interrupt._repeat()
 
 
+@pytest.mark.parametrize("moment", ["before it begins", "while it runs"])
+def test_a_ctrl_c_between_two_jobs_ends_the_next(moment):
+    """It came during another call of the JVM, so it is raised in the job that follows."""
+
+    class Context:
+        def addJobTag(self, tag):
+            pass
+
+        removeJobTag = addJobTag
+
+    started = []
+    with pytest.raises(KeyboardInterrupt), interrupts.clean_interrupts(Context()):
+        interrupt = signal.getsignal(signal.SIGINT)
+        interrupt.asked = moment == "before it begins"
+        with interrupts.interruptible(Context()):
+            started.append(1)
+            interrupt.asked = True
+            raise RuntimeError("this job was cancelled")
+    assert len(started) == (moment == "while it runs")
+
+
 def test_a_handler_of_the_user_s_own_stays(sc):
     heard, before = [], signal.getsignal(signal.SIGINT)
     signal.signal(signal.SIGINT, lambda *_: heard.append(1))

@@ -107,20 +107,20 @@ def interruptible(sc):
         yield
         return
     interrupt = signal.getsignal(signal.SIGINT)
-    asked_before = getattr(interrupt, "asked", False)
+    raise_if_asked(interrupt)  # and begin no job that would be cancelled at once
     sc.addJobTag(TAG)
     try:
         yield
     except Exception:
-        raise_if_asked(interrupt, asked_before)  # it has been cancelled
+        raise_if_asked(interrupt)  # it has been cancelled
         raise
     finally:
         with suppress(Py4JError):
             sc.removeJobTag(TAG)
-    raise_if_asked(interrupt, asked_before)
+    raise_if_asked(interrupt)
 
 
-def raise_if_asked(interrupt, before):
-    """Raises KeyboardInterrupt where there was a Ctrl-C since then, and it has yet to be raised."""
-    if isinstance(interrupt, Interrupt) and interrupt.asked and not (before or interrupt.raised):
+def raise_if_asked(interrupt):
+    """Raises KeyboardInterrupt where there was a Ctrl-C that has yet to be raised."""
+    if isinstance(interrupt, Interrupt) and interrupt.asked and not interrupt.raised:
         interrupt.end()
