@@ -18,6 +18,7 @@ from sparkdl.ml.params import StageParams
 from sparkdl.ml.persistence import SavedStage
 from sparkdl.ml.rows import first, renamed
 from sparkdl.spark.connect.sessions import current_context
+from sparkdl.spark.inference.arrow_map import map_in_arrow
 from sparkdl.spark.inference.functions import batch_function, column_udf
 from sparkdl.spark.inference.output_columns import OutputColumns, compute_outputs
 from sparkdl.spark.network import SparkNetwork
@@ -82,6 +83,8 @@ class NetworkModel(StageParams, SavedStage):
 
         Examples
         --------
+        Spark 3.4 refuses a function that gives vectors; `transform` works there.
+
         >>> df.mapInArrow(*model.map_function(df.schema))
         """
         compute = partial(compute_outputs, self.outputs())
@@ -90,7 +93,7 @@ class NetworkModel(StageParams, SavedStage):
         return net.column_function(schema, names, preprocessing, self.fields(), compute)
 
     def _transform(self, dataset: DataFrame) -> DataFrame:
-        return dataset.mapInArrow(*self.map_function(dataset.schema))
+        return map_in_arrow(dataset, *self.map_function(dataset.schema))
 
     def udf(self, column: str | None = None) -> Any:
         """Returns a pandas UDF of columns of features, one for each input, also for SQL.

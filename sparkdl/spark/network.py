@@ -13,7 +13,13 @@ from sparkdl.data.batches.type_names import kind_of
 from sparkdl.errors import ConfigError, require_kind
 from sparkdl.interop.recipes import DESCRIPTIONS, recipe_of
 from sparkdl.nn import Conf
-from sparkdl.spark.connect.sessions import current_session, is_connect, is_frame, unsupported
+from sparkdl.spark.connect.sessions import (
+    check_client,
+    current_session,
+    is_connect,
+    is_frame,
+    unsupported,
+)
 from sparkdl.spark.gpu_process.dispatch import run_partition_on_device
 from sparkdl.spark.inference.evaluations import evaluate
 from sparkdl.spark.inference.network_in_use import NetworkInUse
@@ -87,7 +93,9 @@ class SparkNetwork(NetworkInUse):
         weights: str | None = None,
     ) -> None:
         self.sc: Any = sc.sparkContext if isinstance(sc, SparkSession) else sc
-        if not is_connect(sc):
+        if is_connect(sc):
+            check_client()
+        else:
             require_kind("sc", self.sc, SparkContext, "a SparkContext or SparkSession")
             check_executor_python(self.sc)
         if tm is not None and not isinstance(tm, TrainingMaster):

@@ -25,6 +25,7 @@ from sparkdl.ml.params import StageParams
 from sparkdl.ml.persistence import SavedStage
 from sparkdl.ml.rows import first, renamed
 from sparkdl.spark.gpu_process.dispatch import run_on_device, run_partition_on_device
+from sparkdl.spark.inference.arrow_map import map_in_arrow
 from sparkdl.spark.inference.output_columns import VALUES, OutputColumns
 from sparkdl.spark.inference.predictions import column_function
 from sparkdl.spark.jobs.shared_value import SharedValue
@@ -120,7 +121,7 @@ class EnsembleModel(
         return self._map_function(schema)[1]
 
     def _transform(self, dataset: DataFrame) -> DataFrame:
-        return dataset.mapInArrow(*self._map_function(dataset.schema))
+        return map_in_arrow(dataset, *self._map_function(dataset.schema))
 
     def evaluate(self, dataset: DataFrame) -> Evaluation:
         """Returns an Evaluation over labelled data; its loss is that of the networks' outcome."""

@@ -8,6 +8,8 @@ from contextlib import suppress
 from py4j.protocol import Py4JError
 from pyspark import InheritableThread
 
+from sparkdl.spark.jobs.job_tags import add_tag, cancel_tag
+
 POLL = 0.2  # seconds, so that a Ctrl-C is heard
 GRACE = 15.0  # seconds for the threads of cancelled jobs
 
@@ -45,7 +47,7 @@ def run_side_by_side(sc, run, first, execute, parallelism):
 def work(sc, tag, run, execute, endings, given):
     """Runs one trial after another in a thread; what ends it goes to `endings`."""
     try:
-        sc.addJobTag(tag)
+        add_tag(sc, tag)
         while (trial := given or run.next()) is not None:
             given = None
             execute(*trial)
@@ -68,5 +70,5 @@ def stop(sc, tag, run, threads):
     with suppress(Py4JError, AttributeError):  # Spark itself has been stopped
         for thread in threads:
             while thread.is_alive() and time.monotonic() < deadline:
-                sc.cancelJobsWithTag(tag)  # again, as a job may only now begin
+                cancel_tag(sc, tag)  # again, as a job may only now begin
                 thread.join(POLL)

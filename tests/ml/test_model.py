@@ -7,6 +7,7 @@ from pyspark.ml.functions import predict_batch_udf, vector_to_array
 from pyspark.sql.types import ArrayType, FloatType
 
 from sparkdl.errors import ConfigError
+from sparkdl.spark.inference.arrow_map import TAKES_VECTORS
 from tests.ml.frames import arrays, by_id
 
 
@@ -35,6 +36,7 @@ def test_functions_of_columns_give_what_transform_gives(classified, indexed, spa
     np.testing.assert_allclose(q, y, rtol=1e-5)
 
 
+@pytest.mark.skipif(not TAKES_VECTORS, reason="mapInArrow of this Spark takes no vectors")
 def test_a_plain_function_of_arrow_tables(classified, indexed):
     found = indexed.mapInArrow(*classified.map_function(indexed.schema))
     assert found.schema == classified.transform(indexed).schema

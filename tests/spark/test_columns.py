@@ -39,7 +39,7 @@ def padded():
 
 
 def frame(rows, schema):
-    spark = SparkSession.active()
+    spark = SparkSession.builder.getOrCreate()
     return spark.createDataFrame(spark.sparkContext.parallelize(rows, 2), schema)
 
 

@@ -71,14 +71,14 @@ def test_an_interrupt_that_was_raised_is_not_repeated(monkeypatch):
     """The thread that cancels jobs may wait for the JVM until the handler is the user's again."""
     asked, answered = threading.Event(), threading.Event()
 
-    class SlowContext:
-        def cancelJobsWithTag(self, tag):
-            asked.set()
-            answered.wait(20)
+    def cancel_slowly(sc, tag):
+        asked.set()
+        answered.wait(20)
 
+    monkeypatch.setattr(interrupts, "cancel_tag", cancel_slowly)
     monkeypatch.setattr(interrupts, "calls_jvm", lambda frame: not asked.is_set())
     before, threads = signal.getsignal(signal.SIGINT), set(threading.enumerate())
-    with pytest.raises(KeyboardInterrupt), interrupts.clean_interrupts(SlowContext()):
+    with pytest.raises(KeyboardInterrupt), interrupts.clean_interrupts(None):
         signal.raise_signal(signal.SIGINT)
         assert asked.wait(20)
         signal.raise_signal(signal.SIGINT)
@@ -98,20 +98,15 @@ def test_an_interrupt_while_the_handler_is_given_back_is_raised_once(monkeypatch
 
 
 @pytest.mark.parametrize("moment", ["before it begins", "while it runs"])
-def test_a_ctrl_c_between_two_jobs_ends_the_next(moment):
+def test_a_ctrl_c_between_two_jobs_ends_the_next(moment, monkeypatch):
     """It came during another call of the JVM, so it is raised in the job that follows."""
-
-    class Context:
-        def addJobTag(self, tag):
-            pass
-
-        removeJobTag = addJobTag
-
+    for name in ("add_tag", "remove_tag"):
+        monkeypatch.setattr(interrupts, name, lambda sc, tag: None)
     started = []
-    with pytest.raises(KeyboardInterrupt), interrupts.clean_interrupts(Context()):
+    with pytest.raises(KeyboardInterrupt), interrupts.clean_interrupts(None):
         interrupt = signal.getsignal(signal.SIGINT)
         interrupt.asked = moment == "before it begins"
-        with interrupts.interruptible(Context()):
+        with interrupts.interruptible(None):
             started.append(1)
             interrupt.asked = True
             raise RuntimeError("this job was cancelled")

@@ -5,4 +5,4 @@ from sparkdl.spark.jobs import slots
 
 def all_awaited():
     """From now on a fit of this process waits, as long as it takes, for the executors asked for."""
-    slots.PATIENCE = 200.0  # seconds
+    slots.EXECUTOR_TIMEOUT = 200.0  # seconds

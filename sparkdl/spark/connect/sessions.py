@@ -7,11 +7,13 @@ import uuid
 from contextlib import contextmanager
 from typing import Any, TypeGuard
 
+import pyspark
 from pyspark import SparkContext
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.utils import is_remote
 
 from sparkdl.errors import UnsupportedError
+from sparkdl.spark.jobs.job_tags import HAS_TAGS
 
 HOME = "pyspark.sql.connect."
 
@@ -19,6 +21,15 @@ HOME = "pyspark.sql.connect."
 def is_connect(value: Any) -> bool:
     """Returns whether a session or DataFrame is of Spark Connect."""
     return any(kind.__module__.startswith(HOME) for kind in type(value).__mro__)
+
+
+def check_client() -> None:
+    """Raises UnsupportedError where pyspark's client of Spark Connect lacks what a fit needs."""
+    if not HAS_TAGS:  # they came with barriers of mapInArrow
+        raise UnsupportedError(
+            f"Spark Connect needs pyspark 3.5 or newer, got {pyspark.__version__}: that has no "
+            "tags there, and no barrier for mapInArrow; use a session without sc://"
+        )
 
 
 def is_frame(value: Any) -> TypeGuard[DataFrame]:

@@ -15,6 +15,7 @@ from sparkdl.nn import Conf
 from sparkdl.spark.connect.sessions import is_connect, is_frame, unsupported
 from sparkdl.spark.gpu_process.dispatch import run_on_device
 from sparkdl.spark.inference import predictions
+from sparkdl.spark.inference.arrow_map import map_in_arrow
 from sparkdl.spark.jobs.device_tally import DeviceTally
 from sparkdl.spark.jobs.shared_value import LocalValue, SharedValue
 from sparkdl.spark.records.records import Change, Data, SparkRecords
@@ -129,7 +130,7 @@ class NetworkInUse:
 
     def _add_columns(self, frame, *arguments):
         function, fields = self.column_function(frame.schema, *arguments)
-        return frame.mapInArrow(function, fields)
+        return map_in_arrow(frame, function, fields)
 
     def column_function(
         self,

@@ -12,6 +12,8 @@ from contextlib import contextmanager, suppress
 
 from py4j.protocol import Py4JError
 
+from sparkdl.spark.jobs.job_tags import add_tag, cancel_tag, remove_tag
+
 TAG = "sparkdl-interruptible"
 POLL = 0.02  # seconds
 
@@ -77,7 +79,7 @@ class Interrupt:
         goes_on = True
         while goes_on:
             with suppress(Py4JError, AttributeError):  # Spark itself has been stopped
-                self._sc.cancelJobsWithTag(TAG)
+                cancel_tag(self._sc, TAG)
             goes_on = self._repeat()
             time.sleep(POLL)
 
@@ -108,7 +110,7 @@ def interruptible(sc):
         return
     interrupt = signal.getsignal(signal.SIGINT)
     raise_if_asked(interrupt)  # and begin no job that would be cancelled at once
-    sc.addJobTag(TAG)
+    add_tag(sc, TAG)
     try:
         yield
     except Exception:
@@ -116,7 +118,7 @@ def interruptible(sc):
         raise
     finally:
         with suppress(Py4JError):
-            sc.removeJobTag(TAG)
+            remove_tag(sc, TAG)
     raise_if_asked(interrupt)
 
 

@@ -12,9 +12,11 @@ from sparkdl.errors import WorkerError
 from sparkdl.spark.jobs.error_notes import read_noted_error
 from sparkdl.spark.jobs.executor_python import python_cure
 from sparkdl.spark.jobs.interrupts import interruptible
+from sparkdl.spark.jobs.job_tags import JOB_GROUP
+from sparkdl.spark.jobs.waiting import watch_job
 
+BEFORE = "sparkdl: "  # on Spark's pages
 DESCRIPTION = "spark.job.description"
-JOB_GROUP = "spark.jobGroup.id"
 LOCALITY_WAIT = "spark.locality.wait"
 TRACEBACK = "Traceback (most recent call last):"
 OURS = re.compile(r"sparkdl\.errors\.(\w+): (.*)")
@@ -31,13 +33,19 @@ def job(sc, description, doing):
     doing : str
         Begins the error: "a round" failed on the cluster.
     """
-    with interruptible(sc), describe_jobs(sc, description), clear_errors(doing):
-        yield
+    with interruptible(sc), describe_jobs(sc, description), watch(sc, description):
+        with clear_errors(doing):
+            yield
 
 
 def describe_jobs(sc, description):
     """Describes the jobs run inside on Spark's pages."""
-    return local_property(sc, DESCRIPTION, f"sparkdl: {description}")
+    return local_property(sc, DESCRIPTION, BEFORE + description)
+
+
+def watch(sc, description):
+    """Says what jobs that were described so wait for, and ends those that wait too long."""
+    return watch_job(sc, BEFORE + description)
 
 
 def outside_job_group(sc):

@@ -50,10 +50,34 @@ def executor_locations(sc):
 
 def live_executors(sc):
     """Returns (name, host) of each executor; with Spark in this process that is the driver."""
-    found = sc._jsc.sc().statusStore().executorList(True)
-    known = [found.apply(number) for number in range(found.size())]
+    known = known_executors(sc, only_active=True)
     pairs = [(each.id(), each.hostPort().rpartition(":")[0]) for each in known]
     return [pair for pair in pairs if pair[0] != "driver"] or pairs
+
+
+def lost_executors(sc):
+    """Returns why each executor was lost that has come and gone, as Spark tells it."""
+    return [
+        value_of(each.removeReason()) or "a reason that Spark does not know"
+        for each in known_executors(sc)
+        if not each.isActive()
+    ]
+
+
+def active_tasks(sc):
+    """Returns how many tasks run now, of any job."""
+    return sum(each.activeTasks() for each in known_executors(sc) if each.isActive())
+
+
+def value_of(scala_option):
+    """Returns the value of a Scala Option, or None."""
+    return scala_option.get() if scala_option.isDefined() else None
+
+
+def known_executors(sc, only_active=False):
+    """Returns Spark's summaries of executors, of which one may be the driver."""
+    found = sc._jsc.sc().statusStore().executorList(only_active)
+    return [found.apply(number) for number in range(found.size())]
 
 
 def executors_wanted(sc):

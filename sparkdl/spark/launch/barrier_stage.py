@@ -13,7 +13,8 @@ from pyspark.errors import PySparkException
 from sparkdl.spark.gpu_process.dispatch import run_on_device
 from sparkdl.spark.gpu_process.multi_gpu import run_on_gpus
 from sparkdl.spark.jobs.error_notes import note_errors
-from sparkdl.spark.jobs.job import describe_jobs, message, no_waiting_for_locality
+from sparkdl.spark.jobs.job import describe_jobs, message, no_waiting_for_locality, watch
+from sparkdl.spark.jobs.job_tags import add_tag, cancel_tag, job_ids
 from sparkdl.spark.jobs.log_prefix import sign_logs
 from sparkdl.spark.jobs.shared_value import sharing
 from sparkdl.spark.jobs.stage_failure import failure
@@ -60,7 +61,7 @@ class BarrierStage:
         deadline = time.monotonic() + GRACE
         with suppress(Py4JError, AttributeError):  # Spark itself has been stopped
             while self._thread.is_alive() and time.monotonic() < deadline:
-                self._sc.cancelJobsWithTag(self._tag)  # again, as its job may only now begin
+                cancel_tag(self._sc, self._tag)  # again, as its job may only now begin
                 self._thread.join(POLL)
             while (tasks := self._tasks()) and time.monotonic() < deadline:
                 time.sleep(POLL)
@@ -69,10 +70,10 @@ class BarrierStage:
 
     def _run(self, task, shares, shared, evaluates, device, team):
         try:
-            self._sc.addJobTag(self._tag)
+            add_tag(self._sc, self._tag)
             doing = f"{team.size} workers that train together"
             with sharing(self._sc, shared) as sent, no_waiting_for_locality(self._sc):
-                with describe_jobs(self._sc, doing):
+                with describe_jobs(self._sc, doing), watch(self._sc, doing):
                     each = partial(work, task, sent, evaluates, device, team)
                     shares.barrier().mapPartitions(each).collect()
             self._done = True
@@ -87,7 +88,7 @@ class BarrierStage:
         Those of a cancelled job end some seconds later.
         """
         tracker, running = self._sc._jsc.sc().statusTracker(), 0
-        for number in tracker.getJobIdsForTag(self._tag):
+        for number in job_ids(self._sc, self._tag):
             for stage in tracker.getJobInfo(number).get().stageIds():
                 info = tracker.getStageInfo(stage)
                 running += info.get().numActiveTasks() if info.isDefined() else 0

@@ -15,7 +15,7 @@ that has some. What is left goes with the SparkContext.
 import threading
 import uuid
 from collections.abc import Callable
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import partial
 from typing import Any, NamedTuple
@@ -187,8 +187,9 @@ def size_limit(sc):
     if dynamic(sc):
         return 0
     text = option(sc, SETTING, DEFAULT)
-    with suppress(PySparkException):  # where there is no session
-        text = SparkSession.active().conf.get(SETTING, text)
+    session = SparkSession.getActiveSession() or SparkSession._instantiatedSession
+    if session is not None:
+        text = session.conf.get(SETTING, text)
     try:
         return sc._jvm.org.apache.spark.network.util.JavaUtils.byteStringAsBytes(text)
     except (Py4JError, PySparkException) as error:

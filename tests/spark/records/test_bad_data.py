@@ -291,7 +291,7 @@ REFUSED = {
 
 
 def existing(sc):
-    return frame("features array<float>, Prediction int")(SparkSession.active(), None)
+    return frame("features array<float>, Prediction int")(SparkSession.builder.getOrCreate(), None)
 
 
 @pytest.mark.parametrize("case", REFUSED)

@@ -51,7 +51,7 @@ def frame_of(features, schema="id int, features array<double>, label int"):
     def make(sc, folder):
         x, y = records()
         rows = [(i, features(a), int(b)) for i, (a, b) in enumerate(zip(x, y))]
-        return SparkSession.active().createDataFrame(sc.parallelize(rows, 2), schema)
+        return SparkSession.builder.getOrCreate().createDataFrame(sc.parallelize(rows, 2), schema)
 
     return make
 

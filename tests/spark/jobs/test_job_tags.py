@@ -1,0 +1,49 @@
+"""Tags of jobs, as Spark has them and as job groups stand in for them on Spark 3.4."""
+
+import pytest
+from pyspark import SparkContext
+
+from sparkdl.spark.jobs import job_tags
+
+KINDS = [False, pytest.param(True, marks=pytest.mark.skipif("not job_tags.HAS_TAGS"))]
+
+
+@pytest.fixture
+def sc(sc):
+    """Leaves no group behind."""
+    yield sc
+    sc.setLocalProperty(job_tags.JOB_GROUP, None)
+
+
+@pytest.mark.parametrize("has_tags", KINDS, ids=["groups", "tags"])
+def test_jobs_are_found_by_each_of_their_tags(sc, has_tags):
+    seen = []
+    for change, tag in [("add", "outer"), ("add", "inner"), ("remove", "inner")]:
+        getattr(job_tags, f"{change}_tag")(sc, tag, has_tags)
+        sc.parallelize([1], 1).count()
+        seen.append([len(job_tags.job_ids(sc, each, has_tags)) for each in ("outer", "inner")])
+    job_tags.remove_tag(sc, "outer", has_tags)
+    assert seen == [[1, 0], [2, 1], [3, 1]]
+
+
+def test_a_group_of_the_user_s_own_stands_there_again(sc):
+    sc.setJobGroup("my own", "jobs of mine")
+    job_tags.add_tag(sc, "one", has_tags=False)
+    assert sc.getLocalProperty(job_tags.JOB_GROUP) == "my own with tags one"
+    job_tags.remove_tag(sc, "one", has_tags=False)
+    assert sc.getLocalProperty(job_tags.JOB_GROUP) == "my own"
+
+
+def test_all_groups_of_a_tag_are_cancelled():
+    class Context(dict):
+        getLocalProperty, setLocalProperty = dict.get, dict.__setitem__
+
+        def cancelJobGroup(self, group):
+            cancelled.append(group)
+
+    context, cancelled = Context(), []
+    job_tags.add_tag(context, "a", has_tags=False)
+    job_tags.add_tag(context, "b", has_tags=False)
+    job_tags.cancel_tag(context, "a", has_tags=False)
+    assert cancelled == [" with tags a", " with tags a b"]
+    assert hasattr(SparkContext, "addJobTag") == job_tags.HAS_TAGS

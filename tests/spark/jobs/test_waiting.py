@@ -1,0 +1,119 @@
+"""Jobs that get no slot: what is said of them, and their end."""
+
+import threading
+import time
+from contextlib import contextmanager
+from types import SimpleNamespace
+
+import pytest
+from pyspark import InheritableThread
+
+from sparkdl.errors import ConfigError, UnsupportedError
+from sparkdl.spark.jobs import job_tags, slots, waiting
+from sparkdl.spark.jobs.job import job
+from tests.support.waiting import until
+
+HELD = "held by a test"
+
+
+@pytest.fixture
+def impatient(sc, monkeypatch):
+    """A function that sets how long a job waits for slots, in place of minutes."""
+    monkeypatch.setattr(waiting, "PATIENCE", 0.2)
+    monkeypatch.setattr(waiting, "POLL", 0.05)
+
+    def limit(text):
+        sc._conf.set(waiting.SETTING, text)
+
+    limit("100s")
+    yield limit
+    sc._conf.set(waiting.SETTING, waiting.DEFAULT)
+
+
+@contextmanager
+def all_slots_held(sc):
+    """Has another job hold all slots of the cluster inside."""
+
+    def hold():
+        job_tags.add_tag(sc, HELD)
+        try:
+            sc.parallelize([0, 0], 2).foreach(lambda _: time.sleep(200))
+        except Exception:
+            ended.set()
+
+    ended = threading.Event()
+    InheritableThread(target=hold, daemon=True).start()
+    assert until(lambda: slots.active_tasks(sc) == 2, 60)
+    try:
+        yield
+    finally:
+        while not ended.wait(0.1):
+            job_tags.cancel_tag(sc, HELD)
+        assert until(lambda: slots.active_tasks(sc) == 0, 60)
+
+
+def count(sc):
+    with job(sc, "records to blocks", "reading the data"):
+        return sc.parallelize([1, 2, 3], 2).count()
+
+
+def test_a_job_without_slots_says_so_and_ends(sc, impatient, caplog):
+    with all_slots_held(sc):
+        impatient("1s")
+        with pytest.raises(UnsupportedError, match="'records to blocks' has run for 1 s") as error:
+            count(sc)
+        for said in (str(error.value), caplog.text):
+            assert "2 slots, of which 2 are taken; 2 executors of 2; " in said
+            assert "other jobs hold all slots: end them, add executors, or raise" in said
+    assert caplog.text.count("no task of") == 1
+    assert count(sc) == 3
+
+
+def test_a_job_that_gets_its_slots_goes_on(sc, impatient, caplog):
+    counted = []
+    with all_slots_held(sc):
+        late = InheritableThread(target=lambda: counted.append(count(sc)), daemon=True)
+        late.start()
+        assert until(lambda: "no task of 'records to blocks' has run" in caplog.text, 60)
+    late.join(60)
+    assert counted == [3]
+
+
+@pytest.mark.parametrize(
+    ("running", "told"),
+    [
+        ([[0], [0], [0]], True),
+        ([[0], [1], [0]], False),
+        ([[0], [], [0]], False),  # between two jobs the driver computes
+        ([[0, 1], [0, 1], [0, 1]], False),  # jobs of one description take turns
+    ],
+)
+def test_only_time_without_a_task_counts(running, told, monkeypatch):
+    clock = iter(range(0, 100, 10))
+    watch = waiting.Watch.__new__(waiting.Watch)
+    watch._sc, watch._description, watch._limit = None, "sparkdl: a job", 100.0
+    watch._since, watch._is_told, watch.error = 0.0, False, None
+    monkeypatch.setattr(waiting.time, "monotonic", lambda: next(clock))
+    monkeypatch.setattr(waiting, "cluster_state", lambda sc: "")
+    monkeypatch.setattr(waiting, "cure", lambda sc: "")
+    for tasks in running:
+        jobs = [SimpleNamespace(numActiveTasks=lambda count=count: count) for count in tasks]
+        monkeypatch.setattr(waiting, "jobs_described", lambda sc, name, jobs=jobs: jobs)
+        watch._look()
+    assert watch._is_told == told
+
+
+def test_a_time_that_is_none_is_refused(sc, impatient):
+    impatient("soon")
+    with pytest.raises(ConfigError, match="spark.sparkdl.slotTimeout must be a time .* got soon"):
+        count(sc)
+
+
+@pytest.mark.parametrize(
+    ("slot_count", "taken", "says"),
+    [(0, 0, "no executor has come"), (2, 2, "hold all slots"), (4, 1, "spark.driver.memory")],
+)
+def test_the_cure_fits_what_there_is(slot_count, taken, says, monkeypatch):
+    monkeypatch.setattr(waiting, "concurrent_tasks", lambda sc: slot_count)
+    monkeypatch.setattr(waiting, "active_tasks", lambda sc: taken)
+    assert says in waiting.cure(None)
