@@ -75,13 +75,13 @@ def rows_of(folder):
 def first_step_of_frame(folder):
     """From `fit` of a DataFrame to the first step, cold and warm."""
     with spark_session(EXECUTORS, **NOTHING_KEPT) as sc:
-        return first_steps(sc, lambda: frame_of(folder))
+        return first_steps(sc, frame_of(folder))
 
 
 def first_step_of_files(folder):
     """From `fit` of Parquet files, which executors read, to the first step."""
     with spark_session(EXECUTORS, **NOTHING_KEPT) as sc:
-        return first_steps(sc, lambda: Parquet(rows_of(folder)))
+        return first_steps(sc, Parquet(rows_of(folder)))
 
 
 def first_steps(sc, data):
@@ -89,7 +89,7 @@ def first_steps(sc, data):
 
     Each fit gets an MLP of its own and reads its data, as nothing is kept of the fit before.
     """
-    cold, *warm = (first_step(sc, data()) for _ in range(3))
+    cold, *warm = (first_step(sc, data) for _ in range(3))
     return {"cold": cold, "warm": min(warm)}
 
 
