@@ -1,5 +1,8 @@
 """sparkdl train: the run that a YAML file describes."""
 
+from contextlib import contextmanager
+from pathlib import Path
+
 from sparkdl.commands.options.run_conf import RunConf
 from sparkdl.spark import SparkNetwork
 from sparkdl.spark.session import session
@@ -16,28 +19,42 @@ def train(arguments):
     print(conf.network.summary(conf.training.batch_size_per_worker), end="\n\n", flush=True)
     spark = conf.spark
     with session(spark.master, spark.config, spark.name) as running:
-        fit(running, conf, resume=arguments.resume)
+        fit(running, conf, resume=arguments.resume, report=arguments.report)
 
 
-def fit(spark, conf, resume=None, show=None):
+def fit(spark, conf, resume=None, show=None, report=None):
     """Trains as `conf` says, prints the results and saves the model; returns it.
 
     Parameters
     ----------
     show : bool or None
         Whether to draw the progress bar; None: if somebody sees it.
+    report : path or None
+        Of the page of the fit, which is written also where it is interrupted.
     """
     net = SparkNetwork(spark, conf.network, conf.training)
-    history = net.fit(
-        conf.data.train,
-        conf.epochs,
-        validation=conf.data.validation,
-        listeners=[ProgressBar(show=show)],
-        checkpoints=conf.checkpoints,
-        resume=resume,
-    )
+    with report_of(net, report, Path(conf.output).name):
+        history = net.fit(
+            conf.data.train,
+            conf.epochs,
+            validation=conf.data.validation,
+            listeners=[ProgressBar(show=show)],
+            checkpoints=conf.checkpoints,
+            resume=resume,
+        )
     net.save(conf.output)
     if history.epochs and history.epochs[-1].validation is not None:
         print(history.epochs[-1].validation, end="\n\n")
     print(history, f"the model is in {conf.output}", sep="\n\n", flush=True)
     return net
+
+
+@contextmanager
+def report_of(net, path, title):
+    """Writes the page of a fit at its end, however that comes, if there is a path for it."""
+    try:
+        yield
+    finally:
+        if path is not None and net.history is not None:
+            net.history.report(path, net.network, title)
+            print(f"the report is in {path}", flush=True)

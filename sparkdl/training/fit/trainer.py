@@ -131,7 +131,7 @@ class Trainer:
             self.history.add_round(event.report)
             self.state = event.state or self.state
         self.state = self.steering.steer(self.state)
-        del self.history.rounds[self.state.rounds - rounds :]
+        self.history.keep_rounds(self.state.rounds - rounds)
         where = f"epoch {self.state.epoch + 1}, round {self.state.round + 1}"
         self.history.end_reason = f"interrupted by {type(error).__name__}; what is next is {where}"
 
