@@ -54,7 +54,7 @@ def add_train(commands):
     one = command(commands, "train", "train", "train as a YAML file says")
     configuration(one)
     one.add_argument("--resume", metavar="PATH", help="a checkpoint, or a folder of them")
-    what = "an HTML file to write, with the charts of the fit, also of one that is interrupted"
+    what = "an HTML file with the charts of the fit, which is written as it goes on"
     one.add_argument("--report", metavar="FILE", help=what)
 
 

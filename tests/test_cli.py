@@ -143,7 +143,7 @@ def test_train_reports_and_saves(run, spark):
     assert code == 0
     for part in ("dense_1", "accuracy", "rows: truth", "where time went", "the model is in model"):
         assert part in out
-    assert "the report is in fit.html" in out
+    assert "the report of the fit is in fit.html" in out
     assert "<title>model</title>" in Path("fit.html").read_text()
     assert Network.load("model").state.epoch == 2
 

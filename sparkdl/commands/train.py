@@ -1,12 +1,12 @@
 """sparkdl train: the run that a YAML file describes."""
 
-from contextlib import contextmanager
 from pathlib import Path
 
 from sparkdl.commands.options.run_conf import RunConf
 from sparkdl.spark import SparkNetwork
 from sparkdl.spark.session import session
 from sparkdl.training.fit.network_fit import load_to_resume
+from sparkdl.training.report.html_report import HtmlReport
 from sparkdl.training.reporting.progress_bar import ProgressBar
 
 
@@ -30,31 +30,23 @@ def fit(spark, conf, resume=None, show=None, report=None):
     show : bool or None
         Whether to draw the progress bar; None: if somebody sees it.
     report : path or None
-        Of the page of the fit, which is written also where it is interrupted.
+        Of the page of the fit, which is written as it goes on.
     """
     net = SparkNetwork(spark, conf.network, conf.training)
-    with report_of(net, report, Path(conf.output).name):
-        history = net.fit(
-            conf.data.train,
-            conf.epochs,
-            validation=conf.data.validation,
-            listeners=[ProgressBar(show=show)],
-            checkpoints=conf.checkpoints,
-            resume=resume,
-        )
+    listeners = [ProgressBar(show=show)]
+    if report is not None:
+        print(f"the report of the fit is in {report}", end="\n\n", flush=True)
+        listeners.append(HtmlReport(report, Path(conf.output).name))
+    history = net.fit(
+        conf.data.train,
+        conf.epochs,
+        validation=conf.data.validation,
+        listeners=listeners,
+        checkpoints=conf.checkpoints,
+        resume=resume,
+    )
     net.save(conf.output)
     if history.epochs and history.epochs[-1].validation is not None:
         print(history.epochs[-1].validation, end="\n\n")
     print(history, f"the model is in {conf.output}", sep="\n\n", flush=True)
     return net
-
-
-@contextmanager
-def report_of(net, path, title):
-    """Writes the page of a fit at its end, however that comes, if there is a path for it."""
-    try:
-        yield
-    finally:
-        if path is not None and net.history is not None:
-            net.history.report(path, net.network, title)
-            print(f"the report is in {path}", flush=True)

@@ -23,14 +23,17 @@ def round_curves(run):
         "examples/s": short(report.examples_per_second for report in reports),
         "MB sent": short(report.bytes_sent / 1e6 for report in reports),
     }
-    if run.network is not None:
-        curves["learning rate"] = short(rates(run.network, reports))
+    if run.conf is not None:
+        curves["learning rate"] = short(rates(run, reports))
     return curves
 
 
-def rates(network, reports):
-    """Returns the learning rate of the last update of each round."""
-    optimizer, factor = network.conf.optimizer, network.state.rate_factor
+def rates(run, reports):
+    """Returns the learning rate of the last update of each round, as the schedule has it.
+
+    Factors by which listeners have lowered it are those of the end: the driver keeps no others.
+    """
+    optimizer, factor = run.conf.optimizer, 1.0 if run.state is None else run.state.rate_factor
     return [factor * optimizer.rate_at(report.iteration - 1, report.epoch) for report in reports]
 
 

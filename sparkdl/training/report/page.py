@@ -5,6 +5,7 @@ import os
 from importlib.resources import files
 from math import prod
 from pathlib import Path
+from xml.etree.ElementTree import Element
 
 from sparkdl.errors import ConfigError
 from sparkdl.training.report.curves import evaluation_curves, round_curves
@@ -15,11 +16,14 @@ from sparkdl.training.report.timeline import phase_rows, timeline
 from sparkdl.training.report.weights import parameter_histograms
 from sparkdl.training.reporting.reports import WorkerFigures
 
+VALUES = "how often each value occurs, by array"
 MOST_CELLS = 30  # classes of a confusion matrix that is shown
 
 
-def write_report(path, runs, title="Fit"):
+def write_report(path, runs, title="Fit", refresh=None):
     """Writes the page of some Runs; a reader sees the old file or the whole new one.
+
+    With `refresh` a browser reads it again after so many seconds.
 
     Raises
     ------
@@ -31,17 +35,19 @@ def write_report(path, runs, title="Fit"):
         raise ConfigError(f"runs must be at least one, each with a name of its own, got {names}")
     path = Path(path)
     unfinished = path.with_name(f".{path.name}.{os.getpid()}")
-    unfinished.write_text(page(runs, title), encoding="utf-8")
+    unfinished.write_text(page(runs, title, refresh), encoding="utf-8")
     unfinished.replace(path)
 
 
-def page(runs, title="Fit"):
+def page(runs, title="Fit", refresh=None):
     """Returns the HTML of a page."""
+    again = {"http-equiv": "refresh", "content": f"{refresh:.0f}"} if refresh else None
     sections = [comparison(runs), *(section for run in runs for section in run_sections(run))]
     head = element(
         "head",
         element("meta", charset="utf-8"),
         element("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        None if again is None else Element("meta", again),
         element("title", title),
         element("style", asset("page.css")),
     )
@@ -67,7 +73,7 @@ def page_data(runs):
                 "evaluations": evaluation_curves(run),
                 "timeline": timeline(run.history),
                 "roc": roc_curves(run.evaluation),
-                "weights": [] if run.network is None else parameter_histograms(run.network),
+                "weights": [] if run.state is None else parameter_histograms(run.conf, run.state),
             }
             for run in runs
         ]
@@ -98,7 +104,7 @@ def comparison(runs):
         chart("figures", "Figures of evaluations", "accuracy and others"),
         chart("throughput", "Throughput", "examples in a second, by round"),
     ]
-    if any(run.network is not None for run in runs):
+    if any(run.conf is not None for run in runs):
         charts.append(chart("rate", "Learning rate", "of the last update of each round"))
     rows = [last_row(run) for run in runs]
     head = ["fit", "epochs", "rounds", "last loss", "last score", "seconds", "ended by"]
@@ -119,7 +125,7 @@ def run_sections(run):
     yield time_section(run)
     if run.evaluation is not None:
         yield evaluation_section(run)
-    if run.network is not None:
+    if run.conf is not None:
         yield network_section(run)
     yield environment_section(run)
 
@@ -170,14 +176,14 @@ def confusion_table(evaluation):
 
 
 def network_section(run):
-    conf = run.network.conf
+    conf = run.conf
     rows = [layer_row(place) for place in conf.stack]
     head = ["layer", "type", "reads", "output shape", "parameters"]
     return section(
         run,
         "Network",
         table(head, rows, f"{conf.parameter_count:,} parameters"),
-        chart("weights", "Parameters", "how often each value occurs, by array", run.name),
+        None if run.state is None else chart("weights", "Parameters", VALUES, run.name),
         element("details", element("summary", "Configuration"), element("pre", conf.to_json())),
     )
 

@@ -8,12 +8,12 @@ BINS = 40
 MOST = 60  # arrays that a page draws
 
 
-def parameter_histograms(network):
+def parameter_histograms(conf, state):
     """Returns [{"name", "shape", "mean", "std", "edges", "counts", "bad"}] of the first arrays.
 
     `bad` counts numbers that are not finite, which no bin has.
     """
-    views = network.conf.params_layout.views(network.state.params)
+    views = conf.params_layout.views(state.params)
     return [histogram(name, np.asarray(array)) for name, array in list(views.items())[:MOST]]
 
 

@@ -190,7 +190,7 @@ class History:
         from sparkdl.training.report.page import write_report  # executors have no use for it
         from sparkdl.training.report.run import Run
 
-        write_report(path, [Run(title, self, network)], title)
+        write_report(path, [Run.of(title, self, network)], title)
 
     def __str__(self) -> str:
         """Describes the fit in lines.

@@ -66,7 +66,7 @@ seen.paper = getComputedStyle(document.body).backgroundColor;
 
 @pytest.fixture(scope="module")
 def seen(tmp_path_factory):
-    text = page([Run("a", history(), network())], "A fit")
+    text = page([Run.of("a", history(), network())], "A fit")
     return open_page(tmp_path_factory.mktemp("page"), text, LOOK)
 
 
@@ -93,7 +93,7 @@ def test_keys_and_the_pointer_zoom(seen):
 
 def test_the_cursor_reads_out(seen):
     """The drag has left it at update 24.9, and a key moves it by half an update."""
-    last = evaluation_curves(Run("a", history()))["loss"][-1]
+    last = evaluation_curves(Run.of("a", history()))["loss"][-1]
     assert seen["readout"] == f"loss: 0.04 at 25; loss of evaluation: {last:.5g} at 30"
 
 
@@ -104,12 +104,12 @@ def test_curves_can_be_hidden_and_the_axis_changed(seen):
 
 
 def test_a_phone_scrolls_down_only(tmp_path):
-    text = page([Run("a", history(), network())], "A fit")
+    text = page([Run.of("a", history(), network())], "A fit")
     seen = open_page(tmp_path, text, LOOK, width=500)
     assert seen["errors"] == [] and not seen["wider_than_the_window"]
 
 
 def test_a_dark_room_gets_dark_paper(seen, tmp_path):
-    text = page([Run("a", history(), network())], "A fit")
+    text = page([Run.of("a", history(), network())], "A fit")
     dark = open_page(tmp_path, text, LOOK, dark=True)
     assert seen["paper"] == "rgb(255, 255, 255)" and dark["paper"] == "rgb(18, 22, 28)"

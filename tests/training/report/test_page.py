@@ -16,7 +16,7 @@ DATA = re.compile(r'<script id="data" type="application/json">(.*?)</script>', r
 
 
 def runs(**changes):
-    return [Run("first <fit>", history(**changes), network()), Run("second", history())]
+    return [Run.of("first <fit>", history(**changes), network()), Run.of("second", history())]
 
 
 def data_of(text):
@@ -61,10 +61,10 @@ def test_ten_thousand_rounds_stay_below_three_megabytes():
         report = replace(made.rounds[0], iteration=n, loss=1 / (n + 3), seconds=round_seconds)
         long.phases["compute"] += report.duration
         long.add_round(report)
-    assert len(page([Run("long", long, network())])) < 3_000_000
+    assert len(page([Run.of("long", long, network())])) < 3_000_000
 
 
 @pytest.mark.parametrize("names", [[], ["a", "a"]])
 def test_runs_need_names_of_their_own(names, tmp_path):
     with pytest.raises(ConfigError, match="runs must be at least one, each with a name of its own"):
-        write_report(tmp_path / "page.html", [Run(name, history()) for name in names])
+        write_report(tmp_path / "page.html", [Run.of(name, history()) for name in names])

@@ -7,7 +7,7 @@ from tests.training.report.fits import network
 
 
 def test_each_array_has_its_histogram():
-    found = {one["name"]: one for one in parameter_histograms(network())}
+    found = {one["name"]: one for one in parameter_histograms(network().conf, network().state)}
     assert set(found) == {"dense_1/W", "dense_1/b", "output_1/W", "output_1/b"}
     weights = found["dense_1/W"]
     assert sum(weights["counts"]) == 20 and len(weights["edges"]) == BINS + 1
