@@ -31,7 +31,7 @@ def flat(children):
 
 
 def table(head, rows, caption=None):
-    """Returns a table; cells that are numbers stand to the right."""
+    """Returns a table; cells that are numbers stand to the right, elements are cells themselves."""
     made = Element("table")
     if caption:
         made.append(element("caption", caption))
@@ -47,7 +47,7 @@ def table(head, rows, caption=None):
 
 def cell(value):
     if isinstance(value, Element):
-        return element("td", value)
+        return value
     if isinstance(value, NUMBERS):
         return element("td", f"{value:,}" if isinstance(value, int) else f"{value:.4g}", class_="n")
     return element("td", "" if value is None else str(value))

@@ -11,13 +11,12 @@ from sparkdl.errors import ConfigError
 from sparkdl.training.report.curves import evaluation_curves, round_curves
 from sparkdl.training.report.environment import environment_rows
 from sparkdl.training.report.html import element, table, text_of
-from sparkdl.training.report.quality import calibration, roc_curves
+from sparkdl.training.report.quality import calibration, confusion_table, roc_curves
 from sparkdl.training.report.timeline import phase_rows, timeline
 from sparkdl.training.report.weights import parameter_histograms
 from sparkdl.training.reporting.reports import WorkerFigures
 
 VALUES = "how often each value occurs, by array"
-MOST_CELLS = 30  # classes of a confusion matrix that is shown
 
 
 def write_report(path, runs, title="Fit", refresh=None):
@@ -151,28 +150,15 @@ def time_section(run):
 def evaluation_section(run):
     evaluation = run.evaluation
     curves, bars = roc_curves(evaluation), calibration(evaluation)
-    matrix = getattr(evaluation, "confusion", None)
-    shown = matrix is not None and len(matrix) <= MOST_CELLS
     head = ["mean score", "share of positives", "examples"]
     return section(
         run,
         "Last evaluation",
-        confusion_table(evaluation) if shown else None,
+        confusion_table(evaluation),
         chart("roc", "ROC", "true by false positive rate", run.name) if curves else None,
         table(head, [[f"{bar[0]:.3f}", *bar[1:]] for bar in bars], "Calibration") if bars else None,
         element("details", element("summary", "As text"), element("pre", str(evaluation))),
     )
-
-
-def confusion_table(evaluation):
-    """Returns the confusion matrix, whose cells are the darker the larger their share of a row."""
-    rows = []
-    for name, counts in zip(evaluation.labels, evaluation.confusion.tolist(), strict=True):
-        total = sum(counts) or 1
-        shades = [f"--share:{count / total:.3f}" for count in counts]
-        cells = [element("span", f"{n:,}", class_="shade", style=s) for n, s in zip(counts, shades)]
-        rows.append([name, *cells])
-    return table(["true \\ predicted", *evaluation.labels], rows, "Confusion matrix")
 
 
 def network_section(run):

@@ -192,6 +192,11 @@ class History:
 
         write_report(path, [Run.of(title, self, network)], title)
 
+    def _repr_html_(self) -> str:
+        from sparkdl.training.report.notebook import history_html  # notebooks alone ask for it
+
+        return history_html(self)
+
     def __str__(self) -> str:
         """Describes the fit in lines.
 
