@@ -14,6 +14,7 @@ import struct
 from bisect import bisect_left, bisect_right
 from collections import OrderedDict
 from contextlib import contextmanager
+from itertools import pairwise
 
 import numpy as np
 
@@ -189,7 +190,7 @@ class CheckedTree:
 
     def _sorted(self, children, number):
         keys = [key for key, _ in children[1:]]
-        self._require(all(a < b for a, b in zip(keys, keys[1:], strict=False)), number)
+        self._require(all(a < b for a, b in pairwise(keys)), number)
         return children
 
     def _check_leaves(self, file, numbers):

@@ -118,7 +118,7 @@ class HDF5(StoredSource, Reader, SplitByRecords):
     def _datasets(self, path, file):
         names = self._dataset_names()
         for name in names.values():
-            require_column(name, list(file), path)
+            require_column(name, [key for key in file if isinstance(key, str)], path)
             check_dataset(path, file, name)
         datasets = {column: file[name] for column, name in names.items()}
         counts = {name: len(datasets[column]) for column, name in names.items()}
