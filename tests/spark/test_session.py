@@ -29,8 +29,6 @@ def python(code, **environment):
 
 EVERYWHERE = {
     "spark.ui.showConsoleProgress": "false",
-    "spark.python.unix.domain.socket.enabled": "true",
-    "spark.python.unix.domain.socket.dir": "/tmp",
 }
 MASTERS = [
     ("local-cluster[2,1,512]", False, {"spark.executor.memory": "512m"}),
@@ -108,7 +106,10 @@ with session("local-cluster[1,1,600]", {"spark.test.a": True}, name="quiet") as 
     log, sc = log_of(spark), spark.sparkContext
     work = os.path.join(os.path.dirname(pyspark.__file__), "work", sc.applicationId)
     sc.parallelize([1], 1).count()
+    sockets = sc.getConf().get("spark.python.unix.domain.socket.dir")
     found = [spark.conf.get("spark.test.a"), sc.appName, log.exists(), os.path.exists(work)]
+    found += [oct(os.stat(sockets).st_mode & 0o777), len(os.listdir(sockets)) > 1]
+    found += [spark.conf.get("spark.python.unix.domain.socket.enabled")]
 print(json.dumps([*found, log.exists(), os.path.exists(work), str(log)]))
 try:
     with session("locl[1]") as spark:  # the JVM of the first one goes on
@@ -120,7 +121,7 @@ except Exception as error:
     )
     first, second = out.splitlines()
     *found, log = json.loads(first)
-    assert found == ["true", "quiet", True, True, False, False]
+    assert found == ["true", "quiet", True, True, "0o700", True, "true", False, False]
     assert second.startswith("Spark did not start with master 'locl[1]': ")
     assert err == ""
     assert Path(log).parent == tmp_path
