@@ -66,7 +66,7 @@ def check_room(size: int, nbytes: int) -> None:
         raise ValueError(f"{nbytes} bytes must hold at most {room(nbytes)}, got {size}")
 
 
-def _members(new: Any, content, several=True) -> bytes:
+def _members(new: Any, content: bytes, several: bool = True) -> bytes:
     """Returns what one decompressor after the other makes of the content."""
     pieces, left = [], room(len(content))
     while True:
