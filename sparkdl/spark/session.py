@@ -23,10 +23,9 @@ from pyspark.sql import SparkSession
 
 from sparkdl.errors import SparkdlError, UnsupportedError, WorkerError
 from sparkdl.spark.jobs.job import message, reason
-from sparkdl.spark.socket_folder import new_socket_folder, remove_socket_folder, socket_options
+from sparkdl.spark.socket_folder import own_socket_folder, socket_options
 
 TWO_EXECUTORS = "local-cluster[2,1,1024]"
-SOCKETS = "sparkdl_sockets"  # where a session keeps the folder of its sockets
 ALWAYS = {
     "spark.ui.showConsoleProgress": "false",  # it would overwrite our own progress bar
 }
@@ -88,26 +87,19 @@ def start(
     submitted = "PYSPARK_GATEWAY_PORT" in os.environ  # spark-submit has started the JVM
     options = {"spark.app.name": name, "spark.master": master} | defaults(master, submitted)
     alone = is_local(master) and not submitted
-    sockets = new_socket_folder() if alone else None
-    options |= socket_options(sockets)
+    options |= socket_options(own_socket_folder() if alone else None)
     options |= {key: as_text(value) for key, value in (config or {}).items()}
     options = without_second_collector(options)
     if alone:
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-    try:
-        if SparkContext._gateway is None:
-            SparkContext._ensure_initialized(None, gateway(options, submitted), None)
-        conf = SparkConf()
-        for key, value in options.items():
-            if not (submitted and conf.contains(key)):
-                conf.set(key, value)
-        spark = create_session(conf, master)
-    except BaseException:
-        remove_socket_folder(sockets)
-        raise
-    vars(spark)[SOCKETS] = sockets
-    return spark
+    if SparkContext._gateway is None:
+        SparkContext._ensure_initialized(None, gateway(options, submitted), None)
+    conf = SparkConf()
+    for key, value in options.items():
+        if not (submitted and conf.contains(key)):
+            conf.set(key, value)
+    return create_session(conf, master)
 
 
 def stop(spark: SparkSession, keep_log: bool = False) -> None:
@@ -115,7 +107,6 @@ def stop(spark: SparkSession, keep_log: bool = False) -> None:
     context, log = spark.sparkContext, log_of(spark)
     number, owns_cluster = context.applicationId, str(context.master).startswith("local-cluster")
     spark.stop()
-    remove_socket_folder(vars(spark).get(SOCKETS))
     if owns_cluster:  # a driver in a container of YARN has no Spark home to ask for
         folder = Path(_find_spark_home(), "work", number)
         shutil.rmtree(folder, ignore_errors=True)

@@ -1,4 +1,4 @@
-"""The folder of a session's sockets, which nobody but its user can enter.
+"""The folder of a driver's sockets, which nobody but its user can enter.
 
 Over TCP, executors and their Python processes wait 40 ms for each other several times a task.
 PySpark asks nobody for a token at a Unix socket, and unpickles what comes: whoever can open it runs
@@ -6,11 +6,13 @@ code as this user. So there are such sockets only where all processes of a sessi
 folder that is theirs alone, which is on one machine; elsewhere Spark's TCP and its tokens stay.
 """
 
+import atexit
 import fcntl
 import os
 import shutil
 import tempfile
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,17 @@ LOCK = "lock"
 LONGEST = 60  # bytes; with a name of 42 a path has to stay below 104, which all systems take
 
 _held: dict[str, Any] = {}  # folder: its lock, which goes with this process
+
+
+@cache
+def own_socket_folder() -> Path | None:
+    """Returns the folder of all sessions of this process, with which it goes.
+
+    A JVM asks for it once: where a session ended with its folder, the next could collect nothing.
+    """
+    folder = new_socket_folder()
+    atexit.register(remove_socket_folder, folder)
+    return folder
 
 
 def new_socket_folder() -> Path | None:
@@ -49,7 +62,7 @@ def socket_options(folder: Path | None) -> dict[str, str]:
 
 
 def remove_socket_folder(folder: Path | None) -> None:
-    """Deletes the folder of a session that has ended."""
+    """Deletes a folder of this process."""
     lock = _held.pop(str(folder), None)
     if lock is not None:
         shutil.rmtree(str(folder), ignore_errors=True)
