@@ -35,7 +35,7 @@ def copy_frame(folder):
     with spark_session(EXECUTORS):
         spark = SparkSession.builder.getOrCreate()
         frame = spark.read.parquet(str(Path(folder) / "rows.parquet"))
-        copy = frame.mapInArrow(iter, frame.schema)
+        copy = frame.mapInArrow(lambda batches: batches, frame.schema)
         return cold_and_warm(lambda: copy.write.format("noop").mode("overwrite").save())
 
 
