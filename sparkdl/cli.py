@@ -54,6 +54,8 @@ def add_train(commands):
     one = command(commands, "train", "train", "train as a YAML file says")
     configuration(one)
     one.add_argument("--resume", metavar="PATH", help="a checkpoint, or a folder of them")
+    what = "an HTML file with the charts of the fit, which is written as it goes on"
+    one.add_argument("--report", metavar="FILE", help=what)
 
 
 def add_evaluate(commands):

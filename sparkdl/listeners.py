@@ -1,5 +1,6 @@
 """Listeners to a fit, what they are told, and the History that a fit returns."""
 
+from sparkdl.training.report.html_report import HtmlReport
 from sparkdl.training.reporting.early_stopping import EarlyStopping, TerminateOnTime
 from sparkdl.training.reporting.history import History
 from sparkdl.training.reporting.lambda_listener import LambdaListener
@@ -23,6 +24,7 @@ __all__ = [
     "EpochReport",
     "FitPlan",
     "History",
+    "HtmlReport",
     "LambdaListener",
     "Listener",
     "ModelCheckpoint",

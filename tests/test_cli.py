@@ -4,6 +4,7 @@ import re
 import subprocess
 import sys
 from importlib.util import find_spec
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -137,10 +138,13 @@ def test_package_runs_as_a_module_and_as_a_file(start, tmp_path):
 
 
 def test_train_reports_and_saves(run, spark):
-    code, out, _ = run("train", "--conf", "run.yaml", "--set", "checkpoints.path=points")
+    settings = "--set", "checkpoints.path=points", "--report", "fit.html"
+    code, out, _ = run("train", "--conf", "run.yaml", *settings)
     assert code == 0
     for part in ("dense_1", "accuracy", "rows: truth", "where time went", "the model is in model"):
         assert part in out
+    assert "the report of the fit is in fit.html" in out
+    assert "<title>model</title>" in Path("fit.html").read_text()
     assert Network.load("model").state.epoch == 2
 
 

@@ -10,6 +10,7 @@ from traitlets.config import Config
 
 ROOT = Path(__file__).resolve().parent.parent
 LIMIT = 240  # seconds for a cell, and for the kernel to come
+SMALL = {"EPOCHS": 1, "RECORDS": 1280, "TRIALS": 5}
 FIGURE = r"0\.\d+"
 # Of each notebook: what it prints when it runs in small, and its pictures.
 NOTEBOOKS = {
@@ -24,11 +25,32 @@ NOTEBOOKS = {
 }
 
 
-@pytest.fixture
-def small(monkeypatch):
-    sizes = {"EPOCHS": 1, "RECORDS": 1280, "TRIALS": 5}
-    for name, value in sizes.items():
-        monkeypatch.setenv(f"SPARKDL_{name}", str(value))
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """Run a notebook in small: `run(notebook)` gives the folder that its kernel runs in.
+
+    All have one kernel, for its Python and Spark's JVM cost more to start than most cells to run.
+    Each finds no name of those before it, and starts and stops a SparkContext of its own.
+    """
+    folder = tmp_path_factory.mktemp("notebooks")
+    # Of ports that are free, others may take one before the kernel does.
+    line = {"transport": "ipc", "ip": str(tmp_path_factory.mktemp("line") / "to")}
+    options = {"config": Config(KernelManager=line), "timeout": LIMIT, "startup_timeout": LIMIT}
+    resources = {"metadata": {"path": str(folder)}}
+    client = nbclient.NotebookClient(nbformat.v4.new_notebook(), resources=resources, **options)
+
+    def execute(notebook):
+        notebook.cells.insert(0, nbformat.v4.new_code_cell("%reset -f"))
+        client.nb = notebook
+        client.execute(cleanup_kc=False)
+        return folder
+
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in SMALL.items():
+            patch.setenv(f"SPARKDL_{name}", str(value))
+        yield execute
+        if client.km is not None:  # nothing has started before the first notebook
+            client._cleanup_kernel()
 
 
 def read(name):
@@ -79,16 +101,12 @@ def test_the_ensemble_is_better_than_each_of_its_members():
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NOTEBOOKS)
 @pytest.mark.filterwarnings("default")  # Jupyter's own
-def test_notebook_runs(name, small, tmp_path, tmp_path_factory):
+def test_notebook_runs(name, run):
     notebook = read(name)
     for cell in code_of(notebook):
         cell.outputs, cell.execution_count = [], None
-    # Of ports that are free, others may take one before the kernel does.
-    line = {"transport": "ipc", "ip": str(tmp_path_factory.mktemp("line") / "to")}
-    options = {"config": Config(KernelManager=line), "timeout": LIMIT, "startup_timeout": LIMIT}
-    resources = {"metadata": {"path": str(tmp_path)}}
-    nbclient.NotebookClient(notebook, resources=resources, **options).execute()
+    folder = run(notebook)
     texts, count = NOTEBOOKS[name]
     assert all(re.search(text, printed(notebook)) for text in texts)
     assert len(pictures(notebook)) == count
-    assert not list(tmp_path.iterdir())
+    assert not list(folder.iterdir())

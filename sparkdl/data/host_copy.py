@@ -4,8 +4,8 @@ A copy is good for as long as size and modification time of the original stay. P
 take turns by a lock, which the system frees when its holder dies. The folder of copies is kept
 within a budget: those that were not used for longest go first.
 
-SPARKDL_COPIES, a folder (else below the user's cache), and SPARKDL_COPIES_BYTES change the place
-and the budget.
+SPARKDL_COPIES, a folder of this user alone (else below the user's cache), and SPARKDL_COPIES_BYTES
+change the place and the budget.
 """
 
 import fcntl
@@ -18,7 +18,8 @@ from hashlib import blake2b
 from pathlib import Path
 
 from sparkdl.data import files
-from sparkdl.errors import DataError
+from sparkdl.errors import DataError, UnsupportedError
+from sparkdl.own_folders import budget, cache_folder, is_own_file, make_own_folder
 
 BUDGET = 200 * 2**30  # bytes
 CHUNK = 2**24
@@ -38,9 +39,9 @@ def host_copy(path):
         or another process has held the lock without progress for 120 seconds.
     """
     size, target = place_of(path)
-    if not is_whole(target, size):
-        with _name_errors(path):
-            target.parent.mkdir(parents=True, exist_ok=True)
+    with _name_errors(path):
+        make_own_folder(target.parent)  # first: what lies elsewhere may be another user's
+        if not is_whole(target, size):
             with _hold_lock(path, target):
                 if not is_whole(target, size):
                     _make_room(path, size, target.parent)
@@ -68,18 +69,18 @@ def folder():
         return Path(chosen)
     if of_yarn:
         return Path(of_yarn.split(",")[0]) / "sparkdl-copies"
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "sparkdl" / "copies"
+    return cache_folder("copies")
 
 
 def is_whole(target, size):
-    return target.is_file() and target.stat().st_size == size
+    return is_own_file(target) and target.stat().st_size == size
 
 
 def _copy(path, size, target):
     """Copies to another name and renames, so that the file at `target` is whole."""
     part = partial(target)
     try:
-        with files.open(path) as source, open(part, "wb") as out:
+        with files.open(path) as source, open(part, "wb", opener=open_private) as out:
             shutil.copyfileobj(source, out, CHUNK)
             copied = out.tell()
         if copied != size:
@@ -89,11 +90,16 @@ def _copy(path, size, target):
         part.unlink(missing_ok=True)
 
 
+def open_private(path, flags):
+    """Opens a file of the user's own, whatever the umask says."""
+    return os.open(path, flags | os.O_NOFOLLOW, 0o600)
+
+
 def _make_room(path, size, place):
     """Deletes the copies that were not used for longest, until the new one fits the budget."""
-    budget = int(os.environ.get("SPARKDL_COPIES_BYTES") or BUDGET)
-    if size > budget:
-        text = f"its {size} bytes are above the budget of {budget}; raise SPARKDL_COPIES_BYTES"
+    room = budget("SPARKDL_COPIES_BYTES", BUDGET)
+    if size > room:
+        text = f"its {size} bytes are above the budget of {room}; raise SPARKDL_COPIES_BYTES"
         raise DataError(f"{path}: {text}")
     held = sorted(
         (about.st_mtime, about.st_size, one)
@@ -102,7 +108,7 @@ def _make_room(path, size, place):
     )
     total = sum(nbytes for _, nbytes, _ in held)
     for used, nbytes, one in held:
-        if total + size > budget and time.time() - used > RECENT:
+        if total + size > room and time.time() - used > RECENT:
             one.unlink(missing_ok=True)
             total -= nbytes
 
@@ -145,8 +151,8 @@ def _name_errors(path):
     """Names this host in errors of its disk."""
     try:
         yield
-    except OSError as error:
-        reason = error.strerror or error
+    except (OSError, UnsupportedError) as error:
+        reason = getattr(error, "strerror", None) or error
         raise DataError(
             f"{path}: cannot be copied to {folder()} on {platform.node()}: {reason}"
         ) from error

@@ -23,14 +23,11 @@ from pyspark.sql import SparkSession
 
 from sparkdl.errors import SparkdlError, UnsupportedError, WorkerError
 from sparkdl.spark.jobs.job import message, reason
+from sparkdl.spark.socket_folder import own_socket_folder, socket_options
 
 TWO_EXECUTORS = "local-cluster[2,1,1024]"
 ALWAYS = {
     "spark.ui.showConsoleProgress": "false",  # it would overwrite our own progress bar
-    # Over TCP, executors and their Python processes wait 40 ms for each other several times a task.
-    "spark.python.unix.domain.socket.enabled": "true",
-    # The path of a socket has at most 107 bytes; that of a YARN container's own folder is longer.
-    "spark.python.unix.domain.socket.dir": "/tmp",
 }
 # JVMs that live for minutes, beside workers that want the cores: of the time that their optimizing
 # compiler and parallel collector take, little comes back. What `extraJavaOptions` say holds.
@@ -89,9 +86,11 @@ def start(
     """Starts a SparkSession that prints nothing; options as of `session`. End it with `stop`."""
     submitted = "PYSPARK_GATEWAY_PORT" in os.environ  # spark-submit has started the JVM
     options = {"spark.app.name": name, "spark.master": master} | defaults(master, submitted)
+    alone = is_local(master) and not submitted
+    options |= socket_options(own_socket_folder() if alone else None)
     options |= {key: as_text(value) for key, value in (config or {}).items()}
     options = without_second_collector(options)
-    if is_local(master) and not submitted:
+    if alone:
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     if SparkContext._gateway is None:

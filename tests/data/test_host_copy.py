@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 
 import fsspec
 import numpy as np
@@ -217,3 +218,37 @@ def test_a_process_that_dies_while_it_copies_leaves_the_way_free(tmp_path, copie
     with open(path, "rb") as wanted, open(host_copy.host_copy(path), "rb") as made:
         assert made.read() == wanted.read()
     assert [one.suffix for one in sorted(copies.iterdir())] == [".mdb", ".lock"]
+
+
+def test_a_copy_that_somebody_else_could_change_is_not_believed(tmp_path, copies):
+    uri = upload(caffe_db(tmp_path / "db"))
+    copy = host_copy.host_copy(f"{uri}/data.mdb")
+    whole = Path(copy).read_bytes()
+    for poison in (lambda: os.chmod(copy, 0o666), lambda: link_to(copy, tmp_path / "poison")):
+        poison()
+        with open(copy, "r+b") as file:
+            file.write(b"poison")
+        assert Path(host_copy.host_copy(f"{uri}/data.mdb")).read_bytes() == whole
+        assert os.lstat(copy).st_mode & 0o777 == 0o600
+
+
+def link_to(copy, target):
+    os.rename(copy, target)
+    os.symlink(target, copy)
+
+
+def test_a_folder_of_copies_that_others_can_change_is_refused(tmp_path, copies):
+    uri = upload(caffe_db(tmp_path / "db"))
+    host_copy.host_copy(f"{uri}/data.mdb")
+    copies.chmod(0o777)
+    with pytest.raises(DataError, match=r"data\.mdb.*mode 777; chmod 700 it"):
+        host_copy.host_copy(f"{uri}/data.mdb")
+
+
+def test_a_copy_is_its_user_s_under_any_umask(tmp_path):
+    uri, before = upload(caffe_db(tmp_path / "db")), os.umask(0)
+    try:
+        copy = host_copy.host_copy(f"{uri}/data.mdb")
+    finally:
+        os.umask(before)
+    assert os.stat(copy).st_mode & 0o777 == 0o600

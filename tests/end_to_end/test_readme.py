@@ -87,7 +87,8 @@ def test_a_search_ends_in_an_ensemble(spark, tmp_path):
     assert EnsembleModel.load(str(tmp_path / "ensemble")).evaluate(frame).examples == 60
 
 
-def test_a_fit_is_steered(spark):
+def test_a_fit_is_steered(spark, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     rows = [([float(kind), 1.0], kind) for kind in (0, 1)] * 20
     frame = spark.createDataFrame(rows, ["features", "label"]).coalesce(2)
     layers = [Dense(units=4, activation="relu"), Output(units=2)]
@@ -97,6 +98,7 @@ def test_a_fit_is_steered(spark):
     exec(compile(example, "README.md", "exec"), names)
     assert len(names["history"].epochs) == 2
     assert names["history"].epochs[-1].validation.examples < 20
+    assert (tmp_path / "fit.html").is_file()
 
 
 def commands():

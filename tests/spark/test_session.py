@@ -29,8 +29,6 @@ def python(code, **environment):
 
 EVERYWHERE = {
     "spark.ui.showConsoleProgress": "false",
-    "spark.python.unix.domain.socket.enabled": "true",
-    "spark.python.unix.domain.socket.dir": "/tmp",
 }
 MASTERS = [
     ("local-cluster[2,1,512]", False, {"spark.executor.memory": "512m"}),
@@ -108,19 +106,25 @@ with session("local-cluster[1,1,600]", {"spark.test.a": True}, name="quiet") as 
     log, sc = log_of(spark), spark.sparkContext
     work = os.path.join(os.path.dirname(pyspark.__file__), "work", sc.applicationId)
     sc.parallelize([1], 1).count()
+    sockets = sc.getConf().get("spark.python.unix.domain.socket.dir")
     found = [spark.conf.get("spark.test.a"), sc.appName, log.exists(), os.path.exists(work)]
+    found += [oct(os.stat(sockets).st_mode & 0o777), len(os.listdir(sockets)) > 1]
+    found += [spark.conf.get("spark.python.unix.domain.socket.enabled")]
 print(json.dumps([*found, log.exists(), os.path.exists(work), str(log)]))
+with session("local[1]") as spark:  # in the JVM of the first one
+    print(spark.range(3).toPandas().id.sum() + spark.sparkContext.parallelize([1]).sum())
 try:
-    with session("locl[1]") as spark:  # the JVM of the first one goes on
+    with session("locl[1]") as spark:  # and so does this one
         pass
 except Exception as error:
     print(error)
 """,
         TMPDIR=str(tmp_path),
     )
-    first, second = out.splitlines()
+    first, again, second = out.splitlines()
+    assert again == "4"
     *found, log = json.loads(first)
-    assert found == ["true", "quiet", True, True, False, False]
+    assert found == ["true", "quiet", True, True, "0o700", True, "true", False, False]
     assert second.startswith("Spark did not start with master 'locl[1]': ")
     assert err == ""
     assert Path(log).parent == tmp_path

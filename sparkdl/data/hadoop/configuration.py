@@ -104,7 +104,11 @@ class Configuration:
 
 def user():
     """Returns the name of the user where there is no Kerberos."""
-    return os.environ.get("HADOOP_USER_NAME") or getuser()
+    try:
+        return os.environ.get("HADOOP_USER_NAME") or getuser()
+    except (KeyError, OSError):  # as in containers that run as any number
+        text = f"uid {os.getuid()} has no name on this machine; set HADOOP_USER_NAME"
+        raise DataError(f"HDFS must know the user's name, but {text}") from None
 
 
 def _folder():

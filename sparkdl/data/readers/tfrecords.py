@@ -1,7 +1,9 @@
 """TensorFlow's files of Example messages."""
 
 import gzip
+import math
 import struct
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -15,6 +17,7 @@ from sparkdl.data.batches.columns import Violation
 from sparkdl.data.readers.core.base import NumberOrImageSource, Reader, StoredSource
 from sparkdl.data.readers.core.chunks import batches, stack_arrays
 from sparkdl.data.readers.core.file_ranges import data_files
+from sparkdl.data.readers.encodings.decompression import room
 from sparkdl.data.readers.encodings.file_window import FileWindow
 from sparkdl.data.readers.encodings.image_codec import decode_image
 from sparkdl.data.readers.encodings.tf_example import feature, numbers, one_string, parse
@@ -71,8 +74,8 @@ class TFRecords(StoredSource, Reader, NumberOrImageSource):
 
     def read(self, split: Any) -> Iterator[Batch]:
         """Yields Batches of a few megabytes: features and labels as they are stored."""
-        with open_records(split.path) as file:
-            yield from batches(split, read_records(split, file), self._columns)
+        with open_records(split.path) as (file, largest):
+            yield from batches(split, read_records(split, file, largest), self._columns)
 
     def _columns(self, contents):
         parsed = [parse(content, row) for row, content in enumerate(contents)]
@@ -98,34 +101,39 @@ class TFRecords(StoredSource, Reader, NumberOrImageSource):
 
 @contextmanager
 def open_records(path):
-    """Opens the file, decompressed if it is gzipped."""
+    """Opens the file, decompressed if it is gzipped; with the most bytes of a record then."""
     with files.open(path) as file:
         head = file.read(HEAD.size)
         file.seek(0)
         if head.startswith(GZIP) and not is_length_valid(head):  # a length may be these bytes too
             with gzip.open(file) as inner:
-                yield inner
+                yield inner, room(files.size(path))
         else:
-            yield file
+            yield file, math.inf  # its own end limits records
 
 
-def read_records(split, file):
-    """Yields the bytes of each record. Raises DataError where the file is cut short or damaged."""
+def read_records(split, file, largest):
+    """Yields the bytes of each record, of at most so many.
+
+    Raises DataError where the file is cut short or damaged.
+    """
     count = 0
     try:
         window = FileWindow(file, 0)
         while window.more():
-            yield next_record(window)
+            yield next_record(window, largest)
             count += 1
-    except (Violation, OSError, EOFError) as error:
+    except (Violation, OSError, EOFError, zlib.error) as error:
         raise DataError(f"{split}, after {count} records: the file {error}") from None
 
 
-def next_record(window):
+def next_record(window, largest):
     head = window.take(HEAD.size)
     length, _ = HEAD.unpack(head)
     if not is_length_valid(head):
         raise Violation(0, "is damaged or no TFRecord: the checksum of a length differs")
+    if length > largest:
+        raise Violation(0, f"must have records of at most {largest} bytes, got {length}")
     content = window.take(length)
     if masked_crc(content) != TAIL.unpack(window.take(TAIL.size))[0]:
         raise Violation(0, "is damaged: the checksum of a record differs")

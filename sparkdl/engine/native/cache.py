@@ -14,6 +14,9 @@ from contextlib import suppress
 from itertools import count
 from pathlib import Path
 
+from sparkdl.errors import UnsupportedError
+from sparkdl.own_folders import budget, cache_folder, is_own_file, make_own_folder
+
 DIGEST = hashlib.sha256().digest_size
 BUDGET = 1 << 30  # bytes
 SELDOM = 64  # writes of a process from one look at the folder's size to the next
@@ -23,22 +26,18 @@ _writes = count()
 
 def folder():
     """Returns the folder of the files: one of the user's own, or None where there can be none."""
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    path = Path(os.environ.get("SPARKDL_KERNELS") or Path(base, "sparkdl", "kernels"))
-    try:
-        path.mkdir(mode=0o700, parents=True, exist_ok=True)
-        status = path.stat()
-    except OSError:
+    chosen = os.environ.get("SPARKDL_KERNELS")
+    try:  # a user who may write there may run code here
+        return make_own_folder(Path(chosen) if chosen else cache_folder("kernels"))
+    except (OSError, UnsupportedError):
         return None
-    others = status.st_mode & 0o022  # a user who may write there may run code here
-    return None if others or status.st_uid != os.getuid() else path
 
 
 def read(key):
     """Returns the code kept under a key, or None."""
     place = folder()
     try:
-        content = (place / key).read_bytes() if place else b""
+        content = (place / key).read_bytes() if place and is_own_file(place / key) else b""
     except OSError:
         return None
     digest, code = content[:DIGEST], content[DIGEST:]
@@ -62,12 +61,12 @@ def write(key, code):
 
 def make_room(place):
     """Deletes the oldest files until the others fit the budget."""
-    budget = int(os.environ.get("SPARKDL_KERNELS_BYTES") or BUDGET)
+    room = budget("SPARKDL_KERNELS_BYTES", BUDGET)
     with os.scandir(place) as entries:
         held = sorted(filter(None, map(entry_facts, entries)), reverse=True)
     for _, size, path in held:
-        budget -= size
-        if budget < 0:
+        room -= size
+        if room < 0:
             Path(path).unlink(missing_ok=True)
 
 

@@ -1,14 +1,19 @@
 """Rendezvous, where processes that know nothing of each other yet exchange a few lines of text."""
 
 import os
+import secrets
+import stat
 import time
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Protocol
 
-from sparkdl.errors import WorkerError, require
+from sparkdl.errors import UnsupportedError, WorkerError, require
 from sparkdl.exchange.connections.deadline import Deadline
+from sparkdl.own_folders import is_own, make_own_folder
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.002, 0.1
+LONGEST_TEXT = 1 << 20  # bytes; a process says a few hundred
 
 
 class Rendezvous(Protocol):
@@ -33,7 +38,8 @@ class FileRendezvous:
     Parameters
     ----------
     folder : path
-        Of this group alone: an earlier one's files would be taken for answers.
+        Of this group alone: an earlier one's files would be taken for answers. Of this user
+        alone too; one that is made has mode 0700.
     rank, size : int
     """
 
@@ -43,7 +49,10 @@ class FileRendezvous:
         self._round = 0
 
     def all_gather(self, text, timeout):
-        """Returns [text of each rank]; WorkerError names who is missing after `timeout` seconds."""
+        """Returns [text of each rank]; WorkerError names who is missing after `timeout` seconds.
+
+        Also where the folder, or what lies there, is not of this user alone.
+        """
         number, self._round = self._round, self._round + 1
         self._leave(number, text)
         deadline, pause = Deadline(timeout), FIRST_PAUSE
@@ -61,21 +70,50 @@ class FileRendezvous:
 
     def _leave(self, number, text):
         """Renames into place, so that nobody reads half a text."""
-        self.folder.mkdir(parents=True, exist_ok=True)
         place = self._file(number, self.rank)
-        temporary = place.with_suffix(f".{os.getpid()}")
-        temporary.write_text(text, encoding="utf-8")
-        temporary.replace(place)
+        temporary = place.with_suffix(f".{secrets.token_hex(8)}")
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
+        with self._name_errors():
+            make_own_folder(self.folder)
+            with open(os.open(temporary, flags, 0o600), "w", encoding="utf-8") as file:
+                file.write(text)
+            temporary.replace(place)
 
     def _present(self, number, ranks):
         for rank in ranks:
-            try:
-                yield rank, self._file(number, rank).read_text(encoding="utf-8")
-            except FileNotFoundError:
-                continue
+            with self._name_errors(), suppress(FileNotFoundError):
+                yield rank, read_text(self._file(number, rank))
+
+    @contextmanager
+    def _name_errors(self):
+        try:
+            yield
+        except FileNotFoundError:
+            raise
+        except (OSError, UnsupportedError) as error:
+            raise WorkerError(f"processes cannot meet in {self.folder}: {error}") from error
 
     def _file(self, number, rank):
         return self.folder / f"{number}-{rank}"
+
+
+def read_text(path):
+    """Returns the text of a regular file of this user; never waits, and follows no link.
+
+    Raises WorkerError, which does not quote it, for what cannot be a process's text.
+    """
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK  # opening a FIFO would wait for a writer
+    with open(os.open(path, flags), "rb") as file:
+        status = os.fstat(file.fileno())
+        if not (stat.S_ISREG(status.st_mode) and is_own(status)):
+            raise WorkerError(f"{path} must be a regular file that this user alone can change")
+        content = file.read(LONGEST_TEXT + 1)
+    if len(content) > LONGEST_TEXT:
+        raise WorkerError(f"{path} must have at most {LONGEST_TEXT} bytes, got {status.st_size}")
+    try:
+        return content.decode()
+    except UnicodeDecodeError:
+        raise WorkerError(f"{path} must hold a process's text, got other bytes") from None
 
 
 def check_place(rendezvous):

@@ -11,6 +11,7 @@ from pyspark.sql.types import StructField, StructType
 
 from sparkdl.config.calls import refuse_unknown_options
 from sparkdl.data.batches.type_names import kind_of
+from sparkdl.errors import ConfigError
 from sparkdl.nn import Conf
 from sparkdl.spark.connect.sessions import is_connect, is_frame, unsupported
 from sparkdl.spark.gpu_process.dispatch import run_on_device
@@ -55,6 +56,7 @@ class NetworkInUse:
         device: str | None = None,
         prediction: str = "prediction",
         probability: str = "probability",
+        keep: str | Iterable[str] | None = None,
     ) -> RDD | DataFrame:
         """Predicts lazily: Spark computes each record's prediction on demand.
 
@@ -66,6 +68,9 @@ class NetworkInUse:
         prediction, probability : str
             Names of the columns that a DataFrame gets, none of which it may have: two networks
             need names of their own.
+        keep : str or sequence of str, optional
+            The columns of a DataFrame that stay beside the new ones; None: all. What stays goes
+            through Python and back, so wide features cost time that others can save.
 
         Returns
         -------
@@ -75,8 +80,9 @@ class NetworkInUse:
         if is_frame(data):
             new = predictions.prediction_fields(self.conf, prediction, probability)
             compute = partial(predictions.prediction_columns, [field.name for field in new])
-            return self._add_columns(data, features, transform, new, compute, device)
+            return self._add_columns(data, features, transform, new, compute, device, keep)
         self._require_context(data)
+        require_all(keep, data)
         records, master = SparkRecords(data, features, transform=transform), self._master_on(device)
         name, batches = self.conf.output.name, self._batches(records, labels=False)
         compute = partial(predictions.predict_batches, self._share(master), name, records.transform)
@@ -91,6 +97,7 @@ class NetworkInUse:
         features: str = "features",
         transform: Change | None = None,
         device: str | None = None,
+        keep: str | Iterable[str] | None = None,
     ) -> RDD | DataFrame:
         """Computes the outputs of layers for each record, as inputs for other learners.
 
@@ -101,6 +108,8 @@ class NetworkInUse:
             Names of layers, as `conf` has them.
         features, transform, device
             As in `evaluate`.
+        keep
+            As in `predict`.
 
         Returns
         -------
@@ -109,14 +118,15 @@ class NetworkInUse:
 
         Raises
         ------
-        ConfigError for a layer that does not exist.
+        ConfigError for a layer that does not exist, DataError for such a column.
         """
         layers = predictions.check_layers(self.conf, layers)
         if is_frame(data):
             new = [predictions.numbers(name) for name in layers]
             compute = partial(predictions.layer_columns, layers)
-            return self._add_columns(data, features, transform, new, compute, device)
+            return self._add_columns(data, features, transform, new, compute, device, keep)
         self._require_context(data)
+        require_all(keep, data)
         records, master = SparkRecords(data, features, transform=transform), self._master_on(device)
         compute = partial(
             predictions.feature_batches, self._share(master), layers, records.transform
@@ -140,6 +150,7 @@ class NetworkInUse:
         new: list[StructField],
         compute: Callable[..., Any],
         device: str | None = None,
+        keep: str | Iterable[str] | None = None,
     ) -> tuple[Callable[..., Any], StructType]:
         """Returns a function for mapInArrow that adds columns, and the schema of what it gives.
 
@@ -147,7 +158,8 @@ class NetworkInUse:
         as in predictions.column_function.
         """
         compute = self.batch_function(transform, compute, device)
-        return predictions.column_function(fields, self.conf, transform, features, new, compute)
+        parts = fields, self.conf, transform, features, new, compute, keep
+        return predictions.column_function(*parts)
 
     def batch_function(
         self, transform: Change | None, compute: Callable[..., Any], device: str | None = None
@@ -193,3 +205,9 @@ class NetworkInUse:
     def _model_of(self, state, master):
         """Returns the arguments from which inference.loaded makes a replica."""
         return self.conf, replace(state, worker_states=()), master.device, master.backend
+
+
+def require_all(keep, data):
+    """Raises ConfigError where columns are chosen of data that has none."""
+    if keep is not None:
+        raise ConfigError(f"keep must be None for data that is no DataFrame, got {kind_of(data)}")

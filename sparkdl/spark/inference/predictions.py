@@ -9,9 +9,9 @@ import pyarrow
 from pyspark import TaskContext
 from pyspark.sql.types import ArrayType, DoubleType, FloatType, StructField, StructType
 
-from sparkdl.data.readers.encodings.arrow_columns import table_batch
+from sparkdl.data.readers.encodings.arrow_columns import require_column, table_batch
 from sparkdl.errors import ConfigError, DataError, SparkdlError
-from sparkdl.spark.records.frame_schema import check_fields
+from sparkdl.spark.records.frame_schema import WHERE, check_fields
 from sparkdl.training.evaluation.batch_evaluation import pieces
 from sparkdl.training.inputs.schema import schema_of
 from sparkdl.training.rounds.replica import limit_threads, replica_for
@@ -102,7 +102,7 @@ def check_new(names, new):
         raise ConfigError(f"columns of predictions must have a name each, got {given}")
 
 
-def column_function(fields, conf, transform, columns, new, compute):
+def column_function(fields, conf, transform, columns, new, compute, keep=None):
     """Returns a function for mapInArrow that adds columns, and the schema of what it gives.
 
     Parameters
@@ -115,6 +115,8 @@ def column_function(fields, conf, transform, columns, new, compute):
         Of what is added.
     compute : function of an iterator of Batches
         Yields {name: array} for each, of records as they are before `transform`.
+    keep : str or sequence of str, optional
+        The columns of the DataFrame that the result has, too. None: all.
 
     Raises
     ------
@@ -124,14 +126,26 @@ def column_function(fields, conf, transform, columns, new, compute):
     schema = schema_of(conf, labels=False, transform=transform)
     columns = columns if isinstance(columns, dict) else schema.fields(columns)
     check_fields(fields, columns, schema)
-    check_new(fields.names, new)
+    places = places_of(fields.names, keep)
+    kept = [fields.fields[place] for place in places]
+    check_new([field.name for field in kept], new)
     kinds = {field.name: field.dataType.simpleString() == VECTOR for field in new}
-    extend = partial(extend_tables, schema, columns, kinds, compute)
-    return extend, StructType([*fields.fields, *new])
+    extend = partial(extend_tables, schema, columns, places, kinds, compute)
+    return extend, StructType([*kept, *new])
 
 
-def extend_tables(schema, columns, kinds, compute, tables):
-    """Yields each Arrow table of a partition with the new columns behind its own.
+def places_of(names, keep):
+    """Returns the places of the columns to keep among all; DataError where one is not there."""
+    if keep is None:
+        return range(len(names))
+    keep = [keep] if isinstance(keep, str) else list(dict.fromkeys(keep))
+    for name in keep:
+        require_column(name, names, WHERE)
+    return [names.index(name) for name in keep]
+
+
+def extend_tables(schema, columns, places, kinds, compute, tables):
+    """Yields each Arrow table of a partition with the new columns behind those of `places`.
 
     `kinds` is {new column: whether it holds vectors}.
     """
@@ -142,8 +156,9 @@ def extend_tables(schema, columns, kinds, compute, tables):
             vector_column(arrays[name]) if vectors else arrow_column(arrays[name])
             for name, vectors in kinds.items()
         ]
-        names = [*table.schema.names, *kinds]
-        yield pyarrow.RecordBatch.from_arrays([*table.columns, *new], names=names)
+        kept = [table.column(place) for place in places]
+        names = [*(table.schema.names[place] for place in places), *kinds]
+        yield pyarrow.RecordBatch.from_arrays([*kept, *new], names=names)
 
 
 def check_tables(schema, new_fields, tables, pending):

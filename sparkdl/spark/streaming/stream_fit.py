@@ -95,9 +95,7 @@ class StreamTrainer(Listener):
             raise
 
     def _add(self, history):
-        self.history.rounds += history.rounds
-        self.history.epochs += history.epochs
-        self.history.restarts += history.restarts
+        self.history.extend(history)
         self.stopped = history.end_reason
 
     def on_round(self, report, state):

@@ -72,6 +72,11 @@ class Evaluation:
         """Returns the main figures by name, as plain floats."""
         raise NotImplementedError
 
+    def _repr_html_(self) -> str:
+        from sparkdl.training.report.notebook import evaluation_html  # notebooks alone ask for it
+
+        return evaluation_html(self)
+
     def _empty(self):
         options = [field.name for field in fields(self)]
         return type(self)(**{name: getattr(self, name) for name in options})

@@ -103,7 +103,7 @@ class Trainer:
         if self.master.resident:
             extra[BEGUN] = (resumed or {}).get(BEGUN)
         self.phases.end("starting")
-        plan = self._plan(blocks, state, first + epochs, extra)
+        plan = self._plan(blocks, state, first + epochs, extra, history)
         self._tell(self.listeners.on_fit_start, plan)
         self.state, self.history, self.extra = state, history, extra
         events = self._events(blocks, state, first + epochs, transform, extra)
@@ -131,7 +131,7 @@ class Trainer:
             self.history.add_round(event.report)
             self.state = event.state or self.state
         self.state = self.steering.steer(self.state)
-        del self.history.rounds[self.state.rounds - rounds :]
+        self.history.keep_rounds(self.state.rounds - rounds)
         where = f"epoch {self.state.epoch + 1}, round {self.state.round + 1}"
         self.history.end_reason = f"interrupted by {type(error).__name__}; what is next is {where}"
 
@@ -262,7 +262,7 @@ class Trainer:
         options = {"steering": self.steering, "replaceable": self.without_group is not None}
         return Supervisor(self.workers, blocks, shared, extra, batches, self.evaluate, **options)
 
-    def _plan(self, blocks, state, epochs, extra):
+    def _plan(self, blocks, state, epochs, extra, history):
         return FitPlan(
             conf=self.conf,
             epochs=epochs,
@@ -276,6 +276,7 @@ class Trainer:
             extra=extra,
             figures=self.figures,
             steering=self.steering,
+            history=history,
         )
 
     def _with_checkpoint(self, error):

@@ -21,8 +21,10 @@ from sparkdl.training.reporting.text_table import align
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from os import PathLike
 
     from sparkdl.training.evaluation.base import Evaluation
+    from sparkdl.training.network import Network
 
 KEPT = "reading took nothing: the records were kept from an earlier fit"
 
@@ -35,6 +37,8 @@ class History:
     stream, or a fit that a listener stopped, ended. `phases` are seconds of the fit's wall clock by
     phase. `aggregation` says how parameters were averaged and why, where the fit has chosen.
     `data_were_kept` is whether an earlier fit had read the records, so that this one has read none.
+    `round_ends` and `restart_times` are the seconds of the fit's wall clock at which the driver
+    heard of each of `rounds` and `restarts`.
     """
 
     rounds: list[RoundReport] = field(default_factory=list)
@@ -45,9 +49,12 @@ class History:
     phases: dict[str, float] = field(default_factory=dict)
     aggregation: str | None = None
     data_were_kept: bool = False
+    round_ends: list[float] = field(default_factory=list)
+    restart_times: list[float] = field(default_factory=list)
 
     def add_round(self, report: RoundReport) -> None:
         self.rounds.append(report)
+        self.round_ends.append(self.wall)
 
     def end_epoch(self, validation: "Evaluation | None" = None) -> EpochReport:
         """Closes the epoch of the last round and returns its EpochReport."""
@@ -59,7 +66,24 @@ class History:
     def go_back(self, restart: Restart) -> None:
         """Forgets the rounds that are lost."""
         self.restarts.append(restart)
-        del self.rounds[len(self.rounds) - restart.lost :]
+        self.restart_times.append(self.wall)
+        self.keep_rounds(len(self.rounds) - restart.lost)
+
+    def keep_rounds(self, count: int) -> None:
+        """Forgets all rounds but the first `count`."""
+        del self.rounds[count:], self.round_ends[count:]
+
+    def extend(self, later: "History") -> None:
+        """Adds what a fit that came after this one has done, as if it were its next part."""
+        wall = self.wall
+        self.rounds += later.rounds
+        self.epochs += later.epochs
+        self.validations += later.validations
+        self.restarts += later.restarts
+        self.round_ends += [wall + end for end in later.round_ends]
+        self.restart_times += [wall + second for second in later.restart_times]
+        for phase, seconds in later.phases.items():
+            self.phases[phase] = self.phases.get(phase, 0.0) + seconds
 
     @property
     def skipped(self) -> int:
@@ -112,6 +136,8 @@ class History:
             "times": self.times(),
             "by_worker": [plain(worker._asdict()) for worker in self.by_worker()],
             "restarts": [asdict(restart) for restart in self.restarts],
+            "round_ends": list(self.round_ends),
+            "restart_times": list(self.restart_times),
             "phases": dict(self.phases),
             "aggregation": self.aggregation,
             "data_were_kept": self.data_were_kept,
@@ -144,6 +170,32 @@ class History:
         The Axes. UnsupportedError where there is no matplotlib.
         """
         return history_views.plot(self, figures, axes)
+
+    def report(
+        self, path: "str | PathLike[str]", network: "Network | None" = None, title: str = "Fit"
+    ) -> None:
+        """Writes a page that any browser shows, also without a network: one HTML file.
+
+        It has charts of the loss, the figures of evaluations, the learning rate and the throughput,
+        where the time of each worker went, the last evaluation, the network and the environment.
+
+        Parameters
+        ----------
+        path : path
+            Of the file; one that is there is replaced.
+        network : Network, optional
+            What was trained: its layers, learning rates and parameters are shown, too.
+        title : str
+        """
+        from sparkdl.training.report.page import write_report  # executors have no use for it
+        from sparkdl.training.report.run import Run
+
+        write_report(path, [Run.of(title, self, network)], title)
+
+    def _repr_html_(self) -> str:
+        from sparkdl.training.report.notebook import history_html  # notebooks alone ask for it
+
+        return history_html(self)
 
     def __str__(self) -> str:
         """Describes the fit in lines.

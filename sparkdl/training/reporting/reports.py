@@ -182,6 +182,8 @@ class FitPlan:
         Names of the figures that epochs and evaluations will have; None where nobody knows.
     steering : Steering
         Where listeners say how the fit is to go on.
+    history : History
+        What has been done until now; it grows as the fit goes on.
     """
 
     conf: Any
@@ -196,6 +198,7 @@ class FitPlan:
     extra: dict = field(default_factory=dict)
     figures: tuple[str, ...] | None = None
     steering: Steering = field(default_factory=Steering)
+    history: Any = None
 
     @property
     def rounds_in_all(self) -> int:

@@ -30,6 +30,15 @@ def scan_frame(folder):
         return cold_and_warm(lambda: frame.mapInArrow(sums_of_batches, "total double").collect())
 
 
+def copy_frame(folder):
+    """The rows of a DataFrame to Python and back as they are: the least that a column costs."""
+    with spark_session(EXECUTORS):
+        spark = SparkSession.builder.getOrCreate()
+        frame = spark.read.parquet(str(Path(folder) / "rows.parquet"))
+        copy = frame.mapInArrow(lambda batches: batches, frame.schema)
+        return cold_and_warm(lambda: copy.write.format("noop").mode("overwrite").save())
+
+
 def scan_files(folder):
     """The same rows by pyarrow in two processes, which start, and which have started."""
     paths = sorted(Path(folder, "rows.parquet").iterdir())
@@ -64,7 +73,7 @@ def total(column):
     return float(rows.astype(np.float32, copy=False).sum())
 
 
-SIDES = {side.__name__: side for side in (trivial_job, scan_frame, scan_files)}
+SIDES = {side.__name__: side for side in (trivial_job, scan_frame, copy_frame, scan_files)}
 
 if __name__ == "__main__":
     print(json.dumps(SIDES[sys.argv[1]](*sys.argv[2:])), flush=True)

@@ -24,6 +24,7 @@ from tests.benchmarks.spark.networks import BATCH, network
 from tests.benchmarks.spark.records import ROWS, read_pairs
 
 FEW = 2_000
+NOTHING_KEPT = {"spark.sparkdl.keptData": "0"}  # of the same data for the next fit
 
 
 class FirstStep(Listener):
@@ -73,22 +74,22 @@ def rows_of(folder):
 
 def first_step_of_frame(folder):
     """From `fit` of a DataFrame to the first step, cold and warm."""
-    with spark_session(EXECUTORS) as sc:
-        return first_steps(sc, lambda: frame_of(folder))
+    with spark_session(EXECUTORS, **NOTHING_KEPT) as sc:
+        return first_steps(sc, frame_of(folder))
 
 
 def first_step_of_files(folder):
     """From `fit` of Parquet files, which executors read, to the first step."""
-    with spark_session(EXECUTORS) as sc:
-        return first_steps(sc, lambda: Parquet(rows_of(folder)))
+    with spark_session(EXECUTORS, **NOTHING_KEPT) as sc:
+        return first_steps(sc, Parquet(rows_of(folder)))
 
 
 def first_steps(sc, data):
     """Returns the seconds to the first step of a first fit, and the least of two more.
 
-    Each fit gets an MLP of its own and data that no fit before it has seen.
+    Each fit gets an MLP of its own and reads its data, as nothing is kept of the fit before.
     """
-    cold, *warm = (first_step(sc, data()) for _ in range(3))
+    cold, *warm = (first_step(sc, data) for _ in range(3))
     return {"cold": cold, "warm": min(warm)}
 
 
@@ -132,13 +133,16 @@ def step_of(history):
     return {"step": sum(worker.compute for worker in figures) / steps}
 
 
-def predict_frame(folder):
-    """predict of a DataFrame of as many rows, whose predictions Spark drops, cold and warm."""
+def predict_frame(folder, keep=None):
+    """predict of a DataFrame of as many rows, whose predictions Spark drops, cold and warm.
+
+    `keep` is a column that stays; else all do.
+    """
     with spark_session(EXECUTORS) as sc:
         net, frame = SparkNetwork(sc, network("lenet")), frame_of(folder)
 
         def predict():
-            net.predict(frame).write.format("noop").mode("overwrite").save()
+            net.predict(frame, keep=keep).write.format("noop").mode("overwrite").save()
 
         return cold_and_warm(predict)
 

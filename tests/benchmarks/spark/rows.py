@@ -59,13 +59,14 @@ def against_elephas(title, ours, model, records, epochs, synchronous, asynchrono
 
 def beside(title, ours, others, *bars):
     """Returns a row of sparkdl beside Spark, pyarrow or its own engine."""
-    return Row(title, {OURS: ("our_side", ours)} | others, bars)
+    return Row(title, {OURS: ("our_side", *ours)} | others, bars)
 
 
 SCAN = {"bare mapInArrow": ("bare_side", "scan_frame")}
 FILES = {"pyarrow": ("bare_side", "scan_files")}
 TRIVIAL = {"trivial job": ("bare_side", "trivial_job")}
 ALONE = {"alone": ("our_side", "step_alone")}
+COPY = {"copy by mapInArrow": ("bare_side", "copy_frame")}
 ENGINE = {"engine": ("our_side", "predict_alone")}
 
 ROWS = {
@@ -80,30 +81,39 @@ ROWS = {
     ),
     "first_step": beside(
         "fit to first step, DataFrame of 60,000",
-        "first_step_of_frame",
+        ("first_step_of_frame",),
         SCAN,
         *(Bar(figure, tuple(SCAN), plus=1.5) for figure in ("cold", "warm")),
     ),
     "files": beside(
         "fit to first step, Parquet(path) of 60,000",
-        "first_step_of_files",
+        ("first_step_of_files",),
         FILES | TRIVIAL,
         Bar("cold", (*FILES, *TRIVIAL), plus=1.5),
         Bar("warm", tuple(FILES), plus=1.5),
     ),
     "few": beside(
         "MLP, 2,000 pairs: a cold fit; a second one up to its first step",
-        "fit_few",
+        ("fit_few",),
         TRIVIAL,
         Bar("cold", tuple(TRIVIAL), plus=4.0),
         Bar("second", plus=1.0),
     ),
     "step": beside(
-        "LeNet's step in two executors", "step_in_executors", ALONE, Bar("step", ("alone",), 1.15)
+        "LeNet's step in two executors",
+        ("step_in_executors",),
+        ALONE,
+        Bar("step", ("alone",), 1.15),
     ),
     "predict": beside(
-        "predict of 60,000 rows",
-        "predict_frame",
+        "predict of 60,000 rows, all columns kept",
+        ("predict_frame",),
+        ENGINE | COPY,
+        Bar("warm", ("engine", *COPY), times=1 / 0.9),
+    ),
+    "predict_keep": beside(
+        "predict of 60,000 rows, the label kept",
+        ("predict_frame", "label"),
         ENGINE | SCAN,
         Bar("warm", ("engine", *SCAN), times=1 / 0.9),
     ),

@@ -9,7 +9,7 @@ import pytest
 
 from sparkdl.engine.backends import get
 from sparkdl.engine.native import cache, jit
-from sparkdl.errors import UnsupportedError
+from sparkdl.errors import ConfigError, UnsupportedError
 
 needs_llvm = pytest.mark.skipif(
     getattr(get("auto"), "compiler", None) is None, reason="no oneDNN, or no llvmlite: numpy runs"
@@ -57,6 +57,18 @@ def test_a_folder_that_others_may_write_to_is_not_used(place):
     cache.write(KEY, b"code")
     place.chmod(stat.S_IRWXU | stat.S_IWOTH)
     assert cache.folder() is None and cache.read(KEY) is None
+
+
+def test_code_that_others_could_change_is_not_there(place):
+    cache.write(KEY, b"code")
+    (place / KEY).chmod(0o666)
+    assert cache.read(KEY) is None
+
+
+def test_a_budget_that_is_no_number_is_refused(place, monkeypatch):
+    monkeypatch.setenv("SPARKDL_KERNELS_BYTES", "abc")
+    with pytest.raises(ConfigError, match="SPARKDL_KERNELS_BYTES must be a number of bytes, got"):
+        cache.make_room(place)
 
 
 @pytest.mark.parametrize("base", ["file", "/proc/nowhere"])

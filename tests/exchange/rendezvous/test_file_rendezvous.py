@@ -1,14 +1,16 @@
 """Every process gets every text, round after round; who is missing is named."""
 
+import os
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from sparkdl.errors import ConfigError, WorkerError
+from sparkdl.errors import ConfigError, DataError, WorkerError
 from sparkdl.exchange.connections.endpoint import Endpoint
 from sparkdl.exchange.rendezvous import address_rendezvous
 from sparkdl.exchange.rendezvous.address_rendezvous import AddressRendezvous, RendezvousServer
 from sparkdl.exchange.rendezvous.file_rendezvous import FileRendezvous
+from sparkdl.exchange.rendezvous.member import GroupMember
 from tests.exchange.pairs import OTHER, SECRET
 
 
@@ -29,6 +31,67 @@ def test_who_is_missing_is_named(tmp_path):
     FileRendezvous(tmp_path, 1, 4)._leave(0, "here")
     with pytest.raises(WorkerError, match="2 of 4 processes.*within 0.2 s: rank 0, 3"):
         FileRendezvous(tmp_path, 2, 4).all_gather("here", timeout=0.2)
+
+
+def fifo(place, _):
+    os.mkfifo(place, 0o600)
+
+
+def large(place, _):
+    place.touch(0o600)
+    os.truncate(place, 600 << 20)
+
+
+def link(place, victim):
+    place.symlink_to(victim)
+
+
+def writeable_by_all(place, _):
+    place.write_text("text")
+    place.chmod(0o666)
+
+
+def bytes_of_another_kind(place, _):
+    place.write_bytes(b"\xff\xfe")
+
+
+def folder(place, _):
+    place.mkdir()
+
+
+POISONS = [fifo, large, link, writeable_by_all, bytes_of_another_kind, folder]
+
+
+@pytest.mark.parametrize("poison", POISONS)
+def test_what_is_no_text_of_a_process_is_refused(poison, tmp_path):
+    (tmp_path / "victim").write_text("a password")
+    folder = tmp_path / "meeting"
+    folder.mkdir(mode=0o700)
+    poison(folder / "0-1", tmp_path / "victim")
+    with pytest.raises(WorkerError, match="meeting") as caught:
+        FileRendezvous(folder, 0, 2).all_gather("here", timeout=5)
+    assert "password" not in str(caught.value)
+
+
+def test_a_link_is_replaced_and_not_followed(tmp_path):
+    (tmp_path / "victim").write_text("a password")
+    folder = tmp_path / "meeting"
+    folder.mkdir(mode=0o700)
+    (folder / "0-0").symlink_to(tmp_path / "victim")
+    assert FileRendezvous(folder, 0, 1).all_gather("here", timeout=5) == ["here"]
+    assert (tmp_path / "victim").read_text() == "a password"
+
+
+def test_a_folder_that_others_can_change_is_refused(tmp_path):
+    tmp_path.chmod(0o777)
+    with pytest.raises(WorkerError, match="mode 777; chmod 700 it"):
+        FileRendezvous(tmp_path, 0, 1).all_gather("here", timeout=5)
+
+
+def test_a_description_of_another_kind_is_not_quoted():
+    with pytest.raises(DataError, match="must be described as JSON") as caught:
+        GroupMember.from_json("a password")
+    assert "password" not in str(caught.value)
 
 
 @pytest.mark.parametrize("rank, size", [(-1, 2), (2, 2), (0, 0), ("0", 1)])

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from pyspark.sql import Row
 
-from sparkdl.errors import ConfigError
+from sparkdl.errors import ConfigError, DataError
 from sparkdl.nn import Output
 from sparkdl.spark import SparkNetwork
 from sparkdl.training.network import Network
@@ -102,6 +102,36 @@ def test_columns_of_any_type_are_kept(net, spark):
     found = net.predict(frame)
     assert found.columns == [*frame.columns, "prediction", "probability"]
     assert found.drop("prediction", "probability").collect() == frame.collect()
+
+
+@pytest.mark.parametrize("keep, kept", [(["n", "s"], ["n", "s"]), ("s", ["s"]), ([], [])])
+@pytest.mark.parametrize("use", ["predict", "features"])
+def test_columns_can_be_left_behind(use, keep, kept, net, spark):
+    x, _ = data(5)
+    rows = [(f"row {i}", a, i) for i, a in enumerate(x.tolist())]
+    frame = spark.createDataFrame(rows, "s string, features array<float>, n int")
+    if use == "predict":
+        whole, found = net.predict(frame), net.predict(frame, keep=keep)
+    else:
+        whole, found = net.features(frame, "dense_1"), net.features(frame, "dense_1", keep=keep)
+    new = whole.columns[len(frame.columns) :]
+    assert found.columns == [*kept, *new]
+    assert found.collect() == whole.select(*kept, *new).collect()
+
+
+def test_what_is_left_behind_lends_its_name(net, spark):
+    frame = spark.createDataFrame([([1.0] * 6, 1)], "features array<float>, prediction int")
+    assert net.predict(frame, keep=[]).columns == ["prediction", "probability"]
+    with pytest.raises(ConfigError, match="must not have the columns .'prediction'. yet"):
+        net.predict(frame, keep="prediction")
+
+
+def test_what_to_keep_must_be_there(net, spark, sc):
+    frame = spark.createDataFrame([([1.0] * 6, 1)], "features array<float>, label int")
+    with pytest.raises(DataError, match="has no column 'lable'.* did you mean 'label'"):
+        net.predict(frame, keep=["lable"])
+    with pytest.raises(ConfigError, match="keep must be None for data that is no DataFrame, got"):
+        net.predict(parts_of(sc)[0], keep=["label"])
 
 
 VALUES = {

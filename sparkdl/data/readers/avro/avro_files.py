@@ -57,9 +57,9 @@ class AvroFiles(StoredSource, Reader, NumberOrImageSource, SplitByBytes):
     def read(self, split: Any) -> Iterator[Batch]:
         """Yields Batches of a few megabytes: features and labels as they are stored."""
         with files.open(split.path) as file:
-            source, blocks = open_blocks(split.path, file)
-            self._check_fields(split.path, blocks.writer_schema)
-            stored = records(split, file, source, blocks)
+            avro = open_blocks(split.path, file)
+            self._check_fields(split.path, avro.schema)
+            stored = records(split, file, avro)
             yield from batches(
                 split, stored, self._columns, lambda record: length(record[self.features])
             )

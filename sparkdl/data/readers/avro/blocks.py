@@ -1,49 +1,105 @@
 """Records of a part of an Avro file: a header and blocks, each with a marker behind it.
 
+Files are others': what is compressed is decompressed here, within bounds, and fastavro, which
+decodes records in C, gets plain blocks of a schema that has been looked at.
+
 References
 ----------
 Apache Avro 1.12 specification, Object Container Files.
 """
 
+import io
+import json
 from contextlib import contextmanager
 
 import fastavro
 
 from sparkdl.data.batches.columns import Violation
+from sparkdl.data.readers.avro.schemas import check_schema
+from sparkdl.data.readers.encodings import decompression
 from sparkdl.data.readers.encodings.file_window import FileWindow
 from sparkdl.errors import DataError
 
 MAGIC, MARKER = b"Obj\x01", 16
+META = {"type": "map", "values": "bytes"}
+NUMBER = "long"
+CODECS = {  # those that we decompress; fastavro gets snappy's blocks as they are
+    "null": bytes,
+    "deflate": decompression.inflate_raw,
+    "bzip2": decompression.bunzip2,
+    "xz": decompression.unxz,
+    "zstandard": decompression.unzstd,
+}
 
 
-class AvroStream:
-    """A file that fastavro reads: a FileWindow, which may be exchanged for another."""
+class AvroFile:
+    """An open file: its schema, and its blocks, plain, as a stream for fastavro."""
 
-    def __init__(self, window):
-        self.window = window
+    def __init__(self, file):
+        self.window = FileWindow(file, 0)
+        head = self.window.ahead(len(MAGIC))
+        if head != MAGIC:
+            text = f"must be one of Avro and begin with {MAGIC!r}, but begins with {head!r}"
+            raise Violation(0, text)
+        self.window.take(len(MAGIC))
+        meta = fastavro.schemaless_reader(WindowStream(self), META, META)
+        self.first, self.marker = self.window.position, self.window.take(MARKER)
+        self.codec = meta.get("avro.codec", b"null").decode()
+        self.schema = fastavro.parse_schema(json.loads(meta["avro.schema"]))
+        check_schema(self.schema)
+        kept = b"null" if self.codec in CODECS else meta["avro.codec"]
+        header = io.BytesIO(MAGIC)
+        header.seek(0, io.SEEK_END)
+        fastavro.schemaless_writer(header, META, meta | {"avro.codec": kept})
+        self._served = io.BytesIO(header.getvalue() + self.marker)
+        self._blocks = fastavro.block_reader(self._served)
+
+    def next_block(self):
+        """Returns the records of the next block, as dicts."""
+        stream = WindowStream(self)
+        count = fastavro.schemaless_reader(stream, NUMBER, NUMBER)
+        content = self.window.take(fastavro.schemaless_reader(stream, NUMBER, NUMBER))
+        marker = self.window.take(MARKER)
+        content, size = self._plain(content)
+        if count > size:
+            raise ValueError(f"a block of {size} bytes says that it has {count} records")
+        self._served.seek(0)
+        self._served.truncate()
+        for number in (count, len(content)):
+            fastavro.schemaless_writer(self._served, NUMBER, number)
+        self._served.write(content + marker)
+        self._served.seek(0)
+        return list(next(self._blocks))
+
+    def _plain(self, content):
+        """Returns (a block's content as fastavro gets it, bytes of its records)."""
+        if self.codec in CODECS:
+            content = CODECS[self.codec](content)
+            return content, len(content)
+        if self.codec != "snappy":
+            raise ValueError(f"the codec must be snappy or one of {[*CODECS]}, got {self.codec!r}")
+        size = decompression.snappy_size(content)
+        decompression.check_room(size, len(content))
+        return content, size
+
+
+class WindowStream:
+    """The window that an AvroFile reads, as fastavro asks for it."""
+
+    def __init__(self, avro):
+        self.avro = avro
 
     def read(self, count):
-        return self.window.take(count)
-
-    def tell(self):
-        return self.window.position
+        return self.avro.window.take(count)
 
 
 def open_blocks(path, file):
-    """Returns (AvroStream, fastavro's reader of blocks) behind the header of a file. Raises
-    DataError.
-    """
-    source = AvroStream(FileWindow(file, 0))
+    """Returns the AvroFile behind the header of a file. Raises DataError."""
     with convert_errors(path):
-        head = source.window.ahead(len(MAGIC))
-        if head != MAGIC:
-            raise Violation(
-                0, f"must be one of Avro and begin with {MAGIC!r}, but begins with {head!r}"
-            )
-        return source, fastavro.block_reader(source)
+        return AvroFile(file)
 
 
-def records(split, file, source, blocks):
+def records(split, file, avro):
     """Yields the dicts of all blocks whose preceding marker begins in the split's bytes.
 
     Raises
@@ -51,16 +107,14 @@ def records(split, file, source, blocks):
     DataError
         The file is cut short or damaged.
     """
-    first, count = source.tell() - MARKER, 0
-    file.seek(first)
-    marker = file.read(MARKER)
-    window = source.window = FileWindow(file, max(first, split.start))
-    if not window.seek(marker, split.stop):
+    count = 0
+    window = avro.window = FileWindow(file, max(avro.first, split.start))
+    if not window.seek(avro.marker, split.stop):
         return
     window.take(MARKER)
     while window.position - MARKER < split.stop and window.more():
         with convert_errors(f"{split}, after {count} records"):
-            block = list(next(blocks))
+            block = avro.next_block()
         yield from block
         count += len(block)
 

@@ -12,6 +12,7 @@ import zlib
 from dataclasses import dataclass
 
 from sparkdl.data.batches.columns import Violation
+from sparkdl.data.readers.encodings.decompression import bunzip2, gunzip, inflate
 
 MAGIC, VERSION = b"SEQ", 6
 ESCAPE = b"\xff\xff\xff\xff"  # a length of -1: a sync marker follows
@@ -19,10 +20,10 @@ SYNC_BYTES = 16
 INT, LONG = struct.Struct(">i"), struct.Struct(">q")
 HADOOP = "org.apache.hadoop.io."
 CODECS = {  # name: compress, decompress
-    "DefaultCodec": (zlib.compress, zlib.decompress),
-    "DeflateCodec": (zlib.compress, zlib.decompress),
-    "GzipCodec": (gzip.compress, gzip.decompress),
-    "BZip2Codec": (bz2.compress, bz2.decompress),
+    "DefaultCodec": (zlib.compress, inflate),
+    "DeflateCodec": (zlib.compress, inflate),
+    "GzipCodec": (gzip.compress, gunzip),
+    "BZip2Codec": (bz2.compress, bunzip2),
 }
 FIXED = {
     "IntWritable": INT,
@@ -85,6 +86,8 @@ def _header(content):
     value, at = get_text(content, at)
     compressed, blocks, at = content[at], content[at + 1], at + 2
     codec = None
+    if blocks and not compressed:
+        raise Violation(0, "is damaged: it says that blocks are compressed, and nothing is")
     if compressed:
         codec, at = get_text(content, at)
         codec = require_known(codec.removeprefix(f"{HADOOP}compress."), CODECS, "codec")

@@ -37,7 +37,10 @@ def parse(content, row):
         example = Example.FromString(bytes(content))
     except message.DecodeError:
         raise Violation(row, f"must be an Example, got {bytes(content[:16])!r}") from None
-    return {entry.key: entry.value for entry in example.features.feature}
+    entries = {entry.key: entry.value for entry in example.features.feature}
+    if not all(isinstance(key, str) for key in entries):  # upb keeps what is no UTF-8 as bytes
+        raise Violation(row, f"must have features with names, got {[*entries]!r:.80}")
+    return entries
 
 
 def feature(features, name, row):

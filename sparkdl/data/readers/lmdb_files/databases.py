@@ -89,7 +89,7 @@ class LMDB(StoredSource, Reader, SplitByRecords):
 
     def read(self, split: Any) -> Iterator[Batch]:
         """Yields Batches of a few megabytes: uint8 or float32 (n, C, H, W), labels int32."""
-        with reading(split.path) as transaction:
+        with reading(split.path, split.first, split.stop) as transaction:
             cursor, start = transaction.cursor(), 0
             for values in view_chunks(_values(cursor, split)):
                 yield chunk_batch(split, start, values, self._columns)
@@ -98,7 +98,7 @@ class LMDB(StoredSource, Reader, SplitByRecords):
 
     def names(self, split: Any) -> Collection[str]:
         """Returns the keys of the records of a split, as text."""
-        with reading(split.path) as transaction:
+        with reading(split.path, split.first, split.stop) as transaction:
             cursor = transaction.cursor()
             _seek(cursor, split)
             keys = islice(cursor.iternext(keys=True, values=False), split.count)
@@ -124,7 +124,7 @@ def find_ends(path):
     """Returns (records, first key, last key)."""
     if not files.is_local(path):
         return ends(path, remote_file(path))
-    with reading(path) as transaction:
+    with reading(path, ends=True) as transaction:
         count, cursor = transaction.stat()["entries"], transaction.cursor()
         if count == 0:
             return 0, None, None
@@ -143,7 +143,7 @@ def first_image(path):
         There is no such LMDB, it is damaged, or the record is no Datum.
     """
     if files.is_local(path):
-        with reading(path) as transaction:
+        with reading(path, ends=True) as transaction:
             cursor = transaction.cursor()
             value = bytes(cursor.value()) if cursor.first() else None
     else:

@@ -16,6 +16,7 @@ import lmdb
 from sparkdl.data import files
 from sparkdl.data.files import is_local, local_path
 from sparkdl.data.host_copy import host_copy
+from sparkdl.data.readers.lmdb_files.pages import Damage, check_ends, check_range, tree_of
 from sparkdl.errors import DataError
 
 MAGIC, VERSION = 0xBEEFC0DE, 1
@@ -49,8 +50,11 @@ class Meta(NamedTuple):
 
 
 @contextmanager
-def reading(path):
+def reading(path, first=None, stop=None, ends=False):
     """Opens a read-only transaction without locks; processes share the map below.
+
+    The pages that lead from key `first` to behind key `stop` are looked at before; with `ends`
+    those of the first and last key alone.
 
     Parameters
     ----------
@@ -64,15 +68,14 @@ def reading(path):
     """
     file = data_file(path)
     try:
-        with (
-            _environment(path, file) as environment,
-            environment.begin(buffers=True) as transaction,
-        ):
-            yield transaction
+        with _environment(path, file) as environment:
+            check_ends(file) if ends else check_range(file, first, stop)
+            with environment.begin(buffers=True) as transaction:
+                yield transaction
     except lmdb.MemoryError as error:
         text = f"its {os.path.getsize(file)} bytes cannot be mapped: {error}; {ADDRESSES}"
         raise DataError(f"{path}: {text}") from error
-    except lmdb.Error as error:
+    except (lmdb.Error, Damage) as error:
         raise DataError(f"{path}: cannot be read as an LMDB: {error}; {CURE}") from error
 
 
@@ -134,6 +137,7 @@ def _environment(path, file):
         entry = _open.get(key)
         if entry is None:
             check_file(path, file)
+            tree_of(file)  # a map may be told to lie at any address
             entry = _open[key] = _Entry(_map(file))
         entry.users += 1
     try:

@@ -3,6 +3,7 @@
 import gzip
 import math
 import struct
+import zlib
 from collections.abc import Collection, Iterator
 from typing import Any
 
@@ -14,12 +15,15 @@ from sparkdl.data import files
 from sparkdl.data.batches.batch import Batch, record_ids
 from sparkdl.data.readers.core.base import Reader, SplitByRecords, StoredSource
 from sparkdl.data.readers.core.file_ranges import data_files
+from sparkdl.data.readers.encodings.decompression import room
 from sparkdl.data.source import Split, split_bounds
 from sparkdl.errors import DataError
 
 GZIP = b"\x1f\x8b"
 DTYPES = {8: "u1", 9: "i1", 11: ">i2", 12: ">i4", 13: ">f4", 14: ">f8"}  # by the code in IDX files
 CIFAR = (3, 32, 32)
+MOST_AXES = 32
+DAMAGES = (OSError, EOFError, zlib.error)  # of what decompresses
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -146,14 +150,33 @@ def idx_rows(path, start, stop):
     with open_decompressed(path) as file:
         dtype, (_, *shape), size = _header(path, file)
         nbytes = dtype.itemsize * math.prod(shape)
+        check_size(path, size, nbytes, start, stop, zipped=isinstance(file, gzip.GzipFile))
+        content = bytearray((stop - start) * nbytes)
         try:
             file.seek(size + start * nbytes)
-            content = file.read((stop - start) * nbytes)
-        except (OSError, EOFError) as error:
+            count = file.readinto(content)
+        except DAMAGES as error:
             raise DataError(f"{path}: cannot be decompressed: {error}") from error
-    if len(content) != (stop - start) * nbytes:
-        raise DataError(f"{path}: is cut short, it must have records up to {stop}")
-    return np.frombuffer(content, dtype).reshape(-1, *shape).astype(dtype.newbyteorder("="))
+    if count != len(content):
+        raise cut_short(path, stop)
+    rows = np.frombuffer(content, dtype).reshape(stop - start, *shape)
+    return rows.astype(dtype.newbyteorder("="), copy=False)
+
+
+def check_size(path, header, nbytes, start, stop, zipped):
+    """Raises DataError where the file cannot hold the records: what it says is not believed."""
+    size = files.size(path)
+    if not zipped and header + stop * nbytes > size:
+        raise cut_short(path, stop)
+    if zipped and (stop - start) * nbytes > room(size):
+        raise DataError(
+            f"{path}: {size} bytes must be decompressed to at most {room(size)} at a time, got "
+            f"{stop - start} records of {nbytes}; choose fewer records_per_split"
+        )
+
+
+def cut_short(path, stop):
+    return DataError(f"{path}: is cut short, it must have records up to {stop}")
 
 
 def open_decompressed(path):
@@ -167,8 +190,10 @@ def _header(path, file):
     try:
         zeros, code, axes = struct.unpack(">HBB", file.read(4))
         shape = struct.unpack(f">{axes}I", file.read(4 * axes))
-    except (struct.error, OSError, EOFError):
+    except (struct.error, *DAMAGES):
         raise DataError(f"{path}: must be an IDX file, but is cut short") from None
-    if zeros or code not in DTYPES or not axes:
+    if zeros or code not in DTYPES or not 0 < axes <= MOST_AXES:
         raise DataError(f"{path}: must be an IDX file, but does not begin like one")
+    if 0 in shape[1:]:
+        raise DataError(f"{path}: records must have sizes of 1 or more, got {shape[1:]}")
     return np.dtype(DTYPES[code]), shape, 4 + 4 * axes

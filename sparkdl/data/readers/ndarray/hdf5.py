@@ -15,11 +15,13 @@ from sparkdl.data.readers.core.base import Reader, SplitByRecords, StoredSource
 from sparkdl.data.readers.core.chunks import BYTES_PER_BATCH, RECORDS_PER_BATCH
 from sparkdl.data.readers.core.file_ranges import data_files
 from sparkdl.data.readers.encodings.arrow_columns import require_column
+from sparkdl.data.readers.encodings.decompression import SMALL, room
 from sparkdl.data.source import Split, split_bounds
 from sparkdl.errors import DataError
 
 MAGIC = b"\x89HDF\r\n\x1a\n"
 ENDINGS = (".h5", ".hdf5", ".he5")
+DEFLATED = 1032  # at most so many bytes come out of one that was compressed
 NAME = Text(what="the name of a dataset")
 
 
@@ -116,16 +118,36 @@ class HDF5(StoredSource, Reader, SplitByRecords):
     def _datasets(self, path, file):
         names = self._dataset_names()
         for name in names.values():
-            require_column(name, list(file), path)
-            if not isinstance(file[name], h5py.Dataset) or not file[name].shape:
-                raise DataError(
-                    f"{path}: {name!r} must be a dataset whose first axis is the record"
-                )
+            require_column(name, [key for key in file if isinstance(key, str)], path)
+            check_dataset(path, file, name)
         datasets = {column: file[name] for column, name in names.items()}
         counts = {name: len(datasets[column]) for column, name in names.items()}
         if len(set(counts.values())) > 1:
             raise DataError(f"{path}: datasets must have as many records, got {counts}")
         return datasets
+
+
+def check_dataset(path, file, name):
+    """Raises DataError unless a name is that of numbers which lie in the file itself.
+
+    What a file says of another one would be read with this user's rights, and of a size it does
+    not have would be made room for.
+    """
+    if not isinstance(file.get(name, getlink=True), h5py.HardLink):
+        raise DataError(f"{path}: {name!r} must lie in the file itself, got a link")
+    dataset = file[name]
+    if not isinstance(dataset, h5py.Dataset) or not dataset.shape:
+        raise DataError(f"{path}: {name!r} must be a dataset whose first axis is the record")
+    if dataset.is_virtual or dataset.external:
+        raise DataError(f"{path}: {name!r} must lie in the file itself, got another file's")
+    if dataset.dtype.kind not in "biuf":
+        raise DataError(f"{path}: {name!r} must hold numbers, got {dataset.dtype}")
+    held = dataset.id.get_storage_size()
+    filtered = dataset.id.get_create_plist().get_nfilters() > 0
+    if dataset.nbytes > SMALL + held * (DEFLATED if filtered else 1):
+        raise DataError(f"{path}: {name!r} of shape {dataset.shape} has {held} bytes in the file")
+    if dataset.nbytes // max(len(dataset), 1) > room(held):
+        raise DataError(f"{path}: {name!r} must have records of at most {room(held)} bytes")
 
 
 def list_hdf5_files(path):
@@ -167,5 +189,7 @@ def open_hdf5(path):
         try:
             with h5py.File(content, "r") as file:
                 yield file
-        except (OSError, RuntimeError, KeyError) as error:
+        except DataError:
+            raise
+        except (OSError, RuntimeError, ValueError, KeyError, TypeError, OverflowError) as error:
             raise DataError(f"{path}: cannot be read as HDF5: {error}") from error

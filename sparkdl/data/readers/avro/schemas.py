@@ -1,0 +1,73 @@
+"""Avro schemas that fastavro can follow: it decodes in C, as deep and as long as a schema says.
+
+A record inside itself ends in a crash, and an array of things that take no bytes never ends.
+"""
+
+from sparkdl.data.batches.columns import Violation
+
+DEEPEST, MOST_TYPES = 64, 10_000  # types within types; all of them, where each use is counted
+PRIMITIVES = dict.fromkeys(("int", "long", "float", "double", "bytes", "string", "boolean"), 1)
+PRIMITIVES["null"] = 0
+
+
+def check_schema(schema):
+    """Raises Violation for a schema, as fastavro.parse_schema returns it, that must not be read."""
+    width, _ = SchemaWalk().measure(schema, 0)
+    if not width:
+        raise Violation(0, "must have records of at least one byte each")
+
+
+class SchemaWalk:
+    """A walk through a schema: each type's least bytes, and how many types it is made of."""
+
+    def __init__(self):
+        self.named = {}  # what has been measured; None: this type is being defined
+
+    def measure(self, schema, depth):
+        """Returns (least bytes of a value, types)."""
+        if depth > DEEPEST:
+            raise Violation(0, f"must have at most {DEEPEST} types within each other")
+        if isinstance(schema, list):
+            return 1, self._count(self._inner(schema, depth))
+        if isinstance(schema, str):
+            return self._reference(schema)
+        kind, name = schema["type"], schema.get("name")
+        if name is None or isinstance(kind, (dict, list)):
+            return self._unnamed(kind, schema, depth)
+        self.named[name] = None
+        self.named[name] = self._named(kind, schema, depth)
+        return self.named[name]
+
+    def _reference(self, name):
+        if name in PRIMITIVES:
+            return PRIMITIVES[name], 1
+        measured = self.named.get(name)
+        if measured is None:
+            raise Violation(0, f"must have a schema without types inside themselves, got {name}")
+        return measured
+
+    def _unnamed(self, kind, schema, depth):
+        if kind == "array":
+            width, types = self.measure(schema["items"], depth + 1)
+            if not width:
+                raise Violation(0, "must have arrays of items that take a byte at least")
+            return 1, types + 1
+        if kind == "map":
+            return 1, self._count([self.measure(schema["values"], depth + 1)])
+        return self.measure(kind, depth + 1)
+
+    def _named(self, kind, schema, depth):
+        if kind in ("record", "error"):
+            fields = self._inner([field["type"] for field in schema["fields"]], depth)
+            return sum(width for width, _ in fields), self._count(fields)
+        return (schema["size"] if kind == "fixed" else 1), 1
+
+    def _inner(self, schemas, depth):
+        return [self.measure(one, depth + 1) for one in schemas]
+
+    @staticmethod
+    def _count(measured):
+        types = 1 + sum(one for _, one in measured)
+        if types > MOST_TYPES:
+            raise Violation(0, f"must have at most {MOST_TYPES} types")
+        return types

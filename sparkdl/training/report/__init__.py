@@ -1,0 +1,1 @@
+"""Pages that show fits: one HTML file each, which needs no network."""

@@ -1,0 +1,85 @@
+"""Curves of a fit: the loss, the throughput and the learning rate by round, figures by evaluation.
+
+Each point has its update, its epoch (1.5: in the middle of the second) and its second.
+"""
+
+import math
+from bisect import bisect_left
+
+from sparkdl.training.reporting.reports import plain
+
+DIGITS = 6  # of a number on the page
+
+
+def round_curves(run):
+    """Returns {name: list} with a number for each round; "rate" where the network is known."""
+    history, reports = run.history, run.history.rounds
+    epochs = [report.epoch + (report.round + 1) / report.rounds_in_epoch for report in reports]
+    curves = {
+        "update": [report.iteration for report in reports],
+        "epoch": short(epochs),
+        "second": short(history.round_ends),
+        "loss": short(report.loss for report in reports),
+        "examples/s": short(report.examples_per_second for report in reports),
+        "MB sent": short(report.bytes_sent / 1e6 for report in reports),
+    }
+    if run.conf is not None:
+        curves["learning rate"] = short(rates(run, reports))
+    return curves
+
+
+def rates(run, reports):
+    """Returns the learning rate of the last update of each round, as the schedule has it.
+
+    Factors by which listeners have lowered it are those of the end: the driver keeps no others.
+    """
+    optimizer, factor = run.conf.optimizer, 1.0 if run.state is None else run.state.rate_factor
+    return [factor * optimizer.rate_at(report.iteration - 1, report.epoch) for report in reports]
+
+
+def evaluation_curves(run):
+    """Returns {name: list} with a number for each evaluation, None for a figure it lacks."""
+    places = [*epoch_places(run.history), *validation_places(run.history)]
+    places.sort(key=lambda place: place[0])
+    figures = [numbers(evaluation) for *_, evaluation in places]
+    names = dict.fromkeys(name for one in figures for name in one)
+    curves = {name: short(one.get(name) for one in figures) for name in names}
+    axes = zip(*(place[:3] for place in places), strict=True)
+    return dict(zip(("update", "epoch", "second"), map(short, axes))) | curves
+
+
+def numbers(evaluation):
+    """Returns the figures of an Evaluation that are numbers."""
+    figures = plain(evaluation.figures())
+    return {name: value for name, value in figures.items() if isinstance(value, int | float)}
+
+
+def epoch_places(history):
+    """Yields (update, epoch, second, Evaluation) of the epochs that were evaluated."""
+    last = {report.epoch: place for place, report in enumerate(history.rounds)}
+    for report in history.epochs:
+        if report.validation is not None and report.epoch in last:
+            place = last[report.epoch]
+            update, second = history.rounds[place].iteration, history.round_ends[place]
+            yield update, report.epoch + 1, second, report.validation
+
+
+def validation_places(history):
+    """Yields (update, epoch, second, Evaluation) of evaluations by updates."""
+    updates = [report.iteration for report in history.rounds]
+    for report in history.validations:
+        place = bisect_left(updates, report.iteration)
+        if not report.iteration or place == len(updates):
+            yield report.iteration, report.epoch, 0.0, report.validation
+            continue
+        one = history.rounds[place]
+        epoch = one.epoch + (one.round + 1) / one.rounds_in_epoch
+        yield report.iteration, epoch, history.round_ends[place], report.validation
+
+
+def short(values):
+    """Returns numbers with a few digits, as JSON has them: None where one is not finite."""
+    return [
+        None if value is None or not math.isfinite(value) else float(f"{value:.{DIGITS}g}")
+        for value in values
+    ]

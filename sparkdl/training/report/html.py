@@ -1,0 +1,58 @@
+"""Elements of a page; texts are escaped by the library that writes them."""
+
+from xml.etree.ElementTree import Element, SubElement, tostring
+
+NUMBERS = int | float
+
+
+def element(tag, *children, **attributes):
+    """Returns an element with children: texts, elements, or lists of them; None is left out.
+
+    `class_` is the attribute "class", and `_` in other names stands for "-".
+    """
+    names = {name.rstrip("_").replace("_", "-"): str(value) for name, value in attributes.items()}
+    made = Element(tag, names)
+    for child in flat(children):
+        if isinstance(child, Element):
+            made.append(child)
+        elif len(made):
+            made[-1].tail = (made[-1].tail or "") + str(child)
+        else:
+            made.text = (made.text or "") + str(child)
+    return made
+
+
+def flat(children):
+    for child in children:
+        if isinstance(child, list | tuple):
+            yield from flat(child)
+        elif child is not None:
+            yield child
+
+
+def table(head, rows, caption=None):
+    """Returns a table; cells that are numbers stand to the right, elements are cells themselves."""
+    made = Element("table")
+    if caption:
+        made.append(element("caption", caption))
+    top = SubElement(SubElement(made, "thead"), "tr")
+    top.extend(element("th", text, scope="col") for text in head)
+    body = SubElement(made, "tbody")
+    for row in rows:
+        line = SubElement(body, "tr")
+        line.append(element("th", str(row[0]), scope="row"))
+        line.extend(cell(value) for value in row[1:])
+    return element("div", made, class_="scroll", tabindex="0", role="group")
+
+
+def cell(value):
+    if isinstance(value, Element):
+        return value
+    if isinstance(value, NUMBERS):
+        return element("td", f"{value:,}" if isinstance(value, int) else f"{value:.4g}", class_="n")
+    return element("td", "" if value is None else str(value))
+
+
+def text_of(made):
+    """Returns the HTML of an element."""
+    return tostring(made, encoding="unicode", method="html")

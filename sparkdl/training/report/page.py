@@ -1,0 +1,197 @@
+"""The page of one or several fits: one HTML file with its charts, which loads nothing."""
+
+import json
+import os
+from importlib.resources import files
+from math import prod
+from pathlib import Path
+from xml.etree.ElementTree import Element
+
+from sparkdl.errors import ConfigError
+from sparkdl.training.report.curves import evaluation_curves, round_curves
+from sparkdl.training.report.environment import environment_rows
+from sparkdl.training.report.html import element, table, text_of
+from sparkdl.training.report.quality import calibration, confusion_table, roc_curves
+from sparkdl.training.report.timeline import phase_rows, timeline
+from sparkdl.training.report.weights import parameter_histograms
+from sparkdl.training.reporting.reports import WorkerFigures
+
+VALUES = "how often each value occurs, by array"
+
+
+def write_report(path, runs, title="Fit", refresh=None):
+    """Writes the page of some Runs; a reader sees the old file or the whole new one.
+
+    With `refresh` a browser reads it again after so many seconds.
+
+    Raises
+    ------
+    ConfigError
+        There is no run, or two have the same name.
+    """
+    names = [run.name for run in runs]
+    if not names or len(set(names)) < len(names):
+        raise ConfigError(f"runs must be at least one, each with a name of its own, got {names}")
+    path = Path(path)
+    unfinished = path.with_name(f".{path.name}.{os.getpid()}")
+    unfinished.write_text(page(runs, title, refresh), encoding="utf-8")
+    unfinished.replace(path)
+
+
+def page(runs, title="Fit", refresh=None):
+    """Returns the HTML of a page."""
+    again = {"http-equiv": "refresh", "content": f"{refresh:.0f}"} if refresh else None
+    sections = [comparison(runs), *(section for run in runs for section in run_sections(run))]
+    head = element(
+        "head",
+        element("meta", charset="utf-8"),
+        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        None if again is None else Element("meta", again),
+        element("title", title),
+        element("style", asset("page.css")),
+    )
+    data = element("script", as_json(page_data(runs)), id="data", type="application/json")
+    body = element(
+        "body",
+        element("a", "Skip to the charts", href="#main", class_="skip"),
+        element("header", element("h1", title), facts_line(runs)),
+        element("main", sections, id="main"),
+        data,
+        element("script", asset("charts.js")),
+    )
+    return "<!doctype html>\n" + text_of(element("html", head, body, lang="en"))
+
+
+def page_data(runs):
+    """Returns what the charts draw, as JSON has it."""
+    return {
+        "runs": [
+            {
+                "name": run.name,
+                "rounds": round_curves(run),
+                "evaluations": evaluation_curves(run),
+                "timeline": timeline(run.history),
+                "roc": roc_curves(run.evaluation),
+                "weights": [] if run.state is None else parameter_histograms(run.conf, run.state),
+            }
+            for run in runs
+        ]
+    }
+
+
+def as_json(data):
+    """Returns JSON that may stand in a script: no text in it ends the element."""
+    return json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
+
+
+def asset(name):
+    return files("sparkdl.training.report").joinpath("assets", name).read_text(encoding="utf-8")
+
+
+def facts_line(runs):
+    """Returns a sentence on what the page shows."""
+    rounds = sum(len(run.history.rounds) for run in runs)
+    seconds = sum(run.history.wall for run in runs)
+    fits = "1 fit" if len(runs) == 1 else f"{len(runs)} fits"
+    return element("p", f"{fits}, {rounds:,} rounds, {seconds:,.1f} s", class_="facts")
+
+
+def comparison(runs):
+    """Returns the charts that all runs share, and a table of their last figures."""
+    charts = [
+        chart("loss", "Loss", "of training by round, and of evaluations"),
+        chart("figures", "Figures of evaluations", "accuracy and others"),
+        chart("throughput", "Throughput", "examples in a second, by round"),
+    ]
+    if any(run.conf is not None for run in runs):
+        charts.append(chart("rate", "Learning rate", "of the last update of each round"))
+    rows = [last_row(run) for run in runs]
+    head = ["fit", "epochs", "rounds", "last loss", "last score", "seconds", "ended by"]
+    grid = element("div", charts, class_="charts")
+    return element("section", element("h2", "Course"), grid, table(head, rows, "Fits"))
+
+
+def last_row(run):
+    history, evaluation = run.history, run.evaluation
+    loss = history.rounds[-1].loss if history.rounds else None
+    score = None if evaluation is None else float(evaluation.score)
+    counts = len(history.epochs), len(history.rounds)
+    return [run.name, *counts, loss, score, history.wall, history.end_reason or "its epochs"]
+
+
+def run_sections(run):
+    """Yields the sections of one run."""
+    yield time_section(run)
+    if run.evaluation is not None:
+        yield evaluation_section(run)
+    if run.conf is not None:
+        yield network_section(run)
+    yield environment_section(run)
+
+
+def time_section(run):
+    history = run.history
+    about = "what the driver and each worker did; lines are restarts"
+    phases = [[name, seconds, f"{100 * part:.1f} %"] for name, seconds, part in phase_rows(history)]
+    workers = [[rank, *figures] for rank, figures in enumerate(history.by_worker())]
+    restarts = [[n, str(restart)] for n, restart in enumerate(history.restarts, 1)]
+    return section(
+        run,
+        "Time",
+        element("p", history.advice()),
+        chart("timeline", "Timeline", about, run.name),
+        table(["phase", "seconds", "share"], phases, "Where the time of the fit went"),
+        table(["worker", *WorkerFigures._fields], workers, "Workers, in seconds"),
+        table(["restart", "what happened"], restarts, "Restarts") if restarts else None,
+        element("p", history.aggregation) if history.aggregation else None,
+    )
+
+
+def evaluation_section(run):
+    evaluation = run.evaluation
+    curves, bars = roc_curves(evaluation), calibration(evaluation)
+    head = ["mean score", "share of positives", "examples"]
+    return section(
+        run,
+        "Last evaluation",
+        confusion_table(evaluation),
+        chart("roc", "ROC", "true by false positive rate", run.name) if curves else None,
+        table(head, [[f"{bar[0]:.3f}", *bar[1:]] for bar in bars], "Calibration") if bars else None,
+        element("details", element("summary", "As text"), element("pre", str(evaluation))),
+    )
+
+
+def network_section(run):
+    conf = run.conf
+    rows = [layer_row(place) for place in conf.stack]
+    head = ["layer", "type", "reads", "output shape", "parameters"]
+    return section(
+        run,
+        "Network",
+        table(head, rows, f"{conf.parameter_count:,} parameters"),
+        None if run.state is None else chart("weights", "Parameters", VALUES, run.name),
+        element("details", element("summary", "Configuration"), element("pre", conf.to_json())),
+    )
+
+
+def layer_row(place):
+    reads, parameters = ", ".join(place.sources), sum(map(prod, place.param_shapes.values()))
+    return [place.name, place.layer.type_name, reads, str(place.out_shape), parameters]
+
+
+def environment_section(run):
+    rows = [*environment_rows(), *(("computed on", where) for where in run.history.devices)]
+    text = element("pre", str(run.history))
+    whole = element("details", element("summary", "All of the fit as text"), text)
+    return section(run, "Environment", table(["what", "value"], rows), whole)
+
+
+def section(run, title, *children):
+    return element("section", element("h2", f"{title}: {run.name}"), children)
+
+
+def chart(kind, title, about, run=""):
+    """Returns the place of a chart, which the script draws."""
+    name = f"{kind}-{run}".strip("-")
+    heading = element("figcaption", element("strong", title), f", {about}")
+    return element("figure", heading, class_="chart", data_kind=kind, data_run=run, id=name)

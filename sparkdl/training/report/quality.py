@@ -1,0 +1,89 @@
+"""An evaluation in pictures: confusion matrix, ROC curves, calibration."""
+
+import numpy as np
+
+from sparkdl.training.evaluation.scores import center_of
+from sparkdl.training.report.curves import short
+from sparkdl.training.report.html import element, table
+
+MOST_CELLS = 30  # classes of a confusion matrix that is shown
+MOST_CLASSES = 10  # ROC curves that a page shows
+MOST_POINTS = 200  # of one curve
+BARS = 10  # of the calibration
+
+
+def confusion_table(evaluation):
+    """Returns the confusion matrix, if there is one that is not too large.
+
+    Its cells are the darker the larger their share of a row.
+    """
+    if not hasattr(evaluation, "confusion") or evaluation.classes > MOST_CELLS:
+        return None
+    rows = [
+        [name, *(shaded(count, count / max(1, sum(counts))) for count in counts)]
+        for name, counts in zip(evaluation.labels, evaluation.confusion.tolist(), strict=True)
+    ]
+    return table(["true \\ predicted", *evaluation.labels], rows, "Confusion matrix")
+
+
+def shaded(count, share):
+    """Returns the cell of a count; also notebooks, which have no style sheet of ours, shade it."""
+    style = f"text-align:right;background:rgba(47,129,247,{0.6 * share:.2f})"
+    return element("td", f"{count:,}", style=style)
+
+
+def roc_curves(evaluation):
+    """Returns [{"name", "x", "y"}]: true by false positive rate of the most frequent classes."""
+    if not hasattr(evaluation, "scores"):
+        return []
+    areas, scores = evaluation.scores.auc(), evaluation.scores
+    known = [column for column in range(len(areas)) if np.isfinite(areas[column])]
+    if len(known) == 2 and hasattr(evaluation, "confusion"):
+        known = known[1:]  # the other class has the same curve
+    curves = []
+    for column in known[:MOST_CLASSES]:
+        curve = scores.roc(column)
+        x, y = thin(curve.false_positive_rate, curve.true_positive_rate)
+        name = f"{evaluation.labels[column]} (area {areas[column]:.4f})"
+        curves.append({"name": name, "x": short(x), "y": short(y)})
+    return curves
+
+
+def thin(x, y):
+    """Returns at most so many points of a curve, evenly along its length."""
+    if len(x) <= MOST_POINTS:
+        return x, y
+    along = x + y  # both rise from 0 to 1
+    places = np.searchsorted(along, np.linspace(0, along[-1], MOST_POINTS))
+    return x[places], y[places]
+
+
+def calibration(evaluation):
+    """Returns (mean score, share of positives, count) of bars of scores, over all classes.
+
+    References
+    ----------
+    Guo et al., On calibration of modern neural networks (2017): reliability diagrams.
+    """
+    if not hasattr(evaluation, "scores"):
+        return []
+    score, positive, negative = score_counts(evaluation.scores)
+    bars = np.minimum((score * BARS).astype(int), BARS - 1)
+    rows = []
+    for bar in range(BARS):
+        chosen = bars == bar
+        count = int((positive + negative)[chosen].sum())
+        if count:
+            mean = float((score * (positive + negative))[chosen].sum() / count)
+            rows.append((mean, float(positive[chosen].sum() / count), count))
+    return rows
+
+
+def score_counts(scores):
+    """Returns scores of all columns, and how many positives and negatives had each."""
+    columns, bins = scores.positive.shape
+    if scores.exact:
+        parts = [scores.distinct.of(column) for column in range(columns)]
+        return tuple(np.concatenate(part) for part in zip(*parts, strict=True))
+    centers = np.tile(center_of(np.arange(bins), bins), columns)
+    return centers, scores.positive.reshape(-1), scores.negative.reshape(-1)

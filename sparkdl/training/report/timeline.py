@@ -1,0 +1,89 @@
+"""The timeline of a fit: what the driver and each worker did at which second.
+
+The driver knows when a round ended and how long each worker read, computed and exchanged in it, not
+in which order: within a round the parts are drawn one behind the other.
+"""
+
+from itertools import pairwise
+
+from sparkdl.training.report.curves import short
+from sparkdl.training.reporting.phases import PHASES
+from sparkdl.training.reporting.reports import PARTS
+
+BEFORE = ("starting", "python", "reading", "balance", "launching")  # phases before a first round
+BETWEEN = "evaluation, checkpoints, listeners"
+WAITING = "waiting"
+MOST = 240  # stretches of rounds that a lane shows; longer fits show several rounds as one
+
+
+def timeline(history):
+    """Returns {"lanes": [{"name", "spans": [[start, end, kind]]}], "restarts": [[second, text]]}.
+
+    Seconds count from the call of fit.
+    """
+    ends = round_ends(history)
+    lanes = [{"name": "driver", "spans": driver_spans(history, ends)}]
+    workers = max((len(report.by_worker) for report in history.rounds), default=0)
+    for rank in range(workers):
+        lanes.append({"name": f"worker {rank}", "spans": worker_spans(history, ends, rank)})
+    restarts = zip(short(history.restart_times), map(str, history.restarts), strict=True)
+    return {"lanes": lanes, "restarts": [list(restart) for restart in restarts]}
+
+
+def round_ends(history):
+    """Returns [(start, end)] of each round; no round begins before the last one has ended."""
+    spans, last = [], 0.0
+    for report, end in zip(history.rounds, history.round_ends, strict=True):
+        start = max(last, end - report.duration)
+        spans.append((start, max(start, end)))
+        last = max(last, end)
+    return spans
+
+
+def driver_spans(history, rounds):
+    """Returns the spans of what was before, between and after the rounds."""
+    first = rounds[0][0] if rounds else history.wall
+    seconds = {phase: history.phases.get(phase, 0.0) for phase in BEFORE}
+    in_rounds = sum(report.seconds["reading"] for report in history.rounds)
+    seconds["reading"] = max(0.0, seconds["reading"] - in_rounds)
+    spans = scaled(0.0, first, seconds)
+    for (_, end), (start, _) in pairwise(rounds):
+        if start - end > history.wall / 1000:  # less than that cannot be seen
+            spans.append([end, start, BETWEEN])
+    if rounds and history.wall > rounds[-1][1]:
+        spans.append([rounds[-1][1], history.wall, BETWEEN])
+    return [[*short(span[:2]), span[2]] for span in spans]
+
+
+def worker_spans(history, rounds, rank):
+    """Returns the spans of one worker, of several rounds together where there are many."""
+    spans = []
+    step = -(-len(rounds) // MOST) if rounds else 1
+    for place in range(0, len(rounds), step):
+        reports = history.rounds[place : place + step]
+        present = [report.by_worker[rank] for report in reports if rank < len(report.by_worker)]
+        if not present:
+            continue
+        start, end = rounds[place][0], rounds[min(place + step, len(rounds)) - 1][1]
+        seconds = {part: sum(getattr(one, part) for one in present) for part in PARTS[:3]}
+        seconds[WAITING] = max(0.0, end - start - sum(seconds.values()))
+        spans += scaled(start, end, seconds)
+    return [[*short(span[:2]), span[2]] for span in spans]
+
+
+def scaled(start, end, seconds):
+    """Returns [start, end, kind] of parts one behind the other, which fill a stretch of time."""
+    total, spans = sum(seconds.values()), []
+    for kind, share in seconds.items():
+        if share > 0:
+            stop = start + (end - start) * share / total
+            spans.append([start, stop, kind])
+            start, total = stop, total - share
+    return spans
+
+
+def phase_rows(history):
+    """Returns (phase, seconds, share) of what took time, in the order of their coming."""
+    wall = history.wall
+    found = [(phase, history.phases.get(phase, 0.0)) for phase in PHASES]
+    return [(phase, seconds, seconds / wall) for phase, seconds in found if seconds > 0]

@@ -1,0 +1,32 @@
+"""The parameters of a network, array by array."""
+
+import numpy as np
+
+from sparkdl.training.report.curves import short
+
+BINS = 40
+MOST = 60  # arrays that a page draws
+
+
+def parameter_histograms(conf, state):
+    """Returns [{"name", "shape", "mean", "std", "edges", "counts", "bad"}] of the first arrays.
+
+    `bad` counts numbers that are not finite, which no bin has.
+    """
+    views = conf.params_layout.views(state.params)
+    return [histogram(name, np.asarray(array)) for name, array in list(views.items())[:MOST]]
+
+
+def histogram(name, array):
+    finite = array[np.isfinite(array)].astype(np.float64)
+    counts, edges = np.histogram(finite, BINS) if finite.size else (np.zeros(0, int), np.zeros(0))
+    mean, std = (finite.mean(), finite.std()) if finite.size else (np.nan, np.nan)
+    return {
+        "name": name,
+        "shape": list(array.shape),
+        "mean": short([mean])[0],
+        "std": short([std])[0],
+        "edges": short(edges),
+        "counts": counts.tolist(),
+        "bad": int(array.size - finite.size),
+    }

@@ -1,0 +1,200 @@
+"""What reads files of others: a good file for each parser, and how it is read."""
+
+import functools
+import gzip
+import io
+import struct
+import tempfile
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import fastavro
+import h5py
+import lmdb
+import numpy as np
+
+from sparkdl.config.text import from_json, from_yaml
+from sparkdl.data import HDF5, LMDB, AvroFiles, Cifar, Idx, TFRecords
+from sparkdl.data.batches.columns import Violation
+from sparkdl.data.readers.encodings.image_codec import decode_image, encode_image
+from sparkdl.exchange.rendezvous.member import GroupMember
+from sparkdl.interop.caffe.checkpoints.solver_state import read_solver_state
+from sparkdl.interop.caffe.checkpoints.weights import read_weights, write_weights
+from sparkdl.interop.caffe.messages.blobs import read_mean, write_mean
+from sparkdl.interop.caffe.messages.prototxt import parse_text
+from sparkdl.interop.caffe.messages.schema import MESSAGES
+from sparkdl.nn import GraphConf, NetworkConf
+from tests.data.lmdbs import datum
+from tests.data.sources import KINDS, encode_avro, encode_tfrecords, records
+
+RNG = np.random.default_rng(0)
+IMAGE = RNG.integers(0, 256, (3, 20, 30)).astype(np.uint8)
+NET = 'name: "n" layer { name: "a" type: "InnerProduct" inner_product_param { num_output: 3 } }'
+LAYERS = '[{"type": "dense", "units": 3}, {"type": "output", "units": 2}]'
+CONF = f'{{"input_shape": [4], "layers": {LAYERS}}}'
+GRAPH = "inputs: {x: [4]}\nvertices:\n- {name: out, layer: {type: output, units: 3}, inputs: x}\n"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Target:
+    """A parser: the content of a good file, where it lies, and what reads it."""
+
+    good: Callable
+    read: Callable
+    name: str = "file"
+
+
+def all_of(source, path):
+    """Reads a source to its end."""
+    source = source(str(path))
+    for split in source.splits():
+        for batch in source.read(split):
+            assert len(batch) <= 1 << 22
+
+
+def text_of(parse):
+    """Returns a function that reads a file as text, or does not where it is none."""
+
+    def read(path):
+        try:
+            text = path.read_text()
+        except UnicodeDecodeError:
+            return
+        parse(text)
+
+    return read
+
+
+def image_of(path):
+    with suppress(Violation):  # a reader names the record
+        decode_image(path.read_bytes())
+
+
+def written(write, name="file"):
+    """Returns the bytes that a function writes to a path."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, name)
+        write(path)
+        return path.read_bytes()
+
+
+def idx(count=40):
+    return struct.pack(">HBBIII", 0, 8, 3, count, 5, 4) + RNG.bytes(count * 20)
+
+
+def avro(codec):
+    file = io.BytesIO()
+    items = {"type": "array", "items": ["null", "int", "double"]}
+    fields = [{"name": "features", "type": items}, {"name": "label", "type": "int"}]
+    schema = {"type": "record", "name": "example", "fields": fields}
+    pairs = [{"features": [i, 2.5, 300], "label": i} for i in range(60)]
+    fastavro.writer(file, schema, pairs, codec=codec, sync_interval=200)
+    return file.getvalue()
+
+
+def hdf5(**options):
+    def write(path):
+        with h5py.File(path, "w") as file:
+            file.create_dataset("data", data=RNG.integers(0, 256, (40, 3, 4)), **options)
+            file["label"] = np.arange(40)
+
+    return written(write)
+
+
+def database(width, count):
+    def write(path):
+        with lmdb.open(str(path), subdir=False, map_size=1 << 24, lock=False) as place:
+            with place.begin(write=True) as transaction:
+                for i in range(count):
+                    image = np.full((1, width, width), i % 256, np.uint8)
+                    transaction.put(b"%08d" % i, datum(image, i))
+
+    return written(write)
+
+
+def caffe_weights(name):
+    arrays = {"a": [np.ones((3, 4), np.float32), np.ones(3, np.float32)]}
+    return written(lambda path: write_weights(str(path), arrays), name)
+
+
+def state(path):
+    with h5py.File(path, "w") as file:
+        file["iter"], file["current_step"] = np.array([3]), np.array([0])
+        file["learned_net"] = np.bytes_("a.caffemodel.h5")
+        file.create_group("history")["0"] = np.ones(5, np.float32)
+
+
+TARGETS = {
+    name: Target(
+        good=functools.partial(kind.encode, *records(25)),
+        read=functools.partial(all_of, kind.source),
+        name=f"file{kind.ending}",
+    )
+    for name, kind in KINDS.items()
+}
+TARGETS |= {
+    f"AvroFiles, {codec}": Target(
+        good=functools.partial(avro, codec), read=functools.partial(all_of, AvroFiles)
+    )
+    for codec in ("null", "deflate", "snappy", "zstandard", "bzip2", "xz")
+}
+TARGETS |= {
+    "Idx": Target(good=idx, read=functools.partial(all_of, Idx)),
+    "Idx, gzipped": Target(good=lambda: gzip.compress(idx()), read=functools.partial(all_of, Idx)),
+    "Cifar": Target(good=lambda: RNG.bytes(3073 * 4), read=functools.partial(all_of, Cifar)),
+    "TFRecords, gzipped": Target(
+        good=lambda: gzip.compress(encode_tfrecords(*records(25))),
+        read=functools.partial(all_of, TFRecords),
+    ),
+    "TFRecords, images": Target(
+        good=lambda: encode_tfrecords(*records(25)),
+        read=functools.partial(all_of, functools.partial(TFRecords, content="images")),
+    ),
+    "AvroFiles, images": Target(
+        good=lambda: encode_avro(*records(5)),
+        read=functools.partial(all_of, functools.partial(AvroFiles, content="images")),
+    ),
+    "HDF5, chunks": Target(
+        good=lambda: hdf5(chunks=(10, 3, 4), compression="gzip", shuffle=True),
+        read=functools.partial(all_of, HDF5),
+        name="file.h5",
+    ),
+    "PNG": Target(good=lambda: encode_image(IMAGE, "PNG"), read=image_of),
+    "JPEG": Target(good=lambda: encode_image(IMAGE, "JPEG"), read=image_of),
+    "LMDB": Target(good=lambda: database(4, 900), read=functools.partial(all_of, LMDB)),
+    "LMDB, large": Target(good=lambda: database(60, 40), read=functools.partial(all_of, LMDB)),
+    "JSON": Target(good=CONF.encode, read=text_of(from_json)),
+    "YAML": Target(good=GRAPH.encode, read=text_of(from_yaml)),
+    "NetworkConf": Target(good=CONF.encode, read=text_of(NetworkConf.from_json)),
+    "GraphConf": Target(good=GRAPH.encode, read=text_of(GraphConf.from_yaml)),
+    "prototxt": Target(
+        good=NET.encode, read=text_of(lambda text: parse_text(text, MESSAGES["NetParameter"]))
+    ),
+    "caffemodel": Target(
+        good=lambda: caffe_weights("a.caffemodel"), read=lambda path: read_weights(str(path))
+    ),
+    "caffemodel.h5": Target(
+        good=lambda: caffe_weights("a.caffemodel.h5"),
+        read=lambda path: read_weights(str(path)),
+        name="a.caffemodel.h5",
+    ),
+    "solverstate.h5": Target(
+        good=lambda: written(state),
+        read=lambda path: read_solver_state(str(path)),
+        name="a.solverstate.h5",
+    ),
+    "mean": Target(
+        good=lambda: written(lambda path: write_mean(str(path), np.ones((3, 4, 5)))),
+        read=lambda path: read_mean(str(path)),
+    ),
+    "member": Target(
+        good=lambda: (
+            GroupMember(rank=1, host="h", address="::1", port=1, pid=1, machine="m", group="g")
+            .to_json()
+            .encode()
+        ),
+        read=text_of(GroupMember.from_json),
+    ),
+}

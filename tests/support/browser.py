@@ -1,0 +1,46 @@
+"""A page in a real browser: Chromium runs it with a script of the test, which says what it saw."""
+
+import json
+import re
+import shutil
+import subprocess
+
+import pytest
+
+CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
+needs_browser = pytest.mark.skipif(CHROMIUM is None, reason="no chromium (apt install chromium)")
+SEEN = re.compile(r'<pre id="seen">(.*?)</pre>', re.DOTALL)
+RECORD = """<script>
+const errors = [];
+addEventListener("error", (event) => errors.push(event.message));
+console.error = console.warn = (...words) => errors.push(words.join(" "));
+</script>"""
+
+
+def open_page(folder, text, script, width=1000, dark=False):
+    """Opens a page, runs a script in it, and returns what its `seen` holds, with "errors".
+
+    Parameters
+    ----------
+    folder : path
+        Of the test's own: for the page and the browser's profile.
+    text : str
+        The page.
+    script : str
+        JavaScript that fills the object `seen`.
+    """
+    tail = f"""<script>const seen = {{}};
+    try {{ {script} }} catch (error) {{ errors.push(String(error)); }}
+    const made = document.createElement("pre"); made.id = "seen";
+    made.textContent = JSON.stringify({{...seen, errors}}); document.body.append(made);</script>"""
+    path = folder / "page.html"
+    path.write_text(text.replace("<head>", f"<head>{RECORD}", 1) + tail, encoding="utf-8")
+    options = [f"--user-data-dir={folder / 'profile'}", f"--window-size={width},900"]
+    options += ["--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=5000"]
+    options += ["--force-dark-mode"] * dark
+    command = [CHROMIUM, *options, "--dump-dom", path.as_uri()]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    [found] = SEEN.findall(done.stdout)
+    for entity, character in (("&lt;", "<"), ("&gt;", ">"), ("&amp;", "&")):
+        found = found.replace(entity, character)
+    return json.loads(found)

@@ -1,0 +1,48 @@
+"""Histories of made-up fits."""
+
+import numpy as np
+
+from sparkdl.nn import Dense, Momentum, NetworkConf, Output
+from sparkdl.nn.schedules.step import StepSchedule
+from sparkdl.training.evaluation import Classification
+from sparkdl.training.network import Network
+from sparkdl.training.reporting.history import History
+from sparkdl.training.reporting.reports import Restart, WorkerFigures
+from tests.training.reports import report
+
+CONF = NetworkConf(
+    input_shape=(4,),
+    layers=[Dense(units=5), Output(units=3)],
+    optimizer=Momentum(learning_rate=StepSchedule(initial=0.5, gamma=0.1, step=10)),
+)
+FIGURES = WorkerFigures(50, 0.2, 1.4, 0.3)
+
+
+def evaluation(seed=0, labels=("ant", "<bee>", "cow")):
+    rng = np.random.default_rng(seed)
+    scores = rng.dirichlet(np.ones(3), 40)
+    return Classification(3, labels=labels).add(scores, rng.integers(0, 3, 40))
+
+
+def history(epochs=2, rounds=3, restart=True):
+    """A fit whose rounds take 2 seconds each, after 4 seconds; a worker was lost in the second."""
+    made = History(phases={"starting": 3.0, "reading": 1.0})
+    update = 0
+    for epoch in range(epochs):
+        for n in range(rounds):
+            update += 5
+            made.phases["compute"] = made.phases.get("compute", 0.0) + 2.0
+            loss = 1 / update
+            place = {"epoch": epoch, "round": n, "rounds_in_epoch": rounds, "iteration": update}
+            seconds = {"reading": 0.0, "compute": 1.6, "averaging": 0.3, "overhead": 0.1}
+            workers = (FIGURES, FIGURES)
+            made.add_round(report(loss=loss, by_worker=workers, seconds=seconds, **place))
+        made.phases["evaluation"] = made.phases.get("evaluation", 0.0) + 1.0
+        made.end_epoch(evaluation(epoch))
+        if restart and epoch == 0:
+            made.go_back(Restart(epoch=1, round=0, lost=0, workers=2, reason="worker 1 </script>"))
+    return made
+
+
+def network():
+    return Network(CONF)

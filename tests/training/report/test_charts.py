@@ -1,0 +1,115 @@
+"""The charts in a real browser: each has data, zooms, hides curves and reads out by keyboard."""
+
+import pytest
+
+from sparkdl.training.report.curves import evaluation_curves
+from sparkdl.training.report.page import page
+from sparkdl.training.report.run import Run
+from tests.support.browser import needs_browser, open_page
+from tests.training.report.fits import history, network
+
+pytestmark = [needs_browser, pytest.mark.slow]
+
+LOOK = """
+const figure = (id) => document.getElementById(id);
+const paths = (id) => [...figure(id).querySelectorAll("path.curve")].map((p) => p.dataset.name);
+const ticks = (id) => [...figure(id).querySelectorAll("svg text[text-anchor=middle]")]
+  .map((text) => text.textContent);
+const press = (id, key) => figure(id).querySelector("svg")
+  .dispatchEvent(new KeyboardEvent("keydown", {key, cancelable: true}));
+seen.charts = [...document.querySelectorAll("figure.chart")].map((one) => [one.id,
+  one.querySelectorAll("path.curve[d^=M], rect[fill]").length]);
+seen.curves = paths("loss");
+seen.restart = [...document.querySelectorAll("line.restart")].map((l) => [l.dataset.second,
+  l.textContent]);
+seen.kinds = [...new Set([...figure("timeline-a").querySelectorAll("rect")]
+  .map((rect) => rect.dataset.kind))];
+
+seen.before = ticks("loss");
+press("loss", "+");
+seen.zoomed = ticks("loss");
+press("loss", "0");
+seen.whole = ticks("loss");
+
+const box = figure("loss").querySelector("svg").getBoundingClientRect();
+const drag = (type, share) => figure("loss").querySelector("svg").dispatchEvent(
+  new PointerEvent(type, {clientX: box.left + share * box.width, clientY: box.top + 50}));
+drag("pointerdown", 0.5); drag("pointermove", 0.8); drag("pointerup", 0.8);
+seen.dragged = ticks("loss");
+press("loss", "0");
+
+press("loss", "ArrowRight");
+seen.readout = figure("loss").querySelector(".readout").textContent;
+
+figure("loss").querySelector("button").click();
+seen.hidden = [paths("loss"), figure("loss").querySelector("button").ariaPressed];
+figure("loss").querySelector("button").click();
+
+const select = figure("loss").querySelector("select");
+select.value = "second"; select.dispatchEvent(new Event("change"));
+seen.by_second = ticks("loss");
+const log = figure("loss").querySelector("input[type=checkbox]");
+const levels = () => [...figure("loss").querySelectorAll("svg text[text-anchor=end]")]
+  .map((text) => text.textContent);
+seen.linear = levels();
+log.checked = true; log.dispatchEvent(new Event("change"));
+seen.log = levels();
+const slider = figure("loss").querySelector("input[type=range]");
+const curve = () => figure("loss").querySelector("path.curve").getAttribute("d");
+const rough = curve();
+slider.value = 0.9; slider.dispatchEvent(new Event("input"));
+seen.smoothing_changes = curve() !== rough;
+seen.wider_than_the_window = document.documentElement.scrollWidth > innerWidth;
+seen.paper = getComputedStyle(document.body).backgroundColor;
+"""
+
+
+@pytest.fixture(scope="module")
+def seen(tmp_path_factory):
+    text = page([Run.of("a", history(), network())], "A fit")
+    return open_page(tmp_path_factory.mktemp("page"), text, LOOK)
+
+
+def test_each_chart_has_data_and_no_error(seen):
+    assert seen["errors"] == []
+    ids = ["loss", "figures", "throughput", "rate", "timeline-a", "roc-a", "weights-a"]
+    assert [one for one, _ in seen["charts"]] == ids
+    assert all(drawn for _, drawn in seen["charts"])
+    assert seen["curves"] == ["loss", "loss of evaluation"]
+
+
+def test_the_timeline_shows_the_restart_at_its_second(seen):
+    [(second, text)] = seen["restart"]
+    assert second == "11" and text.startswith("worker 1 </script>")
+    assert {"compute", "averaging", "starting", "waiting"} <= set(seen["kinds"])
+
+
+def test_keys_and_the_pointer_zoom(seen):
+    assert seen["before"] == ["5", "10", "15", "20", "25", "30", "update"] == seen["whole"]
+    for name in ("zoomed", "dragged"):
+        shown = [float(tick) for tick in seen[name][:-1]]
+        assert shown and shown[0] > 5 and shown[-1] < 30 and len(shown) >= 2
+
+
+def test_the_cursor_reads_out(seen):
+    """The drag has left it at update 24.9, and a key moves it by half an update."""
+    last = evaluation_curves(Run.of("a", history()))["loss"][-1]
+    assert seen["readout"] == f"loss: 0.04 at 25; loss of evaluation: {last:.5g} at 30"
+
+
+def test_curves_can_be_hidden_and_the_axis_changed(seen):
+    assert seen["hidden"] == [["loss of evaluation"], "false"]
+    assert seen["by_second"][-1] == "second" and seen["by_second"] != seen["before"]
+    assert seen["log"] != seen["linear"] and seen["smoothing_changes"]
+
+
+def test_a_phone_scrolls_down_only(tmp_path):
+    text = page([Run.of("a", history(), network())], "A fit")
+    seen = open_page(tmp_path, text, LOOK, width=500)
+    assert seen["errors"] == [] and not seen["wider_than_the_window"]
+
+
+def test_a_dark_room_gets_dark_paper(seen, tmp_path):
+    text = page([Run.of("a", history(), network())], "A fit")
+    dark = open_page(tmp_path, text, LOOK, dark=True)
+    assert seen["paper"] == "rgb(255, 255, 255)" and dark["paper"] == "rgb(18, 22, 28)"

@@ -1,0 +1,52 @@
+"""What notebooks show of a History and of an Evaluation."""
+
+import re
+
+import numpy as np
+import pytest
+
+from sparkdl.training.evaluation import Classification, Regression
+from sparkdl.training.reporting.history import History
+from tests.training.report.fits import evaluation, history
+
+
+def texts(made):
+    return [text.strip() for text in re.findall(r">([^<>]+)<", made._repr_html_()) if text.strip()]
+
+
+def test_a_history_shows_epochs_and_phases():
+    made = history()
+    shown = texts(made)
+    assert shown[:7] == ["Epochs", "epoch", "loss", "score", "examples", "examples/s", "seconds"]
+    first = made.epochs[0]
+    numbers = ["1", f"{first.loss:.4g}", f"{first.score:.4g}", "300", "50", "6"]
+    assert shown[7:13] == numbers
+    assert "starting" in shown and made.advice() in shown
+    assert any(text.startswith("worker 1 &lt;/script&gt;") for text in shown)
+
+
+def test_a_history_of_nothing_says_so():
+    assert texts(History()) == ["no rounds"]
+
+
+def test_an_evaluation_shows_figures_and_the_confusion_matrix():
+    made = evaluation()
+    shown = texts(made)
+    assert shown[:4] == ["40 examples", "figure", "value", "loss"]
+    assert f"{made.accuracy:.4g}" in shown
+    counts = shown[shown.index("Confusion matrix") + 5 :]
+    assert counts[:4] == ["ant", *map(str, made.confusion[0])]
+    assert "&lt;bee&gt;" in counts
+
+
+def test_an_evaluation_of_values_shows_figures_alone():
+    made = Regression(1).add(np.array([[1.0], [2.0]]), np.array([1.5, 2.0]))
+    assert texts(made)[:4] == ["2 examples", "figure", "value", "loss"]
+    assert "Confusion matrix" not in texts(made)
+
+
+@pytest.mark.parametrize("classes, shown", [(30, True), (31, False)])
+def test_a_large_confusion_matrix_is_left_out(classes, shown):
+    scores = np.random.default_rng(0).dirichlet(np.ones(classes), 10)
+    made = Classification(classes).add(scores, np.zeros(10, int))
+    assert ("Confusion matrix" in texts(made)) == shown

@@ -1,0 +1,70 @@
+"""The page of a fit: one file, whole at any time, with what the fit held."""
+
+import json
+import re
+from dataclasses import replace
+
+import pytest
+
+from sparkdl.errors import ConfigError
+from sparkdl.training.report.page import page, write_report
+from sparkdl.training.report.run import Run
+from sparkdl.training.reporting.history import History
+from tests.training.report.fits import history, network
+
+DATA = re.compile(r'<script id="data" type="application/json">(.*?)</script>', re.DOTALL)
+
+
+def runs(**changes):
+    return [Run.of("first <fit>", history(**changes), network()), Run.of("second", history())]
+
+
+def data_of(text):
+    [found] = DATA.findall(text)
+    return json.loads(found)
+
+
+def test_the_page_holds_what_the_charts_draw():
+    text = page(runs(), "Two")
+    first, second = data_of(text)["runs"]
+    assert first["name"] == "first <fit>" and first["rounds"]["update"][-1] == 30
+    assert first["timeline"]["restarts"] == [[11.0, first["timeline"]["restarts"][0][1]]]
+    assert first["weights"] and not second["weights"]
+    assert "first &lt;fit&gt;" in text and "first <fit>" not in text
+    assert "worker 1 &lt;/script&gt;" in text, "in a table; no text ends the script"
+    assert "&lt;bee&gt;" in text, "the name of a class"
+
+
+def test_the_page_loads_nothing():
+    text = page(runs())
+    assert not re.search(r'(src|href)="(?!#)', text) and "url(http" not in text
+    assert not re.search(r"https?://(?!www\.w3\.org/2000/svg)", DATA.sub("", text))
+
+
+@pytest.mark.parametrize("made", [History(), history(epochs=0), history(restart=False)])
+def test_a_fit_that_did_little_has_a_page(made, tmp_path):
+    made.report(tmp_path / "page.html")
+    assert data_of((tmp_path / "page.html").read_text())["runs"][0]["name"] == "Fit"
+
+
+def test_a_page_replaces_another(tmp_path):
+    path = tmp_path / "page.html"
+    path.write_text("old")
+    history().report(path, network(), "New")
+    assert "<title>New</title>" in path.read_text() and list(tmp_path.iterdir()) == [path]
+
+
+def test_ten_thousand_rounds_stay_below_three_megabytes():
+    made, long = history(epochs=1, rounds=1), History(phases={"compute": 1.0})
+    for n in range(10_000):
+        round_seconds = {part: s * 1.001**n % 7 for part, s in made.rounds[0].seconds.items()}
+        report = replace(made.rounds[0], iteration=n, loss=1 / (n + 3), seconds=round_seconds)
+        long.phases["compute"] += report.duration
+        long.add_round(report)
+    assert len(page([Run.of("long", long, network())])) < 3_000_000
+
+
+@pytest.mark.parametrize("names", [[], ["a", "a"]])
+def test_runs_need_names_of_their_own(names, tmp_path):
+    with pytest.raises(ConfigError, match="runs must be at least one, each with a name of its own"):
+        write_report(tmp_path / "page.html", [Run.of(name, history()) for name in names])

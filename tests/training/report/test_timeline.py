@@ -1,0 +1,67 @@
+"""The timeline fills the wall clock of a fit, each second once."""
+
+from itertools import pairwise
+
+import pytest
+
+from sparkdl.training.report import timeline as module
+from sparkdl.training.report.timeline import BETWEEN, WAITING, phase_rows, scaled, timeline
+from sparkdl.training.reporting.history import History
+from tests.training.report.fits import history
+
+
+def lanes():
+    return {lane["name"]: lane["spans"] for lane in timeline(history())["lanes"]}
+
+
+def test_the_driver_starts_and_evaluates():
+    expected = [[0, 3, "starting"], [3, 4, "reading"], [10, 11, BETWEEN], [17, 18, BETWEEN]]
+    assert lanes()["driver"] == expected
+
+
+def test_the_parts_of_a_round_fill_it():
+    spans = lanes()["worker 1"]
+    assert spans[0][0] == 4 and spans[-1][1] == 17
+    for (_, end, _), (start, _, _) in pairwise(spans):
+        assert start == pytest.approx(end) or (end, start) == (10, 11)
+    seconds = {kind: sum(b - a for a, b, k in spans if k == kind) for _, _, kind in spans}
+    expected = {"reading": 1.2, "compute": 8.4, "averaging": 1.8, WAITING: 0.6}
+    assert seconds == pytest.approx(expected, rel=1e-3)
+
+
+def test_many_rounds_are_drawn_as_fewer(monkeypatch):
+    many = len(lanes()["worker 0"])
+    monkeypatch.setattr(module, "MOST", 2)
+    spans = lanes()["worker 0"]
+    assert len(spans) < many and (spans[0][0], spans[-1][1]) == (4, 17)
+
+
+def test_a_restart_stands_at_its_second():
+    [(second, text)] = timeline(history())["restarts"]
+    assert second == 11 and text.startswith("worker 1 ") and "2 workers go on" in text
+
+
+def test_a_worker_that_had_nothing_is_not_drawn_in_that_round():
+    made = history()
+    made.rounds[-1] = made.rounds[-1].__class__(
+        **{**vars(made.rounds[-1]), "by_worker": made.rounds[-1].by_worker[:1]}
+    )
+    spans = timeline(made)["lanes"][2]["spans"]
+    assert spans[-1][1] == 15
+
+
+def test_a_fit_without_rounds_has_the_driver_alone():
+    found = timeline(History(phases={"starting": 2.0}))
+    assert found == {"lanes": [{"name": "driver", "spans": [[0, 2, "starting"]]}], "restarts": []}
+    assert timeline(History())["lanes"][0]["spans"] == []
+
+
+def test_parts_fill_a_stretch():
+    assert scaled(1.0, 5.0, {"a": 1.0, "b": 0.0, "c": 3.0}) == [[1, 2, "a"], [2, 5, "c"]]
+    assert scaled(0.0, 1.0, {}) == []
+
+
+def test_phases_have_their_share():
+    rows = phase_rows(history())
+    assert [row[0] for row in rows] == ["starting", "reading", "compute", "evaluation"]
+    assert sum(share for *_, share in rows) == pytest.approx(1)
