@@ -38,7 +38,7 @@ def cancel_tag(sc, tag, has_tags=HAS_TAGS):
 
 
 def job_ids(sc, tag, has_tags=HAS_TAGS):
-    """Returns the numbers of the jobs with a tag that Spark knows, also of those that have ended."""
+    """Returns the numbers of the jobs with a tag, also of those that have ended."""
     tracker = sc._jsc.sc().statusTracker()
     if has_tags:
         return list(tracker.getJobIdsForTag(tag))

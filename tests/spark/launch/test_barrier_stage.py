@@ -102,7 +102,7 @@ FAILURES = [
     (staying.misfit, ShapeError, r"^features must be \(6,\), got \(5,\)$"),
     (staying.miss, PeerError, "^rank 0 on left: silent for 5 s$"),
     (staying.divide, WorkerError, "^worker 1: ZeroDivisionError: division by zero$"),
-    (staying.die, WorkerError, r"^worker 1: Python worker exited unexpectedly \(crashed\)\.$"),
+    (staying.die, WorkerError, r"^worker 1: Python worker exited unexpectedly \(crashed\)\.?$"),
     (staying.judge_first, WorkerError, "^batches for validation come last: take all blocks"),
 ]
 
