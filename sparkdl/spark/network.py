@@ -27,6 +27,7 @@ from sparkdl.spark.inference.validation_frame import validation_frame
 from sparkdl.spark.jobs.device_tally import DeviceTally
 from sparkdl.spark.jobs.executor_python import check_executor_python
 from sparkdl.spark.jobs.interrupts import clean_interrupts
+from sparkdl.spark.jobs.jvm import living_jvm
 from sparkdl.spark.records.recipe_tests import recipe_validation
 from sparkdl.spark.records.records import Change, Data, SparkRecords, records_to_evaluate
 from sparkdl.spark.records.validation_records import open_validation
@@ -225,7 +226,7 @@ class SparkNetwork(NetworkInUse):
         def records(data):
             return records_to_evaluate(data, features, label, transform)
 
-        with clean_interrupts(self.sc):
+        with living_jvm("the fit"), clean_interrupts(self.sc):
             if (recipe := self.recipe) is not None:
                 require_whole(division)
                 on = recipe_validation(self.sc, recipe, validation, records)
@@ -279,7 +280,8 @@ class SparkNetwork(NetworkInUse):
             model = self._model_of(self.network.state, master)
             _, schema, evaluator = self._labelled(records)
             return connect_evaluate(model, records, schema, evaluator, master.task_device)
-        return self._evaluate(self.network.state, self._validation(records), device)
+        with living_jvm("the evaluation"):
+            return self._evaluate(self.network.state, self._validation(records), device)
 
     @refuse_unknown_options
     def score(

@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from py4j.protocol import Py4JError
+from py4j.protocol import Py4JError, Py4JNetworkError
 from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkException
 from pyspark.find_spark_home import _find_spark_home
@@ -23,6 +23,7 @@ from pyspark.sql import SparkSession
 
 from sparkdl.errors import SparkdlError, UnsupportedError, WorkerError
 from sparkdl.spark.jobs.job import message, reason
+from sparkdl.spark.jobs.jvm import forget_jvm, is_of_jvm
 from sparkdl.spark.socket_folder import own_socket_folder, socket_options
 
 TWO_EXECUTORS = "local-cluster[2,1,1024]"
@@ -104,7 +105,19 @@ def start(
 
 def stop(spark: SparkSession, keep_log: bool = False) -> None:
     """Ends the session; the folders that a local-cluster's executors worked in go too."""
-    context, log = spark.sparkContext, log_of(spark)
+    log = log_of(spark)
+    try:
+        stop_context(spark)
+    except (Py4JNetworkError, ConnectionError) as error:
+        if not is_of_jvm(error):
+            raise
+        forget_jvm()  # it has ended before us
+    if log is not None and not keep_log:
+        log.unlink(missing_ok=True)
+
+
+def stop_context(spark):
+    context = spark.sparkContext
     number, owns_cluster = context.applicationId, str(context.master).startswith("local-cluster")
     spark.stop()
     if owns_cluster:  # a driver in a container of YARN has no Spark home to ask for
@@ -112,8 +125,6 @@ def stop(spark: SparkSession, keep_log: bool = False) -> None:
         shutil.rmtree(folder, ignore_errors=True)
         with suppress(OSError):  # another application is using it
             folder.parent.rmdir()
-    if log is not None and not keep_log:
-        log.unlink(missing_ok=True)
 
 
 def log_of(spark: SparkSession) -> Any:

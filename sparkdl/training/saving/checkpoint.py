@@ -74,6 +74,7 @@ class CheckpointWriter(Listener):
                     "resume from it, remove it, or choose another path"
                 )
         self.last = present[max(present)] if present else None
+        remove_unfinished(self.options.path)
 
     def on_round(self, report: RoundReport, state: "TrainState | None") -> None:
         if state is not None and self._is_due(state):
@@ -137,6 +138,16 @@ def list_checkpoints(path: str | PathLike[str]) -> dict[int, str]:
     names = files.list(path) if files.exists(path) else []
     matches = (re.fullmatch(r"round-(\d{8,})", name) for name in names)
     return {int(match[1]): f"{path}/{match[0]}" for match in matches if match}
+
+
+def remove_unfinished(path: str | PathLike[str]) -> None:
+    """Deletes what killed fits were writing; one that was replaced stays where no other came."""
+    path = as_text(path)
+    names = files.list(path) if files.exists(path) else []
+    for name in names:
+        match = re.fullmatch(r"\.(round-\d{8,})\.(new|old)-[0-9a-f]{8}", name)
+        if match and (match[2] == "new" or match[1] in names):
+            files.remove(f"{path}/{name}")
 
 
 def _newest(path):

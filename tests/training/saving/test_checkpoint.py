@@ -174,3 +174,15 @@ def test_options_that_cannot_work_are_refused(name):
     changes, message = BAD[name]
     with pytest.raises(ConfigError, match=message):
         Checkpoints(**{"path": "c", **changes})
+
+
+def test_what_killed_fits_were_writing_is_removed_by_the_next(tmp_path):
+    folder = tmp_path / "c"
+    train(writer_for(folder, every_rounds=1), 2)
+    left = [".round-00000003.new-0123abcd", ".round-00000002.old-0123abcd"]
+    kept = [".round-00000001.new-mine", ".round-00000009.old-0123abcd", "round-00000002"]
+    for name in [*left, *kept]:
+        (folder / name).mkdir(exist_ok=True)
+        (folder / name / "vectors.safetensors").touch()
+    writer_for(folder, start=2)
+    assert names(folder) == sorted([*kept, "round-00000001"])

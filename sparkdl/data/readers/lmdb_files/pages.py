@@ -34,7 +34,7 @@ SMALLEST_PAGE, LARGEST_PAGE = 512, 65536
 FIXED_MAP, DUPLICATES, METAS = 1, 4 | 16 | 32, 8
 KINDS = 0x6F  # of a page's flags, those that say what it is
 WORD = 2  # bytes of the numbers that pages are made of
-AT_ONCE = 128  # leaves
+AT_ONCE = 512  # leaves
 LONGEST_KEY = 511
 MOST_FILES, MOST_BRANCHES = 16, 4096  # that are remembered
 
