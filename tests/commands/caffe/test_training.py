@@ -98,7 +98,7 @@ def test_records_that_are_no_multiple_of_the_batches(run, made, spark):
 
 def test_another_number_of_executors_than_the_cluster_size(run, made, spark, monkeypatch):
     """Its driver stopped: actual number of executors is not as expected."""
-    monkeypatch.setattr("sparkdl.spark.jobs.slots.PATIENCE", 0.1)
+    monkeypatch.setattr("sparkdl.spark.jobs.slots.EXECUTOR_TIMEOUT", 0.1)
     told = assert_learns(run, made, "-clusterSize 3 -devices 1")
     assert "-clusterSize is 3, but there are 2 executors" in told
     assert "3 replicas were asked for and 2 train" in told
