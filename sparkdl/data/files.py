@@ -5,6 +5,7 @@ names them.
 """
 
 import os
+import re
 import uuid
 from contextlib import contextmanager, suppress
 
@@ -14,6 +15,7 @@ from sparkdl.data import hadoop
 from sparkdl.errors import DataError
 
 LOCAL = (None, "file", "local")
+HIDDEN = re.compile(r"\.(.+)\.(new|old)-[0-9a-f]{8}")  # what `_beside` names
 
 
 def open(path, mode="rb"):
@@ -180,6 +182,12 @@ def _replace(fs, new, target):
         fs.mv(old, target, recursive=True)
         raise
     fs.rm(old, recursive=True)
+
+
+def parse_hidden(name):
+    """Returns (name, "new" or "old") of what a write has put beside a name, or None."""
+    match = HIDDEN.fullmatch(name)
+    return match and match.groups()
 
 
 def _beside(path, what):

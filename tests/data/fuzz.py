@@ -6,7 +6,6 @@ Of each case: no signal, two seconds of processor time at most, memory of ten ti
 64 MB at most, and no error but ours. What breaks that is printed with its number, which repeats it.
 """
 
-import argparse
 import multiprocessing
 import os
 import random
@@ -20,6 +19,7 @@ from pathlib import Path
 from sparkdl.errors import SparkdlError
 from tests.data.fuzz_targets import TARGETS
 from tests.exchange.mutation import garbage, mutated
+from tests.support.fuzzing import fuzz_arguments, take_turns
 
 CPU_LIMIT, PATIENCE = 2.0, 30.0  # seconds of a processor; on the clock, where it must be stopped
 SLACK = (64 << 20) + (8 << 20)  # bytes, and what an interpreter takes at a whim
@@ -40,11 +40,16 @@ def content_of(name, seed, number):
     return garbage(rng) if rng.random() < 0.02 else mutated(good(name), rng)
 
 
+def write_case(name, seed, number, folder):
+    """Returns (path of the file of a case, its bytes)."""
+    path, content = Path(folder, TARGETS[name].name), content_of(name, seed, number)
+    path.write_bytes(content)
+    return path, content
+
+
 def run_case(name, seed, number, folder):
     """Returns what is wrong with a case, or None."""
-    content = content_of(name, seed, number)
-    path = Path(folder, TARGETS[name].name)
-    path.write_bytes(content)
+    path, content = write_case(name, seed, number, folder)
     before, start = settled_memory(), time.process_time()
     try:
         TARGETS[name].read(path)
@@ -91,15 +96,14 @@ def run_batch(name, seed, numbers):
             process.start()
             tells.close()
             current, ended = listen(hears)
-            process.kill() if ended == "hang" else None
+            if ended == "hang":
+                process.kill()
             process.join()
         yield from ((number, what) for number, what in current.items() if what)
-        done = [number for number, what in current.items() if what is not None]
-        lost = [number for number, what in current.items() if what is None]
-        for number in lost:
+        for number in [number for number, what in current.items() if what is None]:
             signal = -(process.exitcode or 0)
             yield number, f"hangs for {PATIENCE:g} s" if ended == "hang" else f"signal {signal}"
-        left = [number for number in left if number not in done and number not in lost]
+        left = [number for number in left if number not in current]
 
 
 def listen(hears):
@@ -117,34 +121,25 @@ def listen(hears):
 
 def run(seconds, seed=0, names=tuple(TARGETS)):
     """Returns ({target: cases}, [(target, number, what is wrong)])."""
-    counts, spent, wrong = dict.fromkeys(names, 0), dict.fromkeys(names, 0.0), []
-    end = time.monotonic() + seconds
-    while time.monotonic() < end or not all(counts.values()):
-        name, start = min(names, key=spent.get), time.monotonic()
+    wrong = []
+
+    def turn(name, counts):
         numbers = range(counts[name], counts[name] + BATCH)
         for number, what in run_batch(name, seed, numbers):
             wrong.append((name, number, what))
             print(f"--only {name!r} --seed {seed} --case {number}: {what}", flush=True)
         counts[name] += BATCH
-        spent[name] += time.monotonic() - start
-    return counts, wrong
+
+    return take_turns(seconds, names, turn), wrong
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--minutes", type=float, default=10)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--only", choices=TARGETS)
-    parser.add_argument("--case", type=int)
-    given = parser.parse_args()
+    given, names = fuzz_arguments(__doc__, TARGETS)
     if given.case is not None:
         with tempfile.TemporaryDirectory() as folder:
-            Path(folder, TARGETS[given.only].name).write_bytes(
-                content_of(given.only, given.seed, given.case)
-            )
-            TARGETS[given.only].read(Path(folder, TARGETS[given.only].name))
+            path, _ = write_case(given.only, given.seed, given.case, folder)
+            TARGETS[given.only].read(path)
         return
-    names = (given.only,) if given.only else tuple(TARGETS)
     counts, wrong = run(60 * given.minutes, given.seed, names)
     print(f"{sum(counts.values())} cases, {len(wrong)} wrong: {counts}")
 

@@ -6,7 +6,6 @@ Each case must end in time, with the errors that are meant for it and no others,
 below a bound. A failure prints the seed and the number of the case, which repeat it.
 """
 
-import argparse
 import contextlib
 import faulthandler
 import functools
@@ -46,6 +45,7 @@ from sparkdl.exchange.messages.wire import Wire
 from sparkdl.exchange.rendezvous.member import GroupMember
 from tests.exchange.mutation import garbage, mutated
 from tests.exchange.pairs import SECRET
+from tests.support.fuzzing import fuzz_arguments, take_turns
 
 BOUND = 256 << 20  # bytes that the process may grow by
 LONGEST = 20  # seconds for one case
@@ -212,18 +212,16 @@ def run(seconds, seed=0, names=tuple(TARGETS), watch=lambda: None):
 
     {target: number of cases}
     """
-    counts, spent = dict.fromkeys(names, 0), dict.fromkeys(names, 0.0)
-    before, end = memory(), time.monotonic() + seconds
-    while time.monotonic() < end or not all(counts.values()):
-        name = min(names, key=spent.get)
-        start = time.monotonic()
+    before = memory()
+
+    def turn(name, counts):
         for _ in range(20):
             watch()
             case(name, seed, counts[name])
             counts[name] += 1
-        spent[name] += time.monotonic() - start
         assert memory() - before < BOUND, f"memory grew by {memory() - before} bytes at {counts}"
-    return counts
+
+    return take_turns(seconds, names, turn)
 
 
 def case(name, seed, number):
@@ -241,13 +239,7 @@ def memory():
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--minutes", type=float, default=10)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--only", choices=TARGETS)
-    parser.add_argument("--case", type=int)
-    given = parser.parse_args()
-    names = (given.only,) if given.only else tuple(TARGETS)
+    given, names = fuzz_arguments(__doc__, TARGETS)
     if given.case is not None:
         return case(given.only, given.seed, given.case)
     watch = functools.partial(faulthandler.dump_traceback_later, LONGEST, exit=True)

@@ -1,5 +1,6 @@
 """A page in a real browser: Chromium runs it with a script of the test, which says what it saw."""
 
+import html
 import json
 import re
 import shutil
@@ -41,6 +42,4 @@ def open_page(folder, text, script, width=1000, dark=False):
     command = [CHROMIUM, *options, "--dump-dom", path.as_uri()]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
     [found] = SEEN.findall(done.stdout)
-    for entity, character in (("&lt;", "<"), ("&gt;", ">"), ("&amp;", "&")):
-        found = found.replace(entity, character)
-    return json.loads(found)
+    return json.loads(html.unescape(found))

@@ -138,10 +138,15 @@ def places_of(names, keep):
     """Returns the places of the columns to keep among all; DataError where one is not there."""
     if keep is None:
         return range(len(names))
-    keep = [keep] if isinstance(keep, str) else list(dict.fromkeys(keep))
+    keep = unique_names(keep)
     for name in keep:
         require_column(name, names, WHERE)
     return [names.index(name) for name in keep]
+
+
+def unique_names(given):
+    """Returns a name, or several, as a list that has each once."""
+    return [given] if isinstance(given, str) else list(dict.fromkeys(given))
 
 
 def extend_tables(schema, columns, places, kinds, compute, tables):
@@ -241,7 +246,7 @@ def layer_columns(layers, model, transform, batches):
 
 def check_layers(conf, layers):
     """Returns the names of some layers as a list, each once, if a network has them."""
-    layers = [layers] if isinstance(layers, str) else list(dict.fromkeys(layers))
+    layers = unique_names(layers)
     known = [place.name for place in conf.stack]
     if not layers or any(name not in known for name in layers):
         raise ConfigError(f"layers must be some of {known}, got {layers}")

@@ -7,6 +7,7 @@ slots that other jobs hold, for a launch of tasks that its driver had no memory 
 import logging
 import time
 from contextlib import contextmanager, suppress
+from functools import lru_cache
 from threading import Event, Thread
 
 from py4j.protocol import Py4JError
@@ -105,7 +106,12 @@ def jobs_described(sc, description):
 
 def time_limit(sc):
     """Returns for how many seconds a job may wait for its first slot."""
-    text = option(sc, SETTING, DEFAULT)
+    return parse_seconds(sc, option(sc, SETTING, DEFAULT))
+
+
+@lru_cache(maxsize=1)  # it takes six calls of the JVM, and there is a job for each round
+def parse_seconds(sc, text):
+    """Returns the seconds of a time as Spark writes it."""
     try:
         return sc._jvm.org.apache.spark.network.util.JavaUtils.timeStringAsSec(text)
     except (Py4JError, PySparkException) as error:

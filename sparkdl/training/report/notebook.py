@@ -1,8 +1,7 @@
 """Histories and evaluations as notebooks show them: tables, by Jupyter's _repr_html_."""
 
 from sparkdl.training.report.html import element, table, text_of
-from sparkdl.training.report.quality import confusion_table
-from sparkdl.training.report.timeline import phase_rows
+from sparkdl.training.report.tables import confusion_table, phase_table
 
 EPOCHS = "epoch", "loss", "score", "examples", "examples/s", "seconds"
 
@@ -13,13 +12,12 @@ def history_html(history):
         [n.epoch + 1, n.loss, n.score, n.examples, n.examples_per_second, n.duration]
         for n in history.epochs
     ]
-    phases = [[name, seconds, f"{100 * part:.1f} %"] for name, seconds, part in phase_rows(history)]
     notes = [*map(str, history.restarts), history.aggregation, history.end_reason]
     return text_of(
         element(
             "div",
             table(EPOCHS, epochs, "Epochs") if epochs else None,
-            table(["phase", "seconds", "share"], phases, "Where the time went") if phases else None,
+            phase_table(history, "Where the time went") if history.wall else None,
             element("p", history.advice()) if history.advice() else None,
             [element("p", note) for note in notes if note],
             None if history.rounds else element("p", "no rounds"),

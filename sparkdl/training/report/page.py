@@ -5,14 +5,14 @@ import os
 from importlib.resources import files
 from math import prod
 from pathlib import Path
-from xml.etree.ElementTree import Element
 
 from sparkdl.errors import ConfigError
 from sparkdl.training.report.curves import evaluation_curves, round_curves
 from sparkdl.training.report.environment import environment_rows
 from sparkdl.training.report.html import element, table, text_of
-from sparkdl.training.report.quality import calibration, confusion_table, roc_curves
-from sparkdl.training.report.timeline import phase_rows, timeline
+from sparkdl.training.report.quality import calibration, roc_curves
+from sparkdl.training.report.tables import confusion_table, phase_table
+from sparkdl.training.report.timeline import timeline
 from sparkdl.training.report.weights import parameter_histograms
 from sparkdl.training.reporting.reports import WorkerFigures
 
@@ -40,23 +40,25 @@ def write_report(path, runs, title="Fit", refresh=None):
 
 def page(runs, title="Fit", refresh=None):
     """Returns the HTML of a page."""
-    again = {"http-equiv": "refresh", "content": f"{refresh:.0f}"} if refresh else None
-    sections = [comparison(runs), *(section for run in runs for section in run_sections(run))]
+    again = element("meta", http_equiv="refresh", content=f"{refresh:.0f}") if refresh else None
+    data = page_data(runs)
+    sections = [comparison(runs)]
+    for run, shown in zip(runs, data["runs"], strict=True):
+        sections += run_sections(run, shown)
     head = element(
         "head",
         element("meta", charset="utf-8"),
         element("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        None if again is None else Element("meta", again),
+        again,
         element("title", title),
         element("style", asset("page.css")),
     )
-    data = element("script", as_json(page_data(runs)), id="data", type="application/json")
     body = element(
         "body",
         element("a", "Skip to the charts", href="#main", class_="skip"),
         element("header", element("h1", title), facts_line(runs)),
         element("main", sections, id="main"),
-        data,
+        element("script", as_json(data), id="data", type="application/json"),
         element("script", asset("charts.js")),
     )
     return "<!doctype html>\n" + text_of(element("html", head, body, lang="en"))
@@ -119,11 +121,11 @@ def last_row(run):
     return [run.name, *counts, loss, score, history.wall, history.end_reason or "its epochs"]
 
 
-def run_sections(run):
-    """Yields the sections of one run."""
+def run_sections(run, shown):
+    """Yields the sections of one run; `shown` is what its charts draw."""
     yield time_section(run)
     if run.evaluation is not None:
-        yield evaluation_section(run)
+        yield evaluation_section(run, shown)
     if run.conf is not None:
         yield network_section(run)
     yield environment_section(run)
@@ -132,7 +134,6 @@ def run_sections(run):
 def time_section(run):
     history = run.history
     about = "what the driver and each worker did; lines are restarts"
-    phases = [[name, seconds, f"{100 * part:.1f} %"] for name, seconds, part in phase_rows(history)]
     workers = [[rank, *figures] for rank, figures in enumerate(history.by_worker())]
     restarts = [[n, str(restart)] for n, restart in enumerate(history.restarts, 1)]
     return section(
@@ -140,22 +141,21 @@ def time_section(run):
         "Time",
         element("p", history.advice()),
         chart("timeline", "Timeline", about, run.name),
-        table(["phase", "seconds", "share"], phases, "Where the time of the fit went"),
+        phase_table(history, "Where the time of the fit went"),
         table(["worker", *WorkerFigures._fields], workers, "Workers, in seconds"),
         table(["restart", "what happened"], restarts, "Restarts") if restarts else None,
         element("p", history.aggregation) if history.aggregation else None,
     )
 
 
-def evaluation_section(run):
-    evaluation = run.evaluation
-    curves, bars = roc_curves(evaluation), calibration(evaluation)
+def evaluation_section(run, shown):
+    evaluation, bars = run.evaluation, calibration(run.evaluation)
     head = ["mean score", "share of positives", "examples"]
     return section(
         run,
         "Last evaluation",
         confusion_table(evaluation),
-        chart("roc", "ROC", "true by false positive rate", run.name) if curves else None,
+        chart("roc", "ROC", "true by false positive rate", run.name) if shown["roc"] else None,
         table(head, [[f"{bar[0]:.3f}", *bar[1:]] for bar in bars], "Calibration") if bars else None,
         element("details", element("summary", "As text"), element("pre", str(evaluation))),
     )

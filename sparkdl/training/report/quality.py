@@ -1,39 +1,17 @@
-"""An evaluation in pictures: confusion matrix, ROC curves, calibration."""
+"""An evaluation in numbers for pictures: ROC curves, calibration."""
 
 import numpy as np
 
 from sparkdl.training.evaluation.scores import center_of
 from sparkdl.training.report.curves import short
-from sparkdl.training.report.html import element, table
 
-MOST_CELLS = 30  # classes of a confusion matrix that is shown
 MOST_CLASSES = 10  # ROC curves that a page shows
 MOST_POINTS = 200  # of one curve
 BARS = 10  # of the calibration
 
 
-def confusion_table(evaluation):
-    """Returns the confusion matrix, if there is one that is not too large.
-
-    Its cells are the darker the larger their share of a row.
-    """
-    if not hasattr(evaluation, "confusion") or evaluation.classes > MOST_CELLS:
-        return None
-    rows = [
-        [name, *(shaded(count, count / max(1, sum(counts))) for count in counts)]
-        for name, counts in zip(evaluation.labels, evaluation.confusion.tolist(), strict=True)
-    ]
-    return table(["true \\ predicted", *evaluation.labels], rows, "Confusion matrix")
-
-
-def shaded(count, share):
-    """Returns the cell of a count; also notebooks, which have no style sheet of ours, shade it."""
-    style = f"text-align:right;background:rgba(47,129,247,{0.6 * share:.2f})"
-    return element("td", f"{count:,}", style=style)
-
-
 def roc_curves(evaluation):
-    """Returns [{"name", "x", "y"}]: true by false positive rate of the most frequent classes."""
+    """Returns [{"name", "x", "y"}]: true by false positive rate of the first classes."""
     if not hasattr(evaluation, "scores"):
         return []
     areas, scores = evaluation.scores.auc(), evaluation.scores

@@ -7,7 +7,6 @@ in which order: within a round the parts are drawn one behind the other.
 from itertools import pairwise
 
 from sparkdl.training.report.curves import short
-from sparkdl.training.reporting.phases import PHASES
 from sparkdl.training.reporting.reports import PARTS
 
 BEFORE = ("starting", "python", "reading", "balance", "launching")  # phases before a first round
@@ -23,8 +22,7 @@ def timeline(history):
     """
     ends = round_ends(history)
     lanes = [{"name": "driver", "spans": driver_spans(history, ends)}]
-    workers = max((len(report.by_worker) for report in history.rounds), default=0)
-    for rank in range(workers):
+    for rank in range(history.workers):
         lanes.append({"name": f"worker {rank}", "spans": worker_spans(history, ends, rank)})
     restarts = zip(short(history.restart_times), map(str, history.restarts), strict=True)
     return {"lanes": lanes, "restarts": [list(restart) for restart in restarts]}
@@ -80,10 +78,3 @@ def scaled(start, end, seconds):
             spans.append([start, stop, kind])
             start, total = stop, total - share
     return spans
-
-
-def phase_rows(history):
-    """Returns (phase, seconds, share) of what took time, in the order of their coming."""
-    wall = history.wall
-    found = [(phase, history.phases.get(phase, 0.0)) for phase in PHASES]
-    return [(phase, seconds, seconds / wall) for phase, seconds in found if seconds > 0]

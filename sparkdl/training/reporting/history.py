@@ -5,7 +5,7 @@ from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 from sparkdl.training.reporting import history_views
-from sparkdl.training.reporting.phases import PHASES, advice
+from sparkdl.training.reporting.phases import advice, phase_rows
 from sparkdl.training.reporting.reports import (
     PARTS,
     EpochReport,
@@ -108,12 +108,16 @@ class History:
         """Returns a sentence on what took the most time, and how it gets less."""
         return advice(self.phases)
 
+    @property
+    def workers(self) -> int:
+        """The most workers whose figures a round has."""
+        return max((len(report.by_worker) for report in self.rounds), default=0)
+
     def by_worker(self) -> list[WorkerFigures]:
         """Returns the sums of each worker over all rounds, in the order of ranks."""
-        workers = max((len(report.by_worker) for report in self.rounds), default=0)
         of_workers = [
             [report.by_worker[rank] for report in self.rounds if rank < len(report.by_worker)]
-            for rank in range(workers)
+            for rank in range(self.workers)
         ]
         return [WorkerFigures(*map(sum, zip(*rounds, strict=True))) for rounds in of_workers]
 
@@ -244,10 +248,9 @@ def _worker_table(workers):
 
 def _time_table(history):
     """Describes the wall clock of a fit, or of rounds where there is no more than those."""
-    times = {phase: history.phases[phase] for phase in PHASES if history.phases.get(phase)}
-    times = times or history.times()
-    wall = sum(times.values())
-    shares = {part: seconds / wall if wall else 0.0 for part, seconds in times.items()}
-    rows = [[part, f"{times[part]:.2f} s", f"{100 * shares[part]:.1f} %"] for part in times]
-    total = f"{wall:.2f} s"
+    shares = history.shares()
+    parts = [(part, seconds, shares[part]) for part, seconds in history.times().items()]
+    found = phase_rows(history.phases) or parts
+    rows = [[name, f"{seconds:.2f} s", f"{100 * share:.1f} %"] for name, seconds, share in found]
+    total = f"{sum(seconds for _, seconds, _ in found):.2f} s"
     return align([["where time went", "", ""], *rows, ["total", total, ""]], left=1)

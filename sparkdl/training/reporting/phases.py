@@ -89,6 +89,13 @@ class PhaseEnd(Listener):
         self._phases.end(self._phase)
 
 
+def phase_rows(seconds: Mapping[str, float]) -> list[tuple[str, float, float]]:
+    """Returns (phase, seconds, share) of what took time, in the order of their coming."""
+    wall = sum(seconds.values())
+    found = [(phase, seconds.get(phase, 0.0)) for phase in PHASES]
+    return [(phase, took, took / wall) for phase, took in found if took > 0]
+
+
 def advice(seconds: Mapping[str, float]) -> str:
     """Returns a sentence on the phase that took the most; empty where there was none."""
     wall = sum(seconds.values())

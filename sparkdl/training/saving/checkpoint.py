@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from sparkdl.nn.networks.base import Conf
     from sparkdl.training.saving.state import TrainState
 
+NAME = re.compile(r"round-(\d{8,})")
+
 
 @dataclass(frozen=True, kw_only=True)
 class Checkpoints(Config):
@@ -134,20 +136,23 @@ def list_checkpoints(path: str | PathLike[str]) -> dict[int, str]:
 
     Empty if it does not exist.
     """
-    path = as_text(path)
-    names = files.list(path) if files.exists(path) else []
-    matches = (re.fullmatch(r"round-(\d{8,})", name) for name in names)
-    return {int(match[1]): f"{path}/{match[0]}" for match in matches if match}
+    matches = map(NAME.fullmatch, _names(path))
+    return {int(match[1]): f"{as_text(path)}/{match[0]}" for match in matches if match}
 
 
 def remove_unfinished(path: str | PathLike[str]) -> None:
     """Deletes what killed fits were writing; one that was replaced stays where no other came."""
-    path = as_text(path)
-    names = files.list(path) if files.exists(path) else []
+    names = _names(path)
     for name in names:
-        match = re.fullmatch(r"\.(round-\d{8,})\.(new|old)-[0-9a-f]{8}", name)
-        if match and (match[2] == "new" or match[1] in names):
-            files.remove(f"{path}/{name}")
+        beside, what = files.parse_hidden(name) or ("", "")
+        if NAME.fullmatch(beside) and (what == "new" or beside in names):
+            files.remove(f"{as_text(path)}/{name}")
+
+
+def _names(path):
+    """Returns the names in a folder, none where there is no folder."""
+    path = as_text(path)
+    return files.list(path) if files.exists(path) else []
 
 
 def _newest(path):

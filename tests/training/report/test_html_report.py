@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sparkdl.errors import ConfigError, DivergedError
-from sparkdl.nn import Momentum
+from sparkdl.nn import Momentum, NetworkConf
 from sparkdl.training.network import Network
 from sparkdl.training.report import html_report
 from sparkdl.training.report.html_report import HtmlReport
@@ -46,7 +46,6 @@ def test_pages_are_written_as_rarely_as_it_takes_long(tmp_path, monkeypatch):
     monkeypatch.setattr(html_report.time, "monotonic", lambda: float(next(times)))
     monkeypatch.setattr(html_report, "write_report", lambda *_: written.append(1))
     listener = HtmlReport(tmp_path / "fit.html", seconds=2)
-    listener._due = 0.0
     for _ in range(60):
         listener.on_round(None, None)
     assert len(written) == 2, "a page took a second: 50 s pass to the next"
@@ -59,7 +58,7 @@ def test_a_fit_that_fails_has_its_page(tmp_path):
 
 
 def steep():
-    return CONF.__class__(input_shape=(4,), layers=CONF.layers, optimizer=Momentum(learning_rate=9))
+    return NetworkConf(input_shape=(4,), layers=CONF.layers, optimizer=Momentum(learning_rate=9))
 
 
 @pytest.mark.parametrize("seconds", [0, -1, "1", None, True])

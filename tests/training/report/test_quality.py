@@ -38,7 +38,7 @@ def test_the_calibration_is_scikit_learn_s(exact):
     assert sum(row[2] for row in rows) == 2 * len(TRUTH)
 
 
-def test_the_most_frequent_of_many_classes_are_drawn():
+def test_the_first_of_many_classes_are_drawn():
     scores = RNG.dirichlet(np.ones(12), 300)
     assert len(roc_curves(Classification(12).add(scores, RNG.integers(0, 12, 300)))) == MOST_CLASSES
 

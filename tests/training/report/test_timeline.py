@@ -1,11 +1,12 @@
 """The timeline fills the wall clock of a fit, each second once."""
 
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
 
 from sparkdl.training.report import timeline as module
-from sparkdl.training.report.timeline import BETWEEN, WAITING, phase_rows, scaled, timeline
+from sparkdl.training.report.timeline import BETWEEN, WAITING, scaled, timeline
 from sparkdl.training.reporting.history import History
 from tests.training.report.fits import history
 
@@ -43,9 +44,8 @@ def test_a_restart_stands_at_its_second():
 
 def test_a_worker_that_had_nothing_is_not_drawn_in_that_round():
     made = history()
-    made.rounds[-1] = made.rounds[-1].__class__(
-        **{**vars(made.rounds[-1]), "by_worker": made.rounds[-1].by_worker[:1]}
-    )
+    last = made.rounds[-1]
+    made.rounds[-1] = replace(last, by_worker=last.by_worker[:1])
     spans = timeline(made)["lanes"][2]["spans"]
     assert spans[-1][1] == 15
 
@@ -59,9 +59,3 @@ def test_a_fit_without_rounds_has_the_driver_alone():
 def test_parts_fill_a_stretch():
     assert scaled(1.0, 5.0, {"a": 1.0, "b": 0.0, "c": 3.0}) == [[1, 2, "a"], [2, 5, "c"]]
     assert scaled(0.0, 1.0, {}) == []
-
-
-def test_phases_have_their_share():
-    rows = phase_rows(history())
-    assert [row[0] for row in rows] == ["starting", "reading", "compute", "evaluation"]
-    assert sum(share for *_, share in rows) == pytest.approx(1)

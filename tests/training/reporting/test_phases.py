@@ -10,7 +10,7 @@ from sparkdl.training.masters.all_reduce.master import AllReduceSGD
 from sparkdl.training.masters.parameter_averaging.master import ParameterAveraging
 from sparkdl.training.network import Network
 from sparkdl.training.reporting.history import History
-from sparkdl.training.reporting.phases import PHASES, Phases, advice
+from sparkdl.training.reporting.phases import PHASES, Phases, advice, phase_rows
 from sparkdl.training.saving.checkpoint import Checkpoints
 from tests.training.problems import Partitions, perceptron
 
@@ -102,3 +102,10 @@ def test_a_clock_that_stands_still_is_no_division_by_zero():
     phases = Phases(chain(repeat(1.0)).__next__)
     phases.end("overhead", {"compute": 1.0})
     assert taken(phases) == {}
+
+
+def test_phases_have_their_share():
+    seconds = {"starting": 3.0, "reading": 1.0, "compute": 12.0, "evaluation": 2.0, "ending": 0.0}
+    rows = phase_rows(seconds)
+    assert [row[0] for row in rows] == ["starting", "reading", "compute", "evaluation"]
+    assert sum(share for *_, share in rows) == pytest.approx(1)

@@ -69,7 +69,10 @@ def reading(path, first=None, stop=None, ends=False):
     file = data_file(path)
     try:
         with _environment(path, file) as environment:
-            check_ends(file) if ends else check_range(file, first, stop)
+            if ends:
+                check_ends(file)
+            else:
+                check_range(file, first, stop)
             with environment.begin(buffers=True) as transaction:
                 yield transaction
     except lmdb.MemoryError as error:
