@@ -74,6 +74,7 @@ HOME = {
     "fastavro": {"data"},
     "pyarrow": {"data", "spark"},
     "google.protobuf": {"data", "interop"},
+    "onnx": {"interop/onnx"},
     "ml_dtypes": {"engine"},
     "socket": {"exchange", "spark/cluster_check"},
     "selectors": {"exchange"},

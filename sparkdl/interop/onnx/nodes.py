@@ -1,0 +1,61 @@
+"""A node of an ONNX graph, with what is known of its inputs."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from sparkdl.errors import UnsupportedError
+
+
+@dataclass(frozen=True, kw_only=True)
+class OnnxNode:
+    """One operation of a graph.
+
+    Parameters
+    ----------
+    op : str
+    inputs, outputs : tuple of str
+        Names of tensors; "" for one that is left out.
+    attributes : {name: value}
+    constants : {tensor: array}
+        Of the whole graph.
+    shapes : {tensor: shape of one example}
+        Of the tensors that are computed so far.
+    """
+
+    op: str
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    attributes: dict = field(default_factory=dict)
+    constants: dict = field(default_factory=dict)
+    shapes: dict = field(default_factory=dict)
+
+    def shape(self, index=0):
+        """Returns the shape of one example of a computed input."""
+        self.need(self.has(index), f"input {index} missing")
+        self.need(not self.is_constant(index), f"input {index} constant")
+        return self.shapes[self.inputs[index]]
+
+    def constant(self, index):
+        """Returns an input that must be a constant of 32-bit floats."""
+        self.need(self.is_constant(index), f"input {index} not a constant")
+        value = self.constants[self.inputs[index]]
+        self.need(value.dtype == np.float32, f"input {index} of type {value.dtype}")
+        return value
+
+    def has(self, index):
+        return index < len(self.inputs) and self.inputs[index] != ""
+
+    def is_constant(self, index):
+        return self.has(index) and self.inputs[index] in self.constants
+
+    def only(self, **values):
+        """Refuses attributes that are neither left out nor the given value."""
+        for name, value in values.items():
+            given = self.attributes.get(name, value)
+            self.need(given == value, f"{name}={given}")
+
+    def need(self, holds, what):
+        """Refuses the node because of `what` unless `holds`."""
+        if not holds:
+            raise UnsupportedError(f"{what} is not supported")

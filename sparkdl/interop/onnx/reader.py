@@ -1,0 +1,156 @@
+"""Networks from ONNX files."""
+
+from dataclasses import dataclass, replace
+
+from onnx import TensorProto
+
+from sparkdl.errors import ConfigError, ShapeError, SparkdlError, UnsupportedError
+from sparkdl.interop.onnx.messages import attributes_of, constants_of, read_model
+from sparkdl.interop.onnx.nodes import OnnxNode
+from sparkdl.interop.onnx.translation import RULES
+from sparkdl.nn import GraphBuilder
+from sparkdl.training.network import Network
+
+
+@dataclass(frozen=True, kw_only=True)
+class OnnxNet:
+    """A network that was read from an ONNX file.
+
+    Parameters
+    ----------
+    network : Network
+        Its conf is a GraphConf; training needs an output layer, which the file does not have.
+    outputs : {output of the file: name of the layer that gives it}
+    """
+
+    network: Network
+    outputs: dict[str, str]
+
+    def run(self, features):
+        """Returns {output: array (n, ...)} for features (n, ...)."""
+        layers = self.network.features(features, list(dict.fromkeys(self.outputs.values())))
+        return {name: layers[layer] for name, layer in self.outputs.items()}
+
+
+def read_onnx(path, shape=None, **options):
+    """Returns the OnnxNet of a file with one input of 32-bit floats, whose first axis is the batch.
+
+    Parameters
+    ----------
+    path : str
+        Local or a URI.
+    shape : tuple of int, optional
+        Shape of one example, where the file leaves it open.
+    options : of GraphConf (optimizer, l2, seed ...)
+
+    Raises
+    ------
+    UnsupportedError
+        Lists all nodes that have no layer here, each with its reason, before anything is computed.
+    DataError
+        If the file cannot be read, or is damaged.
+    """
+    graph = read_model(path).graph
+    translation = GraphTranslation(graph, path, shape)
+    for node in graph.node:
+        translation.add(node)
+    return translation.net(options)
+
+
+class GraphTranslation:
+    """The layers, weights and shapes of a graph so far."""
+
+    def __init__(self, graph, path, shape):
+        self.graph, self.path = graph, path
+        self.constants = constants_of(graph, path)
+        name, shape = self.input(shape)
+        self.build = GraphBuilder()
+        self.build.inputs = {name: shape}
+        self.shapes, self.places = {name: shape}, {name: name}
+        self.weights, self.refused = {}, []
+
+    def input(self, shape):
+        """Returns (name, shape of one example)."""
+        inputs = [value for value in self.graph.input if value.name not in self.constants]
+        if len(inputs) != 1 or inputs[0].type.tensor_type.elem_type != TensorProto.FLOAT:
+            names = [value.name for value in inputs]
+            raise UnsupportedError(f"{self.path} must have one input of 32-bit floats, got {names}")
+        axes = inputs[0].type.tensor_type.shape.dim
+        given = tuple(shape or (axis.dim_value for axis in axes[1:]))
+        if len(axes) < 2 or len(given) != len(axes) - 1 or min(given) < 1:
+            axes = [axis.dim_param or axis.dim_value for axis in axes]
+            raise ConfigError(f"{self.path}: shape must be that of an example of {axes}; give it")
+        return inputs[0].name, given
+
+    def add(self, proto):
+        """Adds the layers of a node, or says why there are none."""
+        try:
+            self.translate(proto)
+        except (SparkdlError, KeyError, ValueError, TypeError) as error:
+            self.refused.append(f"{proto.name or proto.output[0]} ({proto.op_type}): {error}")
+
+    def translate(self, proto):
+        node = OnnxNode(
+            op=proto.op_type,
+            inputs=tuple(proto.input),
+            outputs=tuple(proto.output),
+            attributes=attributes_of(proto),
+            constants=self.constants,
+            shapes=self.shapes,
+        )
+        known = proto.domain in ("", "ai.onnx") and node.op in RULES
+        node.need(known, f"the operation {proto.domain or 'ai.onnx'}.{node.op}")
+        self.need_inputs(node)
+        names, shape = node.inputs, None
+        for step in RULES[node.op](node):
+            names = [node.inputs[i] for i in step.sources] if shape is None else names
+            shape, names = self.place(step, names, shape, node.outputs[0])
+
+    def need_inputs(self, node):
+        """A node behind one that is refused has no shape to look at."""
+        known = self.shapes.keys() | self.constants.keys() | {""}
+        missing = [name for name in node.inputs if name not in known]
+        node.need(not missing, f"reading {missing}, which were refused,")
+
+    def place(self, step, names, shape, output):
+        """Adds one layer; returns the shape of its example and its name."""
+        before = [self.shapes[name] for name in names] if shape is None else [shape]
+        sources = [self.places[name] for name in names] if shape is None else names
+        after = step.layer.out_shape(tuple(before) if step.layer.multi_input else before[0])
+        self.check_weights(step, before[0])
+        name = self.build.add(step.layer, *sources)
+        self.weights |= {(name, kind): value for kind, value in step.weights.items()}
+        self.shapes[output], self.places[output] = after, name
+        return after, [name]
+
+    @staticmethod
+    def check_weights(step, shape):
+        if not step.weights:
+            return
+        ours = step.layer.param_shapes(shape) | step.layer.buffer_shapes(shape)
+        theirs = {name: value.shape for name, value in step.weights.items()}
+        if ours != theirs:
+            raise ShapeError(f"weights must have the shapes {ours}, got {theirs}")
+
+    def net(self, options):
+        """Returns the OnnxNet, if no node was refused."""
+        names = [value.name for value in self.graph.output]
+        given = self.places.keys() - self.build.inputs.keys()
+        lost = [name for name in names if name not in given] if not self.refused else []
+        reasons = [*self.refused, *(f"{name}: an output that no node computes" for name in lost)]
+        if reasons:
+            lines = "\n  ".join(reasons)
+            raise UnsupportedError(f"{self.path} has nodes without a layer:\n  {lines}")
+        network = Network(self.build.conf(**options))
+        network.state = self.fill(network.conf, network.state)
+        return OnnxNet(network=network, outputs={name: self.places[name] for name in names})
+
+    def fill(self, conf, state):
+        """Returns the state with the weights of the file."""
+        vectors = {"params": state.params.copy(), "buffers": state.buffers.copy()}
+        views = {}
+        for kind, vector in vectors.items():
+            views |= getattr(conf, f"{kind}_layout").views(vector)
+        for (layer, name), value in self.weights.items():
+            views[f"{layer}/{name}"][...] = value
+        return replace(state, **vectors)

@@ -1,0 +1,212 @@
+"""Layers and their weights for one node of an ONNX graph."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from sparkdl.nn import layers as nn
+from sparkdl.nn.layers.core.channels import channel_axis
+
+
+@dataclass(frozen=True, kw_only=True)
+class Step:
+    """A layer that stands for a node, or for a part of it.
+
+    Parameters
+    ----------
+    layer : Layer
+    weights : {name of a parameter or buffer: array}
+    sources : tuple of int
+        Numbers of the node's inputs that the layer reads; of a later step: what stands before it.
+    """
+
+    layer: nn.Layer
+    weights: dict = field(default_factory=dict)
+    sources: tuple[int, ...] = (0,)
+
+
+def activation(**options):
+    """Returns the rule of an activation; options map our names to (ONNX's name, default)."""
+    kind = options.pop("type")
+
+    def translate(node):
+        node.shape()
+        given = {our: node.attributes.get(*their) for our, their in options.items()}
+        return [Step(layer=nn.Activation({"type": kind, **given}))]
+
+    return translate
+
+
+def softmax(node):
+    rank = len(node.shape()) + 1
+    axis = node.attributes.get("axis", -1)
+    node.need(rank in (2, 3) and axis in (-1, rank - 1), f"axis={axis} of {rank} axes")
+    return [Step(layer=nn.Activation("softmax" if node.op == "Softmax" else "log_softmax"))]
+
+
+def identity(node):
+    node.shape()
+    node.need(not (node.op == "Dropout" and any(node.outputs[1:])), "the mask as an output")
+    node.need(not (node.op == "Dropout" and node.has(2)), "training_mode as an input")
+    return [Step(layer=nn.Activation("identity"))]
+
+
+def gemm(node):
+    node.only(alpha=1.0, beta=1.0, transA=0)
+    node.need(len(node.shape()) == 1, f"an example of shape {node.shape()}")
+    W = node.constant(1)
+    node.need(W.ndim == 2, f"B of shape {W.shape}")
+    W = W.T if node.attributes.get("transB", 0) else W
+    weights = {"W": W}
+    if node.has(2):
+        weights["b"] = per_channel(node, node.constant(2), (W.shape[1],))
+    return [Step(layer=nn.Dense(units=W.shape[1], bias="b" in weights), weights=weights)]
+
+
+def matmul(node):
+    node.need(len(node.shape()) in (1, 2), f"an example of shape {node.shape()}")
+    W = node.constant(1)
+    node.need(W.ndim == 2, f"B of shape {W.shape}")
+    return [Step(layer=nn.Dense(units=W.shape[1], bias=False), weights={"W": W})]
+
+
+def conv(node):
+    W, axes = node.constant(1), image_axes(node)
+    node.need(W.ndim == axes + 2, f"W of shape {W.shape}")
+    node.only(kernel_shape=list(W.shape[2:]))
+    options = {"kernel_size": W.shape[2:], "groups": node.attributes.get("group", 1)}
+    options |= windows(node, axes)
+    weights = {"W": W} | ({"b": node.constant(2)} if node.has(2) else {})
+    kind = {2: nn.Conv2D, 3: nn.Conv3D}[axes]
+    return [Step(layer=kind(filters=len(W), bias="b" in weights, **options), weights=weights)]
+
+
+def max_pool(node):
+    node.only(ceil_mode=0)
+    node.need(not any(node.outputs[1:]), "the places as an output")
+    kind = {2: nn.MaxPool2D, 3: nn.MaxPool3D}[image_axes(node)]
+    return [Step(layer=kind(size=node.attributes["kernel_shape"], **windows(node, kind.axes)))]
+
+
+def average_pool(node):
+    axes = image_axes(node)
+    node.only(ceil_mode=0, dilations=[1] * axes)
+    kind = {2: nn.AvgPool2D, 3: nn.AvgPool3D}[axes]
+    counts = bool(node.attributes.get("count_include_pad", 0))
+    options = {"size": node.attributes["kernel_shape"], "count_padding": counts}
+    return [Step(layer=kind(**options, **windows(node, axes)))]
+
+
+def global_pool(node):
+    axes = image_axes(node)
+    kind = {"GlobalAveragePool": "avg", "GlobalMaxPool": "max"}[node.op]
+    shape = (node.shape()[0], *[1] * axes)
+    return [Step(layer=nn.GlobalPool(kind=kind)), Step(layer=nn.Reshape(shape=shape))]
+
+
+def batch_normalization(node):
+    node.only(training_mode=0)
+    node.need(len(node.shape()) != 2, f"an example of shape {node.shape()}")
+    names = enumerate(("gamma", "beta", "mean", "variance"), 1)
+    weights = {name: node.constant(i) for i, name in names}
+    options = {
+        "epsilon": node.attributes.get("epsilon", 1e-5),
+        "momentum": node.attributes.get("momentum", 0.9),
+    }
+    return [Step(layer=nn.BatchNorm(**options), weights=weights)]
+
+
+def flatten(node):
+    node.need(node.shape(), "a tensor of one axis")
+    node.only(axis=1)
+    return [Step(layer=nn.Flatten())]
+
+
+def concat(node):
+    rank, axis = len(node.shape()) + 1, node.attributes["axis"]
+    axis = axis + rank if axis < 0 else axis
+    node.need(axis != 0, "joining batches")
+    for i in range(len(node.inputs)):
+        node.shape(i)
+    return [Step(layer=nn.Merge(axis=axis - 1), sources=tuple(range(len(node.inputs))))]
+
+
+def add(node):
+    return constant_operand(node, "shift", "beta") or element_wise(node, "add")
+
+
+def multiply(node):
+    return constant_operand(node, "scale", "gamma") or element_wise(node, "product")
+
+
+def element_wise(node, operation):
+    alike = node.shape(0) == node.shape(1)
+    node.need(alike, f"broadcasting of {node.shape(0)} and {node.shape(1)}")
+    return [Step(layer=nn.ElementWise(operation=operation), sources=(0, 1))]
+
+
+def constant_operand(node, flag, name):
+    """Returns the Affine of a node one of whose operands is constant per channel, else None."""
+    at = next((i for i in (0, 1) if node.is_constant(i)), None)
+    if at is None:
+        return None
+    values = per_channel(node, node.constant(at), node.shape(1 - at))
+    layer = nn.Affine(scale=flag == "scale", shift=flag == "shift")
+    return [Step(layer=layer, weights={name: values}, sources=(1 - at,))]
+
+
+def per_channel(node, values, shape):
+    """Returns `values` (C,), if they broadcast so over a batch of examples of `shape`."""
+    count = shape[channel_axis(shape)]
+    behind = len(shape) - 1 - channel_axis(shape)
+    core = tuple(values.shape[max(values.ndim - behind - 1, 0) :])
+    fits = values.ndim <= len(shape) + 1 and (
+        values.size == 1 or (values.size == count and core == (count, *[1] * behind))
+    )
+    node.need(fits, f"a constant of shape {values.shape} with an example of {shape}")
+    return np.broadcast_to(values.reshape(-1), (count,))
+
+
+def image_axes(node):
+    """Returns 2 for images and 3 for volumes."""
+    node.need(len(node.shape()) in (3, 4), f"an example of shape {node.shape()}")
+    return len(node.shape()) - 1
+
+
+def windows(node, axes):
+    """Returns the options of windows but their size."""
+    node.need(node.attributes.get("auto_pad", "NOTSET") in ("NOTSET", "VALID"), "auto_pad")
+    pads = node.attributes.get("pads", [0] * 2 * axes)
+    ones = [1] * axes
+    return {
+        "stride": tuple(node.attributes.get("strides", ones)),
+        "padding": tuple(zip(pads[:axes], pads[axes:], strict=True)),
+        "dilation": tuple(node.attributes.get("dilations", ones)),
+    }
+
+
+RULES = {
+    "Add": add,
+    "AveragePool": average_pool,
+    "BatchNormalization": batch_normalization,
+    "Concat": concat,
+    "Conv": conv,
+    "Dropout": identity,
+    "Elu": activation(type="elu", alpha=("alpha", 1.0)),
+    "Flatten": flatten,
+    "Gemm": gemm,
+    "GlobalAveragePool": global_pool,
+    "GlobalMaxPool": global_pool,
+    "Identity": identity,
+    "LeakyRelu": activation(type="leaky_relu", alpha=("alpha", 0.01)),
+    "LogSoftmax": softmax,
+    "MatMul": matmul,
+    "MaxPool": max_pool,
+    "Mul": multiply,
+    "Relu": activation(type="relu"),
+    "Sigmoid": activation(type="sigmoid"),
+    "Softmax": softmax,
+    "Softplus": activation(type="softplus"),
+    "Softsign": activation(type="softsign"),
+    "Tanh": activation(type="tanh"),
+}

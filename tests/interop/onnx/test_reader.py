@@ -1,0 +1,160 @@
+"""Networks read from ONNX files, against onnxruntime."""
+
+import numpy as np
+import pytest
+
+pytest.importorskip("onnx", reason="the package onnx is not installed")
+pytest.importorskip("onnxruntime", reason="the package onnxruntime is not installed")
+
+from sparkdl.errors import ConfigError, DataError, SparkdlError, UnsupportedError
+from sparkdl.interop.onnx import read_onnx
+from tests.interop.onnx.models import drawn, expected, model, node, saved
+
+POSITIVE = np.abs(drawn(9, 3)) + np.float32(0.5)
+FILTERS = {"W": drawn(1, 4, 3, 3, 2), "b": drawn(2, 4)}
+STATISTICS = {"g": drawn(1, 3), "h": drawn(2, 3), "m": drawn(3, 3), "v": POSITIVE}
+WINDOW = {"kernel_shape": [3, 2], "strides": [2, 1], "pads": [1, 0, 0, 1]}
+LENET = [
+    node("Conv", "x", "W", "b", to="c", pads=[1, 0, 1, 1]),
+    node("Relu", "c", to="r"),
+    node("MaxPool", "r", to="p", kernel_shape=[2, 2], strides=[2, 2]),
+    node("Flatten", "p", to="f"),
+    node("Gemm", "f", "V", "a", to="z", transB=1),
+    node("Softmax", "z"),
+]
+LENET_WEIGHTS = FILTERS | {"V": drawn(4, 5, 48), "a": drawn(5, 5)}
+IMAGE = (3, 6, 8)
+
+CASES = {
+    "add_channels": ([node("Add", "x", "c")], IMAGE, {"c": drawn(1, 3, 1, 1)}),
+    "add_features": ([node("Add", "c", "x")], (5,), {"c": drawn(1, 5)}),
+    "add_itself": ([node("Add", "x", "x")], IMAGE, {}),
+    "average_pool": ([node("AveragePool", "x", **WINDOW)], IMAGE, {}),
+    "average_pool_all": ([node("AveragePool", "x", count_include_pad=1, **WINDOW)], IMAGE, {}),
+    "batch_norm": (
+        [node("BatchNormalization", "x", "g", "h", "m", "v", epsilon=1e-3)],
+        IMAGE,
+        STATISTICS,
+    ),
+    "concat": ([node("Concat", "x", "x", axis=1)], IMAGE, {}),
+    "concat_last": ([node("Concat", "x", "x", axis=-1)], IMAGE, {}),
+    "conv": ([node("Conv", "x", "W", "b", strides=[2, 1], pads=[1, 0, 2, 1])], IMAGE, FILTERS),
+    "conv_dilated": ([node("Conv", "x", "W", dilations=[2, 3])], IMAGE, FILTERS),
+    "conv_groups": ([node("Conv", "x", "W", group=3)], IMAGE, {"W": drawn(1, 6, 1, 3, 3)}),
+    "conv_volume": ([node("Conv", "x", "W")], (2, 4, 5, 6), {"W": drawn(1, 3, 2, 2, 3, 3)}),
+    "dropout": ([node("Dropout", "x")], (5,), {}),
+    "elu": ([node("Elu", "x", alpha=0.7)], IMAGE, {}),
+    "flatten": ([node("Flatten", "x")], IMAGE, {}),
+    "gemm": ([node("Gemm", "x", "W", "b")], (5,), {"W": drawn(1, 5, 4), "b": drawn(2, 1, 4)}),
+    "gemm_number": ([node("Gemm", "x", "W", "b")], (5,), {"W": drawn(1, 5, 4), "b": drawn(2, 1)}),
+    "global_average": ([node("GlobalAveragePool", "x")], IMAGE, {}),
+    "global_max": ([node("GlobalMaxPool", "x")], IMAGE, {}),
+    "identity": ([node("Identity", "x")], IMAGE, {}),
+    "leaky_relu": ([node("LeakyRelu", "x", alpha=0.2)], IMAGE, {}),
+    "lenet": (LENET, IMAGE, LENET_WEIGHTS),
+    "log_softmax": ([node("LogSoftmax", "x")], (5,), {}),
+    "matmul": ([node("MatMul", "x", "W")], (5,), {"W": drawn(1, 5, 4)}),
+    "matmul_steps": ([node("MatMul", "x", "W")], (3, 5), {"W": drawn(1, 5, 4)}),
+    "max_pool": ([node("MaxPool", "x", **WINDOW)], IMAGE, {}),
+    "max_pool_ones": ([node("MaxPool", "x", kernel_shape=[3, 2])], IMAGE, {}),
+    "mul_itself": ([node("Mul", "x", "x")], IMAGE, {}),
+    "mul_number": ([node("Mul", "x", "c")], IMAGE, {"c": np.array(3, np.float32)}),
+    "relu": ([node("Relu", "x")], IMAGE, {}),
+    "sigmoid": ([node("Sigmoid", "x")], IMAGE, {}),
+    "softmax": ([node("Softmax", "x")], (5,), {}),
+    "softmax_steps": ([node("Softmax", "x", axis=-1)], (3, 5), {}),
+    "softplus": ([node("Softplus", "x")], IMAGE, {}),
+    "softsign": ([node("Softsign", "x")], IMAGE, {}),
+    "tanh": ([node("Tanh", "x")], IMAGE, {}),
+}
+REFUSED = {
+    "add_rows": ([node("Add", "x", "c")], IMAGE, {"c": drawn(1, 8)}),
+    "concat_batches": ([node("Concat", "x", "x", axis=0)], IMAGE, {}),
+    "conv_line": ([node("Conv", "x", "W")], (3, 8), {"W": drawn(1, 4, 3, 3)}),
+    "flatten_later": ([node("Flatten", "x", axis=2)], IMAGE, {}),
+    "gemm_alpha": ([node("Gemm", "x", "W", alpha=2.0)], (5,), {"W": drawn(1, 5, 4)}),
+    "matmul_images": ([node("MatMul", "x", "W")], IMAGE, {"W": drawn(1, 8, 4)}),
+    "max_pool_ceil": ([node("MaxPool", "x", kernel_shape=[2, 2], ceil_mode=1)], IMAGE, {}),
+    "softmax_images": ([node("Softmax", "x", axis=1)], IMAGE, {}),
+    "same": ([node("Conv", "x", "W", auto_pad="SAME_UPPER")], IMAGE, FILTERS),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("opset", [13, 17])
+def test_outputs_are_those_of_onnxruntime(name, opset, tmp_path):
+    nodes, shape, constants = CASES[name]
+    made = model(nodes, shape, constants, opset)
+    net = read_onnx(saved(made, tmp_path))
+    for n in (1, 3):
+        x = drawn(n, n, *shape)
+        y, theirs = net.run(x)["y"], expected(made, x)
+        assert y.shape == theirs.shape
+        np.testing.assert_allclose(y, theirs, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_would_be_other_numbers_is_refused(name, tmp_path):
+    with pytest.raises(UnsupportedError, match=r"nodes without a layer:\n  y "):
+        read_onnx(saved(model(*REFUSED[name]), tmp_path))
+
+
+def test_one_error_lists_all_nodes_that_are_not_supported(tmp_path):
+    nodes = [
+        node("Det", "x", to="a"),
+        node("Relu", "a", to="b"),
+        node("Sin", "x", to="c"),
+        node("Add", "b", "c"),
+    ]
+    with pytest.raises(UnsupportedError) as caught:
+        read_onnx(saved(model(nodes, (4, 4)), tmp_path))
+    lines = str(caught.value).splitlines()[1:]
+    assert [line.split(":")[0] for line in lines] == [
+        "  a (Det)",
+        "  b (Relu)",
+        "  c (Sin)",
+        "  y (Add)",
+    ]
+
+
+def test_open_axes_are_given(tmp_path):
+    made = model([node("Relu", "x")], ("c", 4))
+    path = saved(made, tmp_path)
+    with pytest.raises(ConfigError, match="give it"):
+        read_onnx(path)
+    assert read_onnx(path, shape=(3, 4)).network.conf.input_shapes == {"x": (3, 4)}
+
+
+def test_opsets_before_13_are_refused(tmp_path):
+    with pytest.raises(UnsupportedError, match="opset"):
+        read_onnx(saved(model([node("Relu", "x")], (4,), opset=12), tmp_path))
+
+
+def test_weights_in_other_files_are_not_read(tmp_path):
+    made = model([node("MatMul", "x", "W")], (5,), {"W": drawn(1, 5, 4)})
+    made.graph.initializer[0].data_location = 1
+    entry = made.graph.initializer[0].external_data.add()
+    entry.key, entry.value = "location", "other"
+    path = tmp_path / "net.onnx"
+    path.write_bytes(made.SerializeToString())
+    with pytest.raises(UnsupportedError, match="other files"):
+        read_onnx(str(path))
+
+
+def test_damaged_files_are_named_errors(tmp_path):
+    whole = model(LENET, IMAGE, LENET_WEIGHTS).SerializeToString()
+    path, rng, errors = tmp_path / "net.onnx", np.random.default_rng(0), 0
+    for _ in range(200):
+        content = np.frombuffer(whole, np.uint8).copy()
+        content[rng.integers(len(content), size=3)] = rng.integers(256, size=3)
+        at = rng.integers(min(len(content), 400))
+        content[at] = rng.integers(256)
+        path.write_bytes(content[: rng.integers(1, len(content)) if rng.random() < 0.2 else None])
+        try:
+            read_onnx(str(path))
+        except DataError:
+            errors += 1
+        except SparkdlError as error:
+            assert str(path) in str(error) or isinstance(error, ConfigError)
+            errors += 1
+    assert errors > 40
