@@ -96,8 +96,8 @@ EXPORTS = {
     "sparkdl.evaluations": """
         Classification Evaluation MeanLoss MultiLabelEvaluation Regression Roc""",
     "sparkdl.listeners": """
-        EarlyStopping EpochReport FitPlan History HtmlReport LambdaListener Listener
-        ModelCheckpoint Monitor ProgressBar ReduceLROnPlateau Restart RoundReport Steering
+        Dashboard EarlyStopping EpochReport FitPlan History HtmlReport LambdaListener Listener
+        ModelCheckpoint Monitor ProgressBar ReduceLROnPlateau Restart RoundReport RunLog Steering
         StopTraining TerminateOnTime ValidationReport WorkerFigures""",
     "sparkdl.errors": """
         CheckpointError ConfigError DataError DeviceError DivergedError LostRecords NoRecords
