@@ -1,6 +1,7 @@
 """Masters whose workers stay, on Spark: weights are those of LocalWorkers, whoever is lost."""
 
 import re
+import time
 from contextlib import suppress
 from dataclasses import replace
 
@@ -13,6 +14,8 @@ from sparkdl.nn import Output, Sgd
 from sparkdl.spark import SparkNetwork, SparkWorkers
 from sparkdl.training.masters.parameter_averaging.master import ParameterAveraging
 from sparkdl.training.network import Network
+from sparkdl.training.report.page import page_data
+from sparkdl.training.report.run import Run
 from sparkdl.training.reporting.early_stopping import EarlyStopping
 from sparkdl.training.reporting.listeners import Listener
 from sparkdl.training.reporting.reduce_rate import ReduceLROnPlateau
@@ -116,10 +119,14 @@ def test_after_a_loss_the_weights_are_those_of_the_calm_run(loss, tmp_path, sc):
     do, timeout, reason = LOSSES[loss]
     master, trap = replace(AVERAGING, timeout=timeout), Trap(str(tmp_path), after=2 * CALLS)
     expected, undisturbed = fit(sc, AVERAGING, arrays(RECORDS))
-    fault = Fault(trap, do)
+    begun, lost = time.perf_counter(), []
+    fault = Fault(trap, lambda process: lost.append(time.perf_counter() - begun) or do(process))
     fault.start()
     network, history = fit(sc, master, arrays(RECORDS, transform=trap))
     [restart] = history.restarts
+    [run] = page_data([Run.of("fit", history)])["runs"]
+    [[second, text]] = run["timeline"]["restarts"]
+    assert lost[0] <= second <= run["rounds"]["second"][-1] and text == str(restart)
     assert restart.lost <= AVERAGING.snapshot_every and restart.workers == 2
     assert_equal(network.state, expected.state)
     assert [e.examples for e in history.epochs] == [e.examples for e in undisturbed.epochs]
