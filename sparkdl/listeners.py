@@ -1,6 +1,7 @@
 """Listeners to a fit, what they are told, and the History that a fit returns."""
 
 from sparkdl.training.report.html_report import HtmlReport
+from sparkdl.training.report.tensorboard import TensorBoard
 from sparkdl.training.reporting.early_stopping import EarlyStopping, TerminateOnTime
 from sparkdl.training.reporting.history import History
 from sparkdl.training.reporting.lambda_listener import LambdaListener
@@ -35,6 +36,7 @@ __all__ = [
     "RoundReport",
     "Steering",
     "StopTraining",
+    "TensorBoard",
     "TerminateOnTime",
     "ValidationReport",
     "WorkerFigures",
