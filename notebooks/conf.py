@@ -21,6 +21,7 @@ autodoc_typehints = "none"  # "Parameters" says it in words
 autodoc_member_order = "bysource"
 napoleon_google_docstring = False
 napoleon_use_param = False  # a parameter is a line with its kind, unit and default
+smartquotes = False  # quotes are part of values, which people copy
 default_role = "code"  # one backtick, as docstrings write it
 napoleon_custom_sections = ["Shapes"]
 

@@ -96,7 +96,7 @@ EXPORTS = {
     "sparkdl.evaluations": """
         Classification Evaluation MeanLoss MultiLabelEvaluation Regression Roc""",
     "sparkdl.listeners": """
-        EarlyStopping EpochReport FitPlan History HtmlReport LambdaListener Listener
+        EarlyStopping EpochReport FitPlan History HtmlReport JsonLog LambdaListener Listener
         ModelCheckpoint Monitor ProgressBar ReduceLROnPlateau Restart RoundReport Steering
         StopTraining TensorBoard TerminateOnTime ValidationReport WorkerFigures""",
     "sparkdl.errors": """

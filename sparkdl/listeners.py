@@ -4,6 +4,7 @@ from sparkdl.training.report.html_report import HtmlReport
 from sparkdl.training.report.tensorboard import TensorBoard
 from sparkdl.training.reporting.early_stopping import EarlyStopping, TerminateOnTime
 from sparkdl.training.reporting.history import History
+from sparkdl.training.reporting.json_log import JsonLog
 from sparkdl.training.reporting.lambda_listener import LambdaListener
 from sparkdl.training.reporting.listeners import Listener
 from sparkdl.training.reporting.monitor import Monitor
@@ -26,6 +27,7 @@ __all__ = [
     "FitPlan",
     "History",
     "HtmlReport",
+    "JsonLog",
     "LambdaListener",
     "Listener",
     "ModelCheckpoint",
