@@ -98,7 +98,7 @@ EXPORTS = {
     "sparkdl.listeners": """
         Dashboard EarlyStopping EpochReport FitPlan History HtmlReport LambdaListener Listener
         ModelCheckpoint Monitor ProgressBar ReduceLROnPlateau Restart RoundReport RunLog Steering
-        StopTraining TerminateOnTime ValidationReport WorkerFigures""",
+        StopTraining TensorBoard TerminateOnTime ValidationReport WorkerFigures""",
     "sparkdl.errors": """
         CheckpointError ConfigError DataError DeviceError DivergedError LostRecords NoRecords
         OperandError PeerError ShapeError SparkdlError UnsupportedError WorkerError""",

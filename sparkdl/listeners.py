@@ -3,6 +3,7 @@
 from sparkdl.training.report.dashboard import Dashboard
 from sparkdl.training.report.html_report import HtmlReport
 from sparkdl.training.report.run_log import RunLog
+from sparkdl.training.report.tensorboard import TensorBoard
 from sparkdl.training.reporting.early_stopping import EarlyStopping, TerminateOnTime
 from sparkdl.training.reporting.history import History
 from sparkdl.training.reporting.lambda_listener import LambdaListener
@@ -39,6 +40,7 @@ __all__ = [
     "RunLog",
     "Steering",
     "StopTraining",
+    "TensorBoard",
     "TerminateOnTime",
     "ValidationReport",
     "WorkerFigures",

@@ -79,6 +79,7 @@ HOME = {
     "selectors": {"exchange"},
     "ssl": {"exchange"},
     "tqdm": {"training"},
+    "tensorboardX": {"training/report"},
     "safetensors": {"training"},
     "yaml": {"config"},
     "fsspec": {"data"},
