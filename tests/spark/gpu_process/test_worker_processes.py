@@ -7,7 +7,7 @@ import pytest
 from pyspark import TaskContext
 
 from sparkdl.errors import DataError, WorkerError
-from sparkdl.spark.gpu_process.multi_gpu import run_on_gpus
+from sparkdl.spark.gpu_process.worker_processes import run_workers
 from sparkdl.spark.launch.team import Team
 from tests.spark import elsewhere
 from tests.spark.gpu_process.test_dispatch import HOST, Context
@@ -42,7 +42,7 @@ def on_two(compute):
     items = iter([(number, f"block {number}") for number in range(5)])
     try:
         team = Team.of([[0, 3], [1, 2, 4]], 2)
-        run_on_gpus("cuda", compute, items, team.workers(0), team)
+        run_workers("cuda", compute, items, team.workers(0), team)
     finally:  # who is told of the end first, a thread or this one, is open
         until(lambda: not multiprocessing.active_children())
 
