@@ -93,22 +93,7 @@ class SparkWorkers:
                 return "spark.dynamicAllocation.enabled is true, and Spark runs no barrier with it"
         return None
 
-    def launch(
-        self, task: Any, blocks: Any, shares: Any, shared: Any, validation: Any = None
-    ) -> Any:
-        """Starts one barrier stage of as many tasks as there are slots; see Workers.launch."""
-        check_barrier(self.sc)
-        blocks.launches += 1
-        team = Team.of(shares, self._workers_per_task(len(shares)))
-        if team.workers_per_task > self._gpus_per_task:
-            log.info(
-                "%d workers train in %d tasks, up to %d in each: there are no more slots",
-                *(team.size, team.tasks, team.workers_per_task),
-            )
-        items, evaluates = deal_blocks(blocks, shares, team, validation), validation is not None
-        return BarrierStage(self.sc, task, items, shared, evaluates, self._device, team)
-
-    def _workers_per_task(self, workers):
+    def workers_per_task(self, workers: int) -> int:
         """Returns how many workers a task has so that all of them run at once.
 
         Executors that were lost are waited for, some seconds, as Spark starts others.
@@ -117,6 +102,21 @@ class SparkWorkers:
             slot_count = slots(self.sc, min(workers, self._last_slots))
         self._last_slots = slot_count
         return max(self._gpus_per_task, -(-workers // slot_count))
+
+    def launch(
+        self, task: Any, blocks: Any, shares: Any, shared: Any, validation: Any = None
+    ) -> Any:
+        """Starts one barrier stage of as many tasks as there are slots; see Workers.launch."""
+        check_barrier(self.sc)
+        blocks.launches += 1
+        team = Team.of(shares, self.workers_per_task(len(shares)))
+        if team.workers_per_task > self._gpus_per_task:
+            log.info(
+                "%d workers train in %d tasks, up to %d in each: there are no more slots",
+                *(team.size, team.tasks, team.workers_per_task),
+            )
+        items, evaluates = deal_blocks(blocks, shares, team, validation), validation is not None
+        return BarrierStage(self.sc, task, items, shared, evaluates, self._device, team)
 
     def close(self) -> None:
         """Ends nothing: the executors are Spark's."""

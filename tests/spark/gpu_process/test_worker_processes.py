@@ -7,7 +7,7 @@ import pytest
 from pyspark import TaskContext
 
 from sparkdl.errors import DataError, WorkerError
-from sparkdl.spark.gpu_process.worker_processes import run_workers
+from sparkdl.spark.gpu_process.worker_processes import gpu_of, run_workers
 from sparkdl.spark.launch.team import Team
 from tests.spark import elsewhere
 from tests.spark.gpu_process.test_dispatch import HOST, Context
@@ -28,6 +28,11 @@ def test_who_is_where_and_gets_what(shares, each, ranks, keys):
     team = Team.of(shares, each)
     assert [list(team.ranks(task)) for task in range(team.tasks)] == ranks
     assert {key: (team.rank(key), team.task(key)) for key in keys} == keys
+
+
+def test_further_workers_share_the_gpus_of_a_task():
+    assert [gpu_of(number, ("0", "1")) for number in range(3)] == [("0",), ("1",), ("0",)]
+    assert gpu_of(1, ()) == ()
 
 
 @pytest.fixture(autouse=True)
