@@ -9,9 +9,10 @@ import psutil
 import pytest
 
 from sparkdl.data import Arrays
-from sparkdl.errors import ConfigError, DataError, DivergedError, WorkerError
+from sparkdl.errors import DataError, DivergedError, WorkerError
 from sparkdl.nn import Output, Sgd
-from sparkdl.spark import SparkNetwork, SparkWorkers
+from sparkdl.spark import SparkNetwork
+from sparkdl.spark.jobs.slots import slots
 from sparkdl.training.masters.parameter_averaging.master import ParameterAveraging
 from sparkdl.training.network import Network
 from sparkdl.training.report.page import page_data
@@ -43,6 +44,12 @@ AVERAGING = ParameterAveraging(
 @pytest.fixture(scope="module")
 def local():
     with LocalWorkers(2, threads=1) as workers:
+        yield workers
+
+
+@pytest.fixture(scope="module")
+def three():
+    with LocalWorkers(3, threads=1) as workers:
         yield workers
 
 
@@ -143,7 +150,7 @@ def test_a_loss_that_nobody_may_make_good_is_the_end(tmp_path, sc):
     _, _, reason = LOSSES["its process killed"]
     caught.match(reason.format(fault.partition))
     assert until(lambda: gone(fault.victim))
-    assert SparkWorkers(sc, 2).room() == 2
+    assert slots(sc) == 2
 
 
 class Interrupt(Listener):
@@ -197,7 +204,22 @@ def test_errors_come_as_they_are(sc):
         fit(sc, AVERAGING, validation=short)
 
 
-def test_a_cluster_that_is_too_small_is_an_error_at_once(sc):
-    net = SparkNetwork(sc, rich(), replace(AVERAGING, workers=3))
-    with pytest.raises(ConfigError, match="workers must be at most 2, got 3"):
-        net.fit(arrays(RECORDS))
+SHARING = [
+    "averaging by peers, changes encoded",
+    "all-reduce, half precision",
+    "gradients of 1 bit",
+    "servers, in step",
+    "block momentum",
+    "local SGD",
+    "elastic",
+]
+
+
+@pytest.mark.parametrize("name", SHARING)
+def test_workers_beyond_the_slots_give_the_bits_of_one_for_each(name, three, sc):
+    master, expected = replace(MASTERS[name].master, workers=3), Network(rich())
+    records = arrays(RECORDS, records_per_split=25)
+    expected.fit(records, master=master, workers=three)
+    net = SparkNetwork(sc, rich(), master)  # tasks of 2 workers and 1
+    net.fit(records)
+    assert_equal(net.network.state, expected.state)

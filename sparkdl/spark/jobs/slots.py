@@ -130,20 +130,14 @@ def option(sc, name, default=None):
     return sc._conf.get(name, default)
 
 
-def check_barrier(sc, workers, room):
-    """Raises ConfigError where a barrier stage of so many tasks cannot run.
+def check_barrier(sc):
+    """Raises ConfigError where no barrier stage can run.
 
-    Spark would try for ten minutes, or refuse it with a number of an issue.
+    Spark would refuse it with a number of an issue.
     """
     if dynamic(sc):
         raise ConfigError(
             "spark.dynamicAllocation.enabled must be false where workers talk to each other, got "
             "true: they run all at once, in a barrier stage, and Spark runs none with it; set it "
             "to false and spark.executor.instances to the number of executors"
-        )
-    if workers > room:
-        raise ConfigError(
-            f"workers must be at most {room}, got {workers}: they talk to each other and so run all"
-            f" at once, and the cluster has {room} slots; ask for fewer, or give Spark more "
-            "executors or cores"
         )

@@ -17,8 +17,8 @@ def context(master, **options):
 def test_dynamic_allocation_is_refused_by_name():
     sc = context("yarn", **{"dynamicAllocation.enabled": "true"})
     with pytest.raises(ConfigError, match="spark.dynamicAllocation.enabled must be false"):
-        check_barrier(sc, 2, 2)
-    check_barrier(context("local[2]", **{"dynamicAllocation.enabled": "true"}), 2, 2)
+        check_barrier(sc)
+    check_barrier(context("local[2]", **{"dynamicAllocation.enabled": "true"}))
 
 
 WANTED = [
