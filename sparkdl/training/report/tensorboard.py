@@ -7,7 +7,12 @@ import numpy as np
 
 from sparkdl.errors import UnsupportedError
 from sparkdl.training.report.curves import numbers
-from sparkdl.training.report.tensorboard_events import graph_of, hyperparameters, restart_at
+from sparkdl.training.report.tensorboard_events import (
+    graph_of,
+    hyperparameters,
+    restart_at,
+    summary_of,
+)
 from sparkdl.training.reporting.listeners import Listener
 
 
@@ -85,8 +90,7 @@ class TensorBoard(Listener):
 
     def _write(self, scalars, update):
         self._tags |= scalars
-        for tag, value in scalars.items():
-            self._writer.add_scalar(tag, value, update)
+        self._writer.file_writer.add_summary(summary_of(scalars), update)
 
     def _write_parameters(self, state):
         for name, array in self._plan.conf.params_layout.views(state.params).items():

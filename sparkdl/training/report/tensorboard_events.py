@@ -1,4 +1,4 @@
-"""A network as TensorBoard's graph, its hyperparameters, and the mark of a restart.
+"""Parts of TensorBoard's events: scalars, a graph, hyperparameters, the mark of a restart.
 
 tensorboardX is imported by whoever calls these, so that a fit without it needs none of them.
 """
@@ -48,6 +48,14 @@ def flat(options, prefix):
         else:
             found[prefix + name] = value if isinstance(value, bool | int | float) else str(value)
     return found
+
+
+def summary_of(scalars):
+    """Returns the scalars of one update, {tag: number}, as one summary."""
+    from tensorboardX.proto.summary_pb2 import Summary
+
+    values = [Summary.Value(tag=tag, simple_value=value) for tag, value in scalars.items()]
+    return Summary(value=values)
 
 
 def restart_at():
