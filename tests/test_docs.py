@@ -147,3 +147,20 @@ def test_command_is_understood(line):
     options = cli.parser().parse_args(shlex.split(line)[1:])
     conf = getattr(options, "conf", None)
     assert conf is None or "://" in conf or (ROOT / conf).exists()
+
+
+# What is promised
+
+PROMISED = re.findall(
+    r"^\| .*\. \| (.*) \|$", read("notebooks/explanation/security.md"), re.MULTILINE
+)
+
+
+def test_there_are_promises():
+    assert len(PROMISED) >= 20 and len(set(PROMISED)) == len(PROMISED)
+
+
+@pytest.mark.parametrize("test", PROMISED)
+def test_each_promise_of_security_has_its_test(test):
+    path, _, name = test.strip("`").partition("::")
+    assert re.search(rf"^def {name}\(", (ROOT / path).read_text(), re.MULTILINE)
