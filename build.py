@@ -21,12 +21,14 @@ VENV = ROOT / ".venv"
 LOCK = ROOT / ".requirements.lock"
 PROJECT = ROOT / "pyproject.toml"
 DIST = ROOT / "dist"
+DOCS = DIST / "docs"
 SPARKS = ROOT / ".spark"  # other versions of Spark than the pinned one
 
 OLDEST_PYTHON = (3, 11)
 OLDEST_JAVA = 17
 SPARK_MODULE = "jdk.incubator.vector"  # Spark 4 starts its JVM with --add-modules of this one
 UNFINISHED = "unfinished"
+TEXTS = "sparkdl", "notebooks", "conf", "README.md", ".github"  # to spell
 FAST = ["-m", "not jvm and not slow"]  # markers of tests: see pyproject.toml
 SPARK_TESTS = "tests/spark", "tests/ml"  # what runs on another version of Spark, too
 OTHER_SPARK = (  # warnings of pyspark 3.5 itself, which leaves sockets to the collector
@@ -116,15 +118,28 @@ def cluster_command(arguments):
     run_with_spark("-m", "tests.cluster", *arguments)
 
 
+def docs_command(arguments):
+    """make the documentation, dist/docs/index.html, of notebooks/ and the docstrings"""
+    parse(docs_command, arguments)
+    setup()
+    shutil.rmtree(DOCS, ignore_errors=True)
+    strictly = "--quiet", "--fail-on-warning", "--keep-going", "--jobs", "auto"
+    with tempfile.TemporaryDirectory() as scratch:
+        parts = "--doctree-dir", scratch, "notebooks", DOCS
+        must("sphinx", venv_python(), "-m", "sphinx", *strictly, *parts)
+    print(f"{DOCS.relative_to(ROOT)}/index.html")
+
+
 def lint_command(arguments):
-    """check style, format and types (--fix repairs what can be repaired)"""
+    """check style, format, types and spelling (--fix repairs what can be repaired)"""
     fix = parse(lint_command, arguments, fix="repair and reformat").fix
     setup()
-    places = ["sparkdl", "tests", "build.py"]
+    places = ["sparkdl", "tests", "build.py", "notebooks/conf.py"]
     checks = [
         call(venv_python(), "-m", "ruff", "check", *["--fix"] * fix, *places),
         call(venv_python(), "-m", "ruff", "format", *["--check"] * (not fix), *places),
         call(venv_python(), "-m", "mypy"),  # what it checks stands in pyproject.toml
+        call(venv_python(), "-m", "codespell_lib", *TEXTS),
     ]
     raise SystemExit(max(checks))
 
@@ -156,7 +171,7 @@ def package_command(arguments):
 
 
 FOR_USE = setup_command, demo_command, test_command, package_command, bench_command
-FOR_WORK = cluster_command, lint_command, lock_command
+FOR_WORK = cluster_command, docs_command, lint_command, lock_command
 COMMANDS = {each.__name__.removesuffix("_command"): each for each in FOR_USE + FOR_WORK}
 
 
@@ -365,7 +380,9 @@ def java_version(text):
 
 def lock(upgrade):
     """One pin per package for every system and Python that the project supports."""
-    extras = [f"--extra={name}" for name in ("dev", "notebook", "test")]  # no gpu: a gigabyte
+    extras = [
+        f"--extra={name}" for name in ("dev", "docs", "notebook", "test")
+    ]  # no gpu: a gigabyte
     options = [*extras, "--universal", "--generate-hashes", "--fork-strategy", "fewest"]
     oldest = ".".join(map(str, OLDEST_PYTHON))
     command = ["pip", "compile", PROJECT.name, "--output-file", LOCK.name, "--quiet", *options]

@@ -96,9 +96,9 @@ EXPORTS = {
     "sparkdl.evaluations": """
         Classification Evaluation MeanLoss MultiLabelEvaluation Regression Roc""",
     "sparkdl.listeners": """
-        EarlyStopping EpochReport FitPlan History HtmlReport LambdaListener Listener
-        ModelCheckpoint Monitor ProgressBar ReduceLROnPlateau Restart RoundReport Steering
-        StopTraining TerminateOnTime ValidationReport WorkerFigures""",
+        Dashboard EarlyStopping EpochReport FitPlan History HtmlReport LambdaListener Listener
+        ModelCheckpoint Monitor ProgressBar ReduceLROnPlateau Restart RoundReport RunLog Steering
+        StopTraining TensorBoard TerminateOnTime ValidationReport WorkerFigures""",
     "sparkdl.errors": """
         CheckpointError ConfigError DataError DeviceError DivergedError LostRecords NoRecords
         OperandError PeerError ShapeError SparkdlError UnsupportedError WorkerError""",

@@ -37,7 +37,7 @@ def parser():
     top.add_argument("--version", action="version", version=f"sparkdl {sparkdl.__version__}")
     commands = top.add_subparsers(title="commands", dest="command", required=True)
     adds = add_demo, add_train, add_evaluate, add_predict, add_features, add_summary, add_time
-    for add in (*adds, add_simulate, add_convert, add_caffe, add_submit, add_doctor):
+    for add in (*adds, add_report, add_simulate, add_convert, add_caffe, add_submit, add_doctor):
         add(commands)
     return top
 
@@ -56,6 +56,18 @@ def add_train(commands):
     one.add_argument("--resume", metavar="PATH", help="a checkpoint, or a folder of them")
     what = "an HTML file with the charts of the fit, which is written as it goes on"
     one.add_argument("--report", metavar="FILE", help=what)
+    what = "a local folder for a log of the fit, which sparkdl report reads"
+    one.add_argument("--log", metavar="FOLDER", help=what)
+    what = "serve the charts of the fit on this machine while it goes on; 0: any free port"
+    one.add_argument("--dashboard", type=int, metavar="PORT", help=what)
+
+
+def add_report(commands):
+    text = "write an HTML file with the charts of fits, side by side, from their logs"
+    one = command(commands, "report", "report", text)
+    one.add_argument("folders", nargs="+", metavar="FOLDER", help="of sparkdl train --log, RunLog")
+    output(one, "an HTML file (report.html)", default="report.html")
+    one.add_argument("--title", help="of the page; the folders' names")
 
 
 def add_evaluate(commands):

@@ -1,6 +1,9 @@
 """Listeners to a fit, what they are told, and the History that a fit returns."""
 
+from sparkdl.training.report.dashboard import Dashboard
 from sparkdl.training.report.html_report import HtmlReport
+from sparkdl.training.report.run_log import RunLog
+from sparkdl.training.report.tensorboard import TensorBoard
 from sparkdl.training.reporting.early_stopping import EarlyStopping, TerminateOnTime
 from sparkdl.training.reporting.history import History
 from sparkdl.training.reporting.lambda_listener import LambdaListener
@@ -20,6 +23,7 @@ from sparkdl.training.reporting.steering import Steering, StopTraining
 from sparkdl.training.saving.model_checkpoint import ModelCheckpoint
 
 __all__ = [
+    "Dashboard",
     "EarlyStopping",
     "EpochReport",
     "FitPlan",
@@ -33,8 +37,10 @@ __all__ = [
     "ReduceLROnPlateau",
     "Restart",
     "RoundReport",
+    "RunLog",
     "Steering",
     "StopTraining",
+    "TensorBoard",
     "TerminateOnTime",
     "ValidationReport",
     "WorkerFigures",

@@ -80,6 +80,7 @@ HOME = {
     "selectors": {"exchange"},
     "ssl": {"exchange"},
     "tqdm": {"training"},
+    "tensorboardX": {"training/report"},
     "safetensors": {"training"},
     "yaml": {"config"},
     "fsspec": {"data"},
@@ -101,8 +102,8 @@ MAY_IMPORT |= {name: {part} for part, names in FACE.items() for name in names.sp
 INNER = {"sparkdl.engine.backends.cuda": "engine/backends/cuda"}
 TOP_LEVEL = {"sparkdl", "tests", "notebooks", "conf", "build.py", "pyproject.toml", "README.md"}
 TOP_LEVEL |= {"LICENSE"}
-TESTS_OF_NO_UNIT = {"cluster", "end_to_end", "benchmarks", "notebooks", "oracle", "support"}
-TESTS_OF_NO_UNIT |= {"typing"}
+TESTS_OF_NO_UNIT = {"chaos", "cluster", "end_to_end", "benchmarks", "notebooks", "oracle"}
+TESTS_OF_NO_UNIT |= {"support", "typing"}
 LONGEST_FILE, LONGEST_MEDIAN = 400, 120
 
 

@@ -60,7 +60,7 @@ def test_help_lists_every_command(build, capsys):
     build.main(["--help"])
     shown = capsys.readouterr().out
     assert all(f"  {name} " in shown for name in build.COMMANDS)
-    commands = {"setup", "demo", "test", "package", "bench", "cluster", "lint", "lock"}
+    commands = {"setup", "demo", "test", "package", "bench", "cluster", "docs", "lint", "lock"}
     assert set(build.COMMANDS) == commands
 
 
@@ -284,6 +284,22 @@ def test_tests_of_spark_run_on_another_spark(rest, build, monkeypatch):
     assert list(words[-len(rest) :] if rest else words[-2:]) == (
         rest or ["tests/spark", "tests/ml"]
     )
+
+
+def test_docs_are_made_anew_and_a_warning_ends_it(build, checkout, monkeypatch, capsys):
+    made = checkout / "dist" / "docs"
+    made.mkdir(parents=True)
+    (made / "old.html").touch()
+    monkeypatch.setattr(build, "DOCS", made)
+    monkeypatch.setattr(build, "setup", lambda: None)
+    ran = []
+    monkeypatch.setattr(build, "call", lambda *command: ran.append(command) or 0)
+    build.docs_command([])
+    [command] = ran
+    assert "--fail-on-warning" in command and command[-2:] == ("notebooks", made)
+    assert not made.exists() and "docs/index.html" in capsys.readouterr().out
+    monkeypatch.setattr(build, "call", lambda *command: 1)
+    assert "sphinx failed with exit code 1" in refusal(capsys, build.docs_command, [])
 
 
 def test_gpu_bench_takes_the_python_that_it_is_called_with(build, monkeypatch):

@@ -17,6 +17,7 @@ from sparkdl.commands import demo_run
 from sparkdl.data.readers.lmdb_files.writer import write_lmdb
 from sparkdl.errors import DataError
 from sparkdl.training.network import Network
+from sparkdl.training.report.run_folder import read_run
 
 SMALL = """
 network:
@@ -139,11 +140,14 @@ def test_package_runs_as_a_module_and_as_a_file(start, tmp_path):
 
 def test_train_reports_and_saves(run, spark):
     settings = "--set", "checkpoints.path=points", "--report", "fit.html"
+    settings += "--log", "log", "--dashboard", "0"
     code, out, _ = run("train", "--conf", "run.yaml", *settings)
     assert code == 0
     for part in ("dense_1", "accuracy", "rows: truth", "where time went", "the model is in model"):
         assert part in out
     assert "the report of the fit is in fit.html" in out
+    assert "the fit can be seen at http://127.0.0.1:" in out
+    assert len(read_run("log").history.epochs) == 2
     assert "<title>model</title>" in Path("fit.html").read_text()
     assert Network.load("model").state.epoch == 2
 

@@ -10,9 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.pages import pages
+
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "sparkdl"
-GUIDES = ["README.md", ".github/CONTRIBUTING.md", ".github/CHANGELOG.md"]
+GUIDES = [*pages(), ".github/CONTRIBUTING.md", ".github/CHANGELOG.md"]
 MADE = {"dist/"}  # by build.py
 
 FENCE = re.compile(r"^ *```.*?^ *```$", re.MULTILINE | re.DOTALL)

@@ -1,12 +1,15 @@
 """sparkdl train: the run that a YAML file describes."""
 
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 from sparkdl.commands.options.run_conf import RunConf
 from sparkdl.spark import SparkNetwork
 from sparkdl.spark.session import session
 from sparkdl.training.fit.network_fit import load_to_resume
+from sparkdl.training.report.dashboard import Dashboard
 from sparkdl.training.report.html_report import HtmlReport
+from sparkdl.training.report.run_log import RunLog
 from sparkdl.training.reporting.progress_bar import ProgressBar
 
 
@@ -18,30 +21,46 @@ def train(arguments):
         load_to_resume(conf.network, arguments.resume)
     print(conf.network.summary(conf.training.batch_size_per_worker), end="\n\n", flush=True)
     spark = conf.spark
-    with session(spark.master, spark.config, spark.name) as running:
-        fit(running, conf, resume=arguments.resume, report=arguments.report)
+    with ExitStack() as stack:
+        listeners = watch(arguments, conf.output, stack)
+        running = stack.enter_context(session(spark.master, spark.config, spark.name))
+        fit(running, conf, resume=arguments.resume, listeners=listeners)
 
 
-def fit(spark, conf, resume=None, show=None, report=None):
+def watch(arguments, output, stack):
+    """Returns the listeners that the command line asks for, and says where they show the fit.
+
+    What they serve ends with `stack`, an ExitStack.
+    """
+    title, listeners = Path(output).name, []
+    if arguments.report is not None:
+        listeners.append(HtmlReport(arguments.report, title))
+        print(f"the report of the fit is in {arguments.report}", flush=True)
+    if arguments.dashboard is not None:
+        dashboard = Dashboard(arguments.dashboard, arguments.log, title)
+        listeners.append(stack.enter_context(closing(dashboard)))
+        print(f"the fit can be seen at {dashboard.url}", flush=True)
+    elif arguments.log is not None:
+        listeners.append(RunLog(arguments.log))
+    return listeners
+
+
+def fit(spark, conf, resume=None, show=None, listeners=()):
     """Trains as `conf` says, prints the results and saves the model; returns it.
 
     Parameters
     ----------
     show : bool or None
         Whether to draw the progress bar; None: if somebody sees it.
-    report : path or None
-        Of the page of the fit, which is written as it goes on.
+    listeners : sequence of Listener
+        Others than the bar.
     """
     net = SparkNetwork(spark, conf.network, conf.training)
-    listeners = [ProgressBar(show=show)]
-    if report is not None:
-        print(f"the report of the fit is in {report}", end="\n\n", flush=True)
-        listeners.append(HtmlReport(report, Path(conf.output).name))
     history = net.fit(
         conf.data.train,
         conf.epochs,
         validation=conf.data.validation,
-        listeners=listeners,
+        listeners=[ProgressBar(show=show), *listeners],
         checkpoints=conf.checkpoints,
         resume=resume,
     )

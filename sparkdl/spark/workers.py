@@ -24,7 +24,11 @@ log = logging.getLogger(__name__)
 
 
 class SparkWorkers:
-    """As many tasks at a time as asked for, or as the cluster has room for.
+    """Logical workers: as many as asked for, or as the cluster has room for.
+
+    Those that stay for a fit run all at once, in the tasks that the cluster has slots for: a task
+    has one, or several that share its cores. Sums follow from ranks alone, so the weights do not
+    depend on the slots.
 
     Parameters
     ----------
@@ -37,17 +41,17 @@ class SparkWorkers:
 
     def __init__(self, sc: SparkContext, size: int | None = None, device: str = "auto") -> None:
         self.sc, self._size, self._device = sc, size, device
-        self._most_slots = 0  # slots that there were at any time
+        self._last_slots = 0  # slots at the last launch
 
     @property
     def size(self) -> int:
         if self._size is None:
-            self._size = slots(self.sc) * self.workers_per_task
+            self._size = slots(self.sc) * self._gpus_per_task
         return self._size
 
     @property
-    def workers_per_task(self) -> int:
-        """Workers of a task of those that run all at once: one for each GPU that it owns."""
+    def _gpus_per_task(self) -> int:
+        """GPUs that a task owns, each for a worker of those that stay; 1 where it owns none."""
         return 1 if self._device == "cpu" else max(1, int(gpus_of_a_task(self.sc)))
 
     def load(self, data: Any, schema: Any, size: int, options: Any) -> Any:
@@ -79,32 +83,38 @@ class SparkWorkers:
         return option(self.sc, "spark.driver.host")
 
     def room(self) -> int:
-        """Returns how many workers can run at once now; see Workers.room.
+        """Returns how many workers can be launched: all, however few slots are left."""
+        return self.size
+
+    def obstacle(self) -> str | None:
+        """Returns why workers cannot stay in a barrier stage, or None."""
+        with clear_errors("asking for slots"):
+            if dynamic(self.sc):
+                return "spark.dynamicAllocation.enabled is true, and Spark runs no barrier with it"
+        return None
+
+    def workers_per_task(self, workers: int) -> int:
+        """Returns how many workers a task has so that all of them run at once.
 
         Executors that were lost are waited for, some seconds, as Spark starts others.
         """
         with clear_errors("asking for slots"):
-            slot_count = slots(self.sc, self._most_slots)
-        self._most_slots = max(self._most_slots, slot_count)
-        return min(self.size, slot_count * self.workers_per_task)
-
-    def obstacle(self) -> str | None:
-        """Returns why a barrier stage cannot run all workers at once, or None."""
-        with clear_errors("asking for slots"):
-            if dynamic(self.sc):
-                return "spark.dynamicAllocation.enabled is true, and Spark runs no barrier with it"
-            room = self.room()
-        if self.size > room:
-            return f"{self.size} workers need as many slots, the cluster has {room}"
-        return None
+            slot_count = slots(self.sc, min(workers, self._last_slots))
+        self._last_slots = slot_count
+        return max(self._gpus_per_task, -(-workers // slot_count))
 
     def launch(
         self, task: Any, blocks: Any, shares: Any, shared: Any, validation: Any = None
     ) -> Any:
-        """Starts one barrier stage of as many tasks as the shares need; see Workers.launch."""
-        check_barrier(self.sc, len(shares), self.room())
+        """Starts one barrier stage of as many tasks as there are slots; see Workers.launch."""
+        check_barrier(self.sc)
         blocks.launches += 1
-        team = Team.of(shares, self.workers_per_task)
+        team = Team.of(shares, self.workers_per_task(len(shares)))
+        if team.workers_per_task > self._gpus_per_task:
+            log.info(
+                "%d workers train in %d tasks, up to %d in each: there are no more slots",
+                *(team.size, team.tasks, team.workers_per_task),
+            )
         items, evaluates = deal_blocks(blocks, shares, team, validation), validation is not None
         return BarrierStage(self.sc, task, items, shared, evaluates, self._device, team)
 

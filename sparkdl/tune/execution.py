@@ -38,7 +38,8 @@ class LocalExecution:
 
     def __call__(self, number, candidate):
         rank = WorkerRank(number, number + 1)
-        task = partial(as_task, self._device, partial(run_trial, self._shared, candidate), rank)
+        trial = partial(run_trial, self._progress.secret, self._shared, candidate)
+        task = partial(as_task, self._device, trial, rank)
         try:
             with describe_jobs(self._sc, f"trial {number}"), clear_errors(f"trial {number}"):
                 found = self._sc.parallelize([number], 1).mapPartitions(task).collect()
@@ -109,8 +110,7 @@ def run_locally(sc, run, first, given, setup, models, parallelism):
         held["validation"] = read_records(sc, given.validation_records(), conf)
     host = option(sc, "spark.driver.host")
     with Progress(run.judge, host, setup.timeout) as progress:
-        place = {"address": progress.address, "secret": progress.secret}
-        with sharing(sc, replace(setup, **held, **place)) as shared:
+        with sharing(sc, replace(setup, **held, address=progress.address)) as shared:
             execute = LocalExecution(sc, run, models, shared, progress, setup.device)
             run_side_by_side(sc, run, first, execute, parallelism or slots(sc))
 

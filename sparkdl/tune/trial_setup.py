@@ -28,7 +28,8 @@ class TrialSetup:
         All records to train on, or to divide by `validation_split`; None where trials read it.
     validation : Batch or None
     address, secret, timeout
-        Of the driver's Endpoint, and the silence after which a side counts as lost.
+        Of the driver's Endpoint, and the silence after which a side counts as lost. The secret is
+        known in the trials only.
     """
 
     transform: Any

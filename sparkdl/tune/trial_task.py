@@ -2,6 +2,7 @@
 
 import platform
 import time
+from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -67,18 +68,20 @@ def as_task(device, compute, rank, items):
         return list(run_on_device(device, compute, taken, rank))
 
 
-def run_trial(shared, candidate, rank, items):
+def run_trial(secret, shared, candidate, rank, items):
     """Yields the TrialResult, or a Failure, which Spark does not try again.
 
     Parameters
     ----------
+    secret : bytes
+        Of the connection to the driver; what trials share may travel in files.
     shared : SharedValue of a TrialSetup
     candidate : Candidate
     rank : WorkerRank
         Its rank is the number of the trial.
     items : iterator of nothing
     """
-    setup = shared.value
+    setup = replace(shared.value, secret=secret)
     with Reporter(setup, rank.rank) as reporter:
         try:
             result = train(setup, candidate, reporter)

@@ -1,125 +1,51 @@
-"""The README's example runs as it stands, and what it names exists."""
+"""What README.md names exists: files, commands, masters, its picture. Its code: test_pages.py."""
 
 import re
 import shlex
-from pathlib import Path
+import struct
 
-import numpy as np
-import pytest
+import sparkdl
+from sparkdl import TrainingMaster, cli
+from tests.support.pages import ROOT, blocks, read
 
-from sparkdl import (
-    AllReduceSGD,
-    Batch,
-    Dense,
-    Network,
-    NetworkConf,
-    Output,
-    SparkNetwork,
-    cli,
-)
-from sparkdl.exchange.codecs import OneBit
-from sparkdl.nn.execution.replica import Replica
-from sparkdl.nn.zoo import lenet
-from sparkdl.tune import EnsembleModel
-
-ROOT = Path(__file__).resolve().parent.parent.parent
-README = (ROOT / "README.md").read_text()
+README = read("README.md")
+ROWS = re.findall(r"^\| (.+?) \| (.+?) \|", README, re.MULTILINE)
 
 
-def blocks(language):
-    """The fenced blocks of a language, "" for those that name none."""
-    found = re.findall(r"^```(\w*)\n(.*?)^```$", README, flags=re.MULTILINE | re.DOTALL)
-    return [text for name, text in found if name == language]
+def code_in(cell):
+    return re.findall(r"`([^`]+)`", cell)
 
 
-def block_with(text):
-    """The one block of Python that has a text."""
-    [block] = [block for block in blocks("python") if text in block]
-    return block
+def test_each_master_has_its_row():
+    named = {name for first, _ in ROWS for name in code_in(first)}
+    abstract = {TrainingMaster.__name__}
+    assert named == {*sparkdl.masters.__all__} - abstract
 
 
-def test_example_runs(spark, tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    example = blocks("python")[0]
-    exec(compile(example, "README.md", "exec"), {"__name__": "readme"})
-    accuracy = float(capsys.readouterr().out.splitlines()[-1])
-    assert accuracy > 0.85
-    assert Network.load(tmp_path / "digits-model").state.epoch == 2
+def test_ways_to_use_it_are_code_or_commands_that_are_understood():
+    spans = [span for _, second in ROWS for span in code_in(second)]
+    lines = [span for span in spans if span.startswith("sparkdl ")]
+    assert len(lines) == 2 and len(spans) > 7
+    for line in lines:
+        cli.parser().parse_args(shlex.split(line)[1:])
+    for span in set(spans) - {*lines}:
+        compile(span, "README.md", "exec")
 
 
-def test_the_graph_is_one_that_learns():
-    names, rng = {}, np.random.default_rng(0)
-    exec(compile(block_with("GraphBuilder"), "README.md", "exec"), names)
-    replica, n = Replica(names["conf"]), 8
-    columns = {"features": rng.normal(size=(n, 3, 32, 32)).astype(np.float32)}
-    columns["labels"] = rng.integers(0, 10, n).astype(np.int32)
-    batch = Batch(columns=columns, ids=np.arange(n, dtype=np.uint64))
-    losses = [replica.step(batch, 0.05, t) for t in range(1, 11)]
-    assert losses[-1] < losses[0]
-
-
-def test_the_masters_are_there(spark):
-    names = {"sc": spark.sparkContext, "conf": lenet()}
-    exec(compile(block_with("AllReduceSGD("), "README.md", "exec"), names)
-    assert names["net"].master == AllReduceSGD(batch_size_per_worker=64, codec=OneBit())
-
-
-def test_a_network_is_a_stage_of_a_pipeline(spark, tmp_path, capsys):
-    kinds = [
-        (float(kind), *map(float, range(kind, kind + 3)), f"kind {kind}") for kind in (0, 1, 2)
-    ]
-    flowers = spark.createDataFrame(kinds * 80, ["a", "b", "c", "d", "species"]).coalesce(2)
-    example = block_with("SparkNetworkClassifier").replace("hdfs:///models", str(tmp_path))
-    names = {"flowers": flowers}
-    exec(compile(example, "README.md", "exec"), names)
-    assert "|prediction|" in capsys.readouterr().out
-    found = names["model"].transform(flowers).filter("prediction = label").count()
-    assert found > 200
-    assert (tmp_path / "flowers" / "stages").is_dir()
-
-
-def test_a_search_ends_in_an_ensemble(spark, tmp_path):
-    rows = [([float(kind == n) for n in range(4)], kind) for kind in (0, 1, 2)] * 20
-    frame = spark.createDataFrame(rows, ["features", "label"]).coalesce(2)
-    example = block_with("suggest_float").replace("hdfs:///models", str(tmp_path))
-    names = {"spark": spark, "train": frame, "test": frame}
-    exec(compile(example.replace("trials=16", "trials=3"), "README.md", "exec"), names)
-    assert EnsembleModel.load(str(tmp_path / "ensemble")).evaluate(frame).examples == 60
-
-
-def test_a_fit_is_steered(spark, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    rows = [([float(kind), 1.0], kind) for kind in (0, 1)] * 20
-    frame = spark.createDataFrame(rows, ["features", "label"]).coalesce(2)
-    layers = [Dense(units=4, activation="relu"), Output(units=2)]
-    net = SparkNetwork(spark, NetworkConf(input_shape=(2,), layers=layers))
-    example = block_with("EarlyStopping").replace("epochs=100", "epochs=2")
-    names = {"net": net, "df": frame}
-    exec(compile(example, "README.md", "exec"), names)
-    assert len(names["history"].epochs) == 2
-    assert names["history"].epochs[-1].validation.examples < 20
-    assert (tmp_path / "fit.html").is_file()
-
-
-def commands():
-    text = "\n".join(blocks("")).replace("\\\n", " ")
-    return [line for line in text.splitlines() if line.startswith("sparkdl ")]
-
-
-def test_there_are_commands_of_each_kind():
-    kinds = {line.split()[1] for line in commands()}
-    known = {"train", "evaluate", "predict", "features", "summary", "time", "convert", "simulate"}
-    assert kinds == known | {"submit", "caffe"}
-
-
-@pytest.mark.parametrize("line", commands())
-def test_command_is_understood(line):
-    options = cli.parser().parse_args(shlex.split(line)[1:])
-    conf = getattr(options, "conf", None)
-    assert conf is None or (ROOT / conf).exists()
+def test_commands_of_the_build_exist():
+    build = (ROOT / "build.py").read_text()
+    named = re.findall(r"^python build\.py (\w+)", "\n".join(blocks("README.md", "")), re.MULTILINE)
+    assert len(named) == 2 and all(f"def {name}_command(" in build for name in named)
 
 
 def test_files_that_are_named_exist():
     named = set(re.findall(r"\b(?:conf|notebooks|sparkdl)/[\w/]+\.\w+", README))
-    assert len(named) >= 3
+    assert len(named) > 20
     assert not [name for name in named if not (ROOT / name).exists()]
+
+
+def test_the_picture_is_small_and_one_that_any_site_shows():
+    [path] = re.findall(r"!\[[^\]]{10,}\]\(([^)]+)\)", README)
+    picture = (ROOT / path).read_bytes()
+    width, height = struct.unpack(">II", picture[16:24])
+    assert picture.startswith(b"\x89PNG") and len(picture) < 40_000 and width <= 1000 > height

@@ -49,12 +49,12 @@ TASKS = {
     "rounds through the driver": (contribute, CONF, ParameterAveraging()),
     "workers that stay": (
         StoredShare,
-        partial(work, run_worker, None, False, "cpu", Team.of([[0]], 1)),
+        partial(work, partial(run_worker, b""), None, False, "cpu", Team.of([[0]], 1)),
     ),
     "what they train": (run_worker, CONF, AllReduceSGD()),
     "evaluation": (evaluate_partition, CONF),
     "predictions": (predict_batches, CONF),
-    "a trial": (as_task, run_trial, Candidate(conf=CONF)),
+    "a trial": (as_task, partial(run_trial, b""), Candidate(conf=CONF)),
     "votes": (vote_columns, evaluate_votes, Vote("classes", "soft", None)),
     "columns of pyspark.ml": (compute_outputs, OutputColumns("output", "classes", "prediction")),
 }

@@ -1,6 +1,7 @@
 """Masters whose workers stay, on Spark: weights are those of LocalWorkers, whoever is lost."""
 
 import re
+import time
 from contextlib import suppress
 from dataclasses import replace
 
@@ -8,11 +9,14 @@ import psutil
 import pytest
 
 from sparkdl.data import Arrays
-from sparkdl.errors import ConfigError, DataError, DivergedError, WorkerError
+from sparkdl.errors import DataError, DivergedError, WorkerError
 from sparkdl.nn import Output, Sgd
-from sparkdl.spark import SparkNetwork, SparkWorkers
+from sparkdl.spark import SparkNetwork
+from sparkdl.spark.jobs.slots import slots
 from sparkdl.training.masters.parameter_averaging.master import ParameterAveraging
 from sparkdl.training.network import Network
+from sparkdl.training.report.page import page_data
+from sparkdl.training.report.run import Run
 from sparkdl.training.reporting.early_stopping import EarlyStopping
 from sparkdl.training.reporting.listeners import Listener
 from sparkdl.training.reporting.reduce_rate import ReduceLROnPlateau
@@ -40,6 +44,12 @@ AVERAGING = ParameterAveraging(
 @pytest.fixture(scope="module")
 def local():
     with LocalWorkers(2, threads=1) as workers:
+        yield workers
+
+
+@pytest.fixture(scope="module")
+def three():
+    with LocalWorkers(3, threads=1) as workers:
         yield workers
 
 
@@ -116,10 +126,14 @@ def test_after_a_loss_the_weights_are_those_of_the_calm_run(loss, tmp_path, sc):
     do, timeout, reason = LOSSES[loss]
     master, trap = replace(AVERAGING, timeout=timeout), Trap(str(tmp_path), after=2 * CALLS)
     expected, undisturbed = fit(sc, AVERAGING, arrays(RECORDS))
-    fault = Fault(trap, do)
+    begun, lost = time.perf_counter(), []
+    fault = Fault(trap, lambda process: lost.append(time.perf_counter() - begun) or do(process))
     fault.start()
     network, history = fit(sc, master, arrays(RECORDS, transform=trap))
     [restart] = history.restarts
+    [run] = page_data([Run.of("fit", history)])["runs"]
+    [[second, text]] = run["timeline"]["restarts"]
+    assert lost[0] <= second <= run["rounds"]["second"][-1] and text == str(restart)
     assert restart.lost <= AVERAGING.snapshot_every and restart.workers == 2
     assert_equal(network.state, expected.state)
     assert [e.examples for e in history.epochs] == [e.examples for e in undisturbed.epochs]
@@ -136,7 +150,7 @@ def test_a_loss_that_nobody_may_make_good_is_the_end(tmp_path, sc):
     _, _, reason = LOSSES["its process killed"]
     caught.match(reason.format(fault.partition))
     assert until(lambda: gone(fault.victim))
-    assert SparkWorkers(sc, 2).room() == 2
+    assert slots(sc) == 2
 
 
 class Interrupt(Listener):
@@ -190,7 +204,22 @@ def test_errors_come_as_they_are(sc):
         fit(sc, AVERAGING, validation=short)
 
 
-def test_a_cluster_that_is_too_small_is_an_error_at_once(sc):
-    net = SparkNetwork(sc, rich(), replace(AVERAGING, workers=3))
-    with pytest.raises(ConfigError, match="workers must be at most 2, got 3"):
-        net.fit(arrays(RECORDS))
+SHARING = [
+    "averaging by peers, changes encoded",
+    "all-reduce, half precision",
+    "gradients of 1 bit",
+    "servers, in step",
+    "block momentum",
+    "local SGD",
+    "elastic",
+]
+
+
+@pytest.mark.parametrize("name", SHARING)
+def test_workers_beyond_the_slots_give_the_bits_of_one_for_each(name, three, sc):
+    master, expected = replace(MASTERS[name].master, workers=3), Network(rich())
+    records = arrays(RECORDS, records_per_split=25)
+    expected.fit(records, master=master, workers=three)
+    net = SparkNetwork(sc, rich(), master)  # tasks of 2 workers and 1
+    net.fit(records)
+    assert_equal(net.network.state, expected.state)

@@ -1,11 +1,18 @@
 """A fit leaves nothing behind in the SparkContext, and its rounds leave nothing to later ones."""
 
+import base64
 import os
+import secrets
+from pathlib import Path
 
+import psutil
 import pytest
+from pyspark.find_spark_home import _find_spark_home
 
 from sparkdl.errors import DataError
 from sparkdl.spark import SparkNetwork
+from sparkdl.spark.session import log_of
+from sparkdl.training.masters.all_reduce.master import AllReduceSGD
 from sparkdl.training.masters.parameter_averaging.master import ParameterAveraging
 from sparkdl.training.reporting.listeners import Listener
 from tests.spark.networks import arrays, data, rich
@@ -74,3 +81,61 @@ def test_a_fit_that_fails_leaves_nothing_behind(sc):
         SparkNetwork(sc, rich(), MASTER).fit(sc.parallelize(list(zip(x, y + 9)), 2))
     assert traces(sc) == before
     assert cached(sc) == 0
+
+
+class Finder(Listener):
+    """Looks for texts in all that processes of this Spark write or show, after each round."""
+
+    def __init__(self, spark, texts):
+        self.spark, self.texts, self.found = spark, texts, set()
+
+    def on_round(self, report, state):
+        for name, content in shown_by(self.spark):
+            self.found |= {(text, name) for text in self.texts() if text in content}
+
+
+def shown_by(spark):
+    """Yields (name, bytes) of files in Spark's folders, logs, command lines and environments."""
+    sc, folders = spark.sparkContext, []
+    folders += [Path(sc._temp_dir).parent, Path(_find_spark_home(), "work", sc.applicationId)]
+    for process in psutil.Process().children(recursive=True):
+        for name in ("cmdline", "environ"):
+            yield name, read(Path(f"/proc/{process.pid}/{name}"))
+        try:
+            folders += map(Path, process.environ().get("SPARK_EXECUTOR_DIRS", "").split(":"))
+        except psutil.Error:
+            continue
+    for folder in {folder for folder in folders if folder != Path()}:
+        for path in folder.rglob("*"):
+            if path.is_file():
+                yield str(path), read(path)
+    if log_of(spark) is not None:
+        yield "log", read(log_of(spark))
+
+
+def read(path):
+    try:
+        return path.read_bytes()
+    except OSError:  # it has ended, or is gone
+        return b""
+
+
+def test_the_secret_of_a_fit_is_in_no_file_log_or_command_line(spark, monkeypatch):
+    made, make = [], secrets.token_bytes
+    monkeypatch.setattr(secrets, "token_bytes", lambda n=None: made.append(make(n)) or made[-1])
+    net = SparkNetwork(spark.sparkContext, rich(), AllReduceSGD(workers=2, updates_per_round=2))
+    start = net.network.state.params.tobytes()  # travels beside it, so it shows that all is seen
+
+    def texts():
+        return [start, *(form for one in made for form in forms(one))]
+
+    finder = Finder(spark, texts)
+    net.fit(arrays(), listeners=[finder])
+    assert made
+    assert {text for text, _ in finder.found} == {start}
+
+
+def forms(secret):
+    """The secret as bytes, as hexadecimal digits, and as it stands in base64 wherever it begins."""
+    encoded = [base64.b64encode(b"x" * shift + secret)[4:-4] for shift in range(3)]
+    return [secret, secret.hex().encode(), *encoded]

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from sparkdl.spark import SparkNetwork, SparkWorkers
+from sparkdl.spark import workers as workers_module
 from sparkdl.training.masters.parameter_averaging.master import ParameterAveraging
 from sparkdl.training.network import Network
 from sparkdl.training.workers.local import LocalWorkers
@@ -74,6 +75,28 @@ def test_a_seed_gives_the_same_bits_twice(sc):
         net.fit(arrays(), epochs=2)
     assert_equal(one.network.state, two.network.state)
     assert not np.array_equal(one.network.state.params, other.network.state.params)
+
+
+TASKS = [
+    # workers, slots, GPUs of a task, workers of a task
+    (8, 1, 0, 8),
+    (8, 2, 0, 4),
+    (8, 3, 0, 3),
+    (8, 5, 0, 2),
+    (8, 8, 0, 1),
+    (2, 8, 0, 1),
+    (2, 2, 2, 2),
+    (8, 2, 2, 4),
+]
+
+
+@pytest.mark.parametrize("count, slots, gpus, each", TASKS)
+def test_tasks_have_as_many_workers_as_slots_are_too_few(count, slots, gpus, each, monkeypatch):
+    monkeypatch.setattr(workers_module, "slots", lambda sc, least: slots)
+    monkeypatch.setattr(workers_module, "gpus_of_a_task", lambda sc: gpus)
+    workers = SparkWorkers(None, count)
+    assert workers.workers_per_task(count) == each
+    assert workers.room() == count  # whoever is lost, as many go on
 
 
 def test_workers_are_what_the_cluster_runs_at_once(sc):

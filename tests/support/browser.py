@@ -28,12 +28,14 @@ def open_page(folder, text, script, width=1000, dark=False):
     text : str
         The page.
     script : str
-        JavaScript that fills the object `seen`.
+        JavaScript that fills the object `seen`; it may await.
     """
     tail = f"""<script>const seen = {{}};
-    try {{ {script} }} catch (error) {{ errors.push(String(error)); }}
-    const made = document.createElement("pre"); made.id = "seen";
-    made.textContent = JSON.stringify({{...seen, errors}}); document.body.append(made);</script>"""
+    (async () => {{
+      try {{ {script} }} catch (error) {{ errors.push(String(error)); }}
+      const made = document.createElement("pre"); made.id = "seen";
+      made.textContent = JSON.stringify({{...seen, errors}}); document.body.append(made);
+    }})();</script>"""
     path = folder / "page.html"
     path.write_text(text.replace("<head>", f"<head>{RECORD}", 1) + tail, encoding="utf-8")
     options = [f"--user-data-dir={folder / 'profile'}", f"--window-size={width},900"]

@@ -19,7 +19,7 @@ OF_FOLDER |= dict.fromkeys(("tests/spark", "tests/ml", "tests/end_to_end"), SPAR
 IN_NONE = {  # tests of Spark that need no context of this process
     "tests/spark/gpu_process/test_dispatch.py",
     "tests/spark/gpu_process/test_dealt_gpus.py",
-    "tests/spark/gpu_process/test_multi_gpu.py",
+    "tests/spark/gpu_process/test_worker_processes.py",
     "tests/spark/test_killed_driver.py",
     "tests/spark/test_two_hosts.py",
     "tests/end_to_end/test_demo.py",

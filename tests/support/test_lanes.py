@@ -22,7 +22,7 @@ PATHS = {
     "tests/spark/test_session.py": SPARK,
     "tests/ml/test_model.py": SPARK,
     "tests/end_to_end/test_digits.py": SPARK,
-    "tests/spark/gpu_process/test_multi_gpu.py": "tests/spark/gpu_process/test_multi_gpu.py",
+    "tests/spark/gpu_process/test_dealt_gpus.py": "tests/spark/gpu_process/test_dealt_gpus.py",
     "tests/test_cli.py": SPARK,
     "tests/support/test_lanes.py": "tests/support/test_lanes.py",
 }

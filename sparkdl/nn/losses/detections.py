@@ -9,7 +9,17 @@ from sparkdl.nn.losses.yolo2 import FIXED
 
 
 class Detection(NamedTuple):
-    """An object: its edges in cells from the top left of the image, its class, how sure it is."""
+    """An object that a network has found in an image.
+
+    Parameters
+    ----------
+    left, top, right, bottom : float
+        Its edges, in cells from the top left of the image.
+    label : int
+        Its class, from 0.
+    confidence : float
+        How sure the network is, in [0, 1].
+    """
 
     left: float
     top: float

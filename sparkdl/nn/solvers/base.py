@@ -13,8 +13,17 @@ from sparkdl.nn.solvers.line_search import Point, line_search
 class Solution(NamedTuple):
     """The result of a solver: the point that it reached, and the work it took.
 
-    `converged` says whether the gradient is as small as was asked for, rather than that iterations
-    ran out or no step along the last direction made the value smaller.
+    Parameters
+    ----------
+    params, gradient : array of one dimension
+        The point, and the gradient there.
+    value : float
+        The value there.
+    iterations, evaluations : int
+        Steps, and how often value and gradient were computed.
+    converged : bool
+        Whether the gradient is as small as was asked for, rather than that iterations ran out or
+        no step along the last direction made the value smaller.
     """
 
     params: np.ndarray

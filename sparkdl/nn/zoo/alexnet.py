@@ -11,6 +11,11 @@ from sparkdl.nn.networks.sequential import NetworkConf
 def alexnet(classes: int = 1000, **options: Any) -> NetworkConf:
     """Builds AlexNet: 60,965,224 parameters; some convolutions have two groups of filters.
 
+    Parameters
+    ----------
+    classes : int
+        Units of the output.
+
     References
     ----------
     Krizhevsky, Sutskever and Hinton, ImageNet classification with deep convolutional neural
@@ -21,6 +26,11 @@ def alexnet(classes: int = 1000, **options: Any) -> NetworkConf:
 
 def caffenet(classes: int = 1000, **options: Any) -> NetworkConf:
     """Builds CaffeNet: 60,965,224 parameters; it pools before it normalizes, which saves memory.
+
+    Parameters
+    ----------
+    classes : int
+        Units of the output.
 
     References
     ----------

@@ -12,6 +12,11 @@ WINDOW: dict[str, Any] = {"size": 3, "stride": 2, "rounding": "ceil"}
 def cifar10_quick(classes: int = 10, **options: Any) -> NetworkConf:
     """Builds Caffe's cifar10_quick: 145,578 parameters.
 
+    Parameters
+    ----------
+    classes : int
+        Units of the output.
+
     References
     ----------
     Caffe's examples/cifar10/cifar10_quick_train_test.prototxt, after Krizhevsky's cuda-convnet.
@@ -32,6 +37,11 @@ def cifar10_quick(classes: int = 10, **options: Any) -> NetworkConf:
 
 def cifar10_full(classes: int = 10, **options: Any) -> NetworkConf:
     """Builds Caffe's cifar10_full: 89,578 parameters; 81 % on test images after 70,000 steps.
+
+    Parameters
+    ----------
+    classes : int
+        Units of the output.
 
     References
     ----------

@@ -22,6 +22,11 @@ WIDE, TALL = (1, 7), (7, 1)
 def inception_v3(classes: int = 1000, **options: Any) -> GraphConf:
     """Builds Inception v3: 23,834,568 parameters; without the auxiliary output.
 
+    Parameters
+    ----------
+    classes : int
+        Units of the output.
+
     References
     ----------
     Szegedy, Vanhoucke, Ioffe, Shlens and Wojna, Rethinking the inception architecture for computer

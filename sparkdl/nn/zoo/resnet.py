@@ -21,6 +21,11 @@ WIDTHS = (64, 128, 256, 512)
 def resnet18(classes: int = 1000, **options: Any) -> GraphConf:
     """Builds ResNet-18: 11,689,512 parameters.
 
+    Parameters
+    ----------
+    classes : int
+        Units of the output.
+
     References
     ----------
     He, Zhang, Ren and Sun, Deep residual learning for image recognition (2015), table 1.
@@ -31,6 +36,11 @@ def resnet18(classes: int = 1000, **options: Any) -> GraphConf:
 def resnet50(classes: int = 1000, **options: Any) -> GraphConf:
     """Builds ResNet-50: 25,557,032 parameters. The stride of a block lies in its 3x3 convolution,
     as in torchvision.
+
+    Parameters
+    ----------
+    classes : int
+        Units of the output.
 
     References
     ----------

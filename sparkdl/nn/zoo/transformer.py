@@ -34,9 +34,9 @@ def transformer(
     ----------
     symbols : int
         How many there are: indices 0 to symbols - 1, one per step.
-    steps, width, heads, hidden : int
-        Length of a text, numbers per step, heads of attention, numbers between the dense layers of
-        a block (4 width unless given).
+    steps, width, depth, heads, hidden : int
+        Length of a text, numbers per step, blocks, heads of attention, numbers between the dense
+        layers of a block (4 width unless given).
     dropout : float
         Share that is dropped of what each branch adds, and of the attention, in [0, 1).
 

@@ -11,6 +11,11 @@ BLOCKS = ((64, 2), (128, 2), (256, 3), (512, 3), (512, 3))
 def vgg16(classes: int = 1000, **options: Any) -> NetworkConf:
     """Builds VGG-16: 138,357,544 parameters.
 
+    Parameters
+    ----------
+    classes : int
+        Units of the output.
+
     References
     ----------
     Simonyan and Zisserman, Very deep convolutional networks for large-scale image recognition

@@ -53,7 +53,8 @@ def fit(spark, network, master, source, epochs, validation, changes, options):
     check_listeners(listeners)
     master, why = staying(master)
     size = workers_of(spark, master.workers)
-    options = resumed_here(network, options, epochs) | {"listeners": listeners}
+    options = resumed_here(network, options, epochs)
+    options |= {"listeners": listeners, "changes": changes}  # checked by a fit that goes on
     schema = schema_of(network.conf, transform=source.transform, changes=changes)
     with ExitStack() as frames:
         train = frames.enter_context(closing(PackedFrame(source, schema)))

@@ -3,9 +3,9 @@
 import re
 
 from sparkdl.errors import ConfigError
+from sparkdl.spark.jobs.slots import parse_local_cluster
 
 LOCAL = re.compile(r"local\[\s*(\d+)\s*[],]")
-LOCAL_CLUSTER = re.compile(r"local-cluster\[\s*(\d+)\s*,\s*(\d+)")
 
 
 def workers_of(spark, wanted):
@@ -30,8 +30,8 @@ def known_slots(spark):
     cores_of_task = int(spark.conf.get("spark.task.cpus", "1"))
     if match := LOCAL.match(master):
         return max(1, int(match[1]) // cores_of_task)
-    if match := LOCAL_CLUSTER.match(master):
-        executors, cores = int(match[1]), int(match[2])
+    if local := parse_local_cluster(master):
+        executors, cores = local
     else:
         names = "spark.executor.instances", "spark.executor.cores"
         executors, cores = (int(spark.conf.get(name, "0")) for name in names)

@@ -1,1 +1,1 @@
-"""Processes that compute on GPUs for Spark tasks."""
+"""Processes that compute for Spark tasks: on GPUs, or for several workers of one task."""

@@ -12,7 +12,7 @@ GRACE = 5.0  # seconds for a process whose pipe is closed to end
 
 
 class GpuProcess:
-    """A process that runs one computation after the other, on one GPU.
+    """A process that runs one computation after the other, most often on one GPU.
 
     Parameters
     ----------
@@ -23,7 +23,8 @@ class GpuProcess:
     """
 
     def __init__(self, addresses, turn):
-        self.addresses, self.device = addresses, f"GPU {', '.join(addresses) or 'not known yet'}"
+        self.addresses = addresses
+        self.device = f"GPU {', '.join(addresses)}" if addresses else "device not known yet"
         context = multiprocessing.get_context("spawn")
         self._pipe, far = context.Pipe()
         arguments = far, os.getpid(), addresses, turn

@@ -1,25 +1,43 @@
 """Task slots of a cluster, which a barrier stage needs all at once."""
 
+import logging
 import re
 import time
 
 from sparkdl.errors import ConfigError
 
+LOCAL_CLUSTER = re.compile(r"local-cluster\[\s*(\d+)\s*,\s*(\d+)")
+log = logging.getLogger(__name__)
 EXECUTOR_TIMEOUT = 30.0  # seconds for executors to come that Spark was asked for
+PATIENCE = 10.0  # seconds until a wait for them is said
 
 
 def slots(sc, least=1):
     """Returns the number of tasks that the executors run at once.
 
     Executors come one by one, and what is trained depends on how many there are: those that Spark
-    was asked for are waited for, and so are `least` slots.
+    was asked for are waited for, and so are `least` slots. A wait of PATIENCE is said, and so is
+    what is gone on with after EXECUTOR_TIMEOUT.
     """
-    expected, deadline = executors_wanted(sc), time.monotonic() + EXECUTOR_TIMEOUT
-    while executors(sc) < expected or concurrent_tasks(sc) < least:
-        if time.monotonic() > deadline:
+    wanted = executors_wanted(sc)
+    begun, is_told = time.monotonic(), False
+    while executors(sc) < wanted or concurrent_tasks(sc) < least:
+        waited = time.monotonic() - begun
+        if waited > EXECUTOR_TIMEOUT:
+            log.warning("%s; going on with these", describe_executors(sc, wanted, least, waited))
             break
+        if waited > PATIENCE and not is_told:
+            log.warning("%s; waiting for more", describe_executors(sc, wanted, least, waited))
+            is_told = True
         time.sleep(0.05)
     return max(1, concurrent_tasks(sc))
+
+
+def describe_executors(sc, wanted, least, waited):
+    """Describes which executors and slots there are, of those that are wanted."""
+    there = f"{executors(sc)} executors" + (f" of {wanted}" if wanted else "")
+    room = f"{concurrent_tasks(sc)} slots of at least {least}"
+    return f"{there} and {room} have come in {waited:.0f} s"
 
 
 def concurrent_tasks(sc):
@@ -82,9 +100,9 @@ def known_executors(sc, only_active=False):
 
 def executors_wanted(sc):
     """Returns the number of executors that the session asked for, 0 where Spark decides it."""
-    local = re.match(r"local-cluster\[\s*(\d+)", sc.master)
-    if local:
-        return int(local[1])
+    local = parse_local_cluster(sc.master)
+    if local is not None:
+        return local[0]
     if dynamic(sc):
         return 0
     if sc.master.startswith("spark://"):  # a standalone cluster deals out cores
@@ -93,6 +111,12 @@ def executors_wanted(sc):
         )
         return total // each if each else 0
     return int(option(sc, "spark.executor.instances", "0"))
+
+
+def parse_local_cluster(master):
+    """Returns (executors, cores of each) of a master such as local-cluster[2,1,1024], or None."""
+    match = LOCAL_CLUSTER.match(master)
+    return match and (int(match[1]), int(match[2]))
 
 
 def dynamic(sc):
@@ -106,20 +130,14 @@ def option(sc, name, default=None):
     return sc._conf.get(name, default)
 
 
-def check_barrier(sc, workers, room):
-    """Raises ConfigError where a barrier stage of so many tasks cannot run.
+def check_barrier(sc):
+    """Raises ConfigError where no barrier stage can run.
 
-    Spark would try for ten minutes, or refuse it with a number of an issue.
+    Spark would refuse it with a number of an issue.
     """
     if dynamic(sc):
         raise ConfigError(
             "spark.dynamicAllocation.enabled must be false where workers talk to each other, got "
             "true: they run all at once, in a barrier stage, and Spark runs none with it; set it "
             "to false and spark.executor.instances to the number of executors"
-        )
-    if workers > room:
-        raise ConfigError(
-            f"workers must be at most {room}, got {workers}: they talk to each other and so run all"
-            f" at once, and the cluster has {room} slots; ask for fewer, or give Spark more "
-            "executors or cores"
         )

@@ -11,7 +11,7 @@ from pyspark import InheritableThread, TaskContext
 from pyspark.errors import PySparkException
 
 from sparkdl.spark.gpu_process.dispatch import run_on_device
-from sparkdl.spark.gpu_process.multi_gpu import run_on_gpus
+from sparkdl.spark.gpu_process.worker_processes import run_workers
 from sparkdl.spark.jobs.error_notes import note_errors
 from sparkdl.spark.jobs.job import describe_jobs, message, no_waiting_for_locality, watch
 from sparkdl.spark.jobs.job_tags import add_tag, cancel_tag, job_ids
@@ -101,7 +101,7 @@ def work(task, shared, evaluates, device, team, items):
     compute = partial(train, task, shared, evaluates)
     with note_errors():
         if team.workers_per_task > 1:
-            run_on_gpus(device, compute, items, workers, team)
+            run_workers(device, compute, items, workers, team)
             return iter(())
         return iter(list(run_on_device(device, compute, items, workers[0])))
 

@@ -14,7 +14,12 @@ FAR = 16.0
 class Roc(NamedTuple):
     """A curve from (0, 0) to (1, 1), arrays of one length.
 
-    `thresholds` are scores: what scores at least so much is taken as positive.
+    Parameters
+    ----------
+    false_positive_rate, true_positive_rate : array of float64
+        Shares of the negatives, and of the positives, that are taken as positive, in [0, 1].
+    thresholds : array of float64
+        Scores: what scores at least so much is taken as positive.
     """
 
     false_positive_rate: np.ndarray

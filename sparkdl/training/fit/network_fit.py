@@ -79,7 +79,7 @@ def fit_network(
         state, extra = load_to_resume(conf, resume)
     master, why, without_group = master.resolve(workers, extra)
     options = {"listeners": listeners, "checkpoints": checkpoints, "marks": marks}
-    options |= {"without_group": without_group, "phases": phases}
+    options |= {"without_group": without_group, "phases": phases, "changes": changes}
     options |= evaluation_options(network, master, validation, evaluate)
     trainer = Trainer(conf, master, workers, **options)
     transform = getattr(data, "transform", None)

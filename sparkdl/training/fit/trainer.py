@@ -45,6 +45,8 @@ class Trainer:
         What goes on where the workers of a resident master do not reach each other.
     phases : Phases or None
         The clock of the fit; None: it begins here.
+    changes : tuple
+        What is done to the records; a resumed fit must do the same.
 
     Attributes
     ----------
@@ -67,8 +69,10 @@ class Trainer:
         marks=Milestones(),  # noqa: B008
         without_group=None,
         phases=None,
+        changes=(),
     ):
         self.conf, self.master, self.workers = conf, master, workers
+        self.changes = [repr(change) for change in changes]
         self.without_group, self.phases = without_group, phases or Phases()
         self.every = () if checkpoints is None else (checkpoints.every_rounds,)
         self.validation, self.figures = validation, figures
@@ -162,8 +166,8 @@ class Trainer:
         """Returns the settings that a resumed run must share with the interrupted one."""
         sizes = blocks.sizes
         data = {"workers": self.workers.size, "records": sum(sizes), "blocks": len(sizes)}
-        marks = {"marks": self.marks.identity()}
-        return {"master": type(self.master).__name__} | self.master.identity() | data | marks
+        data |= {"changes": self.changes, "marks": self.marks.identity()}
+        return {"master": type(self.master).__name__} | self.master.identity() | data
 
     def check_resumed(self, blocks, extra, path):
         """Raises CheckpointError where data, master or workers are not those of the checkpoint."""

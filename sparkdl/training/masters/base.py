@@ -52,7 +52,8 @@ class TrainingMaster(Member):
     batch_size_per_worker: int = option(Size(minimum=1), "Examples of a minibatch.", default=64)
     workers: int | None = option(
         Integer(minimum=1),
-        "Number of workers. None: as many as the cluster runs at once. The result depends on it.",
+        "Number of logical workers, on which the result depends. Where there are fewer slots, "
+        "tasks have several. None: as many as the cluster runs at once.",
         default=None,
     )
     prefetch: int = option(Integer(minimum=0), "Minibatches prepared ahead; 0 for none.", default=2)

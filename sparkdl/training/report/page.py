@@ -13,7 +13,7 @@ from sparkdl.training.report.html import element, table, text_of
 from sparkdl.training.report.quality import calibration, roc_curves
 from sparkdl.training.report.tables import confusion_table, phase_table
 from sparkdl.training.report.timeline import timeline
-from sparkdl.training.report.weights import parameter_histograms
+from sparkdl.training.report.weights import weights_of
 from sparkdl.training.reporting.reports import WorkerFigures
 
 VALUES = "how often each value occurs, by array"
@@ -38,8 +38,8 @@ def write_report(path, runs, title="Fit", refresh=None):
     unfinished.replace(path)
 
 
-def page(runs, title="Fit", refresh=None):
-    """Returns the HTML of a page."""
+def page(runs, title="Fit", refresh=None, live=False):
+    """Returns the HTML of a page; a live one follows what its server tells."""
     again = element("meta", http_equiv="refresh", content=f"{refresh:.0f}") if refresh else None
     data = page_data(runs)
     sections = [comparison(runs)]
@@ -60,6 +60,7 @@ def page(runs, title="Fit", refresh=None):
         element("main", sections, id="main"),
         element("script", as_json(data), id="data", type="application/json"),
         element("script", asset("charts.js")),
+        element("script", asset("live.js")) if live else None,
     )
     return "<!doctype html>\n" + text_of(element("html", head, body, lang="en"))
 
@@ -74,7 +75,7 @@ def page_data(runs):
                 "evaluations": evaluation_curves(run),
                 "timeline": timeline(run.history),
                 "roc": roc_curves(run.evaluation),
-                "weights": [] if run.state is None else parameter_histograms(run.conf, run.state),
+                "weights": weights_of(run),
             }
             for run in runs
         ]
@@ -127,7 +128,7 @@ def run_sections(run, shown):
     if run.evaluation is not None:
         yield evaluation_section(run, shown)
     if run.conf is not None:
-        yield network_section(run)
+        yield network_section(run, shown)
     yield environment_section(run)
 
 
@@ -161,7 +162,7 @@ def evaluation_section(run, shown):
     )
 
 
-def network_section(run):
+def network_section(run, shown):
     conf = run.conf
     rows = [layer_row(place) for place in conf.stack]
     head = ["layer", "type", "reads", "output shape", "parameters"]
@@ -169,7 +170,7 @@ def network_section(run):
         run,
         "Network",
         table(head, rows, f"{conf.parameter_count:,} parameters"),
-        None if run.state is None else chart("weights", "Parameters", VALUES, run.name),
+        chart("weights", "Parameters", VALUES, run.name) if shown["weights"] else None,
         element("details", element("summary", "Configuration"), element("pre", conf.to_json())),
     )
 
@@ -180,7 +181,10 @@ def layer_row(place):
 
 
 def environment_section(run):
-    rows = [*environment_rows(), *(("computed on", where) for where in run.history.devices)]
+    rows = [
+        *(run.environment or environment_rows()),
+        *(("computed on", where) for where in run.history.devices),
+    ]
     text = element("pre", str(run.history))
     whole = element("details", element("summary", "All of the fit as text"), text)
     return section(run, "Environment", table(["what", "value"], rows), whole)

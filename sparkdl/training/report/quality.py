@@ -4,6 +4,7 @@ import numpy as np
 
 from sparkdl.training.evaluation.scores import center_of
 from sparkdl.training.report.curves import short
+from sparkdl.training.report.recorded_evaluation import RecordedEvaluation
 
 MOST_CLASSES = 10  # ROC curves that a page shows
 MOST_POINTS = 200  # of one curve
@@ -12,6 +13,8 @@ BARS = 10  # of the calibration
 
 def roc_curves(evaluation):
     """Returns [{"name", "x", "y"}]: true by false positive rate of the first classes."""
+    if isinstance(evaluation, RecordedEvaluation):
+        return evaluation.roc
     if not hasattr(evaluation, "scores"):
         return []
     areas, scores = evaluation.scores.auc(), evaluation.scores
@@ -43,6 +46,8 @@ def calibration(evaluation):
     ----------
     Guo et al., On calibration of modern neural networks (2017): reliability diagrams.
     """
+    if isinstance(evaluation, RecordedEvaluation):
+        return evaluation.calibration
     if not hasattr(evaluation, "scores"):
         return []
     score, positive, negative = score_counts(evaluation.scores)

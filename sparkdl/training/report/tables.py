@@ -19,7 +19,7 @@ def confusion_table(evaluation):
 
     Its cells are the darker the larger their share of a row.
     """
-    if not hasattr(evaluation, "confusion") or evaluation.classes > MOST_CELLS:
+    if not 0 < len(getattr(evaluation, "confusion", ())) <= MOST_CELLS:
         return None
     rows = [
         [name, *(shaded(count, count / max(1, sum(counts))) for count in counts)]

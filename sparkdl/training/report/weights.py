@@ -8,6 +8,13 @@ BINS = 40
 MOST = 60  # arrays that a page draws
 
 
+def weights_of(run):
+    """Returns the parameter_histograms of a Run; none where nothing is known of its parameters."""
+    if run.state is None or run.conf is None:
+        return run.histograms
+    return parameter_histograms(run.conf, run.state)
+
+
 def parameter_histograms(conf, state):
     """Returns [{"name", "shape", "mean", "std", "edges", "counts", "bad"}] of the first arrays.
 

@@ -100,6 +100,8 @@ class TerminateOnTime(Listener):
     ----------
     seconds : float
         From the start of its training.
+    clock : function
+        Gives seconds; that of tests does not wait for them.
     """
 
     def __init__(self, seconds: float, clock: Callable[[], float] = time.monotonic) -> None:

@@ -33,12 +33,26 @@ KEPT = "reading took nothing: the records were kept from an earlier fit"
 class History:
     """Reports of a fit in the order in which they were made.
 
-    A round that was done again, since a worker was lost, counts once. `end_reason` says why a
-    stream, or a fit that a listener stopped, ended. `phases` are seconds of the fit's wall clock by
-    phase. `aggregation` says how parameters were averaged and why, where the fit has chosen.
-    `data_were_kept` is whether an earlier fit had read the records, so that this one has read none.
-    `round_ends` and `restart_times` are the seconds of the fit's wall clock at which the driver
-    heard of each of `rounds` and `restarts`.
+    A round that was done again, since a worker was lost, counts once.
+
+    Parameters
+    ----------
+    rounds : list of RoundReport
+    epochs : list of EpochReport
+    validations : list of ValidationReport
+        Evaluations by updates; those after epochs are the epochs' own.
+    restarts : list of Restart
+    end_reason : str or None
+        Why a stream, or a fit that a listener stopped, ended.
+    phases : dict
+        Seconds of the fit's wall clock by phase.
+    aggregation : str or None
+        How parameters were averaged and why, where the fit has chosen.
+    data_were_kept : bool
+        Whether an earlier fit had read the records, so that this one has read none.
+    round_ends, restart_times : list of float
+        The seconds of the fit's wall clock at which the driver heard of each of `rounds` and
+        `restarts`.
     """
 
     rounds: list[RoundReport] = field(default_factory=list)

@@ -106,7 +106,18 @@ class RoundReport(_Timed):
 
 @dataclass(frozen=True, kw_only=True)
 class EpochReport(_Timed):
-    """One epoch: sums over its rounds, and the evaluation after it, if there was one."""
+    """One epoch: sums over its rounds, and the evaluation after it, if there was one.
+
+    Parameters
+    ----------
+    epoch, examples : int
+        Which one, from 0, and examples trained in it.
+    loss : float
+        Mean over the epoch's examples.
+    seconds : dict
+        Wall-clock seconds by part (`PARTS`).
+    validation : Evaluation or None
+    """
 
     epoch: int
     loss: float
@@ -144,7 +155,14 @@ class EpochReport(_Timed):
 
 @dataclass(frozen=True, kw_only=True)
 class ValidationReport:
-    """The evaluation after so many updates, in this epoch."""
+    """The evaluation after so many updates, in this epoch.
+
+    Parameters
+    ----------
+    iteration, epoch : int
+        Updates per replica until now, and the epoch, from 0.
+    validation : Evaluation
+    """
 
     iteration: int
     epoch: int

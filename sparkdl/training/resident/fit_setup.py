@@ -44,7 +44,7 @@ class FitSetup:
     address : (str, int)
         Where the driver listens.
     secret : bytes
-        Of this launch.
+        Of this launch; in the workers only.
     """
 
     conf: Any

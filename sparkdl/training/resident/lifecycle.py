@@ -24,8 +24,12 @@ ADVICE = (
 )
 
 
-def run_worker(shared, rank, blocks, validation):
-    """Runs the task of a resident master's workers; see Workers.launch."""
+def run_worker(secret, shared, rank, blocks, validation):
+    """Runs the task of a resident master's workers; see Workers.launch.
+
+    The secret comes with the task: what workers share may travel in files.
+    """
+    shared = replace(shared, secret=secret)
     limit_threads()
     with closing(Control(shared, rank)) as control, report_errors(control):
         device = describe_device(choose_backend(shared.master.device, shared.master.backend))

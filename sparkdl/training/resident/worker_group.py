@@ -5,6 +5,7 @@ import secrets
 import time
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from queue import Empty, SimpleQueue
 
 from sparkdl.error_messages import error_from_json, error_to_json
@@ -56,13 +57,14 @@ class WorkerGroup:
         )
         state = shared.state
         self._saved_states = state.worker_states or [{}] * self.size  # each gets only its own
-        shared = replace(shared, address=self._endpoint.address, secret=secret)
-        shared = replace(shared, state=replace(state, worker_states=()))
+        state = replace(state, worker_states=())
+        shared = replace(shared, address=self._endpoint.address, state=state)
         try:
             self._endpoint.serve(CHANNEL, self._listen)
             RendezvousServer(self.size, self._endpoint)
             shares = shared.schedule.shares
-            self._launched = workers.launch(run_worker, blocks, shares, shared, validation)
+            task = partial(run_worker, secret)
+            self._launched = workers.launch(task, blocks, shares, shared, validation)
         except BaseException as error:
             self._endpoint.close()
             if isinstance(error, WorkerError):

@@ -102,10 +102,10 @@ class Workers(Protocol):
         """
 
     def room(self) -> int:
-        """Returns how many workers could be launched now; at a restart it may be fewer."""
+        """Returns how many workers can be launched now; at a restart it may be fewer."""
 
     def obstacle(self) -> str | None:
-        """Returns why `launch` cannot run all workers at once, in words; None where it can."""
+        """Returns why `launch` cannot run the workers, in words; None where it can."""
 
     def launch(self, task, blocks: Blocks, shares, shared: Any, validation=None) -> LaunchedWorkers:
         """Starts `task` once in each of len(shares) workers, all together, and returns at once.

@@ -1,14 +1,12 @@
 """Errors of a failed barrier stage, from Spark's texts; no Spark is needed."""
 
 import traceback
-from types import SimpleNamespace
 
 import pytest
 from py4j.protocol import Py4JError
 
 from sparkdl.errors import (
     CheckpointError,
-    ConfigError,
     DataError,
     DivergedError,
     PeerError,
@@ -18,7 +16,6 @@ from sparkdl.errors import (
 )
 from sparkdl.spark.jobs.error_notes import NOTE, note_errors
 from sparkdl.spark.jobs.job import clear_errors
-from sparkdl.spark.jobs.slots import check_barrier, executors_wanted
 from sparkdl.spark.jobs.stage_failure import failure
 
 STAGE = (
@@ -128,30 +125,3 @@ def test_an_error_of_a_job_is_of_the_same_class_with_all_its_lines_and_notes():
 @pytest.mark.parametrize("note", ["", "{", "[]", "3", '{"error": "NoSuch"}', "[" * 100_000])
 def test_a_note_that_says_nothing_is_no_crash(note):
     assert type(failure(f"{PYTHON}ValueError: no\n{NOTE}{note}\n")) is WorkerError
-
-
-def context(master, **options):
-    options = {f"spark.{name}": value for name, value in options.items()}
-    return SimpleNamespace(master=master, _conf=options)
-
-
-def test_dynamic_allocation_is_refused_by_name():
-    sc = context("yarn", **{"dynamicAllocation.enabled": "true"})
-    with pytest.raises(ConfigError, match="spark.dynamicAllocation.enabled must be false"):
-        check_barrier(sc, 2, 2)
-    check_barrier(context("local[2]", **{"dynamicAllocation.enabled": "true"}), 2, 2)
-
-
-WANTED = [
-    (context("local-cluster[ 3 , 1, 512]"), 3),
-    (context("yarn", **{"executor.instances": "4"}), 4),
-    (context("yarn", **{"executor.instances": "4", "dynamicAllocation.enabled": "true"}), 0),
-    (context("spark://a:7077", **{"cores.max": "8", "executor.cores": "2"}), 4),
-    (context("spark://a:7077", **{"cores.max": "8"}), 0),
-    (context("local[2]"), 0),
-]
-
-
-@pytest.mark.parametrize("sc, count", WANTED)
-def test_executors_that_spark_was_asked_for(sc, count):
-    assert executors_wanted(sc) == count

@@ -10,6 +10,7 @@ import pytest
 
 from sparkdl.errors import ConfigError, DataError, PeerError, ShapeError, WorkerError
 from sparkdl.spark import SparkWorkers
+from sparkdl.spark.jobs.slots import slots
 from sparkdl.spark.records.records import SparkRecords
 from sparkdl.training.inputs.schema import schema_of
 from sparkdl.training.masters.parameter_averaging.master import ParameterAveraging
@@ -134,7 +135,7 @@ def test_stopped_workers_are_gone_and_their_slots_free(task, launch, workers, tm
     running = processes(launched, tmp_path)
     launched.stop()
     until(lambda: all(map(gone, running)))  # Spark's daemon kills after the task has ended
-    assert workers.room() == 2
+    assert slots(sc) == 2
     assert sc.parallelize([1, 2], 2).sum() == 3
 
 
@@ -151,16 +152,27 @@ def test_a_lost_executor_ends_all_workers_and_another_takes_its_place(
     assert str(error).endswith("exited with code 137")
     launched.stop()
     until(lambda: all(map(gone, running)))  # Spark's daemon ends those of the lost executor
-    assert workers.room() == 2
+    assert slots(sc) == 2
     for path in tmp_path.iterdir():
         path.unlink()
     assert ended(launch(staying.take)) is None  # blocks that are lost are made again
 
 
-def test_more_workers_than_slots_are_refused_at_once(spark, blocks):
-    workers = SparkWorkers(spark.sparkContext, 3)
-    with pytest.raises(ConfigError, match="workers must be at most 2, got 3: .* has 2 slots; ask"):
-        workers.launch(staying.take, blocks, [[0], [1], [2]], None)
+@pytest.mark.parametrize("again", [False, True], ids=["from folders", "by a shuffle"])
+def test_workers_beyond_the_slots_share_tasks(again, sc, tmp_path):
+    workers = SparkWorkers(sc, 5)
+    blocks, evaluated = load(workers), SparkRecords(arrays(20)).batches(sc, schema_of(plain()))
+    blocks.launches = int(again)
+    shares = [range(rank, len(blocks.sizes), 5) for rank in range(5)]
+    launched = workers.launch(staying.take, blocks, shares, str(tmp_path), validation=evaluated)
+    assert ended(launched) is None and launched.is_finished()
+    found = [json.loads(Path(tmp_path, str(rank)).read_text()) for rank in range(5)]
+    assert [{n for n, _ in own["blocks"]} for own in found] == [set(share) for share in shares]
+    ids = [n for own in found for _, block in own["blocks"] for n in block]
+    assert len(ids) == len(set(ids)) == RECORDS
+    assert sum(len(ids) for own in found for ids in own["judged"]) == 20
+    launched.stop()
+    blocks.close()
 
 
 def test_what_cannot_travel_is_told(workers, blocks):

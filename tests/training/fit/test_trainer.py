@@ -240,6 +240,11 @@ OTHER = {
         {"data": Partitions([1] * 39), "master": replace(MASTER, repartition="never")},
         "repartition uneven, this fit has never",
     ),
+    "class weights": ({"class_weight": {0: 2.0}}, r"changes \[\], this fit has \[.ClassWeights"),
+    "a part held out": (
+        {"validation_split": 0.1},
+        r"records 39|changes \[\], this fit has \[.Part",
+    ),
 }
 
 

@@ -48,7 +48,7 @@ class ParameterAveraging(ResidentMaster):
         '"peers": the workers stay for the whole fit, one on each GPU, and sum among '
         'themselves, which takes a fraction of the time. "driver": each round is an ordinary '
         "job, and what is lost is computed again; of the GPUs that a task owns it uses only the "
-        'first. "auto": peers where all workers have slots at once and reach each other, else '
+        'first. "auto": peers where workers can stay and reach each other, else '
         "the driver; the History says which and why. The two deal blocks to workers in orders of "
         "their own, so name one where weights must be the same on another cluster.",
         default="auto",

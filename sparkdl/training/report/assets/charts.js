@@ -1,7 +1,7 @@
 "use strict";
 // Draws the charts of the page from the JSON in #data, as SVG, without any library.
 
-const DATA = JSON.parse(document.getElementById("data").textContent);
+let DATA = JSON.parse(document.getElementById("data").textContent);
 const COLORS = ["#2f81f7", "#e8702a", "#2da44e", "#a371f7", "#d1242f", "#bf8700", "#1b9e9e",
   "#db61a2", "#6e7781", "#8a5a2b"];
 const KINDS = {"compute": "#2da44e", "reading": "#2f81f7", "averaging": "#bf8700",
@@ -206,7 +206,7 @@ function smoothed(values, share) {
 
 class LineChart extends Chart {
   // series: [{name, points: {axis: [...]}, y, dots}]
-  constructor(figure, series, {axes = AXES, smooth = false, log = false, unit = null} = {}) {
+  constructor(figure, {series, axes = AXES, smooth = false, log = false, unit = null}) {
     super(figure);
     Object.assign(this, {series, unit, share: 0, log: false, axis: axes[0], hidden: new Set()});
     if (axes.length > 1) this.addAxis(axes);
@@ -241,21 +241,32 @@ class LineChart extends Chart {
   }
 
   addLegend() {
+    this.legend ||= html("span", {}, this.controls);
+    this.legend.replaceChildren();
     this.series.forEach((one, n) => {
       one.color = COLORS[n % COLORS.length];
-      const button = html("button", {type: "button"}, this.controls);
+      const button = html("button", {type: "button"}, this.legend);
       const swatch = html("span", {className: "swatch"}, button);
       swatch.style.background = one.color;
       button.append(one.name);
-      button.setAttribute("aria-pressed", "true");
+      button.setAttribute("aria-pressed", String(!this.hidden.has(one)));
       button.addEventListener("click", () => {
         if (!this.hidden.delete(one)) this.hidden.add(one);
         button.setAttribute("aria-pressed", String(!this.hidden.has(one)));
         this.draw();
       });
     });
-    const reset = html("button", {type: "button", textContent: "show all"}, this.controls);
+    const reset = html("button", {type: "button", textContent: "show all"}, this.legend);
     reset.addEventListener("click", () => this.show(...this.whole));
+  }
+
+  // Draws other points; curves that were there keep their colors and what a reader has chosen.
+  update({series}) {
+    const known = new Map(this.series.map((one) => [one.name, one]));
+    this.series = series.map((one) => Object.assign(known.get(one.name) || {}, one));
+    this.addLegend();
+    this.draw();
+    return true;
   }
 
   scale(value) {
@@ -310,11 +321,24 @@ class LineChart extends Chart {
 // ---- The timeline
 
 class Timeline extends Chart {
+  static kindsOf(lanes) {
+    return [...new Set(lanes.flatMap((lane) => lane.spans.map((span) => span[2])))].sort();
+  }
+
+  update({lanes, restarts}) {
+    const same = lanes.length === this.lanes.length &&
+      String(Timeline.kindsOf(lanes)) === String(this.kinds);
+    if (!same) return false;
+    Object.assign(this, {lanes, restarts});
+    this.draw();
+    return true;
+  }
+
   constructor(figure, {lanes, restarts}) {
     super(figure, TOP + BOTTOM + 26 * lanes.length);
     Object.assign(this, {lanes, restarts});
-    const kinds = new Set(lanes.flatMap((lane) => lane.spans.map((span) => span[2])));
-    for (const kind of kinds) {
+    this.kinds = Timeline.kindsOf(lanes);
+    for (const kind of this.kinds) {
       const label = html("span", {}, this.controls);
       html("span", {className: "swatch"}, label).style.background = KINDS[kind];
       label.append(kind);
@@ -356,22 +380,40 @@ class Timeline extends Chart {
 
 // ---- Small histograms
 
-function drawHistograms(figure, weights) {
-  const grid = html("div", {className: "grid-of-small"}, figure);
-  for (const one of weights) {
-    const cell = html("div", {}, grid);
-    const bad = one.bad ? `, ${one.bad} not finite` : "";
-    const text = `${one.name} (${one.shape.join(" x ")}): mean ${format(one.mean)}, ` +
-      `deviation ${format(one.std)}${bad}`;
-    const picture = svg("svg", {viewBox: "0 0 200 70", role: "img"}, cell);
-    svg("title", {}, picture).textContent = text;
-    const most = Math.max(1, ...one.counts), width = 200 / (one.counts.length || 1);
-    one.counts.forEach((count, n) => svg("rect", {x: n * width, y: 60 - 56 * count / most,
-      width: width * 0.9, height: 56 * count / most, fill: COLORS[0]}, picture));
-    const [low, high] = [one.edges[0], one.edges[one.edges.length - 1]];
-    svg("text", {x: 0, y: 69}, picture).textContent = format(low);
-    svg("text", {x: 200, y: 69, "text-anchor": "end"}, picture).textContent = format(high);
-    html("p", {textContent: text}, cell);
+class Histograms {
+  constructor(figure, {weights}) {
+    const grid = html("div", {className: "grid-of-small"}, figure);
+    for (const one of weights) {
+      const cell = html("div", {}, grid);
+      const bad = one.bad ? `, ${one.bad} not finite` : "";
+      const text = `${one.name} (${one.shape.join(" x ")}): mean ${format(one.mean)}, ` +
+        `deviation ${format(one.std)}${bad}`;
+      const picture = svg("svg", {viewBox: "0 0 200 70", role: "img"}, cell);
+      svg("title", {}, picture).textContent = text;
+      const most = Math.max(1, ...one.counts), width = 200 / (one.counts.length || 1);
+      one.counts.forEach((count, n) => svg("rect", {x: n * width, y: 60 - 56 * count / most,
+        width: width * 0.9, height: 56 * count / most, fill: COLORS[0]}, picture));
+      const [low, high] = [one.edges[0], one.edges[one.edges.length - 1]];
+      svg("text", {x: 0, y: 69}, picture).textContent = format(low);
+      svg("text", {x: 200, y: 69, "text-anchor": "end"}, picture).textContent = format(high);
+      html("p", {textContent: text}, cell);
+    }
+  }
+
+  update() {
+    return false;
+  }
+}
+
+// ---- A sentence in place of a chart
+
+class Note {
+  constructor(figure, {text}) {
+    html("p", {textContent: text}, figure);
+  }
+
+  update() {
+    return true;
   }
 }
 
@@ -388,21 +430,30 @@ function curvesOf(names, source, {dots = false} = {}) {
 const figuresOf = (curves) => Object.keys(curves).filter((key) => ![...AXES, "loss"].includes(key));
 const runOf = (figure) => DATA.runs.find((run) => run.name === figure.dataset.run);
 
-const DRAW = {
-  loss: (figure) => new LineChart(figure, [...curvesOf(() => ["loss"], "rounds"),
-    ...curvesOf(() => ["loss"], "evaluations", {dots: true})], {smooth: true, log: true}),
-  figures: (figure) => {
-    const series = curvesOf(figuresOf, "evaluations", {dots: true});
-    if (series.length) return new LineChart(figure, series);
-    return html("p", {textContent: "There was no evaluation."}, figure);
-  },
-  throughput: (figure) => new LineChart(figure, curvesOf(() => ["examples/s"], "rounds"),
-    {smooth: true}),
-  rate: (figure) => new LineChart(figure, curvesOf(() => ["learning rate"], "rounds"), {log: true}),
-  timeline: (figure) => new Timeline(figure, runOf(figure).timeline),
-  roc: (figure) => new LineChart(figure, runOf(figure).roc.map(({name, x, y}) => ({name,
-    points: {"false positive rate": x}, y})), {axes: ["false positive rate"]}),
-  weights: (figure) => drawHistograms(figure, runOf(figure).weights),
-};
+const linesOf = (series, options) => [LineChart, {series, ...options}];
 
-for (const figure of document.querySelectorAll("figure.chart")) DRAW[figure.dataset.kind](figure);
+// The class of each chart, and what it draws.
+const CHARTS = {
+  loss: () => linesOf([...curvesOf(() => ["loss"], "rounds"),
+    ...curvesOf(() => ["loss"], "evaluations", {dots: true})], {smooth: true, log: true}),
+  figures: () => {
+    const series = curvesOf(figuresOf, "evaluations", {dots: true});
+    return series.length ? linesOf(series) : [Note, {text: "There was no evaluation."}];
+  },
+  throughput: () => linesOf(curvesOf(() => ["examples/s"], "rounds"), {smooth: true}),
+  rate: () => linesOf(curvesOf(() => ["learning rate"], "rounds"), {log: true}),
+  timeline: (figure) => [Timeline, runOf(figure).timeline],
+  roc: (figure) => linesOf(runOf(figure).roc.map(({name, x, y}) => ({name,
+    points: {"false positive rate": x}, y})), {axes: ["false positive rate"]}),
+  weights: (figure) => [Histograms, {weights: runOf(figure).weights}],
+};
+const drawn = new Map();  // the chart of each figure
+
+function drawFigure(figure) {
+  const [kind, content] = CHARTS[figure.dataset.kind](figure), before = drawn.get(figure);
+  if (before instanceof kind && before.update(content)) return;
+  figure.replaceChildren(figure.querySelector("figcaption"));
+  drawn.set(figure, new kind(figure, content));
+}
+
+for (const figure of document.querySelectorAll("figure.chart")) drawFigure(figure);

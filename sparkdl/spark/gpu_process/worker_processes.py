@@ -1,4 +1,4 @@
-"""A task that owns several GPUs, with a worker process on each of them."""
+"""A task with several workers, each in a process of its own: one for each GPU, or in turns."""
 
 from contextlib import ExitStack
 from queue import SimpleQueue
@@ -9,8 +9,12 @@ from sparkdl.spark.gpu_process.dispatch import compute_in_process, gpus, open_pr
 END = object()
 
 
-def run_on_gpus(device, compute, items, workers, team):
-    """Runs the workers of one task; they give nothing.
+def run_workers(device, compute, items, workers, team):
+    """Runs the workers of one task side by side; they give nothing.
+
+    Each has a GPU of the task's own while there is one; further workers share them. On processors
+    they share the cores of the task, each with as many threads as if it were alone, so a worker
+    computes the same wherever it is.
 
     Parameters
     ----------
@@ -31,7 +35,7 @@ def run_on_gpus(device, compute, items, workers, team):
     with ExitStack() as stack:
         stack.callback(end, queues)  # threads that wait for items when one fails
         for number, worker in enumerate(workers):
-            addresses = gpus()[number : number + 1]  # none where Spark deals out none
+            addresses = gpu_of(number, gpus())
             index = turn() * team.workers_per_task + number
             process = stack.enter_context(open_process(addresses, False, index))
             own_items = iter(queues[worker.rank].get, END)
@@ -44,6 +48,11 @@ def run_on_gpus(device, compute, items, workers, team):
             error = ends.get()  # the driver watches workers that train together
             if error is not None:
                 raise error
+
+
+def gpu_of(number, addresses):
+    """Returns the address of a worker's GPU as a tuple, empty where Spark deals out none."""
+    return (addresses[number % len(addresses)],) if addresses else ()
 
 
 def end(queues):

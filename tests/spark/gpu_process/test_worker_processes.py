@@ -7,7 +7,7 @@ import pytest
 from pyspark import TaskContext
 
 from sparkdl.errors import DataError, WorkerError
-from sparkdl.spark.gpu_process.multi_gpu import run_on_gpus
+from sparkdl.spark.gpu_process.worker_processes import gpu_of, run_workers
 from sparkdl.spark.launch.team import Team
 from tests.spark import elsewhere
 from tests.spark.gpu_process.test_dispatch import HOST, Context
@@ -30,6 +30,11 @@ def test_who_is_where_and_gets_what(shares, each, ranks, keys):
     assert {key: (team.rank(key), team.task(key)) for key in keys} == keys
 
 
+def test_further_workers_share_the_gpus_of_a_task():
+    assert [gpu_of(number, ("0", "1")) for number in range(3)] == [("0",), ("1",), ("0",)]
+    assert gpu_of(1, ()) == ()
+
+
 @pytest.fixture(autouse=True)
 def context(monkeypatch):
     monkeypatch.setattr(TaskContext, "get", staticmethod(lambda: Context(["0", "1"])))
@@ -42,7 +47,7 @@ def on_two(compute):
     items = iter([(number, f"block {number}") for number in range(5)])
     try:
         team = Team.of([[0, 3], [1, 2, 4]], 2)
-        run_on_gpus("cuda", compute, items, team.workers(0), team)
+        run_workers("cuda", compute, items, team.workers(0), team)
     finally:  # who is told of the end first, a thread or this one, is open
         until(lambda: not multiprocessing.active_children())
 

@@ -1,0 +1,127 @@
+"""A listener that serves the page of a fit while it goes on."""
+
+import time
+from dataclasses import replace
+from os import PathLike
+from typing import Any
+
+from sparkdl.config import is_integer
+from sparkdl.errors import require
+from sparkdl.training.report.html import element, text_of
+from sparkdl.training.report.html_report import SHARE
+from sparkdl.training.report.page import page
+from sparkdl.training.report.page_server import PageServer
+from sparkdl.training.report.run import Run
+from sparkdl.training.report.run_folder import read_run
+from sparkdl.training.report.run_log import LOG, RunLog
+from sparkdl.training.reporting.history import History
+from sparkdl.training.reporting.listeners import Listener
+from sparkdl.training.reporting.monitor import is_number
+
+
+class Dashboard(Listener):
+    """Serves the page of a fit, which follows the fit as it goes on.
+
+    It listens on this machine alone, and its URL has a token: who does not know it sees nothing.
+    From elsewhere, `ssh -L PORT:127.0.0.1:PORT DRIVER` leads there. In a notebook, a cell that ends
+    with the Dashboard shows the page. The server ends with `close` or with the process.
+
+    Parameters
+    ----------
+    port : int
+        0: any that is free.
+    folder : path, optional
+        A RunLog is written there, too. A fit that goes on from a checkpoint in another process then
+        shows what came before.
+    title : str
+    seconds : float
+        Between two changes of the page at least; with pages that take long to make it is more, so
+        that they take 2 % of the fit.
+
+    Attributes
+    ----------
+    url : str
+
+    Raises
+    ------
+    UnsupportedError
+        The port is taken.
+
+    Examples
+    --------
+    >>> dashboard = Dashboard()
+    >>> print(dashboard.url)
+    >>> net.fit(data, epochs=10, listeners=[dashboard])
+    """
+
+    def __init__(
+        self,
+        port: int = 0,
+        folder: str | PathLike[str] | None = None,
+        title: str = "Fit",
+        seconds: float = 1.0,
+    ) -> None:
+        self.port, self.title, self.seconds = port, title, seconds
+        sound = is_number(seconds) and seconds > 0
+        require(self, "seconds", sound, "a number > 0")
+        require(self, "port", is_integer(port, 0), "an integer >= 0")
+        self._log = None if folder is None else RunLog(folder)
+        self._history, self._conf, self._state = History(), None, None
+        self._run, self._due = Run(title, self._history), 0.0
+        self._server = PageServer(self._render, port)
+        self.url = self._server.url
+
+    def on_fit_start(self, plan: Any) -> None:
+        self._history, self._conf, self._state = plan.history, plan.conf, None
+        self._tell("on_fit_start", plan)
+
+    def on_round(self, report: Any, state: Any) -> None:
+        self._state = state or self._state
+        self._tell("on_round", report, state)
+
+    def on_validation(self, report: Any, state: Any) -> None:
+        self._state = state or self._state
+        self._tell("on_validation", report, state)
+
+    def on_epoch(self, report: Any, state: Any) -> None:
+        self._state = state or self._state
+        self._tell("on_epoch", report, state)
+
+    def on_restart(self, restart: Any) -> None:
+        self._tell("on_restart", restart)
+
+    def on_fit_end(self, history: Any) -> None:
+        self._due = 0.0
+        self._tell("on_fit_end", history)
+
+    def close(self) -> None:
+        """Ends the server; a browser keeps the page that it shows."""
+        self._server.close()
+
+    def _repr_html_(self) -> str:
+        frame = element("iframe", src=self.url, width="100%", height="700", title=self.title)
+        return text_of(frame)
+
+    def _tell(self, event, *arguments):
+        """Hands an event to the log and, where it is time, tells browsers of the change."""
+        if self._log is not None:
+            getattr(self._log, event)(*arguments)
+        if time.monotonic() >= self._due:
+            self._due = time.monotonic() + self.seconds
+            self._run = Run(self.title, copy(self._history), self._conf, self._state)
+            self._server.notify()
+
+    def _render(self):
+        """Returns the page, made in the server's thread; one that is slow is made more rarely."""
+        start = time.monotonic()
+        kept = self._log is not None and (self._log.folder / LOG).exists()
+        run = read_run(self._log.folder, self.title) if kept else self._run
+        text = page([run], self.title, live=True)
+        self._due = max(self._due, start + (time.monotonic() - start) / SHARE)
+        return text
+
+
+def copy(history):
+    """Returns a History to which nothing is added any more."""
+    fields = {name: value.copy() for name, value in vars(history).items() if hasattr(value, "copy")}
+    return replace(history, **fields)

@@ -1,0 +1,47 @@
+"""An evaluation that a log holds: what pages show of it, without its counts."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecordedEvaluation:
+    """Figures of an Evaluation; of the last one of a fit also its curves, matrix and text.
+
+    Parameters
+    ----------
+    score : float
+    numbers : {str: float}
+        Its figures by name.
+    labels : tuple of str
+        Names of the classes; empty where there is no confusion matrix.
+    matrix : list of list of int
+        Examples of each true (row) and predicted class.
+    roc : list of {"name", "x", "y"}
+    calibration : list of (mean score, share of positives, examples)
+    text : str
+    """
+
+    score: float
+    numbers: dict[str, Any]
+    labels: tuple[str, ...] = ()
+    matrix: list[list[int]] = field(default_factory=list)
+    roc: list[dict[str, Any]] = field(default_factory=list)
+    calibration: list[tuple[float, float, int]] = field(default_factory=list)
+    text: str = ""
+
+    @property
+    def classes(self) -> int:
+        return len(self.labels)
+
+    @property
+    def confusion(self) -> np.ndarray:
+        return np.array(self.matrix, np.int64).reshape(self.classes, self.classes)
+
+    def figures(self) -> dict[str, Any]:
+        return self.numbers
+
+    def __str__(self) -> str:
+        return self.text

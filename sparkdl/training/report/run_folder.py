@@ -1,0 +1,138 @@
+"""A fit read from the folder that a RunLog writes."""
+
+import json
+from pathlib import Path
+
+from sparkdl.data import files
+from sparkdl.errors import ConfigError, DataError
+from sparkdl.nn.networks.document import conf_from_dict
+from sparkdl.training.report.recorded_evaluation import RecordedEvaluation
+from sparkdl.training.report.run import Run
+from sparkdl.training.report.run_lines import AT_TIMES, FORMAT
+from sparkdl.training.report.run_log import LOG
+from sparkdl.training.reporting.history import History
+from sparkdl.training.reporting.reports import (
+    PARTS,
+    EpochReport,
+    Restart,
+    RoundReport,
+    ValidationReport,
+    WorkerFigures,
+)
+
+NAN = float("nan")
+
+
+def read_run(folder, name=None):
+    """Returns the Run of a folder, also while its fit goes on; its name is the folder's.
+
+    Raises
+    ------
+    DataError
+        There is no log, or a line in it is none of ours; the path and line are named.
+    """
+    path = Path(files.local_path(folder), LOG)
+    reader = RunReader()
+    with files.open(path) as file:
+        *lines, _ = file.read().decode("utf-8", "replace").split("\n")  # what is being written
+    for number, line in enumerate(lines, 1):
+        try:
+            reader.read(json.loads(line))
+        except (ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
+            raise DataError(
+                f"{path}: line {number} must be an event of a fit, format {FORMAT}, got "
+                f"{line[:60]!r} ({type(error).__name__}); remove it, or fit again"
+            ) from error
+    return reader.run(name or path.parent.resolve().name)
+
+
+class RunReader:
+    """Takes the events of a log one by one and holds the fit that they tell of."""
+
+    def __init__(self):
+        self.history, self.conf = History(), None
+        self.histograms, self.environment, self.last = [], [], None
+        self.before, self.rounds_in_epoch = {}, 0
+
+    def run(self, name):
+        """Returns the Run until now."""
+        more = {"histograms": self.histograms, "environment": self.environment, "last": self.last}
+        return Run(name, self.history, self.conf, **more)
+
+    def read(self, event):
+        getattr(self, f"_read_{event.pop('event')}")(**event)
+
+    def _read_start(self, format, time, epoch, round, epochs, rounds_in_epoch, **about):
+        if format != FORMAT:
+            raise ValueError(format)
+        kept = [one for one in self.history.rounds if (one.epoch, one.round) < (epoch, round)]
+        self.history.keep_rounds(len(kept))
+        self.history.epochs = [one for one in self.history.epochs if one.epoch < epoch]
+        self.before, self.rounds_in_epoch = dict(self.history.phases), rounds_in_epoch
+        self.environment = [("began", time), *map(tuple, about["environment"])]
+        self._read_network(about["network"])
+
+    def _read_network(self, network):
+        """Takes the network; one with classes that this process lacks is left out, and said so."""
+        try:
+            self.conf = network and conf_from_dict(network)
+        except ConfigError as error:
+            self.environment.append(("network", f"not shown: {error}"))
+
+    def _read_round(self, epoch, round, iteration, loss, second, seconds, workers, **more):
+        by_worker = tuple(WorkerFigures(*figures) for figures in workers)
+        self.rounds_in_epoch = more.get("rounds_in_epoch", self.rounds_in_epoch)
+        report = RoundReport(
+            epoch=epoch,
+            round=round,
+            rounds_in_epoch=self.rounds_in_epoch,
+            iteration=iteration,
+            examples=more.get("examples", sum(one.examples for one in by_worker)),
+            loss=NAN if loss is None else loss,
+            seconds=dict(zip(PARTS, seconds, strict=True)),
+            workers=more.get("size", len(by_worker)),
+            by_worker=by_worker,
+            **{name: more[name] for name in AT_TIMES if name in more},
+        )
+        self.history.rounds.append(report)
+        self.history.round_ends.append(sum(self.before.values()) + second)
+        for part, taken in report.seconds.items():  # until its epoch tells the phases
+            self.history.phases[part] = self.history.phases.get(part, 0.0) + taken
+
+    def _read_epoch(self, epoch, **figures):
+        rounds = [report for report in self.history.rounds if report.epoch == epoch]
+        if rounds:
+            self.history.epochs.append(EpochReport.of(rounds, evaluation_of(**figures)))
+
+    def _read_validation(self, iteration, epoch, **figures):
+        validation = evaluation_of(**figures)
+        report = ValidationReport(iteration=iteration, epoch=epoch, validation=validation)
+        self.history.validations.append(report)
+
+    def _read_restart(self, second, **fields):
+        restart = Restart(**fields)
+        self.history.restarts.append(restart)
+        self.history.restart_times.append(sum(self.before.values()) + second)
+        self.history.keep_rounds(len(self.history.rounds) - restart.lost)
+
+    def _read_phases(self, seconds):
+        names = dict.fromkeys([*seconds, *self.before])
+        phases = {name: self.before.get(name, 0.0) + seconds.get(name, 0.0) for name in names}
+        self.history.phases = phases
+
+    def _read_weights(self, arrays):
+        self.histograms = arrays
+
+    def _read_evaluation(self, **about):
+        self.last = evaluation_of(**about)
+
+    def _read_end(self, reason, aggregation, data_were_kept):
+        self.history.end_reason, self.history.aggregation = reason, aggregation
+        self.history.data_were_kept = data_were_kept
+
+
+def evaluation_of(score=NAN, figures=None, **more):
+    """Returns the RecordedEvaluation of a line, None where it has no figures."""
+    if figures is None:
+        return None
+    return RecordedEvaluation(score=NAN if score is None else score, numbers=figures, **more)

@@ -1,0 +1,116 @@
+"""Events of a fit as lines of JSON: one object a line, whose "event" says which it is.
+
+| event | what else the line has |
+|---|---|
+| start | format, time, first epoch and round, epochs, rounds_in_epoch, network, environment |
+| round | epoch, round, iteration, loss, second, seconds by part, workers; others if not 0 |
+| epoch, validation | iteration or epoch, and the figures of the evaluation |
+| restart | the fields of a Restart, and its second |
+| phases | seconds of the fit by phase |
+| weights | histograms of parameters |
+| evaluation | the last one with its matrix and curves |
+| end | reason, aggregation, whether data were kept |
+
+Seconds count from the call of fit. A number that is not finite is null.
+"""
+
+import json
+import math
+from dataclasses import asdict
+from datetime import UTC, datetime
+
+from sparkdl.training.report.curves import numbers, short
+from sparkdl.training.report.environment import environment_rows
+from sparkdl.training.report.quality import calibration, roc_curves
+from sparkdl.training.reporting.reports import PARTS
+
+FORMAT = 1
+LOSS_DIGITS, SECOND_DIGITS = 9, 4  # significant digits; decimals
+AT_TIMES = "bytes_sent", "dropped", "skipped", "devices"  # fields of a RoundReport that are often 0
+
+
+def text_of_line(event, **content):
+    """Returns a line, without its end."""
+    return json.dumps({"event": event} | content, separators=(",", ":"), allow_nan=False)
+
+
+def start_line(plan):
+    network = None if plan.conf is None else json.loads(plan.conf.to_json())
+    place = {name: getattr(plan, name) for name in ("epoch", "round", "epochs", "rounds_in_epoch")}
+    now = datetime.now(UTC).isoformat(timespec="milliseconds")
+    about = {"network": network, "environment": environment_rows()}
+    return text_of_line("start", format=FORMAT, time=now, **place, **about)
+
+
+def round_line(report, second, rounds_in_epoch):
+    """Returns the line of a RoundReport; `rounds_in_epoch` is what a reader already knows."""
+    place = {"epoch": report.epoch, "round": report.round, "iteration": report.iteration}
+    workers = [[one.examples, *seconds_of(one[1:])] for one in report.by_worker]
+    more = {name: value for name in AT_TIMES if (value := getattr(report, name))}
+    if report.rounds_in_epoch != rounds_in_epoch:
+        more["rounds_in_epoch"] = report.rounds_in_epoch
+    if report.examples != sum(one.examples for one in report.by_worker):
+        more["examples"] = report.examples
+    if report.workers != len(workers):
+        more["size"] = report.workers
+    loss = finite(report.loss, LOSS_DIGITS)
+    times = {"second": round(second, SECOND_DIGITS), "seconds": seconds_of(parts_of(report))}
+    return text_of_line("round", **place, loss=loss, **times, workers=workers, **more)
+
+
+def epoch_line(report):
+    return text_of_line("epoch", epoch=report.epoch, **figures_of(report.validation))
+
+
+def validation_line(report):
+    place = {"iteration": report.iteration, "epoch": report.epoch}
+    return text_of_line("validation", **place, **figures_of(report.validation))
+
+
+def restart_line(restart, second):
+    return text_of_line("restart", second=round(second, SECOND_DIGITS), **asdict(restart))
+
+
+def phases_line(phases):
+    shown = {name: round(taken, SECOND_DIGITS) for name, taken in phases.items()}
+    return text_of_line("phases", seconds=shown)
+
+
+def weights_line(histograms):
+    return text_of_line("weights", arrays=histograms)
+
+
+def evaluation_line(evaluation):
+    """Returns the line of the last Evaluation, with all that pages show of it."""
+    matrix = {}
+    if hasattr(evaluation, "confusion"):
+        matrix = {"labels": evaluation.labels, "matrix": evaluation.confusion.tolist()}
+    curves = {"roc": roc_curves(evaluation), "calibration": calibration(evaluation)}
+    text = str(evaluation)
+    return text_of_line("evaluation", **figures_of(evaluation), **matrix, **curves, text=text)
+
+
+def end_line(history):
+    about = {"aggregation": history.aggregation, "data_were_kept": history.data_were_kept}
+    return text_of_line("end", reason=history.end_reason, **about)
+
+
+def figures_of(evaluation):
+    """Returns the score and the figures of an Evaluation; nothing for None."""
+    if evaluation is None:
+        return {}
+    known = numbers(evaluation)
+    figures = dict(zip(known, short(known.values()), strict=True))
+    return {"score": finite(float(evaluation.score), LOSS_DIGITS), "figures": figures}
+
+
+def parts_of(report):
+    return [report.seconds[part] for part in PARTS]
+
+
+def seconds_of(values):
+    return [round(value, SECOND_DIGITS) for value in values]
+
+
+def finite(value, digits):
+    return float(f"{value:.{digits}g}") if math.isfinite(value) else None

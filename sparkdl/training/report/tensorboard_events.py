@@ -1,0 +1,65 @@
+"""Parts of TensorBoard's events: scalars, a graph, hyperparameters, the mark of a restart.
+
+tensorboardX is imported by whoever calls these, so that a fit without it needs none of them.
+"""
+
+
+def graph_of(conf):
+    """Returns the event of a graph: a node for each input and each layer of a network."""
+    from tensorboardX.proto.event_pb2 import Event
+    from tensorboardX.proto.graph_pb2 import GraphDef
+    from tensorboardX.proto.versions_pb2 import VersionDef
+
+    inputs = [node(name, "input", (), shape) for name, shape in conf.input_shapes.items()]
+    layers = [
+        node(place.name, place.layer.type_name, place.sources, place.out_shape)
+        for place in conf.stack
+    ]
+    graph = GraphDef(node=[*inputs, *layers], versions=VersionDef(producer=22))
+    return Event(graph_def=graph.SerializeToString())
+
+
+def node(name, kind, sources, shape):
+    """Returns a NodeDef with the shape of what it gives for a minibatch."""
+    from tensorboardX.proto.attr_value_pb2 import AttrValue
+    from tensorboardX.proto.node_def_pb2 import NodeDef
+    from tensorboardX.proto.tensor_shape_pb2 import TensorShapeProto
+
+    sizes = [TensorShapeProto.Dim(size=size) for size in (-1, *shape)]
+    shapes = AttrValue.ListValue(shape=[TensorShapeProto(dim=sizes)])
+    attributes = {"_output_shapes": AttrValue(list=shapes)}
+    return NodeDef(name=name, op=kind, input=list(sources), attr=attributes)
+
+
+def hyperparameters(plan):
+    """Returns {name: number, text or bool} of a fit: its network without the layers, its plan."""
+    options = flat(plan.conf.optimizer.to_dict(), "optimizer.")
+    options |= {"optimizer": plan.conf.optimizer.type_name}
+    options |= {name: getattr(plan.conf, name) for name in ("l1", "l2", "seed", "dtype")}
+    return options | {"workers": plan.workers, "parameters": plan.conf.parameter_count}
+
+
+def flat(options, prefix):
+    """Returns nested options by their paths: {"optimizer.learning_rate.gamma": 0.5}."""
+    found = {}
+    for name, value in options.items():
+        if isinstance(value, dict):
+            found |= flat(value, f"{prefix}{name}.")
+        else:
+            found[prefix + name] = value if isinstance(value, bool | int | float) else str(value)
+    return found
+
+
+def summary_of(scalars):
+    """Returns the scalars of one update, {tag: number}, as one summary."""
+    from tensorboardX.proto.summary_pb2 import Summary
+
+    values = [Summary.Value(tag=tag, simple_value=value) for tag, value in scalars.items()]
+    return Summary(value=values)
+
+
+def restart_at():
+    """Returns the event after which earlier ones of its step and later steps do not count."""
+    from tensorboardX.proto.event_pb2 import Event, SessionLog
+
+    return Event(session_log=SessionLog(status=SessionLog.START))

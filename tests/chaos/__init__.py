@@ -1,0 +1,1 @@
+"""Seeded random faults in fits of all masters on two executors of this machine."""

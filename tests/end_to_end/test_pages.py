@@ -1,0 +1,113 @@
+"""Every block of Python in README.md and the documentation runs, those of a page in one process."""
+
+import re
+
+import numpy as np
+import pytest
+
+from sparkdl import AllReduceSGD, Batch, Network
+from sparkdl.exchange.codecs import OneBit
+from sparkdl.nn.execution.replica import Replica
+from sparkdl.tune import EnsembleModel
+from tests.support.pages import blocks, pages
+
+PAGES = [page for page in pages() if blocks(page, "python")]
+PRINTS = {
+    "README.md": r"\|prediction",
+    "notebooks/tutorial.md": r"\d+ of \d+ are right",
+    "notebooks/how_to/dataframes.md": r"\|prediction\|.*\n320\n$",
+    "notebooks/how_to/masters.md": r"ParameterAveraging \d\.\d+\nAllReduceSGD \d\.\d+",
+    "notebooks/how_to/networks.md": r"total .*\n.*\d+ 431080\n$",
+    "notebooks/how_to/predict.md": r"\(3, 2\)\n$",
+    "notebooks/how_to/search.md": r"\d\.\d+\n$",
+    "notebooks/how_to/steer.md": r"validation loss",
+}
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch, capsys):
+    """Runs the blocks of a page one after the other: `run(page)` gives its names and its text."""
+    monkeypatch.chdir(tmp_path)
+
+    def execute(page):
+        names = {"__name__": "page"}
+        for block in blocks(page, "python"):
+            exec(compile(block, page, "exec"), names)
+        return names, capsys.readouterr().out
+
+    return execute
+
+
+def test_each_page_with_code_says_what_it_prints():
+    assert {*PAGES} == {*PRINTS}
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_page_runs(page, spark, run, tmp_path):
+    names, text = run(page)
+    assert re.search(PRINTS[page], text, re.DOTALL), text
+    CHECKS.get(page, lambda *_: None)(names, text, tmp_path)
+
+
+def readme(names, text, folder):
+    history = names["history"]
+    assert history.epochs[-1].loss < history.epochs[0].loss
+    assert 0 < history.epochs[-1].validation.examples < 120
+
+
+def tutorial(names, text, folder):
+    right, answers = map(int, re.search(r"(\d+) of (\d+) are right", text).groups())
+    assert right > 0.9 * answers, "a straight line parts these kinds"
+    assert (folder / "fit.html").stat().st_size > 1e4
+    assert (folder / "fruit-model" / "stages").is_dir()
+
+
+def dataframes(names, text, folder):
+    found = names["model"].transform(names["flowers"]).filter("prediction = label").count()
+    assert found > 400
+
+
+def networks(names, text, folder):
+    """The graph is one that learns."""
+    rng = np.random.default_rng(0)
+    replica, n = Replica(names["conf"]), 8
+    columns = {"features": rng.normal(size=(n, 3, 32, 32)).astype(np.float32)}
+    columns["labels"] = rng.integers(0, 10, n).astype(np.int32)
+    batch = Batch(columns=columns, ids=np.arange(n, dtype=np.uint64))
+    losses = [replica.step(batch, 0.05, t) for t in range(1, 11)]
+    assert losses[-1] < losses[0]
+
+
+def masters(names, text, folder):
+    assert names["gradients"] == AllReduceSGD(batch_size_per_worker=16, codec=OneBit())
+
+
+def search(names, text, folder):
+    path = str(folder / "ensemble")
+    names["ensemble"].write().save(path)
+    found = EnsembleModel.load(path).evaluate(names["test"])
+    assert (
+        0 < found.examples < 60
+        and found.accuracy == names["ensemble"].evaluate(names["test"]).accuracy
+    )
+
+
+def predict(names, text, folder):
+    assert Network.load(folder / "a-model").state.epoch == 2
+
+
+def steer(names, text, folder):
+    assert (folder / "fit.html").is_file() and list((folder / "runs" / "first").iterdir())
+    assert names["net"].network.state.epoch == 2
+
+
+CHECKS = {
+    "README.md": readme,
+    "notebooks/tutorial.md": tutorial,
+    "notebooks/how_to/dataframes.md": dataframes,
+    "notebooks/how_to/masters.md": masters,
+    "notebooks/how_to/networks.md": networks,
+    "notebooks/how_to/predict.md": predict,
+    "notebooks/how_to/search.md": search,
+    "notebooks/how_to/steer.md": steer,
+}

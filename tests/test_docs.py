@@ -1,0 +1,166 @@
+"""The documentation: the reference has every public name and option, and pages keep their form.
+
+Links and places are held by tests/test_readmes.py, code by tests/end_to_end/test_pages.py.
+"""
+
+import importlib
+import inspect
+import re
+import shlex
+
+import pytest
+
+import sparkdl
+from sparkdl import cli
+from tests.support.pages import DOCS, FENCED, ROOT, blocks, commands, pages, read
+from tests.test_readmes import page_at
+
+MODULES = [*sparkdl.MODULES, "ml", "tune"]
+LANGUAGES = {"", "python", "bash", "yaml"}  # of blocks; others are directives of Sphinx
+DIRECTIVE = re.compile(r"\{[\w-]+\}.*")
+REFERENCE = "\n".join(path.read_text() for path in sorted((DOCS / "reference").glob("*.md")))
+
+
+def documented():
+    """Names that the reference has, as `sparkdl.Dense` or `sparkdl.layers.Dense`."""
+    alone = re.findall(r"^\.\. auto(?:class|function):: (\S+)$", REFERENCE, re.MULTILINE)
+    whole = re.findall(r"^\.\. automodule:: (\S+)\n   :members:$", REFERENCE, re.MULTILINE)
+    names = [f"{name}.{each}" for name in whole for each in importlib.import_module(name).__all__]
+    return {thing_at(name): name for name in [*alone, *names]}
+
+
+def thing_at(path):
+    module, _, name = path.rpartition(".")
+    return getattr(importlib.import_module(module), name)
+
+
+def public():
+    """{thing: its shortest name} of all that users may import."""
+    homes = [(f"sparkdl.{module}", module) for module in MODULES]
+    names = [
+        f"{home}.{name}" for home, _ in homes for name in importlib.import_module(home).__all__
+    ]
+    return {thing_at(name): name for name in [*names, *(f"sparkdl.{n}" for n in sparkdl.HOMES)]}
+
+
+PUBLIC = public()
+
+
+# The reference
+
+
+def test_the_reference_has_every_public_name():
+    assert sorted(PUBLIC[thing] for thing in PUBLIC.keys() - documented().keys()) == []
+
+
+def test_every_public_name_has_a_docstring():
+    assert [name for thing, name in PUBLIC.items() if not inspect.getdoc(thing)] == []
+
+
+def unexplained(thing):
+    """Options of a class or function that its docstring does not explain."""
+    if inspect.isclass(thing) and issubclass(thing, Exception):
+        return []
+    kinds = {inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD}
+    options = inspect.signature(thing).parameters.values()
+    return [o.name for o in options if o.kind not in kinds and not explains(thing, o.name)]
+
+
+def explains(thing, name):
+    """Whether "Parameters" has an option or says of which it is short, or "Attributes" keeps it."""
+    text = inspect.getdoc(thing) or ""
+    _, _, parameters = text.replace("Attributes\n", "Parameters\n").partition(
+        "Parameters\n----------\n"
+    )
+    entry = re.search(rf"^(?:\w+, )*{name}(?:, \w+)*(?: :|$)", parameters, re.MULTILINE)
+    return entry or (name in getattr(thing, "shorthands", ()) and f"`{name}`" in parameters)
+
+
+def test_every_option_is_explained():
+    wrong = {name: unexplained(thing) for thing, name in PUBLIC.items()}
+    assert {name: options for name, options in wrong.items() if options} == {}
+
+
+def test_an_option_without_a_text_is_seen():
+    def wait(seconds, retries, name):
+        """Waits.
+
+        Parameters
+        ----------
+        name : str
+        limit, retries : int
+        """
+
+    assert unexplained(wait) == ["seconds"]
+
+
+# The pages
+
+
+def test_readme_is_short_and_begins_with_a_dataframe():
+    assert len(read("README.md").splitlines()) <= 120
+    first = blocks("README.md", "python")[0]
+    assert "createDataFrame" in first and len(first.splitlines()) <= 10
+
+
+def test_each_how_to_page_asks_a_question():
+    titles = [read(page).splitlines()[0] for page in pages() if "/how_to/" in page]
+    assert len(titles) > 10
+    assert [title for title in titles if not re.fullmatch(r"# How do I .*\?", title)] == []
+
+
+def test_every_page_is_in_the_table_of_contents():
+    index = read("notebooks/index.md")
+    paths = [page.removeprefix("notebooks/").removesuffix(".md") for page in pages()]
+    names = [*paths, *(path.stem for path in DOCS.glob("*.ipynb"))]
+    assert {*names} - {*index.splitlines()} == {"README", "index"}
+
+
+@pytest.mark.parametrize("page", pages())
+def test_blocks_are_of_known_languages(page):
+    kinds = {kind.strip() for kind, _ in FENCED.findall(read(page))}
+    assert {kind for kind in kinds if not DIRECTIVE.fullmatch(kind)} <= LANGUAGES
+
+
+def test_our_words_for_those_of_others_exist():
+    from tests.test_readmes import PACKAGE, names_in, words_of
+
+    ours = [rest for _, rest in page_at("notebooks/migration.md").rows]
+    free = {"SparkNetwork", "conf", "solver", "sc", "tm", "ip1", "ip2", "initializer"}
+    spans = [span for cell in ours for span in cell.names if not span.startswith("sparkdl ")]
+    words = {word for span in spans for word in words_of(span)}
+    assert len(words) > 60
+    assert words - names_in(PACKAGE) - free == set()
+
+
+COMMANDS = [line for page in pages() for line in commands(page)]
+
+
+def test_there_are_commands_of_each_kind():
+    kinds = {line.split()[1] for line in COMMANDS}
+    known = {"train", "evaluate", "predict", "features", "summary", "time", "convert", "simulate"}
+    assert kinds == known | {"submit", "caffe", "report"}
+
+
+@pytest.mark.parametrize("line", COMMANDS)
+def test_command_is_understood(line):
+    options = cli.parser().parse_args(shlex.split(line)[1:])
+    conf = getattr(options, "conf", None)
+    assert conf is None or "://" in conf or (ROOT / conf).exists()
+
+
+# What is promised
+
+PROMISED = re.findall(
+    r"^\| .*\. \| (.*) \|$", read("notebooks/explanation/security.md"), re.MULTILINE
+)
+
+
+def test_there_are_promises():
+    assert len(PROMISED) >= 20 and len(set(PROMISED)) == len(PROMISED)
+
+
+@pytest.mark.parametrize("test", PROMISED)
+def test_each_promise_of_security_has_its_test(test):
+    path, _, name = test.strip("`").partition("::")
+    assert re.search(rf"^def {name}\(", (ROOT / path).read_text(), re.MULTILINE)

@@ -1,0 +1,47 @@
+"""The page that follows a fit, in a real browser: charts keep what a reader has set."""
+
+import json
+
+import pytest
+
+from sparkdl.training.report.page import page
+from sparkdl.training.report.run import Run
+from tests.support.browser import needs_browser, open_page
+from tests.training.report.fits import history, network
+
+pytestmark = [needs_browser, pytest.mark.slow]
+
+# The server, played by the test: it tells of a change, and has another page then.
+SERVER = """<script>
+let told;
+window.EventSource = class { set onmessage(hear) { told = hear; } };
+window.fetch = async () => ({ok: true, text: async () => LATER});
+</script>"""
+LOOK = """
+const find = (selector) => document.querySelector(selector);
+const points = (id) => find(`#${id} path.curve`).getAttribute("d").split("L").length;
+const select = find("#loss select");
+select.value = "second"; select.dispatchEvent(new Event("change"));
+seen.before = [points("loss"), document.querySelectorAll("line.restart").length];
+seen.text = document.querySelector("#figures").textContent;
+told(); await new Promise((done) => setTimeout(done, 100));
+seen.after = [points("loss"), document.querySelectorAll("line.restart").length];
+seen.axis = [find("#loss select").value, find("#loss select") === select];
+seen.curves = document.querySelectorAll("#figures path.curve").length;
+seen.facts = document.querySelector("header .facts").textContent;
+"""
+
+
+def test_charts_get_new_points_and_keep_their_settings(tmp_path):
+    first = history(epochs=1, restart=False)
+    first.epochs.clear()
+    early, late = (
+        page([Run.of("a", made, network())], "Fit", live=True) for made in (first, history())
+    )
+    server = SERVER.replace("LATER", json.dumps(late).replace("</", "<\\/"))
+    seen = open_page(tmp_path, early.replace("<head>", "<head>" + server, 1), LOOK)
+    assert seen["errors"] == []
+    assert seen["before"] == [3, 0] and seen["after"] == [6, 1]
+    assert "There was no evaluation." in seen["text"] and seen["curves"] > 1
+    assert seen["axis"] == ["second", True]
+    assert seen["facts"].startswith("1 fit, 6 rounds")

@@ -1,0 +1,176 @@
+"""A fit's log, and what is read from it: the same fit."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from sparkdl.errors import DataError, DivergedError
+from sparkdl.training.report.page import page, page_data
+from sparkdl.training.report.run import Run
+from sparkdl.training.report.run_folder import read_run
+from sparkdl.training.report.run_log import LOG, RunLog
+from sparkdl.training.reporting.history import History
+from sparkdl.training.reporting.lambda_listener import LambdaListener
+from tests.training.report.fits import CONF, history, network
+from tests.training.report.test_html_report import X, fit, steep
+from tests.training.reports import plan
+
+
+def write(folder, made, end=True, **place):
+    """Tells a RunLog what a History holds, as a fit would have."""
+    log, told = RunLog(folder), History(phases=made.phases)
+    rounds_in_epoch = made.rounds[0].rounds_in_epoch
+    log.on_fit_start(plan(conf=CONF, history=told, rounds_in_epoch=rounds_in_epoch, **place))
+    restarts = list(zip(made.restarts, made.restart_times, strict=True))
+    for report, second in zip(made.rounds, made.round_ends, strict=True):
+        told.rounds.append(report)
+        told.round_ends.append(second)
+        log.on_round(report, None)
+        if report.round + 1 == report.rounds_in_epoch:
+            [epoch] = [one for one in made.epochs if one.epoch == report.epoch]
+            log.on_epoch(epoch, network().state)
+            while restarts:
+                told.restart_times.append(restarts[0][1])
+                log.on_restart(restarts.pop(0)[0])
+    if end:
+        log.on_fit_end(made)
+    return log
+
+
+def rounded(made):
+    return [replace(report, loss=float(f"{report.loss:.9g}")) for report in made.rounds]
+
+
+def test_a_fit_is_read_as_it_was_written(tmp_path):
+    made = history()
+    write(tmp_path / "first", made)
+    found = read_run(tmp_path / "first")
+    assert found.name == "first" and found.conf == CONF
+    assert found.history.rounds == rounded(made)
+    for name in ("round_ends", "restart_times", "restarts", "phases", "aggregation", "end_reason"):
+        assert getattr(found.history, name) == getattr(made, name), name
+    ours, theirs = (
+        page_data([run])["runs"][0] for run in (found, Run.of("first", made, network()))
+    )
+    assert ours == theirs
+    shown = page([found])
+    assert "&lt;bee&gt;" in shown and "Confusion matrix" in shown and "Calibration" in shown
+
+
+def test_a_real_fit_takes_less_than_200_bytes_a_round(tmp_path):
+    made = fit(RunLog(tmp_path))
+    lines = (tmp_path / LOG).read_text().splitlines()
+    rounds = [line for line in lines if json.loads(line)["event"] == "round"]
+    assert len(rounds) == len(made.rounds) and max(map(len, rounds)) < 200
+    found = read_run(tmp_path)
+    assert [one.iteration for one in found.history.rounds] == [n.iteration for n in made.rounds]
+    np.testing.assert_allclose(
+        [n.loss for n in found.history.rounds], [n.loss for n in made.rounds]
+    )
+    assert found.history.wall == pytest.approx(made.wall, abs=0.1)
+    assert found.evaluation is None and found.histograms
+
+
+def test_a_round_of_two_workers_takes_less_than_200_bytes(tmp_path):
+    made = history(epochs=1, rounds=1)
+    seconds = dict.fromkeys(made.rounds[0].seconds, 12.34567)
+    worker = made.rounds[0].by_worker[0]._replace(examples=12345, reading=1.23456, compute=12.3456)
+    big = replace(
+        made.rounds[0], iteration=123456, round=1234, epoch=99, loss=0.123456789, seconds=seconds,
+        by_worker=(worker, worker), examples=24690, bytes_sent=123456789, rounds_in_epoch=2,
+    )  # fmt: skip
+    told = History(rounds=[big], round_ends=[12345.6789])
+    log = RunLog(tmp_path)
+    log.on_fit_start(plan(conf=CONF, history=told, rounds_in_epoch=2))
+    log.on_round(big, None)
+    log.on_fit_end(told)
+    [line] = [x for x in (tmp_path / LOG).read_text().splitlines() if '"round","epoch"' in x]
+    assert len(line) < 250
+
+
+def test_a_fit_that_goes_on_goes_on_in_its_log(tmp_path):
+    whole = history(restart=False)
+    first, second = (
+        replace(whole, rounds=whole.rounds[part], round_ends=whole.round_ends[part], epochs=epochs)
+        for part, epochs in ((slice(0, 5), whole.epochs[:1]), (slice(3, 6), whole.epochs[1:]))
+    )
+    write(tmp_path, first, end=False)
+    write(tmp_path, second, epoch=1)
+    found = read_run(tmp_path).history
+    assert found.rounds == rounded(whole), "two rounds were done again, and count once"
+    assert [one.epoch for one in found.epochs] == [0, 1]
+    assert found.round_ends == sorted(found.round_ends)
+    write(tmp_path, first)
+    assert len(read_run(tmp_path).history.rounds) == 5, "a fit that begins replaces the log"
+
+
+def test_what_is_just_being_written_is_left_out(tmp_path):
+    write(tmp_path, history(), end=False)
+    path = tmp_path / LOG
+    text = path.read_text()
+    path.write_text(text + '{"event":"round","epo')
+    found = read_run(tmp_path)
+    assert len(found.history.rounds) == 6 and found.history.wall > 0
+    assert found.evaluation.numbers["accuracy"] == pytest.approx(
+        history().epochs[-1].validation.accuracy, rel=1e-5
+    )
+
+
+def test_a_fit_that_failed_has_a_log(tmp_path):
+    with pytest.raises(DivergedError):
+        fit(RunLog(tmp_path), conf=steep(), x=X * 1e30)
+    assert read_run(tmp_path).conf == steep()
+
+    def fail(report, state):
+        raise ArithmeticError
+
+    with pytest.raises(ArithmeticError):
+        fit(RunLog(tmp_path), LambdaListener(on_round=fail))
+    assert read_run(tmp_path).history.end_reason.startswith("interrupted by ArithmeticError")
+
+
+LINES = {
+    "no JSON": "what",
+    "no event": "{}",
+    "an unknown event": '{"event": "fun"}',
+    "a field too many": '{"event": "end", "reason": null}',
+    "no object": "[1]",
+    "another format": json.dumps({"event": "start"} | dict.fromkeys(
+        ["format", "time", "epoch", "round", "epochs", "rounds_in_epoch", "network"], 7)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LINES)
+def test_a_line_that_is_none_is_named(name, tmp_path):
+    write(tmp_path, history())
+    with (tmp_path / LOG).open("a") as file:
+        file.write(LINES[name] + "\n")
+    count = len((tmp_path / LOG).read_text().splitlines())
+    with pytest.raises(
+        DataError, match=rf"{LOG}: line {count} must be an event of a fit, format 1"
+    ):
+        read_run(tmp_path)
+
+
+def test_a_folder_without_a_log_is_named(tmp_path):
+    with pytest.raises(DataError, match=rf"{LOG}: there is no such file"):
+        read_run(tmp_path)
+    with pytest.raises(DataError, match="must be a local path"):
+        RunLog("hdfs://name/there")
+
+
+def test_a_folder_that_cannot_be_is_named(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(DataError, match=rf"file/runs/{LOG}: cannot be written: Not a directory"):
+        fit(RunLog(tmp_path / "file" / "runs"))
+
+
+def test_a_network_of_unknown_layers_is_left_out_with_a_word(tmp_path):
+    write(tmp_path, history())
+    path = tmp_path / LOG
+    path.write_text(path.read_text().replace('"Dense"', '"Mine"'))
+    found = read_run(tmp_path)
+    assert found.conf is None and "not shown" in dict(found.environment)["network"]
+    assert "not shown" in page([found])
