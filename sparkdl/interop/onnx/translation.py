@@ -1,6 +1,7 @@
 """Layers and their weights for one node of an ONNX graph."""
 
 from dataclasses import dataclass, field
+from math import prod
 
 import numpy as np
 
@@ -122,6 +123,15 @@ def flatten(node):
     return [Step(layer=nn.Flatten())]
 
 
+def reshape(node):
+    shape = node.shape()
+    node.need(node.is_constant(1), "a shape that is computed")
+    batch, *to = node.constants[node.inputs[1]].tolist()
+    same = batch in (0, -1) and all(n > 0 for n in to) and prod(to) == prod(shape)
+    node.need(same and (batch == 0 or node.attributes.get("allowzero", 0) == 0), f"the shape {to}")
+    return [Step(layer=nn.Reshape(shape=tuple(to)))]
+
+
 def concat(node):
     rank, axis = len(node.shape()) + 1, node.attributes["axis"]
     axis = axis + rank if axis < 0 else axis
@@ -204,6 +214,7 @@ RULES = {
     "MaxPool": max_pool,
     "Mul": multiply,
     "Relu": activation(type="relu"),
+    "Reshape": reshape,
     "Sigmoid": activation(type="sigmoid"),
     "Softmax": softmax,
     "Softplus": activation(type="softplus"),

@@ -1,0 +1,83 @@
+"""Every layer and activation written as ONNX: onnxruntime's numbers, or an error that names why."""
+
+import numpy as np
+import onnxruntime
+import pytest
+
+from sparkdl.errors import UnsupportedError
+from sparkdl.interop.onnx.writer import onnx_model
+from sparkdl.nn import GraphBuilder
+from sparkdl.nn.layers import Activation
+from sparkdl.training.network import Network
+from tests.nn.examples import ACTIVATIONS
+from tests.nn.layer_cases import LAYERS
+
+WITHOUT_ROWS = {"BatchReindex", "Stack", "Unstack"}  # what they give has no row for each example
+INDEXED = {"Embedding", "EmbeddingSequence"}
+REFUSED = {  # type of layer: why some of its rows have no form
+    "AvgPool2D": "AvgPool of layer avgpool2d_1: dilation is not supported",
+    "GRU": "Gru of layer gru_1: a mask is not supported",
+    "GravesLSTM": "Lstm of layer graveslstm_1: a mask is not supported",
+    "LSTM": "Lstm of layer lstm_1: a mask is not supported",
+    "MaxPoolIndex2D": "MaxPoolPick of layer maxpoolindex2d_1: MaxPoolPick has no decomposition",
+    "UpSampling2D": "Resize of layer upsampling2d_1: resizing but by whole factors to nearest",
+}
+
+
+def rows():
+    for row in LAYERS:
+        layer, shapes = row[0], row[1] if row[0].multi_input else (row[1],)
+        if layer.type_name not in WITHOUT_ROWS and () not in shapes:
+            yield layer, shapes
+    for activation in ACTIVATIONS:
+        yield Activation(activation), ((5,),)
+
+
+ROWS = list(rows())
+
+
+def conf_of(layer, shapes):
+    build = GraphBuilder()
+    build.inputs = {f"x{place}": shape for place, shape in enumerate(shapes)}
+    build.add(layer, *build.inputs)
+    return build.conf()
+
+
+def drawn(layer, shapes, count):
+    rng = np.random.default_rng(3)
+    arrays = [rng.normal(size=(count, *shape)).astype(np.float32) for shape in shapes]
+    if layer.type_name in INDEXED:
+        arrays = [np.floor(abs(3 * x)) % layer.vocabulary_size for x in arrays]
+    return {f"x{place}": array for place, array in enumerate(arrays)}
+
+
+@pytest.mark.parametrize("row", range(len(ROWS)), ids=lambda row: f"{row}-{ROWS[row][0].type_name}")
+def test_each_layer_has_the_numbers_of_onnxruntime(row):
+    layer, shapes = ROWS[row]
+    network = Network(conf_of(layer, shapes))
+    [name] = [place.name for place in network.conf.stack]
+    try:
+        made = onnx_model(network)
+    except UnsupportedError as error:
+        assert REFUSED[layer.type_name] in str(error)
+        return
+    session = onnxruntime.InferenceSession(
+        made.SerializeToString(), providers=["CPUExecutionProvider"]
+    )
+    for count in (1, 3):
+        inputs = drawn(layer, shapes, count)
+        [theirs] = session.run(None, inputs)
+        given = inputs if len(inputs) > 1 else inputs["x0"]
+        ours = network.features(given, [name])[name]
+        np.testing.assert_allclose(theirs, ours, rtol=1e-4, atol=1e-5)
+
+
+def test_few_rows_are_refused():
+    refused = 0
+    for layer, shapes in ROWS:
+        if layer.type_name in REFUSED:
+            try:
+                onnx_model(Network(conf_of(layer, shapes)))
+            except UnsupportedError:
+                refused += 1
+    assert refused == 7 and len(ROWS) > 270

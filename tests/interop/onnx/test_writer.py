@@ -1,0 +1,104 @@
+"""Networks written as ONNX files, against onnxruntime; those that are read again stay the same."""
+
+import numpy as np
+import onnxruntime
+import pytest
+
+from sparkdl.errors import ConfigError, UnsupportedError
+from sparkdl.interop.onnx import read_onnx, write_onnx
+from sparkdl.interop.onnx.writer import onnx_model
+from sparkdl.nn import Adam, Dense, GraphBuilder, NetworkConf, Output, zoo
+from sparkdl.nn.layers import BatchNorm, Conv2D, Dropout, Merge, Stack
+from sparkdl.training.network import Network
+
+WORDS = {"char_lstm", "transformer"}  # whose inputs are places in a vocabulary
+ZOO = {  # whether what is written can be read again
+    "lenet": True,
+    "cifar10_quick": True,
+    "cifar10_full": False,
+    "char_lstm": False,
+    "transformer": False,
+    "resnet18": False,
+}
+
+
+def answers(path, names, inputs):
+    """What onnxruntime makes of a file."""
+    session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
+    return session.run(names, inputs)
+
+
+def drawn(conf, count, words=False):
+    rng = np.random.default_rng(0)
+    shapes = {name: (count, *shape) for name, shape in conf.input_shapes.items()}
+    if words:
+        return {n: rng.integers(0, 20, shape).astype(np.float32) for n, shape in shapes.items()}
+    return {n: rng.normal(size=shape).astype(np.float32) for n, shape in shapes.items()}
+
+
+@pytest.mark.parametrize("name", ZOO)
+def test_networks_of_the_zoo(name, tmp_path):
+    conf, path = getattr(zoo, name)(), tmp_path / "net.onnx"
+    network = Network(conf)
+    write_onnx(network, path)
+    inputs = drawn(conf, 2, name in WORDS)
+    [x] = inputs.values()
+    [theirs] = answers(path, None, inputs)
+    np.testing.assert_allclose(theirs, network.predict(x), rtol=1e-5, atol=1e-6)
+    if ZOO[name]:
+        [again] = read_onnx(path).run(x).values()
+        np.testing.assert_allclose(again, theirs, rtol=1e-5, atol=1e-6)
+
+
+def graph():
+    """Two inputs, two outputs, a layer that both share."""
+    build = GraphBuilder()
+    build.inputs = {"image": (2, 4, 4), "row": (3,)}
+    conv = build.add(Conv2D(name="conv", filters=3, kernel_size=2, activation="relu"), "image")
+    norm = build.add(BatchNorm(name="norm"), conv)
+    flat = build.add(Dense(name="flat", units=4), norm)
+    both = build.add(Merge(name="both"), flat, "row")
+    build.add(Output(name="kind", units=3), build.add(Dropout(rate=0.5), both))
+    build.add(Output(name="size", units=1, loss="mse"), both)
+    return build.conf(optimizer=Adam())
+
+
+@pytest.mark.parametrize("count", [1, 7])
+@pytest.mark.parametrize("asked", [None, ["norm"], ["size", "flat"]], ids=str)
+def test_any_layers_of_a_graph_for_any_batch(asked, count, tmp_path):
+    network, path = Network(graph()), tmp_path / "net.onnx"
+    write_onnx(network, path, asked)
+    names, inputs = asked or ["kind", "size"], drawn(network.conf, count)
+    expected = network.features(inputs, names)
+    for name, theirs in zip(names, answers(path, names, inputs), strict=True):
+        np.testing.assert_allclose(theirs, expected[name], rtol=1e-5, atol=1e-6)
+
+
+def test_a_trained_network_keeps_its_weights(tmp_path):
+    conf = NetworkConf(input_shape=(3,), layers=[Dense(units=4), Output(units=2)])
+    network, [x] = Network(conf), drawn(conf, 40).values()
+    network.fit((x, (x[:, 0] > 0).astype(int)), 2)
+    write_onnx(network, tmp_path / "net.onnx")
+    [theirs] = answers(tmp_path / "net.onnx", None, {"features": x})
+    np.testing.assert_allclose(theirs, network.predict(x), rtol=1e-5, atol=1e-6)
+
+
+def test_the_file_says_who_made_it_and_for_which_batches():
+    made = onnx_model(Network(graph()))
+    assert made.producer_name == "sparkdl" and made.opset_import[0].version == 17
+    for value in [*made.graph.input, *made.graph.output]:
+        assert value.type.tensor_type.shape.dim[0].dim_param == "batch"
+
+
+def test_what_has_no_form_is_named_and_nothing_is_written(tmp_path):
+    build = GraphBuilder()
+    build.inputs = {"a": (2,), "b": (2,)}
+    build.add(Stack(name="both"), "a", "b")
+    with pytest.raises(UnsupportedError, match=r"row for each example; \['both'\] have others"):
+        write_onnx(Network(build.conf()), tmp_path / "net.onnx")
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_unknown_layer_is_named(tmp_path):
+    with pytest.raises(ConfigError, match="nothing"):
+        write_onnx(Network(graph()), tmp_path / "net.onnx", ["nothing"])
