@@ -2,12 +2,13 @@
 
 import onnx
 from google.protobuf.message import DecodeError
-from onnx import checker, numpy_helper
+from onnx import checker, numpy_helper, version_converter
 
 from sparkdl.data import files
 from sparkdl.errors import DataError, UnsupportedError
 
-OLDEST = 13
+OLDEST = 9  # of those that the `onnx` package brings to RULED
+RULED = 13  # the first opset whose operations are translated as they are
 DAMAGE = (checker.ValidationError, DecodeError, ValueError, TypeError, RuntimeError, KeyError)
 
 
@@ -19,7 +20,7 @@ def read_model(path):
     DataError
         If it cannot be read, or is damaged.
     UnsupportedError
-        For opsets before 13 or after those of the `onnx` package, and for weights in other files.
+        For opsets before 9 or after those of the `onnx` package, and for weights in other files.
     """
     with files.open(path) as file:
         content = file.read()
@@ -28,19 +29,29 @@ def read_model(path):
     except DAMAGE as error:
         raise DataError(f"{path} is not an ONNX file: {error}") from error
     check_files(model, path)
-    check_opset(model, path)
+    opset_of(model, path)
     try:
         checker.check_model(model)
     except DAMAGE as error:
         raise DataError(f"{path} is damaged: {error}") from error
-    return model
+    return model if opset_of(model, path) >= RULED else convert(model, path)
 
 
-def check_opset(model, path):
+def convert(model, path):
+    """Returns a model of an older opset as one of the first whose operations are known here."""
+    try:
+        return version_converter.convert_version(model, RULED)
+    except (*DAMAGE, version_converter.ConvertError) as error:
+        raise UnsupportedError(f"{path} cannot be brought to opset {RULED}: {error}") from error
+
+
+def opset_of(model, path):
+    """Returns the opset of a model, if it is one of those that are read."""
     versions = [entry.version for entry in model.opset_import if entry.domain in ("", "ai.onnx")]
     newest = onnx.defs.onnx_opset_version()
     if len(versions) != 1 or not OLDEST <= versions[0] <= newest:
         raise UnsupportedError(f"{path}: opset must be of {OLDEST} to {newest}, got {versions}")
+    return versions[0]
 
 
 def check_files(model, path):
@@ -52,8 +63,15 @@ def check_files(model, path):
 
 def constants_of(graph, path):
     """Returns {tensor: array} of the initializers."""
+    return {tensor.name: array_of(tensor, path) for tensor in graph.initializer}
+
+
+def array_of(tensor, path):
+    """Returns the array of a TensorProto, which must hold its numbers itself."""
+    if tensor.data_location == tensor.EXTERNAL:
+        raise UnsupportedError(f"{path}: weights in other files are not read: {tensor.name!r}")
     try:
-        return {tensor.name: numpy_helper.to_array(tensor) for tensor in graph.initializer}
+        return numpy_helper.to_array(tensor)
     except DAMAGE as error:
         raise DataError(f"{path}: a constant is damaged: {error}") from error
 

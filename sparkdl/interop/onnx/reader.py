@@ -5,8 +5,10 @@ from dataclasses import dataclass, replace
 from onnx import TensorProto
 
 from sparkdl.errors import ConfigError, ShapeError, SparkdlError, UnsupportedError
-from sparkdl.interop.onnx.messages import attributes_of, constants_of, read_model
+from sparkdl.interop.onnx.folding import Constants
+from sparkdl.interop.onnx.messages import array_of, attributes_of, constants_of, read_model
 from sparkdl.interop.onnx.nodes import OnnxNode
+from sparkdl.interop.onnx.steps import BEFORE
 from sparkdl.interop.onnx.translation import RULES
 from sparkdl.nn import GraphBuilder
 from sparkdl.training.network import Network
@@ -50,9 +52,9 @@ def read_onnx(path, shape=None, **options):
     DataError
         If the file cannot be read, or is damaged.
     """
-    graph = read_model(path).graph
-    translation = GraphTranslation(graph, path, shape)
-    for node in graph.node:
+    model = read_model(path)
+    translation = GraphTranslation(model, path, shape)
+    for node in model.graph.node:
         translation.add(node)
     return translation.net(options)
 
@@ -60,9 +62,9 @@ def read_onnx(path, shape=None, **options):
 class GraphTranslation:
     """The layers, weights and shapes of a graph so far."""
 
-    def __init__(self, graph, path, shape):
-        self.graph, self.path = graph, path
-        self.constants = constants_of(graph, path)
+    def __init__(self, model, path, shape):
+        self.graph, self.path, self.opset = model.graph, path, list(model.opset_import)
+        self.constants = Constants(constants_of(self.graph, path))
         name, shape = self.input(shape)
         self.build = GraphBuilder()
         self.build.inputs = {name: shape}
@@ -99,12 +101,33 @@ class GraphTranslation:
             shapes=self.shapes,
         )
         known = proto.domain in ("", "ai.onnx") and node.op in RULES
+        if node.op == "Constant":
+            self.constants[node.outputs[0]] = self.constant(node)
+            return
+        if node.op == "Shape" and not node.is_constant(0):
+            self.need_inputs(node)
+            self.constants.add_shape(node)
+            return
+        if self.constants.fold(node, proto, self.opset):
+            return
         node.need(known, f"the operation {proto.domain or 'ai.onnx'}.{node.op}")
         self.need_inputs(node)
-        names, shape = node.inputs, None
-        for step in RULES[node.op](node):
-            names = [node.inputs[i] for i in step.sources] if shape is None else names
-            shape, names = self.place(step, names, shape, node.outputs[0])
+        before = None
+        for place, step in enumerate(RULES[node.op](node)):
+            sources = step.sources or ((BEFORE,) if place else (0,))
+            given = [before if i == BEFORE else self.known(node.inputs[i]) for i in sources]
+            before = self.place(step, given)
+        self.places[node.outputs[0]], self.shapes[node.outputs[0]] = before
+
+    def constant(self, node):
+        """Returns the array of a Constant."""
+        value = node.attributes.get("value")
+        node.need(isinstance(value, TensorProto), f"a constant of {list(node.attributes)}")
+        return array_of(value, self.path)
+
+    def known(self, name):
+        """Returns (layer, shape of its example) of a tensor."""
+        return self.places[name], self.shapes[name]
 
     def need_inputs(self, node):
         """A node behind one that is refused has no shape to look at."""
@@ -112,16 +135,14 @@ class GraphTranslation:
         missing = [name for name in node.inputs if name not in known]
         node.need(not missing, f"reading {missing}, which were refused,")
 
-    def place(self, step, names, shape, output):
-        """Adds one layer; returns the shape of its example and its name."""
-        before = [self.shapes[name] for name in names] if shape is None else [shape]
-        sources = [self.places[name] for name in names] if shape is None else names
-        after = step.layer.out_shape(tuple(before) if step.layer.multi_input else before[0])
-        self.check_weights(step, before[0])
+    def place(self, step, given):
+        """Adds one layer that reads the (layer, shape) given; returns its own."""
+        sources, shapes = zip(*given, strict=True)
+        shape = step.layer.out_shape(shapes if step.layer.multi_input else shapes[0])
+        self.check_weights(step, shapes[0])
         name = self.build.add(step.layer, *sources)
         self.weights |= {(name, kind): value for kind, value in step.weights.items()}
-        self.shapes[output], self.places[output] = after, name
-        return after, [name]
+        return name, shape
 
     @staticmethod
     def check_weights(step, shape):

@@ -1,29 +1,13 @@
 """Layers and their weights for one node of an ONNX graph."""
 
-from dataclasses import dataclass, field
 from math import prod
 
 import numpy as np
 
+from sparkdl.interop.onnx.shape_translation import SHAPE_RULES
+from sparkdl.interop.onnx.steps import BEFORE, Step
 from sparkdl.nn import layers as nn
 from sparkdl.nn.layers.core.channels import channel_axis
-
-
-@dataclass(frozen=True, kw_only=True)
-class Step:
-    """A layer that stands for a node, or for a part of it.
-
-    Parameters
-    ----------
-    layer : Layer
-    weights : {name of a parameter or buffer: array}
-    sources : tuple of int
-        Numbers of the node's inputs that the layer reads; of a later step: what stands before it.
-    """
-
-    layer: nn.Layer
-    weights: dict = field(default_factory=dict)
-    sources: tuple[int, ...] = (0,)
 
 
 def activation(**options):
@@ -36,6 +20,44 @@ def activation(**options):
         return [Step(layer=nn.Activation({"type": kind, **given}))]
 
     return translate
+
+
+def clip(node):
+    node.shape()
+    bounds = [float(node.constant(i)) if node.has(i) else None for i in (1, 2)]
+    low, high = bounds
+    node.need(low is not None and high is not None and low <= high, f"bounds {bounds}")
+    return [Step(layer=nn.Activation({"type": "clip", "low": low, "high": high}))]
+
+
+def hard_sigmoid(node):
+    node.shape()
+    node.only(beta=0.5)
+    return [Step(layer=hard(node.attributes.get("alpha", 0.2)))]
+
+
+def hard_swish(node):
+    """x times its hard sigmoid."""
+    node.shape()
+    product = nn.ElementWise(operation="product")
+    return [Step(layer=hard(1 / 6)), Step(layer=product, sources=(0, BEFORE))]
+
+
+def hard(slope):
+    return nn.Activation({"type": "hard_sigmoid", "slope": slope})
+
+
+def gelu(node):
+    node.shape()
+    ways = {"none": False, "tanh": True}
+    approximate = ways[node.attributes.get("approximate", "none")]
+    return [Step(layer=nn.Activation({"type": "gelu", "approximate": approximate}))]
+
+
+def prelu(node):
+    shape = node.shape()
+    alpha = per_channel(node, node.constant(1), shape)
+    return [Step(layer=nn.PRelu(), weights={"alpha": alpha})]
 
 
 def softmax(node):
@@ -82,6 +104,27 @@ def conv(node):
     return [Step(layer=kind(filters=len(W), bias="b" in weights, **options), weights=weights)]
 
 
+def conv_transpose(node):
+    W, axes = node.constant(1), image_axes(node)
+    node.need(axes == 2 and W.ndim == 4, f"W of shape {W.shape}")
+    node.only(kernel_shape=list(W.shape[2:]))
+    node.need("output_shape" not in node.attributes, "output_shape")
+    groups, more = node.attributes.get("group", 1), node.attributes.get("output_padding", [0, 0])
+    options = {"kernel_size": W.shape[2:], "groups": groups, "output_padding": tuple(more)}
+    weights = {"W": W} | ({"b": node.constant(2)} if node.has(2) else {})
+    layer = nn.Conv2DTranspose(
+        filters=W.shape[1] * groups, bias="b" in weights, **options, **windows(node, axes)
+    )
+    return [Step(layer=layer, weights=weights)]
+
+
+def lrn(node):
+    node.need(len(node.shape()) == 3, f"an example of shape {node.shape()}")
+    given = {"alpha": 1e-4, "beta": 0.75, "bias": 1.0}
+    alpha, beta, bias = (node.attributes.get(*pair) for pair in given.items())
+    return [Step(layer=nn.LRN(size=node.attributes["size"], alpha=alpha, beta=beta, k=bias))]
+
+
 def max_pool(node):
     node.only(ceil_mode=0)
     node.need(not any(node.outputs[1:]), "the places as an output")
@@ -123,15 +166,6 @@ def flatten(node):
     return [Step(layer=nn.Flatten())]
 
 
-def reshape(node):
-    shape = node.shape()
-    node.need(node.is_constant(1), "a shape that is computed")
-    batch, *to = node.constants[node.inputs[1]].tolist()
-    same = batch in (0, -1) and all(n > 0 for n in to) and prod(to) == prod(shape)
-    node.need(same and (batch == 0 or node.attributes.get("allowzero", 0) == 0), f"the shape {to}")
-    return [Step(layer=nn.Reshape(shape=tuple(to)))]
-
-
 def concat(node):
     rank, axis = len(node.shape()) + 1, node.attributes["axis"]
     axis = axis + rank if axis < 0 else axis
@@ -145,22 +179,57 @@ def add(node):
     return constant_operand(node, "shift", "beta") or element_wise(node, "add")
 
 
+def subtract(node):
+    if node.is_constant(1):
+        return constant_operand(node, "shift", "beta", np.negative)
+    return element_wise(node, "subtract")
+
+
 def multiply(node):
     return constant_operand(node, "scale", "gamma") or element_wise(node, "product")
 
 
+def divide(node):
+    node.need(node.is_constant(1), "a divisor that is computed")
+    return constant_operand(node, "scale", "gamma", np.reciprocal)
+
+
+def several(operation):
+    """Returns the rule of an operation on any number of inputs of one shape."""
+
+    def translate(node):
+        shapes = {node.shape(i) for i in range(len(node.inputs))}
+        node.need(len(shapes) == 1, f"broadcasting of {sorted(shapes)}")
+        if len(node.inputs) == 1:
+            return [Step(layer=nn.Activation("identity"))]
+        sources = tuple(range(len(node.inputs)))
+        return [Step(layer=nn.ElementWise(operation=operation), sources=sources)]
+
+    return translate
+
+
 def element_wise(node, operation):
-    alike = node.shape(0) == node.shape(1)
-    node.need(alike, f"broadcasting of {node.shape(0)} and {node.shape(1)}")
-    return [Step(layer=nn.ElementWise(operation=operation), sources=(0, 1))]
+    shapes = node.shape(0), node.shape(1)
+    if shapes[0] == shapes[1]:
+        return [Step(layer=nn.ElementWise(operation=operation), sources=(0, 1))]
+    wide = 0 if prod(shapes[0]) > prod(shapes[1]) else 1
+    whole, narrow = shapes[wide], shapes[1 - wide]
+    gate = len(whole) > 2 and narrow == (whole[0], *[1] * (len(whole) - 1))
+    node.need(gate and operation in ("add", "product"), f"broadcasting of {shapes}")
+    flat = Step(layer=nn.Reshape(shape=narrow[:1]), sources=(1 - wide,))
+    layer = nn.Broadcasting(operation=operation)
+    return [flat, Step(layer=layer, sources=(wide, BEFORE))]
 
 
-def constant_operand(node, flag, name):
-    """Returns the Affine of a node one of whose operands is constant per channel, else None."""
+def constant_operand(node, flag, name, change=np.asarray):
+    """Returns the Affine of a node one of whose operands is constant per channel, else None.
+
+    `change` is done to the constant.
+    """
     at = next((i for i in (0, 1) if node.is_constant(i)), None)
     if at is None:
         return None
-    values = per_channel(node, node.constant(at), node.shape(1 - at))
+    values = change(per_channel(node, node.constant(at), node.shape(1 - at)))
     layer = nn.Affine(scale=flag == "scale", shift=flag == "shift")
     return [Step(layer=layer, weights={name: values}, sources=(1 - at,))]
 
@@ -195,29 +264,40 @@ def windows(node, axes):
     }
 
 
-RULES = {
+RULES = SHAPE_RULES | {
     "Add": add,
     "AveragePool": average_pool,
     "BatchNormalization": batch_normalization,
+    "Clip": clip,
     "Concat": concat,
     "Conv": conv,
+    "ConvTranspose": conv_transpose,
+    "Div": divide,
     "Dropout": identity,
     "Elu": activation(type="elu", alpha=("alpha", 1.0)),
     "Flatten": flatten,
+    "Gelu": gelu,
     "Gemm": gemm,
     "GlobalAveragePool": global_pool,
     "GlobalMaxPool": global_pool,
+    "HardSigmoid": hard_sigmoid,
+    "HardSwish": hard_swish,
     "Identity": identity,
+    "LRN": lrn,
     "LeakyRelu": activation(type="leaky_relu", alpha=("alpha", 0.01)),
     "LogSoftmax": softmax,
     "MatMul": matmul,
+    "Max": several("max"),
     "MaxPool": max_pool,
+    "Mish": activation(type="mish"),
     "Mul": multiply,
+    "PRelu": prelu,
     "Relu": activation(type="relu"),
-    "Reshape": reshape,
     "Sigmoid": activation(type="sigmoid"),
     "Softmax": softmax,
     "Softplus": activation(type="softplus"),
     "Softsign": activation(type="softsign"),
+    "Sub": subtract,
+    "Sum": several("add"),
     "Tanh": activation(type="tanh"),
 }

@@ -6,15 +6,15 @@ import onnxruntime
 from onnx import TensorProto, helper, numpy_helper, shape_inference
 
 
-def model(nodes, shape, constants=None, opset=17):
-    """Returns the ModelProto from "x" (batch, *shape) to "y"."""
+def model(nodes, shape, constants=None, opset=17, inferred=True):
+    """Returns the ModelProto from "x" (batch, *shape) to "y", of a shape inferred or the same."""
     x = helper.make_tensor_value_info("x", TensorProto.FLOAT, ["n", *shape])
-    y = helper.make_tensor_value_info("y", TensorProto.FLOAT, None)
+    y = helper.make_tensor_value_info("y", TensorProto.FLOAT, None if inferred else ["n", *shape])
     stored = [numpy_helper.from_array(v, name) for name, v in (constants or {}).items()]
     graph = helper.make_graph(nodes, "net", [x], [y], stored)
     imports = [helper.make_opsetid("", opset)]
     made = helper.make_model(graph, opset_imports=imports, ir_version=8)
-    return shape_inference.infer_shapes(made)
+    return shape_inference.infer_shapes(made) if inferred else made
 
 
 def node(op, *inputs, to="y", **attributes):

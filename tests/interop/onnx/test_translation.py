@@ -2,10 +2,6 @@
 
 import numpy as np
 import pytest
-
-pytest.importorskip("onnx", reason="the package onnx is not installed")
-pytest.importorskip("onnxruntime", reason="the package onnxruntime is not installed")
-
 from onnx.backend.test.loader import load_model_tests
 
 from sparkdl.errors import ConfigError, DataError, UnsupportedError

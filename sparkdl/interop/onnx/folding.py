@@ -1,0 +1,91 @@
+"""Nodes of an ONNX graph that read constants alone: computed once, by onnx's own evaluator.
+
+Shapes are constants, too, but for the size of the batch, for which BATCH stands: what reads it may
+move it, and compute nothing with it.
+"""
+
+from math import prod
+
+import numpy as np
+from onnx import helper
+from onnx.reference import ReferenceEvaluator
+
+from sparkdl.errors import UnsupportedError
+
+BATCH = -1  # in the constant that stands for a Shape
+MOST = 2**26  # numbers of a constant that is made
+KEEPING = {"Cast", "Concat", "Gather", "Identity", "Slice", "Squeeze", "Unsqueeze"}
+BROADCASTING = {"Add", "Div", "Max", "Min", "Mul", "Pow", "Sub"}
+FOLDED = (
+    KEEPING
+    | BROADCASTING
+    | {"Exp", "Flatten", "Log", "Neg", "Reciprocal", "Reshape", "Sqrt", "Transpose"}
+)
+
+
+class Constants(dict):
+    """{tensor: array} of what does not depend on the inputs; `open` names those with BATCH."""
+
+    def __init__(self, arrays):
+        super().__init__(arrays)
+        self.open = set()
+
+    def add_shape(self, node):
+        """Adds the output of a Shape of a tensor that is computed."""
+        node.only(start=0)
+        node.need("end" not in node.attributes, "end")
+        self[node.outputs[0]] = np.array([BATCH, *node.shape()])
+        self.open.add(node.outputs[0])
+
+    def fold(self, node, proto, opset):
+        """Adds the output of a node that reads constants alone; returns whether it is one."""
+        given = [name for name in node.inputs if name]
+        if not given or node.op not in FOLDED or any(name not in self for name in given):
+            return False
+        is_open = not self.open.isdisjoint(given)
+        node.need(node.op in KEEPING or not is_open, "computing with the size of the batch")
+        arrays = [self[name] for name in given]
+        node.need(size_of(node, arrays) <= MOST, f"a constant of more than {MOST} numbers")
+        self[node.outputs[0]] = fold(proto, dict(zip(given, arrays, strict=True)), opset)
+        if is_open:
+            self.open.add(node.outputs[0])
+        return True
+
+
+def size_of(node, arrays):
+    """Returns how many numbers a node makes at most, before it makes them."""
+    if node.op in BROADCASTING:
+        return prod(np.broadcast_shapes(*(array.shape for array in arrays)))
+    if node.op == "Gather":
+        table, indices = arrays
+        length = table.shape[node.attributes.get("axis", 0)]
+        return table.size // max(length, 1) * indices.size
+    return sum(array.size for array in arrays)
+
+
+def fold(proto, values, opset):
+    """Returns what a node makes of constants.
+
+    Parameters
+    ----------
+    proto : NodeProto
+    values : {tensor: array}
+    opset : list of OperatorSetIdProto
+        Of the graph.
+
+    Raises
+    ------
+    UnsupportedError
+        The values do not fit the node.
+    """
+    types = [
+        helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(x.dtype), x.shape)
+        for name, x in values.items()
+    ]
+    output = helper.make_empty_tensor_value_info(proto.output[0])
+    graph = helper.make_graph([proto], "constant", types, [output])
+    try:
+        evaluator = ReferenceEvaluator(helper.make_model(graph, opset_imports=opset))
+        return evaluator.run(None, values)[0]
+    except Exception as error:  # of any kind: it checks nothing before it computes
+        raise UnsupportedError(f"{proto.op_type} of such constants: {error}") from error

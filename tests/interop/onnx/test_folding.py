@@ -1,0 +1,83 @@
+"""What a graph computes from constants and from shapes, before any input is there."""
+
+import numpy as np
+import pytest
+
+from sparkdl.errors import UnsupportedError
+from sparkdl.interop.onnx import folding, read_onnx
+from tests.interop.onnx.models import drawn, expected, model, node, saved
+
+IMAGE = (3, 2, 4)
+ONES, ZERO = np.array([1]), np.array([0])
+HEAD = [node("Shape", "x", to="s"), node("Slice", "s", "zero", "one", to="n")]
+CASES = {
+    "weights": (
+        [
+            node("Reshape", "w", "shape", to="v"),
+            node("Add", "v", "v", to="b"),
+            node("Add", "x", "b"),
+        ],
+        {"w": drawn(1, 3), "shape": np.array([1, 3, 1, 1])},
+    ),
+    "flat by its own shape": (
+        [*HEAD, node("Concat", "n", "rest", to="to", axis=0), node("Reshape", "x", "to")],
+        {"rest": np.array([24])},
+    ),
+    "flat with a length to be found": (
+        [*HEAD, node("Concat", "n", "rest", to="to", axis=0), node("Reshape", "x", "to")],
+        {"rest": np.array([-1, 6])},
+    ),
+    "the shape it had": (
+        [
+            node("Shape", "x", to="s"),
+            node("Flatten", "x", to="f"),
+            node("Reshape", "f", "s"),
+        ],
+        {},
+    ),
+}  # fmt: skip
+REFUSED = {
+    "twice the batch": (
+        [*HEAD, node("Add", "n", "n", to="m"), node("Reshape", "x", "m")],
+        {},
+        "computing with the size of the batch",
+    ),
+    "too much": (
+        [node("Add", "a", "b", to="c"), node("Add", "x", "c")],
+        {"a": np.ones((9000, 1), np.float32), "b": np.ones(9000, np.float32)},
+        "a constant of more than",
+    ),
+    "too much to gather": (
+        [node("Gather", "a", "i", to="c"), node("Add", "x", "c")],
+        {"a": np.ones((1, 9000), np.float32), "i": np.zeros(9000, np.int64)},
+        "a constant of more than",
+    ),
+    "what does not fit": (
+        [node("Reshape", "a", "shape", to="c"), node("Add", "x", "c")],
+        {"a": np.ones(5, np.float32), "shape": np.array([2, 2])},
+        "Reshape of such constants",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_it_is_as_onnxruntime_has_it(name, tmp_path):
+    nodes, constants = CASES[name]
+    made = model(nodes, IMAGE, {"zero": ZERO, "one": ONES} | constants)
+    net = read_onnx(saved(made, tmp_path))
+    for n in (1, 3):
+        x = drawn(n, n, *IMAGE)
+        theirs = expected(made, x)
+        assert net.run(x)["y"].shape == theirs.shape
+        np.testing.assert_allclose(net.run(x)["y"], theirs, rtol=1e-6)
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_cannot_be_known_is_refused(name, tmp_path, monkeypatch):
+    monkeypatch.setattr(folding, "MOST", 1_000_000)
+    nodes, constants, reason = REFUSED[name]
+    path = tmp_path / "net.onnx"
+    made = model(nodes, IMAGE, {"zero": ZERO, "one": ONES} | constants, inferred=False)
+    path.write_bytes(made.SerializeToString())
+    with pytest.raises(UnsupportedError, match=reason):
+        read_onnx(str(path))
