@@ -1,4 +1,4 @@
-"""README's way from MNIST's files to features on HDFS, its commands as they stand, on YARN."""
+"""The documented way from MNIST's files to features on HDFS, its commands as they stand, on YARN."""
 
 import io
 import json
@@ -15,7 +15,7 @@ import pytest
 from sparkdl import digits
 
 ROOT = Path(__file__).resolve().parents[2]
-SECTION = "### Caffe's LeNet on YARN"
+PAGE, SECTION = "notebooks/how_to/caffe.md", "## LeNet on YARN"
 CONTAINERS = {
     "spark.executor.instances": "2",
     "spark.executor.cores": "1",
@@ -29,7 +29,7 @@ RECORDS = {"train": 4000, "t10k": 1000}
 
 def commands():
     """Those of the section; its lines that go on are joined."""
-    text = (ROOT / "README.md").read_text().partition(SECTION)[2]
+    text = (ROOT / PAGE).read_text().partition(SECTION)[2]
     block = re.search(r"^```bash\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)[1]
     lines = block.replace("\\\n", " ").splitlines()
     return [line for line in lines if line and not line.startswith("#")]

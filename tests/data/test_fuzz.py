@@ -14,9 +14,13 @@ def test_mutated_files_do_no_harm():
     assert min(counts.values()) >= fuzz.BATCH
 
 
-CRASHED = [("LMDB", 28), ("LMDB", 32), ("LMDB", 893), ("HDF5", 462)]  # of seed 0, before
+CRASHED = [  # before
+    *(("LMDB", 0, number) for number in (28, 32, 893)),
+    ("HDF5", 0, 462),
+    ("Parquet", 228061541, 44),
+]
 
 
-@pytest.mark.parametrize("name, number", CRASHED)
-def test_what_did_harm_once(name, number):
-    assert not list(fuzz.run_batch(name, 0, [number]))
+@pytest.mark.parametrize("name, seed, number", CRASHED)
+def test_what_did_harm_once(name, seed, number):
+    assert not list(fuzz.run_batch(name, seed, [number]))

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import accumulate, pairwise
 from typing import Any
 
 import pyarrow as pa
@@ -86,7 +87,7 @@ def groups_of(path, columns):
     with _open_parquet(path) as file:
         for column in columns:
             require_column(column, file.schema_arrow.names, path)
-        groups = [facts(file.metadata.row_group(i)) for i in range(file.num_row_groups)]
+        groups = places_of(file.metadata, files.size(path))
     return [(path, group, about) for group, about in enumerate(groups) if about["count"]]
 
 
@@ -97,12 +98,21 @@ def tables(split, columns):
         yield from file.iter_batches(size, row_groups=[split.group], columns=columns)
 
 
-def facts(group):
-    """Returns the number of records of a row group, and where it lies in its file."""
-    columns = [group.column(i) for i in range(group.num_columns)]
-    start = min(one.dictionary_page_offset or one.data_page_offset for one in columns)
-    stop = start + sum(one.total_compressed_size for one in columns)
-    return {"count": group.num_rows, "start": start, "stop": stop}
+def places_of(metadata, size):
+    """Returns the number of records of each row group, and about where it lies in its file.
+
+    Row groups lie one behind the other, and their lengths are taken to be as those of their numbers
+    before compression: where a column begins cannot be asked for, as pyarrow ends the process where
+    what a damaged file says of a column cannot be.
+    """
+    groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
+    ends = list(accumulate(max(0, group.total_byte_size) for group in groups))
+    whole = max(1, ends[-1] if ends else 0)
+    places = [size * end // whole for end in [0, *ends]]
+    return [
+        {"count": group.num_rows, "start": start, "stop": stop}
+        for group, (start, stop) in zip(groups, pairwise(places), strict=True)
+    ]
 
 
 def batch_size(group):
@@ -124,7 +134,7 @@ def _open_parquet(path):
         try:
             with ParquetFile(content, **how) as file:
                 yield file
-        except (pa.ArrowException, OSError) as error:
+        except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
             text = str(error).split("\n")[0]
             raise DataError(f"{path}: cannot be read as Parquet: {text}") from error
 
