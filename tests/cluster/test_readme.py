@@ -1,4 +1,4 @@
-"""The documented way from MNIST's files to features on HDFS, its commands as they stand, on YARN."""
+"""The documented way from MNIST to features on HDFS, its commands as they stand, on YARN."""
 
 import io
 import json
