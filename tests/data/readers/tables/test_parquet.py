@@ -182,3 +182,21 @@ def test_a_folder_without_parquet_is_named(tmp_path):
 def test_an_empty_column_name_is_refused():
     with pytest.raises(ConfigError, match="Parquet.features must be the name of a column"):
         Parquet("a", features="")
+
+
+def test_row_groups_lie_about_where_the_footer_says(tmp_path):
+    """As Spark asks for the machines that hold them: a tenth of the file is near enough."""
+    path, rng = tmp_path / "a.parquet", np.random.default_rng(0)
+    features = pa.array(rng.normal(size=(900, 30)).tolist())
+    table = pa.table({"features": features, "label": pa.array(np.zeros(900, int))})
+    pq.write_table(table, path, row_group_size=250)
+    metadata, size = pq.read_metadata(path), path.stat().st_size
+    spans = [split.spans()[0][1:] for split in Parquet(str(path)).splits()]
+    assert len(spans) == 4 and spans[0][0] == 0 and spans[-1][1] == size
+    for number, (start, stop) in enumerate(spans):
+        column = metadata.row_group(number).column(0)
+        assert start == pytest.approx(column.dictionary_page_offset, abs=size / 10)
+        assert stop == pytest.approx(
+            column.dictionary_page_offset + metadata.row_group(number).total_byte_size,
+            abs=size / 10,
+        )
