@@ -24,20 +24,25 @@ def slots(sc, least=1):
     while executors(sc) < wanted or concurrent_tasks(sc) < least:
         waited = time.monotonic() - begun
         if waited > EXECUTOR_TIMEOUT:
-            log.warning("%s; going on with these", describe_executors(sc, wanted, least, waited))
+            log.warning("%s; going on with these", describe_wait(sc, least, waited))
             break
         if waited > PATIENCE and not is_told:
-            log.warning("%s; waiting for more", describe_executors(sc, wanted, least, waited))
+            log.warning("%s; waiting for more", describe_wait(sc, least, waited))
             is_told = True
         time.sleep(0.05)
     return max(1, concurrent_tasks(sc))
 
 
-def describe_executors(sc, wanted, least, waited):
-    """Describes which executors and slots there are, of those that are wanted."""
-    there = f"{executors(sc)} executors" + (f" of {wanted}" if wanted else "")
+def describe_wait(sc, least, waited):
+    """Describes which executors and slots have come while a fit waited for them."""
     room = f"{concurrent_tasks(sc)} slots of at least {least}"
-    return f"{there} and {room} have come in {waited:.0f} s"
+    return f"{describe_executors(sc)} and {room} have come in {waited:.0f} s"
+
+
+def describe_executors(sc):
+    """Describes how many executors there are, of those that the session asked for."""
+    wanted = executors_wanted(sc)
+    return f"{executors(sc)} executors" + (f" of {wanted}" if wanted else "")
 
 
 def concurrent_tasks(sc):

@@ -17,8 +17,7 @@ from sparkdl.errors import ConfigError, UnsupportedError
 from sparkdl.spark.jobs.slots import (
     active_tasks,
     concurrent_tasks,
-    executors,
-    executors_wanted,
+    describe_executors,
     lost_executors,
     option,
     value_of,
@@ -120,12 +119,11 @@ def parse_seconds(sc, text):
 
 def cluster_state(sc):
     """Returns what there is of slots, executors and the driver's memory, in a line."""
-    wanted, lost = executors_wanted(sc), lost_executors(sc)
-    seen = f"{executors(sc)} executors" + (f" of {wanted}" if wanted else "")
+    lost = lost_executors(sc)
     gone = f", {len(lost)} lost, the last for {lost[-1]!r}" if lost else ""
     return (
         f"the cluster has {concurrent_tasks(sc)} slots, of which {active_tasks(sc)} are taken; "
-        f"{seen}{gone}; {free_heap(sc)}"
+        f"{describe_executors(sc)}{gone}; {free_heap(sc)}"
     )
 
 

@@ -8,18 +8,13 @@ from typing import Any
 from sparkdl.config import is_integer
 from sparkdl.errors import require
 from sparkdl.training.report.html import element, text_of
-from sparkdl.training.report.html_report import SHARE
+from sparkdl.training.report.html_report import SHARE, require_seconds
 from sparkdl.training.report.page import page
-from sparkdl.training.report.page_server import PageServer
-from sparkdl.training.report.run import Run
-from sparkdl.training.report.run_folder import read_run
-from sparkdl.training.report.run_log import LOG, RunLog
-from sparkdl.training.reporting.history import History
-from sparkdl.training.reporting.listeners import Listener
-from sparkdl.training.reporting.monitor import is_number
+from sparkdl.training.report.run_listener import RunListener
+from sparkdl.training.report.run_log import RunLog
 
 
-class Dashboard(Listener):
+class Dashboard(RunListener):
     """Serves the page of a fit, which follows the fit as it goes on.
 
     It listens on this machine alone, and its URL has a token: who does not know it sees nothing.
@@ -61,36 +56,38 @@ class Dashboard(Listener):
         title: str = "Fit",
         seconds: float = 1.0,
     ) -> None:
-        self.port, self.title, self.seconds = port, title, seconds
-        sound = is_number(seconds) and seconds > 0
-        require(self, "seconds", sound, "a number > 0")
+        from sparkdl.training.report.page_server import PageServer  # others need no server
+
+        super().__init__(title)
+        self.port, self.seconds = port, seconds
+        require_seconds(self)
         require(self, "port", is_integer(port, 0), "an integer >= 0")
         self._log = None if folder is None else RunLog(folder)
-        self._history, self._conf, self._state = History(), None, None
-        self._run, self._due = Run(title, self._history), 0.0
+        self._shown, self._due = self._run, 0.0
         self._server = PageServer(self._render, port)
         self.url = self._server.url
 
     def on_fit_start(self, plan: Any) -> None:
-        self._history, self._conf, self._state = plan.history, plan.conf, None
+        super().on_fit_start(plan)
         self._tell("on_fit_start", plan)
 
     def on_round(self, report: Any, state: Any) -> None:
-        self._state = state or self._state
+        super().on_round(report, state)
         self._tell("on_round", report, state)
 
     def on_validation(self, report: Any, state: Any) -> None:
-        self._state = state or self._state
+        super().on_validation(report, state)
         self._tell("on_validation", report, state)
 
     def on_epoch(self, report: Any, state: Any) -> None:
-        self._state = state or self._state
+        super().on_epoch(report, state)
         self._tell("on_epoch", report, state)
 
     def on_restart(self, restart: Any) -> None:
         self._tell("on_restart", restart)
 
     def on_fit_end(self, history: Any) -> None:
+        super().on_fit_end(history)
         self._due = 0.0
         self._tell("on_fit_end", history)
 
@@ -108,17 +105,22 @@ class Dashboard(Listener):
             getattr(self._log, event)(*arguments)
         if time.monotonic() >= self._due:
             self._due = time.monotonic() + self.seconds
-            self._run = Run(self.title, copy(self._history), self._conf, self._state)
+            self._shown = self._run._replace(history=copy(self._run.history))
             self._server.notify()
 
     def _render(self):
         """Returns the page, made in the server's thread; one that is slow is made more rarely."""
         start = time.monotonic()
-        kept = self._log is not None and (self._log.folder / LOG).exists()
-        run = read_run(self._log.folder, self.title) if kept else self._run
-        text = page([run], self.title, live=True)
+        text = page([self._run_to_show()], self.title, live=True)
         self._due = max(self._due, start + (time.monotonic() - start) / SHARE)
         return text
+
+    def _run_to_show(self):
+        """Returns the Run of the log, where there is one: it has what came before, too."""
+        from sparkdl.training.report.run_folder import read_run  # without a log nobody needs it
+
+        kept = self._log is not None and self._log.path.exists()
+        return read_run(self._log.path.parent, self.title) if kept else self._shown
 
 
 def copy(history):

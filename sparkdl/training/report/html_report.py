@@ -6,14 +6,13 @@ from typing import Any
 
 from sparkdl.errors import require
 from sparkdl.training.report.page import write_report
-from sparkdl.training.report.run import Run
-from sparkdl.training.reporting.listeners import Listener
+from sparkdl.training.report.run_listener import RunListener
 from sparkdl.training.reporting.monitor import is_number
 
 SHARE = 0.02  # of the time of a fit that goes into its page at most, but for the last
 
 
-class HtmlReport(Listener):
+class HtmlReport(RunListener):
     """Writes the page of a fit as it goes on, and the last one at its end.
 
     A browser that shows the page reads it again after `seconds`.
@@ -35,31 +34,21 @@ class HtmlReport(Listener):
     def __init__(
         self, path: str | PathLike[str], title: str = "Fit", seconds: float = 10.0
     ) -> None:
-        self.path, self.title, self.seconds = path, title, seconds
-        sound = is_number(seconds) and seconds > 0
-        require(self, "seconds", sound, "a number > 0")
-        self._history = self._conf = self._state = None
+        super().__init__(title)
+        self.path, self.seconds = path, seconds
+        require_seconds(self)
         self._due = 0.0
 
     def on_fit_start(self, plan: Any) -> None:
-        self._history, self._conf, self._state = plan.history, plan.conf, None
+        super().on_fit_start(plan)
         self._due = 0.0
 
-    def on_round(self, report: Any, state: Any) -> None:
-        self._note(state)
-
-    def on_validation(self, report: Any, state: Any) -> None:
-        self._note(state)
-
-    def on_epoch(self, report: Any, state: Any) -> None:
-        self._note(state)
-
     def on_fit_end(self, history: Any) -> None:
-        self._history = history
+        super().on_fit_end(history)
         self._write(None)
 
-    def _note(self, state):
-        self._state = state or self._state
+    def _keep(self, state):
+        super()._keep(state)
         if time.monotonic() >= self._due:
             start = time.monotonic()
             self._write(self.seconds)
@@ -67,5 +56,10 @@ class HtmlReport(Listener):
             self._due = start + max(self.seconds, took / SHARE)
 
     def _write(self, refresh):
-        run = Run(self.title, self._history, self._conf, self._state)
-        write_report(self.path, [run], self.title, refresh)
+        write_report(self.path, [self._run], self.title, refresh)
+
+
+def require_seconds(listener: Any) -> None:
+    """Raises ConfigError unless the `seconds` of a listener are a number above 0."""
+    sound = is_number(listener.seconds) and listener.seconds > 0
+    require(listener, "seconds", sound, "a number > 0")

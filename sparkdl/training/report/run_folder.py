@@ -1,6 +1,7 @@
 """A fit read from the folder that a RunLog writes."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 from sparkdl.data import files
@@ -50,14 +51,17 @@ class RunReader:
     """Takes the events of a log one by one and holds the fit that they tell of."""
 
     def __init__(self):
-        self.history, self.conf = History(), None
+        self.earlier, self.history, self.conf = History(), History(), None
         self.histograms, self.environment, self.last = [], [], None
-        self.before, self.rounds_in_epoch = {}, 0
+        self.rounds_in_epoch = 0
 
     def run(self, name):
-        """Returns the Run until now."""
+        """Returns the Run until now, of all parts of the fit; nothing is read after that."""
+        self.earlier.extend(self.history)
+        told = ("end_reason", "aggregation", "data_were_kept")
+        whole = replace(self.earlier, **{name: getattr(self.history, name) for name in told})
         more = {"histograms": self.histograms, "environment": self.environment, "last": self.last}
-        return Run(name, self.history, self.conf, **more)
+        return Run(name, whole, self.conf, **more)
 
     def read(self, event):
         getattr(self, f"_read_{event.pop('event')}")(**event)
@@ -65,10 +69,11 @@ class RunReader:
     def _read_start(self, format, time, epoch, round, epochs, rounds_in_epoch, **about):
         if format != FORMAT:
             raise ValueError(format)
-        kept = [one for one in self.history.rounds if (one.epoch, one.round) < (epoch, round)]
-        self.history.keep_rounds(len(kept))
-        self.history.epochs = [one for one in self.history.epochs if one.epoch < epoch]
-        self.before, self.rounds_in_epoch = dict(self.history.phases), rounds_in_epoch
+        self.earlier.extend(self.history)
+        kept = [one for one in self.earlier.rounds if (one.epoch, one.round) < (epoch, round)]
+        self.earlier.keep_rounds(len(kept))
+        self.earlier.epochs = [one for one in self.earlier.epochs if one.epoch < epoch]
+        self.history, self.rounds_in_epoch = History(), rounds_in_epoch
         self.environment = [("began", time), *map(tuple, about["environment"])]
         self._read_network(about["network"])
 
@@ -95,12 +100,13 @@ class RunReader:
             **{name: more[name] for name in AT_TIMES if name in more},
         )
         self.history.rounds.append(report)
-        self.history.round_ends.append(sum(self.before.values()) + second)
+        self.history.round_ends.append(second)
         for part, taken in report.seconds.items():  # until its epoch tells the phases
             self.history.phases[part] = self.history.phases.get(part, 0.0) + taken
 
     def _read_epoch(self, epoch, **figures):
-        rounds = [report for report in self.history.rounds if report.epoch == epoch]
+        rounds = [*self.earlier.rounds, *self.history.rounds]
+        rounds = [report for report in rounds if report.epoch == epoch]
         if rounds:
             self.history.epochs.append(EpochReport.of(rounds, evaluation_of(**figures)))
 
@@ -112,13 +118,11 @@ class RunReader:
     def _read_restart(self, second, **fields):
         restart = Restart(**fields)
         self.history.restarts.append(restart)
-        self.history.restart_times.append(sum(self.before.values()) + second)
+        self.history.restart_times.append(second)
         self.history.keep_rounds(len(self.history.rounds) - restart.lost)
 
     def _read_phases(self, seconds):
-        names = dict.fromkeys([*seconds, *self.before])
-        phases = {name: self.before.get(name, 0.0) + seconds.get(name, 0.0) for name in names}
-        self.history.phases = phases
+        self.history.phases = seconds
 
     def _read_weights(self, arrays):
         self.histograms = arrays

@@ -7,14 +7,13 @@ from typing import Any
 from sparkdl.data import files
 from sparkdl.errors import DataError
 from sparkdl.training.report import run_lines
-from sparkdl.training.report.run import Run
+from sparkdl.training.report.run_listener import RunListener
 from sparkdl.training.report.weights import weights_of
-from sparkdl.training.reporting.listeners import Listener
 
 LOG = "fit.jsonl"
 
 
-class RunLog(Listener):
+class RunLog(RunListener):
     """Writes a fit into a folder as it goes on, one JSON object a line: `fit.jsonl`.
 
     `sparkdl report FOLDER` makes a page of it, of several folders a page that compares them. A
@@ -37,50 +36,50 @@ class RunLog(Listener):
     """
 
     def __init__(self, folder: str | PathLike[str]) -> None:
-        self.folder = Path(files.local_path(folder))
-        self._history: Any = None
-        self._conf = self._state = None
+        super().__init__("")
+        self.path = Path(files.local_path(folder), LOG)
         self._rounds_in_epoch = 0
 
     def on_fit_start(self, plan: Any) -> None:
-        self._history, self._conf, self._state = plan.history, plan.conf, None
+        super().on_fit_start(plan)
         self._rounds_in_epoch = plan.rounds_in_epoch
         goes_on = plan.epoch or plan.round
         self._write(run_lines.start_line(plan), "a" if goes_on else "w")
         self._write(run_lines.phases_line(plan.history.phases))
 
     def on_round(self, report: Any, state: Any) -> None:
-        self._state = state or self._state
-        second = self._history.round_ends[-1]
+        super().on_round(report, state)
+        second = self._run.history.round_ends[-1]
         self._write(run_lines.round_line(report, second, self._rounds_in_epoch))
         self._rounds_in_epoch = report.rounds_in_epoch
 
     def on_validation(self, report: Any, state: Any) -> None:
-        self._state = state or self._state
+        super().on_validation(report, state)
         self._write(run_lines.validation_line(report))
 
     def on_epoch(self, report: Any, state: Any) -> None:
-        self._state = state or self._state
+        super().on_epoch(report, state)
         self._write(run_lines.epoch_line(report))
-        self._write(run_lines.phases_line(self._history.phases))
+        self._write(run_lines.phases_line(self._run.history.phases))
 
     def on_restart(self, restart: Any) -> None:
-        self._write(run_lines.restart_line(restart, self._history.restart_times[-1]))
+        second = self._run.history.restart_times[-1]
+        self._write(run_lines.restart_line(restart, second))
 
     def on_fit_end(self, history: Any) -> None:
-        run = Run("", history, self._conf, self._state)
-        self._write(run_lines.weights_line(weights_of(run)))
-        if run.evaluation is not None:
-            self._write(run_lines.evaluation_line(run.evaluation))
+        super().on_fit_end(history)
+        self._write(run_lines.weights_line(weights_of(self._run)))
+        if self._run.evaluation is not None:
+            self._write(run_lines.evaluation_line(self._run.evaluation))
         self._write(run_lines.phases_line(history.phases))
         self._write(run_lines.end_line(history))
 
     def _write(self, line, mode="a"):
         """Writes a whole line at once, so that a reader meets at most the last one unfinished."""
-        path = self.folder / LOG
         try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            with path.open(mode, encoding="utf-8") as file:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            with self.path.open(mode, encoding="utf-8") as file:
                 file.write(line + "\n")
         except OSError as error:
-            raise DataError(f"{path}: cannot be written: {error.strerror or error}") from error
+            text = f"{self.path}: cannot be written: {error.strerror or error}"
+            raise DataError(text) from error
