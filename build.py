@@ -380,9 +380,8 @@ def java_version(text):
 
 def lock(upgrade):
     """One pin per package for every system and Python that the project supports."""
-    extras = [
-        f"--extra={name}" for name in ("dev", "docs", "notebook", "test")
-    ]  # no gpu: a gigabyte
+    names = "dev", "docs", "notebook", "test"  # no gpu: a gigabyte
+    extras = [f"--extra={name}" for name in names]
     options = [*extras, "--universal", "--generate-hashes", "--fork-strategy", "fewest"]
     oldest = ".".join(map(str, OLDEST_PYTHON))
     command = ["pip", "compile", PROJECT.name, "--output-file", LOCK.name, "--quiet", *options]

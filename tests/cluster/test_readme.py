@@ -2,10 +2,8 @@
 
 import io
 import json
-import re
 import shutil
 import struct
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -13,9 +11,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from sparkdl import digits
+from tests.support.pages import ROOT, blocks
 
-ROOT = Path(__file__).resolve().parents[2]
-PAGE, SECTION = "notebooks/how_to/caffe.md", "## LeNet on YARN"
+PAGE = "notebooks/how_to/caffe.md"
 CONTAINERS = {
     "spark.executor.instances": "2",
     "spark.executor.cores": "1",
@@ -28,9 +26,8 @@ RECORDS = {"train": 4000, "t10k": 1000}
 
 
 def commands():
-    """Those of the section; its lines that go on are joined."""
-    text = (ROOT / PAGE).read_text().partition(SECTION)[2]
-    block = re.search(r"^```bash\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)[1]
+    """Those of the page's block for bash; its lines that go on are joined."""
+    [block] = blocks(PAGE, "bash")
     lines = block.replace("\\\n", " ").splitlines()
     return [line for line in lines if line and not line.startswith("#")]
 

@@ -7,10 +7,11 @@ move it, and compute nothing with it.
 from math import prod
 
 import numpy as np
-from onnx import helper
+from onnx import TensorProto, helper
 from onnx.reference import ReferenceEvaluator
 
 from sparkdl.errors import UnsupportedError
+from sparkdl.interop.onnx.messages import array_of
 
 BATCH = -1  # in the constant that stands for a Shape
 MOST = 2**26  # numbers of a constant that is made
@@ -24,20 +25,47 @@ FOLDED = (
 
 
 class Constants(dict):
-    """{tensor: array} of what does not depend on the inputs; `open` names those with BATCH."""
+    """{tensor: array} of what does not depend on the inputs; `open` names those with BATCH.
 
-    def __init__(self, arrays):
-        super().__init__(arrays)
-        self.open = set()
+    Parameters
+    ----------
+    graph : GraphProto
+        Its initializers are the first.
+    path : str
+        For errors.
+    opset : list of OperatorSetIdProto
+        Of the graph.
+    """
+
+    def __init__(self, graph, path, opset):
+        super().__init__({tensor.name: array_of(tensor, path) for tensor in graph.initializer})
+        self.path, self.opset, self.open = path, opset, set()
+
+    def take(self, node, proto):
+        """Adds the output of a node that is constant; returns whether it is."""
+        if node.op == "Constant":
+            self.add_value(node)
+        elif node.op == "Shape" and not node.is_constant(0):
+            self.add_shape(node)
+        else:
+            return self.fold(node, proto)
+        return True
+
+    def add_value(self, node):
+        """Adds the array of a Constant."""
+        value = node.attributes.get("value")
+        node.need(isinstance(value, TensorProto), f"a constant of {list(node.attributes)}")
+        self[node.outputs[0]] = array_of(value, self.path)
 
     def add_shape(self, node):
         """Adds the output of a Shape of a tensor that is computed."""
+        node.need_inputs()
         node.only(start=0)
         node.need("end" not in node.attributes, "end")
         self[node.outputs[0]] = np.array([BATCH, *node.shape()])
         self.open.add(node.outputs[0])
 
-    def fold(self, node, proto, opset):
+    def fold(self, node, proto):
         """Adds the output of a node that reads constants alone; returns whether it is one."""
         given = [name for name in node.inputs if name]
         if not given or node.op not in FOLDED or any(name not in self for name in given):
@@ -46,7 +74,7 @@ class Constants(dict):
         node.need(node.op in KEEPING or not is_open, "computing with the size of the batch")
         arrays = [self[name] for name in given]
         node.need(size_of(node, arrays) <= MOST, f"a constant of more than {MOST} numbers")
-        self[node.outputs[0]] = fold(proto, dict(zip(given, arrays, strict=True)), opset)
+        self[node.outputs[0]] = fold(proto, dict(zip(given, arrays, strict=True)), self.opset)
         if is_open:
             self.open.add(node.outputs[0])
         return True

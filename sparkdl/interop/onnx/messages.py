@@ -29,12 +29,12 @@ def read_model(path):
     except DAMAGE as error:
         raise DataError(f"{path} is not an ONNX file: {error}") from error
     check_files(model, path)
-    opset_of(model, path)
+    opset = opset_of(model, path)
     try:
         checker.check_model(model)
     except DAMAGE as error:
         raise DataError(f"{path} is damaged: {error}") from error
-    return model if opset_of(model, path) >= RULED else convert(model, path)
+    return model if opset >= RULED else convert(model, path)
 
 
 def convert(model, path):
@@ -55,21 +55,16 @@ def opset_of(model, path):
 
 
 def check_files(model, path):
-    """Refuses weights that lie in other files: a file must not name what else is read."""
-    outside = [t.name for t in model.graph.initializer if t.data_location == t.EXTERNAL]
+    """Refuses arrays that lie in other files: a file must not name what else is read."""
+    nodes = [attribute.t for node in model.graph.node for attribute in node.attribute]
+    tensors = [*model.graph.initializer, *nodes]
+    outside = [tensor.name for tensor in tensors if tensor.data_location == tensor.EXTERNAL]
     if outside:
         raise UnsupportedError(f"{path}: weights in other files are not read: {outside}")
 
 
-def constants_of(graph, path):
-    """Returns {tensor: array} of the initializers."""
-    return {tensor.name: array_of(tensor, path) for tensor in graph.initializer}
-
-
 def array_of(tensor, path):
-    """Returns the array of a TensorProto, which must hold its numbers itself."""
-    if tensor.data_location == tensor.EXTERNAL:
-        raise UnsupportedError(f"{path}: weights in other files are not read: {tensor.name!r}")
+    """Returns the array of a TensorProto."""
     try:
         return numpy_helper.to_array(tensor)
     except DAMAGE as error:

@@ -43,6 +43,12 @@ class OnnxNode:
         self.need(value.dtype == np.float32, f"input {index} of type {value.dtype}")
         return value
 
+    def need_inputs(self):
+        """Refuses a node behind one that is refused: it has no shape to look at."""
+        known = self.shapes.keys() | self.constants.keys() | {""}
+        missing = [name for name in self.inputs if name not in known]
+        self.need(not missing, f"reading {missing}, which were refused,")
+
     def has(self, index):
         return index < len(self.inputs) and self.inputs[index] != ""
 

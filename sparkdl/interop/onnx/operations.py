@@ -133,10 +133,13 @@ def windows(op):
     return {"strides": list(op.stride), "pads": [*before, *after], "kernel_shape": list(op.size)}
 
 
+def dilated(op):
+    """Returns the attributes of windows whose points may lie apart."""
+    return windows(op) | {"dilations": list(op.dilation)}
+
+
 def conv(writer, node):
-    dilations, group = list(node.op.dilation), node.op.groups
-    attributes = windows(node.op) | {"dilations": dilations, "group": group}
-    return writer.add("Conv", *names(writer, node), **attributes)
+    return writer.add("Conv", *names(writer, node), group=node.op.groups, **dilated(node.op))
 
 
 def conv_transpose(writer, node):
@@ -148,8 +151,8 @@ def conv_transpose(writer, node):
         )
     ]
     more = [want - have for want, have in zip(op.image, made, strict=True)]
-    attributes = windows(op) | {"dilations": list(op.dilation), "group": op.groups}
-    return writer.add("ConvTranspose", *names(writer, node), output_padding=more, **attributes)
+    attributes = dilated(op) | {"group": op.groups, "output_padding": more}
+    return writer.add("ConvTranspose", *names(writer, node), **attributes)
 
 
 def unfold(writer, node):
@@ -158,13 +161,11 @@ def unfold(writer, node):
     count = int(np.prod(op.size))
     picks = np.eye(count, dtype=np.float32).reshape(count, 1, *op.size)
     filters = writer.constant(np.tile(picks, (channels, *[1] * (picks.ndim - 1))))
-    attributes = windows(op) | {"dilations": list(op.dilation), "group": channels}
-    return writer.add("Conv", *names(writer, node), filters, **attributes)
+    return writer.add("Conv", *names(writer, node), filters, group=channels, **dilated(op))
 
 
 def max_pool(writer, node):
-    attributes = windows(node.op) | {"dilations": list(node.op.dilation)}
-    return writer.add("MaxPool", *names(writer, node), **attributes)
+    return writer.add("MaxPool", *names(writer, node), **dilated(node.op))
 
 
 def average_pool(writer, node):

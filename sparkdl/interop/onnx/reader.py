@@ -6,7 +6,7 @@ from onnx import TensorProto
 
 from sparkdl.errors import ConfigError, ShapeError, SparkdlError, UnsupportedError
 from sparkdl.interop.onnx.folding import Constants
-from sparkdl.interop.onnx.messages import array_of, attributes_of, constants_of, read_model
+from sparkdl.interop.onnx.messages import attributes_of, read_model
 from sparkdl.interop.onnx.nodes import OnnxNode
 from sparkdl.interop.onnx.steps import BEFORE
 from sparkdl.interop.onnx.translation import RULES
@@ -63,8 +63,8 @@ class GraphTranslation:
     """The layers, weights and shapes of a graph so far."""
 
     def __init__(self, model, path, shape):
-        self.graph, self.path, self.opset = model.graph, path, list(model.opset_import)
-        self.constants = Constants(constants_of(self.graph, path))
+        self.graph, self.path = model.graph, path
+        self.constants = Constants(self.graph, path, list(model.opset_import))
         name, shape = self.input(shape)
         self.build = GraphBuilder()
         self.build.inputs = {name: shape}
@@ -100,18 +100,12 @@ class GraphTranslation:
             constants=self.constants,
             shapes=self.shapes,
         )
-        known = proto.domain in ("", "ai.onnx") and node.op in RULES
-        if node.op == "Constant":
-            self.constants[node.outputs[0]] = self.constant(node)
+        standard = proto.domain in ("", "ai.onnx")
+        if standard and self.constants.take(node, proto):
             return
-        if node.op == "Shape" and not node.is_constant(0):
-            self.need_inputs(node)
-            self.constants.add_shape(node)
-            return
-        if self.constants.fold(node, proto, self.opset):
-            return
+        known = standard and node.op in RULES
         node.need(known, f"the operation {proto.domain or 'ai.onnx'}.{node.op}")
-        self.need_inputs(node)
+        node.need_inputs()
         before = None
         for place, step in enumerate(RULES[node.op](node)):
             sources = step.sources or ((BEFORE,) if place else (0,))
@@ -119,21 +113,9 @@ class GraphTranslation:
             before = self.place(step, given)
         self.places[node.outputs[0]], self.shapes[node.outputs[0]] = before
 
-    def constant(self, node):
-        """Returns the array of a Constant."""
-        value = node.attributes.get("value")
-        node.need(isinstance(value, TensorProto), f"a constant of {list(node.attributes)}")
-        return array_of(value, self.path)
-
     def known(self, name):
         """Returns (layer, shape of its example) of a tensor."""
         return self.places[name], self.shapes[name]
-
-    def need_inputs(self, node):
-        """A node behind one that is refused has no shape to look at."""
-        known = self.shapes.keys() | self.constants.keys() | {""}
-        missing = [name for name in node.inputs if name not in known]
-        node.need(not missing, f"reading {missing}, which were refused,")
 
     def place(self, step, given):
         """Adds one layer that reads the (layer, shape) given; returns its own."""

@@ -66,8 +66,13 @@ def reduce_mean(node):
     axes = integers(node, 1) if node.has(1) else node.attributes.get("axes", [])
     over = positions(node, axes, len(shape) + 1)
     node.need(len(shape) > 2 and over == list(range(2, len(shape) + 1)), f"axes={axes}")
-    steps = [Step(layer=nn.GlobalPool(kind="avg"))]
-    if node.attributes.get("keepdims", 1):
+    return pool_all("avg", shape, node.attributes.get("keepdims", 1))
+
+
+def pool_all(kind, shape, keeps_axes=True):
+    """Returns the Steps from images or volumes of `shape` to a number for each channel."""
+    steps = [Step(layer=nn.GlobalPool(kind=kind))]
+    if keeps_axes:
         steps.append(Step(layer=nn.Reshape(shape=(shape[0], *[1] * (len(shape) - 1)))))
     return steps
 

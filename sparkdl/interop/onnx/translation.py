@@ -4,7 +4,7 @@ from math import prod
 
 import numpy as np
 
-from sparkdl.interop.onnx.shape_translation import SHAPE_RULES
+from sparkdl.interop.onnx.shape_translation import SHAPE_RULES, pool_all
 from sparkdl.interop.onnx.steps import BEFORE, Step
 from sparkdl.nn import layers as nn
 from sparkdl.nn.layers.core.channels import channel_axis
@@ -94,28 +94,29 @@ def matmul(node):
 
 
 def conv(node):
-    W, axes = node.constant(1), image_axes(node)
-    node.need(W.ndim == axes + 2, f"W of shape {W.shape}")
-    node.only(kernel_shape=list(W.shape[2:]))
-    options = {"kernel_size": W.shape[2:], "groups": node.attributes.get("group", 1)}
-    options |= windows(node, axes)
-    weights = {"W": W} | ({"b": node.constant(2)} if node.has(2) else {})
-    kind = {2: nn.Conv2D, 3: nn.Conv3D}[axes]
-    return [Step(layer=kind(filters=len(W), bias="b" in weights, **options), weights=weights)]
+    weights, options = convolution(node)
+    kind = {2: nn.Conv2D, 3: nn.Conv3D}[image_axes(node)]
+    return [Step(layer=kind(filters=len(weights["W"]), **options), weights=weights)]
 
 
 def conv_transpose(node):
-    W, axes = node.constant(1), image_axes(node)
-    node.need(axes == 2 and W.ndim == 4, f"W of shape {W.shape}")
-    node.only(kernel_shape=list(W.shape[2:]))
+    weights, options = convolution(node)
+    node.need(image_axes(node) == 2, f"W of shape {weights['W'].shape}")
     node.need("output_shape" not in node.attributes, "output_shape")
-    groups, more = node.attributes.get("group", 1), node.attributes.get("output_padding", [0, 0])
-    options = {"kernel_size": W.shape[2:], "groups": groups, "output_padding": tuple(more)}
-    weights = {"W": W} | ({"b": node.constant(2)} if node.has(2) else {})
-    layer = nn.Conv2DTranspose(
-        filters=W.shape[1] * groups, bias="b" in weights, **options, **windows(node, axes)
-    )
+    more = tuple(node.attributes.get("output_padding", [0, 0]))
+    filters = weights["W"].shape[1] * options["groups"]
+    layer = nn.Conv2DTranspose(filters=filters, output_padding=more, **options)
     return [Step(layer=layer, weights=weights)]
+
+
+def convolution(node):
+    """Returns the weights of a convolution, and the options that do not depend on its kind."""
+    W, axes = node.constant(1), image_axes(node)
+    node.need(W.ndim == axes + 2, f"W of shape {W.shape}")
+    node.only(kernel_shape=list(W.shape[2:]))
+    weights = {"W": W} | ({"b": node.constant(2)} if node.has(2) else {})
+    options = {"kernel_size": W.shape[2:], "groups": node.attributes.get("group", 1)}
+    return weights, options | {"bias": "b" in weights} | windows(node, axes)
 
 
 def lrn(node):
@@ -142,10 +143,9 @@ def average_pool(node):
 
 
 def global_pool(node):
-    axes = image_axes(node)
+    image_axes(node)
     kind = {"GlobalAveragePool": "avg", "GlobalMaxPool": "max"}[node.op]
-    shape = (node.shape()[0], *[1] * axes)
-    return [Step(layer=nn.GlobalPool(kind=kind)), Step(layer=nn.Reshape(shape=shape))]
+    return pool_all(kind, node.shape())
 
 
 def batch_normalization(node):

@@ -94,7 +94,7 @@ class OnnxWriter:
     """
 
     def __init__(self, graph, batch):
-        self.batch, self.graph_inputs = batch, list(graph.inputs.values())
+        self.batch, self.first_input = batch, next(iter(graph.inputs))
         self.nodes, self.constants, self.refused = [], [], []
         self.names = {tensor: name for name, tensor in graph.inputs.items()}
         self.count, self.size_name = 0, None
@@ -176,7 +176,7 @@ class OnnxWriter:
     def batch_size(self, times):
         """Returns the name of a tensor (1,) with the size of the batch, or a multiple of it."""
         if self.size_name is None:
-            shape = self.add("Shape", self.name(self.graph_inputs[0]))
+            shape = self.add("Shape", self.first_input)
             self.size_name = self.add("Slice", shape, self.integers(0), self.integers(1))
         if times == 1:
             return self.size_name

@@ -216,10 +216,22 @@ def test_opsets_before_9_are_refused(tmp_path):
         read_onnx(saved(model([node("Relu", "x")], (4,), opset=8), tmp_path))
 
 
-def test_weights_in_other_files_are_not_read(tmp_path):
-    made = model([node("MatMul", "x", "W")], (5,), {"W": drawn(1, 5, 4)})
-    made.graph.initializer[0].data_location = 1
-    entry = made.graph.initializer[0].external_data.add()
+def initializer(made):
+    return made.graph.initializer[0]
+
+
+def constant_node(made):
+    return made.graph.node[0].attribute[0].t
+
+
+@pytest.mark.parametrize("tensor_of", [initializer, constant_node])
+def test_weights_in_other_files_are_not_read(tensor_of, tmp_path):
+    value = helper.make_tensor("v", TensorProto.FLOAT, [5], [1.0] * 5)
+    nodes = [node("Constant", to="c", value=value), node("MatMul", "x", "W")]
+    made = model(nodes, (5,), {"W": drawn(1, 5, 4)})
+    tensor = tensor_of(made)
+    tensor.data_location = TensorProto.EXTERNAL
+    entry = tensor.external_data.add()
     entry.key, entry.value = "location", "other"
     path = tmp_path / "net.onnx"
     path.write_bytes(made.SerializeToString())
