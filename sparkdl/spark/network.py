@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 from sparkdl.config.calls import refuse_unknown_options
 from sparkdl.data.batches.type_names import kind_of
 from sparkdl.errors import ConfigError, require_kind
-from sparkdl.interop.recipes import DESCRIPTIONS, recipe_of
+from sparkdl.interop.recipes import is_description, recipe_of
 from sparkdl.nn import Conf
 from sparkdl.spark.connect.sessions import (
     check_client,
@@ -104,7 +104,7 @@ class SparkNetwork(NetworkInUse):
         self.recipe, self._model, self._tally = None, None, None
         if not is_connect(sc):
             self._tally = DeviceTally(self.sc)
-        if isinstance(conf, DESCRIPTIONS):
+        if is_description(conf):
             conf = recipe_of(conf, tm, snapshot=snapshot, weights=weights)
         elif snapshot is not None or weights is not None:
             raise ConfigError("snapshot and weights are for the path of a solver file")

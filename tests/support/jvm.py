@@ -14,6 +14,11 @@ FRUGAL = (
     f"{SMALL} {GROWING} {IN_PLACE} -XX:SharedArchiveFile={place()} -Xlog:cds=off,cds+dynamic=off"
 )
 PARTS = "driver", "executor"
+# To generate and compile code for a query takes longer than to interpret it on a test's few rows.
+INTERPRETED = {
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+}
 
 
 def frugal_spark(folder):
@@ -33,4 +38,4 @@ def frugal_spark(folder):
 def options(*more):
     """Spark's, for drivers, executors and `more` to be frugal."""
     own = {f"spark.{part}.extraJavaOptions": FRUGAL for part in (*PARTS, *more)}
-    return own | {f"spark.{part}.extraClassPath": JARS for part in PARTS}
+    return own | {f"spark.{part}.extraClassPath": JARS for part in PARTS} | INTERPRETED

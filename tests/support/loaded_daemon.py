@@ -8,6 +8,8 @@ import importlib
 
 from pyspark import daemon
 
+from sparkdl.training.workers.frozen_modules import freeze_modules
+
 LOADED = [
     "pyspark.worker",
     "pyspark.sql.pandas.serializers",
@@ -28,4 +30,5 @@ IN_TESTS = {"spark.python.daemon.module": __name__}  # Spark's setting, where te
 if __name__ == "__main__":
     for name in LOADED:
         importlib.import_module(name)
+    freeze_modules()  # else each fork would do it
     daemon.manager()

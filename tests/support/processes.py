@@ -12,6 +12,7 @@ LOADED += ["tests.exchange.devices.places", "tests.training.tasks"]
 LOADED += ["sparkdl.training.workers.local", "sparkdl.training.masters.registry"]
 LOADED += ["sparkdl.training.resident.lifecycle", "sparkdl.training.rounds.block_training"]
 LOADED += ["sparkdl.engine.native.jit", "llvmlite.binding"]
+LOADED += ["tests.support.frozen"]  # the last
 
 forking = multiprocessing.get_context("forkserver")
 forking.set_forkserver_preload(LOADED)

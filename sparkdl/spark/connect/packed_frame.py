@@ -8,10 +8,10 @@ from pyspark.sql import functions as F
 
 from sparkdl.error_messages import error_from_text, error_to_text
 from sparkdl.errors import NoRecords
-from sparkdl.spark.jobs.frozen_modules import freeze_modules
 from sparkdl.spark.jobs.job import clear_errors
 from sparkdl.spark.records.records import pack_batch, table_batches, unpack_batch, until_failure
 from sparkdl.training.workers.contribution import Failure
+from sparkdl.training.workers.frozen_modules import freeze_modules
 
 COLUMNS = (
     "partition int, position int, count long, nbytes long, number long, packed binary, error string"

@@ -10,9 +10,9 @@ from sparkdl.spark.connect.dealt_frame import items_of
 from sparkdl.spark.connect.sessions import unsupported
 from sparkdl.spark.connect.stage_workers import StageWorkers, follow
 from sparkdl.spark.jobs.error_notes import note_errors
-from sparkdl.spark.jobs.frozen_modules import freeze_modules
 from sparkdl.training.fit.network_fit import fit_network
 from sparkdl.training.network import Network
+from sparkdl.training.workers.frozen_modules import freeze_modules
 
 RESULTS = "place int, piece binary"
 ARROW = pyarrow.schema([("place", pyarrow.int32()), ("piece", pyarrow.binary())])

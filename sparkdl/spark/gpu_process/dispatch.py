@@ -17,7 +17,7 @@ from sparkdl.nn.execution.device import PROCESSOR, may_be_gpu, why_no_gpu
 from sparkdl.spark.gpu_process.child import NO_GPU
 from sparkdl.spark.gpu_process.process import GpuProcess
 from sparkdl.spark.jobs.error_notes import note_errors
-from sparkdl.spark.jobs.frozen_modules import freeze_modules
+from sparkdl.training.workers.frozen_modules import freeze_modules
 
 log = logging.getLogger(__name__)
 STARTING = 300.0  # seconds for a process to start, and to find its GPU

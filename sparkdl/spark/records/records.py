@@ -23,12 +23,12 @@ from sparkdl.data.source import Source, check_batches
 from sparkdl.error_messages import error_from_text, error_to_text
 from sparkdl.errors import ConfigError, DataError, SparkdlError
 from sparkdl.spark.connect.sessions import is_frame
-from sparkdl.spark.jobs.frozen_modules import freeze_modules
 from sparkdl.spark.jobs.shared_processes import shared_processes
 from sparkdl.spark.records.frame_schema import check_fields
 from sparkdl.spark.records.locality import split_rdd
 from sparkdl.spark.records.stored_partition import COLUMNS, as_table, store_batches
 from sparkdl.training.workers.contribution import Failure
+from sparkdl.training.workers.frozen_modules import freeze_modules
 
 Data = RDD | DataFrame | Source
 Change = Callable[[Batch], Batch]  # of a minibatch

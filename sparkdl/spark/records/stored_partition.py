@@ -15,9 +15,9 @@ from pyspark import TaskContext
 from sparkdl.data.record_store import is_complete, read_records, write_records
 from sparkdl.error_messages import error_to_text
 from sparkdl.errors import SparkdlError
-from sparkdl.spark.jobs.frozen_modules import freeze_modules
 from sparkdl.spark.jobs.process_start import seconds_to_start
 from sparkdl.training.workers.contribution import unwrap
+from sparkdl.training.workers.frozen_modules import freeze_modules
 
 # The fields of a StoredPartition, as Spark's SQL and as Arrow name their types.
 COLUMNS = (

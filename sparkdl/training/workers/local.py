@@ -16,6 +16,7 @@ from sparkdl.data.source import read_splits
 from sparkdl.errors import ConfigError, WorkerError
 from sparkdl.nn.execution.device import restrict_gpus
 from sparkdl.training.workers.contribution import Failure, tree_total
+from sparkdl.training.workers.frozen_modules import freeze_modules
 from sparkdl.training.workers.local_launch import LocalLaunchedWorkers
 
 GRACE = 5.0  # seconds for an idle process to end by itself
@@ -203,6 +204,7 @@ def serve_job(pipe):
         raise
     except Exception as error:  # most often a task that this process cannot import
         return Failure(error, "a job cannot be read")
+    freeze_modules()
     return job.run(pipe)
 
 

@@ -1,6 +1,7 @@
 """All that a solver file asks for: the solver, its nets, and where they are."""
 
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 from sparkdl.config import suggestion
 from sparkdl.errors import ConfigError
@@ -28,6 +29,7 @@ class SolverJob:
     train: CaffeNet
     tests: tuple[CaffeNet, ...]
     path: str
+    describes_training: ClassVar[bool] = True  # see interop.recipes
 
 
 def read_job(path, shapes=None):

@@ -1,7 +1,7 @@
-"""Keeps Python's collector away from what a task's process has imported.
+"""Keeps Python's collector away from what a worker's process has imported.
 
-pyspark's daemon collects garbage after every task. It would each time walk through the hundred
-thousand objects of our modules, which takes longer than a round of a small network.
+pyspark's daemon and `LocalWorkers` collect garbage after every task. That would each time walk
+through the hundred thousand objects of our modules, which takes longer than a small fit.
 """
 
 import gc

@@ -11,7 +11,7 @@ from tests.spark.networks import plain
 
 ONCE = """
 import gc, sys
-from sparkdl.spark.jobs.frozen_modules import freeze_modules
+from sparkdl.training.workers.frozen_modules import freeze_modules
 freeze_modules()
 first = gc.get_freeze_count()
 kept = [[n] for n in range(500)]
