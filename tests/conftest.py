@@ -3,6 +3,8 @@
 import gc
 import os
 
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # several test processes share the cores
+
 import pytest
 from hypothesis import HealthCheck, settings
 

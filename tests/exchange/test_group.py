@@ -1,6 +1,7 @@
 """A group over sockets, for each size: all ranks get the same result, and the right one."""
 
 import time
+from functools import cache
 
 import numpy as np
 import pytest
@@ -20,7 +21,12 @@ def lengths(size):
 
 def numbers(length, kind, rank):
     """Small whole numbers, whose sums are exact in any order."""
-    return np.random.default_rng(rank).integers(-1000, 1000, length).astype(kind)
+    return drawn(length, rank).astype(kind)
+
+
+@cache  # to draw them took most of the time
+def drawn(length, rank):
+    return np.random.default_rng(rank).integers(-1000, 1000, length)
 
 
 def checked(size, function, *arguments):

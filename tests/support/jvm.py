@@ -8,17 +8,14 @@ SMALL = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:-UsePerfData"
 # A heap begins with a 64th of the machine's memory, needed or not; and growing metaspace collects.
 GROWING = "-Xms48m -XX:MetaspaceSize=64m"
 # Archives stay where they were made for. Elsewhere each JVM would write 200 MB of its own.
+# To verify the bytecode of Hadoop's and Spark's jars is a tenth of what a short JVM does.
 IN_PLACE = "-XX:+UnlockDiagnosticVMOptions -XX:ArchiveRelocationMode=0"
+IN_PLACE += " -XX:-BytecodeVerificationRemote"
 # Where the archive is none of this JVM's, it starts as ever, and is not to print that.
 FRUGAL = (
     f"{SMALL} {GROWING} {IN_PLACE} -XX:SharedArchiveFile={place()} -Xlog:cds=off,cds+dynamic=off"
 )
 PARTS = "driver", "executor"
-# To generate and compile code for a query takes longer than to interpret it on a test's few rows.
-INTERPRETED = {
-    "spark.sql.codegen.wholeStage": "false",
-    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-}
 
 
 def frugal_spark(folder):
@@ -38,4 +35,4 @@ def frugal_spark(folder):
 def options(*more):
     """Spark's, for drivers, executors and `more` to be frugal."""
     own = {f"spark.{part}.extraJavaOptions": FRUGAL for part in (*PARTS, *more)}
-    return own | {f"spark.{part}.extraClassPath": JARS for part in PARTS} | INTERPRETED
+    return own | {f"spark.{part}.extraClassPath": JARS for part in PARTS}

@@ -5,7 +5,7 @@ import signal
 import threading
 import time
 from contextlib import contextmanager
-from functools import reduce
+from functools import cache, reduce
 
 import numpy as np
 import pytest
@@ -28,6 +28,11 @@ UFUNCS = {"sum": np.add, "max": np.maximum, "min": np.minimum}
 
 
 def vector(count, dtype, rank):
+    return wave(count, dtype, rank).copy()
+
+
+@cache  # the sines of these lengths took most of the time
+def wave(count, dtype, rank):
     return (np.sin(np.arange(count) + 1000 * rank) * 100).astype(dtype)
 
 
