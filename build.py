@@ -23,6 +23,7 @@ PROJECT = ROOT / "pyproject.toml"
 DIST = ROOT / "dist"
 DOCS = DIST / "docs"
 SPARKS = ROOT / ".spark"  # other versions of Spark than the pinned one
+TORCH = ROOT / ".torch"  # PyTorch, for its tests
 
 OLDEST_PYTHON = (3, 11)
 OLDEST_JAVA = 17
@@ -31,6 +32,7 @@ UNFINISHED = "unfinished"
 TEXTS = "sparkdl", "notebooks", "conf", "README.md", ".github"  # to spell
 FAST = ["-m", "not jvm and not slow"]  # markers of tests: see pyproject.toml
 SPARK_TESTS = "tests/spark", "tests/ml"  # what runs on another version of Spark, too
+TORCH_TESTS = "tests/interop/torch", "tests/end_to_end/test_pages.py", "-k", "torch"
 OTHER_SPARK = (  # warnings of pyspark 3.5 itself, which leaves sockets to the collector
     *("-W", "ignore::DeprecationWarning"),
     *("-W", "ignore::pytest.PytestUnraisableExceptionWarning"),
@@ -92,14 +94,17 @@ def demo_command(arguments):
 
 def test_command(arguments):
     """run the tests; --fast: without those of Spark and clusters; --spark 3.5: those of Spark, on
-    that version of it; the rest goes to pytest"""
+    that version of it; --torch: those that need PyTorch; the rest goes to pytest"""
     parser = argparse.ArgumentParser(prog="build.py test", add_help=False, allow_abbrev=False)
     parser.add_argument("--fast", action="store_true")
     parser.add_argument("--spark", metavar="VERSION")
+    parser.add_argument("--torch", action="store_true")
     options, rest = parser.parse_known_args(arguments)
     several = "-n", str(min(os.cpu_count() or 1, 7) + 1)  # more than cores, as tests wait
     command = "-m", "pytest", *FAST * options.fast
-    if options.spark is None:
+    if options.torch:
+        run_with_spark(*command, *(rest or [*several, *TORCH_TESTS]), torch=True)
+    elif options.spark is None:
         run_with_spark(*command, *(rest or several))
     else:
         rest = rest or [*several, *SPARK_TESTS]
@@ -191,16 +196,20 @@ def parse(command, arguments, epilog="", **options):
 # Running things
 
 
-def run_with_spark(*arguments, spark=None):
+def run_with_spark(*arguments, spark=None, torch=False):
     """Become the .venv's python, so that signals and the exit code are the program's own.
 
-    `spark` is the version of another Spark than the pinned one, which then stands before it.
+    `spark` is the version of another Spark than the pinned one, which then stands before it. With
+    `torch` PyTorch is there, which takes 1.2 GB and is in a folder of its own.
     """
     check_java(os.environ)
     setup()
     python, environment = str(venv_python()), spark_environment(os.environ)
     if spark is not None:
         environment["PYTHONPATH"] = str(install_spark(spark))
+    if torch:
+        must("installing torch", python, "-m", "tests.support.torch_package", TORCH)
+        environment["PYTHONPATH"] = str(TORCH)
     sys.stdout.flush()
     if os.name == "nt":
         raise SystemExit(call(python, *arguments, env=environment))

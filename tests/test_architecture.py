@@ -75,6 +75,8 @@ HOME = {
     "pyarrow": {"data", "spark"},
     "google.protobuf": {"data", "interop"},
     "onnx": {"interop/onnx"},
+    "torch": {"interop/torch"},
+    "cloudpickle": {"interop/torch"},  # functions that travel from the driver to its executors
     "ml_dtypes": {"engine"},
     "socket": {"exchange", "spark/cluster_check"},
     "selectors": {"exchange"},

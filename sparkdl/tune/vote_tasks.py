@@ -7,7 +7,7 @@ import numpy as np
 
 from sparkdl.errors import SparkdlError
 from sparkdl.nn.execution.device import choose_backend
-from sparkdl.nn.execution.replica import Replica
+from sparkdl.nn.execution.replica import make_replica
 from sparkdl.spark.inference.output_columns import YES_OR_NO, OutputColumns, probabilities
 from sparkdl.spark.inference.predictions import sound
 from sparkdl.training.evaluation.batch_evaluation import new_evaluation, pieces
@@ -69,7 +69,7 @@ def load_members(models):
 @lru_cache(maxsize=MOST)
 def replica_of(number, conf, device, backend):
     """Returns this process's replica of a member; two may be the same but for their weights."""
-    return Replica(conf, choose_backend(device, backend))
+    return make_replica(conf, choose_backend(device, backend))
 
 
 def vote_columns(shared, vote, names, transform, batches):

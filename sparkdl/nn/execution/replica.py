@@ -233,6 +233,11 @@ class Replica:
         return layouts[0].views(self.params), layouts[1].views(self.buffers)
 
 
+def make_replica(conf, backend="auto"):
+    """Returns the replica of a conf: a Replica, or what its `replica_class` names."""
+    return (conf.replica_class or Replica)(conf, backend)
+
+
 def inputs_of(replica, shapes):
     """Returns tensors of parameters, of buffers, and of a batch with columns of these shapes."""
     conf, (params, buffers) = replica.conf, replica.arrays()

@@ -100,6 +100,11 @@ class Conf(Config):
     )
 
     @property
+    def replica_class(self) -> Any:
+        """The class of replicas of a network that another framework computes; None: Replica."""
+        return None
+
+    @property
     def stack(self) -> "tuple[PlacedLayer, ...]":
         """The layers in their places, each behind what it reads: a tuple of PlacedLayer."""
         raise NotImplementedError

@@ -1,6 +1,7 @@
 """A network's configuration from a document, whichever kind it is."""
 
 from collections.abc import Mapping
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from sparkdl.config import text
@@ -11,9 +12,12 @@ from sparkdl.nn.networks.sequential import NetworkConf
 if TYPE_CHECKING:
     from sparkdl.nn.networks.base import Conf
 
+TORCH = "sparkdl.interop.torch"  # loaded where a document asks for it: most need no torch
+
 
 def conf_from_dict(options: Mapping[str, Any]) -> "Conf":
-    """Returns a GraphConf where there are vertices, else a NetworkConf.
+    """Returns a GraphConf where there are vertices, a TorchModel where there is `make`, else a
+    NetworkConf.
 
     Raises
     ------
@@ -22,6 +26,8 @@ def conf_from_dict(options: Mapping[str, Any]) -> "Conf":
     """
     if not isinstance(options, dict):
         raise ConfigError(f"a network needs a mapping of options, got {options!r}")
+    if "make" in options:
+        return import_module(TORCH).TorchModel.from_dict(options)
     return (GraphConf if "vertices" in options else NetworkConf).from_dict(options)
 
 

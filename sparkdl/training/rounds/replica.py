@@ -6,13 +6,13 @@ from functools import lru_cache
 from threadpoolctl import threadpool_limits
 
 from sparkdl.nn.execution.device import choose_backend
-from sparkdl.nn.execution.replica import Replica
+from sparkdl.nn.execution.replica import make_replica
 
 
 @lru_cache(maxsize=2)
 def replica_for(conf, device="auto", backend="auto"):
     """Returns the replica of this process, which outlives a task with its compiled programs."""
-    return Replica(conf, choose_backend(device, backend))
+    return make_replica(conf, choose_backend(device, backend))
 
 
 @lru_cache(maxsize=1)

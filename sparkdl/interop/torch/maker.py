@@ -1,0 +1,113 @@
+"""The function that builds a module, and its way to executors and into documents."""
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from sparkdl.config import Requirement
+from sparkdl.errors import ConfigError
+
+_known: dict[str, "Maker"] = {}  # by reference: functions that this process was given
+
+
+@dataclass(frozen=True)
+class Maker:
+    """A function that builds a module, known by its reference "package.module:function".
+
+    A document holds the reference alone, and reading one runs and imports nothing: only a function
+    that this process was given, by Python code or by its driver, is ever called.
+    """
+
+    reference: str
+    function: Callable[[], Any] | None = field(default=None, compare=False)
+
+    @cached_property
+    def code(self) -> bytes:
+        """The function as executors get it."""
+        try:
+            return load_cloudpickle().dumps(self.function)
+        except ConfigError:
+            raise
+        except Exception as error:
+            raise ConfigError(
+                f"TorchModel.make must be a function that can be sent to executors, got "
+                f"{self.reference}: {error}; build what it needs inside of it"
+            ) from error
+
+    def __eq__(self, other: object) -> bool:
+        """Whether both name the same function, and none is known to be another one."""
+        if not isinstance(other, Maker) or self.reference != other.reference:
+            return False
+        if self.function is None or other.function is None:
+            return True
+        return self.function is other.function or self.digest == other.digest
+
+    def __hash__(self) -> int:
+        return hash(self.reference)
+
+    @cached_property
+    def digest(self) -> str:
+        return hashlib.sha256(self.code).hexdigest()
+
+    def __reduce__(self):
+        return receive, (self.reference, None if self.function is None else self.code)
+
+    def __str__(self) -> str:
+        return self.reference
+
+    def __call__(self) -> Any:
+        """Builds a module; ConfigError where this process was not given the function."""
+        if self.function is None:
+            raise ConfigError(
+                f"TorchModel.make must be a function that this process was given, got the name "
+                f"{self.reference!r} from a document; make a TorchModel with the function first"
+            )
+        return self.function()
+
+
+def load_cloudpickle() -> Any:
+    """Returns cloudpickle; ConfigError where it is not installed."""
+    try:
+        import cloudpickle
+    except ImportError as error:
+        cure = "pip install 'sparkdl-hadoop[torch]'"
+        raise ConfigError(f"a TorchModel needs cloudpickle, got {error}; {cure}") from error
+    return cloudpickle
+
+
+def maker_of(function: Callable[[], Any]) -> Maker:
+    """Returns the Maker of a function, which this process knows from now on."""
+    owner = function if hasattr(function, "__qualname__") else type(function)
+    reference = f"{owner.__module__}:{owner.__qualname__}"
+    known = _known.get(reference)
+    if known is None or known.function is not function:
+        _known[reference] = Maker(reference, function)
+    return _known[reference]
+
+
+def receive(reference: str, code: bytes | None) -> Maker:
+    """Returns what a driver sends: its Maker, known here from now on."""
+    if code is None:
+        return Maker(reference)
+    known = _known.get(reference)
+    if known is None or known.code != code:
+        _known[reference] = maker = Maker(reference, load_cloudpickle().loads(code))
+        maker.__dict__["code"] = code
+    return _known[reference]
+
+
+@dataclass(frozen=True, kw_only=True)
+class MakerOption(Requirement):
+    """A function without arguments, or the reference of one in a document."""
+
+    phrase = "a function without arguments that builds a torch.nn.Module"
+    plural = "functions that build modules"
+
+    def check(self, value: Any, where: str) -> Maker:
+        if isinstance(value, str) and ":" in value:
+            return _known.get(value, Maker(value))
+        if isinstance(value, Maker):
+            return value
+        return maker_of(value) if callable(value) else self.refuse(value, where)

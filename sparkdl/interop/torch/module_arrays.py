@@ -1,0 +1,104 @@
+"""The arrays of a module: what is trained, what is kept, and their first values."""
+
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from sparkdl.errors import ConfigError, ShapeError, brief
+
+
+def load_torch() -> Any:
+    """Returns torch; ConfigError where it is not installed."""
+    try:
+        import torch
+    except ImportError as error:
+        raise ConfigError(
+            f"a TorchModel needs PyTorch in each process, got {error}; pip install torch"
+        ) from error
+    return torch
+
+
+def build_module(maker: Any, seed: int) -> Any:
+    """Returns a new module whose first values follow from `seed`.
+
+    Raises
+    ------
+    ConfigError
+        It is no Module, or has arrays that cannot be trained here.
+    """
+    torch = load_torch()
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        module = maker()
+    if not isinstance(module, torch.nn.Module):
+        raise ConfigError(
+            f"TorchModel.make must return a torch.nn.Module, got {brief(module)} from {maker}"
+        )
+    check_arrays(module, torch)
+    return module
+
+
+def check_arrays(module: Any, torch: Any) -> None:
+    """Raises ConfigError for an array or layer whose state would not travel."""
+    for name, array in (*module.named_parameters(), *kept(module)):
+        if array.dtype != torch.float32 or array.device.type != "cpu":
+            raise ConfigError(
+                f"TorchModel.make must give arrays of float32 on the CPU, got {name} of "
+                f"{array.dtype} on {array.device}; leave .half() and .to() away"
+            )
+    for name, part in module.named_modules():
+        if getattr(part, "track_running_stats", False) and part.momentum is None:
+            raise ConfigError(
+                f"TorchModel.make must give BatchNorm a momentum, got None in {name}: the count of "
+                "batches is no array that workers can average"
+            )
+
+
+def kept(module: Any) -> list[tuple[str, Any]]:
+    """Returns [(name, array)] of what is not trained: buffers, and frozen parameters."""
+    frozen = [(name, p) for name, p in module.named_parameters() if not p.requires_grad]
+    buffers = module.named_buffers()
+    return frozen + [(n, b) for n, b in buffers if not n.endswith("num_batches_tracked")]
+
+
+def trained(module: Any) -> list[tuple[str, Any]]:
+    """Returns [(name, parameter)] of what is trained; shared ones come once."""
+    return [(name, p) for name, p in module.named_parameters() if p.requires_grad]
+
+
+def shapes_of(arrays: list[tuple[str, Any]]) -> tuple[tuple[str, tuple[int, ...]], ...]:
+    return tuple((name, tuple(array.shape)) for name, array in arrays)
+
+
+@lru_cache(maxsize=2)
+def first_values(maker: Any, seed: int) -> dict[str, np.ndarray]:
+    """Returns {name: first value} of a module's arrays."""
+    module = build_module(maker, seed)
+    return {n: a.detach().numpy().copy() for n, a in (*trained(module), *kept(module))}
+
+
+def output_shape(module: Any, input_shape: tuple[int, ...], input_type: str) -> tuple[int, ...]:
+    """Returns the shape of one example's output.
+
+    Raises
+    ------
+    ShapeError
+        It cannot take the input, or does not give one float32 array with the batch in front.
+    """
+    torch = load_torch()
+    x = torch.zeros((2, *input_shape), dtype=getattr(torch, input_type))
+    try:
+        with torch.no_grad():
+            y = module.eval()(x)
+    except Exception as error:
+        raise ShapeError(
+            f"TorchModel.make must give a module that takes {input_shape}, got {error}"
+        ) from error
+    if not torch.is_tensor(y) or y.dtype != torch.float32 or y.shape[:1] != (2,) or y.ndim < 2:
+        got = f"{tuple(y.shape)} of {y.dtype}" if torch.is_tensor(y) else brief(y)
+        raise ShapeError(
+            "TorchModel.make must give a module with one float32 output (batch, units, ...), "
+            f"got {got} for a batch of 2"
+        )
+    return tuple(y.shape[1:])

@@ -1,0 +1,109 @@
+"""A replica whose network is a module of torch, and whose loss is a program of the engine."""
+
+import hashlib
+from dataclasses import replace
+from functools import lru_cache, partial
+
+import numpy as np
+import torch
+
+from sparkdl.errors import ConfigError
+from sparkdl.interop.torch.module_arrays import build_module, kept, trained
+from sparkdl.interop.torch.torch_model import INPUT, MODULE, OUTPUT
+from sparkdl.nn.execution.input_gradient import SLOPE, input_gradient_program
+from sparkdl.nn.execution.replica import PROGRAMS, Replica
+from sparkdl.nn.inputs.columns import columns_of, features_batch, nominal_shapes, shapes_of
+
+
+class TorchReplica(Replica):
+    """See Replica. The module's parameters, buffers and gradients are views of its vectors."""
+
+    decodes = ()
+
+    def __init__(self, conf, backend="auto", strict=False):
+        if backend == "cuda":
+            raise ConfigError(
+                'TrainingMaster.device must be "cpu" for a TorchModel, got "cuda"; its module is '
+                "computed on the CPU"
+            )
+        super().__init__(conf, backend, strict)
+        self.head = Replica(conf.head, backend, strict)
+        self._slope = lru_cache(PROGRAMS)(partial(input_gradient_program, self.head))
+        self.module, self._after = build_module(conf.make, conf.seed), {}
+        params, buffers = self.arrays()
+        grads = conf.params_layout.views(self.grad)
+        for name, parameter in trained(self.module):
+            own = f"{MODULE}/{name}"
+            parameter.data = torch.from_numpy(params[own])
+            parameter.grad = torch.from_numpy(grads[own])
+            parameter.register_post_accumulate_grad_hook(partial(self._finish, own))
+        for name, array in kept(self.module):
+            array.data = torch.from_numpy(buffers[f"{MODULE}/{name}"])
+
+    def gradient(self, batch, epoch=0, after=None, states=None, queued=None):
+        """See Replica.gradient; `after` is called as torch's backward pass goes on."""
+        columns_of(self.conf, batch)  # checks them
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed_of(self.conf.seed, int(epoch), batch.ids))
+            y = self.module.train()(self._input(batch))
+        columns = columns_of(self.conf.head, with_features(batch, y))
+        program = self._slope(shapes_of(columns))
+        outputs = program.run(columns | {"ids": batch.ids, "epoch": epoch})
+        self._expire()
+        self.grad[...] = 0
+        self._after = dict(after or {})
+        if y.requires_grad:
+            y.backward(torch.from_numpy(outputs[SLOPE].copy()))
+        while self._after:  # of parameters that this batch did not reach
+            self._after.popitem()[1]()
+        return program.number("loss"), len(batch)
+
+    def _finish(self, name, parameter):
+        """Says that a parameter's gradient is final, to whom it may concern."""
+        function = self._after.pop(name, None)
+        if function is not None:
+            function()
+
+    def step(self, batch, rate, t, epoch=0, states=None):
+        """See Replica.step."""
+        loss, _ = self.gradient(batch, epoch)
+        self.apply(rate, t)
+        return loss
+
+    def forward(self, features, outputs=(), states=None, size=None):
+        """See Replica.forward; "module" names what the module gives."""
+        batch = features if hasattr(features, "columns") else features_batch(features)
+        columns_of(self.conf, batch, labels=False)
+        y = self._in_use(batch)
+        names = tuple(outputs) or (OUTPUT,)
+        rest = tuple(name for name in names if name != MODULE)
+        results = self.head.forward(y.numpy(), rest, size=size) if rest else {}
+        return results | ({MODULE: y.numpy().copy()} if MODULE in names else {})
+
+    def losses(self, batch):
+        """See Replica.losses."""
+        columns_of(self.conf, batch)
+        return self.head.losses(with_features(batch, self._in_use(batch)))
+
+    def programs(self, batch_size):
+        """Returns two programs: of the loss's gradient where the module ends, and of the update."""
+        return self._slope(nominal_shapes(self.conf.head, batch_size)), self._update()
+
+    def _in_use(self, batch):
+        with torch.no_grad():
+            return self.module.eval()(self._input(batch))
+
+    def _input(self, batch):
+        return torch.from_numpy(np.array(batch.columns[INPUT], dtype=self.conf.input_type))
+
+
+def with_features(batch, y):
+    """Returns a batch with the module's output in place of its input."""
+    columns = {**batch.columns, INPUT: y.detach().numpy()}
+    return replace(batch, columns=columns)
+
+
+def seed_of(seed, epoch, ids):
+    """Returns the seed of torch's random numbers for a batch: of fit, epoch and records."""
+    key = np.array([seed, epoch], np.uint64).tobytes() + np.asarray(ids, np.uint64).tobytes()
+    return int.from_bytes(hashlib.blake2b(key, digest_size=8).digest(), "little") >> 1

@@ -1,0 +1,39 @@
+"""The gradient of a network's loss with respect to its input."""
+
+from sparkdl.engine import gradients, ops
+from sparkdl.nn.execution.replica import (
+    compile_graph,
+    forward_batch,
+    inputs_of,
+    losses_of,
+    tensor,
+)
+
+SLOPE = "slope"
+
+
+def input_gradient_program(replica, shapes, column="features"):
+    """Returns the program of the loss of a training step, and of its slope.
+
+    Parameters
+    ----------
+    replica : Replica
+        Parameters are bound to its vectors; it may have none.
+    shapes : ((column, shape), ...)
+        As `shapes_of` gives them.
+    column : str
+
+    Returns
+    -------
+    Program with the inputs of a batch, "ids" and "epoch", and the outputs "loss", the sum of the
+    examples' losses, and SLOPE, the gradient of their mean with respect to the column.
+    """
+    weights, states, batch = inputs_of(replica, shapes)
+    n = shapes[0][1][0]
+    identity = {"ids": tensor("ids", (n,), "uint64"), "epoch": tensor("epoch", (), "uint64")}
+    result = forward_batch(replica.conf, weights, states, batch, training=True, **identity)
+    loss = ops.sum(losses_of(replica.conf, result, batch))
+    [slope] = gradients(ops.mul(loss, 1 / n), wrt=[batch[column]])
+    params, buffers = replica.arrays()
+    inputs = weights | states | batch | identity
+    return compile_graph(replica, inputs, {"loss": loss, SLOPE: slope}, params | buffers)

@@ -1,0 +1,162 @@
+"""A module as a network: what it is made of, what it predicts, and what is refused."""
+
+import pickle
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pytest
+
+from sparkdl.errors import CheckpointError, ConfigError, ShapeError
+from sparkdl.interop.torch import TorchModel
+from sparkdl.nn import conf_from_json
+from sparkdl.training.network import Network
+from tests.interop.torch.modules import MODULES, lenet, model, transformer, whole_lenet
+
+torch = pytest.importorskip("torch", reason="needs torch: python build.py test --torch")
+nn = torch.nn
+
+
+def test_its_arrays_are_those_of_the_module():
+    conf, module = model("transformer"), transformer()
+    assert dict(conf.parameters) == {
+        n: tuple(p.shape) for n, p in module.named_parameters() if p.requires_grad
+    }
+    assert dict(conf.buffers) == {"frozen": (8,)}
+    assert conf.output_shape == (3,) and conf.parameter_count == sum(
+        p.numel() for p in module.parameters() if p.requires_grad
+    )
+    assert "torch.nn.Module" in conf.summary()
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_predictions_are_those_of_the_module(name, rng):
+    conf = model(name)
+    torch.manual_seed(conf.seed)
+    module = conf.make().eval()
+    shape = (37, *conf.input_shape)
+    x = rng.integers(0, 5, shape) if conf.input_type == "int64" else rng.normal(size=shape)
+    with torch.no_grad():
+        logits = module(torch.tensor(x.astype(conf.input_type)))
+    network = Network(conf)
+    expected = torch.softmax(logits, 1).numpy()
+    np.testing.assert_allclose(network.predict(x.astype(np.float32)), expected, atol=1e-6)
+    given = network.features(x.astype(np.float32), ["module"])["module"]
+    np.testing.assert_allclose(given, logits.numpy(), atol=1e-6)
+    labels = rng.integers(0, 3, 37)
+    loss = nn.functional.cross_entropy(logits, torch.tensor(labels)).item()
+    result = network.evaluate((x.astype(np.float32), labels))
+    assert result.loss == pytest.approx(loss, rel=1e-5)
+    assert result.accuracy == np.mean(expected.argmax(1) == labels)
+
+
+def test_a_saved_model_predicts_the_same(tmp_path, rng):
+    network, x = Network(model("lenet", whole_lenet)), rng.normal(size=(5, 1, 8, 8))
+    x = x.astype(np.float32)
+    network.fit((x, np.arange(5) % 3), epochs=1)
+    network.save(tmp_path / "model")
+    again = Network.load(tmp_path / "model")
+    assert again.conf == network.conf
+    np.testing.assert_array_equal(again.predict(x), network.predict(x))
+
+
+ELSEWHERE = """
+import sys
+from sparkdl import Network
+network = Network.load(sys.argv[1])
+assert "torch" not in sys.modules
+try:
+    network.replica
+except Exception as error:
+    print(type(error).__name__, error)
+"""
+
+
+def test_another_process_is_told_to_give_the_function_first(tmp_path):
+    """Loading a document imports and runs nothing that it names."""
+    Network(model("lenet")).save(tmp_path / "model")
+    done = subprocess.run(
+        [sys.executable, "-c", ELSEWHERE, tmp_path / "model"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.startswith(
+        "ConfigError TorchModel.make must be a function that this process"
+    )
+    assert "tests.interop.torch.modules:lenet" in done.stdout
+
+
+def test_a_function_of_the_same_name_is_another_model():
+    def make():
+        return nn.Linear(4, 3)
+
+    one = TorchModel(make=make, input_shape=(4,))
+
+    def make():
+        return nn.Linear(4, 3, bias=False)
+
+    two = TorchModel(make=make, input_shape=(4,))
+    assert one != two
+    assert two == conf_from_json(two.to_json()), "the later one has the name"
+
+
+def linear(**options):
+    return TorchModel(**{"make": lambda: nn.Linear(4, 3), "input_shape": (4,)} | options)
+
+
+REFUSED = {
+    "no function": ({"make": 3}, ConfigError, "must be a function without arguments"),
+    "no module": ({"make": lambda: 3}, ConfigError, "must return a torch.nn.Module, got 3"),
+    "doubles": ({"make": lambda: nn.Linear(4, 3).double()}, ConfigError, "float32 on the CPU"),
+    "other input": ({"input_shape": (5,)}, ShapeError, "takes \\(5,\\)"),
+    "two outputs": ({"make": lambda: nn.LSTM(4, 3)}, ShapeError, "one float32 output"),
+    "no batch axis": (
+        {"make": lambda: nn.Sequential(nn.Flatten(0), nn.Linear(8, 3))},
+        ShapeError,
+        "one float32 output",
+    ),
+    "count of batches": (
+        {"make": lambda: nn.BatchNorm1d(4, momentum=None)},
+        ConfigError,
+        "must give BatchNorm a momentum",
+    ),
+    "narrow": ({"dtype": "bfloat16"}, ConfigError, "dtype must be float32"),
+    "steps": ({"tbptt": (2, 2)}, ConfigError, "tbptt None"),
+    "shapes": ({"parameters": [["a", [-1]]]}, ConfigError, "must be pairs \\(name, shape\\)"),
+    "twice": ({"buffers": [["a", [1]], ["a", [1]]]}, ConfigError, "each name once"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_cannot_be_trained_is_refused(name):
+    options, error, message = REFUSED[name]
+    with pytest.raises(error, match=message):
+        linear(**options)
+
+
+def test_what_cannot_be_sent_is_refused_by_name():
+    lock = threading.Lock()
+
+    def make():
+        assert lock
+        return nn.Linear(4, 3)
+
+    conf = TorchModel(make=make, input_shape=(4,))
+    with pytest.raises(ConfigError, match="can be sent to executors, got .*make"):
+        pickle.dumps(conf)
+
+
+def test_a_damaged_document_is_a_named_error(tmp_path):
+    Network(model("lenet")).save(tmp_path / "model")
+    document = model("lenet").to_json().replace('"input_shape"', '"shape"')
+    with pytest.raises(ConfigError, match="has no field 'shape'"):
+        conf_from_json(document)
+    (tmp_path / "model" / "network.json").write_text(document)
+    with pytest.raises(CheckpointError):
+        Network.load(tmp_path / "model")
+
+
+def test_its_name_is_that_of_the_function():
+    assert model("lenet").make.reference == f"{lenet.__module__}:lenet"
