@@ -1,0 +1,40 @@
+"""The module of a trained network, for use outside of sparkdl."""
+
+from typing import Any
+
+import numpy as np
+
+from sparkdl.errors import ConfigError, brief
+from sparkdl.interop.torch.module_arrays import build_module, kept, load_torch, trained
+from sparkdl.interop.torch.torch_model import MODULE, TorchModel
+
+
+def trained_module(network: Any) -> Any:
+    """Returns a new torch.nn.Module with a network's weights, in evaluation mode.
+
+    It shares no memory with the network: `torch.save(trained_module(net.network).state_dict(),
+    path)` takes it to where sparkdl is not.
+
+    Parameters
+    ----------
+    network : Network
+        Of a TorchModel; of a SparkNetwork its `network`.
+
+    Raises
+    ------
+    ConfigError
+        It is no Network of a TorchModel.
+    """
+    conf = getattr(network, "conf", None)
+    if not isinstance(conf, TorchModel):
+        raise ConfigError(
+            f"trained_module.network must be a Network of a TorchModel, got {brief(network)}; a "
+            "SparkNetwork has one as its `network`"
+        )
+    torch, module = load_torch(), build_module(conf.make, conf.seed)
+    arrays = conf.params_layout.views(network.state.params)
+    arrays |= conf.buffers_layout.views(network.state.buffers)
+    with torch.no_grad():
+        for name, array in (*trained(module), *kept(module)):
+            array.copy_(torch.from_numpy(np.array(arrays[f"{MODULE}/{name}"])))
+    return module.eval()
