@@ -71,7 +71,7 @@ class GraphTranslation:
         self.version, self.given, self.images = version, shapes, images
         self.build = GraphBuilder()
         self.taken, self.refused, self.owners, self.groups = [], [], {}, {}
-        self.turned, self.names = {}, set()
+        self.turned, self.names, self.output_names = {}, set(), []
 
     def model(self, document, inputs=None, scope=None):
         """Translates a model; returns the places of its outputs, None for those refused.
@@ -93,6 +93,8 @@ class GraphTranslation:
         waiting = [(layer, i, call) for layer in layers for i, call in enumerate(layer.calls)]
         while waiting:
             waiting = self.turn_of_calls(waiting, tensors, scope)
+        if not scope.path:
+            self.output_names = [at[0] for at in outputs]
         return [tensors.get(at) for at in outputs]
 
     def turn_of_calls(self, waiting, tensors, scope):

@@ -7,6 +7,7 @@ import numpy as np
 from sparkdl.errors import ConfigError, UnsupportedError
 from sparkdl.interop.keras.documents import read_document
 from sparkdl.interop.keras.graph import GraphTranslation
+from sparkdl.interop.keras.optimizers import with_slots
 from sparkdl.interop.keras.training import Compiled, read_training
 from sparkdl.interop.keras.weights import read_arrays
 from sparkdl.training.network import Network
@@ -80,19 +81,30 @@ def read_keras(model, weights=None, *, shapes=None, images="channels_last", comp
     document = document_of(model, weights)
     graph = GraphTranslation(document.version, named(shapes), images)
     places = graph.model(document.config)
-    compile_ = read_training(document, graph, places, conf) if compiled else Compiled.none()
-    refused = [*graph.refused, *compile_.refused]
-    if refused:
-        lines = "\n  ".join(refused)
-        raise UnsupportedError(f"{document.path} has layers or options without a twin:\n  {lines}")
-    outputs = [graph.plain_output(place) for place in places]
-    names = compile_.add_losses(graph, outputs)
-    network = Network(graph.build.conf(**{**compile_.options, **conf}))
+    training = document.training if compiled else None
+    found = Compiled()
+    if not graph.refused:
+        outputs = [graph.plain_output(place) for place in places]
+        found = read_training(training, graph, outputs, graph.output_names, conf)
+    refuse([*graph.refused, *found.refused], document.path)
+    network = Network(graph.build.conf(**{**found.options, **conf}))
     if document.weights is not None:
         network.state = filled(network, document, graph.taken)
+        if "optimizer" in found.options:
+            network.state = with_slots(network, document, graph.taken, found.notes)
     return KerasNet(
-        network=network, outputs=tuple(names), metrics=compile_.metrics, notes=compile_.notes
+        network=network,
+        outputs=tuple(found.outputs),
+        metrics=tuple(found.metrics),
+        notes=tuple(found.notes),
     )
+
+
+def refuse(reasons, path):
+    """Raises UnsupportedError that lists all reasons, if there is one."""
+    if reasons:
+        lines = "\n  ".join(reasons)
+        raise UnsupportedError(f"{path} has layers or options without a twin:\n  {lines}")
 
 
 def document_of(model, weights):

@@ -99,6 +99,50 @@ def by_layer(file, path, taken):
     return arrays
 
 
+def read_optimizer(content, path, count):
+    """Returns (updates done, [array]) of an optimizer with `count` arrays; None without state."""
+    with open_hdf5(content, path) as file:
+        if is_legacy(file):
+            find = optimizer_by_name(file, path)
+        else:
+            find = optimizer_by_number(file, path)
+        if len(find) <= 2:  # it has done nothing yet
+            return None
+        if len(find) != count + 2:
+            raise DataError(f"{path}: the optimizer must hold {count + 2} arrays, got {len(find)}")
+        first, _, *others = find
+        return counter(first, path), [array_in(one, f"{path}, optimizer") for one in others]
+
+
+def optimizer_by_number(file, path):
+    if "optimizer" not in file:
+        return []
+    group = inner(inner(file, "optimizer", path, "Keras"), "vars", path, "Keras")
+    return [inner(group, str(i), path, "Keras") for i in range(len(group))]
+
+
+def optimizer_by_name(file, path):
+    if "optimizer_weights" not in file:
+        return []
+    group = inner(file, "optimizer_weights", path, "Keras")
+    return [member_at(group, name, path) for name in texts(group, "weight_names", path)]
+
+
+def counter(dataset, path):
+    """Returns the number of updates."""
+    plain = isinstance(dataset, h5py.Dataset) and dataset.size == 1 and dataset.dtype.kind in "iu"
+    if not plain or int(dataset[()]) < 0:
+        raise DataError(f"{path}: the optimizer must begin with the number of its updates")
+    return int(dataset[()])
+
+
+def member_at(group, name, where):
+    """Returns what a name of groups and a dataset leads to."""
+    for part in filter(None, name.split("/")):
+        group = inner(group, part, where, "Keras")
+    return group
+
+
 def nested_dataset(group, name, where):
     *folders, last = [part for part in name.split("/") if part] or [""]
     for folder in folders:

@@ -1,12 +1,15 @@
 """Keras on JAX, and models of it with weights that are drawn."""
 
 import os
+from dataclasses import replace
 
 import numpy as np
 
 os.environ.setdefault("KERAS_BACKEND", "jax")
 
 import keras
+
+from sparkdl.data import Batch
 
 keras.config.disable_traceback_filtering()
 
@@ -34,3 +37,13 @@ def answer(model, features):
     """Returns what a model computes, without compiling it."""
     y = model(features, training=False)
     return np.asarray(y) if not isinstance(y, list | tuple) else [np.asarray(one) for one in y]
+
+
+def train(network, x, y, steps):
+    """Trains a network of one input and one output for `steps` updates on one batch."""
+    replica, state = network._load(), network.state
+    batch = Batch(columns={"features": x, "labels": y}, ids=np.arange(len(x), dtype=np.uint64))
+    for t in range(state.iteration, state.iteration + steps):
+        replica.step(batch, network.conf.rate_at(t, 0), t + 1)
+    vectors = {name: getattr(replica, name).copy() for name in ("params", "buffers", "slots")}
+    network.state = replace(state, **vectors, iteration=state.iteration + steps)
