@@ -32,6 +32,7 @@ def kl_divergence(options):
 
 
 def huber(options):
+    """Keras does not save its delta, and reads 1.0 itself."""
     return losses.Huber(delta=options.number("delta", 1.0)), None, False
 
 

@@ -6,6 +6,7 @@ from sparkdl.errors import DataError, SparkdlError, UnsupportedError
 from sparkdl.interop.keras.losses import add_loss
 from sparkdl.interop.keras.optimizers import optimizer_of
 from sparkdl.interop.keras.options import object_of
+from sparkdl.nn.layers import GRU
 
 CURE = "; give another one, or compiled=False"
 
@@ -53,6 +54,10 @@ def read_training(training, graph, places, names, conf):
     if conf.get("optimizer") is None:
         add_optimizer(found, training)
     add_losses(found, training, graph, places, names)
+    if found.options.get("clipping"):
+        found.notes.append("gradients are clipped before l1 and l2 are added; Keras clips both")
+    if any(isinstance(vertex.layer, GRU) for vertex in graph.build.vertices):
+        found.notes.append("GRU has one bias of its gates where Keras moves two that are added")
     return found
 
 
