@@ -106,7 +106,6 @@ CHECKS = {
     "README.md": readme,
     "notebooks/tutorial.md": tutorial,
     "notebooks/how_to/dataframes.md": dataframes,
-    "notebooks/how_to/keras.md": r"\(5, 2\)\nAdamHat\(.*\n$",
     "notebooks/how_to/masters.md": masters,
     "notebooks/how_to/networks.md": networks,
     "notebooks/how_to/predict.md": predict,

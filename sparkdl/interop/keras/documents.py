@@ -9,7 +9,7 @@ from io import BytesIO
 from sparkdl.config.text import from_json
 from sparkdl.data import files
 from sparkdl.errors import ConfigError, DataError, UnsupportedError
-from sparkdl.interop.hdf5 import open_hdf5
+from sparkdl.interop.hdf5 import check_heaps, open_hdf5
 from sparkdl.interop.keras.weights import is_hdf5, refuse_shards, text_of
 
 MEMBERS = ("config.json", "metadata.json", "model.weights.h5")
@@ -121,22 +121,27 @@ def member(archive, name, path):
 
 def from_hdf5(content, path):
     """Returns the document of an .h5 file with a whole model."""
+    check_heaps(content, path)
     with open_hdf5(content, path) as file:
-        texts = {name: text_of(file, name, path) for name in ("model_config", "training_config")}
+        config, training = (text_of(file, f"{name}_config", path) for name in ("model", "training"))
         version = text_of(file, "keras_version", path)
-    if texts["model_config"] is None:
+    if config is None:
         raise DataError(
             f"{path}: must hold a model, got weights alone; give the model's JSON, and these as "
             "weights="
         )
-    training = texts["training_config"]
     return KerasDocument(
         path=path,
-        config=parsed(texts["model_config"].encode(), f"{path}, model_config"),
+        config=parsed(bytes_of(config), f"{path}, model_config"),
         version=version_of(version, 2),
-        training=training and parsed(training.encode(), f"{path}, training_config"),
+        training=training and parsed(bytes_of(training), f"{path}, training_config"),
         weights=content,
     )
+
+
+def bytes_of(text):
+    """Returns a text of h5py as the bytes that it was."""
+    return text.encode(errors="surrogateescape")
 
 
 def from_text(content, path):

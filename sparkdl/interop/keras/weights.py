@@ -6,7 +6,7 @@ import h5py
 import numpy as np
 
 from sparkdl.errors import DataError, UnsupportedError
-from sparkdl.interop.hdf5 import array_in, inner, open_hdf5
+from sparkdl.interop.hdf5 import array_in, check_heaps, inner, open_hdf5
 
 ROOTS = ("layers", "_layer_checkpoint_dependencies")  # the second: Keras 2.12
 MOST = 100_000  # arrays
@@ -20,6 +20,7 @@ def read_arrays(content, path, taken):
     DataError
         The file is damaged, or lists all arrays that are not there or of another shape.
     """
+    check_heaps(content, path)
     with open_hdf5(content, path) as file:
         find = by_layer if is_legacy(file) else by_group
         found = find(file, path, taken)
@@ -166,7 +167,8 @@ def texts(group, name, where):
 def attribute(group, name, where):
     """Returns the texts of an attribute, once it is known that the file may hold as many."""
     about = group.attrs.get_id(name)
-    if np.prod(about.shape, dtype=float) > MOST or about.dtype.itemsize > 1 << 20:
+    is_text = h5py.check_string_dtype(about.dtype) or about.shape == (0,)
+    if not is_text or np.prod(about.shape, dtype=float) > MOST or about.dtype.itemsize > 1 << 20:
         raise DataError(f"{where}: {name} must hold texts, got {about.shape} of {about.dtype}")
     values = np.atleast_1d(group.attrs[name]).reshape(-1).tolist()
     try:
