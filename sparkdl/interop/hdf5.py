@@ -58,11 +58,12 @@ def is_sound_heap(content, start):
         return False
     while at + 16 <= end:
         number, size = struct.unpack_from("<H6xQ", content, at)
-        if number == 0:
-            return True
-        if size > end - at - 16:
+        step = (
+            16 + (size + 7) // 8 * 8 if number else size
+        )  # that of free space has its header in it
+        if not 16 <= step <= end - at:
             return False
-        at += 16 + (size + 7) // 8 * 8
+        at += step
     return True
 
 

@@ -1,3 +1,3 @@
-"""Keras models, read into networks, and networks written as such."""
+"""Keras models, read into networks."""
 
 from sparkdl.interop.keras.reader import KerasNet, read_keras
