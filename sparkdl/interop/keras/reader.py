@@ -87,9 +87,12 @@ def read_keras(model, weights=None, *, shapes=None, images="channels_last", comp
         outputs = [graph.plain_output(place) for place in places]
         found = read_training(training, graph, outputs, graph.output_names, conf)
     refuse([*graph.refused, *found.refused], document.path)
+    arrays = None
+    if document.weights is not None:  # before first values are drawn: sizes may be lies
+        arrays = read_arrays(document.weights, document.path, graph.taken)
     network = Network(graph.build.conf(**{**found.options, **conf}))
-    if document.weights is not None:
-        network.state = filled(network, document, graph.taken)
+    if arrays is not None:
+        network.state = filled(network, graph.taken, arrays)
         if "optimizer" in found.options:
             network.state = with_slots(network, document, graph.taken, found.notes)
     return KerasNet(
@@ -131,14 +134,13 @@ def named(shapes):
     return {None: tuple(shapes)}
 
 
-def filled(network, document, taken):
-    """Returns the state with the weights of the file."""
+def filled(network, taken, arrays):
+    """Returns the state with the arrays of the file."""
     state, conf = network.state, network.conf
     vectors = {"params": state.params.copy(), "buffers": state.buffers.copy()}
     views = {}
     for kind, vector in vectors.items():
         views |= getattr(conf, f"{kind}_layout").views(vector)
-    arrays = read_arrays(document.weights, document.path, taken)
     for take, array in zip(taken, arrays, strict=True):
         views[f"{take.vertex}/{take.ours}"][...] = array
     return replace(state, **{name: np.asarray(v) for name, v in vectors.items()})
