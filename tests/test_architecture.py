@@ -90,6 +90,7 @@ HOME = {
     "hdfs_native": {"data"},
     "requests": {"data"},
     "threadpoolctl": {"training"},
+    "keras": set(),  # its files are read without it
     "pickle": set(),  # data from elsewhere must never be able to run code here
 }
 # The modules that users import from: lists of names, which no part of sparkdl needs.

@@ -5,6 +5,7 @@ import gzip
 import io
 import struct
 import tempfile
+import zipfile
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -25,6 +26,7 @@ from sparkdl.interop.caffe.checkpoints.weights import read_weights, write_weight
 from sparkdl.interop.caffe.messages.blobs import read_mean, write_mean
 from sparkdl.interop.caffe.messages.prototxt import parse_text
 from sparkdl.interop.caffe.messages.schema import MESSAGES
+from sparkdl.interop.keras import read_keras
 from sparkdl.nn import GraphConf, NetworkConf
 from tests.data.lmdbs import datum
 from tests.data.sources import KINDS, encode_avro, encode_tfrecords, records
@@ -34,6 +36,12 @@ IMAGE = RNG.integers(0, 256, (3, 20, 30)).astype(np.uint8)
 NET = 'name: "n" layer { name: "a" type: "InnerProduct" inner_product_param { num_output: 3 } }'
 LAYERS = '[{"type": "dense", "units": 3}, {"type": "output", "units": 2}]'
 CONF = f'{{"input_shape": [4], "layers": {LAYERS}}}'
+KERAS_INPUT = '{"class_name": "InputLayer", "config": {"name": "x", "batch_shape": [null, 3]}}'
+KERAS_DENSE = '{"class_name": "Dense", "config": {"name": "dense", "units": 2}}'
+KERAS = (
+    '{"class_name": "Sequential", "config": {"name": "s", "layers": '
+    f"[{KERAS_INPUT}, {KERAS_DENSE}]}}}}"
+)
 GRAPH = "inputs: {x: [4]}\nvertices:\n- {name: out, layer: {type: output, units: 3}, inputs: x}\n"
 
 
@@ -126,6 +134,31 @@ def state(path):
         file.create_group("history")["0"] = np.ones(5, np.float32)
 
 
+def keras_arrays(path):
+    """Writes the weights file of a Sequential with one Dense."""
+    with h5py.File(path, "w") as file:
+        group = file.create_group("layers/dense/vars")
+        group["0"], group["1"] = np.ones((3, 2), np.float32), np.ones(2, np.float32)
+
+
+def keras_archive(path):
+    weights = written(keras_arrays)
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("metadata.json", '{"keras_version": "3.15.1"}')
+        archive.writestr("config.json", KERAS)
+        archive.writestr("model.weights.h5", weights)
+
+
+def keras_model(path):
+    """Writes the whole model as Keras 2 did."""
+    with h5py.File(path, "w") as file:
+        file.attrs["model_config"], file.attrs["keras_version"] = KERAS, "2.4.0"
+        group = file.create_group("model_weights/dense")
+        group.attrs["weight_names"] = ["dense/kernel:0", "dense/bias:0"]
+        group["dense/kernel:0"] = np.ones((3, 2), np.float32)
+        group["dense/bias:0"] = np.ones(2, np.float32)
+
+
 TARGETS = {
     name: Target(
         good=functools.partial(kind.encode, *records(25)),
@@ -185,6 +218,13 @@ TARGETS |= {
         read=lambda path: read_solver_state(str(path)),
         name="a.solverstate.h5",
     ),
+    "Keras archive": Target(
+        good=lambda: written(keras_archive), read=lambda path: read_keras(str(path))
+    ),
+    "Keras HDF5": Target(
+        good=lambda: written(keras_model), read=lambda path: read_keras(str(path))
+    ),
+    "Keras JSON": Target(good=KERAS.encode, read=lambda path: read_keras(str(path))),
     "mean": Target(
         good=lambda: written(lambda path: write_mean(str(path), np.ones((3, 4, 5)))),
         read=lambda path: read_mean(str(path)),

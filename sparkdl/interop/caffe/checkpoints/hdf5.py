@@ -3,15 +3,12 @@
 Weights lie at data/LAYER/0, 1 ...; a state has iter, learned_net, current_step and history/0, 1 ...
 """
 
-import io
-from contextlib import contextmanager
-
 import h5py
 import numpy as np
 
 from sparkdl.errors import DataError
-
-DEFLATED = 1032  # at most so many bytes come out of one that was compressed
+from sparkdl.interop import hdf5
+from sparkdl.interop.hdf5 import array_in, create_hdf5, open_hdf5
 
 
 def weights_from_hdf5(content, path):
@@ -60,26 +57,6 @@ def state_to_hdf5(state):
     return content.getvalue()
 
 
-@contextmanager
-def open_hdf5(content, path):
-    """Opens the file to read from; whatever the library says of a damaged one is a DataError."""
-    try:
-        with h5py.File(io.BytesIO(content), "r") as file:
-            yield file
-    except DataError:
-        raise
-    except (OSError, RuntimeError, ValueError, KeyError, TypeError, OverflowError) as error:
-        raise DataError(f"{path}: cannot be read as HDF5: {error}") from error
-
-
-@contextmanager
-def create_hdf5():
-    """Gives (the buffer that will hold the content, the file to write to)."""
-    content = io.BytesIO()
-    with h5py.File(content, "w") as file:
-        yield content, file
-
-
 def put(group, arrays):
     for i, array in enumerate(arrays):
         array = np.asarray(array)
@@ -104,11 +81,7 @@ def groups(group, path, name="", seen=None):
 
 def inner(group, key, path):
     """Returns the member of a group; refuses links to other files and places."""
-    if not isinstance(group, h5py.Group) or key not in group:
-        raise DataError(f"{path}: must be of Caffe, got an HDF5 file without {key!r}")
-    if not isinstance(group.get(key, getlink=True), h5py.HardLink):
-        raise DataError(f"{path}: {key!r} must lie in the file itself, got a link")
-    return group[key]
+    return hdf5.inner(group, key, path, "Caffe")
 
 
 def arrays_by_number(group, where):
@@ -117,19 +90,6 @@ def arrays_by_number(group, where):
     if sorted(keys) != sorted(map(str, range(len(keys)))):
         raise DataError(f"{where}: blobs must be numbered from 0, got {sorted(keys)}")
     return [array_in(group[str(i)], where) for i in range(len(keys))]
-
-
-def array_in(dataset, where):
-    """Returns the numbers of a dataset, once it is known that the file holds as many."""
-    if dataset.dtype.kind != "f" or dataset.dtype.itemsize not in (4, 8):
-        raise DataError(f"{where}: blobs must be float32 or float64, got {dataset.dtype}")
-    if dataset.is_virtual or dataset.external:
-        raise DataError(f"{where}: blobs must lie in the file itself, got another file's")
-    held = dataset.id.get_storage_size() * (DEFLATED if dataset.compression else 1)
-    if dataset.shape is None or dataset.nbytes > held:
-        raise DataError(f"{where}: a blob of shape {dataset.shape} has {held} bytes in the file")
-    array = dataset[()]
-    return np.asarray(array, array.dtype.newbyteorder("="))
 
 
 def read_scalar(file, key, path):

@@ -1,0 +1,80 @@
+"""HDF5 files of others: opened, and read no further than the file holds."""
+
+import io
+import re
+import struct
+from contextlib import contextmanager
+
+import h5py
+import numpy as np
+
+from sparkdl.errors import DataError
+
+DEFLATED = 1032  # at most so many bytes come out of one that was compressed
+
+
+@contextmanager
+def open_hdf5(content, path):
+    """Opens the file to read from; whatever the library says of a damaged one is a DataError."""
+    try:
+        with h5py.File(io.BytesIO(content), "r") as file:
+            yield file
+    except DataError:
+        raise
+    except (OSError, RuntimeError, ValueError, KeyError, TypeError, OverflowError) as error:
+        raise DataError(f"{path}: cannot be read as HDF5: {error}") from error
+
+
+@contextmanager
+def create_hdf5():
+    """Gives (the buffer that will hold the content, the file to write to)."""
+    content = io.BytesIO()
+    with h5py.File(content, "w") as file:
+        yield content, file
+
+
+def inner(group, key, path, system):
+    """Returns the member of a group; refuses links to other files and places."""
+    if not isinstance(group, h5py.Group) or key not in group:
+        raise DataError(f"{path}: must be of {system}, got an HDF5 file without {key!r}")
+    if not isinstance(group.get(key, getlink=True), h5py.HardLink):
+        raise DataError(f"{path}: {key!r} must lie in the file itself, got a link")
+    return group[key]
+
+
+def check_heaps(content, path):
+    """Refuses damaged heaps of texts of any length, on which the library goes round for ever."""
+    for match in re.finditer(rb"GCOL\x01", content):
+        start = match.start()
+        if start + 16 > len(content) or not is_sound_heap(content, start):
+            raise DataError(f"{path}: cannot be read as HDF5: a heap of texts is damaged")
+
+
+def is_sound_heap(content, start):
+    """Returns whether the objects of a heap lie within it, and it within the file."""
+    (length,) = struct.unpack_from("<Q", content, start + 8)
+    at, end = start + 16, start + length
+    if end > len(content):
+        return False
+    while at + 16 <= end:
+        number, size = struct.unpack_from("<H6xQ", content, at)
+        step = (
+            16 + (size + 7) // 8 * 8 if number else size
+        )  # that of free space has its header in it
+        if not 16 <= step <= end - at:
+            return False
+        at += step
+    return True
+
+
+def array_in(dataset, where):
+    """Returns the numbers of a dataset, once it is known that the file holds as many."""
+    if dataset.dtype.kind != "f" or dataset.dtype.itemsize not in (4, 8):
+        raise DataError(f"{where}: blobs must be float32 or float64, got {dataset.dtype}")
+    if dataset.is_virtual or dataset.external:
+        raise DataError(f"{where}: blobs must lie in the file itself, got another file's")
+    held = dataset.id.get_storage_size() * (DEFLATED if dataset.compression else 1)
+    if dataset.shape is None or dataset.nbytes > held:
+        raise DataError(f"{where}: a blob of shape {dataset.shape} has {held} bytes in the file")
+    array = dataset[()]
+    return np.asarray(array, array.dtype.newbyteorder("="))

@@ -1,0 +1,169 @@
+"""What a file of Keras holds: the config of a model, how it was compiled, its weights."""
+
+import re
+import zipfile
+import zlib
+from dataclasses import dataclass
+from io import BytesIO
+
+from sparkdl.config.text import from_json
+from sparkdl.data import files
+from sparkdl.errors import ConfigError, DataError, UnsupportedError
+from sparkdl.interop.hdf5 import check_heaps, open_hdf5
+from sparkdl.interop.keras.weights import is_hdf5, refuse_shards, text_of
+
+MEMBERS = ("config.json", "metadata.json", "model.weights.h5")
+GROWTH = 8  # a member of an archive may be so many times as long as what is stored of it
+LONGEST = 16 << 20  # bytes of a text
+DAMAGE = (
+    zipfile.BadZipFile,
+    zlib.error,
+    NotImplementedError,
+    RuntimeError,
+    EOFError,
+    OSError,
+    ValueError,
+    KeyError,
+    IndexError,
+    OverflowError,
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class KerasDocument:
+    """A model as a file has it.
+
+    Parameters
+    ----------
+    path : str
+        For errors.
+    config : dict
+        As `to_json` gives it.
+    version : int
+        Of Keras: 1, 2 or 3.
+    training : dict or None
+        How it was compiled.
+    weights : bytes or None
+        An HDF5 file.
+    """
+
+    path: str
+    config: dict
+    version: int
+    training: dict | None = None
+    weights: bytes | None = None
+
+
+def read_document(path, weights=None):
+    """Returns the KerasDocument in a .keras or .h5 file, or of a JSON text.
+
+    Parameters
+    ----------
+    path : str
+        A file, local or a URI; or the text itself.
+    weights : str, optional
+        A .weights.h5 or .h5 file beside it.
+    """
+    text = path if isinstance(path, str) and path.lstrip()[:1] == "{" else None
+    content = text.encode() if text is not None else load(path)
+    where = "the text" if text is not None else str(path)
+    if content[:4] == b"PK\x03\x04":
+        document = from_archive(content, where)
+    elif is_hdf5(content):
+        document = from_hdf5(content, where)
+    else:
+        document = from_text(content, where)
+    if weights is None:
+        return document
+    return KerasDocument(**{**vars(document), "weights": load(weights), "path": str(weights)})
+
+
+def load(path):
+    with files.open(path) as file:
+        return file.read()
+
+
+def from_archive(content, path):
+    """Returns the document of a .keras file, which is a zip."""
+    try:
+        with zipfile.ZipFile(BytesIO(content)) as archive:
+            names = archive.namelist()
+            refuse_shards(names, path)
+            parts = {name: member(archive, name, path) for name in MEMBERS if name in names}
+    except (DataError, UnsupportedError):
+        raise
+    except DAMAGE as error:
+        raise DataError(f"{path}: cannot be read as a zip: {error}") from error
+    if "config.json" not in parts:
+        raise DataError(f"{path}: must hold config.json, got {names[:5]}")
+    config = parsed(parts["config.json"], f"{path}, config.json")
+    about = parsed(parts.get("metadata.json", b"{}"), f"{path}, metadata.json")
+    return KerasDocument(
+        path=path,
+        config=config,
+        version=version_of(about.get("keras_version"), 3),
+        training=config.get("compile_config"),
+        weights=parts.get("model.weights.h5"),
+    )
+
+
+def member(archive, name, path):
+    """Returns a member of a zip, no longer than the zip itself may hold."""
+    about = archive.getinfo(name)
+    if about.file_size > GROWTH * about.compress_size + 1024:
+        raise DataError(f"{path}: {name} claims {about.file_size} bytes of {about.compress_size}")
+    with archive.open(about) as file:
+        found = file.read(about.file_size + 1)
+    if len(found) != about.file_size:
+        raise DataError(f"{path}: {name} must have {about.file_size} bytes, got {len(found)}")
+    return found
+
+
+def from_hdf5(content, path):
+    """Returns the document of an .h5 file with a whole model."""
+    check_heaps(content, path)
+    with open_hdf5(content, path) as file:
+        config, training = (text_of(file, f"{name}_config", path) for name in ("model", "training"))
+        version = text_of(file, "keras_version", path)
+    if config is None:
+        raise DataError(
+            f"{path}: must hold a model, got weights alone; give the model's JSON, and these as "
+            "weights="
+        )
+    return KerasDocument(
+        path=path,
+        config=parsed(bytes_of(config), f"{path}, model_config"),
+        version=version_of(version, 2),
+        training=training and parsed(bytes_of(training), f"{path}, training_config"),
+        weights=content,
+    )
+
+
+def bytes_of(text):
+    """Returns a text of h5py as the bytes that it was."""
+    return text.encode(errors="surrogateescape")
+
+
+def from_text(content, path):
+    """Returns the document of what `model.to_json()` gave."""
+    config = parsed(content, path)
+    version = version_of(config.get("keras_version"), 3 if "module" in config else 2)
+    return KerasDocument(
+        path=path, config=config, version=version, training=config.get("compile_config")
+    )
+
+
+def parsed(content, where):
+    """Returns the mapping in a JSON text."""
+    if len(content) > LONGEST:
+        raise DataError(f"{where}: must have at most {LONGEST} bytes, got {len(content)}")
+    try:
+        return from_json(content.decode())
+    except (ConfigError, UnicodeDecodeError) as error:
+        raise DataError(f"{where}: must be JSON: {error}") from error
+
+
+def version_of(text, default):
+    """Returns the first number of a version."""
+    match = re.match(r"[123]\b", text) if isinstance(text, str) else None
+    return int(match[0]) if match else default

@@ -1,0 +1,27 @@
+"""`RULES`: for each class of Keras's layers a function that adds layers of ours."""
+
+from functools import partial
+
+from sparkdl.interop.keras.layers.arithmetic import ARITHMETIC
+from sparkdl.interop.keras.layers.attention import ATTENTION
+from sparkdl.interop.keras.layers.convolution import CONVOLUTION
+from sparkdl.interop.keras.layers.dense import DENSE
+from sparkdl.interop.keras.layers.joining import JOINING
+from sparkdl.interop.keras.layers.normalization import NORMALIZATION
+from sparkdl.interop.keras.layers.pooling import POOLING
+from sparkdl.interop.keras.layers.recurrent import RECURRENT
+from sparkdl.interop.keras.layers.reshaping import RESHAPING
+from sparkdl.interop.keras.layers.wrappers import time_distributed
+
+PLAIN = (
+    ARITHMETIC
+    | ATTENTION
+    | CONVOLUTION
+    | DENSE
+    | JOINING
+    | NORMALIZATION
+    | POOLING
+    | RECURRENT
+    | RESHAPING
+)
+RULES = PLAIN | {"TimeDistributed": partial(time_distributed, rules=PLAIN)}

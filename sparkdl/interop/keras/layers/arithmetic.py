@@ -1,0 +1,50 @@
+"""Layers that compute number by number, and noise while training."""
+
+from sparkdl.interop.keras.places import no_masks
+from sparkdl.nn import layers as nn
+
+
+def rescaling(at):
+    scale, offset = at.options.number("scale"), at.options.number("offset", 0.0)
+    return at.add(nn.Rescaling(scale=scale, offset=offset), at.one())
+
+
+def identity(at):
+    return at.add(nn.Activation("identity"), at.one())
+
+
+def dropout(kind):
+    """Returns the rule of a dropout with a rate alone."""
+
+    def translate(at):
+        at.options.only(noise_shape=None)
+        return at.add(kind(rate=at.options.number("rate")), at.one())
+
+    return translate
+
+
+def spatial_dropout(at):
+    x = at.images(at.one())
+    return at.add(nn.SpatialDropout(rate=at.options.number("rate")), x)
+
+
+def gaussian_noise(at):
+    return at.add(nn.GaussianNoise(std=at.options.number("stddev")), at.one())
+
+
+def masking(at):
+    x = at.one()
+    no_masks([x], "Masking")
+    return at.add(nn.Masking(value=at.options.number("mask_value", 0.0)), x, masked=True)
+
+
+ARITHMETIC = {
+    "Rescaling": rescaling,
+    "Identity": identity,
+    "Dropout": dropout(nn.Dropout),
+    "AlphaDropout": dropout(nn.AlphaDropout),
+    "GaussianDropout": dropout(nn.GaussianDropout),
+    "GaussianNoise": gaussian_noise,
+    "Masking": masking,
+    **{f"SpatialDropout{n}D": spatial_dropout for n in (1, 2, 3)},
+}

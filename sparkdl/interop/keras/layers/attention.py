@@ -1,0 +1,81 @@
+"""Attention with several heads."""
+
+from sparkdl.errors import UnsupportedError
+from sparkdl.interop.keras.layers.common import biased
+from sparkdl.interop.keras.members import constraint, initializer, regularizer
+from sparkdl.interop.keras.places import Take
+from sparkdl.nn import layers as nn
+
+PARTS = {"query": "q", "key": "k", "value": "v", "output": "o"}
+
+
+def attention(at):
+    """Keras reads (query, value, key), ours (queries, keys, values)."""
+    options = at.options
+    query, value, key = roles(at)
+    options.need(len(query.shape) == 2, "input shape", query.shape)
+    if query.masked or value.masked or key.masked:
+        raise UnsupportedError("a mask is not supported")
+    size, l1_l2 = options.size("key_dim"), regularizer(options.take("kernel_regularizer"))
+    given = options.take("value_dim")
+    options.need(given in (None, size), "value_dim", given)
+    options.need(options.take("attention_axes") in (None, [1], (1,)), "attention_axes", "others")
+    options.only(use_gate=False, sliding_window=None, flash_attention=None)
+    layer = nn.MultiHeadAttention(
+        heads=options.size("num_heads"),
+        head_size=size,
+        units=width(options),
+        causal=bool(at.call.options.get("use_causal_mask", False)),
+        dropout=options.number("dropout", 0.0),
+        initializer=initializer(options.take("kernel_initializer", "glorot_uniform")),
+        l1=l1_l2[0],
+        l2=l1_l2[1],
+        constraints=constraint(options.take("kernel_constraint")),
+        **biased(options),
+    )
+    return at.add(layer, query, key, value, takes=takes(layer))
+
+
+def roles(at):
+    """Returns (query, value, key) of a call."""
+    names = ("query", "value", "key")
+    free = len(at.inputs) - len(at.call.roles)
+    given = dict(zip(names, at.inputs[:free])) | dict(zip(at.call.roles, at.inputs[free:]))
+    unknown = given.keys() - set(names)
+    if unknown or "query" not in given or "value" not in given:
+        raise UnsupportedError(f"inputs {sorted(given)} are not supported")
+    for name, value in at.call.options.items():
+        known = name in ("use_causal_mask", "training") or value in (None, False)
+        at.options.need(known, name, value)
+    return given["query"], given["value"], given.get("key", given["value"])
+
+
+def width(options):
+    """Returns the width of the output, None for that of the query."""
+    shape = options.take("output_shape")
+    shape = shape[0] if isinstance(shape, list | tuple) and len(shape) == 1 else shape
+    options.need(shape is None or type(shape) is int, "output_shape", shape)
+    return shape
+
+
+def takes(layer):
+    """(F, H, d) is (F, H d); (H, d, U) is (H d, U)."""
+    found = []
+    for name, part in PARTS.items():
+        path = f"{name}_dense"
+        merge = flat_in if part != "o" else flat_out
+        found.append(Take(ours=f"W{part}", change=merge, path=path))
+        if layer.bias:
+            found.append(Take(ours=f"b{part}", change=lambda bias: bias.reshape(-1), path=path))
+    return found
+
+
+def flat_in(kernel):
+    return kernel.reshape(len(kernel), -1)
+
+
+def flat_out(kernel):
+    return kernel.reshape(-1, kernel.shape[-1])
+
+
+ATTENTION = {"MultiHeadAttention": attention}

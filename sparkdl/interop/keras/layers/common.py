@@ -1,0 +1,59 @@
+"""Options that layers of several kinds share."""
+
+from sparkdl.errors import UnsupportedError
+from sparkdl.interop.keras.members import activation, constraint, initializer, regularizer
+
+GLOROT = "glorot_uniform"
+
+
+def weighted(options, kernel="kernel"):
+    """Returns our options of training of a layer with a kernel and maybe a bias."""
+    l1, l2 = regularizer(options.take(f"{kernel}_regularizer"))
+    return {
+        "initializer": initializer(options.take(f"{kernel}_initializer", GLOROT)),
+        "l1": l1,
+        "l2": l2,
+        "constraints": constraint(options.take(f"{kernel}_constraint")),
+    } | biased(options)
+
+
+def biased(options):
+    """Returns our options of a bias."""
+    l1, l2 = regularizer(options.take("bias_regularizer"))
+    return {
+        "bias": options.flag("use_bias", True),
+        "bias_initializer": initializer(options.take("bias_initializer", "zeros")),
+        "bias_l1": l1,
+        "bias_l2": l2,
+        "bias_constraints": constraint(options.take("bias_constraint")),
+    }
+
+
+def activated(at, place=None):
+    """Returns {"activation": ...} of a layer's options; softmax is over features or channels."""
+    function = activation(at.options.take("activation"), at.version)
+    if place is not None:
+        check_softmax(function, place)
+    return {"activation": function}
+
+
+def check_softmax(function, place):
+    """Refuses a softmax along another axis than ours: Keras's is the last one."""
+    over_channels = function in ("softmax", "log_softmax")
+    if over_channels and len(place.shape) > 2 and not place.turned:
+        raise UnsupportedError("softmax along the columns of images is not supported")
+
+
+def same_options(at, *names):
+    """Refuses options of several arrays that ours takes once, unless they are the same."""
+    first, *others = (at.take(name) for name in names)
+    for name, value in zip(names[1:], others, strict=True):
+        at.need(plain(value) == plain(first), name, value)
+
+
+def plain(value):
+    """Returns a member without what tells two equal ones apart."""
+    if isinstance(value, dict):
+        kept = {"class_name", "config"} & value.keys()
+        return {name: value[name] for name in kept}
+    return value

@@ -1,0 +1,130 @@
+"""Convolutions: filters (rows, columns, in, out) of Keras are (out, in, rows, columns) here."""
+
+from functools import partial
+
+import numpy as np
+
+from sparkdl.interop.keras.layers.common import activated, biased, same_options, weighted
+from sparkdl.interop.keras.members import constraint, initializer, regularizer
+from sparkdl.interop.keras.places import Take, no_masks
+from sparkdl.nn import layers as nn
+from sparkdl.nn.layers.windows.geometry import per_axis, spans_of
+
+CONVS = {1: nn.Conv1D, 2: nn.Conv2D, 3: nn.Conv3D}
+TRANSPOSED = {1: nn.Conv1DTranspose, 2: nn.Conv2DTranspose, 3: nn.Conv3DTranspose}
+DEPTHWISE = {1: nn.DepthwiseConv1D, 2: nn.DepthwiseConv2D}
+SEPARABLE = {1: nn.SeparableConv1D, 2: nn.SeparableConv2D}
+
+
+def filters(kernel):
+    """(rows, columns, in, out) as (out, in, rows, columns)"""
+    return np.moveaxis(kernel, (-1, -2), (0, 1))
+
+
+def per_channel(kernel):
+    """(rows, columns, channels, multiplier) as (channels multiplier, 1, rows, columns)"""
+    moved = np.moveaxis(kernel, (-2, -1), (0, 1))
+    return moved.reshape(-1, 1, *moved.shape[2:])
+
+
+def windows(at, axes):
+    """Returns our options of the windows."""
+    padding = at.options.take("padding", "valid")
+    known = ("valid", "same", "causal") if axes == 1 else ("valid", "same")
+    at.options.need(padding in known, "padding", padding)
+    return {
+        "kernel_size": at.options.sizes("kernel_size", axes),
+        "stride": at.options.sizes("strides", axes, 1),
+        "dilation": at.options.sizes("dilation_rate", axes, 1),
+        "padding": 0 if padding == "valid" else padding,
+    }
+
+
+def given(at):
+    """Returns the input, channels first."""
+    x = at.images(at.one())
+    no_masks([x], "a convolution")
+    return x
+
+
+def kernel_and_bias(layer, change=filters):
+    return [Take(ours="W", change=change), *([Take(ours="b")] if layer.bias else [])]
+
+
+def conv(axes, at):
+    x = given(at)
+    layer = CONVS[axes](
+        filters=at.options.size("filters"),
+        groups=at.options.size("groups", 1),
+        **windows(at, axes),
+        **weighted(at.options),
+        **activated(at, x),
+    )
+    at.options.only(lora_rank=None, quantization_config=None)
+    return at.add(layer, x, takes=kernel_and_bias(layer))
+
+
+def conv_transpose(axes, at):
+    """With padding "valid" an example becomes (n - 1) stride + the larger of kernel and stride."""
+    x = given(at)
+    options = windows(at, axes)
+    at.options.need(options["padding"] != "causal", "padding", "causal")
+    at.options.only(output_padding=None)
+    more = 0
+    if options["padding"] == 0:
+        spans = spans_of(options["kernel_size"], options["dilation"], axes)
+        strides = per_axis(options["stride"], axes)
+        more = tuple(max(s - k, 0) for k, s in zip(spans, strides, strict=True))
+        more = more[0] if axes == 1 else more
+    layer = TRANSPOSED[axes](
+        filters=at.options.size("filters"),
+        groups=at.options.size("groups", 1),
+        output_padding=more,
+        **options,
+        **weighted(at.options),
+        **activated(at, x),
+    )
+    at.options.need(layer.groups == 1, "groups", layer.groups)
+    return at.add(layer, x, takes=kernel_and_bias(layer))
+
+
+def depthwise_conv(axes, at):
+    x = given(at)
+    layer = DEPTHWISE[axes](
+        multiplier=at.options.size("depth_multiplier", 1),
+        **windows(at, axes),
+        **weighted(at.options, "depthwise"),
+        **activated(at, x),
+    )
+    at.options.only(lora_rank=None, quantization_config=None)
+    return at.add(layer, x, takes=kernel_and_bias(layer, per_channel))
+
+
+def separable_conv(axes, at):
+    x = given(at)
+    same_options(at.options, "pointwise_regularizer", "depthwise_regularizer")
+    same_options(at.options, "pointwise_constraint", "depthwise_constraint")
+    at.options.take("depthwise_initializer")
+    l1, l2 = regularizer(at.options.take("pointwise_regularizer"))
+    layer = SEPARABLE[axes](
+        filters=at.options.size("filters"),
+        multiplier=at.options.size("depth_multiplier", 1),
+        initializer=initializer(at.options.take("pointwise_initializer", "glorot_uniform")),
+        l1=l1,
+        l2=l2,
+        constraints=constraint(at.options.take("pointwise_constraint")),
+        **windows(at, axes),
+        **biased(at.options),
+        **activated(at, x),
+    )
+    takes = [Take(ours="D", change=per_channel), *kernel_and_bias(layer)]
+    return at.add(layer, x, takes=takes)
+
+
+CONVOLUTION = {
+    **{f"Conv{n}D": partial(conv, n) for n in CONVS},
+    **{f"Convolution{n}D": partial(conv, n) for n in CONVS},
+    **{f"Conv{n}DTranspose": partial(conv_transpose, n) for n in TRANSPOSED},
+    **{f"DepthwiseConv{n}D": partial(depthwise_conv, n) for n in DEPTHWISE},
+    **{f"SeparableConv{n}D": partial(separable_conv, n) for n in SEPARABLE},
+}

@@ -1,0 +1,116 @@
+"""Layers of weights and tables, and activation functions as layers."""
+
+from math import prod
+
+from sparkdl.interop.keras.layers.common import activated, check_softmax, weighted
+from sparkdl.interop.keras.members import activation, constraint, initializer, regularizer
+from sparkdl.interop.keras.places import Take
+from sparkdl.nn import layers as nn
+
+
+def dense(at):
+    """Of more than two axes it works on the last one, for which ours takes steps."""
+    x = at.plain(at.one())
+    options = weighted(at.options) | activated(at)
+    at.options.only(quantization_config=None, lora_rank=None)
+    layer = nn.Dense(units=at.options.size("units"), **options)
+    takes = [Take(ours="W"), *([Take(ours="b")] if layer.bias else [])]
+    if len(x.shape) < 3:
+        return at.add(layer, x, takes=takes)
+    steps = nn.Reshape(shape=(prod(x.shape[:-1]), x.shape[-1]))
+    y = at.add(layer, at.add(steps, x, helper=True), takes=takes)
+    return at.add(nn.Reshape(shape=(*x.shape[:-1], layer.units)), y, helper=True)
+
+
+def embedding(at):
+    x = at.plain(at.one())
+    options = at.options
+    options.only(lora_rank=None, quantization_config=None, input_length=None)
+    l1, l2 = regularizer(options.take("embeddings_regularizer"))
+    layer = nn.EmbeddingSequence(
+        vocabulary_size=options.size("input_dim"),
+        units=options.size("output_dim"),
+        mask_zero=options.flag("mask_zero"),
+        initializer=initializer(options.take("embeddings_initializer", "uniform")),
+        l1=l1,
+        l2=l2,
+        constraints=constraint(options.take("embeddings_constraint")),
+        activation="identity",
+    )
+    options.need(len(x.shape) == 1, "input shape", x.shape)
+    return at.add(layer, x, takes=[Take(ours="W")], masked=layer.mask_zero)
+
+
+def function(at):
+    """Keras's Activation."""
+    return apply(at, activation(at.options.take("activation"), at.version))
+
+
+def apply(at, chosen):
+    x = at.one()
+    check_softmax(chosen, x)
+    return at.add(nn.Activation(chosen), x)
+
+
+def relu(at):
+    """Keras's ReLU layer: a bound above, a slope below a threshold."""
+    options = at.options
+    top = options.take("max_value")
+    slope = options.take("negative_slope", 0.0) or 0.0
+    threshold = options.take("threshold", 0.0) or 0.0
+    if top is None and threshold == 0:
+        return apply(at, {"type": "leaky_relu", "alpha": slope} if slope else "relu")
+    options.need(slope == 0, "negative_slope", slope)
+    if top is None:
+        return apply(at, {"type": "thresholded_relu", "threshold": threshold})
+    options.need(threshold == 0, "threshold", threshold)
+    return apply(at, {"type": "clip", "low": 0.0, "high": top})
+
+
+def leaky_relu(at):
+    default = at.options.take("alpha", 0.3)
+    return apply(at, {"type": "leaky_relu", "alpha": at.options.number("negative_slope", default)})
+
+
+def elu(at):
+    return apply(at, {"type": "elu", "alpha": at.options.number("alpha", 1.0)})
+
+
+def thresholded_relu(at):
+    return apply(at, {"type": "thresholded_relu", "threshold": at.options.number("theta", 1.0)})
+
+
+def softmax(at):
+    x = at.first(at.one())
+    rank, axis = len(x.shape), at.options.take("axis", -1)
+    last = axis in (-1, rank, [-1], [rank])
+    at.options.need(last and not x.masked, "axis", axis)
+    return at.add(nn.Activation("softmax"), x)
+
+
+def prelu(at):
+    """Its alpha is ours where all axes but the features or channels share it."""
+    x = at.first(at.one())
+    rank, shared = len(x.shape), at.options.take("shared_axes") or []
+    at.options.need(sorted(shared) == list(range(1, rank)), "shared_axes", shared)
+    l1, l2 = regularizer(at.options.take("alpha_regularizer"))
+    layer = nn.PRelu(
+        initializer=initializer(at.options.take("alpha_initializer", "zeros")),
+        l1=l1,
+        l2=l2,
+        constraints=constraint(at.options.take("alpha_constraint")),
+    )
+    return at.add(layer, x, takes=[Take(ours="alpha", change=lambda alpha: alpha.reshape(-1))])
+
+
+DENSE = {
+    "Dense": dense,
+    "Embedding": embedding,
+    "Activation": function,
+    "ReLU": relu,
+    "LeakyReLU": leaky_relu,
+    "ELU": elu,
+    "ThresholdedReLU": thresholded_relu,
+    "Softmax": softmax,
+    "PReLU": prelu,
+}

@@ -1,0 +1,63 @@
+"""Layers of several inputs."""
+
+from functools import partial
+
+from sparkdl.errors import UnsupportedError
+from sparkdl.interop.keras.places import no_masks
+from sparkdl.nn import layers as nn
+
+
+def element_wise(operation, at):
+    inputs = alike(at)
+    if len({place.shape for place in inputs}) == 1:
+        return at.add(nn.ElementWise(operation=operation), *inputs)
+    return gate(at, operation)
+
+
+def gate(at, operation):
+    """A number for each channel with images: (H, W, C) and (1, 1, C)."""
+    two = [at.first(place) for place in at.inputs]
+    wide, narrow = sorted(two, key=lambda place: -place.shape[-1])
+    channels = (wide.shape[0], *[1] * (len(wide.shape) - 1))
+    fits = len(two) == 2 and len(wide.shape) > 2 and narrow.shape == channels
+    if not fits or operation not in ("add", "product"):
+        raise UnsupportedError(f"broadcasting of {[p.keras_shape for p in at.inputs]}")
+    row = at.add(nn.Reshape(shape=narrow.shape[:1]), narrow, turned=False, helper=True)
+    return at.add(nn.Broadcasting(operation=operation), wide, row)
+
+
+def alike(at):
+    """Returns the inputs with their axes in the same order."""
+    if len(at.inputs) < 2:
+        raise UnsupportedError("less than two inputs")
+    no_masks(at.inputs[1:] if all(p.masked for p in at.inputs) else at.inputs, "joining")
+    turned = at.inputs[0].turned
+    return [at.translation.turn(place, turned) for place in at.inputs]
+
+
+def minimum(at):
+    """The smallest is minus the largest of the negatives."""
+    minus = [at.add(nn.Rescaling(scale=-1.0), place, helper=True) for place in alike(at)]
+    most = at.add(nn.ElementWise(operation="max"), *minus, helper=True)
+    return at.add(nn.Rescaling(scale=-1.0), most)
+
+
+def concatenate(at):
+    inputs = alike(at)
+    rank, axis = len(inputs[0].shape), at.options.size("axis", -1)
+    at.options.need(axis != 0 and -rank <= axis <= rank, "axis", axis)
+    place = (axis - 1 if axis > 0 else axis) % rank
+    if inputs[0].turned:
+        place = 0 if place == rank - 1 else place + 1
+    return at.add(nn.Merge(axis=place), *inputs)
+
+
+JOINING = {
+    "Add": partial(element_wise, "add"),
+    "Subtract": partial(element_wise, "subtract"),
+    "Multiply": partial(element_wise, "product"),
+    "Average": partial(element_wise, "average"),
+    "Maximum": partial(element_wise, "max"),
+    "Minimum": minimum,
+    "Concatenate": concatenate,
+}

@@ -1,0 +1,59 @@
+"""Layers around another layer."""
+
+from sparkdl.errors import UnsupportedError
+from sparkdl.interop.keras.calls import LayerConfig
+from sparkdl.interop.keras.places import Place, Take
+from sparkdl.nn import layers as nn
+
+
+class StepCall:
+    """A layer's call on one step, as a rule sees it: what it adds is noted, not placed."""
+
+    def __init__(self, at, layer, place):
+        self.outer, self.layer, self.inputs = at, layer, [place]
+        self.options, self.version, self.kind = layer.options(), at.version, layer.kind
+        self.added = []
+
+    def one(self):
+        return self.inputs[0]
+
+    def plain(self, place):
+        if place.turned:
+            raise UnsupportedError("a step that is turned twice")
+        return place
+
+    def first(self, place):
+        if len(place.shape) > 2:
+            raise UnsupportedError("TimeDistributed of layers over images is not supported")
+        return place
+
+    images = first
+
+    def add(self, layer, *places, takes=(), turned=None, masked=None, helper=False):
+        [place] = places
+        self.added.append((layer, list(takes)))
+        return Place(name="step", shape=tuple(layer.out_shape(place.shape)))
+
+
+def time_distributed(at, rules):
+    """Each layer that a step's rule adds, at each step by itself."""
+    x = at.plain(at.one())
+    layer = LayerConfig(at.options.take("layer"), [])
+    layer.refuse_custom()
+    if layer.kind not in rules:
+        raise UnsupportedError(f"TimeDistributed of {layer.kind} is not supported")
+    step = StepCall(at, layer, Place(name="step", shape=x.shape[1:]))
+    rules[layer.kind](step)
+    step.options.finish()
+    for inner, takes in step.added:
+        moved = [
+            Take(
+                ours=take.ours,
+                change=take.change,
+                path="/".join(filter(None, ("layer", take.path))),
+                state_change=take.state_change,
+            )
+            for take in takes
+        ]
+        x = at.add(nn.TimeDistributed(layer=inner), x, takes=moved)
+    return x

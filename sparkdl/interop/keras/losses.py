@@ -1,0 +1,134 @@
+"""Losses of a compiled Keras model, as loss layers behind its outputs."""
+
+from dataclasses import replace
+
+from sparkdl.errors import UnsupportedError
+from sparkdl.interop.keras.options import object_of
+from sparkdl.nn import layers as nn
+from sparkdl.nn import losses
+from sparkdl.nn.activations import Sigmoid, Softmax
+
+FREE = ("reduction", "fn", "dtype", "axis")
+REDUCTIONS = (None, "auto", "sum_over_batch_size", "mean_with_sample_weight", "mean")
+
+
+def cross_entropy(labels):
+    """Returns the rule of a loss of probabilities that softmax gives."""
+
+    def translate(options):
+        options.only(label_smoothing=0.0, ignore_class=None)
+        return losses.SoftmaxCrossEntropy(labels=labels), Softmax, options.flag("from_logits")
+
+    return translate
+
+
+def binary(options):
+    options.only(label_smoothing=0.0)
+    return losses.SigmoidCrossEntropy(averaged=True), Sigmoid, options.flag("from_logits")
+
+
+def kl_divergence(options):
+    return losses.KlDivergence(), Softmax, False
+
+
+def huber(options):
+    """Keras does not save its delta, and reads 1.0 itself."""
+    return losses.Huber(delta=options.number("delta", 1.0)), None, False
+
+
+def plain(kind):
+    return lambda options: (kind(), None, False)
+
+
+RULES = {
+    "categoricalcrossentropy": cross_entropy("one_hot"),
+    "sparsecategoricalcrossentropy": cross_entropy("class"),
+    "binarycrossentropy": binary,
+    "kldivergence": kl_divergence,
+    "huber": huber,
+    "meansquarederror": plain(losses.Mse),
+    "meanabsoluteerror": plain(losses.Mae),
+    "meanabsolutepercentageerror": plain(losses.Mape),
+    "meansquaredlogarithmicerror": plain(losses.Msle),
+    "cosinesimilarity": plain(losses.CosineProximity),
+}
+SHORT = {
+    "mse": "meansquarederror",
+    "mae": "meanabsoluteerror",
+    "mape": "meanabsolutepercentageerror",
+    "msle": "meansquaredlogarithmicerror",
+    "bce": "binarycrossentropy",
+    "kld": "kldivergence",
+}
+
+
+def loss_of(value):
+    """Returns (our loss, the activation function that it holds itself, whether z are logits)."""
+    name, options = object_of(value)
+    key = name.replace("_", "").lower()
+    key = SHORT.get(key, key)
+    if key not in RULES:
+        raise UnsupportedError(f"loss {name!r} is not supported")
+    found = RULES[key](options)
+    options.need(options.take("reduction") in REDUCTIONS, "reduction", options.values)
+    options.only(axis=-1)
+    options.finish()
+    return found
+
+
+def add_loss(graph, place, value, weight, labels):
+    """Adds the loss layer of an output; returns the name of what the model gives.
+
+    Parameters
+    ----------
+    graph : GraphTranslation
+    place : Place
+        Of the output.
+    value : str or dict
+        The loss as Keras has it.
+    weight : float
+    labels : str or None
+        Column of the data.
+    """
+    loss, held, logits = loss_of(value)
+    if len(place.shape) > 2:
+        raise UnsupportedError("a loss of images is not supported")
+    source = place.name
+    if held is not None and not logits:
+        source = without_activation(graph, place.name, held)
+    layer = nn.LossLayer(
+        loss=loss,
+        loss_weight=weight,
+        labels=labels,
+        reduction="valid" if place.masked else "mean",
+    )
+    name = graph.free(f"{place.name}/loss")
+    graph.build.add(layer, source, name=name)
+    return place.name if logits else name
+
+
+def without_activation(graph, name, held):
+    """Takes the activation function off an output; returns the vertex that gives what it saw."""
+    vertices = graph.build.vertices
+    place, vertex = next((i, v) for i, v in enumerate(vertices) if v.name == name)
+    others = [v.name for v in vertices if name in v.inputs or v.shares == name]
+    if isinstance(vertex.layer, nn.Activation) and isinstance(vertex.layer.function, held):
+        if not others:
+            del vertices[place]
+        return vertex.inputs[0]
+    bare = bare_layer(vertex.layer, held)
+    if bare is None or others or vertex.shares:
+        wanted = held.__name__.lower()
+        raise UnsupportedError(f"its loss needs an output of {wanted} that nothing else reads")
+    vertices[place] = replace(vertex, layer=bare)
+    return name
+
+
+def bare_layer(layer, held):
+    """Returns a layer without its activation function, or None where it has another one."""
+    if isinstance(layer, nn.Wrapper):
+        inner = bare_layer(layer.layer, held)
+        return inner and replace(layer, layer=inner)
+    if isinstance(getattr(layer, "activation", None), held):
+        return replace(layer, activation="identity")
+    return None

@@ -1,0 +1,97 @@
+"""Optimizers of Keras, and what they keep from one update to the next."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from sparkdl.errors import UnsupportedError
+from sparkdl.interop.keras.options import object_of
+from sparkdl.interop.keras.weights import read_optimizer
+from sparkdl.nn.clipping import ClipArrayNorm, ClipNorm, ClipValue
+from sparkdl.nn.optimizers import AdaDelta, AdamHat, Momentum, Nesterov, Sgd
+
+CLIPPINGS = {"clipnorm": ClipArrayNorm, "global_clipnorm": ClipNorm, "clipvalue": ClipValue}
+HABITS = ("jit_compile", "is_legacy_optimizer", "ema_momentum", "ema_overwrite_frequency")
+SLOTS = {AdamHat: ("mean", "square"), Momentum: ("velocity",), Nesterov: ("velocity",), Sgd: ()}
+
+
+def optimizer_of(value, notes):
+    """Returns our options of a network: an optimizer, and clipping where there is one.
+
+    What differs is added to `notes`.
+    """
+    name, options = object_of(value)
+    key = name.lower()
+    if key not in RULES:
+        raise UnsupportedError(f"{name} is not supported")
+    rate = options.number("learning_rate", options.take("lr", 0.001))
+    decay = options.take("weight_decay") or 0.0
+    found = RULES[key](options, rate, decay)
+    if decay:
+        options.need(key == "adamw", "weight_decay", decay)
+        notes.append("weight_decay leaves biases and normalization alone, Keras decays them")
+    options.only(use_ema=False, loss_scale_factor=None, gradient_accumulation_steps=None)
+    options.only(decay=0.0)
+    for habit in HABITS:
+        options.take(habit)
+    clipping = {kind: options.take(kind) for kind in CLIPPINGS}
+    chosen = [CLIPPINGS[kind](limit=limit) for kind, limit in clipping.items() if limit is not None]
+    options.finish()
+    if len(chosen) > 1:
+        raise UnsupportedError(f"{len(chosen)} clippings at once")
+    return {"optimizer": found} | ({"clipping": chosen[0]} if chosen else {})
+
+
+def sgd(options, rate, decay):
+    momentum = options.number("momentum", 0.0)
+    nesterov = options.flag("nesterov")
+    if momentum == 0:
+        return Sgd(learning_rate=rate)
+    return (Nesterov if nesterov else Momentum)(learning_rate=rate, momentum=momentum)
+
+
+def adam(options, rate, decay):
+    """Keras adds epsilon before the bias is corrected, as AdamHat does."""
+    options.only(amsgrad=False)
+    return AdamHat(
+        learning_rate=rate,
+        beta1=options.number("beta_1", 0.9),
+        beta2=options.number("beta_2", 0.999),
+        epsilon=options.number("epsilon", 1e-7),
+        weight_decay=decay,
+    )
+
+
+def ada_delta(options, rate, decay):
+    return AdaDelta(
+        learning_rate=rate,
+        decay=options.number("rho", 0.95),
+        epsilon=options.number("epsilon", 1e-7),
+    )
+
+
+RULES = {"sgd": sgd, "adam": adam, "adamw": adam, "adadelta": ada_delta}
+
+
+def with_slots(network, document, taken, notes):
+    """Returns the state of a network with what the file's optimizer keeps, where there is any."""
+    conf, state = network.conf, network.state
+    trained = sorted((one for one in taken if one.trained), key=lambda one: one.rank)
+    optimizer = conf.optimizer
+    names = SLOTS.get(type(optimizer))
+    if names is None or document.version < 3 or len(conf.groups) > 1:
+        notes.append("the state of the optimizer is not read; it starts from nothing")
+        return state
+    found = read_optimizer(document.weights, document.path, len(trained) * len(names))
+    if found is None:
+        return state
+    iteration, arrays = found
+    slots = state.slots.copy()
+    vectors = conf.slots_layout.views(slots)
+    for i, one in enumerate(trained):
+        change = one.take.state_change or one.take.change
+        for j, name in enumerate(names):
+            views = conf.params_layout.views(vectors[name])
+            value = np.asarray(change(arrays[i * len(names) + j]), np.float32)
+            views[f"{one.vertex}/{one.ours}"][...] = value
+    return replace(state, slots=slots, iteration=iteration)

@@ -1,0 +1,146 @@
+"""Networks from Keras models."""
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from sparkdl.errors import ConfigError, UnsupportedError
+from sparkdl.interop.keras.documents import read_document
+from sparkdl.interop.keras.graph import GraphTranslation
+from sparkdl.interop.keras.optimizers import with_slots
+from sparkdl.interop.keras.training import Compiled, read_training
+from sparkdl.interop.keras.weights import read_arrays
+from sparkdl.training.network import Network
+
+IMAGES = ("channels_last", "channels_first")
+
+
+@dataclass(frozen=True, kw_only=True)
+class KerasNet:
+    """A network that was read from a Keras model.
+
+    Parameters
+    ----------
+    network : Network
+        Its conf is a GraphConf. It trains and predicts where the model was compiled with a loss;
+        else it has no output layer.
+    outputs : tuple of str
+        The layers that give what the model does, in its order.
+    metrics : tuple of str
+        The names of those that the model was compiled with; `evaluate` chooses its own.
+    notes : tuple of str
+        What training does otherwise than Keras.
+    """
+
+    network: Network
+    outputs: tuple[str, ...]
+    metrics: tuple[str, ...] = ()
+    notes: tuple[str, ...] = field(default=())
+
+    def run(self, features):
+        """Returns what the model's `predict` does: an array (n, ...), or a list of them.
+
+        Parameters
+        ----------
+        features : array (n, ...), or {input: array}
+        """
+        found = self.network.features(features, list(dict.fromkeys(self.outputs)))
+        arrays = [found[name] for name in self.outputs]
+        return arrays[0] if len(arrays) == 1 else arrays
+
+
+def read_keras(model, weights=None, *, shapes=None, images="channels_last", compiled=True, **conf):
+    """Returns the KerasNet of a model of Keras 2 or 3. Neither Keras nor TensorFlow is needed.
+
+    Parameters
+    ----------
+    model : str or keras.Model
+        A .keras or .h5 file, local or a URI; a .json file, or the text that `to_json` gave; or a
+        model itself, which is saved to a temporary folder.
+    weights : str, optional
+        A .weights.h5 or .h5 file for JSON. None: first values of ours.
+    shapes : tuple of int or {input: tuple}, optional
+        Shape of one example as Keras has it, where the model leaves it open.
+    images : str
+        How images come in: "channels_last", as Keras has them, or "channels_first", as our readers
+        give them. Outputs are as Keras has them.
+    compiled : bool
+        Whether to read optimizer, loss and state of the optimizer as well.
+    conf : options of GraphConf
+        optimizer, seed ...; they go before what the model was compiled with.
+
+    Raises
+    ------
+    UnsupportedError
+        Lists all layers and options that have no twin here, before anything is computed.
+    DataError
+        If the file cannot be read, or is damaged.
+    """
+    if images not in IMAGES:
+        raise ConfigError(f"read_keras.images must be one of {IMAGES}, got {images!r}")
+    document = document_of(model, weights)
+    graph = GraphTranslation(document.version, named(shapes), images)
+    places = graph.model(document.config)
+    training = document.training if compiled else None
+    found = Compiled()
+    if not graph.refused:
+        outputs = [graph.plain_output(place) for place in places]
+        found = read_training(training, graph, outputs, graph.output_names, conf)
+    refuse([*graph.refused, *found.refused], document.path)
+    arrays = None
+    if document.weights is not None:  # before first values are drawn: sizes may be lies
+        arrays = read_arrays(document.weights, document.path, graph.taken)
+    network = Network(graph.build.conf(**{**found.options, **conf}))
+    if arrays is not None:
+        network.state = filled(network, graph.taken, arrays)
+        if "optimizer" in found.options:
+            network.state = with_slots(network, document, graph.taken, found.notes)
+    return KerasNet(
+        network=network,
+        outputs=tuple(found.outputs),
+        metrics=tuple(found.metrics),
+        notes=tuple(found.notes),
+    )
+
+
+def refuse(reasons, path):
+    """Raises UnsupportedError that lists all reasons, if there is one."""
+    if reasons:
+        lines = "\n  ".join(reasons)
+        raise UnsupportedError(f"{path} has layers or options without a twin:\n  {lines}")
+
+
+def document_of(model, weights):
+    """Returns the KerasDocument of a path, a text or a live model."""
+    if hasattr(model, "get_config") and hasattr(model, "save"):
+        return saved(model)
+    return read_document(model, weights)
+
+
+def saved(model):
+    """Returns the document of a model that the user's own Keras saves."""
+    from tempfile import TemporaryDirectory
+
+    with TemporaryDirectory() as folder:
+        path = f"{folder}/model.keras"
+        model.save(path)
+        return replace(read_document(path), path="the model")
+
+
+def named(shapes):
+    """Returns {input: shape}, with None for the name of an only input."""
+    if shapes is None or isinstance(shapes, dict):
+        return shapes or {}
+    return {None: tuple(shapes)}
+
+
+def filled(network, taken, arrays):
+    """Returns the state with the arrays of the file."""
+    state, conf = network.state, network.conf
+    vectors = {"params": state.params.copy(), "buffers": state.buffers.copy()}
+    views = {}
+    for kind, vector in vectors.items():
+        views |= getattr(conf, f"{kind}_layout").views(vector)
+    for take, array in zip(taken, arrays, strict=True):
+        views[f"{take.vertex}/{take.ours}"][...] = array
+    return replace(state, **{name: np.asarray(v) for name, v in vectors.items()})

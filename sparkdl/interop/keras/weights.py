@@ -1,0 +1,195 @@
+"""Arrays in weights files: those of Keras 3, by groups, and those before, by names of layers."""
+
+from collections import Counter
+
+import h5py
+import numpy as np
+
+from sparkdl.errors import DataError, UnsupportedError
+from sparkdl.interop.hdf5 import array_in, check_heaps, inner, open_hdf5
+
+ROOTS = ("layers", "_layer_checkpoint_dependencies")  # the second: Keras 2.12
+MOST = 100_000  # arrays
+
+
+def read_arrays(content, path, taken):
+    """Returns our array for each Taken of a weights file's `content`.
+
+    Raises
+    ------
+    DataError
+        The file is damaged, or lists all arrays that are not there or of another shape.
+    """
+    check_heaps(content, path)
+    with open_hdf5(content, path) as file:
+        find = by_layer if is_legacy(file) else by_group
+        found = find(file, path, taken)
+        return fit(taken, found, path)
+
+
+def is_legacy(file):
+    return "model_weights" in file or "layer_names" in file.attrs
+
+
+def fit(taken, arrays, path):
+    """Returns arrays as ours, all of the shapes that the network needs."""
+    ours, wrong = [], []
+    for take, array in zip(taken, arrays, strict=True):
+        try:
+            changed = np.ascontiguousarray(take.take.change(array), np.float32)
+            if changed.shape != take.shape:
+                raise ValueError(f"{array.shape}, which is not that of {take.shape}")
+            ours.append(changed)
+        except (ValueError, IndexError, TypeError) as error:
+            wrong.append(f"{take.vertex}: {take.ours} has a shape of {error}")
+    if wrong:
+        raise DataError(f"{path}: weights must fit the layers:\n  " + "\n  ".join(wrong[:20]))
+    return ours
+
+
+def by_group(file, path, taken):
+    """Finds each array below the groups of its layer, "vars/0" and so on."""
+    counts, arrays, places = Counter(), [], []
+    for take in taken:
+        place = "/".join([*take.path, *filter(None, [take.take.path]), "vars"])
+        places.append((place, counts[place]))
+        counts[place] += 1
+    groups = {place: group_of(file, place, path, counts[place]) for place in counts}
+    for place, number in places:
+        arrays.append(dataset(groups[place], str(number), f"{path}, {place}"))
+    return arrays
+
+
+def group_of(file, place, path, count):
+    """Returns the group at a place that holds `count` arrays."""
+    first, *rest = place.split("/")
+    roots = [root for root in ROOTS if root in file] if first == "layers" else [first]
+    group = file
+    for key in [*roots[:1], *rest] if roots else [first]:
+        group = inner(group, key, path, "Keras")
+    if len(group) != count:
+        raise DataError(f"{path}: {place} must hold {count} arrays, got {len(group)}")
+    return group
+
+
+def dataset(group, key, where):
+    found = inner(group, key, where, "Keras")
+    if not isinstance(found, h5py.Dataset):
+        raise DataError(f"{where}: {key!r} must be an array")
+    return array_in(found, where)
+
+
+def by_layer(file, path, taken):
+    """Finds the arrays of each layer in the order in which it lists their names.
+
+    A model within the model lists all that is trained first.
+    """
+    root = inner(file, "model_weights", path, "Keras") if "model_weights" in file else file
+    layers = {}
+    for i, take in enumerate(taken):
+        layers.setdefault(take.legacy, []).append(i)
+    arrays = [None] * len(taken)
+    for layer, indices in layers.items():
+        group = inner(root, layer, path, "Keras")
+        names = texts(group, "weight_names", f"{path}, layer {layer!r}")
+        if len(names) != len(indices):
+            raise DataError(f"{path}: {layer} must hold {len(indices)} arrays, got {len(names)}")
+        order = sorted(indices, key=lambda i: (not taken[i].trained, taken[i].rank))
+        for i, name in zip(order, names, strict=True):
+            arrays[i] = nested_dataset(group, name, f"{path}, layer {layer!r}")
+    return arrays
+
+
+def read_optimizer(content, path, count):
+    """Returns (updates done, [array]) of an optimizer with `count` arrays; None without state."""
+    with open_hdf5(content, path) as file:
+        if is_legacy(file):
+            find = optimizer_by_name(file, path)
+        else:
+            find = optimizer_by_number(file, path)
+        if len(find) <= 2:  # it has done nothing yet
+            return None
+        if len(find) != count + 2:
+            raise DataError(f"{path}: the optimizer must hold {count + 2} arrays, got {len(find)}")
+        first, _, *others = find
+        return counter(first, path), [array_in(one, f"{path}, optimizer") for one in others]
+
+
+def optimizer_by_number(file, path):
+    if "optimizer" not in file:
+        return []
+    group = inner(inner(file, "optimizer", path, "Keras"), "vars", path, "Keras")
+    return [inner(group, str(i), path, "Keras") for i in range(len(group))]
+
+
+def optimizer_by_name(file, path):
+    if "optimizer_weights" not in file:
+        return []
+    group = inner(file, "optimizer_weights", path, "Keras")
+    return [member_at(group, name, path) for name in texts(group, "weight_names", path)]
+
+
+def counter(dataset, path):
+    """Returns the number of updates."""
+    plain = isinstance(dataset, h5py.Dataset) and dataset.size == 1 and dataset.dtype.kind in "iu"
+    if not plain or int(dataset[()]) < 0:
+        raise DataError(f"{path}: the optimizer must begin with the number of its updates")
+    return int(dataset[()])
+
+
+def member_at(group, name, where):
+    """Returns what a name of groups and a dataset leads to."""
+    for part in filter(None, name.split("/")):
+        group = inner(group, part, where, "Keras")
+    return group
+
+
+def nested_dataset(group, name, where):
+    *folders, last = [part for part in name.split("/") if part] or [""]
+    for folder in folders:
+        group = inner(group, folder, where, "Keras")
+    return dataset(group, last, where)
+
+
+def texts(group, name, where):
+    """Returns a list of texts in an attribute, which may be cut into name0, name1 ..."""
+    parts = [name] if name in group.attrs else []
+    while not parts or parts[-1] != name:
+        following = f"{name}{len(parts)}"
+        if following not in group.attrs:
+            break
+        parts.append(following)
+    if not parts:
+        raise DataError(f"{where}: must have {name}")
+    return [text for part in parts for text in attribute(group, part, where)]
+
+
+def attribute(group, name, where):
+    """Returns the texts of an attribute, once it is known that the file may hold as many."""
+    about = group.attrs.get_id(name)
+    is_text = h5py.check_string_dtype(about.dtype) or about.shape == (0,)
+    if not is_text or np.prod(about.shape, dtype=float) > MOST or about.dtype.itemsize > 1 << 20:
+        raise DataError(f"{where}: {name} must hold texts, got {about.shape} of {about.dtype}")
+    values = np.atleast_1d(group.attrs[name]).reshape(-1).tolist()
+    try:
+        return [one.decode() if isinstance(one, bytes) else str(one) for one in values]
+    except UnicodeDecodeError as error:
+        raise DataError(f"{where}: {name} must hold texts: {error}") from error
+
+
+def text_of(group, name, where):
+    """Returns the one text of an attribute, or None."""
+    if name not in group.attrs:
+        return None
+    [text] = attribute(group, name, where)[:1] or [None]
+    return text
+
+
+def is_hdf5(content):
+    return content[:8] == b"\x89HDF\r\n\x1a\n"
+
+
+def refuse_shards(names, path):
+    """Refuses weights that are cut into several files."""
+    if any(name.endswith(".weights.json") for name in names):
+        raise UnsupportedError(f"{path}: weights in several files are not read")

@@ -1,0 +1,49 @@
+"""Keras on JAX, and models of it with weights that are drawn."""
+
+import os
+from dataclasses import replace
+
+import numpy as np
+
+os.environ.setdefault("KERAS_BACKEND", "jax")
+
+import keras
+
+from sparkdl.data import Batch
+
+keras.config.disable_traceback_filtering()
+
+
+def drawn(seed, *shape):
+    return np.random.default_rng(seed).normal(size=shape).astype(np.float32)
+
+
+def draw_weights(model, seed=1):
+    """Gives all weights of a model numbers that differ; variances stay above 0."""
+    rng = np.random.default_rng(seed)
+    for weight in model.weights:
+        values = rng.normal(size=weight.shape, scale=0.5)
+        positive = weight.path.endswith(("variance", "gamma"))
+        weight.assign(abs(values) + 0.5 if positive else values)
+    return model
+
+
+def chain(*layers, shape):
+    """Returns a Sequential of layers."""
+    return draw_weights(keras.Sequential([keras.Input(shape), *layers]))
+
+
+def answer(model, features):
+    """Returns what a model computes, without compiling it."""
+    y = model(features, training=False)
+    return np.asarray(y) if not isinstance(y, list | tuple) else [np.asarray(one) for one in y]
+
+
+def train(network, x, y, steps):
+    """Trains a network of one input and one output for `steps` updates on one batch."""
+    replica, state = network._load(), network.state
+    batch = Batch(columns={"features": x, "labels": y}, ids=np.arange(len(x), dtype=np.uint64))
+    for t in range(state.iteration, state.iteration + steps):
+        replica.step(batch, network.conf.rate_at(t, 0), t + 1)
+    vectors = {name: getattr(replica, name).copy() for name in ("params", "buffers", "slots")}
+    network.state = replace(state, **vectors, iteration=state.iteration + steps)

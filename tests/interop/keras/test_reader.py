@@ -1,0 +1,281 @@
+"""Whole models read from Keras's files, against Keras itself."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from sparkdl.errors import ConfigError, DataError, SparkdlError, UnsupportedError
+from sparkdl.interop.keras import read_keras
+from tests.interop.keras.model_table import MODELS, WORDS, built
+from tests.interop.keras.models import answer, chain, drawn, keras, train
+from tests.support.tables import for_all
+
+L = keras.layers
+ALONE = """
+import sys, numpy as np
+from sparkdl.interop.keras import read_keras
+with np.load(sys.argv[2]) as data:
+    y = read_keras(sys.argv[1]).run(data["x"])
+    np.testing.assert_allclose(y, data["y"], rtol=1e-4, atol=1e-5)
+assert not {"keras", "tensorflow", "jax"} & sys.modules.keys()
+"""
+
+
+def features_of(name, shapes):
+    if name in WORDS:
+        x = np.random.default_rng(3).integers(0, 9, (4, *shapes[0]))
+        x[:, -2:] = 0  # padding
+        return [x.astype(np.float32)]
+    return [drawn(i, 4, *shape) for i, shape in enumerate(shapes)]
+
+
+def given_to(model, features):
+    """Returns features as `run` takes them."""
+    if len(features) == 1:
+        return features[0]
+    return dict(zip([x._keras_history.operation.name for x in model.inputs], features, strict=True))
+
+
+def check_same(net, model, features, rtol=1e-4):
+    theirs = answer(model, features if len(features) > 1 else features[0])
+    ours = net.run(given_to(model, features))
+    pairs = zip(ours, theirs, strict=True) if isinstance(ours, list) else [(ours, theirs)]
+    for one, other in pairs:
+        np.testing.assert_allclose(one, other, rtol=rtol, atol=1e-5)
+
+
+def test_models_are_those_of_keras(tmp_path):
+    def check(name):
+        model, shapes = built(name)
+        features = features_of(name, shapes)
+        for file in ("model.keras", "model.h5"):
+            model.save(tmp_path / file)
+            check_same(read_keras(str(tmp_path / file)), model, features)
+
+    for_all(MODELS, check)
+
+
+def test_a_text_and_its_weights(tmp_path):
+    model, shapes = built("nested")
+    model.save_weights(tmp_path / "a.weights.h5")
+    features = features_of("nested", shapes)
+    net = read_keras(model.to_json(), str(tmp_path / "a.weights.h5"))
+    check_same(net, model, features)
+    (tmp_path / "model.json").write_text(model.to_json())
+    net = read_keras(str(tmp_path / "model.json"), str(tmp_path / "a.weights.h5"))
+    check_same(net, model, features)
+    assert read_keras(model.to_json()).run(features[0]).shape == (4, 7)
+
+
+def test_a_live_model():
+    model, shapes = built("resnet")
+    check_same(read_keras(model), model, features_of("resnet", shapes))
+
+
+def test_no_keras_is_needed(tmp_path):
+    model, shapes = built("vgg")
+    model.save(tmp_path / "a.keras")
+    x = drawn(1, 2, *shapes[0])
+    np.savez(tmp_path / "x.npz", x=x, y=answer(model, x))
+    command = [sys.executable, "-c", ALONE, str(tmp_path / "a.keras"), str(tmp_path / "x.npz")]
+    subprocess.run(command, check=True)
+
+
+def test_images_may_come_with_channels_first():
+    model, shapes = built("vgg")
+    x = drawn(1, 2, *shapes[0])
+    ours = read_keras(model, images="channels_first").run(x.transpose(0, 3, 1, 2))
+    np.testing.assert_allclose(ours, answer(model, x), rtol=1e-4, atol=1e-5)
+
+
+def test_open_shapes_are_given():
+    model = chain(L.LSTM(3), shape=(None, 4))
+    x = drawn(1, 2, 6, 4)
+    with pytest.raises(ConfigError, match="shape must be known"):
+        read_keras(model)
+    ours = read_keras(model, shapes=(6, 4)).run(x)
+    np.testing.assert_allclose(ours, answer(model, x), rtol=1e-4, atol=1e-5)
+
+
+OPTIMIZERS = {
+    "sgd": lambda: keras.optimizers.SGD(0.1),
+    "momentum": lambda: keras.optimizers.SGD(0.1, momentum=0.9),
+    "nesterov": lambda: keras.optimizers.SGD(0.1, momentum=0.9, nesterov=True, clipvalue=0.1),
+    "adam": lambda: keras.optimizers.Adam(0.01),
+    "clipped": lambda: keras.optimizers.Adam(0.01, global_clipnorm=0.1),
+}
+
+
+def compiled(optimizer):
+    """A model with weights that are pulled, unless gradients are clipped, and kept in bounds."""
+    pulled = {"kernel_regularizer": keras.regularizers.L1L2(0.01, 0.02), "bias_regularizer": "l2"}
+    pulled = {} if optimizer.clipvalue or optimizer.global_clipnorm else pulled
+    layers = [L.Conv2D(3, 3, **pulled), L.BatchNormalization(), L.ReLU(), L.Flatten()]
+    last = L.Dense(4, activation="softmax", kernel_constraint=keras.constraints.MaxNorm(0.8))
+    model = chain(*layers, last, shape=(6, 7, 2))
+    model.compile(optimizer, loss="sparse_categorical_crossentropy", metrics=["accuracy"])
+    model.jit_compile = False
+    return model
+
+
+@pytest.mark.parametrize("ending", ["keras", "h5"])
+def test_training_goes_on(ending, tmp_path):
+    def check(name):
+        model = compiled(OPTIMIZERS[name]())
+        x, y = drawn(1, 8, 6, 7, 2), np.arange(8, dtype=np.int32) % 4
+        model.train_on_batch(x, y)
+        model.save(tmp_path / f"model.{ending}")
+        net = read_keras(str(tmp_path / f"model.{ending}"))
+        check_same(net, model, [x])
+        for _ in range(2):
+            model.train_on_batch(x, y)
+        train(net.network, x, y, 2)
+        np.testing.assert_allclose(net.run(x), answer(model, x), rtol=1e-3, atol=1e-4)
+
+    for_all(OPTIMIZERS, check)
+
+
+LOSSES = {
+    "mse": ("linear", "mse", False),
+    "huber": ("tanh", keras.losses.Huber(), False),
+    "binary": ("sigmoid", "binary_crossentropy", False),
+    "logits": ("linear", keras.losses.CategoricalCrossentropy(from_logits=True), True),
+    "one_hot": ("softmax", "categorical_crossentropy", True),
+    "classes": ("softmax", "sparse_categorical_crossentropy", None),
+}
+
+
+def test_losses_are_those_of_keras():
+    def check(name):
+        activation, loss, one_hot = LOSSES[name]
+        model = chain(L.Dense(4), L.Activation(activation), shape=(5,))
+        model.compile("sgd", loss)
+        x, y = drawn(1, 6, 5), abs(drawn(2, 6, 4)) % 1
+        y = np.eye(4, dtype=np.float32)[np.arange(6) % 4] if one_hot else y
+        y = np.round(y) if name == "binary" else y
+        y = np.arange(6, dtype=np.int32) % 4 if one_hot is None else y
+        net = read_keras(model)
+        np.testing.assert_allclose(net.run(x), answer(model, x), rtol=1e-4, atol=1e-6)
+        theirs = float(model.compute_loss(x, y, model(x)))
+        assert net.network.score((x, y)) == pytest.approx(theirs, rel=1e-4)
+
+    for_all(LOSSES, check)
+
+
+REFUSED = {
+    "Lambda": L.Lambda(lambda x: x),
+    "recurrent_dropout": L.LSTM(3, recurrent_dropout=0.2),
+    "unit_normalization": L.UnitNormalization(),
+    "max_value": L.ReLU(max_value=2.0, threshold=1.0),
+    "noise_shape": L.Dropout(0.5, noise_shape=(None, 1, 4)),
+    "squareplus": L.Activation("squareplus"),
+    "GroupNormalization": L.GroupNormalization(2),
+    "activity_regularizer": L.Dense(3, activity_regularizer="l2"),
+    "float16": L.Dense(3, dtype="float16"),
+    "kernel_regularizer": L.Dense(3, kernel_regularizer=keras.regularizers.OrthogonalRegularizer()),
+}
+
+
+@keras.saving.register_keras_serializable(package="mine")
+class Own(keras.layers.Layer):
+    def call(self, x):
+        return x
+
+
+def test_all_that_is_refused_is_named_at_once(tmp_path):
+    rows = [*REFUSED.values(), Own()]
+    model = keras.Sequential([keras.Input((5, 4)), rows[0], rows[2], rows[3]])
+    model.save(tmp_path / "a.keras")
+    with pytest.raises(UnsupportedError) as error:
+        read_keras(str(tmp_path / "a.keras"))
+    assert "Lambda" in str(error.value) and "UnitNormalization" in str(error.value)
+
+    def check(layer):
+        model = keras.Sequential([keras.Input((5, 4)), layer])
+        with pytest.raises(UnsupportedError, match=layer.name):
+            read_keras(model.to_json())
+
+    for_all(rows, check)
+
+
+@pytest.mark.filterwarnings("ignore:Layer .* was passed an input with a mask")
+def test_masks_that_keras_drops_are_refused():
+    model = keras.Sequential([keras.Input((5,)), L.Embedding(9, 4, mask_zero=True), L.Flatten()])
+    with pytest.raises(UnsupportedError, match="mask"):
+        read_keras(model.to_json())
+
+
+def test_optimizers_without_a_twin_are_refused_unless_another_is_given():
+    model = chain(L.Dense(2), shape=(3,))
+    model.compile("rmsprop", "mse")
+    with pytest.raises(UnsupportedError, match="RMSprop is not supported; give another"):
+        read_keras(model)
+    assert read_keras(model, optimizer="adam").network.conf.optimizer.type_name == "Adam"
+    assert read_keras(model, compiled=False).network.conf.outputs == ()
+
+
+OLD = {
+    "class_name": "Model",
+    "keras_version": "2.4.0",
+    "config": {
+        "name": "model",
+        "layers": [
+            {
+                "class_name": "InputLayer",
+                "config": {"batch_input_shape": [None, 3], "dtype": "float32", "name": "x"},
+                "name": "x",
+                "inbound_nodes": [],
+            },
+            {
+                "class_name": "Dense",
+                "config": {"name": "d", "units": 3, "activation": "hard_sigmoid"},
+                "name": "d",
+                "inbound_nodes": [[["x", 0, 0, {}]]],
+            },
+            {
+                "class_name": "Add",
+                "config": {"name": "a"},
+                "name": "a",
+                "inbound_nodes": [[["x", 0, 0, {}], ["d", 0, 0, {}]]],
+            },
+        ],
+        "input_layers": [["x", 0, 0]],
+        "output_layers": [["a", 0, 0]],
+    },
+}
+
+
+def test_keras_2_writes_calls_and_slopes_in_its_own_way():
+    net = read_keras(json.dumps(OLD))
+    x = drawn(1, 2, 3)
+    params = net.network.conf.params_layout.views(net.network.state.params)
+    z = x @ params["d/W"] + params["d/b"]
+    np.testing.assert_allclose(net.run(x), x + np.clip(0.2 * z + 0.5, 0, 1), rtol=1e-5, atol=1e-6)
+
+
+DAMAGED = {
+    "{}": UnsupportedError,
+    '{"class_name": "Sequential"}': DataError,
+    '{"class_name": "Sequential", "config": {"layers": [3]}}': DataError,
+    '{"class_name": "Functional", "config": {"layers": [], "input_layers": 3}}': DataError,
+    "{": DataError,
+}
+
+
+def test_damaged_texts_are_named():
+    def check(text):
+        with pytest.raises(DAMAGED[text]):
+            read_keras(text)
+
+    for_all(DAMAGED, check)
+
+
+def test_weights_of_another_model_are_refused(tmp_path):
+    chain(L.Dense(2), shape=(3,)).save_weights(tmp_path / "a.weights.h5")
+    other = chain(L.Dense(4), shape=(3,))
+    with pytest.raises(DataError, match="must fit the layers"):
+        read_keras(other.to_json(), str(tmp_path / "a.weights.h5"))
+    assert issubclass(DataError, SparkdlError)

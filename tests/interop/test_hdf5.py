@@ -1,0 +1,22 @@
+"""HDF5 files whose texts are damaged."""
+
+import struct
+
+import h5py
+import pytest
+
+from sparkdl.errors import DataError
+from sparkdl.interop.hdf5 import check_heaps, create_hdf5, open_hdf5
+
+
+def test_a_heap_that_leads_nowhere_is_refused():
+    with create_hdf5() as (buffer, file):
+        file.attrs["model_config"] = "a text of any length"
+    content = buffer.getvalue()
+    check_heaps(content, "a.h5")
+    with open_hdf5(content, "a.h5") as file:
+        assert isinstance(file, h5py.File)
+    at = content.index(b"GCOL") + 16 + 8
+    damaged = content[:at] + struct.pack("<Q", 2**64 - 16) + content[at + 8 :]
+    with pytest.raises(DataError, match="heap of texts is damaged"):
+        check_heaps(damaged, "a.h5")
