@@ -43,27 +43,44 @@ def inner(group, key, path, system):
 
 
 def check_heaps(content, path):
-    """Refuses damaged heaps of texts of any length, on which the library goes round for ever."""
+    """Refuses damaged heaps of texts of any length, and texts that claim to be longer than theirs.
+
+    The library goes round for ever on the first, and takes the memory of the second.
+    """
     for match in re.finditer(rb"GCOL\x01", content):
-        start = match.start()
-        if start + 16 > len(content) or not is_sound_heap(content, start):
+        sizes = heap_sizes(content, match.start())
+        if sizes is None or not are_sound_texts(content, match.start(), sizes):
             raise DataError(f"{path}: cannot be read as HDF5: a heap of texts is damaged")
 
 
-def is_sound_heap(content, start):
-    """Returns whether the objects of a heap lie within it, and it within the file."""
+def heap_sizes(content, start):
+    """Returns {number: bytes} of a heap's objects; None where they do not lie within it."""
+    if start + 16 > len(content):
+        return None
     (length,) = struct.unpack_from("<Q", content, start + 8)
-    at, end = start + 16, start + length
+    at, end, sizes = start + 16, start + length, {}
     if end > len(content):
-        return False
+        return None
     while at + 16 <= end:
         number, size = struct.unpack_from("<H6xQ", content, at)
         step = (
             16 + (size + 7) // 8 * 8 if number else size
         )  # that of free space has its header in it
         if not 16 <= step <= end - at:
-            return False
+            return None
+        sizes[number] = size
         at += step
+    return sizes
+
+
+def are_sound_texts(content, start, sizes):
+    """Returns whether what refers to a heap (length, address, number) is no longer than it has."""
+    address, at = struct.pack("<Q", start), -1
+    while (at := content.find(address, at + 1)) >= 0:
+        if 4 <= at <= len(content) - 12:
+            length, number = struct.unpack_from("<I8xI", content, at - 4)
+            if number and length > sizes.get(number, length):
+                return False
     return True
 
 

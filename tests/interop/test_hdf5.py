@@ -20,3 +20,14 @@ def test_a_heap_that_leads_nowhere_is_refused():
     damaged = content[:at] + struct.pack("<Q", 2**64 - 16) + content[at + 8 :]
     with pytest.raises(DataError, match="heap of texts is damaged"):
         check_heaps(damaged, "a.h5")
+
+
+def test_a_text_that_claims_more_than_its_heap_has_is_refused():
+    with create_hdf5() as (buffer, file):
+        file.attrs["model_config"] = "a text of any length"
+    content = buffer.getvalue()
+    address = struct.pack("<Q", content.index(b"GCOL")) + struct.pack("<I", 1)
+    at = content.index(address) - 4
+    assert struct.unpack_from("<I", content, at) == (20,)
+    with pytest.raises(DataError, match="heap of texts is damaged"):
+        check_heaps(content[:at] + struct.pack("<I", 2**31) + content[at + 4 :], "a.h5")
