@@ -1,6 +1,5 @@
 """The function that builds a module, and its way to executors and into documents."""
 
-import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -17,54 +16,41 @@ class Maker:
     """A function that builds a module, known by its reference "package.module:function".
 
     A document holds the reference alone, and reading one runs and imports nothing: only a function
-    that this process was given, by Python code or by its driver, is ever called.
+    that this process was given, by Python code or by its driver, is ever called. `code` is the
+    function as executors get it, taken when it was given: what it reads of its surroundings is as
+    it was then, here too.
     """
 
     reference: str
-    function: Callable[[], Any] | None = field(default=None, compare=False)
+    code: bytes | None = field(default=None, repr=False)
 
     @cached_property
-    def code(self) -> bytes:
-        """The function as executors get it."""
-        try:
-            return load_cloudpickle().dumps(self.function)
-        except ConfigError:
-            raise
-        except Exception as error:
-            raise ConfigError(
-                f"TorchModel.make must be a function that can be sent to executors, got "
-                f"{self.reference}: {error}; build what it needs inside of it"
-            ) from error
+    def _function(self) -> Callable[[], Any]:
+        return load_cloudpickle().loads(self.code)
 
     def __eq__(self, other: object) -> bool:
         """Whether both name the same function, and none is known to be another one."""
         if not isinstance(other, Maker) or self.reference != other.reference:
             return False
-        if self.function is None or other.function is None:
-            return True
-        return self.function is other.function or self.digest == other.digest
+        return None in (self.code, other.code) or self.code == other.code
 
     def __hash__(self) -> int:
         return hash(self.reference)
 
-    @cached_property
-    def digest(self) -> str:
-        return hashlib.sha256(self.code).hexdigest()
-
     def __reduce__(self):
-        return receive, (self.reference, None if self.function is None else self.code)
+        return receive, (self.reference, self.code)
 
     def __str__(self) -> str:
         return self.reference
 
     def __call__(self) -> Any:
         """Builds a module; ConfigError where this process was not given the function."""
-        if self.function is None:
+        if self.code is None:
             raise ConfigError(
                 f"TorchModel.make must be a function that this process was given, got the name "
                 f"{self.reference!r} from a document; make a TorchModel with the function first"
             )
-        return self.function()
+        return self._function()
 
 
 def load_cloudpickle() -> Any:
@@ -81,20 +67,28 @@ def maker_of(function: Callable[[], Any]) -> Maker:
     """Returns the Maker of a function, which this process knows from now on."""
     owner = function if hasattr(function, "__qualname__") else type(function)
     reference = f"{owner.__module__}:{owner.__qualname__}"
-    known = _known.get(reference)
-    if known is None or known.function is not function:
-        _known[reference] = Maker(reference, function)
-    return _known[reference]
+    return receive(reference, code_of(function, reference))
+
+
+def code_of(function: Callable[[], Any], reference: str) -> bytes:
+    """Returns a function as executors get it; ConfigError where it cannot be sent."""
+    cloudpickle = load_cloudpickle()
+    try:
+        return cloudpickle.dumps(function)
+    except Exception as error:
+        raise ConfigError(
+            f"TorchModel.make must be a function that can be sent to executors, got {reference}: "
+            f"{error}; build what it needs inside of it"
+        ) from error
 
 
 def receive(reference: str, code: bytes | None) -> Maker:
-    """Returns what a driver sends: its Maker, known here from now on."""
+    """Returns the Maker of what was given or sent here, known from now on."""
     if code is None:
         return Maker(reference)
     known = _known.get(reference)
     if known is None or known.code != code:
-        _known[reference] = maker = Maker(reference, load_cloudpickle().loads(code))
-        maker.__dict__["code"] = code
+        _known[reference] = Maker(reference, code)
     return _known[reference]
 
 

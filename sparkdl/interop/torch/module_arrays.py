@@ -44,8 +44,8 @@ def check_arrays(module: Any, torch: Any) -> None:
     for name, array in (*module.named_parameters(), *kept(module)):
         if array.dtype != torch.float32 or array.device.type != "cpu":
             raise ConfigError(
-                f"TorchModel.make must give arrays of float32 on the CPU, got {name} of "
-                f"{array.dtype} on {array.device}; leave .half() and .to() away"
+                f"TorchModel.make must give parameters and float buffers of float32 on the CPU, "
+                f"got {name} of {array.dtype} on {array.device}; leave .half() and .to() away"
             )
     for name, part in module.named_modules():
         if getattr(part, "track_running_stats", False) and part.momentum is None:
@@ -56,10 +56,19 @@ def check_arrays(module: Any, torch: Any) -> None:
 
 
 def kept(module: Any) -> list[tuple[str, Any]]:
-    """Returns [(name, array)] of what is not trained: buffers, and frozen parameters."""
+    """Returns [(name, array)] of what is not trained: float buffers, and frozen parameters."""
     frozen = [(name, p) for name, p in module.named_parameters() if not p.requires_grad]
-    buffers = module.named_buffers()
-    return frozen + [(n, b) for n, b in buffers if not n.endswith("num_batches_tracked")]
+    return frozen + [(name, b) for name, b in module.named_buffers() if b.is_floating_point()]
+
+
+def constants(module: Any) -> list[tuple[str, Any]]:
+    """Returns [(name, buffer)] of integers and booleans, such as places and causal masks.
+
+    They are as `make` builds them. BatchNorm's count of batches is none of them: nothing reads it.
+    """
+    named = module.named_buffers()
+    rest = [(name, b) for name, b in named if not b.is_floating_point()]
+    return [(name, b) for name, b in rest if not name.endswith("num_batches_tracked")]
 
 
 def trained(module: Any) -> list[tuple[str, Any]]:

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 
 from sparkdl.errors import ConfigError
-from sparkdl.interop.torch.module_arrays import build_module, kept, trained
+from sparkdl.interop.torch.module_arrays import build_module, constants, kept, trained
 from sparkdl.interop.torch.torch_model import INPUT, MODULE, OUTPUT
 from sparkdl.nn.execution.input_gradient import SLOPE, input_gradient_program
 from sparkdl.nn.execution.replica import PROGRAMS, Replica
@@ -39,6 +39,8 @@ class TorchReplica(Replica):
             parameter.register_post_accumulate_grad_hook(partial(self._finish, own))
         for name, array in kept(self.module):
             array.data = torch.from_numpy(buffers[f"{MODULE}/{name}"])
+        self._kept = dict(self.module.named_buffers())
+        self._versions = {name: array._version for name, array in constants(self.module)}
 
     def gradient(self, batch, epoch=0, after=None, states=None, queued=None):
         """See Replica.gradient; `after` is called as torch's backward pass goes on."""
@@ -46,12 +48,13 @@ class TorchReplica(Replica):
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed_of(self.conf.seed, int(epoch), batch.ids))
             y = self.module.train()(self._input(batch))
+        self._take_back_buffers()
         columns = columns_of(self.conf.head, with_features(batch, y))
         program = self._slope(shapes_of(columns))
         outputs = program.run(columns | {"ids": batch.ids, "epoch": epoch})
         self._expire()
         self.grad[...] = 0
-        self._after = dict(after or {})
+        self._after, self._final = dict(after or {}), set()
         if y.requires_grad:
             y.backward(torch.from_numpy(outputs[SLOPE].copy()))
         while self._after:  # of parameters that this batch did not reach
@@ -60,9 +63,32 @@ class TorchReplica(Replica):
 
     def _finish(self, name, parameter):
         """Says that a parameter's gradient is final, to whom it may concern."""
+        if name in self._final:
+            raise ConfigError(
+                f"TorchModel.make must give a module whose gradients are final once in a backward "
+                f"pass, got {name} twice; checkpoint with use_reentrant=False"
+            )
+        self._final.add(name)
         function = self._after.pop(name, None)
         if function is not None:
             function()
+
+    def _take_back_buffers(self):
+        """Puts what a forward pass has assigned anew into the vector that holds the buffers.
+
+        ConfigError where it has changed what is a constant here.
+        """
+        for name, buffer in self._kept.items():
+            owner, _, key = name.rpartition(".")
+            buffers = self.module.get_submodule(owner)._buffers
+            if buffers[key] is not buffer:
+                buffer.data.copy_(buffers[key].detach())
+                buffers[key] = buffer
+            if buffer._version != self._versions.get(name, buffer._version):
+                raise ConfigError(
+                    f"TorchModel.make must give a module that changes float buffers alone, got "
+                    f"{name} of {buffer.dtype} changed; make it a float"
+                )
 
     def step(self, batch, rate, t, epoch=0, states=None):
         """See Replica.step."""
@@ -76,9 +102,12 @@ class TorchReplica(Replica):
         columns_of(self.conf, batch, labels=False)
         y = self._in_use(batch)
         names = tuple(outputs) or (OUTPUT,)
-        rest = tuple(name for name in names if name != MODULE)
-        results = self.head.forward(y.numpy(), rest, size=size) if rest else {}
-        return results | ({MODULE: y.numpy().copy()} if MODULE in names else {})
+        rest, given = (
+            tuple(name for name in names if name != MODULE),
+            np.array(y.numpy(), order="C"),
+        )
+        results = self.head.forward(given, rest, size=size) if rest else {}
+        return results | ({MODULE: given} if MODULE in names else {})
 
     def losses(self, batch):
         """See Replica.losses."""
@@ -99,7 +128,7 @@ class TorchReplica(Replica):
 
 def with_features(batch, y):
     """Returns a batch with the module's output in place of its input."""
-    columns = {**batch.columns, INPUT: y.detach().numpy()}
+    columns = {**batch.columns, INPUT: np.ascontiguousarray(y.detach().numpy())}
     return replace(batch, columns=columns)
 
 

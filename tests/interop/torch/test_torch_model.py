@@ -143,9 +143,32 @@ def test_what_cannot_be_sent_is_refused_by_name():
         assert lock
         return nn.Linear(4, 3)
 
-    conf = TorchModel(make=make, input_shape=(4,))
     with pytest.raises(ConfigError, match="can be sent to executors, got .*make"):
-        pickle.dumps(conf)
+        TorchModel(make=make, input_shape=(4,))
+
+
+def test_what_a_function_reads_is_as_it_was_when_it_was_given():
+    """In a notebook a name may change between two models; the later one must not be the first."""
+    names = {"__name__": "__main__", "FILL": 1.0}
+    exec(SURROUNDINGS, names)
+    one = TorchModel(make=names["make"], input_shape=(2,))
+    names["FILL"] = 2.0
+    two = TorchModel(make=names["make"], input_shape=(2,))
+    assert one != two
+    for conf, value in ((one, 1.0), (two, 2.0)):
+        assert (Network(conf).state.params[:2] == value).all()
+        again = pickle.loads(pickle.dumps(conf))
+        assert again == conf and (Network(again).state.params[:2] == value).all()
+
+
+SURROUNDINGS = """
+import torch
+
+def make():
+    module = torch.nn.Linear(2, 1)
+    torch.nn.init.constant_(module.weight, FILL)
+    return module
+"""
 
 
 def test_a_damaged_document_is_a_named_error(tmp_path):

@@ -160,6 +160,84 @@ def test_a_loss_that_is_not_finite_ends_the_fit(crews):
         fit(conf, MASTERS["all-reduce"].master, crews(2), data, epochs=20)
 
 
+class Parts(torch.nn.Module):
+    """A linear layer, with what its sub-classes do to buffers."""
+
+    def __init__(self):
+        super().__init__()
+        self.out = torch.nn.Linear(4, 3)
+        self.register_buffer("seen", torch.zeros(3))
+        self.register_buffer("places", torch.arange(3))
+
+
+class Assigned(Parts):
+    def forward(self, x):
+        y = self.out(x)
+        self.seen = 0.5 * self.seen + y.detach().mean(0)
+        return y
+
+
+class InPlace(Parts):
+    def forward(self, x):
+        y = self.out(x)
+        self.seen.mul_(0.5).add_(y.detach().mean(0))
+        return y
+
+
+class Counted(Parts):
+    def forward(self, x):
+        self.places += 1
+        return self.out(x)
+
+
+class Transposed(Parts):
+    def forward(self, x):
+        return self.out(x).T.contiguous().T
+
+
+class Reentrant(Parts):
+    def forward(self, x):
+        from torch.utils.checkpoint import checkpoint
+
+        x = x.requires_grad_()
+        first = checkpoint(self.out, x, use_reentrant=True)
+        return first + checkpoint(self.out, x, use_reentrant=True)
+
+
+def gradient(make, count=2):
+    """(Replica, batch) after so many gradients."""
+    conf, data = model(make=make), Partitions("perceptron", [8])
+    [batch] = data.read(data.splits()[0])
+    replica = Network(conf).replica
+    for _ in range(count):
+        replica.gradient(batch)
+    return replica, batch
+
+
+@pytest.mark.parametrize("make", [Assigned, InPlace])
+def test_buffers_stay_in_the_vector_however_they_are_written(make):
+    replica, batch = gradient(make)
+    with torch.no_grad():
+        mean = replica.module.out(torch.tensor(batch.features)).mean(0).numpy()
+    np.testing.assert_allclose(replica.buffers, 1.5 * mean, rtol=1e-5)
+    replica.load(replica.params, np.full(3, 7, np.float32), replica.slots)
+    assert (replica.module.seen == 7).all()
+
+
+@pytest.mark.parametrize(
+    "make, message",
+    [(Counted, "float buffers alone, got places"), (Reentrant, "twice; checkpoint with use_re")],
+)
+def test_what_would_be_lost_is_refused(make, message):
+    with pytest.raises(ConfigError, match=message):
+        gradient(make)
+
+
+def test_an_output_that_lies_otherwise_in_memory_is_the_same():
+    one, other = (gradient(make)[0].grad.copy() for make in (Transposed, InPlace))
+    np.testing.assert_array_equal(one, other)
+
+
 def test_a_gpu_is_refused():
     with pytest.raises(ConfigError, match='device must be "cpu" for a TorchModel'):
         model().replica_class(model(), "cuda")
