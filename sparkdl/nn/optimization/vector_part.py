@@ -1,5 +1,6 @@
 """Stretches of a vector as one shorter vector."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -27,14 +28,26 @@ class VectorPart:
 
     def take(self, vector: Value) -> Value:
         """Returns the part (size,) of a vector (n,), a copy."""
-        return np.concatenate([vector[:0], *(vector[part] for part in self.slices)])
+        values = np.empty(self.size, vector.dtype)
+        self.copy(vector, values)
+        return values
+
+    def copy(self, vector: Value, values: Value) -> None:
+        """Fills `values` (size,) with the part of a vector (n,)."""
+        for own, part in self._pairs():
+            values[own] = vector[part]
 
     def put(self, values: Value, vector: Value) -> None:
         """Writes the part's `values` (size,) to their places in a vector (n,)."""
+        for own, part in self._pairs():
+            vector[part] = values[own]
+
+    def _pairs(self) -> Iterator[tuple[slice, slice]]:
+        """Yields (where it lies in the part, where in the whole) of each stretch."""
         start = 0
         for part in self.slices:
             stop = start + part.stop - part.start
-            vector[part] = values[start:stop]
+            yield slice(start, stop), part
             start = stop
 
     def local(self, stretch: slice) -> slice:

@@ -61,6 +61,21 @@ def updated(replica, grads, conf):
     return replica
 
 
+def borrowing(conf, part, own, buffers, grads):
+    """One that has its part of parameters and gradient only during an update."""
+    size = conf.params_layout.size
+    replica = ShardedReplica(conf, part, *own, buffers, paged=("grad",), borrows=True)
+    for t, grad in enumerate(grads):
+        replica.pages["grad"].acquire(slice(0, size))
+        replica.grad[:] = grad
+        for stretch in (slice(size // 3, size), slice(0, size // 3)):
+            replica.take_gradient(stretch)
+        replica.pages["grad"].release(slice(0, size))
+        replica.apply(conf.rate_at(t, 0), t + 1)
+    assert [page.nbytes for page in (*replica.loans, *replica.pages.values())] == [0, 0, 0]
+    return replica
+
+
 def check(conf):
     rng, size = np.random.default_rng(0), conf.params_layout.size
     whole = Replica(conf)
@@ -75,6 +90,10 @@ def check(conf):
             replica = ShardedReplica(conf, part, *own, buffers)
             updated(replica, [part.take(grad) for grad in grads], conf)
             assert replica.own_params.tobytes() == part.take(whole.params).tobytes()
+            assert replica.slots.tobytes() == of_slots.take(whole.slots).tobytes()
+            own = part.take(params), of_slots.take(slots)
+            replica = borrowing(conf, part, own, buffers, grads)
+            assert replica.kept_params.tobytes() == part.take(whole.params).tobytes()
             assert replica.slots.tobytes() == of_slots.take(whole.slots).tobytes()
 
 

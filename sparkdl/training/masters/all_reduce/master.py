@@ -69,7 +69,7 @@ class AllReduceSGD(ResidentMaster):
         Optional(of=Choice(of=sharding.SHARDS)),
         "What each of n workers keeps only its part of. For P parameters and an optimizer of k "
         "slots a worker needs, in float32 numbers, (2 + k) P with None; "
-        '2 P + (2 + k) P / n with "optimizer"; P + 2 b + (2 + k) P / n with "gradients", where b '
+        '2 P + k P / n with "optimizer"; P + 2 b + (2 + k) P / n with "gradients", where b '
         'is the largest bucket; (2 + k) P / n + 4 b with "parameters"; and activations. The '
         "weights are the same bits. Not with a codec, GPUs, or what needs norms (Lars, Lamb, "
         "clipping and constraints by norm).",

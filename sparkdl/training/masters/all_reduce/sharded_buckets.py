@@ -8,26 +8,39 @@ from sparkdl.training.masters.all_reduce.step_plan import exchanges, step_plan
 
 
 class OwnBuckets(Buckets):
-    """As Buckets, but each worker gets the mean of its part alone, in `replica.own_grad`."""
+    """As Buckets, but each worker gets the mean of its part alone, in `replica.own_grad`.
+
+    The gradient has memory from `begin` to `end`; the parameters, always.
+    """
+
+    def begin(self, weight):
+        super().begin(weight)
+        for part in self._slices:
+            self._pages["grad"].acquire(part)
 
     def end(self) -> None:
         super().end()
-        replica = self.worker.replica
-        replica.own_grad[:] = replica.part.take(self.grad)
+        for part in self._slices:
+            self.worker.replica.take_gradient(part)
+            self._pages["grad"].release(part)
+
+    @property
+    def _pages(self):
+        return self.worker.replica.pages
 
     def _start(self, place):
         view = self.grad[self._slices[place]]
         self._pending.append(self.worker.group.start_reduce_scatter(view))
 
-    def own_slice(self, place):
-        """Returns where this worker's share of a bucket lies in its part."""
-        return self.worker.replica.part.local(self._slices[place])
+    def own_share(self, place):
+        """Returns this worker's share of a bucket of the parameters, after an update."""
+        view = self.worker.replica.params[self._slices[place]]
+        return view[self.worker.group.part(len(view))]
 
     def start_gather(self, place):
         """Begins to fill a bucket of `replica.params` from the parts of all workers."""
-        replica = self.worker.replica
-        own = replica.own_params[self.own_slice(place)]
-        return self.worker.group.start_all_gather(own, replica.params[self._slices[place]])
+        view = self.worker.replica.params[self._slices[place]]
+        return self.worker.group.start_all_gather(self.own_share(place), view)
 
     def gather(self):
         """Fills all of `replica.params` from the parts of all workers."""
@@ -47,7 +60,7 @@ class PagedBuckets(OwnBuckets):
 
     def __init__(self, worker, nbytes, batch_size):
         super().__init__(worker, nbytes)
-        self._pages, self._batch_size = worker.replica.pages, batch_size
+        self._batch_size = batch_size
         self._plans, self._order, self._gathers = WeakKeyDictionary(), None, {}
         self._actions = {
             "open": self._open,
@@ -56,6 +69,9 @@ class PagedBuckets(OwnBuckets):
             "await": self._await,
             "free": self._free,
         }
+
+    def begin(self, weight):
+        Buckets.begin(self, weight)
 
     def last(self, step, weight):
         self._weight = weight
@@ -69,6 +85,10 @@ class PagedBuckets(OwnBuckets):
 
     def end(self) -> None:
         self._finish(len(self._slices) - 1)
+
+    def own_share(self, place):
+        replica = self.worker.replica
+        return replica.own_params[replica.part.local(self._slices[place])]
 
     def open_params(self) -> None:
         """Gathers all parameters, for use; `close_params` frees them."""
@@ -136,8 +156,8 @@ class PagedBuckets(OwnBuckets):
         if place < 0:
             return
         with self.worker.exchanging():
-            share = self._pending[place].wait()
-        self.worker.replica.own_grad[self.own_slice(place)] = share
+            self._pending[place].wait()
+        self.worker.replica.take_gradient(self._slices[place])
         self._pages["grad"].release(self._slices[place])
 
     def _gather(self, place):

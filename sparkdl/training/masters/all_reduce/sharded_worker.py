@@ -10,7 +10,7 @@ from sparkdl.training.masters.all_reduce.sharded_buckets import OwnBuckets, Page
 from sparkdl.training.masters.all_reduce.sharding import EMPTY, PARAMS, SLOTS, params_part
 from sparkdl.training.masters.all_reduce.worker import AllReduceWorker
 
-PAGED = {"optimizer": (), "gradients": ("grad",), "parameters": ("grad", "params")}
+PAGED = {"optimizer": ("grad",), "gradients": ("grad",), "parameters": ("grad", "params")}
 
 
 class ShardedWorker(AllReduceWorker):
@@ -44,7 +44,7 @@ class ShardedWorker(AllReduceWorker):
 
     def worker_state(self):
         replica = self.worker.replica
-        return {PARAMS: replica.own_params, SLOTS: replica.slots}
+        return {PARAMS: replica.kept_params, SLOTS: replica.slots}
 
     @contextmanager
     def in_use(self):
@@ -69,4 +69,5 @@ def sharded_replica(master, setup, group, share):
         )
     part = params_part(master, setup.conf, group.rank, group.size)
     vectors = share[PARAMS], share[SLOTS], setup.state.buffers
-    return ShardedReplica(setup.conf, part, *vectors, backend, PAGED[master.shard])
+    borrows = master.shard == "optimizer"
+    return ShardedReplica(setup.conf, part, *vectors, backend, PAGED[master.shard], borrows)

@@ -22,7 +22,7 @@ CONF = NetworkConf(
 )
 TOTAL, BUCKET, SLOTS = CONF.params_layout.size, WIDTH * (WIDTH + 1), 2
 FORMULAS = {
-    "optimizer": lambda n: 2 * TOTAL + (2 + SLOTS) * TOTAL / n,
+    "optimizer": lambda n: 2 * TOTAL + SLOTS * TOTAL / n,
     "gradients": lambda n: TOTAL + 2 * BUCKET + (2 + SLOTS) * TOTAL / n,
     "parameters": lambda n: 4 * BUCKET + (2 + SLOTS) * TOTAL / n,
 }
@@ -35,6 +35,9 @@ class Others:
 
     def __init__(self, size, params):
         self.size, self.params, self.now = size, params, 0
+
+    def part(self, length):
+        return slice(0, length // self.size)
 
     def start_all_reduce(self, x):
         return SimpleNamespace(wait=lambda: x)
@@ -60,10 +63,11 @@ def worker_of(master, size):
     worker = SimpleNamespace(conf=CONF, replica=replica, group=group, exchanging=nullcontext)
     worker.gradient = lambda step, after: replica.gradient(step.batch, after=after)
     worker.apply = lambda: replica.apply(0.1, 1)
-    own = [replica.own_params, replica.own_grad, replica.slots]
+    own = [replica.slots, *([] if replica.loans else [replica.own_params, replica.own_grad])]
     own += [getattr(replica, name) for name in ("params", "grad") if name not in replica.pages]
     kept = sum(len(vector) for vector in own)
-    return worker, lambda: kept + sum(page.nbytes / 4 for page in replica.pages.values())
+    pages = [*replica.pages.values(), *replica.loans]
+    return worker, lambda: kept + sum(page.nbytes / 4 for page in pages)
 
 
 @pytest.mark.parametrize("size", [2, 4, 8])
