@@ -8,7 +8,7 @@ from sparkdl.commands.options.quantities import bandwidth, count, duration
 from sparkdl.errors import ConfigError
 from sparkdl.exchange.codecs import Half, OneBit, Threshold, TopK, TwoBit
 from sparkdl.exchange.cost_model import measurement
-from sparkdl.exchange.cost_model.model import Cluster, Exchange
+from sparkdl.exchange.cost_model.model import FREE, Cluster, Exchange
 from sparkdl.nn.networks.summary import line, size
 
 BACKWARD = 2 / 3  # of a minibatch's compute, during which gradients can already travel
@@ -17,18 +17,30 @@ HEAD = ("master", "codec", "every", "exchange", "a worker sends", "minibatch", "
 
 
 class ExchangePlan(NamedTuple):
-    """The exchange of a master: its codec, its interval in minibatches, whether it overlaps."""
+    """The exchange of a master: its codec, its interval in minibatches, whether it overlaps.
+
+    `gather` comes before the forward pass, or where it is `ahead` beside it.
+    """
 
     master: str
     codec: str
     every: int
     exchange: Exchange
     background: bool = False
+    gather: Exchange = FREE
+    ahead: bool = False
+
+    @property
+    def total(self):
+        """The Exchange with its gather."""
+        return self.exchange + self.gather
 
     def minibatch(self, compute):
         """Returns the seconds of a minibatch with its share of the exchange."""
         hidden = BACKWARD * compute if self.background else 0.0
-        return compute + max(0.0, self.exchange.seconds - hidden) / self.every
+        seconds = max(0.0, self.exchange.seconds - hidden)
+        hidden = (1 - BACKWARD) * compute if self.ahead else 0.0
+        return compute + (seconds + max(0.0, self.gather.seconds - hidden)) / self.every
 
 
 def simulate(arguments):
@@ -67,6 +79,7 @@ def plans(cluster, codings, nbytes, every):
     """Returns the ExchangePlan of each master with each codec that it takes."""
     summed = cluster.all_reduce(nbytes)
     sharded, central = (cluster.parameter_server(nbytes, n) for n in (cluster.workers, 1))
+    scattered, gathered = cluster.reduce_scatter(nbytes), cluster.all_gather(nbytes)
     coded = {coding.name: cluster.compressed_all_reduce(nbytes, coding) for coding in codings}
     return [
         ExchangePlan("ParameterAveraging, driver", "", every, cluster.through_driver(nbytes)),
@@ -77,6 +90,12 @@ def plans(cluster, codings, nbytes, every):
         ExchangePlan("ParameterServer, one server", "", 1, central),
         ExchangePlan("ParameterServer, all serve", "", 1, sharded),
         ExchangePlan("AllReduceSGD", "", 1, summed, background=True),
+        ExchangePlan(
+            "AllReduceSGD, optimizer or gradients sharded", "", 1, scattered, True, gathered
+        ),
+        ExchangePlan(
+            "AllReduceSGD, parameters sharded", "", 1, scattered + gathered, True, gathered, True
+        ),
         *(
             ExchangePlan("AllReduceSGD", name, 1, one, background=True)
             for name, one in coded.items()
@@ -120,8 +139,8 @@ def cells(plan, compute):
         plan.master,
         plan.codec,
         str(plan.every),
-        short(plan.exchange.seconds),
-        size(round(plan.exchange.sent)),
+        short(plan.total.seconds),
+        size(round(plan.total.sent)),
         short(seconds),
         f"{compute / seconds:.0%}" if compute else "",
     )

@@ -172,9 +172,13 @@ class Program:
         return self._finals[name]
 
     def _final(self, target):
-        start, stop = bounds(target)
+        return int(self.touches(target).max(initial=0))
+
+    def touches(self, array):
+        """Returns the indices of the steps that read or write memory of an array, in order."""
+        start, stop = bounds(array)
         steps, starts, stops = self._memory_spans
-        return int(steps[(starts < stop) & (stops > start)].max(initial=0))
+        return np.unique(steps[(starts < stop) & (stops > start)])
 
     @cached_property
     def _memory_spans(self):

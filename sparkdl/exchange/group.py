@@ -8,7 +8,7 @@ from sparkdl.exchange.calls.call import Call
 from sparkdl.exchange.calls.pending_call import Pending
 from sparkdl.exchange.calls.progress_engine import ProgressEngine
 from sparkdl.exchange.collectives import all_gather, barrier, broadcast, message, ring
-from sparkdl.exchange.collectives.algorithm import all_reduce_for
+from sparkdl.exchange.collectives.algorithm import all_reduce_for, is_short
 from sparkdl.exchange.collectives.operands import REDUCTIONS, flat, reducible_vector
 from sparkdl.exchange.collectives.pieces import cuts, raw
 from sparkdl.exchange.connections.endpoint import Endpoint
@@ -121,6 +121,21 @@ class Group:
             return vector[self.part(len(vector))]
         return self._progress.run(self._call(text, steps, vector, add))
 
+    def start_reduce_scatter(self, x):
+        """Begins the sum of flat x over all ranks; `wait` returns this rank's part, a view.
+
+        It has the bits that `all_reduce` gives it; the rest of x holds anything after that. Of
+        short vectors, and where several machines share memory each, as much travels as there.
+        """
+        vector, name = reducible_vector(x, "reduce_scatter")
+        own, one_machine = vector[self.part(len(vector))], self._levels and self._levels.one_machine
+        if is_short(vector.nbytes) or (self._levels is not None and not one_machine):
+            return Pending(self.start_all_reduce(vector), own)
+        if one_machine:
+            return Pending(self._runner.start(self._levels.reduce_scatter(vector, "sum")), own)
+        text = f"reduce_scatter sum of {len(vector)} {name}"
+        return self.start_call(text, ring.reduce_scatter, vector, reduction("sum"))
+
     def part(self, length, rank=None):
         """Returns the slice of a vector of so many numbers that is a rank's (None: this one's)."""
         rank, edges = self.rank if rank is None else rank, cuts(length, self.size)
@@ -139,6 +154,15 @@ class Group:
             views = [raw(part) for part in parts]
             self._progress.run(self._call(text, all_gather.all_gather, views))
         return out
+
+    def start_all_gather(self, x, out):
+        """Begins `all_gather`, beside what the caller does next."""
+        vector, parts = self._parts(x, out)
+        if self._levels is not None and self._levels.one_machine:
+            return Pending(self._runner.start(self._levels.all_gather(vector)), out)
+        text, views = f"all_gather of {len(vector)} {vector.dtype}", [raw(part) for part in parts]
+        call = self._call(text, all_gather.all_gather, views)
+        return Pending(self._progress.start(call), out)
 
     def all_gather_bytes(self, data):
         """Gathers [bytes of each rank], as uint8 arrays, which may differ in length."""

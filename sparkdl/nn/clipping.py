@@ -1,7 +1,7 @@
 """Gradient clipping, which limits gradients that are too large."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 from sparkdl.config import Member, Number, dataclass, option
 from sparkdl.engine import ops
@@ -12,6 +12,8 @@ from sparkdl.nn.layout import Layout, cut
 @dataclass(frozen=True, kw_only=True)
 class Clipping(Member):
     """Base of all ways to clip."""
+
+    elementwise: ClassVar[bool] = False  # whether what a number becomes follows from it alone
 
     def clip(self, grad: Value, layout: Layout) -> Value:
         """Returns `grad` (n,), an array or Tensor, clipped; `layout` is that of the params."""
@@ -28,6 +30,8 @@ class LimitedClipping(Clipping, abstract=True):
 @dataclass(frozen=True, kw_only=True)
 class ClipValue(LimitedClipping):
     """Each number is kept within -limit and limit. DL4J's ClipElementWiseAbsoluteValue."""
+
+    elementwise: ClassVar[bool] = True
 
     def clip(self, grad: Value, layout: Layout) -> Value:
         return ops.minimum(ops.maximum(grad, -self.limit), self.limit)

@@ -1,5 +1,7 @@
 """Constraints on weights, enforced after each update."""
 
+from typing import ClassVar
+
 from sparkdl.config import Member, Number, dataclass, option
 from sparkdl.engine import ops
 from sparkdl.errors import require
@@ -16,6 +18,8 @@ class Constraint(Member):
     and so have biases. They are Keras's and DL4J's constraints, but for the epsilon that those add
     to a norm before they divide by it.
     """
+
+    elementwise: ClassVar[bool] = False  # whether what a weight becomes follows from it alone
 
     def apply(self, weights: Value, axes: tuple[int, ...] | None = None) -> Value:
         """Returns `weights` moved to where they may be.
@@ -82,6 +86,8 @@ class UnitNorm(Constraint, name="unit_norm"):
 @dataclass(frozen=True, kw_only=True)
 class NonNegative(Constraint, name="non_negative"):
     """A weight below 0 becomes 0."""
+
+    elementwise: ClassVar[bool] = True
 
     def apply(self, weights: Value, axes: tuple[int, ...] | None = None) -> Value:
         return ops.relu(weights)

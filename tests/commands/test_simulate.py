@@ -58,6 +58,14 @@ def test_gradients_travel_beside_the_way_back():
     plan = simulate.ExchangePlan("a", "", 1, exchange, background=True)
     assert plan.minibatch(0.6) == pytest.approx(0.7)
     assert plan.minibatch(3.0) == 3.0
+
+
+def test_a_gather_waits_for_the_update_or_travels_beside_the_way_forward():
+    exchange, gather = Exchange(seconds=0.5, sent=1e6), Exchange(seconds=0.3, sent=1e6)
+    plan = simulate.ExchangePlan("a", "", 1, exchange, True, gather)
+    assert plan.minibatch(0.6) == pytest.approx(1.0)
+    assert plan._replace(ahead=True).minibatch(0.6) == pytest.approx(0.8)
+    assert plan.total == Exchange(seconds=0.8, sent=2e6)
     assert simulate.ExchangePlan("a", "", 5, exchange).minibatch(0.6) == pytest.approx(0.7)
 
 

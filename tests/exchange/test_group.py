@@ -52,7 +52,12 @@ def reduce_all(group):
             x = group.reduce_scatter(vectors[group.rank].copy())
             np.testing.assert_array_equal(x, sum(vectors)[own])
     rough = [np.random.default_rng(group.rank).normal(size=n) for n in (1000, LONG)]
-    return [group.all_reduce(x).tobytes() for x in rough]
+    pending = [group.start_reduce_scatter(x.copy()) for x in rough]
+    parts = [call.wait() for call in pending]
+    sums = [group.all_reduce(x) for x in rough]
+    for part, x in zip(parts, sums, strict=True):
+        assert part.tobytes() == x[group.part(len(x))].tobytes()
+    return [x.tobytes() for x in sums]
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -67,6 +72,11 @@ def gather_all(group):
         out = np.zeros_like(whole)
         assert group.all_gather(whole[group.part(length)], out) is out
         np.testing.assert_array_equal(out, whole)
+        outs = [np.zeros_like(whole) for _ in range(3)]
+        pending = [group.start_all_gather(whole[group.part(length)], out) for out in outs]
+        for call, out in zip(pending, outs, strict=True):
+            assert call.wait() is out
+            np.testing.assert_array_equal(out, whole)
     for longest in (0, 10, 3_000_000):
         texts = [bytes([rank]) * (longest * rank // group.size) for rank in range(group.size)]
         pending = group.start_all_gather_bytes(texts[group.rank])

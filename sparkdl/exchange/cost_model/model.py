@@ -161,6 +161,37 @@ class Cluster:
         inside = Exchange(seconds=seconds, sent=0.0)
         return inside + self.one_of_each().over_links(nbytes, self.machines)
 
+    def reduce_scatter(self, nbytes):
+        """Returns the Exchange in which each worker gets the sum of its part of a vector.
+
+        It is half a ring; what several machines that share memory do is a whole all-reduce.
+        """
+        size = self.workers
+        if size == 1 or (self._has_levels and self.machines > 1):
+            return self.all_reduce(nbytes)
+        part = nbytes * (size - 1) / size
+        if self._has_levels:
+            seconds = (self.costs.shared * part * 2 / 3 + self.costs.barrier) * self.crowd
+            return Exchange(seconds=seconds, sent=0.0)
+        transfer_seconds = self.transfer(part, part * self.costs.add)
+        return Exchange(seconds=transfer_seconds + (size - 1) * self.delay, sent=part)
+
+    def all_gather(self, nbytes):
+        """Returns the Exchange in which all get all parts of a vector, each from its owner."""
+        local, size = min(self.per_machine, self.workers), self.workers
+        part = nbytes * (size - 1) / size
+        if self._has_levels and self.machines == 1:
+            seconds = (self.costs.shared * part * 2 / 3 + self.costs.barrier) * self.crowd
+            return Exchange(seconds=seconds, sent=0.0)
+        crossing = nbytes / size * local * (size - local)
+        seconds = self.transfer(part, through=crossing) + self.delay * (size > 1)
+        return Exchange(seconds=seconds, sent=part)
+
+    @property
+    def _has_levels(self):
+        """Whether workers of one machine exchange through its memory."""
+        return self.shared_memory and min(self.per_machine, self.workers) > 1
+
     def one_of_each(self):
         """Returns the cluster as connections between machines see it: one worker on each."""
         return Cluster(

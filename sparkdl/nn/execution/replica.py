@@ -62,9 +62,7 @@ class Replica:
 
     def __init__(self, conf, backend="auto", strict=False):
         self.conf, self.backend, self.strict = conf, backend, strict
-        params = initial_params(conf)
-        values = {"params": params, "buffers": initial_buffers(conf), "slots": initial_slots(conf)}
-        values |= {"grad": np.zeros_like(params), "left_out": np.zeros(1, np.float32)}
+        values = self._first_values() | {"left_out": np.zeros(1, np.float32)}
         make = engine.backends.get(backend).vector
         self._vectors = {name: make(value) for name, value in values.items()}
         self._gradient = lru_cache(PROGRAMS)(partial(gradient_program, self))
@@ -74,6 +72,17 @@ class Replica:
         self._version = 0
 
     params, buffers, slots, grad = map(vector, ("params", "buffers", "slots", "grad"))
+
+    def _first_values(self):
+        """Returns the vectors at first, by name."""
+        params = initial_params(self.conf)
+        values = {"params": params, "grad": np.zeros_like(params)}
+        return values | {"buffers": initial_buffers(self.conf), "slots": initial_slots(self.conf)}
+
+    @property
+    def kept_params(self):
+        """The parameters that this replica answers for: all of them."""
+        return self.params
 
     @property
     def decodes(self):
@@ -132,10 +141,13 @@ class Replica:
         if queued is not None:
             outputs = program.queue(columns, at_steps(program, queued))
         else:
-            single = after and [((name,), function) for name, function in after.items()]
-            outputs = program.run(columns, single and at_steps(program, single))
+            outputs = program.run(columns, self._hooks(program, after))
         carry(states, outputs, len(batch))
         return program.number("loss"), len(batch)
+
+    def _hooks(self, program, after):
+        """Returns {step of the program: function to call behind it}, given `after`."""
+        return after and at_steps(program, [((name,), call) for name, call in after.items()])
 
     def _program_and_feeds(self, batch, epoch, states):
         """Returns (the program of the gradient of a batch, what it is fed)"""
@@ -311,6 +323,12 @@ def update_program(replica):
     if conf.dtype == loss_scale.FLOAT16:
         slots |= scale_of(replica)
         update = partial(loss_scale.guard_update, update)
+    return compile_update(replica, update, vectors, slots)
+
+
+def compile_update(replica, update, vectors, slots):
+    """Returns the program of an update of `vectors`, "params" by "grad", and of `slots`."""
+    conf = replica.conf
     bindings = vectors | {f"slot:{name}": view for name, view in slots.items()}
     inputs = {name: tensor(name, array.shape) for name, array in bindings.items()}
     inputs |= {"rate": tensor("rate", np.shape(conf.rate_at(0, 0))), "t": tensor("t", ())}
@@ -318,7 +336,7 @@ def update_program(replica):
     arguments = inputs["params"], inputs["grad"], old, inputs["rate"], inputs["t"]
     params, new = update(*arguments)
     outputs = {"new:params": params} | {f"new:{name}": value for name, value in new.items()}
-    bindings |= {"new:params": replica.params}
+    bindings |= {"new:params": vectors["params"]}
     bindings |= {f"new:{name}": view for name, view in slots.items()}
     return compile_graph(replica, inputs, outputs, bindings)
 

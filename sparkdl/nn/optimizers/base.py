@@ -17,6 +17,7 @@ class Optimizer(Member):
     """
 
     slot_names: ClassVar[tuple[str, ...]] = ()
+    elementwise: ClassVar[bool] = True  # whether a number's step follows from that number's alone
 
     learning_rate: float | Schedule = option(
         Of(family=Schedule, number=Number(above=0)), "Learning rate.", default=0.01

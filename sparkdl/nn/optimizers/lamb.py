@@ -1,5 +1,7 @@
 """Adam with steps measured by the arrays that they change."""
 
+from typing import ClassVar
+
 from sparkdl.config import Boolean, dataclass, option
 from sparkdl.engine import ops
 from sparkdl.nn.hints import Value, Values
@@ -20,6 +22,8 @@ class Lamb(Adam):
     You et al., Large batch optimization for deep learning: training BERT in 76 minutes (2020),
     algorithm 2, with the identity as phi.
     """
+
+    elementwise: ClassVar[bool] = False
 
     epsilon: float = 1e-6
     weight_decay: float = 0.01

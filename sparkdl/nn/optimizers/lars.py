@@ -1,5 +1,7 @@
 """Momentum with steps measured by the arrays that they change."""
 
+from typing import ClassVar
+
 from sparkdl.config import Boolean, Number, dataclass, option
 from sparkdl.engine import ops
 from sparkdl.nn.hints import Value, Values
@@ -19,6 +21,8 @@ class Lars(Momentum):
     ----------
     You, Gitman and Ginsburg, Large batch training of convolutional networks (2017), algorithm 1.
     """
+
+    elementwise: ClassVar[bool] = False
 
     trust: float = option(
         Number(above=0),

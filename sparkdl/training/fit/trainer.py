@@ -71,6 +71,7 @@ class Trainer:
         phases=None,
         changes=(),
     ):
+        master.check_network(conf)
         self.conf, self.master, self.workers = conf, master, workers
         self.changes = [repr(change) for change in changes]
         self.without_group, self.phases = without_group, phases or Phases()

@@ -25,6 +25,7 @@ from sparkdl.exchange.codecs import Codec
 from sparkdl.exchange.connections.tls import Tls
 from sparkdl.exchange.devices.choice import WISHES
 from sparkdl.nn.execution.device import DEVICES
+from sparkdl.training.rounds.replica import replica_for
 
 # On the weights. The number of workers has one, but here it is only asked for.
 WITHOUT_EFFECT = {
@@ -35,7 +36,7 @@ WITHOUT_EFFECT = {
     "stall_timeout",
     "snapshot_every",
 }
-WITHOUT_EFFECT |= {"max_restarts", "ports", "interface", "tls"}
+WITHOUT_EFFECT |= {"max_restarts", "ports", "interface", "tls", "shard"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,6 +115,9 @@ class TrainingMaster(Member):
             Of the checkpoint that a fit goes on from; empty where there is none.
         """
         return self, None, None
+
+    def check_network(self, conf: Any) -> None:
+        """Raises ConfigError where a network cannot be trained with these options."""
 
     @property
     def minibatches_per_round(self) -> int:
@@ -223,6 +227,31 @@ class ResidentMaster(TrainingMaster, abstract=True):
     def averages_messages(self) -> bool:
         """True if the sum of encoded vectors is divided by the number of workers or examples."""
         return False
+
+    def replica(self, setup: Any, group: Any, share: Any) -> Any:
+        """Returns the Replica of a worker, loaded with the state that all start from.
+
+        Parameters
+        ----------
+        setup : FitSetup
+        group : Group
+        share : {name: vector}
+            What the driver has sent this worker alone.
+        """
+        replica, state = replica_for(setup.conf, self.device, self.backend), setup.state
+        replica.load(state.params, state.buffers, state.slots)
+        return replica
+
+    def divide_state(self, conf: Any, state: Any, workers: int) -> Any:
+        """Returns (the TrainState that all workers are sent, function (rank)), in the driver.
+
+        The function gives {name: vector}, what that worker is sent alone besides its own state.
+        """
+        return state, lambda rank: {}
+
+    def join_state(self, conf: Any, fields: Any) -> Any:
+        """Returns the fields of a TrainState after a snapshot, in the driver: it is whole again."""
+        return fields
 
     def strategy(self, worker: Any) -> Any:
         """Returns the strategy that runs in a worker; see resident.strategy.Strategy."""

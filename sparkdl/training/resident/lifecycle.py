@@ -10,7 +10,7 @@ from sparkdl.exchange.group import Group
 from sparkdl.exchange.rendezvous.address_rendezvous import AddressRendezvous
 from sparkdl.nn.execution.device import PROCESSOR, choose_backend, describe_device
 from sparkdl.nn.optimization.loss_scale import check_scale
-from sparkdl.training.resident.control import VECTORS, Control
+from sparkdl.training.resident.control import Control
 from sparkdl.training.resident.metrics import WorkerMetrics
 from sparkdl.training.resident.record_cache import RecordCache
 from sparkdl.training.resident.steps import lockstep, steps_of
@@ -187,22 +187,7 @@ class WorkerLifecycle:
 
     def _evaluate(self, state):
         evaluator, replica = self.shared.evaluator, self.worker.replica
-        with with_vectors(replica, self.strategy.state()):
+        with self.strategy.in_use():
             batches = map(self.validation_records.block, self.validation_records)
             evaluation = evaluator.evaluate(replica, batches)
         self.control.report_evaluation(state.rounds, evaluator.counts(evaluation))
-
-
-@contextmanager
-def with_vectors(replica, vectors):
-    """Gives the replica other vectors for a while."""
-    saved = {name: getattr(replica, name) for name in VECTORS}
-    if all(saved[name] is vectors[name] for name in VECTORS):
-        yield
-        return
-    saved = {name: vector.copy() for name, vector in saved.items()}
-    replica.load(**{name: vectors[name] for name in VECTORS})
-    try:
-        yield
-    finally:
-        replica.load(**saved)

@@ -5,7 +5,10 @@ A fit is epochs of rounds; in a round a worker trains the minibatches of one blo
 life of a worker (lifecycle.py) does the rest: data, order, reports, snapshots, evaluation, faults.
 """
 
+from contextlib import contextmanager
 from typing import Any, NamedTuple
+
+from sparkdl.training.resident.control import VECTORS
 
 
 class GradientStep(NamedTuple):
@@ -70,6 +73,12 @@ class Strategy:
         replica = self.worker.replica
         return {name: getattr(replica, name) for name in ("params", "buffers", "slots")}
 
+    @contextmanager
+    def in_use(self):
+        """Gives the replica what `state` has while it evaluates; called in all workers."""
+        with with_vectors(self.worker.replica, self.state()):
+            yield
+
     def worker_state(self):
         """Returns {name: vector of floats}: the state of this worker alone, at the same time.
 
@@ -82,3 +91,18 @@ class Strategy:
 
     def close(self):
         """Called in all workers at the end, also after a failure; must not wait for others."""
+
+
+@contextmanager
+def with_vectors(replica, vectors):
+    """Gives the replica other vectors for a while."""
+    saved = {name: getattr(replica, name) for name in VECTORS}
+    if all(saved[name] is vectors[name] for name in VECTORS):
+        yield
+        return
+    saved = {name: vector.copy() for name, vector in saved.items()}
+    replica.load(**{name: vectors[name] for name in VECTORS})
+    try:
+        yield
+    finally:
+        replica.load(**saved)

@@ -9,7 +9,6 @@ from sparkdl.exchange.devices.device_links import link_devices
 from sparkdl.exchange.store import KeyValueStore, Places
 from sparkdl.nn.optimization.loss_scale import FLOAT16
 from sparkdl.training.resident.metrics import WorkerMetrics
-from sparkdl.training.rounds.replica import replica_for
 
 
 class Worker:
@@ -36,10 +35,9 @@ class Worker:
 
     def __init__(self, shared, group, saved_state):
         self.conf = shared.conf
-        self.replica = replica_for(shared.conf, shared.master.device, shared.master.backend)
+        self.replica = shared.master.replica(shared, group, saved_state)
         self.group = link_devices(group, self.replica.link, shared.master.exchange)
         state = shared.state
-        self.replica.load(state.params, state.buffers, state.slots)
         self.master_state, self.saved_state = state.master_state, saved_state
         self.epoch, self.iteration = state.epoch, state.iteration
         self.rate_factor = state.rate_factor
@@ -138,6 +136,7 @@ class Worker:
 
     def is_finite(self):
         """Returns whether the weights and the round's loss are finite."""
+        vectors = self.replica.kept_params, self.replica.buffers
         with np.errstate(all="ignore"):
-            sums = [x.sum(dtype=np.float64) for x in (self.replica.params, self.replica.buffers)]
+            sums = [x.sum(dtype=np.float64) for x in vectors]
             return bool(np.isfinite([float(self.metrics.loss), *sums]).all())

@@ -57,7 +57,9 @@ class WorkerGroup:
         )
         state = shared.state
         self._saved_states = state.worker_states or [{}] * self.size  # each gets only its own
-        state = replace(state, worker_states=())
+        state, share = self.master.divide_state(shared.conf, state, self.size)
+        self._shares = {rank: partial(share, rank) for rank in range(self.size)}
+        state, self._conf = replace(state, worker_states=()), shared.conf
         shared = replace(shared, address=self._endpoint.address, state=state)
         try:
             self._endpoint.serve(CHANNEL, self._listen)
@@ -96,7 +98,8 @@ class WorkerGroup:
         fields = dict(zip(VECTORS, vectors, strict=True))
         master_state = dict(zip(meta["names"], others, strict=True))
         states = {"master_state": master_state, "worker_states": self._worker_states(rounds)}
-        return meta["counters"] | fields | states
+        fields = meta["counters"] | fields | states
+        return self.master.join_state(self._conf, fields)
 
     def _worker_states(self, rounds):
         """Returns each worker's own state after so many rounds; of none, or of all."""
@@ -187,9 +190,9 @@ class WorkerGroup:
         with Wire(sock, sock.getpeername()[0], self.master.timeout, rank=rank) as wire:
             self._wires[rank] = wire
             try:
-                wire.send(
-                    {"names": list(self._saved_states[rank])}, *self._saved_states[rank].values()
-                )
+                start = self._saved_states[rank] | self._shares.pop(rank)()
+                wire.send({"names": list(start)}, *start.values())
+                del start
                 while True:
                     meta, arrays = wire.receive(waiting_for="a message from a worker")
                     self._messages.put((rank, meta, arrays))

@@ -109,3 +109,27 @@ def test_the_driver_takes_more_than_workers_among_themselves():
 def test_what_no_cluster_has_is_refused(option, sentence):
     with pytest.raises(ConfigError, match=sentence):
         cluster(**option)
+
+
+def test_a_sum_for_its_owner_and_a_gather_are_the_halves_of_a_ring():
+    links = cluster(bandwidth=1e8, latency=1e-3)
+    ring = links.ring(MB, 4)
+    scattered, gathered = links.reduce_scatter(MB), links.all_gather(MB)
+    assert scattered.sent == gathered.sent == ring.sent / 2
+    assert scattered.seconds == pytest.approx(7.5e-3 + 3 * 1.01e-3)
+    assert gathered.seconds == pytest.approx(7.5e-3 + 1.01e-3)
+
+
+def test_parts_go_to_each_worker_of_a_machine_apart():
+    # A machine sends 2 of 8 parts of 1 MB / 8 each to 6 workers elsewhere.
+    levels = cluster(workers=8, per_machine=2, cores=2, bandwidth=1e8)
+    assert levels.all_gather(MB).seconds == pytest.approx(2 * 6 * MB / 8 / 1e8, rel=1e-2)
+    assert levels.reduce_scatter(MB) == levels.all_reduce(MB)
+
+
+def test_sums_and_gathers_inside_a_machine_cost_two_of_three_passes():
+    inside = cluster(per_machine=4, cores=4)
+    both = inside.reduce_scatter(MB).seconds + inside.all_gather(MB).seconds
+    assert both == pytest.approx(4 / 3 * 0.75 * MB * 5e-10 + 2 * 2e-5)
+    assert cluster(workers=1).reduce_scatter(MB).seconds == 0
+    assert cluster(workers=1).all_gather(MB).seconds == 0

@@ -8,6 +8,8 @@ from sparkdl.exchange.compressed_sum import CompressedSum
 from sparkdl.training.resident.per_worker_state import prefix, worker_state_part
 
 GRADIENTS = "gradients"
+# Bytes of a bucket, least and most: fewer calls, or more that nothing hides.
+OVER_SOCKETS = 256 << 10, 4 << 20
 
 
 class Buckets:
@@ -124,6 +126,16 @@ class Buckets:
     def _start(self, place):
         plain, view = self._compressed is None, self.grad[self._slices[place]]
         self._pending.append(self.worker.group.start_all_reduce(view) if plain else None)
+
+
+def bucket_bytes(master, conf):
+    """Returns the size of a bucket over sockets: the option's, or one that suits the network."""
+    return master.bucket_bytes or clamp_bucket_bytes(conf, 16, *OVER_SOCKETS)
+
+
+def clamp_bucket_bytes(conf, parts, low, high):
+    """Returns the bytes of one of `parts` parts of a gradient, from `low` to `high`."""
+    return min(max(4 * conf.params_layout.size // parts, low), high)
 
 
 def cut_buckets(slices, size):

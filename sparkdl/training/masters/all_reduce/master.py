@@ -4,6 +4,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from sparkdl.config import Choice, Integer, Optional, dataclass, option
+from sparkdl.errors import require
+from sparkdl.nn.optimization.network_part import check_parts
+from sparkdl.training.masters.all_reduce import sharding
+from sparkdl.training.masters.all_reduce.sharded_worker import ShardedWorker, sharded_replica
 from sparkdl.training.masters.all_reduce.worker import AllReduceWorker
 from sparkdl.training.masters.base import ResidentMaster
 
@@ -17,10 +21,14 @@ class AllReduceSGD(ResidentMaster):
     It is training on the joint minibatch of all workers, with any optimizer. A worker whose data
     ends before that of others gives zeros, and the mean is over those that gave something.
 
+    With `shard` a worker keeps, and updates, a part of the state (ZeRO): it gets the sum of the
+    gradients of its part alone, and gathers parameters from those who have updated them.
+
     References
     ----------
     Chen, Pan, Monga, Bengio and Jozefowicz, Revisiting distributed synchronous SGD (2016). Buckets:
-    Li et al., PyTorch distributed (2020). Torch DistLearn AllReduceSGD.
+    Li et al., PyTorch distributed (2020). Shards: Rajbhandari et al., ZeRO: memory optimizations
+    toward training trillion parameter models (2020). Torch DistLearn AllReduceSGD.
     """
 
     updates_per_round: int = option(
@@ -57,6 +65,31 @@ class AllReduceSGD(ResidentMaster):
         default=1,
     )
 
+    shard: str | None = option(
+        Optional(of=Choice(of=sharding.SHARDS)),
+        "What each of n workers keeps only its part of. For P parameters and an optimizer of k "
+        "slots a worker needs, in float32 numbers, (2 + k) P with None; "
+        '2 P + k P / n with "optimizer"; P + 2 b + (2 + k) P / n with "gradients", where b '
+        'is the largest bucket; (2 + k) P / n + 4 b with "parameters"; and activations. The '
+        "weights are the same bits. Not with a codec, GPUs, or what needs norms (Lars, Lamb, "
+        "clipping and constraints by norm).",
+        default=None,
+    )
+
+    def validate(self) -> None:
+        super().validate()
+        if self.shard is None:
+            return
+        cure = f"as shard is {self.shard!r}"
+        require(self, "codec", self.codec is None, "None", cure)
+        require(self, "exchange", self.exchange != "nccl", "'auto' or 'sockets'", cure)
+        keeps = self.shard == "optimizer" or self.accumulate == 1
+        require(self, "accumulate", keeps, "1", f"{cure}; give shard='optimizer'")
+
+    def check_network(self, conf: Any) -> None:
+        if self.shard is not None:
+            check_parts(conf, "AllReduceSGD.shard")
+
     @property
     def minibatches_per_round(self) -> int:
         return self.updates_per_round * self.accumulate
@@ -68,4 +101,17 @@ class AllReduceSGD(ResidentMaster):
         return -(-max(minibatches) // self.accumulate)
 
     def strategy(self, worker: Any) -> Any:
-        return AllReduceWorker(self, worker)
+        return (ShardedWorker if self.shard else AllReduceWorker)(self, worker)
+
+    def replica(self, setup: Any, group: Any, share: Any) -> Any:
+        if self.shard is None:
+            return super().replica(setup, group, share)
+        return sharded_replica(self, setup, group, share)
+
+    def divide_state(self, conf: Any, state: Any, workers: int) -> Any:
+        if self.shard is None:
+            return super().divide_state(conf, state, workers)
+        return sharding.divide_state(self, conf, state, workers)
+
+    def join_state(self, conf: Any, fields: Any) -> Any:
+        return fields if self.shard is None else sharding.join_state(self, conf, fields)

@@ -3,14 +3,13 @@
 from itertools import islice
 
 from sparkdl.exchange.devices.group import DeviceGroup
-from sparkdl.training.masters.all_reduce.buckets import Buckets
+from sparkdl.training.masters.all_reduce.buckets import Buckets, bucket_bytes, clamp_bucket_bytes
 from sparkdl.training.masters.all_reduce.device_buckets import DeviceBuckets
 from sparkdl.training.resident.buffer_mean import mean_buffers
 from sparkdl.training.resident.strategy import Strategy
 from sparkdl.training.resident.synchronization import synchronize
 
-# Bytes of a bucket, least and most: fewer calls, or more that nothing hides.
-OVER_SOCKETS, ON_DEVICES = (256 << 10, 4 << 20), (4 << 20, 32 << 20)
+ON_DEVICES = 4 << 20, 32 << 20  # bytes of a bucket, least and most
 
 
 class AllReduceWorker(Strategy):
@@ -20,7 +19,11 @@ class AllReduceWorker(Strategy):
 
     def __init__(self, master, worker):
         super().__init__(master, worker)
-        self._buckets = buckets_for(master, worker)
+        self._buckets = self.buckets()
+
+    def buckets(self):
+        """Returns what sums the gradient in the way that the workers exchange."""
+        return buckets_for(self.master, self.worker)
 
     def round(self, steps):
         trained = 0
@@ -53,8 +56,12 @@ class AllReduceWorker(Strategy):
         else:
             self._buckets.add_zeros()
         self._buckets.end()
-        self.worker.apply()
+        self.apply()
         return sum(len(step.batch) for step in steps)
+
+    def apply(self) -> None:
+        """Updates with the mean gradient."""
+        self.worker.apply()
 
     def _weight(self, step):
         return len(step.batch) if self.master.normalize == "examples" else 1
@@ -62,17 +69,8 @@ class AllReduceWorker(Strategy):
 
 def buckets_for(master, worker):
     """Returns the buckets that sum the gradient in the way that the workers exchange."""
+    conf = worker.conf
     if isinstance(worker.group, DeviceGroup) and master.codec is None:
-        return DeviceBuckets(
-            worker, master.bucket_bytes or clamp_bucket_bytes(worker, 6, *ON_DEVICES)
-        )
-    return Buckets(worker, bucket_bytes(master, worker), master.codec)
-
-
-def bucket_bytes(master, worker):
-    """Returns the size of a bucket over sockets: the option's, or one that suits the network."""
-    return master.bucket_bytes or clamp_bucket_bytes(worker, 16, *OVER_SOCKETS)
-
-
-def clamp_bucket_bytes(worker, parts, low, high):
-    return min(max(worker.replica.grad.nbytes // parts, low), high)
+        nbytes = master.bucket_bytes or clamp_bucket_bytes(conf, 6, *ON_DEVICES)
+        return DeviceBuckets(worker, nbytes)
+    return Buckets(worker, bucket_bytes(master, conf), master.codec)

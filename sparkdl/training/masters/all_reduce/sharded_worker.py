@@ -1,0 +1,73 @@
+"""Strategy of AllReduceSGD in a worker that keeps and updates a part of the state."""
+
+from contextlib import contextmanager
+
+from sparkdl.errors import ConfigError
+from sparkdl.nn.execution.device import choose_backend
+from sparkdl.nn.execution.sharded_replica import ShardedReplica
+from sparkdl.training.masters.all_reduce.buckets import bucket_bytes
+from sparkdl.training.masters.all_reduce.sharded_buckets import OwnBuckets, PagedBuckets
+from sparkdl.training.masters.all_reduce.sharding import EMPTY, PARAMS, SLOTS, params_part
+from sparkdl.training.masters.all_reduce.worker import AllReduceWorker
+
+PAGED = {"optimizer": ("grad",), "gradients": ("grad",), "parameters": ("grad", "params")}
+
+
+class ShardedWorker(AllReduceWorker):
+    """As AllReduceWorker, with the same bits, but the update is shared out.
+
+    Each worker gets the sum of the gradients of its part, updates that, and gives it to the others:
+    after the update, or where parameters are sharded too, bucket by bucket while they compute.
+    """
+
+    def __init__(self, master, worker):
+        super().__init__(master, worker)
+        if "params" not in worker.replica.pages:
+            self._buckets.gather()
+
+    def buckets(self):
+        nbytes = bucket_bytes(self.master, self.worker.conf)
+        if self.master.shard == "optimizer":
+            return OwnBuckets(self.worker, nbytes)
+        return PagedBuckets(self.worker, nbytes, self.master.batch_size_per_worker)
+
+    def apply(self) -> None:
+        super().apply()
+        if "params" not in self.worker.replica.pages:
+            self._buckets.gather()
+
+    def end_epoch(self) -> None:
+        """Leaves all as it is: a number has one owner, and all have it from there."""
+
+    def state(self):
+        return {"params": EMPTY, "buffers": self.worker.replica.buffers, "slots": EMPTY}
+
+    def worker_state(self):
+        replica = self.worker.replica
+        return {PARAMS: replica.kept_params, SLOTS: replica.slots}
+
+    @contextmanager
+    def in_use(self):
+        """Gathers the parameters, where only parts are here, for as long as they are in use."""
+        if "params" not in self.worker.replica.pages:
+            yield
+            return
+        self._buckets.open_params()
+        try:
+            yield
+        finally:
+            self._buckets.close_params()
+
+
+def sharded_replica(master, setup, group, share):
+    """Returns the replica of a worker, with its share of the state; ConfigError on a GPU."""
+    backend = choose_backend(master.device, master.backend)
+    if backend == "cuda":
+        raise ConfigError(
+            f"AllReduceSGD.shard must be None on a GPU, got {master.shard!r}; leave it out, or "
+            "give device='cpu'"
+        )
+    part = params_part(master, setup.conf, group.rank, group.size)
+    vectors = share[PARAMS], share[SLOTS], setup.state.buffers
+    borrows = master.shard == "optimizer"
+    return ShardedReplica(setup.conf, part, *vectors, backend, PAGED[master.shard], borrows)

@@ -1,0 +1,115 @@
+"""A part of the parameters is updated to the bits that an update of all of them gives it."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from sparkdl.errors import ConfigError
+from sparkdl.nn import (
+    Adam,
+    BatchNorm,
+    Dense,
+    MaxNorm,
+    Momentum,
+    NetworkConf,
+    NonNegative,
+    Output,
+)
+from sparkdl.nn.clipping import ClipValue
+from sparkdl.nn.execution.replica import Replica
+from sparkdl.nn.execution.sharded_replica import ShardedReplica
+from sparkdl.nn.optimization.network_part import check_parts, slots_part
+from sparkdl.nn.optimization.vector_part import VectorPart
+from tests.nn.examples import CLIPPINGS, OPTIMIZERS
+from tests.support.tables import for_all
+
+
+def net(hidden=None, **options):
+    layers = [Dense(units=37, **hidden or {}), BatchNorm(), Dense(units=11), Output(units=3)]
+    return NetworkConf(**{"input_shape": (5,), "layers": layers, "seed": 2} | options)
+
+
+GROUPS = {"optimizer": Momentum(learning_rate=0.1), "bias_optimizer": Adam(), "rate_factor": 2.0}
+CONFS = [
+    *(net(optimizer=one) for one in OPTIMIZERS if one.elementwise),
+    net(optimizer=Adam(weight_decay=0.1), l1=0.01, l2=0.02, clipping=ClipValue(limit=0.5)),
+    net(GROUPS, optimizer=Adam(), l2=0.1),
+    net({"constraints": (NonNegative(),)}),
+]
+WHOLE = {
+    "Lars": net(optimizer=next(o for o in OPTIMIZERS if type(o).__name__ == "Lars")),
+    "Lamb": net(optimizer=next(o for o in OPTIMIZERS if type(o).__name__ == "Lamb")),
+    "MaxNorm": net({"constraints": (MaxNorm(limit=1.0),)}),
+    "float16": net(dtype="float16"),
+} | {type(one).__name__: net(clipping=one) for one in CLIPPINGS if not one.elementwise}
+
+
+def parts_of(size, workers, buckets):
+    """The part of each worker where it has a share of each of so many buckets."""
+    edges = [size * i // buckets for i in range(buckets + 1)]
+    shares = [[a + (b - a) * i // workers for i in range(workers + 1)] for a, b in pairwise(edges)]
+    return [VectorPart(tuple(slice(s[r], s[r + 1]) for s in shares)) for r in range(workers)]
+
+
+def updated(replica, grads, conf):
+    """A replica after an update by each gradient."""
+    for t, grad in enumerate(grads):
+        target = replica.own_grad if isinstance(replica, ShardedReplica) else replica.grad
+        target[:] = grad
+        replica.apply(conf.rate_at(t, 0), t + 1)
+    return replica
+
+
+def borrowing(conf, part, own, buffers, grads):
+    """One that has its part of parameters and gradient only during an update."""
+    size = conf.params_layout.size
+    replica = ShardedReplica(conf, part, *own, buffers, paged=("grad",), borrows=True)
+    for t, grad in enumerate(grads):
+        replica.pages["grad"].acquire(slice(0, size))
+        replica.grad[:] = grad
+        for stretch in (slice(size // 3, size), slice(0, size // 3)):
+            replica.take_gradient(stretch)
+        replica.pages["grad"].release(slice(0, size))
+        replica.apply(conf.rate_at(t, 0), t + 1)
+    assert [page.nbytes for page in (*replica.loans, *replica.pages.values())] == [0, 0, 0]
+    return replica
+
+
+def check(conf):
+    rng, size = np.random.default_rng(0), conf.params_layout.size
+    whole = Replica(conf)
+    params, slots, buffers = whole.params.copy(), whole.slots.copy(), whole.buffers.copy()
+    grads = [rng.normal(size=size).astype(np.float32) for _ in range(3)]
+    updated(whole, grads, conf)
+    assert not np.array_equal(whole.params, params)
+    for workers, buckets in ((1, 1), (2, 3), (3, 2), (4, 1), (3, 150)):
+        for part in parts_of(size, workers, buckets):
+            of_slots = slots_part(conf, part)
+            own = part.take(params), of_slots.take(slots)
+            replica = ShardedReplica(conf, part, *own, buffers)
+            updated(replica, [part.take(grad) for grad in grads], conf)
+            assert replica.own_params.tobytes() == part.take(whole.params).tobytes()
+            assert replica.slots.tobytes() == of_slots.take(whole.slots).tobytes()
+            own = part.take(params), of_slots.take(slots)
+            replica = borrowing(conf, part, own, buffers, grads)
+            assert replica.kept_params.tobytes() == part.take(whole.params).tobytes()
+            assert replica.slots.tobytes() == of_slots.take(whole.slots).tobytes()
+
+
+def test_parts_of_all_workers_are_what_one_update_gives():
+    for_all(CONFS, check)
+
+
+@pytest.mark.parametrize("name", WHOLE)
+def test_what_needs_the_whole_vector_is_refused_by_name(name):
+    with pytest.raises(ConfigError, match=rf"shard must be None with .*{name}.*; leave it out"):
+        check_parts(WHOLE[name], "AllReduceSGD.shard")
+
+
+def test_who_has_no_parameters_updates_nothing():
+    conf = net(optimizer=Adam())
+    empty = np.empty(0, np.float32)
+    replica = ShardedReplica(conf, VectorPart((slice(4, 4),)), empty, empty, Replica(conf).buffers)
+    updated(replica, [empty], conf)
+    assert replica.own_params.size == replica.slots.size == 0
