@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from sparkdl.config import Choice, Integer, Optional, dataclass, option
-from sparkdl.errors import require
+from sparkdl.errors import ConfigError, require
 from sparkdl.nn.optimization.network_part import check_parts
 from sparkdl.training.masters.all_reduce import sharding
 from sparkdl.training.masters.all_reduce.sharded_worker import ShardedWorker, sharded_replica
@@ -87,8 +87,14 @@ class AllReduceSGD(ResidentMaster):
         require(self, "accumulate", keeps, "1", f"{cure}; give shard='optimizer'")
 
     def check_network(self, conf: Any) -> None:
-        if self.shard is not None:
-            check_parts(conf, "AllReduceSGD.shard")
+        if self.shard is None:
+            return
+        if conf.replica_class is not None:
+            raise ConfigError(
+                f"AllReduceSGD.shard must be None with a {type(conf).__name__}, whose module needs "
+                f"all parameters at once, got {self.shard!r}; leave it out"
+            )
+        check_parts(conf, "AllReduceSGD.shard")
 
     @property
     def minibatches_per_round(self) -> int:
