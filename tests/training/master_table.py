@@ -96,6 +96,11 @@ MASTERS = {
         master=AllReduceSGD(updates_per_round=2, codec={"type": "Half"}, **SMALL),
         diverges="Half needs numbers of at most",
     ),
+    "all-reduce, shards of parameters": Row(
+        master=AllReduceSGD(updates_per_round=3, bucket_bytes=64, shard="parameters", **SMALL),
+        joint={},
+        optimizer=Momentum(learning_rate=0.1),
+    ),
     "gradients of 1 bit": Row(
         master=GradientSharing(codec="OneBit", share="gradients", updates_per_round=2, **SMALL),
         joint={"codec": TopK(1.0)},
@@ -187,6 +192,8 @@ MASTERS = {
     ),
 }
 RESIDENT = [name for name, row in MASTERS.items() if row.master.resident]
+# Others refuse GPUs, float16, and modules of other frameworks.
+WHOLE = [name for name, row in MASTERS.items() if getattr(row.master, "shard", None) is None]
 JOINT = [name for name, row in MASTERS.items() if row.joint is not None]
 
 

@@ -11,7 +11,7 @@ from sparkdl.training.masters.parameter_server.master import ParameterServer
 from sparkdl.training.network import Network
 from tests.support.cuda.compiler import available
 from tests.support.cuda.spawned import OnHost
-from tests.training.master_table import MASTERS
+from tests.training.master_table import MASTERS, WHOLE
 from tests.training.problems import UNEVEN, Partitions, perceptron
 
 # With buffers and random numbers, and no bias before a BatchNorm: its gradient is rounding errors,
@@ -38,7 +38,7 @@ APART = [name for name, row in MASTERS.items() if not row.same_bits]
 
 
 QUICK = {"averaging by the driver", "all-reduce", "servers, in step"}  # half a second each
-ROWS = [pytest.param(n, marks=[pytest.mark.slow] * (n not in QUICK)) for n in MASTERS]
+ROWS = [pytest.param(n, marks=[pytest.mark.slow] * (n not in QUICK)) for n in WHOLE]
 
 
 @pytest.mark.parametrize("name", ROWS)

@@ -16,7 +16,7 @@ from sparkdl.training.saving.checkpoint import Checkpoints
 from sparkdl.training.saving.model_directory import load_model, save_model
 from tests.support.cuda.compiler import available
 from tests.support.cuda.spawned import OnHost
-from tests.training.master_table import MASTERS, by_kind
+from tests.training.master_table import MASTERS, WHOLE, by_kind
 from tests.training.models import assert_equal
 from tests.training.problems import UNEVEN, Partitions, perceptron, whole_net
 
@@ -42,7 +42,7 @@ def scale_of(state, conf=CONF):
     return float(conf.buffers_layout.views(state.buffers)[loss_scale.SCALE])
 
 
-@pytest.mark.parametrize("name", by_kind(MASTERS))
+@pytest.mark.parametrize("name", by_kind(WHOLE))
 def test_a_master_leaves_out_what_overflows_and_trains_on(name, crews):
     network, history = fit(MASTERS[name].master, crews(2))
     assert history.skipped == sum(report.skipped for report in history.rounds) > 0

@@ -12,14 +12,15 @@ from tests.support.cuda.compiler import available
 from tests.support.cuda.nccl_backend import MEETINGS
 from tests.support.cuda.spawned import OnHost, here
 from tests.training import tasks
-from tests.training.master_table import MASTERS, RESIDENT
+from tests.training.master_table import MASTERS, RESIDENT, WHOLE
 from tests.training.masters.test_cuda import CONF, ROUGH
 from tests.training.models import assert_equal
 from tests.training.problems import UNEVEN, Partitions
 from tests.training.resident.test_supervisor import Harm
 
 MODULE = "tests.support.cuda.nccl_backend"
-NAMES = [name for name in RESIDENT if MASTERS[name].same_bits and "servers" not in name]
+NAMES = [name for name in RESIDENT if MASTERS[name].same_bits and name in WHOLE]
+NAMES = [name for name in NAMES if "servers" not in name]
 
 
 class OnDevices(Partitions):
