@@ -16,6 +16,7 @@ DEFLATED = 1032  # at most so many bytes come out of one that was compressed
 @contextmanager
 def open_hdf5(content, path):
     """Opens the file to read from; whatever the library says of a damaged one is a DataError."""
+    check_heaps(content, path)
     try:
         with h5py.File(io.BytesIO(content), "r") as file:
             yield file
@@ -48,8 +49,11 @@ def check_heaps(content, path):
     The library goes round for ever on the first, and takes the memory of the second.
     """
     for match in re.finditer(rb"GCOL\x01", content):
-        sizes = heap_sizes(content, match.start())
-        if sizes is None or not are_sound_texts(content, match.start(), sizes):
+        start = match.start()
+        if struct.pack("<Q", start) not in content:
+            continue  # nothing refers to it: numbers that look like a heap
+        sizes = heap_sizes(content, start)
+        if sizes is None or not are_sound_texts(content, start, sizes):
             raise DataError(f"{path}: cannot be read as HDF5: a heap of texts is damaged")
 
 
@@ -63,9 +67,8 @@ def heap_sizes(content, start):
         return None
     while at + 16 <= end:
         number, size = struct.unpack_from("<H6xQ", content, at)
-        step = (
-            16 + (size + 7) // 8 * 8 if number else size
-        )  # that of free space has its header in it
+        # The size of free space, which is object 0, has its header in it.
+        step = 16 + (size + 7) // 8 * 8 if number else size
         if not 16 <= step <= end - at:
             return None
         sizes[number] = size

@@ -9,7 +9,7 @@ from io import BytesIO
 from sparkdl.config.text import from_json
 from sparkdl.data import files
 from sparkdl.errors import ConfigError, DataError, UnsupportedError
-from sparkdl.interop.hdf5 import check_heaps, open_hdf5
+from sparkdl.interop.hdf5 import open_hdf5
 from sparkdl.interop.keras.weights import is_hdf5, refuse_shards, text_of
 
 MEMBERS = ("config.json", "metadata.json", "model.weights.h5")
@@ -121,7 +121,6 @@ def member(archive, name, path):
 
 def from_hdf5(content, path):
     """Returns the document of an .h5 file with a whole model."""
-    check_heaps(content, path)
     with open_hdf5(content, path) as file:
         config, training = (text_of(file, f"{name}_config", path) for name in ("model", "training"))
         version = text_of(file, "keras_version", path)

@@ -6,7 +6,7 @@ import h5py
 import numpy as np
 
 from sparkdl.errors import DataError, UnsupportedError
-from sparkdl.interop.hdf5 import array_in, check_heaps, inner, open_hdf5
+from sparkdl.interop.hdf5 import array_in, inner, open_hdf5
 
 ROOTS = ("layers", "_layer_checkpoint_dependencies")  # the second: Keras 2.12
 MOST = 100_000  # arrays
@@ -20,7 +20,6 @@ def read_arrays(content, path, taken):
     DataError
         The file is damaged, or lists all arrays that are not there or of another shape.
     """
-    check_heaps(content, path)
     with open_hdf5(content, path) as file:
         find = by_layer if is_legacy(file) else by_group
         found = find(file, path, taken)
