@@ -48,7 +48,7 @@ class Turns(AllReduceWorker):
 
     def __init__(self, master, worker):
         super().__init__(master, worker)
-        own = bucket_bytes(master, worker)
+        own = bucket_bytes(master, worker.conf)
         self._ways = [Alone(worker)]
         self._ways += [Buckets(worker, size or own) for size in master.sizes.values()]
         self._rng, self._turn = np.random.default_rng(0), []
