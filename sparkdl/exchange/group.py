@@ -146,23 +146,22 @@ class Group:
 
         `out` may have any length; parts are those of `part`. Returns out.
         """
-        vector, parts = self._parts(x, out)
-        text = f"all_gather of {len(vector)} {vector.dtype}"
-        if self._levels is not None and self._levels.one_machine:
-            self._runner.run(self._levels.all_gather(vector))
-        else:
-            views = [raw(part) for part in parts]
-            self._progress.run(self._call(text, all_gather.all_gather, views))
+        engine, call = self._all_gather(x, out)
+        engine.run(call)
         return out
 
     def start_all_gather(self, x, out):
         """Begins `all_gather`, beside what the caller does next."""
+        engine, call = self._all_gather(x, out)
+        return Pending(engine.start(call), out)
+
+    def _all_gather(self, x, out):
+        """Returns what runs an all_gather, and the call."""
         vector, parts = self._parts(x, out)
         if self._levels is not None and self._levels.one_machine:
-            return Pending(self._runner.start(self._levels.all_gather(vector)), out)
+            return self._runner, self._levels.all_gather(vector)
         text, views = f"all_gather of {len(vector)} {vector.dtype}", [raw(part) for part in parts]
-        call = self._call(text, all_gather.all_gather, views)
-        return Pending(self._progress.start(call), out)
+        return self._progress, self._call(text, all_gather.all_gather, views)
 
     def all_gather_bytes(self, data):
         """Gathers [bytes of each rank], as uint8 arrays, which may differ in length."""

@@ -171,8 +171,7 @@ class Cluster:
             return self.all_reduce(nbytes)
         part = nbytes * (size - 1) / size
         if self._has_levels:
-            seconds = (self.costs.shared * part * 2 / 3 + self.costs.barrier) * self.crowd
-            return Exchange(seconds=seconds, sent=0.0)
+            return self._half_inside(part)
         transfer_seconds = self.transfer(part, part * self.costs.add)
         return Exchange(seconds=transfer_seconds + (size - 1) * self.delay, sent=part)
 
@@ -181,11 +180,15 @@ class Cluster:
         local, size = min(self.per_machine, self.workers), self.workers
         part = nbytes * (size - 1) / size
         if self._has_levels and self.machines == 1:
-            seconds = (self.costs.shared * part * 2 / 3 + self.costs.barrier) * self.crowd
-            return Exchange(seconds=seconds, sent=0.0)
+            return self._half_inside(part)
         crossing = nbytes / size * local * (size - local)
         seconds = self.transfer(part, through=crossing) + self.delay * (size > 1)
         return Exchange(seconds=seconds, sent=part)
+
+    def _half_inside(self, nbytes):
+        """Returns the Exchange of one half of a sum through the memory of a machine."""
+        seconds = (self.costs.shared * nbytes * 2 / 3 + self.costs.barrier) * self.crowd
+        return Exchange(seconds=seconds, sent=0.0)
 
     @property
     def _has_levels(self):

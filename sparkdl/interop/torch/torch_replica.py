@@ -10,6 +10,7 @@ import torch
 from sparkdl.errors import ConfigError
 from sparkdl.interop.torch.module_arrays import build_module, constants, kept, trained
 from sparkdl.interop.torch.torch_model import INPUT, MODULE, OUTPUT
+from sparkdl.nn.execution.initial_vectors import initial_slots
 from sparkdl.nn.execution.input_gradient import SLOPE, input_gradient_program
 from sparkdl.nn.execution.replica import PROGRAMS, Replica
 from sparkdl.nn.inputs.columns import columns_of, features_batch, nominal_shapes, shapes_of
@@ -29,7 +30,7 @@ class TorchReplica(Replica):
         super().__init__(conf, backend, strict)
         self.head = Replica(conf.head, backend, strict)
         self._slope = lru_cache(PROGRAMS)(partial(input_gradient_program, self.head))
-        self.module, self._after = build_module(conf.make, conf.seed), {}
+        self._after = {}
         params, buffers = self.arrays()
         grads = conf.params_layout.views(self.grad)
         for name, parameter in trained(self.module):
@@ -42,9 +43,21 @@ class TorchReplica(Replica):
         self._kept = dict(self.module.named_buffers())
         self._versions = {name: array._version for name, array in constants(self.module)}
 
+    def _first_values(self):
+        """Returns the vectors at first; the module is built here, and its values are theirs."""
+        self.module = build_module(self.conf.make, self.conf.seed)
+        layouts = {"params": self.conf.params_layout, "buffers": self.conf.buffers_layout}
+        values = {name: np.zeros(layout.size, np.float32) for name, layout in layouts.items()}
+        for name, arrays in (("params", trained(self.module)), ("buffers", kept(self.module))):
+            views = layouts[name].views(values[name])
+            for own, array in arrays:
+                views[f"{MODULE}/{own}"][...] = array.detach().numpy()
+        grad = np.zeros_like(values["params"])
+        return values | {"grad": grad, "slots": initial_slots(self.conf)}
+
     def gradient(self, batch, epoch=0, after=None, states=None, queued=None):
         """See Replica.gradient; `after` is called as torch's backward pass goes on."""
-        columns_of(self.conf, batch)  # checks them
+        columns_of(self.conf, batch, labels=False)  # checks them; the head does the labels
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed_of(self.conf.seed, int(epoch), batch.ids))
             y = self.module.train()(self._input(batch))
@@ -111,7 +124,7 @@ class TorchReplica(Replica):
 
     def losses(self, batch):
         """See Replica.losses."""
-        columns_of(self.conf, batch)
+        columns_of(self.conf, batch, labels=False)
         return self.head.losses(with_features(batch, self._in_use(batch)))
 
     def programs(self, batch_size):

@@ -4,9 +4,9 @@ from sparkdl.engine import gradients, ops
 from sparkdl.nn.execution.replica import (
     compile_graph,
     forward_batch,
+    identity_of,
     inputs_of,
     losses_of,
-    tensor,
 )
 
 SLOPE = "slope"
@@ -30,7 +30,7 @@ def input_gradient_program(replica, shapes, column="features"):
     """
     weights, states, batch = inputs_of(replica, shapes)
     n = shapes[0][1][0]
-    identity = {"ids": tensor("ids", (n,), "uint64"), "epoch": tensor("epoch", (), "uint64")}
+    identity = identity_of(n)
     result = forward_batch(replica.conf, weights, states, batch, training=True, **identity)
     loss = ops.sum(losses_of(replica.conf, result, batch))
     [slope] = gradients(ops.mul(loss, 1 / n), wrt=[batch[column]])

@@ -260,6 +260,11 @@ def inputs_of(replica, shapes):
     return weights, states, batch
 
 
+def identity_of(n):
+    """Returns the tensors that random numbers of n examples follow from."""
+    return {"ids": tensor("ids", (n,), "uint64"), "epoch": tensor("epoch", (), "uint64")}
+
+
 def forward_batch(conf, weights, states, batch, **options):
     """Runs the network forward on a batch {column: Tensor}."""
     x = {name: batch[column] for column, name in conf.feature_columns.items()}
@@ -283,7 +288,7 @@ def gradient_program(replica, shapes):
     conf, (params, buffers) = replica.conf, replica.arrays()
     weights, states, batch = inputs_of(replica, shapes)
     n = shapes[0][1][0]
-    identity = {"ids": tensor("ids", (n,), "uint64"), "epoch": tensor("epoch", (), "uint64")}
+    identity = identity_of(n)
     result = forward_batch(conf, weights, states, batch, training=True, **identity)
     outputs = {"loss": ops.sum(losses_of(conf, result, batch))} | states_out(result, batch)
     outputs |= {f"next:{name}": value for name, value in result.buffer_updates.items()}

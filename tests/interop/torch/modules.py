@@ -2,9 +2,8 @@
 
 import numpy as np
 
-from sparkdl.data.batches.batch import Batch
-from sparkdl.data.source import Split
 from sparkdl.interop.torch import TorchModel
+from tests.training import problems
 
 SIDE, SYMBOLS, STEPS = 8, 7, 6
 
@@ -64,10 +63,8 @@ def model(name="perceptron", make=None, **options):
     return TorchModel(make=make or known, input_shape=shape, input_type=kind, seed=3, **options)
 
 
-class Partitions:
+class Partitions(problems.Partitions):
     """A source for a module of MODULES, with as many records in each partition as asked for."""
-
-    transform = None
 
     def __init__(self, name, counts, seed=2):
         rng, total = np.random.default_rng(seed), sum(counts)
@@ -76,11 +73,3 @@ class Partitions:
         x = rng.integers(0, SYMBOLS, (total, *shape)) if ids else rng.normal(size=(total, *shape))
         self.counts, self.features = counts, x.astype(np.float32)
         self.labels = (self.features.reshape(total, -1)[:, :3]).argmax(1)
-
-    def splits(self):
-        return [Split(partition=i, count=n) for i, n in enumerate(self.counts)]
-
-    def read(self, split):
-        start = sum(self.counts[: split.partition])
-        part = slice(start, start + split.count)
-        yield Batch.of(self.features[part], self.labels[part], partition=split.partition)

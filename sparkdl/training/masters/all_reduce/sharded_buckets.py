@@ -79,7 +79,7 @@ class PagedBuckets(OwnBuckets):
 
     def add_zeros(self) -> None:
         self._weight = 0
-        plan = self._plan(self.worker.replica.programs(self._batch_size)[0])
+        plan = self._plan(self._usual_program)
         for step in sorted(plan):
             self._act(plan[step])
 
