@@ -6,7 +6,6 @@ import pytest
 from sparkdl.errors import (
     CheckpointError,
     ConfigError,
-    DataError,
     DivergedError,
     PeerError,
     ShapeError,
@@ -20,6 +19,7 @@ from sparkdl.exchange.codecs import (
     TopK,
     TwoBit,
 )
+from sparkdl.exchange.collectives import compressed_all_reduce
 from sparkdl.exchange.compressed_sum import CompressedSum
 from tests.exchange.crew import crew
 
@@ -178,10 +178,15 @@ def test_ranks_settle_on_the_mean_of_their_thresholds():
 
 
 def damage(group, codec):
+    """Rank 1 sends messages of no codec and does not look at what it decodes itself.
+
+    So none but the others can find it, whoever of them is first.
+    """
     sums = CompressedSum(group, codec, 6400)
     if group.rank == 1:
         for coder in sums._coders:
             coder._message[:4] = 0
+        compressed_all_reduce.decode = lambda *arguments, **options: None
     sums.sum(np.ones(6400, np.float32))
 
 
@@ -191,11 +196,10 @@ def differ(group):
 
 @pytest.mark.parametrize("codec", [OneBit(), TwoBit()], ids=str)
 def test_a_rank_that_sends_no_message_is_named_on_all(codec):
-    first, second, third = crew(3, damage, codec, timeout=5.0)
+    first, _, third = crew(3, damage, codec, timeout=5.0)
     for error in (first, third):
         assert isinstance(error, PeerError) and error.rank == 1
-    assert "sent what cannot be decoded: a message of" in f"{first} {third}"
-    assert isinstance(second, PeerError | DataError)
+        assert "sent what cannot be decoded: a message of" in str(error)
 
 
 def test_ranks_of_different_codecs_find_out():
