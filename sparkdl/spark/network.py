@@ -6,6 +6,7 @@ from os import PathLike
 from typing import Any, Self
 
 from pyspark import SparkContext
+from pyspark.resource import ResourceProfile
 from pyspark.sql import DataFrame, SparkSession
 
 from sparkdl.config.calls import refuse_unknown_options
@@ -28,6 +29,7 @@ from sparkdl.spark.jobs.device_tally import DeviceTally
 from sparkdl.spark.jobs.executor_python import check_executor_python
 from sparkdl.spark.jobs.interrupts import clean_interrupts
 from sparkdl.spark.jobs.jvm import living_jvm
+from sparkdl.spark.jobs.task_resources import known_profile
 from sparkdl.spark.records.recipe_tests import recipe_validation
 from sparkdl.spark.records.records import Change, Data, SparkRecords, records_to_evaluate
 from sparkdl.spark.records.validation_records import open_validation
@@ -71,6 +73,10 @@ class SparkNetwork(NetworkInUse):
         where snapshots go.
     tm : TrainingMaster, optional
         How it is trained. None: ParameterAveraging(), of a solver AllReduceSGD().
+    resources : pyspark.resource.ResourceProfile, optional
+        What each task that trains takes of its executor, where it is more or less than what those
+        that read, evaluate and predict take: cores, which it has as threads, and GPUs. Spark takes
+        one that names tasks' resources alone on standalone clusters, YARN and Kubernetes.
     snapshot, weights : str, optional
         Of a solver file: what training goes on from; see recipe_of.
 
@@ -90,15 +96,20 @@ class SparkNetwork(NetworkInUse):
         conf: Conf | Network | Recipe | str | PathLike[str],
         tm: TrainingMaster | None = None,
         *,
+        resources: ResourceProfile | None = None,
         snapshot: str | None = None,
         weights: str | None = None,
     ) -> None:
         self.sc: Any = sc.sparkContext if isinstance(sc, SparkSession) else sc
         if is_connect(sc):
             check_client()
+            if resources is not None:
+                raise unsupported("resources=", "they are set for RDDs; spark.task.cpus is for all")
+            self._resources = None
         else:
             require_kind("sc", self.sc, SparkContext, "a SparkContext or SparkSession")
             check_executor_python(self.sc)
+            self._resources = known_profile(self.sc, resources)
         if tm is not None and not isinstance(tm, TrainingMaster):
             raise ConfigError(f"tm must be a TrainingMaster, got {type(tm).__name__}")
         self.recipe, self._model, self._tally = None, None, None
@@ -217,7 +228,8 @@ class SparkNetwork(NetworkInUse):
             source = SparkRecords(data, features, label, weights, transform)
             options["validate_first"] = bool(validate_first)
             return self._fit_on_connect(source, epochs, validation, division, options)
-        workers = SparkWorkers(self.sc, self.master.workers, self.master.task_device)
+        master = self.master
+        workers = SparkWorkers(self.sc, master.workers, master.task_device, self._resources)
         if data is None and self.recipe is None:
             raise ConfigError("fit must be given data, unless a solver file names it")
         given: Any = self.recipe.data() if data is None and self.recipe else data

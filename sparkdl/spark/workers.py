@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any
 
 from pyspark import SparkContext
+from pyspark.resource import ResourceProfile
 
 from sparkdl.data.batches.dealing import assemble_block
 from sparkdl.errors import SparkdlError
@@ -14,7 +15,12 @@ from sparkdl.spark.jobs.job import clear_errors, job, no_waiting_for_locality
 from sparkdl.spark.jobs.log_prefix import sign_logs
 from sparkdl.spark.jobs.shared_value import sharing
 from sparkdl.spark.jobs.slots import check_barrier, dynamic, gpus_of_a_task, option, slots
-from sparkdl.spark.launch.barrier_stage import BarrierStage
+from sparkdl.spark.jobs.task_resources import (
+    computing_with,
+    threads_of_a_task,
+    with_resources,
+)
+from sparkdl.spark.launch.barrier_stage import BarrierStage, StageSettings
 from sparkdl.spark.launch.team import Team
 from sparkdl.spark.launch.worker_shares import deal_blocks
 from sparkdl.spark.records.blocks import load_blocks
@@ -37,22 +43,37 @@ class SparkWorkers:
         None: as many as the executors run at once, found when data is loaded.
     device : str
         Where they compute; of a TrainingMaster.
+    resources : ResourceProfile, optional
+        What each of their tasks takes of an executor, as `known_profile` gives it; else what the
+        session's tasks take.
     """
 
-    def __init__(self, sc: SparkContext, size: int | None = None, device: str = "auto") -> None:
-        self.sc, self._size, self._device = sc, size, device
+    def __init__(
+        self,
+        sc: SparkContext,
+        size: int | None = None,
+        device: str = "auto",
+        resources: ResourceProfile | None = None,
+    ) -> None:
+        self.sc, self._size, self._device, self._resources = sc, size, device, resources
         self._last_slots = 0  # slots at the last launch
 
     @property
     def size(self) -> int:
         if self._size is None:
-            self._size = slots(self.sc) * self._gpus_per_task
+            self._size = slots(self.sc, resources=self._resources) * self._gpus_per_task
         return self._size
 
     @property
     def _gpus_per_task(self) -> int:
         """GPUs that a task owns, each for a worker of those that stay; 1 where it owns none."""
-        return 1 if self._device == "cpu" else max(1, int(gpus_of_a_task(self.sc)))
+        if self._device == "cpu":
+            return 1
+        return max(1, int(gpus_of_a_task(self.sc, self._resources)))
+
+    @property
+    def _threads(self) -> int | None:
+        return threads_of_a_task(self.sc, self._resources)
 
     def load(self, data: Any, schema: Any, size: int, options: Any) -> Any:
         """Reads SparkRecords on the executors and keeps them there in blocks; see Workers.load."""
@@ -69,7 +90,10 @@ class SparkWorkers:
         with sharing(self.sc, shared) as sent:
             averaging = time.perf_counter() - start
             with job(self.sc, f"a round on {len(chosen)} blocks", "a round"):
-                ranked = contributions(task, sent, blocks, chosen, self._device)
+                numbers = sorted(chosen)
+                parts = with_resources(blocks.chosen(numbers), self._resources)
+                each = self._device, self._threads
+                ranked = contributions(task, sent, parts, numbers, chosen, *each)
                 with no_waiting_for_locality(self.sc):
                     sums = tree(ranked, len(chosen), depth, total)
             start = time.perf_counter()
@@ -99,7 +123,7 @@ class SparkWorkers:
         Executors that were lost are waited for, some seconds, as Spark starts others.
         """
         with clear_errors("asking for slots"):
-            slot_count = slots(self.sc, min(workers, self._last_slots))
+            slot_count = slots(self.sc, min(workers, self._last_slots), self._resources)
         self._last_slots = slot_count
         return max(self._gpus_per_task, -(-workers // slot_count))
 
@@ -116,20 +140,24 @@ class SparkWorkers:
                 *(team.size, team.tasks, team.workers_per_task),
             )
         items, evaluates = deal_blocks(blocks, shares, team, validation), validation is not None
-        return BarrierStage(self.sc, task, items, shared, evaluates, self._device, team)
+        each = StageSettings(self._device, team, self._threads)
+        return BarrierStage(self.sc, task, items, shared, evaluates, each, self._resources)
 
     def close(self) -> None:
         """Ends nothing: the executors are Spark's."""
 
 
-def contributions(task, shared, blocks, chosen, device):
-    """Returns an RDD of (rank, Contribution), one for each chosen block."""
-    numbers = sorted(chosen)
+def contributions(task, shared, parts, numbers, chosen, device, threads):
+    """Returns an RDD of (rank, Contribution), one for each of the chosen blocks, `parts`."""
     ranks = [chosen.index(number) for number in numbers]
-    work = partial(
-        run_partition_on_device, device, partial(contribute, task, shared, numbers, ranks)
-    )
-    return blocks.chosen(numbers).mapPartitionsWithIndex(work)
+    compute = partial(contribute, task, shared, numbers, ranks)
+    return parts.mapPartitionsWithIndex(partial(run_with_threads, threads, device, compute))
+
+
+def run_with_threads(threads, device, compute, partition, items):
+    """Runs a task of a round with so many threads; see `computing_with`."""
+    with computing_with(threads):
+        yield from run_partition_on_device(device, compute, partition, items)
 
 
 def contribute(task, shared, numbers, ranks, index, pieces):

@@ -2,17 +2,21 @@
 
 import numpy as np
 import pytest
+from pyspark.ml import PipelineModel
 
 from sparkdl.data import Batch, files, write_lmdb_anywhere
-from sparkdl.errors import DataError
+from sparkdl.errors import CheckpointError, DataError
 from sparkdl.interop.caffe.checkpoints.snapshots import load_snapshot, save_snapshot
 from sparkdl.interop.caffe.checkpoints.weights import read_weights
 from sparkdl.interop.caffe.datasets.sources import source_of
 from sparkdl.interop.caffe.messages.blobs import read_mean, write_mean
 from sparkdl.interop.caffe.solvers.job import read_job
+from sparkdl.ml import SparkNetworkClassificationModel, SparkNetworkRegressionModel
+from sparkdl.training.network import Network
 from sparkdl.training.saving.checkpoint import latest, load_checkpoint
 from tests.interop.caffe.checkpoints.test_blob_orders import start
 from tests.interop.caffe.solvers.test_job import NET, SOLVER
+from tests.ml.frames import classes_conf
 from tests.training.models import assert_equal, small_conf, state_of
 from tests.training.saving.test_checkpoint import train, writer_for
 
@@ -44,6 +48,18 @@ def test_safe_mode_leaves_the_last_checkpoint_whole(as_user):
     assert latest("hdfs:///saved") == "hdfs:///saved/round-00000001"
     train(writer, 1, start=1)
     assert as_user.names("/saved") == ["round-00000001", "round-00000002"]
+
+
+def test_a_pipeline_of_spark(spark, as_user):
+    network = Network(classes_conf())
+    path = f"{as_user.uri}/pipeline"
+    PipelineModel([SparkNetworkClassificationModel(network)]).save(path)
+    [stage] = as_user.names("/pipeline/stages")
+    assert {"metadata", "network"} <= set(as_user.names(f"/pipeline/stages/{stage}"))
+    [again] = PipelineModel.load(path).stages
+    assert_equal(again.network.state, network.state)
+    with pytest.raises(CheckpointError, match="must hold a sparkdl.ml.SparkNetworkRegressionModel"):
+        SparkNetworkRegressionModel.load(f"{path}/stages/{stage}")
 
 
 @pytest.mark.parametrize("format", ["BINARYPROTO", "HDF5"])

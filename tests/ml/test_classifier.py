@@ -130,6 +130,8 @@ REFUSED = {
     ),
     "two factors": ({"classWeights": [1.0, 2.0]}, ConfigError, "classWeights must have one for"),
     "no batch": ({"batchSize": 0}, ConfigError, "batch_size_per_worker must be an integer >= 1"),
+    "no workers": ({"numWorkers": 0}, ConfigError, "workers must be an integer >= 1 or None"),
+    "workers below 0": ({"numWorkers": -1}, ConfigError, "workers must be an integer >= 1 or None"),
     "a seed below 0": ({"seed": -1}, ConfigError, "seed must be"),
     "no epochs": ({"maxIter": -1}, ConfigError, "epochs must be"),
 }

@@ -92,8 +92,8 @@ TASKS = [
 
 @pytest.mark.parametrize("count, slots, gpus, each", TASKS)
 def test_tasks_have_as_many_workers_as_slots_are_too_few(count, slots, gpus, each, monkeypatch):
-    monkeypatch.setattr(workers_module, "slots", lambda sc, least: slots)
-    monkeypatch.setattr(workers_module, "gpus_of_a_task", lambda sc: gpus)
+    monkeypatch.setattr(workers_module, "slots", lambda sc, least, resources: slots)
+    monkeypatch.setattr(workers_module, "gpus_of_a_task", lambda sc, resources: gpus)
     workers = SparkWorkers(None, count)
     assert workers.workers_per_task(count) == each
     assert workers.room() == count  # whoever is lost, as many go on

@@ -10,10 +10,16 @@ LOCAL_CLUSTER = re.compile(r"local-cluster\[\s*(\d+)\s*,\s*(\d+)")
 log = logging.getLogger(__name__)
 EXECUTOR_TIMEOUT = 30.0  # seconds for executors to come that Spark was asked for
 PATIENCE = 10.0  # seconds until a wait for them is said
+CURE = (
+    "see whether the cluster has room for them (spark.executor.memory, cores, resources), and the "
+    "stderr of executors that died"
+)
 
 
-def slots(sc, least=1):
+def slots(sc, least=1, resources=None):
     """Returns the number of tasks that the executors run at once.
+
+    `resources` is the ResourceProfile of the tasks, None the session's own.
 
     Executors come one by one, and what is trained depends on how many there are: those that Spark
     was asked for are waited for, and so are `least` slots. A wait of PATIENCE is said, and so is
@@ -21,21 +27,37 @@ def slots(sc, least=1):
     """
     wanted = executors_wanted(sc)
     begun, is_told = time.monotonic(), False
-    while executors(sc) < wanted or concurrent_tasks(sc) < least:
+    while executors(sc) < wanted or concurrent_tasks(sc, resources) < least:
         waited = time.monotonic() - begun
         if waited > EXECUTOR_TIMEOUT:
-            log.warning("%s; going on with these", describe_wait(sc, least, waited))
+            log.warning(
+                "%s; going on with these: %s", describe_wait(sc, least, waited, resources), CURE
+            )
             break
         if waited > PATIENCE and not is_told:
-            log.warning("%s; waiting for more", describe_wait(sc, least, waited))
+            log.warning(
+                "%s; waiting for more: %s", describe_wait(sc, least, waited, resources), CURE
+            )
             is_told = True
         time.sleep(0.05)
-    return max(1, concurrent_tasks(sc))
+    room = concurrent_tasks(sc, resources)
+    if not room and resources is not None:  # Spark would try for ten minutes
+        raise ConfigError(
+            f"resources must fit into an executor, got {describe_profile(resources)}, and none of "
+            f"{describe_executors(sc)} has room; ask for fewer, or for larger executors"
+        )
+    return max(1, room)
 
 
-def describe_wait(sc, least, waited):
+def describe_profile(resources):
+    """Describes what each task takes: 2 cpus, 1 gpu."""
+    requests = resources.taskResources.values()
+    return ", ".join(f"{each.amount:g} {each.resourceName}" for each in requests)
+
+
+def describe_wait(sc, least, waited, resources=None):
     """Describes which executors and slots have come while a fit waited for them."""
-    room = f"{concurrent_tasks(sc)} slots of at least {least}"
+    room = f"{concurrent_tasks(sc, resources)} slots of at least {least}"
     return f"{describe_executors(sc)} and {room} have come in {waited:.0f} s"
 
 
@@ -45,14 +67,21 @@ def describe_executors(sc):
     return f"{executors(sc)} executors" + (f" of {wanted}" if wanted else "")
 
 
-def concurrent_tasks(sc):
+def concurrent_tasks(sc, resources=None):
+    """Returns how many tasks of a ResourceProfile run at once; None is the session's."""
     context = sc._jsc.sc()
-    profile = context.resourceProfileManager().defaultResourceProfile()
+    if resources is None:
+        profile = context.resourceProfileManager().defaultResourceProfile()
+    else:
+        profile = resources._java_resource_profile
     return context.maxNumConcurrentTasks(profile)
 
 
-def gpus_of_a_task(sc):
+def gpus_of_a_task(sc, resources=None):
     """Returns how many GPUs Spark deals to each task: 0, or a fraction where tasks share one."""
+    if resources is not None:
+        request = resources.taskResources.get("gpu")
+        return request.amount if request else 0.0
     return float(option(sc, "spark.task.resource.gpu.amount", "0"))
 
 

@@ -5,6 +5,7 @@ import time
 import uuid
 from contextlib import suppress
 from functools import partial
+from typing import NamedTuple
 
 from py4j.protocol import Py4JError
 from pyspark import InheritableThread, TaskContext
@@ -18,6 +19,8 @@ from sparkdl.spark.jobs.job_tags import add_tag, cancel_tag, job_ids
 from sparkdl.spark.jobs.log_prefix import sign_logs
 from sparkdl.spark.jobs.shared_value import sharing
 from sparkdl.spark.jobs.stage_failure import failure
+from sparkdl.spark.jobs.task_resources import computing_with, with_resources
+from sparkdl.spark.launch.team import Team
 from sparkdl.spark.launch.worker_shares import split_items
 
 log = logging.getLogger(__name__)
@@ -36,15 +39,15 @@ class BarrierStage:
     shared : what all workers are given
     evaluates : bool
         Whether there is data to evaluate on among the items.
-    device : str
-        Of a TrainingMaster.
-    team : Team
+    each : StageSettings
+    resources : ResourceProfile or None
+        What a task takes of its executor; None: what the session's tasks take.
     """
 
-    def __init__(self, sc, task, shares, shared, evaluates, device, team):
+    def __init__(self, sc, task, shares, shared, evaluates, each, resources=None):
         self._sc, self._tag = sc, f"sparkdl-{uuid.uuid4().hex}"
         self._error, self._done = None, False
-        arguments = task, shares, shared, evaluates, device, team
+        arguments = task, shares, shared, evaluates, each, resources
         self._thread = InheritableThread(target=self._run, args=arguments, daemon=True)
         self._thread.start()
 
@@ -68,14 +71,14 @@ class BarrierStage:
             if tasks:
                 log.warning("%d workers still run %g s after they were cancelled", tasks, GRACE)
 
-    def _run(self, task, shares, shared, evaluates, device, team):
+    def _run(self, task, shares, shared, evaluates, each, resources):
         try:
             add_tag(self._sc, self._tag)
-            doing = f"{team.size} workers that train together"
+            doing = f"{each.team.size} workers that train together"
             with sharing(self._sc, shared) as sent, no_waiting_for_locality(self._sc):
                 with describe_jobs(self._sc, doing), watch(self._sc, doing):
-                    each = partial(work, task, sent, evaluates, device, team)
-                    shares.barrier().mapPartitions(each).collect()
+                    run = partial(work, task, sent, evaluates, each)
+                    with_resources(shares.barrier().mapPartitions(run), resources).collect()
             self._done = True
         except (Py4JError, PySparkException) as error:
             self._error = failure(message(error))
@@ -95,11 +98,29 @@ class BarrierStage:
         return running
 
 
-def work(task, shared, evaluates, device, team, items):
+class StageSettings(NamedTuple):
+    """How the tasks of a stage compute.
+
+    Parameters
+    ----------
+    device : str
+        Of a TrainingMaster.
+    team : Team
+    threads : int or None
+        See `threads_of_a_task`.
+    """
+
+    device: str
+    team: Team
+    threads: int | None = None
+
+
+def work(task, shared, evaluates, each, items):
     """Runs a task on an executor."""
+    device, team, threads = each
     workers = team.workers(TaskContext.get().partitionId())
     compute = partial(train, task, shared, evaluates)
-    with note_errors():
+    with note_errors(), computing_with(threads):
         if team.workers_per_task > 1:
             run_workers(device, compute, items, workers, team)
             return iter(())

@@ -15,7 +15,6 @@ def replica_for(conf, device="auto", backend="auto"):
     return make_replica(conf, choose_backend(device, backend))
 
 
-@lru_cache(maxsize=1)
 def limit_threads():
     """Limits the threads for products to the cores that the task owns.
 
@@ -23,4 +22,10 @@ def limit_threads():
     there are as many as this process may use.
     """
     threads = os.environ.get("OMP_NUM_THREADS") or str(len(os.sched_getaffinity(0)))
-    return threadpool_limits(int(threads.split(",")[0]))
+    return limit_to(int(threads.split(",")[0]))
+
+
+@lru_cache(maxsize=1)
+def limit_to(threads):
+    """Limits the threads of all libraries of this process; the same number again costs nothing."""
+    return threadpool_limits(threads)

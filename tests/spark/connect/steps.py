@@ -110,6 +110,8 @@ def refuse(spark, path, what):
         SparkNetwork(spark, classes_conf(), masters.AllReduceSGD(workers=9)).fit(data)
     elif what == "devices":
         net.devices  # noqa: B018
+    elif what == "resources":
+        SparkNetwork(spark, classes_conf(), PEERS, resources="2 cores")
     elif what == "saving":
         SparkNetworkClassifier(network=classes_conf()).save("/nowhere")
 

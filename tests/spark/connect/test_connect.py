@@ -48,6 +48,7 @@ def test_features_and_evaluation_are_the_classic_ones(connect, spark, path):
         ("stream", UnsupportedError, "a stream"),
         ("workers", ConfigError, "at most 2, got 9"),
         ("devices", UnsupportedError, "devices"),
+        ("resources", UnsupportedError, "resources= cannot work over Spark Connect"),
         ("saving", UnsupportedError, "model.network.save"),
     ],
 )

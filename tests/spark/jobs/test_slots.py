@@ -45,7 +45,7 @@ WAITS = {
         TWO,
         [(1, 1)] * 3 + [(2, 2)],
         1,
-        ["1 executors of 2 and 1 slots of at least 1 have come in 2 s; waiting for more"],
+        ["1 executors of 2 and 1 slots of at least 1 have come in 2 s; waiting for more: "],
         2,
     ),
     "one never": (
@@ -53,8 +53,8 @@ WAITS = {
         [(1, 1)],
         1,
         [
-            "1 executors of 2 and 1 slots of at least 1 have come in 2 s; waiting for more",
-            "1 executors of 2 and 1 slots of at least 1 have come in 4 s; going on with these",
+            "1 executors of 2 and 1 slots of at least 1 have come in 2 s; waiting for more: ",
+            "1 executors of 2 and 1 slots of at least 1 have come in 4 s; going on with these: ",
         ],
         1,
     ),
@@ -63,8 +63,8 @@ WAITS = {
         [(0, 0)],
         3,
         [
-            "0 executors and 0 slots of at least 3 have come in 2 s; waiting for more",
-            "0 executors and 0 slots of at least 3 have come in 4 s; going on with these",
+            "0 executors and 0 slots of at least 3 have come in 2 s; waiting for more: ",
+            "0 executors and 0 slots of at least 3 have come in 4 s; going on with these: ",
         ],
         1,
     ),
@@ -84,8 +84,8 @@ def test_a_wait_for_executors_is_said(name, monkeypatch, caplog):
 
     monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: second[0], sleep=sleep))
     monkeypatch.setattr(module, "executors", lambda sc: look(sc)[0])
-    monkeypatch.setattr(module, "concurrent_tasks", lambda sc: look(sc)[1])
+    monkeypatch.setattr(module, "concurrent_tasks", lambda sc, resources: look(sc)[1])
     monkeypatch.setattr(module, "EXECUTOR_TIMEOUT", 3.5)
     monkeypatch.setattr(module, "PATIENCE", 1.5)
     assert slots(sc, least) == count
-    assert caplog.messages == said
+    assert caplog.messages == [begin + module.CURE for begin in said]

@@ -4,7 +4,7 @@ import pytest
 from threadpoolctl import threadpool_info
 
 from sparkdl.nn import Dense, NetworkConf, Output, Sgd
-from sparkdl.training.rounds.replica import limit_threads, replica_for
+from sparkdl.training.rounds.replica import limit_threads, limit_to, replica_for
 
 
 @pytest.fixture
@@ -20,5 +20,6 @@ def test_equal_configurations_have_one_replica(conf):
 @pytest.mark.parametrize("value", ["1", "1,4"])
 def test_products_take_the_threads_of_the_task(monkeypatch, value):
     monkeypatch.setenv("OMP_NUM_THREADS", value)
-    with limit_threads.__wrapped__():
+    limit_to.cache_clear()
+    with limit_threads():
         assert {pool["num_threads"] for pool in threadpool_info()} == {1}
