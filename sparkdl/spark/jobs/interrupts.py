@@ -7,6 +7,7 @@ lets such a call come to its end first; another thread cancels the job, so that 
 import signal
 import threading
 import time
+import uuid
 from _thread import interrupt_main
 from contextlib import contextmanager, suppress
 
@@ -14,7 +15,6 @@ from py4j.protocol import Py4JError
 
 from sparkdl.spark.jobs.job_tags import add_tag, cancel_tag, remove_tag
 
-TAG = "sparkdl-interruptible"
 POLL = 0.02  # seconds
 
 
@@ -47,10 +47,15 @@ def is_known(handler):
 
 
 class Interrupt:
-    """A handler of SIGINT; `asked` once there was one, `raised` once it has become an error."""
+    """A handler of SIGINT; `asked` once there was one, `raised` once it has become an error.
+
+    Its tag is that of the jobs that it cancels, and of no other: it may do so when the next have
+    begun.
+    """
 
     def __init__(self, sc):
         self._sc, self.asked, self.raised = sc, False, False
+        self.tag = f"sparkdl-interruptible-{uuid.uuid4().hex}"
         self._is_repeated, self._is_closed, self._lock = False, False, threading.Lock()
 
     def __call__(self, number, frame):
@@ -79,7 +84,7 @@ class Interrupt:
         goes_on = True
         while goes_on:
             with suppress(Py4JError, AttributeError):  # Spark itself has been stopped
-                cancel_tag(self._sc, TAG)
+                cancel_tag(self._sc, self.tag)
             goes_on = self._repeat()
             time.sleep(POLL)
 
@@ -104,13 +109,14 @@ def calls_jvm(frame):
 
 @contextmanager
 def interruptible(sc):
-    """Has a Ctrl-C cancel the jobs that the main thread runs inside."""
-    if threading.current_thread() is not threading.main_thread():
+    """Has a Ctrl-C cancel the jobs that the main thread runs inside, in `clean_interrupts`."""
+    interrupt = signal.getsignal(signal.SIGINT)
+    in_main_thread = threading.current_thread() is threading.main_thread()
+    if not in_main_thread or not isinstance(interrupt, Interrupt):
         yield
         return
-    interrupt = signal.getsignal(signal.SIGINT)
     raise_if_asked(interrupt)  # and begin no job that would be cancelled at once
-    add_tag(sc, TAG)
+    add_tag(sc, interrupt.tag)
     try:
         yield
     except Exception:
@@ -118,11 +124,11 @@ def interruptible(sc):
         raise
     finally:
         with suppress(Py4JError):
-            remove_tag(sc, TAG)
+            remove_tag(sc, interrupt.tag)
     raise_if_asked(interrupt)
 
 
 def raise_if_asked(interrupt):
     """Raises KeyboardInterrupt where there was a Ctrl-C that has yet to be raised."""
-    if isinstance(interrupt, Interrupt) and interrupt.asked and not interrupt.raised:
+    if interrupt.asked and not interrupt.raised:
         interrupt.end()
