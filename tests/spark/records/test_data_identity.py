@@ -15,6 +15,7 @@ from tests.spark.networks import arrays, plain
 
 SCHEMA = schema_of(plain())
 ROW = ([0.0] * 6, 1)
+TYPES = "features array<float>, label int"  # pyspark 4.0, which infers them, keeps the frame alive
 
 
 def identity(data, schema=SCHEMA, **columns):
@@ -30,7 +31,7 @@ def mapped(spark, *_, factors=(1,)):
 
 
 def frame(spark, *_):
-    return spark.createDataFrame([ROW, ROW], "features array<float>, label int")
+    return spark.createDataFrame([ROW, ROW], TYPES)
 
 
 def folder(spark, path, rows=2):
@@ -61,7 +62,7 @@ KNOWN = {
     "RDD of files": lambda spark, path: files(spark, path).rdd,
     "union": lambda spark, path: rdd(spark).union(text(spark, path)),
     "DataFrame": frame,
-    "DataFrame of an RDD": lambda spark, _: rdd(spark).toDF(["features", "label"]),
+    "DataFrame of an RDD": lambda spark, _: rdd(spark).toDF(TYPES),
     "range": of_range,
     "files": files,
     "cached": lambda spark, _: of_range(spark).cache(),
