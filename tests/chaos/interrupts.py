@@ -16,7 +16,6 @@ from sparkdl.spark import SparkNetwork
 from sparkdl.spark.session import session
 from tests.conftest import SMALL
 from tests.spark.networks import arrays, rich
-from tests.support.waiting import until
 from tests.training.master_table import MASTERS
 
 EPOCHS, RECORDS = 4, 62
@@ -81,8 +80,8 @@ def interrupt_fit(sc, master, delay):
 def wrongs(sc, net, master):
     """Yields what should not be after an interrupt, and "early" where no round had ended."""
     state, history = net.network.state, net.history
-    if not until(lambda: not list(sc.statusTracker().getActiveJobsIds()), 20):
-        yield "jobs left"
+    if jobs := jobs_left(sc):
+        yield f"jobs left: {jobs}"
     if not np.isfinite(state.params).all():
         yield "weights not finite"
     rounds = len(history.rounds) if history else 0
@@ -96,6 +95,19 @@ def wrongs(sc, net, master):
             yield "not resumed to its end"
     elif fit(sc, master, 1).network.state.epoch != 1:
         yield "the next fit ended early"
+
+
+def jobs_left(sc, limit=60.0):
+    """Returns Spark's descriptions of the jobs that still run after so many seconds."""
+    statuses = sc._jvm.java.util.Collections.singletonList(
+        sc._jvm.org.apache.spark.JobExecutionStatus.RUNNING
+    )
+    deadline = time.monotonic() + limit
+    while True:
+        found = sc._jsc.sc().statusStore().jobsList(statuses)
+        if not found.size() or time.monotonic() > deadline:
+            return [str(found.apply(place).description()) for place in range(found.size())]
+        time.sleep(0.05)
 
 
 if __name__ == "__main__":
