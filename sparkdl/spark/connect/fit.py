@@ -127,8 +127,11 @@ def shares_of(network, master, blocks, size, resume):
 
 
 def run(spark, dealt, stage):
-    """Returns the FitResult of a barrier stage over the dealt records."""
-    results = dealt.mapInArrow(partial(run_stage, stage), RESULTS, barrier=True)
+    """Returns the FitResult of a barrier stage over the dealt records.
+
+    A shuffle follows: Spark runs a barrier stage that lost a task again only if it is not the last.
+    """
+    results = dealt.mapInArrow(partial(run_stage, stage), RESULTS, barrier=True).repartition(1)
     with interrupted_with_us(spark), clear_errors("workers that train together"):
         return result_of(results.collect())
 

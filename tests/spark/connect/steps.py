@@ -1,16 +1,26 @@
 """What tests do with a session, whether it is of Spark Connect or not."""
 
-from dataclasses import replace
+import os
+import signal
+import time
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from threading import Thread
 
 import numpy as np
+import psutil
 
 from sparkdl import masters
 from sparkdl.listeners import LambdaListener, TerminateOnTime
 from sparkdl.ml import SparkNetworkClassifier
 from sparkdl.nn import Sgd
 from sparkdl.spark import SparkNetwork
+from sparkdl.training.saving.checkpoint import Checkpoints
 from sparkdl.transforms import Scale
 from tests.ml.frames import by_id, classes_conf, values_conf
+from tests.spark.slow import executor_of
+from tests.support.waiting import until
 
 SMALL = {"batchSize": 10, "numWorkers": 2}
 PEERS = masters.ParameterAveraging(workers=2, batch_size_per_worker=10, aggregation="peers")
@@ -76,6 +86,61 @@ def resume(spark, path):
     history = net.fit(rows(spark, path), 3, listeners=[TerminateOnTime(1e-9)])
     net.fit(rows(spark, path), resume=True)
     return history.end_reason, bits(net.network)
+
+
+def resume_from_a_checkpoint(spark, path, folder):
+    """Weights of a fit of 3 epochs, of which another network does the last from a checkpoint."""
+    first = SparkNetwork(spark, classes_conf(), PEERS)
+    first.fit(rows(spark, path), 2, checkpoints=Checkpoints(path=folder, keep=1))
+    second = SparkNetwork(spark, classes_conf(), PEERS)
+    second.fit(rows(spark, path), 3, resume=folder)
+    return second.network.state.epoch, bits(second.network)
+
+
+def interrupt(spark, path, folder):
+    """Weights of a fit that a Ctrl-C interrupts in its second epoch, and that goes on."""
+    net, data = SparkNetwork(spark, classes_conf(), PEERS), rows(spark, path)
+    waiting = Thread(target=interrupt_after_a_checkpoint, args=(folder,))
+    waiting.start()
+    interrupted = False
+    try:
+        net.fit(data, 300, transform=pause, checkpoints=Checkpoints(path=folder, keep=1))
+    except KeyboardInterrupt:
+        interrupted = True
+    waiting.join()
+    net.fit(data, 3)
+    return interrupted, bits(net.network)
+
+
+def interrupt_after_a_checkpoint(folder):
+    until(lambda: any(Path(folder).glob("round-*")))
+    os.kill(os.getpid(), signal.SIGINT)
+
+
+def pause(batch):
+    time.sleep(0.01)
+    return batch
+
+
+def lose_an_executor(spark, path, folder):
+    """Weights of a fit whose first minibatch ends the executor that computes it."""
+    net = SparkNetwork(spark, classes_conf(), PEERS)
+    net.fit(rows(spark, path), 3, transform=Deadly(folder))
+    return bits(net.network)
+
+
+@dataclass(frozen=True)
+class Deadly:
+    """A transform that kills its executor, the first time that any process calls it."""
+
+    folder: str
+
+    def __call__(self, batch):
+        with suppress(FileExistsError):
+            Path(self.folder, "killed").mkdir()
+            executor_of(psutil.Process()).kill()
+            time.sleep(60)  # Spark's daemon ends this process
+        return batch
 
 
 def whole(spark, path):

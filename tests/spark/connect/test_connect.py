@@ -5,6 +5,7 @@ import pytest
 
 from sparkdl.errors import ConfigError, DataError, DivergedError, UnsupportedError, WorkerError
 from tests.spark.connect import steps
+from tests.support.waiting import until
 
 
 @pytest.mark.parametrize("step", [steps.share, steps.scatter], ids=lambda step: step.__name__)
@@ -28,6 +29,24 @@ def test_fit_that_a_listener_stopped_goes_on(connect, spark, path):
     reason, weights = connect(steps.resume, path)
     assert "s were over" in reason
     assert weights == steps.whole(spark, path)
+
+
+def test_another_network_goes_on_from_a_checkpoint(connect, spark, path, tmp_path):
+    epoch, weights = connect(steps.resume_from_a_checkpoint, path, str(tmp_path))
+    assert (epoch, weights) == (3, steps.whole(spark, path))
+
+
+def test_a_ctrl_c_ends_the_fit_on_the_server(connect, spark, path, tmp_path):
+    interrupted, weights = connect(steps.interrupt, path, str(tmp_path))
+    assert interrupted
+    assert weights == steps.whole(spark, path)
+    tracker = spark.sparkContext.statusTracker()
+    assert until(lambda: not list(tracker.getActiveJobsIds()))
+
+
+def test_a_lost_executor_costs_the_attempt_alone(connect, spark, path, tmp_path):
+    assert connect(steps.lose_an_executor, path, str(tmp_path)) == steps.whole(spark, path)
+    assert (tmp_path / "killed").exists()
 
 
 def test_features_and_evaluation_are_the_classic_ones(connect, spark, path):
