@@ -76,7 +76,7 @@ HOME = {
     "google.protobuf": {"data", "interop"},
     "onnx": {"interop/onnx"},
     "torch": {"interop/torch"},
-    "cloudpickle": {"interop/torch"},  # functions that travel from the driver to its executors
+    "cloudpickle": {"interop/live"},  # functions that travel from the driver to its executors
     "ml_dtypes": {"engine"},
     "socket": {"exchange", "spark/cluster_check"},
     "selectors": {"exchange"},
@@ -90,7 +90,8 @@ HOME = {
     "hdfs_native": {"data"},
     "requests": {"data"},
     "threadpoolctl": {"training"},
-    "keras": set(),  # its files are read without it
+    "keras": {"interop/keras/live"},  # its files are read without it
+    "jax": {"interop/keras/live"},
     "pickle": set(),  # data from elsewhere must never be able to run code here
 }
 # The modules that users import from: lists of names, which no part of sparkdl needs.

@@ -16,7 +16,7 @@ PRINTS = {
     "README.md": r"\|prediction",
     "notebooks/tutorial.md": r"\d+ of \d+ are right",
     "notebooks/how_to/dataframes.md": r"\|prediction\|.*\n320\n$",
-    "notebooks/how_to/keras.md": r"\(5, 2\)\nAdamHat\(.*\n$",
+    "notebooks/how_to/keras.md": r"\(5, 2\)\nAdamHat\(.*\n\[\]\n$",
     "notebooks/how_to/masters.md": r"ParameterAveraging \d\.\d+\nAllReduceSGD \d\.\d+",
     "notebooks/how_to/networks.md": r"total .*\n.*\d+ 431080\n$",
     "notebooks/how_to/predict.md": r"\(3, 2\)\n$",

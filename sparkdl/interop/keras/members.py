@@ -2,6 +2,7 @@
 
 from sparkdl.errors import UnsupportedError
 from sparkdl.interop.keras.options import object_of
+from sparkdl.interop.keras.twins import Twin
 from sparkdl.nn.activations import Gelu, HardSigmoid
 from sparkdl.nn.constraints import MaxNorm, MinMaxNorm, NonNegative, UnitNorm
 from sparkdl.nn.initializers import (
@@ -81,31 +82,29 @@ def variance_scaling(options):
     )
 
 
-def normal(kind):
-    def translate(options):
-        return kind(std=options.number("stddev", 0.05), mean=options.number("mean", 0.0))
-
-    return translate
-
-
-def uniform(options):
-    return Uniform(low=options.number("minval", -0.05), high=options.number("maxval", 0.05))
-
-
 def identity(options):
     options.only(gain=1.0)
     return IdentityMatrix()
 
 
-INITIALIZERS = {
-    "zeros": lambda options: Zeros(),
-    "ones": lambda options: Ones(),
-    "constant": lambda options: Constant(value=options.number("value", 0.0)),
-    "randomnormal": normal(Normal),
-    "truncatednormal": normal(TruncatedNormal),
-    "randomuniform": uniform,
+SPREAD = {"stddev": ("std", 0.05), "mean": ("mean", 0.0)}
+BOUNDS = {"minval": ("low", -0.05), "maxval": ("high", 0.05)}
+NORMAL = Twin(keras="RandomNormal", ours=Normal, options=SPREAD)
+UNIFORM = Twin(keras="RandomUniform", ours=Uniform, options=BOUNDS)
+INITIALIZER_TWINS = [
+    Twin(keras="Zeros", ours=Zeros),
+    Twin(keras="Ones", ours=Ones),
+    Twin(keras="Constant", ours=Constant, options={"value": ("value", 0.0)}),
+    NORMAL,
+    Twin(keras="TruncatedNormal", ours=TruncatedNormal, options=SPREAD),
+    UNIFORM,
+    Twin(keras="Orthogonal", ours=Orthogonal, options={"gain": ("gain", 1.0)}),
+    Twin(keras="Identity", ours=IdentityMatrix),
+]
+INITIALIZERS = {twin.keras.lower(): twin.read for twin in INITIALIZER_TWINS} | {
     "variancescaling": variance_scaling,
-    "orthogonal": lambda options: Orthogonal(gain=options.number("gain", 1.0)),
+    "uniform": UNIFORM.read,
+    "normal": NORMAL.read,
     "identity": identity,
     "identityinitializer": identity,
 }
@@ -132,26 +131,10 @@ def constraint(value):
     key = name.replace("_", "").lower()
     if key not in CONSTRAINTS:
         raise UnsupportedError(f"constraint {name!r} is not supported")
-    return (CONSTRAINTS[key](options),)
-
-
-def max_norm(options):
-    check_axis(options)
-    return MaxNorm(limit=options.number("max_value", 2))
-
-
-def min_max_norm(options):
-    check_axis(options)
-    return MinMaxNorm(
-        low=options.number("min_value", 0.0),
-        high=options.number("max_value", 1.0),
-        share=options.number("rate", 1.0),
-    )
-
-
-def unit_norm(options):
-    check_axis(options)
-    return UnitNorm()
+    twin = CONSTRAINTS[key]
+    if twin.ours is not NonNegative:
+        check_axis(options)
+    return (twin.read(options),)
 
 
 def check_axis(options):
@@ -160,10 +143,15 @@ def check_axis(options):
     options.need(axis in (0, [0], [0, 1], [0, 1, 2]), "axis", axis)
 
 
-CONSTRAINTS = {
-    "maxnorm": max_norm,
-    "minmaxnorm": min_max_norm,
-    "unitnorm": unit_norm,
-    "nonneg": lambda options: NonNegative(),
-    "nonnegative": lambda options: NonNegative(),
-}
+CONSTRAINT_TWINS = [
+    Twin(keras="MaxNorm", ours=MaxNorm, options={"max_value": ("limit", 2)}),
+    Twin(
+        keras="MinMaxNorm",
+        ours=MinMaxNorm,
+        options={"min_value": ("low", 0.0), "max_value": ("high", 1.0), "rate": ("share", 1.0)},
+    ),
+    Twin(keras="UnitNorm", ours=UnitNorm),
+    Twin(keras="NonNeg", ours=NonNegative),
+]
+CONSTRAINTS = {twin.keras.lower(): twin for twin in CONSTRAINT_TWINS}
+CONSTRAINTS |= {"nonnegative": CONSTRAINTS["nonneg"]}

@@ -1,6 +1,9 @@
 """Tensors of Keras as they stand in our graph."""
 
 from dataclasses import dataclass
+from math import prod
+
+import numpy as np
 
 from sparkdl.errors import UnsupportedError
 
@@ -59,12 +62,24 @@ class Take:
         The object below the layer that holds it: "cell", "forward_layer/cell".
     state_change : callable, optional
         The same for what an optimizer keeps for it. None: as `change`.
+    shape : callable, optional
+        Keras's shape, of ours. None: the same.
     """
 
     ours: str
     change: object = lambda array: array
     path: str = ""
     state_change: object = None
+    shape: object = None
+
+    def back(self, array):
+        """Returns Keras's array of ours; what `change` adds to another number is 0."""
+        shape = array.shape if self.shape is None else self.shape(array.shape)
+        numbers = np.arange(prod(shape)).reshape(shape)
+        places = (self.state_change or self.change)(numbers)
+        found = np.zeros(prod(shape), np.float32)
+        found[places.reshape(-1)] = array.reshape(-1)
+        return found.reshape(shape)
 
 
 def no_masks(places, what):

@@ -1,15 +1,14 @@
 """A replica whose network is a module of torch, and whose loss is a program of the engine."""
 
-import hashlib
-from dataclasses import replace
 from functools import lru_cache, partial
 
 import numpy as np
 import torch
 
 from sparkdl.errors import ConfigError
+from sparkdl.interop.live.batches import seed_of, with_features
+from sparkdl.interop.live.live_model import INPUT, MODULE, OUTPUT
 from sparkdl.interop.torch.module_arrays import build_module, constants, kept, trained
-from sparkdl.interop.torch.torch_model import INPUT, MODULE, OUTPUT
 from sparkdl.nn.execution.initial_vectors import initial_slots
 from sparkdl.nn.execution.input_gradient import SLOPE, input_gradient_program
 from sparkdl.nn.execution.replica import PROGRAMS, Replica
@@ -62,7 +61,7 @@ class TorchReplica(Replica):
             torch.manual_seed(seed_of(self.conf.seed, int(epoch), batch.ids))
             y = self.module.train()(self._input(batch))
         self._take_back_buffers()
-        columns = columns_of(self.conf.head, with_features(batch, y))
+        columns = columns_of(self.conf.head, with_features(batch, y.detach().numpy()))
         program = self._slope(shapes_of(columns))
         outputs = program.run(columns | {"ids": batch.ids, "epoch": epoch})
         self._expire()
@@ -125,7 +124,7 @@ class TorchReplica(Replica):
     def losses(self, batch):
         """See Replica.losses."""
         columns_of(self.conf, batch, labels=False)
-        return self.head.losses(with_features(batch, self._in_use(batch)))
+        return self.head.losses(with_features(batch, self._in_use(batch).numpy()))
 
     def programs(self, batch_size):
         """Returns two programs: of the loss's gradient where the module ends, and of the update."""
@@ -137,15 +136,3 @@ class TorchReplica(Replica):
 
     def _input(self, batch):
         return torch.from_numpy(np.array(batch.columns[INPUT], dtype=self.conf.input_type))
-
-
-def with_features(batch, y):
-    """Returns a batch with the module's output in place of its input."""
-    columns = {**batch.columns, INPUT: np.ascontiguousarray(y.detach().numpy())}
-    return replace(batch, columns=columns)
-
-
-def seed_of(seed, epoch, ids):
-    """Returns the seed of torch's random numbers for a batch: of fit, epoch and records."""
-    key = np.array([seed, epoch], np.uint64).tobytes() + np.asarray(ids, np.uint64).tobytes()
-    return int.from_bytes(hashlib.blake2b(key, digest_size=8).digest(), "little") >> 1

@@ -5,8 +5,9 @@ from typing import Any
 import numpy as np
 
 from sparkdl.errors import ConfigError, brief
+from sparkdl.interop.live.live_model import MODULE
 from sparkdl.interop.torch.module_arrays import build_module, kept, load_torch, trained
-from sparkdl.interop.torch.torch_model import MODULE, TorchModel
+from sparkdl.interop.torch.torch_model import TorchModel
 
 
 def trained_module(network: Any) -> Any:

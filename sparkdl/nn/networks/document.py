@@ -12,12 +12,15 @@ from sparkdl.nn.networks.sequential import NetworkConf
 if TYPE_CHECKING:
     from sparkdl.nn.networks.base import Conf
 
-TORCH = "sparkdl.interop.torch"  # loaded where a document asks for it: most need no torch
+LIVE = {  # loaded where a document asks for it: most need none of them
+    "torch": ("sparkdl.interop.torch", "TorchModel"),
+    "keras": ("sparkdl.interop.keras.live", "KerasModel"),
+}
 
 
 def conf_from_dict(options: Mapping[str, Any]) -> "Conf":
-    """Returns a GraphConf where there are vertices, a TorchModel where there is `make`, else a
-    NetworkConf.
+    """Returns a GraphConf where there are vertices, the model of a framework where one is named,
+    else a NetworkConf.
 
     Raises
     ------
@@ -26,8 +29,9 @@ def conf_from_dict(options: Mapping[str, Any]) -> "Conf":
     """
     if not isinstance(options, dict):
         raise ConfigError(f"a network needs a mapping of options, got {options!r}")
-    if "make" in options:
-        return import_module(TORCH).TorchModel.from_dict(options)
+    if options.get("framework") in LIVE:
+        module, name = LIVE[options["framework"]]
+        return getattr(import_module(module), name).from_dict(options)
     return (GraphConf if "vertices" in options else NetworkConf).from_dict(options)
 
 

@@ -38,12 +38,15 @@ def masking(at):
     return at.add(nn.Masking(value=at.options.number("mask_value", 0.0)), x, masked=True)
 
 
+DROPOUTS = {
+    "Dropout": nn.Dropout,
+    "AlphaDropout": nn.AlphaDropout,
+    "GaussianDropout": nn.GaussianDropout,
+}
 ARITHMETIC = {
     "Rescaling": rescaling,
     "Identity": identity,
-    "Dropout": dropout(nn.Dropout),
-    "AlphaDropout": dropout(nn.AlphaDropout),
-    "GaussianDropout": dropout(nn.GaussianDropout),
+    **{name: dropout(kind) for name, kind in DROPOUTS.items()},
     "GaussianNoise": gaussian_noise,
     "Masking": masking,
     **{f"SpatialDropout{n}D": spatial_dropout for n in (1, 2, 3)},

@@ -1,5 +1,7 @@
 """Attention with several heads."""
 
+from functools import partial
+
 from sparkdl.errors import UnsupportedError
 from sparkdl.interop.keras.layers.common import biased
 from sparkdl.interop.keras.members import constraint, initializer, regularizer
@@ -63,11 +65,25 @@ def takes(layer):
     found = []
     for name, part in PARTS.items():
         path = f"{name}_dense"
-        merge = flat_in if part != "o" else flat_out
-        found.append(Take(ours=f"W{part}", change=merge, path=path))
+        merge, shape = (flat_in, split_in) if part != "o" else (flat_out, split_out)
+        shape = partial(shape, layer.heads)
+        found.append(Take(ours=f"W{part}", change=merge, path=path, shape=shape))
         if layer.bias:
-            found.append(Take(ours=f"b{part}", change=lambda bias: bias.reshape(-1), path=path))
+            shape = shape if part != "o" else None
+            found.append(Take(ours=f"b{part}", change=flat, path=path, shape=shape))
     return found
+
+
+def flat(bias):
+    return bias.reshape(-1)
+
+
+def split_in(heads, shape):
+    return (*shape[:-1], heads, shape[-1] // heads)
+
+
+def split_out(heads, shape):
+    return heads, shape[0] // heads, shape[1]
 
 
 def flat_in(kernel):

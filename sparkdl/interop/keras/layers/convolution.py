@@ -27,6 +27,14 @@ def per_channel(kernel):
     return moved.reshape(-1, 1, *moved.shape[2:])
 
 
+def filter_shape(shape):
+    return (*shape[2:], shape[1], shape[0])
+
+
+def per_channel_shape(multiplier, shape):
+    return (*shape[2:], shape[0] // multiplier, multiplier)
+
+
 def windows(at, axes):
     """Returns our options of the windows."""
     padding = at.options.take("padding", "valid")
@@ -47,8 +55,9 @@ def given(at):
     return x
 
 
-def kernel_and_bias(layer, change=filters):
-    return [Take(ours="W", change=change), *([Take(ours="b")] if layer.bias else [])]
+def kernel_and_bias(layer, change=filters, shape=filter_shape):
+    kernel = Take(ours="W", change=change, shape=shape)
+    return [kernel, *([Take(ours="b")] if layer.bias else [])]
 
 
 def conv(axes, at):
@@ -97,7 +106,8 @@ def depthwise_conv(axes, at):
         **activated(at, x),
     )
     at.options.only(lora_rank=None, quantization_config=None)
-    return at.add(layer, x, takes=kernel_and_bias(layer, per_channel))
+    shape = partial(per_channel_shape, layer.multiplier)
+    return at.add(layer, x, takes=kernel_and_bias(layer, per_channel, shape))
 
 
 def separable_conv(axes, at):
@@ -117,8 +127,9 @@ def separable_conv(axes, at):
         **biased(at.options),
         **activated(at, x),
     )
-    takes = [Take(ours="D", change=per_channel), *kernel_and_bias(layer)]
-    return at.add(layer, x, takes=takes)
+    shape = partial(per_channel_shape, layer.multiplier)
+    depthwise = Take(ours="D", change=per_channel, shape=shape)
+    return at.add(layer, x, takes=[depthwise, *kernel_and_bias(layer)])
 
 
 CONVOLUTION = {

@@ -100,7 +100,12 @@ def prelu(at):
         l2=l2,
         constraints=constraint(at.options.take("alpha_constraint")),
     )
-    return at.add(layer, x, takes=[Take(ours="alpha", change=lambda alpha: alpha.reshape(-1))])
+    alpha = Take(ours="alpha", change=flat, shape=lambda shape: (1,) * (rank - 1) + shape)
+    return at.add(layer, x, takes=[alpha])
+
+
+def flat(array):
+    return array.reshape(-1)
 
 
 DENSE = {

@@ -52,12 +52,15 @@ def concatenate(at):
     return at.add(nn.Merge(axis=place), *inputs)
 
 
+OPERATIONS = {
+    "Add": "add",
+    "Subtract": "subtract",
+    "Multiply": "product",
+    "Average": "average",
+    "Maximum": "max",
+}
 JOINING = {
-    "Add": partial(element_wise, "add"),
-    "Subtract": partial(element_wise, "subtract"),
-    "Multiply": partial(element_wise, "product"),
-    "Average": partial(element_wise, "average"),
-    "Maximum": partial(element_wise, "max"),
+    **{name: partial(element_wise, operation) for name, operation in OPERATIONS.items()},
     "Minimum": minimum,
     "Concatenate": concatenate,
 }

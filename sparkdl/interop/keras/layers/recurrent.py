@@ -65,7 +65,10 @@ def gru_kernels(layer, path="cell", prefix=""):
     if layer.bias and layer.reset_after:
         joined = partial(join_biases, layer.units)
         kept = partial(join_states, layer.units)
-        found[-1] = Take(ours=f"{prefix}b", change=joined, path=path, state_change=kept)
+        shape = partial(two_biases, layer.units)
+        found[-1] = Take(
+            ours=f"{prefix}b", change=joined, path=path, state_change=kept, shape=shape
+        )
     return found
 
 
@@ -73,6 +76,10 @@ def join_biases(units, bias):
     """(2, 3 units) as (4 units,): those of the gates are added, the last one stands behind."""
     gates = bias[0, : 2 * units] + bias[1, : 2 * units]
     return np.concatenate([gates, bias[0, 2 * units :], bias[1, 2 * units :]])
+
+
+def two_biases(units, shape):
+    return 2, 3 * units
 
 
 def join_states(units, state):

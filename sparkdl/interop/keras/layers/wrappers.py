@@ -1,8 +1,10 @@
 """Layers around another layer."""
 
+from dataclasses import replace
+
 from sparkdl.errors import UnsupportedError
 from sparkdl.interop.keras.calls import LayerConfig
-from sparkdl.interop.keras.places import Place, Take
+from sparkdl.interop.keras.places import Place
 from sparkdl.nn import layers as nn
 
 
@@ -46,14 +48,6 @@ def time_distributed(at, rules):
     rules[layer.kind](step)
     step.options.finish()
     for inner, takes in step.added:
-        moved = [
-            Take(
-                ours=take.ours,
-                change=take.change,
-                path="/".join(filter(None, ("layer", take.path))),
-                state_change=take.state_change,
-            )
-            for take in takes
-        ]
+        moved = [replace(take, path="/".join(filter(None, ("layer", take.path)))) for take in takes]
         x = at.add(nn.TimeDistributed(layer=inner), x, takes=moved)
     return x

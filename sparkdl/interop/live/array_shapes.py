@@ -1,4 +1,4 @@
-"""The constraint on names and shapes of a module's arrays."""
+"""The constraint on names and shapes of a model's arrays."""
 
 from dataclasses import dataclass
 from typing import Any

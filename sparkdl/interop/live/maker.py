@@ -1,4 +1,4 @@
-"""The function that builds a module, and its way to executors and into documents."""
+"""The function that builds a model, and its way to executors and into documents."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ _known: dict[str, "Maker"] = {}  # by reference: functions that this process was
 
 @dataclass(frozen=True)
 class Maker:
-    """A function that builds a module, known by its reference "package.module:function".
+    """A function that builds a model, known by its reference "package.module:function".
 
     A document holds the reference alone, and reading one runs and imports nothing: only a function
     that this process was given, by Python code or by its driver, is ever called. `code` is the
@@ -23,6 +23,7 @@ class Maker:
 
     reference: str
     code: bytes | None = field(default=None, repr=False)
+    owner: str = "TorchModel"
 
     @cached_property
     def _function(self) -> Callable[[], Any]:
@@ -38,17 +39,17 @@ class Maker:
         return hash(self.reference)
 
     def __reduce__(self):
-        return receive, (self.reference, self.code)
+        return receive, (self.reference, self.code, self.owner)
 
     def __str__(self) -> str:
         return self.reference
 
     def __call__(self) -> Any:
-        """Builds a module; ConfigError where this process was not given the function."""
+        """Builds a model; ConfigError where this process was not given the function."""
         if self.code is None:
             raise ConfigError(
-                f"TorchModel.make must be a function that this process was given, got the name "
-                f"{self.reference!r} from a document; make a TorchModel with the function first"
+                f"{self.owner}.make must be a function that this process was given, got the name "
+                f"{self.reference!r} from a document; make a {self.owner} with the function first"
             )
         return self._function()
 
@@ -58,37 +59,37 @@ def load_cloudpickle() -> Any:
     try:
         import cloudpickle
     except ImportError as error:
-        cure = "pip install 'sparkdl-hadoop[torch]'"
-        raise ConfigError(f"a TorchModel needs cloudpickle, got {error}; {cure}") from error
+        cure = "pip install cloudpickle"
+        raise ConfigError(f"a live model needs cloudpickle, got {error}; {cure}") from error
     return cloudpickle
 
 
-def maker_of(function: Callable[[], Any]) -> Maker:
+def maker_of(function: Callable[[], Any], owner: str) -> Maker:
     """Returns the Maker of a function, which this process knows from now on."""
-    owner = function if hasattr(function, "__qualname__") else type(function)
-    reference = f"{owner.__module__}:{owner.__qualname__}"
-    return receive(reference, code_of(function, reference))
+    named = function if hasattr(function, "__qualname__") else type(function)
+    reference = f"{named.__module__}:{named.__qualname__}"
+    return receive(reference, code_of(function, reference, owner), owner)
 
 
-def code_of(function: Callable[[], Any], reference: str) -> bytes:
+def code_of(function: Callable[[], Any], reference: str, owner: str) -> bytes:
     """Returns a function as executors get it; ConfigError where it cannot be sent."""
     cloudpickle = load_cloudpickle()
     try:
         return cloudpickle.dumps(function)
     except Exception as error:
         raise ConfigError(
-            f"TorchModel.make must be a function that can be sent to executors, got {reference}: "
+            f"{owner}.make must be a function that can be sent to executors, got {reference}: "
             f"{error}; build what it needs inside of it"
         ) from error
 
 
-def receive(reference: str, code: bytes | None) -> Maker:
+def receive(reference: str, code: bytes | None, owner: str) -> Maker:
     """Returns the Maker of what was given or sent here, known from now on."""
     if code is None:
-        return Maker(reference)
+        return Maker(reference, owner=owner)
     known = _known.get(reference)
-    if known is None or known.code != code:
-        _known[reference] = Maker(reference, code)
+    if known is None or (known.code, known.owner) != (code, owner):
+        _known[reference] = Maker(reference, code, owner)
     return _known[reference]
 
 
@@ -96,12 +97,20 @@ def receive(reference: str, code: bytes | None) -> Maker:
 class MakerOption(Requirement):
     """A function without arguments, or the reference of one in a document."""
 
-    phrase = "a function without arguments that builds a torch.nn.Module"
-    plural = "functions that build modules"
+    owner: str
+    builds: str
+
+    @property
+    def phrase(self) -> str:
+        return f"a function without arguments that builds a {self.builds}"
+
+    @property
+    def plural(self) -> str:
+        return f"functions that build a {self.builds}"
 
     def check(self, value: Any, where: str) -> Maker:
         if isinstance(value, str) and ":" in value:
-            return _known.get(value, Maker(value))
+            return _known.get(value, Maker(value, owner=self.owner))
         if isinstance(value, Maker):
             return value
-        return maker_of(value) if callable(value) else self.refuse(value, where)
+        return maker_of(value, self.owner) if callable(value) else self.refuse(value, where)

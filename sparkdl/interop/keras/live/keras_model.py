@@ -1,0 +1,72 @@
+"""A model of Keras as a network of sparkdl."""
+
+from importlib import import_module
+from typing import Any, ClassVar
+
+import numpy as np
+
+from sparkdl.config import Choice, dataclass, option
+from sparkdl.interop.keras.live.variables import (
+    build_model,
+    first_values,
+    kept,
+    load_keras,
+    output_shape,
+    shapes_of,
+    trained,
+)
+from sparkdl.interop.live.live_model import LiveModel
+from sparkdl.interop.live.maker import MakerOption
+
+
+@dataclass(frozen=True, kw_only=True)
+class KerasModel(LiveModel):
+    """A keras.Model that is trained under any training master, like a network of ours.
+
+    Its variables live in the flat vectors that masters exchange: those that are trained, and
+    running means as buffers. Keras on JAX computes the model and its gradients, the engine the
+    loss, the optimizer and what lies between workers; how the model was compiled is left alone.
+
+    The model gives logits where `loss` is a cross-entropy: `output_activation` makes predictions of
+    them. Executors need keras and jax. The function `make` travels to them by cloudpickle;
+    documents hold its name alone. Seeds of dropout follow from the seed, the epoch and the records,
+    so that a fit repeats bit for bit. It computes on the CPU.
+
+    Raises
+    ------
+    ConfigError
+        `make` gives no model, or one with other variables than float32; Keras or JAX is missing.
+    ShapeError
+        The model cannot take the input, or gives no single float32 output.
+
+    Examples
+    --------
+    >>> def make():                                                      # doctest: +SKIP
+    ...     import keras
+    ...     return keras.Sequential([keras.Input((4,)), keras.layers.Dense(3)])
+    >>> model = KerasModel(make=make, input_shape=(4,), optimizer="adam")  # doctest: +SKIP
+    >>> SparkNetwork(sc, model, AllReduceSGD()).fit(df, epochs=3)        # doctest: +SKIP
+    """
+
+    builds: ClassVar[str] = "keras.Model"
+
+    make: Any = option(
+        MakerOption(owner="KerasModel", builds="keras.Model"),
+        "Function without arguments that builds the model, on the driver and in each worker.",
+    )
+    framework: str = option(
+        Choice(of=("keras",)), "The framework, as documents name it.", default="keras"
+    )
+
+    def describe(self) -> tuple[Any, Any, Any]:
+        model = build_model(self.make, self.seed)
+        shape = output_shape(model, self.input_shape)
+        return shape, shapes_of(trained(model)), shapes_of(kept(model))
+
+    def first_values(self) -> dict[str, np.ndarray]:
+        return first_values(self.make, self.seed)
+
+    @property
+    def replica_class(self) -> Any:
+        load_keras()  # else importing the replica fails without a cure
+        return import_module(f"{__package__}.keras_replica").KerasReplica

@@ -1,0 +1,107 @@
+"""The variables of a Keras model: what is trained, what is kept, and seeds."""
+
+import os
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from sparkdl.errors import ConfigError, ShapeError, brief
+
+
+def load_keras() -> Any:
+    """Returns keras on JAX; ConfigError where it is not installed or runs on another backend."""
+    os.environ.setdefault("KERAS_BACKEND", "jax")
+    try:
+        import jax  # noqa: F401
+        import keras
+    except ImportError as error:
+        raise ConfigError(
+            f"a KerasModel needs Keras and JAX in each process, got {error}; pip install keras jax"
+        ) from error
+    if keras.backend.backend() != "jax":
+        raise ConfigError(
+            f"a KerasModel needs Keras on JAX, got {keras.backend.backend()}; set "
+            "KERAS_BACKEND=jax before Keras is loaded"
+        )
+    return keras
+
+
+def build_model(maker: Any, seed: int) -> Any:
+    """Returns a new model whose first values follow from `seed`.
+
+    Raises
+    ------
+    ConfigError
+        It is no built Model, or has variables that cannot be trained here.
+    """
+    keras = load_keras()
+    keras.utils.set_random_seed(seed % 2**32)
+    model = maker()
+    if not isinstance(model, keras.Model) or not model.built:
+        raise ConfigError(
+            f"KerasModel.make must return a keras.Model whose shapes are known, got {brief(model)} "
+            f"from {maker}; begin it with keras.Input"
+        )
+    for variable in (*model.trainable_variables, *model.non_trainable_variables):
+        if variable.dtype != "float32" and not is_seed(variable):
+            raise ConfigError(
+                f"KerasModel.make must give variables of float32, got {variable.path} of "
+                f"{variable.dtype}"
+            )
+    return model
+
+
+def is_seed(variable: Any) -> bool:
+    """Whether a variable is the state of random numbers."""
+    return "int" in variable.dtype and variable.name == "seed_generator_state"
+
+
+def trained(model: Any) -> list[tuple[str, Any]]:
+    """Returns [(name, variable)] of what is trained.
+
+    Names are numbered: those that Keras makes up differ from one building to the next.
+    """
+    return [(f"{i}_{v.name}", v) for i, v in enumerate(model.trainable_variables)]
+
+
+def kept(model: Any) -> list[tuple[str, Any]]:
+    """Returns [(name, variable)] of what is not trained: running means, frozen weights."""
+    found = [v for v in model.non_trainable_variables if not is_seed(v)]
+    return [(f"kept_{i}_{v.name}", v) for i, v in enumerate(found)]
+
+
+def shapes_of(variables: list[tuple[str, Any]]) -> tuple[tuple[str, tuple[int, ...]], ...]:
+    return tuple((name, tuple(variable.shape)) for name, variable in variables)
+
+
+@lru_cache(maxsize=2)
+def first_values(maker: Any, seed: int) -> dict[str, np.ndarray]:
+    """Returns {name: first value} of a model's variables."""
+    model = build_model(maker, seed)
+    return {n: np.array(v.value) for n, v in (*trained(model), *kept(model))}
+
+
+def output_shape(model: Any, input_shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Returns the shape of one example's output.
+
+    Raises
+    ------
+    ShapeError
+        It cannot take the input, or does not give one float32 array with the batch in front.
+    """
+    import keras
+
+    try:
+        y = model(keras.KerasTensor((2, *input_shape)))
+    except Exception as error:
+        raise ShapeError(
+            f"KerasModel.make must give a model that takes {input_shape}, got {error}"
+        ) from error
+    shape = getattr(y, "shape", None)
+    if shape is None or len(shape) < 2 or shape[0] != 2 or y.dtype != "float32":
+        raise ShapeError(
+            "KerasModel.make must give a model with one float32 output (batch, units, ...), got "
+            f"{brief(y)} for a batch of 2"
+        )
+    return tuple(shape[1:])

@@ -1,0 +1,1 @@
+"""Networks written as .keras archives."""

@@ -1,0 +1,78 @@
+"""What is written, read again: reading knows what each layer of Keras is here."""
+
+from dataclasses import fields
+
+from sparkdl.interop.keras.graph import GraphTranslation
+from sparkdl.nn.activations import Identity
+from sparkdl.nn.layers import Wrapper
+
+SIZES = ("amount", "dilation", "kernel_size", "output_padding", "padding", "size", "stride")
+FOR_TRAINING = {
+    *("initializer", "l1", "l2", "constraints", "weight_noise", "decay_factor", "rate_factor"),
+    *("bias_initializer", "bias_l1", "bias_l2", "bias_constraints", "bias_rate_factor"),
+    *("optimizer", "bias_optimizer", "recurrent_initializer", "rate", "std", "dropout"),
+}
+
+
+def read_again(document, expected, training):
+    """Returns (arrays as Taken, [what has no twin]) of a model's document.
+
+    Parameters
+    ----------
+    document : dict
+    expected : {name: Layer}
+        What the layers of Keras must be read as.
+    training : bool
+        Whether options of training alone must be the same, too.
+    """
+    graph = GraphTranslation(3, {})
+    graph.model(document)
+    found = {vertex.name: vertex.layer for vertex in graph.build.vertices}
+    refused = list(graph.refused)
+    for name, layer in expected.items():
+        if name in found:
+            kind = type(layer).__name__
+            refused += [
+                f"{name} ({kind}): {one}" for one in differences(layer, found[name], training)
+            ]
+    return graph.taken, refused
+
+
+def differences(ours, found, training):
+    """Returns the options of a layer that are read as others."""
+    if type(ours) is not type(found):
+        return [f"Keras has {type(found).__name__} instead"]
+    if isinstance(ours, Wrapper):
+        inner = differences(ours.layer, found.layer, training)
+    else:
+        inner = []
+    names = [item.name for item in fields(ours) if item.name not in ("name", "layer")]
+    if not training:
+        names = [name for name in names if name not in FOR_TRAINING]
+    if getattr(ours, "bias", True) is False:
+        names = [name for name in names if not name.startswith("bias_")]
+    return inner + [
+        f"{name}={getattr(ours, name)!r} is not supported"
+        for name in names
+        if plain(name, getattr(ours, name)) != plain(name, getattr(found, name))
+    ]
+
+
+def plain(name, value):
+    """Returns an option without what tells two equal ones apart."""
+    value = getattr(value, "same_as", value)
+    if isinstance(value, Identity):
+        return None
+    if name in ("l1", "l2"):
+        return value or 0.0
+    if name == "constraints":
+        return value or ()
+    return uniform(value) if name in SIZES else value
+
+
+def uniform(value):
+    """Returns one number of several that are the same."""
+    if not isinstance(value, tuple):
+        return value
+    value = tuple(map(uniform, value))
+    return value[0] if len(set(value)) == 1 else value

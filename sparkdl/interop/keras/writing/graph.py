@@ -1,0 +1,265 @@
+"""The layers of a network as layers of Keras, and how they are called."""
+
+from dataclasses import dataclass, field, replace
+
+from sparkdl.errors import SparkdlError, UnsupportedError
+from sparkdl.interop.keras.places import channels_first, channels_last
+from sparkdl.interop.keras.twins import document
+from sparkdl.interop.keras.writing.heads import HEADS
+from sparkdl.interop.keras.writing.layer_order import layer_order
+from sparkdl.interop.keras.writing.rules import RULES
+from sparkdl.nn.layers import Frozen
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tensor:
+    """What a call of a layer of Keras gives.
+
+    Parameters
+    ----------
+    layer : str
+    call : int
+    shape : tuple of int
+        Of one example, as ours has it.
+    turned : bool
+        Whether Keras has the channels last where ours has them first.
+    backwards : bool
+        Whether its steps stand in reverse in ours.
+    """
+
+    layer: str
+    shape: tuple
+    call: int = 0
+    turned: bool = False
+    backwards: bool = False
+
+    @property
+    def keras_shape(self):
+        """The shape of one example as Keras has it."""
+        return (*self.shape[1:], self.shape[0]) if self.turned else self.shape
+
+    @property
+    def document(self):
+        shape = [None, *self.keras_shape]
+        config = {"shape": shape, "dtype": "float32"}
+        config["keras_history"] = [self.layer, self.call, 0]
+        return {"class_name": "__keras_tensor__", "config": config}
+
+
+@dataclass(kw_only=True)
+class Written:
+    """A layer of Keras: `owner` is the layer of ours whose arrays it has."""
+
+    document: dict
+    owner: str | None
+    calls: list = field(default_factory=list)
+
+
+class GraphWriter:
+    """The layers of Keras for what some layers of a network need.
+
+    Attributes
+    ----------
+    layers : dict
+        {name: Written}
+    expected : dict
+        {name: layer of ours that it must be read as}
+    refused : list of str
+    """
+
+    def __init__(self, conf, outputs, training):
+        self.training = training
+        self.layers, self.expected, self.refused, self.names = {}, {}, [], {}
+        self.tensors, self.turned = {}, {}
+        self.inputs = []
+        for name, shape in conf.input_shapes.items():
+            self.add_input(name, shape)
+        for place in needed(conf, outputs):
+            self.place(place)
+        self.outputs = [self.output(name) for name in outputs]
+
+    def add_input(self, name, shape):
+        config = {"batch_shape": [None, *shape]}
+        self.tensors[name] = self.add("InputLayer", config, name, ())
+        self.inputs.append(self.tensors[name])
+
+    def place(self, place):
+        """Adds the layers of one of ours, or notes why there are none.
+
+        An input stands in for those then, so that the layers behind them are looked at as well.
+        """
+        sources = [self.tensors[name] for name in place.sources]
+        frozen = isinstance(place.layer, Frozen)
+        layer = place.layer.layer if frozen else place.layer
+        rule = RULES.get(type(layer)) or HEADS.get(type(layer))
+        try:
+            if rule is None:
+                raise UnsupportedError("Keras has no layer of this kind")
+            at = LayerOfOurs(self, place, replace(layer, name=None), sources, frozen)
+            self.tensors[place.name] = rule(at)
+        except SparkdlError as error:
+            self.refuse(place.name, type(layer).__name__, error)
+            self.add_input(place.name, place.out_shape)
+
+    def refuse(self, name, kind, error):
+        self.refused.append(f"{name} ({kind}): {error}")
+
+    def output(self, name):
+        """Returns the tensor of an output with its axes as ours has them; never an input."""
+        found = self.turn(self.tensors[name], False)
+        if (found in self.inputs or found.backwards) and not self.refused:
+            self.refuse(name, "output", "a layer that Keras does not need is no output of it")
+        return found
+
+    def turn(self, tensor, last):
+        """Returns the tensor with its channels last, or with its axes as ours has them."""
+        rank = len(tensor.shape)
+        if rank < 3 or tensor.turned == last:
+            return tensor
+        key = tensor, last
+        if key not in self.turned:
+            order = channels_last(rank) if last else channels_first(rank)
+            name = self.free(f"{tensor.layer}_channels_{'last' if last else 'first'}")
+            dims = {"dims": [i + 1 for i in order]}
+            made = self.add("Permute", dims, name, (tensor,), tensor.shape)
+            self.turned[key] = replace(made, turned=last)
+        return self.turned[key]
+
+    def free(self, name):
+        """Returns a name for a layer: without slashes, and not taken."""
+        wanted = name = name.replace("/", "__")
+        number = 1
+        while name in self.layers:
+            number += 1
+            name = f"{wanted}_{number}"
+        return name
+
+    def add(self, kind, config, name, sources, shape=None, owner=None, trainable=True, kwargs=None):
+        """Adds a layer; returns the Tensor of its call, whose axes stand as ours has them."""
+        name = self.free(name)
+        about = {"name": name, "dtype": "float32"} | ({} if trainable else {"trainable": False})
+        made = document("layers", kind, about | config) | {"name": name}
+        self.layers[name] = Written(document=made, owner=owner)
+        shape = shape or tuple(config["batch_shape"][1:])
+        return self.call(name, sources, shape, kwargs)
+
+    def call(self, name, sources, shape, kwargs=None):
+        """Calls a layer that is there; `shape` is that of an example's output, as ours has it."""
+        calls = self.layers[name].calls
+        calls.append((tuple(sources), kwargs or {}))
+        return Tensor(layer=name, call=len(calls) - 1, shape=shape)
+
+    def document(self):
+        """Returns the model as config.json has it."""
+        order = layer_order(
+            {
+                (name, i): [(one.layer, one.call) for one in sources]
+                for name, layer in self.layers.items()
+                for i, (sources, _) in enumerate(layer.calls)
+            },
+            [(one.layer, one.call) for one in self.outputs],
+        )
+        config = {
+            "name": "network",
+            "trainable": True,
+            "layers": [with_calls(self.layers[name]) for name in order],
+            "input_layers": structure(self.inputs),
+            "output_layers": structure(self.outputs),
+        }
+        return document("src.models.functional", "Functional", config) | {
+            "registered_name": "Functional"
+        }
+
+
+def structure(tensors):
+    """Returns one tensor, or a list of them, so that a model of one takes and gives an array."""
+    found = [[one.layer, one.call, 0] for one in tensors]
+    return found[0] if len(found) == 1 else found
+
+
+def with_calls(layer):
+    """Returns a layer's document with its calls."""
+    nodes = []
+    for sources, kwargs in layer.calls:
+        tensors = [one.document for one in sources]
+        joins = layer.document["class_name"] not in ("MultiHeadAttention",) and len(tensors) > 1
+        nodes.append({"args": [tensors] if joins else tensors, "kwargs": kwargs})
+    return layer.document | {"inbound_nodes": [node for node in nodes if node["args"]]}
+
+
+def needed(conf, outputs):
+    """Returns the places of the layers that some outputs need, in their order."""
+    wanted, found = set(outputs), []
+    for place in reversed(conf.stack):
+        if place.name in wanted:
+            wanted |= {*place.sources, place.owner}
+            found.append(place)
+    return found[::-1]
+
+
+class LayerOfOurs:
+    """A layer of ours in its place, with what a rule needs.
+
+    `layer`, `sources` (list of Tensor), `in_shape`, and `add`.
+    """
+
+    def __init__(self, writer, place, layer, sources, frozen=False):
+        self.writer, self.place, self.layer, self.sources = writer, place, layer, sources
+        self.in_shape, self.frozen = place.in_shape, frozen
+        self.training = writer.training
+
+    def one(self):
+        """Returns the one input, its steps in order."""
+        if len(self.sources) != 1 or self.sources[0].backwards:
+            raise UnsupportedError("inputs of another kind than Keras's are not supported")
+        return self.sources[0]
+
+    def plain(self):
+        """Returns the input with its axes as ours has them."""
+        return self.writer.turn(self.one(), False)
+
+    def last(self):
+        """Returns the input with its channels last."""
+        return self.writer.turn(self.one(), True)
+
+    def turn(self, tensor, last):
+        return self.writer.turn(tensor, last)
+
+    def add(self, kind, config, *sources, expected=None, helper=None, shape=None, kwargs=None):
+        """Adds a layer; returns the Tensor of its call.
+
+        Parameters
+        ----------
+        kind : str
+            Class of Keras.
+        config : dict
+        sources : Tensor
+        expected : Layer, optional
+            What it must be read as. None: the layer itself.
+        helper : str, optional
+            What it is named after, where another one has the name of the layer.
+        shape : tuple of int, optional
+            Of one example's output. None: what `expected` makes of the first source.
+        """
+        writer, place = self.writer, self.place
+        layer = self.layer if expected is None else expected
+        shape = shape or layer.out_shape(sources[0].shape)
+        if place.owner != place.name and helper is None:
+            made = self.call_again(layer, sources, shape, kwargs)
+        else:
+            name = writer.free(place.name if helper is None else f"{place.name}_{helper}")
+            owner = None
+            if helper is None:
+                writer.names.setdefault(place.name, name)
+                owner = place.name
+            arguments = (shape, owner, not self.frozen, kwargs)
+            made = writer.add(kind, config, name, sources, *arguments)
+            writer.expected[name] = Frozen(layer=layer) if self.frozen else layer
+        return replace(made, turned=sources[0].turned and len(shape) > 2)
+
+    def call_again(self, layer, sources, shape, kwargs):
+        """Calls the layer of Keras that this one shares its arrays with."""
+        name = self.writer.names[self.place.owner]
+        if self.writer.expected[name] != (Frozen(layer=layer) if self.frozen else layer):
+            raise UnsupportedError(f"other options than those of {name} are not supported")
+        return self.writer.call(name, sources, shape, kwargs)

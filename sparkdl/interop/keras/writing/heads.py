@@ -1,0 +1,38 @@
+"""Layers that are compared with labels: what they predict, as a layer of Keras."""
+
+from dataclasses import fields
+
+from sparkdl.errors import UnsupportedError
+from sparkdl.interop.keras.writing.rules import dense
+from sparkdl.interop.keras.writing.weighted import add_function
+from sparkdl.nn import layers as nn
+from sparkdl.nn.activations import Identity, Sigmoid, Softmax
+from sparkdl.nn.losses import KlDivergence, Loss, SigmoidCrossEntropy, SoftmaxCrossEntropy
+
+PREDICTS = {SoftmaxCrossEntropy: Softmax(), SigmoidCrossEntropy: Sigmoid(), KlDivergence: Softmax()}
+
+
+def prediction(loss):
+    """Returns the activation function that makes a prediction of what a loss is of."""
+    if type(loss) in PREDICTS:
+        return PREDICTS[type(loss)]
+    if type(loss).output is Loss.output:
+        return Identity()
+    raise UnsupportedError(f"what {type(loss).__name__} predicts is not supported")
+
+
+def output(at):
+    """A Dense with the activation function of its loss."""
+    names = [item.name for item in fields(nn.Dense)]
+    given = {name: getattr(at.layer, name) for name in names if name != "activation"}
+    at.layer = nn.Dense(**given, activation=prediction(at.layer.loss))
+    return dense(at)
+
+
+def loss_layer(at):
+    function = prediction(at.layer.loss)
+    at.layer = nn.Activation(function)
+    return add_function(at, function, at.one())
+
+
+HEADS = {nn.Output: output, nn.RnnOutput: output, nn.LossLayer: loss_layer}

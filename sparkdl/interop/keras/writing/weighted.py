@@ -1,0 +1,57 @@
+"""Options of layers with weights, and the activation function behind them."""
+
+from dataclasses import replace
+
+from sparkdl.errors import UnsupportedError
+from sparkdl.interop.keras.writing import members
+from sparkdl.nn import layers as nn
+from sparkdl.nn.activations import Identity, LogSoftmax, Softmax
+
+
+def weighted(at, axis=0, kernel="kernel"):
+    """Returns Keras's options of a kernel and a bias; constraints are along `axis`."""
+    layer, found = at.layer, {"use_bias": at.layer.bias}
+    if not at.training:
+        return found
+    parts = {
+        kernel: (layer.initializer, layer.l1, layer.l2, layer.constraints),
+        "bias": (layer.bias_initializer, layer.bias_l1, layer.bias_l2, layer.bias_constraints),
+    }
+    for name, (initializer, l1, l2, constraints) in parts.items():
+        found[f"{name}_initializer"] = members.initializer(initializer)
+        found[f"{name}_regularizer"] = members.regularizer(l1, l2)
+        found[f"{name}_constraint"] = members.constraint(constraints, axis)
+    return found
+
+
+def function_name(function):
+    name = members.activation(function)
+    if name is None:
+        raise UnsupportedError(f"the activation function {function} is not supported")
+    return name
+
+
+def activated(at, kind, config, *sources, **given):
+    """Adds a layer with weights and its activation function, in a layer of its own if need be."""
+    function = at.layer.activation
+    name = members.activation(function)
+    if name is not None:
+        return at.add(kind, config | {"activation": name}, *sources, **given)
+    expected = replace(given.pop("expected", None) or at.layer, activation=Identity())
+    y = at.add(kind, config | {"activation": "linear"}, *sources, expected=expected, **given)
+    return add_function(at, function, y, helper="activation")
+
+
+def add_function(at, function, x, helper=None):
+    """Adds an activation function as a layer."""
+    if isinstance(function, Softmax | LogSoftmax):
+        x = at.turn(x, True)
+    kind, config = members.activation_layer(function)
+    if isinstance(function, Softmax) and len(x.shape) > 2:
+        kind, config = "Softmax", {"axis": -1}
+    return at.add(kind, config, x, expected=nn.Activation(function), helper=helper)
+
+
+def plain_numbers(value):
+    """Returns tuples as lists, for JSON."""
+    return [plain_numbers(one) for one in value] if isinstance(value, tuple) else value

@@ -1,0 +1,1 @@
+"""What live models of all frameworks have in common."""

@@ -1,0 +1,147 @@
+"""A model of another framework as a network of sparkdl."""
+
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+
+from sparkdl.config import Choice, Instance, Of, dataclass, option
+from sparkdl.config.field_types import OptionalAnyOf, OptionalSeveral, Several
+from sparkdl.errors import ConfigError
+from sparkdl.interop.live.array_shapes import ArrayShapes
+from sparkdl.nn.activations import ActivationFunction
+from sparkdl.nn.hints import Shape, Shapes
+from sparkdl.nn.inputs.example_shape import ExampleShape
+from sparkdl.nn.inputs.labels import check_labels
+from sparkdl.nn.layers import LossLayer
+from sparkdl.nn.layers.core.weights import WeightedLayer
+from sparkdl.nn.losses.base import Loss
+from sparkdl.nn.networks.base import Conf
+from sparkdl.nn.networks.placement import PlacedLayer
+from sparkdl.nn.networks.sequential import NetworkConf
+
+INPUT, MODULE, OUTPUT = "features", "module", "output"
+
+
+@dataclass(frozen=True, kw_only=True)
+class LiveModel(Conf):
+    """Base of TorchModel and KerasModel, which have `make` and `framework`, its tag in documents.
+
+    A subclass says what its model is made of: `describe`, `first_values`, `replica_class`.
+    """
+
+    builds: ClassVar[str]  # for people
+
+    input_shape: Several[int] = option(ExampleShape(), "Shape of one example.")
+    input_type: str = option(
+        Choice(of=("float32", "int64")),
+        "Type of the model's input: float32, or int64 for ids of an embedding.",
+        default="float32",
+    )
+    loss: OptionalAnyOf[Loss] = option(
+        Of(family=Loss),
+        "Loss of the model's output after `output_activation`. None: that of LossLayer.",
+        default=None,
+    )
+    output_activation: OptionalAnyOf[ActivationFunction] = option(
+        Of(family=ActivationFunction),
+        "Makes predictions of what the model gives, which are logits where this is softmax or "
+        "sigmoid. None: that of LossLayer.",
+        default=None,
+    )
+    output_shape: OptionalSeveral[int] = option(
+        ExampleShape(),
+        "Shape of one example's output. None: that of the model, which is built to ask.",
+        default=None,
+    )
+    parameters: Any = option(
+        ArrayShapes(),
+        "Names and shapes of what is trained. None: those of the model.",
+        default=None,
+    )
+    buffers: Any = option(
+        ArrayShapes(),
+        "The same of what is kept but not trained: running means, frozen parameters.",
+        default=None,
+    )
+
+    def describe(self) -> tuple[Shape, Any, Any]:
+        """Returns (output shape, parameters, buffers) of a model that is built to ask."""
+        raise NotImplementedError
+
+    def first_values(self) -> dict[str, np.ndarray]:
+        """Returns {name: first value} of the model's arrays."""
+        raise NotImplementedError
+
+    def validate(self) -> None:
+        super().validate()
+        if self.dtype != "float32" or self.tbptt is not None:
+            raise ConfigError(
+                f"{type(self).__name__}.dtype must be float32 and tbptt None, got {self.dtype!r} "
+                f"and {self.tbptt}; narrow numbers are the model's own affair"
+            )
+        names = ("output_shape", "parameters", "buffers")
+        if None in (self.output_shape, self.parameters, self.buffers):
+            for name, value in zip(names, self.describe(), strict=True):
+                self._set(name, value)
+        self._set("loss", self.head.loss)
+        check_labels(self)
+
+    def _set(self, name: str, value: Any) -> None:
+        object.__setattr__(self, name, value)
+
+    def chosen(self) -> dict[str, Any]:
+        live: Any = self
+        return super().chosen() | {"make": live.make.reference, "framework": live.framework}
+
+    @cached_property
+    def head(self) -> NetworkConf:
+        """What the engine computes: the loss of the model's output."""
+        chosen = {"loss": self.loss, "activation": self.output_activation}
+        given = {name: value for name, value in chosen.items() if value is not None}
+        return NetworkConf(
+            input_shape=self.output_shape, layers=[LossLayer(name=OUTPUT, **given)], seed=self.seed
+        )
+
+    @cached_property
+    def stack(self) -> tuple[PlacedLayer, ...]:
+        """The model, and the loss behind it."""
+        layer = ModuleLayer(name=MODULE, model=self).inherit(self)
+        module = PlacedLayer(0, layer, (INPUT,), self.input_shape, self.output_shape, MODULE)
+        return module, self.head.main._replace(index=1, sources=(MODULE,))
+
+    @property
+    def input_shapes(self) -> Shapes:
+        """{name of the input: shape of one example}"""
+        return {INPUT: self.input_shape}
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModuleLayer(WeightedLayer, abstract=True):
+    """The model's place in a network: the names, shapes and first values of its arrays."""
+
+    inherited: ClassVar[tuple[str, ...]] = ("l1", "l2")
+    biases: ClassVar[tuple[str, ...]] = ()
+
+    model: Any = option(Instance(of=LiveModel, what="a live model"), "The model that it is of.")
+
+    @property
+    def type_name(self) -> str:  # type: ignore[override]
+        return self.model.builds
+
+    @property
+    def penalized(self) -> tuple[str, ...]:  # type: ignore[override]
+        """Matrices and filters, not biases and factors."""
+        return tuple(name for name, shape in self.model.parameters if len(shape) > 1)
+
+    def out_shape(self, in_shape: Shape) -> Shape:
+        return self.model.output_shape
+
+    def param_shapes(self, in_shape: Shape) -> Shapes:
+        return dict(self.model.parameters)
+
+    def buffer_shapes(self, in_shape: Shape) -> Shapes:
+        return dict(self.model.buffers)
+
+    def initial(self, name: str, shape: Shape, rng: np.random.Generator) -> np.ndarray:
+        return self.model.first_values()[name]

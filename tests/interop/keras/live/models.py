@@ -1,0 +1,46 @@
+"""Models for the tests, and data that they can learn."""
+
+import numpy as np
+
+from sparkdl.interop.keras.live import KerasModel
+from tests.training import problems
+
+SIDE = 6
+
+
+def cnn(dropout=0.0, norm=False):
+    """A small net for images of 6 x 6, channels last."""
+    import keras
+
+    layers = keras.layers
+    return keras.Sequential(
+        [
+            keras.Input((SIDE, SIDE, 1)),
+            layers.Conv2D(3, 3),
+            *[layers.BatchNormalization()] * norm,
+            layers.ReLU(),
+            layers.MaxPooling2D(2),
+            layers.Flatten(),
+            *[layers.Dropout(dropout)] * bool(dropout),
+            layers.Dense(3),
+        ]
+    )
+
+
+def whole_cnn():
+    """With buffers and random numbers as well."""
+    return cnn(dropout=0.3, norm=True)
+
+
+def model(make=cnn, **options):
+    return KerasModel(make=make, input_shape=(SIDE, SIDE, 1), seed=3, **options)
+
+
+class Partitions(problems.Partitions):
+    """A source of images, with as many in each partition as asked for."""
+
+    def __init__(self, counts, seed=2):
+        rng, total = np.random.default_rng(seed), sum(counts)
+        self.counts = counts
+        self.features = rng.normal(size=(total, SIDE, SIDE, 1)).astype(np.float32)
+        self.labels = (self.features.reshape(total, -1)[:, :3]).argmax(1)

@@ -1,0 +1,84 @@
+"""A Keras model as a network: what it predicts, how it is saved and given back, what is refused."""
+
+import numpy as np
+import pytest
+
+from sparkdl.errors import ConfigError, ShapeError
+from sparkdl.interop.keras.live import KerasModel, trained_model
+from sparkdl.nn import Momentum, NetworkConf, Output, conf_from_json
+from sparkdl.training.network import Network
+from tests.interop.keras.live.models import Partitions, cnn, model, whole_cnn
+from tests.interop.keras.models import keras
+
+L = keras.layers
+
+
+def test_predictions_are_those_of_keras():
+    conf, data = model(), Partitions([37])
+    keras.utils.set_random_seed(conf.seed)
+    logits = np.asarray(cnn()(data.features))
+    network = Network(conf)
+    expected = np.exp(logits) / np.exp(logits).sum(1, keepdims=True)
+    np.testing.assert_allclose(network.predict(data.features), expected, rtol=1e-4, atol=1e-6)
+    loss = -np.log(expected[np.arange(37), data.labels]).mean()
+    result = network.evaluate((data.features, data.labels))
+    assert result.loss == pytest.approx(loss, rel=1e-5)
+    assert result.accuracy == np.mean(expected.argmax(1) == data.labels)
+
+
+def test_a_trained_model_is_saved_loaded_and_given_back(tmp_path):
+    network = Network(model(whole_cnn, optimizer=Momentum(learning_rate=0.05)))
+    [batch] = [Partitions([12])]
+    network.fit((batch.features, batch.labels), epochs=1)
+    network.save(tmp_path / "model")
+    again = Network.load(tmp_path / "model")
+    assert again.conf == network.conf
+    found = network.predict(batch.features)
+    np.testing.assert_array_equal(again.predict(batch.features), found)
+    trained_model(network).save(tmp_path / "model.keras")
+    theirs = keras.models.load_model(tmp_path / "model.keras")
+    logits = np.asarray(theirs(batch.features, training=False))
+    expected = np.exp(logits) / np.exp(logits).sum(1, keepdims=True)
+    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-6)
+
+
+def test_its_document_names_the_framework_and_the_function():
+    conf = model()
+    assert '"framework": "keras"' in conf.to_json()
+    assert "tests.interop.keras.live.models:cnn" in conf.to_json()
+    assert conf_from_json(conf.to_json()) == conf
+    assert "keras.Model" in conf.summary()
+
+
+def dense(**options):
+    layers = [keras.Input((4,)), L.Dense(3)]
+    return KerasModel(**{"make": lambda: keras.Sequential(layers), "input_shape": (4,)} | options)
+
+
+REFUSED = {
+    "no function": ({"make": 3}, ConfigError, "must be a function without arguments"),
+    "no model": ({"make": lambda: 3}, ConfigError, "must return a keras.Model .*, got 3"),
+    "no shape": (
+        {"make": lambda: keras.Sequential([L.Dense(3)])},
+        ConfigError,
+        "begin it with keras.Input",
+    ),
+    "narrow": (
+        {"make": lambda: keras.Sequential([keras.Input((4,)), L.Dense(3, dtype="float16")])},
+        ConfigError,
+        "must give variables of float32",
+    ),
+    "other input": ({"input_shape": (5,)}, ShapeError, "takes \\(5,\\)"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_cannot_be_trained_is_refused(name):
+    options, error, message = REFUSED[name]
+    with pytest.raises(error, match=message):
+        dense(**options)
+
+
+def test_what_has_no_model_is_refused():
+    with pytest.raises(ConfigError, match="must be a Network of a KerasModel"):
+        trained_model(Network(NetworkConf(input_shape=(2,), layers=[Output(units=2)])))

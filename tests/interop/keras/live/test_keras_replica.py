@@ -1,0 +1,94 @@
+"""A Keras model trains under every master as Keras itself trains it on the joint batch."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from sparkdl.errors import ConfigError
+from sparkdl.nn import Adam, Momentum, Sgd
+from sparkdl.training.inputs.schema import schema_of
+from sparkdl.training.masters.all_reduce.master import AllReduceSGD
+from sparkdl.training.network import Network
+from tests.interop.keras.live.models import Partitions, cnn, model, whole_cnn
+from tests.interop.keras.models import keras
+from tests.training.master_table import (
+    JOINT,
+    MASTERS,
+    WHOLE,
+    assert_close,
+    by_kind,
+    joint_batches,
+)
+from tests.training.models import assert_equal
+from tests.training.problems import UNEVEN
+
+OPTIMIZERS = {
+    "Sgd": lambda rate: keras.optimizers.SGD(rate),
+    "Momentum": lambda rate: keras.optimizers.SGD(rate, momentum=0.9),
+    "AdamHat": lambda rate: keras.optimizers.Adam(rate),
+}
+
+
+def fit(conf, master, workers, data, epochs=2):
+    network = Network(conf)
+    network.fit(data, epochs, master, workers)
+    return network
+
+
+def first_model(conf):
+    """The model with the values that the network starts from."""
+    keras.utils.set_random_seed(conf.seed)
+    return conf.make()
+
+
+def vector_of(model):
+    return np.concatenate([np.array(v.value).ravel() for v in model.trainable_variables])
+
+
+@pytest.mark.parametrize("name", by_kind([name for name in JOINT if name in WHOLE]))
+def test_updates_are_those_of_keras_on_the_joint_batch(name, crews):
+    row, workers, data = MASTERS[name], crews(2), Partitions(UNEVEN)
+    master = replace(row.master, **row.joint)
+    rule = row.optimizer if not isinstance(row.optimizer, Adam) else Sgd()
+    optimizer = replace(rule, learning_rate=0.05)
+    conf = model(optimizer=optimizer)
+    network = fit(conf, master, workers, data, epochs=1)
+    blocks = workers.load(
+        data, schema_of(conf), master.records_per_block, replace(master, seed=conf.seed)
+    )
+    theirs = first_model(conf)
+    theirs.compile(
+        OPTIMIZERS[type(optimizer).__name__](0.05),
+        keras.losses.SparseCategoricalCrossentropy(from_logits=True),
+        run_eagerly=False,
+    )
+    for batch in joint_batches(master, blocks, workers, conf, 0):
+        theirs.train_on_batch(batch.features, batch.labels.astype(np.int32))
+    assert_close(network.state.params, vector_of(theirs))
+    assert np.abs(network.state.params - vector_of(first_model(conf))).max() > 0.01
+
+
+@pytest.mark.parametrize("name", ["averaging by the driver", "all-reduce"])
+def test_a_seed_gives_the_same_bits_twice(name, crews):
+    """Dropout and the statistics of batches included."""
+    data, master = Partitions(UNEVEN), MASTERS[name].master
+    conf = model(whole_cnn, optimizer=Momentum(learning_rate=0.05))
+    one, two = (fit(conf, master, crews(2), data, 1).state for _ in range(2))
+    assert_equal(one, two)
+    assert np.abs(one.buffers[:3]).max() > 0, "running means have moved"
+
+
+def test_dropout_differs_between_batches():
+    conf = model(lambda: cnn(dropout=0.5))
+    replica, data = Network(conf).replica, Partitions([8])
+    [batch] = data.read(data.splits()[0])
+    losses = [replica.gradient(batch, epoch)[0] for epoch in (0, 1, 0)]
+    assert losses[0] == losses[2] != losses[1]
+
+
+def test_what_it_cannot_do_is_refused(crews):
+    with pytest.raises(ConfigError, match="shard must be None with a KerasModel"):
+        fit(model(), AllReduceSGD(shard="optimizer"), crews(2), Partitions([8]))
+    with pytest.raises(ConfigError, match='device must be "cpu" for a KerasModel'):
+        model().replica_class(model(), "cuda")

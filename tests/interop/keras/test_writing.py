@@ -1,0 +1,147 @@
+"""Networks written for Keras, against Keras itself; those that are read again stay the same."""
+
+import numpy as np
+import pytest
+
+from sparkdl.errors import ConfigError, UnsupportedError
+from sparkdl.interop.keras import read_keras, write_keras
+from sparkdl.nn import Adam, Dense, GraphBuilder, NetworkConf, Output, zoo
+from sparkdl.nn.layers import LRN, BatchNorm, Conv2D, Dropout, MaxPool2D, Merge
+from sparkdl.training.network import Network
+from tests.interop.keras.layer_table import CASES
+from tests.interop.keras.model_table import MODELS, built
+from tests.interop.keras.models import answer, chain, drawn, keras, train
+from tests.interop.keras.test_reader import OPTIMIZERS, compiled, features_of, given_to
+from tests.support.tables import for_all
+
+
+def again(network, folder, outputs=None, **options):
+    """What Keras loads of a network that is written."""
+    write_keras(network, folder / "written.keras", outputs, **options)
+    return keras.models.load_model(folder / "written.keras")
+
+
+def check_same(one, other, rtol=1e-5):
+    one, other = ([x] if not isinstance(x, list) else x for x in (one, other))
+    for a, b in zip(one, other, strict=True):
+        np.testing.assert_allclose(a, b, rtol=rtol, atol=1e-5)
+
+
+def test_layers_come_back_to_keras(tmp_path):
+    def check(name):
+        layer, shape = CASES[name]
+        model = chain(layer, shape=shape)
+        x = drawn(2, 3, *shape)
+        x = np.abs(x) * 3 if name == "embedding" else x
+        back = again(read_keras(model).network, tmp_path)
+        check_same(answer(back, x), answer(model, x))
+
+    for_all(CASES, check)
+
+
+def test_models_come_back_to_keras(tmp_path):
+    def check(name):
+        model, shapes = built(name)
+        features = features_of(name, shapes)
+        x = features if len(features) > 1 else features[0]
+        net = read_keras(model)
+        back = again(net.network, tmp_path, net.outputs)
+        check_same(answer(back, x), answer(model, x))
+        once_more = read_keras(str(tmp_path / "written.keras"))
+        check_same(once_more.run(given_to(back, features)), answer(model, x))
+
+    for_all(MODELS, check)
+
+
+def test_training_goes_on_in_keras(tmp_path):
+    """With the loss, the penalties, the optimizer and its state."""
+
+    def check(name):
+        model = compiled(OPTIMIZERS[name]())
+        x, y = drawn(1, 8, 6, 7, 2), np.arange(8, dtype=np.int32) % 4
+        network = read_keras(model).network
+        train(network, x, y, 2)
+        back = again(network, tmp_path)
+        back.jit_compile = False
+        train(network, x, y, 2)
+        for _ in range(2):
+            back.train_on_batch(x, y)
+        np.testing.assert_allclose(answer(back, x), network.predict(x), rtol=1e-3, atol=1e-4)
+
+    for_all(OPTIMIZERS, check)
+
+
+ZOO = ["lenet", "cifar10_quick"]
+
+
+@pytest.mark.parametrize("name", ZOO)
+def test_networks_of_the_zoo(name, tmp_path):
+    """Ours have images with their channels first, also as inputs of the model."""
+    network = Network(getattr(zoo, name)())
+    x = drawn(1, 2, *network.conf.input_shape)
+    back = again(network, tmp_path, compiled=False)
+    check_same(answer(back, x), network.predict(x))
+    ours = read_keras(str(tmp_path / "written.keras"))
+    check_same(ours.run(x), network.predict(x))
+
+
+def branches():
+    """Two inputs, two outputs, layers that share, padding of images and a leaky relu."""
+    build = GraphBuilder()
+    build.inputs = {"image": (2, 4, 4), "row": (3,)}
+    leaky = {"type": "leaky_relu", "alpha": 0.3}
+    conv = Conv2D(filters=2, kernel_size=3, padding=(2, 1), activation=leaky)
+    one = build.add(conv, "image", name="conv/1")
+    two = build.add(conv, one, name="conv/2", shares="conv/1")
+    flat = build.add(Dense(units=4, l2=0.1), build.add(BatchNorm(name="norm"), two), name="flat")
+    both = build.add(Merge(name="both"), flat, "row")
+    build.add(Output(name="kind", units=3), build.add(Dropout(rate=0.5), both))
+    build.add(Output(name="size", units=1, loss="mse"), both)
+    return Network(build.conf(optimizer={"type": "sgd", "learning_rate": 0.1}))
+
+
+@pytest.mark.parametrize("asked", [None, ["norm"], ["size", "flat"]], ids=str)
+def test_any_layers_of_a_graph(asked, tmp_path):
+    network = branches()
+    x = {"image": drawn(1, 3, 2, 4, 4), "row": drawn(2, 3, 3)}
+    back = again(network, tmp_path, asked)
+    names = asked or ["kind", "size"]
+    expected = network.features(x, names)
+    check_same(answer(back, list(x.values())), [expected[name] for name in names])
+    assert back.compiled == (asked != ["norm"])
+
+
+def layers(*given, shape=(3, 8, 8), **options):
+    return Network(NetworkConf(input_shape=shape, layers=list(given), **options))
+
+
+def test_what_has_no_twin_is_named_at_once_and_nothing_is_written(tmp_path):
+    network = layers(
+        LRN(name="norm"),
+        Conv2D(name="conv", filters=2, kernel_size=2, rate_factor=2.0),
+        MaxPool2D(name="pool", size=2, padding=1),
+        Output(units=3),
+    )
+    with pytest.raises(UnsupportedError) as error:
+        write_keras(network, tmp_path / "a.keras")
+    assert str(error.value).splitlines()[1:] == [
+        "  norm (LRN): Keras has no layer of this kind",
+        "  pool (MaxPool2D): padding=1 is not supported",
+        "  conv (Conv2D): rate_factor=2.0 is not supported",
+    ]
+    network = layers(Conv2D(filters=2, kernel_size=2, rate_factor=2.0), Output(units=3))
+    assert not list(tmp_path.iterdir())
+    assert write_keras(network, tmp_path / "a.keras", compiled=False) == []
+
+
+def test_a_loss_or_an_optimizer_without_a_twin_is_a_note(tmp_path):
+    network = layers(Output(units=3), shape=(4,), optimizer=Adam())
+    [note] = write_keras(network, tmp_path / "a.keras")
+    assert "the optimizer Adam is not supported" in note
+    model = keras.models.load_model(tmp_path / "a.keras")
+    assert not model.compiled and model.count_params() == 15
+
+
+def test_an_unknown_layer_is_named(tmp_path):
+    with pytest.raises(ConfigError, match="nothing"):
+        write_keras(branches(), tmp_path / "net.keras", ["nothing"])
