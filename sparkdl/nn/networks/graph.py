@@ -124,7 +124,12 @@ class GraphConf(Conf):
 
     def validate(self) -> None:
         super().validate()
-        require(self, "inputs", self.inputs or self.bags, "a mapping of at least one name, as there are no bags")
+        require(
+            self,
+            "inputs",
+            self.inputs or self.bags,
+            "a mapping of at least one name, as there are no bags",
+        )
         names = [*self.input_shapes, *(vertex.name for vertex in self.vertices)]
         check_unique([*names, *self._duplicate_inputs()], "names of inputs and vertices")
         assert self.stack  # the graph and its shapes are looked at now, not when it is used
