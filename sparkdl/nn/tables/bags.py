@@ -92,16 +92,23 @@ def check_ids(ids):
 def merge(parts, factors=None):
     """Returns the sum of several RowGradients, each with its factor, in the order given."""
     factors = np.ones(len(parts), np.float32) if factors is None else factors
-    scaled = [part.rows * np.float32(f) for part, f in zip(parts, factors, strict=True)]
+    scaled = [
+        part.rows if factor == 1 else part.rows * np.float32(factor)
+        for part, factor in zip(parts, factors, strict=True)
+    ]
+    if len(parts) == 1:
+        return RowGradients(parts[0].ids, scaled[0])
     ids = np.concatenate([part.ids for part in parts])
     order = np.argsort(ids, kind="stable")
-    ids = ids[order]
-    return RowGradients(np.unique(ids), sum_runs(np.concatenate(scaled)[order], ids))
+    ids, rows = ids[order], np.concatenate(scaled)[order]
+    return RowGradients(ids[run_starts(ids)], sum_runs(rows, ids))
 
 
 def sum_runs(rows, keys):
     """Returns the sums of rows (n, d) over each run of equal keys (n,)."""
-    if not len(keys):
-        return rows
-    starts = np.flatnonzero(np.concatenate([[True], keys[1:] != keys[:-1]]))
-    return np.add.reduceat(rows, starts, axis=0)
+    return np.add.reduceat(rows, run_starts(keys), axis=0) if len(keys) else rows
+
+
+def run_starts(keys):
+    """Returns where runs of equal keys begin."""
+    return np.flatnonzero(np.diff(keys, prepend=-1))  # keys are at least 0
