@@ -2,7 +2,7 @@
 
 import numpy as np
 
-FIRST, FULL, AFTER_GROWTH = 1024, 0.75, 0.6  # entries at first; shares of them in use
+FIRST, FULL, AFTER_GROWTH = 1024, 0.65, 0.52  # entries at first; shares of them in use
 CHUNK = 1 << 20  # ids that are entered at once when the table grows
 LARGEST = 2**31 - 1  # rows, as entries are int32
 
@@ -10,7 +10,7 @@ LARGEST = 2**31 - 1  # rows, as entries are int32
 class IdIndex:
     """Finds the place of each id that was added: 0, 1, 2, ... in the order of adding.
 
-    It keeps 4 bytes for each entry, 5 to 7 for an id; the ids themselves are the caller's array.
+    It keeps 4 bytes for each entry, 6 to 8 for an id; the ids themselves are the caller's array.
 
     References
     ----------

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from sparkdl import AllReduceSGD, BlockMomentum, ParameterAveraging
+from sparkdl import AllReduceSGD, BlockMomentum, Checkpoints, ParameterAveraging
 from sparkdl.errors import ConfigError
 from sparkdl.nn import AdaGrad, EmbeddingBag, GraphConf, Merge, Output, Vertex
 from sparkdl.nn.tables.bags import RowGradients
@@ -108,6 +108,26 @@ def test_a_saved_network_has_its_tables(fitted, tmp_path):
     assert (tmp_path / "net" / "tables.safetensors").exists()
 
 
+@pytest.mark.slow
+def test_a_resumed_fit_has_the_bits_of_one_that_was_not_interrupted(fitted, tmp_path):
+    master, checkpoints = (
+        AllReduceSGD(batch_size_per_worker=32, device="cpu"),
+        Checkpoints(path=tmp_path),
+    )
+    with LocalWorkers(2) as processes:
+        options = {"master": master, "workers": processes, "validation": records()}
+        Network(network()).fit(records(), epochs=2, checkpoints=checkpoints, **options)
+        again = Network(network())
+        again.fit(records(), epochs=4, resume=tmp_path, **options)
+    whole, state = fitted[2].state, again.state
+    assert state.tables.keys() == whole.tables.keys()
+    for name, array in whole.tables.items():
+        np.testing.assert_array_equal(state.tables[name], array)
+    np.testing.assert_array_equal(state.params, whole.params)
+    loss = again.evaluate(records()).loss
+    assert again.history.epochs[-1].validation.loss == pytest.approx(loss, rel=1e-5)
+
+
 REFUSED = {
     "averaging": (ParameterAveraging(workers=1), "GraphConf.bags must be none with Parameter"),
     "momentum": (BlockMomentum(workers=1), "none with BlockMomentum.*AllReduceSGD does"),
@@ -127,3 +147,8 @@ def test_masters_refuse_before_anything_starts(name):
     master, text = REFUSED[name]
     with pytest.raises(ConfigError, match=text):
         master.check_network(network())
+
+
+def test_solvers_refuse_tables():
+    with pytest.raises(ConfigError, match="solvers support no GraphConf.bags"):
+        Network(network()).fit_full_batch(records())
