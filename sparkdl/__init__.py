@@ -57,7 +57,7 @@ MODULES = [
 ]
 EXPORTS = {
     # networks, and what trains and runs them
-    "sparkdl.nn": "GraphBuilder GraphConf NetworkConf Vertex",
+    "sparkdl.nn": "EmbeddingBag GraphBuilder GraphConf NetworkConf Vertex",
     "sparkdl.training.network": "Network",
     "sparkdl.training.generation": "generate",
     "sparkdl.training.saving.checkpoint": "Checkpoints",

@@ -26,6 +26,7 @@ from sparkdl.evaluations import *  # noqa: F403
 from sparkdl.layers import *  # noqa: F403
 from sparkdl.listeners import *  # noqa: F403
 from sparkdl.masters import *  # noqa: F403
+from sparkdl.nn import EmbeddingBag as EmbeddingBag
 from sparkdl.nn import GraphBuilder as GraphBuilder
 from sparkdl.nn import GraphConf as GraphConf
 from sparkdl.nn import NetworkConf as NetworkConf

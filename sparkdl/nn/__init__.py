@@ -30,6 +30,7 @@ EXPORTS = {
         MultiStepSchedule OneCycleSchedule PiecewiseConstantSchedule PolynomialSchedule
         RampSchedule Schedule SigmoidSchedule StepSchedule WarmUpSchedule""",
     "sparkdl.nn.solvers": "ConjugateGradient Lbfgs LineDescent Solution Solver",
+    "sparkdl.nn.tables.embedding_bag": "EmbeddingBag",
     "sparkdl.nn.weight_noise": "DropConnect GaussianWeightNoise WeightNoise",
 }
 

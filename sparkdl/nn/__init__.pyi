@@ -36,6 +36,7 @@ from sparkdl.nn.optimization.update import update_params as update_params
 from sparkdl.nn.optimizers import *  # noqa: F403
 from sparkdl.nn.schedules import *  # noqa: F403
 from sparkdl.nn.solvers import *  # noqa: F403
+from sparkdl.nn.tables.embedding_bag import EmbeddingBag as EmbeddingBag
 from sparkdl.nn.weight_noise import DropConnect as DropConnect
 from sparkdl.nn.weight_noise import GaussianWeightNoise as GaussianWeightNoise
 from sparkdl.nn.weight_noise import WeightNoise as WeightNoise

@@ -340,6 +340,7 @@ class Network:
 
     def _load(self):
         self.replica.load(self.state.params, self.state.buffers, self.state.slots)
+        self.replica.load_tables(self.state.tables)
         return self.replica
 
     def _batches(self, source, labels=False, size=BATCH):

@@ -62,6 +62,7 @@ def load_members(models):
     for number, (conf, state, device, backend) in enumerate(models):
         replica = replica_of(number, conf, device, backend)
         replica.load(state.params, state.buffers, state.slots)
+        replica.load_tables(state.tables)
         members.append(replica)
     return members
 

@@ -32,6 +32,22 @@ def feature_column(x, shape, what="features"):
     return _numbers(x, shape, what, keep_bytes=True)
 
 
+def id_column(x, shape, what):
+    """Converts ids to (n, *shape) int64; they are integers of at least -1, which stands for none.
+
+    Raises Violation.
+    """
+    if x.dtype.kind not in "iu":
+        _require_numeric(x, what)
+        raise Violation(0, f"{what} must be integers, as they are ids, got {x.dtype}")
+    _require_shape(x.shape[1:], shape, what)
+    if x.dtype == np.uint64:
+        _refuse(x, x > np.iinfo(np.int64).max, f"{what} must be below 2^63")
+    y = x.astype(np.int64, copy=False).reshape(len(x), *shape)
+    _refuse(y, y < -1, f"{what} must be at least 0, or -1 for none")
+    return y
+
+
 def value_column(y, shape):
     """Converts labels to (n, *shape) float32; single numbers will do for shape (1,). Raises
     Violation.

@@ -11,6 +11,7 @@ from sparkdl.data.batches.columns import (
     class_column,
     factor_column,
     feature_column,
+    id_column,
     value_column,
 )
 from sparkdl.data.batches.sequences import pad_sequences
@@ -37,6 +38,8 @@ class Schema:
         wanted, and any there are dropped. A kind is that of the column "labels"; see Label.
     label_size : int
         Number of classes or of values, where `labels` is a kind.
+    ids : set of str
+        Columns of `features` that hold ids: integers of at least -1, kept as int64.
     masks : {column: column}
         Columns of sequences, whose first axis is time, with those of their masks (n, T): records
         may have fewer steps, and are padded. A mask that is not there is made.
@@ -50,6 +53,7 @@ class Schema:
     features: tuple[int, ...] | dict[str, tuple[int, ...]]
     labels: str | dict[str, Label] | None = None
     label_size: int = 1
+    ids: frozenset[str] = frozenset()
     masks: dict[str, str] = field(default_factory=dict)
     changes: tuple[Callable[[Batch], Batch], ...] = ()
 
@@ -136,7 +140,8 @@ class Schema:
         for name, shape in self.inputs.items():
             what = "features" if one else name
             x = self._fill(raw, name, columns, shape, what)
-            columns[name] = feature_column(x, shape, what)
+            column = id_column if name in self.ids else feature_column
+            columns[name] = column(x, shape, what)
         for name, label in self.outputs.items():
             y = self._fill(raw, name, columns, label.shape, "label", label.one_hot_size)
             columns[name] = label_column(y, label)

@@ -1,6 +1,7 @@
 """The operations of a network's inference as a graph, for what writes them down elsewhere."""
 
 from sparkdl.engine.graph import Graph, Node, Spec, Tensor, constant
+from sparkdl.errors import ConfigError
 from sparkdl.nn.execution.forward import forward
 
 
@@ -20,10 +21,15 @@ def inference_graph(conf, params, buffers, batch, outputs):
     Raises
     ------
     ConfigError
-        A name is no layer.
+        A name is no layer, or the network reads tables.
     ShapeError
         A layer does not take so many examples.
     """
+    if conf.bags:
+        raise ConfigError(
+            f"{type(conf).__name__}.bags must be none for a graph of inference alone, got "
+            f"{[bag.name for bag in conf.bags]}; tables are no operations"
+        )
     inputs = {name: Tensor(Spec((batch, *s)), name=name) for name, s in conf.input_shapes.items()}
     layouts = (conf.params_layout, params), (conf.buffers_layout, buffers)
     weights, states = (

@@ -23,6 +23,7 @@ from sparkdl.nn.inputs.columns import (
     shapes_of,
 )
 from sparkdl.nn.optimization import loss_scale
+from sparkdl.nn.optimization.optimizer_groups import rate_at
 from sparkdl.nn.optimization.update import update_params
 
 PROGRAMS = 8  # kept per replica: a program for each batch size has an arena of its own
@@ -103,6 +104,13 @@ class Replica:
             if not np.array_equal(target, vector):
                 self._expire()
                 np.copyto(target, vector)
+
+    def load_tables(self, arrays):
+        """Takes over the tables of a TrainState; this replica has none, see TableReplica."""
+
+    def table_arrays(self):
+        """Returns the tables of a TrainState, {"table/array": vector}."""
+        return {}
 
     def _expire(self):
         """Notes that the vectors may change: programs in use must compute constants anew."""
@@ -294,10 +302,11 @@ def gradient_program(replica, shapes):
     outputs |= {f"next:{name}": value for name, value in result.buffer_updates.items()}
     inputs = weights | states | batch | identity
     outputs = simplify(Graph(inputs, outputs)).outputs
-    mean, slope = ops.mul(outputs["loss"], 1 / n), partial(gradients, wrt=list(weights.values()))
+    wanted = weights | {column: batch[column] for column in conf.bag_columns.values()}
+    mean, slope = ops.mul(outputs["loss"], 1 / n), partial(gradients, wrt=list(wanted.values()))
     scale = states.get(loss_scale.SCALE)
     grads = slope(mean) if scale is None else loss_scale.scale_gradients(slope, mean, scale)
-    outputs |= {f"grad:{name}": grad for name, grad in zip(weights, grads, strict=True)}
+    outputs |= {f"grad:{name}": grad for name, grad in zip(wanted, grads, strict=True)}
     views = conf.params_layout.views(replica.grad)
     bindings = params | buffers | {f"grad:{name}": view for name, view in views.items()}
     bindings |= {f"next:{name}": buffers[name] for name in result.buffer_updates}
@@ -336,7 +345,7 @@ def compile_update(replica, update, vectors, slots):
     conf = replica.conf
     bindings = vectors | {f"slot:{name}": view for name, view in slots.items()}
     inputs = {name: tensor(name, array.shape) for name, array in bindings.items()}
-    inputs |= {"rate": tensor("rate", np.shape(conf.rate_at(0, 0))), "t": tensor("t", ())}
+    inputs |= {"rate": tensor("rate", np.shape(rate_at(conf.groups, 0, 0))), "t": tensor("t", ())}
     old = {name: inputs[f"slot:{name}"] for name in slots}
     arguments = inputs["params"], inputs["grad"], old, inputs["rate"], inputs["t"]
     params, new = update(*arguments)

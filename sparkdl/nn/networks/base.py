@@ -31,6 +31,7 @@ from sparkdl.nn.optimizers import Optimizer, Sgd
 
 if TYPE_CHECKING:
     from sparkdl.nn.networks.placement import PlacedLayer
+    from sparkdl.nn.tables.embedding_bag import EmbeddingBag
 
 
 DTYPES = ("float32", "bfloat16", "float16")
@@ -129,6 +130,27 @@ class Conf(Config):
         """{column of a batch: the input that it feeds}: "features" where there is one input."""
         names = list(self.input_shapes)
         return {"features": names[0]} if len(names) == 1 else {name: name for name in names}
+
+    @property
+    def record_shapes(self) -> Shapes:
+        """{column of the data: shape of one example} of what inputs are made of."""
+        shapes = self.input_shapes
+        return {column: shapes[name] for column, name in self.feature_columns.items()}
+
+    @property
+    def id_columns(self) -> frozenset[str]:
+        """The columns of the data that hold ids of tables."""
+        return frozenset()
+
+    @property
+    def bags(self) -> "tuple[EmbeddingBag, ...]":
+        """The inputs that are made of the rows of tables."""
+        return ()
+
+    @property
+    def bag_columns(self) -> dict[str, str]:
+        """{name of a bag: column that feeds it to a program}"""
+        return {}
 
     @cached_property
     def label_columns(self) -> "dict[str, PlacedLayer]":

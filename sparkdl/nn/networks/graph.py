@@ -2,7 +2,10 @@
 
 from dataclasses import replace
 from functools import cached_property
+from importlib import import_module
 from typing import Any
+
+import numpy as np
 
 from sparkdl.config import (
     Config,
@@ -25,6 +28,7 @@ from sparkdl.nn.inputs.tbptt import check_tbptt
 from sparkdl.nn.layers import Flatten, Layer
 from sparkdl.nn.networks.base import Conf
 from sparkdl.nn.networks.placement import PlacedLayer, check_unique, shape_after
+from sparkdl.nn.tables.embedding_bag import EmbeddingBag, check_bags, optimizers_of_tables
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,7 +79,7 @@ class InputShapes(Requirement):
             self.refuse(value, where)
 
 
-NAMED_SHAPES = Sequence(of=Row(of=(Text(), ExampleShape())), minimum=1)
+NAMED_SHAPES = Sequence(of=Row(of=(Text(), ExampleShape())))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,7 +90,7 @@ class GraphConf(Conf):
     put in. Vertices with an output layer are compared with labels: the column "labels" of the data
     where there is one, else a column of the vertex's name, unless the layer says which; inputs
     likewise read "features", or a column of their name. Of several outputs the one whose loss
-    weighs most predicts.
+    weighs most predicts. `bags` are inputs that are made of the rows of tables.
 
     Raises
     ------
@@ -106,21 +110,44 @@ class GraphConf(Conf):
     35
     """
 
-    inputs: NamedShapes = option(InputShapes(), "Shape of one example of each input.")
+    inputs: NamedShapes = option(
+        InputShapes(), "Shape of one example of each input; none where there are bags.", default=()
+    )
     vertices: Several[Vertex] = option(
         Sequence(of=Nested(of=Vertex), minimum=1), "The layers, in any order."
+    )
+    bags: Several[EmbeddingBag] = option(
+        Sequence(of=Nested(of=EmbeddingBag)),
+        "Inputs of the shape (dimension,) that are made of ids and the rows of tables.",
+        default=(),
     )
 
     def validate(self) -> None:
         super().validate()
-        names = [*dict(self.inputs), *(vertex.name for vertex in self.vertices)]
+        require(
+            self,
+            "inputs",
+            self.inputs or self.bags,
+            "a mapping of at least one name, as there are no bags",
+        )
+        names = [*self.input_shapes, *(vertex.name for vertex in self.vertices)]
         check_unique([*names, *self._duplicate_inputs()], "names of inputs and vertices")
         assert self.stack  # the graph and its shapes are looked at now, not when it is used
+        self._check_bags()
         check_tbptt(self)
         check_labels(self)
 
     def _duplicate_inputs(self) -> list[str]:
-        return [name for i, (name, _) in enumerate(self.inputs) if name in dict(self.inputs[:i])]
+        given = [name for name, _ in self.inputs] + [bag.name for bag in self.bags]
+        return [name for i, name in enumerate(given) if name in given[:i]]
+
+    def _check_bags(self) -> None:
+        check_bags(self.bags, self.optimizer)
+        if self.bags and (self.dtype == "float16" or self.tbptt is not None):
+            raise ConfigError(
+                "GraphConf.bags must be none where dtype is float16 or tbptt is given, got "
+                f"{self.dtype!r} and {self.tbptt}"
+            )
 
     @cached_property
     def stack(self) -> "tuple[PlacedLayer, ...]":
@@ -129,8 +156,45 @@ class GraphConf(Conf):
 
     @property
     def input_shapes(self) -> Shapes:
-        """{name of an input: shape of one example}"""
-        return dict(self.inputs)
+        """{name of an input: shape of one example}; bags are inputs, too"""
+        return dict(self.inputs) | {bag.name: (bag.dimension,) for bag in self.bags}
+
+    @property
+    def replica_class(self) -> Any:
+        if not self.bags:
+            return None
+        return import_module("sparkdl.nn.execution.table_replica").TableReplica
+
+    @property
+    def record_shapes(self) -> Shapes:
+        own = super().record_shapes
+        bags = self.bag_columns
+        shapes = {column: shape for column, shape in own.items() if column not in bags.values()}
+        shapes |= {self.id_column(bag): (bag.width,) for bag in self.bags}
+        return shapes | {bag.weights: (bag.width,) for bag in self.bags if bag.weights}
+
+    @property
+    def id_columns(self) -> frozenset[str]:
+        return frozenset(self.id_column(bag) for bag in self.bags)
+
+    @property
+    def bag_columns(self) -> dict[str, str]:
+        """{name of a bag: column that feeds it to a program}"""
+        columns = {name: column for column, name in self.feature_columns.items()}
+        return {bag.name: columns[bag.name] for bag in self.bags}
+
+    def id_column(self, bag: EmbeddingBag) -> str:
+        """Returns the column of the data with a bag's ids: "features" where nothing else is."""
+        return bag.column or self.bag_columns[bag.name]
+
+    def rate_at(self, iteration: float, epoch: float) -> Any:
+        """Returns the learning rate of an update; with bags a vector, the tables' at its end."""
+        own = super().rate_at(iteration, epoch)
+        if not self.bags:
+            return own
+        optimizers = optimizers_of_tables(self.bags, self.optimizer).values()
+        rates = [optimizer.rate_at(iteration, epoch) for optimizer in optimizers]
+        return np.array([*np.atleast_1d(own), *rates], np.float32)
 
     @property
     def layers(self) -> tuple[Layer, ...]:
@@ -141,6 +205,7 @@ class GraphConf(Conf):
         return super().to_dict() | {
             "inputs": {name: list(shape) for name, shape in self.inputs},
             "vertices": [vertex.to_dict() for vertex in self.vertices],
+            **({"bags": [bag.to_dict() for bag in self.bags]} if self.bags else {}),
         }
 
 

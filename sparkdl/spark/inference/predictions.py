@@ -26,6 +26,7 @@ def load_replica(model):
     conf, state, device, backend = model.value
     replica = replica_for(conf, device, backend)
     replica.load(state.params, state.buffers, state.slots)
+    replica.load_tables(state.tables)
     return replica
 
 

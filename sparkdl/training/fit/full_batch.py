@@ -47,6 +47,8 @@ def solve(replica, batches, solver, state):
         raise ConfigError(
             "solvers support no constraints; train with an optimizer, or without them"
         )
+    if replica.conf.bags:
+        raise ConfigError("solvers support no GraphConf.bags; train with AllReduceSGD")
     batches = list(batches)
     if not batches:
         raise NoRecords("there are no records to train on")

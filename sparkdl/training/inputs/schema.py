@@ -25,10 +25,12 @@ def schema_of(conf, labels=True, transform=None, changes=()):
         Where it makes something else, whatever records are.
     """
     labels_of_outputs = {column: label_of(place) for column, place in conf.label_columns.items()}
-    features = record_shapes(transform, feature_shapes(conf))
+    features = record_shapes(transform, conf.record_shapes)
     masks = masks_of(conf, labels)
     labels = labels_of_outputs if labels else None
-    return Schema(features=features, labels=labels, masks=masks, changes=changes)
+    return Schema(
+        features=features, labels=labels, ids=conf.id_columns, masks=masks, changes=changes
+    )
 
 
 def feature_shapes(conf):

@@ -20,7 +20,7 @@ from sparkdl.config import (
 )
 from sparkdl.config.field_types import OptionalAnyOf, OptionalNested
 from sparkdl.data.batches.dealing import WAYS
-from sparkdl.errors import require
+from sparkdl.errors import ConfigError, require
 from sparkdl.exchange.codecs import Codec
 from sparkdl.exchange.connections.tls import Tls
 from sparkdl.exchange.devices.choice import WISHES
@@ -118,6 +118,11 @@ class TrainingMaster(Member):
 
     def check_network(self, conf: Any) -> None:
         """Raises ConfigError where a network cannot be trained with these options."""
+        if conf.bags:
+            raise ConfigError(
+                f"GraphConf.bags must be none with {type(self).__name__}, which does not exchange "
+                "tables; AllReduceSGD does"
+            )
 
     @property
     def minibatches_per_round(self) -> int:
@@ -240,6 +245,7 @@ class ResidentMaster(TrainingMaster, abstract=True):
         """
         replica, state = replica_for(setup.conf, self.device, self.backend), setup.state
         replica.load(state.params, state.buffers, state.slots)
+        replica.load_tables(state.tables)
         return replica
 
     def divide_state(self, conf: Any, state: Any, workers: int) -> Any:

@@ -8,7 +8,7 @@ from sparkdl.errors import ConfigError, brief
 if TYPE_CHECKING:
     from sparkdl.training.saving.state import TrainState
 
-VECTORS = ("params", "buffers", "slots", "master_state", "worker_states", "owner")
+VECTORS = ("params", "buffers", "slots", "tables", "master_state", "worker_states", "owner")
 
 
 class StopTraining(Exception):

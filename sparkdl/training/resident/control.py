@@ -71,7 +71,9 @@ class Control:
     def snapshot(self, state):
         """Sends the state after a round, from one worker for all, before its report."""
         vectors = [*(getattr(state, name) for name in VECTORS), *state.master_state.values()]
+        vectors += state.tables.values()
         meta = {"kind": "snapshot", "counters": state.counters, "names": list(state.master_state)}
+        meta["tables"] = list(state.tables)
         self._send(meta, *map(np.ascontiguousarray, vectors))
 
     def worker_state(self, rounds, vectors):

@@ -64,6 +64,8 @@ class Strategy:
     def state(self):
         """Returns {"params", "buffers", "slots": vector}: what the fit would end with now.
 
+        And "tables": {"table/array": vector}, as `TrainState.tables`.
+
         With "master_state": {name: vector of floats} for further state of the master, which
         `worker.master_state` has again where a fit goes on.
 
@@ -71,7 +73,8 @@ class Strategy:
         it gives is evaluated, kept in checkpoints, and started from after a worker was lost.
         """
         replica = self.worker.replica
-        return {name: getattr(replica, name) for name in ("params", "buffers", "slots")}
+        vectors = {name: getattr(replica, name) for name in ("params", "buffers", "slots")}
+        return vectors | {"tables": replica.table_arrays()}
 
     @contextmanager
     def in_use(self):

@@ -96,8 +96,12 @@ class WorkerGroup:
         meta, arrays = messages[0]
         vectors, others = arrays[: len(VECTORS)], arrays[len(VECTORS) :]
         fields = dict(zip(VECTORS, vectors, strict=True))
-        master_state = dict(zip(meta["names"], others, strict=True))
-        states = {"master_state": master_state, "worker_states": self._worker_states(rounds)}
+        names, count = meta["names"], len(meta["names"])
+        states = {
+            "master_state": dict(zip(names, others[:count], strict=True)),
+            "worker_states": self._worker_states(rounds),
+            "tables": dict(zip(meta["tables"], others[count:], strict=True)),
+        }
         fields = meta["counters"] | fields | states
         return self.master.join_state(self._conf, fields)
 

@@ -6,8 +6,9 @@ import numpy as np
 import safetensors
 import safetensors.numpy
 
-from sparkdl.errors import CheckpointError, ConfigError
+from sparkdl.errors import CheckpointError, ConfigError, ShapeError
 from sparkdl.nn import conf_from_json
+from sparkdl.nn.tables.embedding_bag import load_tables
 from sparkdl.training.saving.manifest import (
     as_text,
     parse_json,
@@ -19,6 +20,7 @@ from sparkdl.training.saving.state import COUNTERS, TrainState
 
 NETWORK, TRAINING, VECTORS = "network.json", "training.json", "vectors.safetensors"
 WORKERS = "workers.safetensors"  # the state of each worker alone; only if there is any
+TABLES = "tables.safetensors"  # only of a network with tables that have rows
 NAMES = ("params", "buffers", "slots")
 MASTER_PREFIX = "kept."  # before the names of what a master carries on besides
 
@@ -53,6 +55,9 @@ def save_model(path, conf, state, extra=None):
     }
     if state.worker_states:
         contents[WORKERS] = safetensors.numpy.save(_of_workers(state.worker_states))
+    if state.tables:
+        _check_tables("the state", conf, state.tables)
+        contents[TABLES] = safetensors.numpy.save(state.tables)
     if _network(NETWORK, contents[NETWORK]) != conf:  # it must not replace one that can be read
         raise CheckpointError(f"the network must survive its JSON: {conf}")
     write_directory(path, contents)
@@ -68,8 +73,8 @@ def load_model(path):
     """
     path = as_text(path)
     names = (NETWORK, TRAINING, VECTORS)
-    if WORKERS in read_manifest(path)["files"]:
-        names += (WORKERS,)
+    present = read_manifest(path)["files"]
+    names += tuple(name for name in (WORKERS, TABLES) if name in present)
     contents = dict(read_directory(path, names))
     conf = _network(f"{path}/{NETWORK}", contents[NETWORK])
     vectors = _vectors(f"{path}/{VECTORS}", contents.pop(VECTORS))
@@ -82,6 +87,9 @@ def load_model(path):
     if WORKERS in contents:
         worker_states = _by_worker(f"{path}/{WORKERS}", contents.pop(WORKERS))
     states = {"master_state": master_state, "worker_states": worker_states}
+    if TABLES in contents:
+        states["tables"] = _arrays(f"{path}/{TABLES}", contents.pop(TABLES))
+        _check_tables(f"{path}/{TABLES}", conf, states["tables"])
     try:
         return conf, TrainState(**vectors, **counters, **states, **others), extra
     except ConfigError as error:
@@ -162,6 +170,13 @@ def _check_vectors(where, conf, vectors):
         if vector.dtype != np.float32:
             need = f"{NETWORK} needs float32 in {name}"
             raise CheckpointError(f"{where}: {need}, got {vector.dtype}")
+
+
+def _check_tables(where, conf, arrays):
+    try:
+        load_tables(conf, arrays)
+    except (ConfigError, ShapeError) as error:
+        raise CheckpointError(f"{where}: {error}") from error
 
 
 def _to_json(value):

@@ -26,6 +26,8 @@ class TrainState:
         all have the same.
     owner : str
         The master that `worker_states` is of, as `TrainingMaster.owner` gives it.
+    tables : {"table/array": vector}
+        Rows of tables, as `TableReplica.table_arrays` gives them; empty where none was trained.
     epoch, round : int
         The next round to train is this one; both count from 0, rounds anew in each epoch.
     done : int
@@ -45,6 +47,7 @@ class TrainState:
     master_state: dict[str, np.ndarray] = field(default_factory=dict)
     worker_states: tuple[dict[str, np.ndarray], ...] = ()
     owner: str = ""
+    tables: dict[str, np.ndarray] = field(default_factory=dict)
     epoch: int = 0
     round: int = 0
     done: int = 0
@@ -66,6 +69,8 @@ class TrainState:
         require(self, "owner", isinstance(self.owner, str), "text")
         for name in COUNTERS:
             require(self, name, is_integer(getattr(self, name), 0), "an integer >= 0")
+        sound = isinstance(self.tables, dict) and all(map(_is_array, self.tables.values()))
+        require(self, "tables", sound, "one-dimensional arrays of numbers by name")
         factor = self.rate_factor
         sound = isinstance(factor, float | int) and 0 < factor < float("inf")
         require(self, "rate_factor", sound, "a number > 0")
@@ -83,6 +88,10 @@ class TrainState:
 
 def _is_vector(array):
     return isinstance(array, np.ndarray) and array.ndim == 1 and array.dtype.kind == "f"
+
+
+def _is_array(array):
+    return isinstance(array, np.ndarray) and array.ndim == 1 and array.dtype.kind in "fi"
 
 
 def _are_vectors(named):

@@ -344,3 +344,35 @@ def test_schema_refuses(options, message):
 def test_a_sum_that_overflows_is_not_an_offence():
     large = np.full((2, 6), 3e38, np.float32)
     assert np.isfinite(SCHEMA.check(raw(large, [0, 1]), "here").features).all()
+
+
+IDS = Schema(features={"words": (2,), "x": (1,)}, ids=frozenset({"words"}))
+
+
+@pytest.mark.parametrize("kind", [np.int64, np.int32, np.uint8, np.uint64])
+def test_ids_stay_integers(kind):
+    words = np.array([[3, 120], [0, 7]], kind)
+    batch = IDS.check(Batch(columns={"words": words, "x": X[:2, :1]}, ids=np.arange(2)), "here")
+    assert batch.columns["words"].dtype == np.int64
+    assert batch.columns["words"].tolist() == words.tolist()
+
+
+def test_ids_of_records_are_exact():
+    far = 2**62 + 1
+    [batch] = IDS.records([{"words": [far, -1], "x": [0.5]}], 0)
+    assert batch.columns["words"].tolist() == [[far, -1]]
+
+
+WRONG_IDS = {
+    "float": (np.ones((2, 2)), "record 0: words must be integers, as they are ids, got float64"),
+    "negative": (np.array([[1, 2], [3, -2]]), "record 1: words must be at least 0, or -1 for none"),
+    "long": (np.array([[2**63, 1]] * 2, np.uint64), r"words must be below 2\^63"),
+    "width": (np.ones((2, 3), int), "words must have 2 numbers, got 3"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG_IDS)
+def test_wrong_ids_are_refused_by_record(name):
+    words, text = WRONG_IDS[name]
+    with pytest.raises(DataError, match=text):
+        IDS.check(Batch(columns={"words": words, "x": X[:2, :1]}, ids=np.arange(2)), "here")

@@ -229,7 +229,10 @@ def one(layer, inputs="x", name="v", **options):
 
 DENSE = Dense(units=4)
 REFUSED = [
-    (lambda: GraphConf(inputs={}, vertices=()), "GraphConf.inputs must be a mapping"),
+    (
+        lambda: GraphConf(inputs={}, vertices=[Vertex(name="v", layer=DENSE, inputs="x")]),
+        "GraphConf.inputs must be a mapping of at least one name",
+    ),
     (lambda: GraphConf(inputs={"x": (0,)}, vertices=()), "GraphConf.inputs must be a mapping"),
     (
         lambda: GraphConf(inputs={"x": (1,)}, vertices=()),

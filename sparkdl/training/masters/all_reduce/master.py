@@ -87,6 +87,10 @@ class AllReduceSGD(ResidentMaster):
         require(self, "accumulate", keeps, "1", f"{cure}; give shard='optimizer'")
 
     def check_network(self, conf: Any) -> None:
+        if conf.bags:
+            cure = "with GraphConf.bags: each worker has all tables in its memory"
+            require(self, "shard", self.shard is None, "None", cure)
+            require(self, "device", self.device != "cuda", "'auto' or 'cpu'", cure)
         if self.shard is None:
             return
         if conf.replica_class is not None:

@@ -5,6 +5,7 @@ from itertools import islice
 from sparkdl.exchange.devices.group import DeviceGroup
 from sparkdl.training.masters.all_reduce.buckets import Buckets, bucket_bytes, clamp_bucket_bytes
 from sparkdl.training.masters.all_reduce.device_buckets import DeviceBuckets
+from sparkdl.training.masters.all_reduce.row_exchange import RowExchange
 from sparkdl.training.resident.buffer_mean import mean_buffers
 from sparkdl.training.resident.strategy import Strategy
 from sparkdl.training.resident.synchronization import synchronize
@@ -20,6 +21,7 @@ class AllReduceWorker(Strategy):
     def __init__(self, master, worker):
         super().__init__(master, worker)
         self._buckets = self.buckets()
+        self._rows = RowExchange(worker) if worker.conf.bags else None
 
     def buckets(self):
         """Returns what sums the gradient in the way that the workers exchange."""
@@ -51,13 +53,21 @@ class AllReduceWorker(Strategy):
         for step, weight in zip(steps[:-1], weights[:-1], strict=True):
             self.worker.gradient(step)
             self._buckets.keep(weight)
+            self._keep_rows(weight)
         if steps:
             self._buckets.last(steps[-1], weights[-1])
+            self._keep_rows(weights[-1])
         else:
             self._buckets.add_zeros()
         self._buckets.end()
+        if self._rows is not None:
+            self._rows.end()
         self.apply()
         return sum(len(step.batch) for step in steps)
+
+    def _keep_rows(self, weight):
+        if self._rows is not None:
+            self._rows.keep(weight)
 
     def apply(self) -> None:
         """Updates with the mean gradient."""

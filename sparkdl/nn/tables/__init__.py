@@ -1,0 +1,1 @@
+"""Tables of embeddings outside the parameter vector: a step costs what the rows it touches cost."""

@@ -1,0 +1,118 @@
+"""An input of a network that is made of the rows of a table."""
+
+from sparkdl.config import Choice, Config, Number, Of, Size, Text, dataclass, option
+from sparkdl.config.field_types import OptionalAnyOf
+from sparkdl.errors import ConfigError
+from sparkdl.nn.optimizers import Optimizer
+from sparkdl.nn.tables.row_table import RowTable, check_optimizer
+
+COMBINE = ("sum", "mean", "sqrtn")
+
+
+@dataclass(frozen=True, kw_only=True)
+class EmbeddingBag(Config):
+    """Rows of a table for an example's ids, combined to one: an input of a GraphConf.
+
+    The table is no part of the parameter vector. It has rows for the ids that were trained, any
+    from 0 to 2^63 - 1, and a step costs what the rows of its batch cost. Its optimizer moves these
+    rows alone; l1, l2, clipping, constraints and dtype of the network do not concern it.
+
+    Shapes
+    ------
+    ids (batch, width) integers, -1 for none; weights (batch, width); the input (batch, dimension)
+
+    References
+    ----------
+    tf.nn.embedding_lookup_sparse; torch.nn.EmbeddingBag with sparse=True.
+    """
+
+    name: str = option(Text(), "Name of the input, which vertices read.")
+    dimension: int = option(Size(minimum=1), "Numbers of a row.")
+    width: int = option(Size(minimum=1), "Ids of an example; shorter bags end with -1.", default=1)
+    combine: str = option(
+        Choice(of=COMBINE),
+        'What becomes of the rows r with weights w: "sum": sum(w r); "mean": that, divided by '
+        'sum(w); "sqrtn": by sqrt(sum(w^2)). Without ids it is 0.',
+        default="sum",
+    )
+    table: str | None = option(
+        Text(), "Name of the table; bags of one name share it. None: `name`.", default=None
+    )
+    column: str | None = option(
+        Text(),
+        "Column of the data with the ids; several bags may read one. None: `name`.",
+        default=None,
+    )
+    weights: str | None = option(
+        Text(), "Column of the data with a weight for each id. None: all are 1.", default=None
+    )
+    optimizer: OptionalAnyOf[Optimizer] = option(
+        Of(family=Optimizer), "Optimizer of the rows. None: the network's.", default=None
+    )
+    scale: float = option(
+        Number(minimum=0), "First rows are uniform in [-scale, scale).", default=0.05
+    )
+
+    @property
+    def table_name(self) -> str:
+        """The name of its table."""
+        return self.table or self.name
+
+
+def optimizers_of_tables(bags, default):
+    """Returns {table: its optimizer}, in the order in which bags name them."""
+    return {bag.table_name: bag.optimizer or default for bag in bags}
+
+
+def check_bags(bags, default):
+    """Raises ConfigError for bags that name one table, or one column, and differ in it."""
+    tables, widths = {}, {}
+    for bag in bags:
+        check_optimizer(bag.optimizer or default)
+        own = {name: getattr(bag, name) for name in ("dimension", "optimizer", "scale")}
+        first = tables.setdefault(bag.table_name, own)
+        for name, value in own.items():
+            if value != first[name]:
+                raise ConfigError(
+                    f"EmbeddingBag.{name} must be the same for all bags of table "
+                    f"{bag.table_name!r}, got {first[name]!r} and {value!r}; name another table"
+                )
+        column = bag.column or bag.name
+        if widths.setdefault(column, bag.width) != bag.width:
+            raise ConfigError(
+                f"EmbeddingBag.width must be the same for all bags of column {column!r}, got "
+                f"{widths[column]} and {bag.width}"
+            )
+
+
+def tables_of(conf):
+    """Returns {name: RowTable} of a network, without rows."""
+    optimizers = optimizers_of_tables(conf.bags, conf.optimizer)
+    bags = {bag.table_name: bag for bag in conf.bags}
+    return {
+        name: RowTable(
+            name, bags[name].dimension, optimizer, seed=conf.seed, scale=bags[name].scale
+        )
+        for name, optimizer in optimizers.items()
+    }
+
+
+def load_tables(conf, arrays):
+    """Returns {name: RowTable} of a network, from {"table/array": vector}.
+
+    Raises
+    ------
+    ConfigError
+        A table that the network does not have.
+    ShapeError
+        Arrays that are not those of a table; see RowTable.load.
+    """
+    tables, states = tables_of(conf), {}
+    for key, array in arrays.items():
+        table, _, name = key.rpartition("/")
+        if table not in tables:
+            raise ConfigError(f"a table must be one of {[*tables]}, got {table!r}")
+        states.setdefault(table, {})[name] = array
+    for name, state in states.items():
+        tables[name].load(state)
+    return tables

@@ -1,0 +1,113 @@
+"""Options of bags, and networks that have them."""
+
+import numpy as np
+import pytest
+
+from sparkdl.errors import ConfigError, ShapeError
+from sparkdl.nn import AdaGrad, EmbeddingBag, GraphConf, Lars, Merge, Output, Sgd, Vertex
+from sparkdl.nn.networks.document import conf_from_json
+from sparkdl.nn.optimizers import Optimizer
+from sparkdl.nn.schedules import StepSchedule
+from sparkdl.nn.tables.embedding_bag import load_tables, tables_of
+
+
+def graph(*bags, inputs=None, **options):
+    names = [bag.name for bag in bags] + [*(inputs or {})]
+    vertices = [
+        Vertex(name="all", layer=Merge(), inputs=names),
+        Vertex(name="out", layer=Output(units=2), inputs="all"),
+    ]
+    return GraphConf(inputs=inputs or {}, bags=bags, vertices=vertices, **options)
+
+
+WORDS = EmbeddingBag(name="words", dimension=4, width=3, optimizer="adagrad")
+TITLE = EmbeddingBag(name="title", dimension=4, table="words", optimizer="adagrad")
+
+
+def test_bags_are_inputs():
+    conf = graph(WORDS, inputs={"x": (2,)})
+    assert conf.input_shapes == {"x": (2,), "words": (4,)}
+    assert conf.record_shapes == {"x": (2,), "words": (3,)}
+    assert conf.id_columns == {"words"}
+    assert conf.params_layout.size == 2 * 6 + 2  # none for the table
+
+
+def test_a_bag_alone_reads_features():
+    conf = graph(WORDS)
+    assert conf.record_shapes == {"features": (3,)} and conf.id_columns == {"features"}
+
+
+def test_two_bags_may_read_one_column():
+    wide = EmbeddingBag(name="wide", dimension=1, width=3, column="words", weights="counts")
+    conf = graph(WORDS, wide)
+    assert conf.record_shapes == {"words": (3,), "counts": (3,)}
+
+
+def test_documents_give_the_network_back():
+    conf = graph(WORDS, TITLE, inputs={"x": (2,)})
+    assert conf_from_json(conf.to_json()) == conf
+    assert GraphConf.from_yaml(conf.to_yaml()) == conf
+    assert "bags" not in graph(inputs={"x": (2,)}).to_dict()
+
+
+def test_rates_of_tables_stand_behind_those_of_the_network():
+    conf = graph(WORDS, optimizer=Sgd(learning_rate=0.5))
+    np.testing.assert_allclose(conf.rate_at(0, 0), [0.5, AdaGrad().learning_rate])
+    steps = Sgd(learning_rate=StepSchedule(initial=0.5, gamma=0.1, step=2))
+    own = graph(EmbeddingBag(name="words", dimension=4, optimizer=steps))
+    assert [float(own.rate_at(i, 0)[1]) for i in (0, 2)] == pytest.approx([0.5, 0.05])
+
+
+def test_tables_are_made_once_for_all_bags_of_their_name():
+    tables = tables_of(graph(WORDS, TITLE, EmbeddingBag(name="user", dimension=2)))
+    assert {name: table.dimension for name, table in tables.items()} == {"words": 4, "user": 2}
+    assert isinstance(tables["words"].optimizer, AdaGrad)
+
+
+def elementwise():
+    return [one for one in Optimizer.members.values() if one.elementwise]
+
+
+@pytest.mark.parametrize("optimizer", elementwise(), ids=lambda one: one.__name__)
+def test_every_optimizer_that_computes_number_by_number_moves_rows(optimizer, rng):
+    tables = tables_of(graph(EmbeddingBag(name="words", dimension=4, optimizer=optimizer())))
+    ids, slopes = np.array([3, 9]), rng.normal(size=(2, 4)).astype(np.float32)
+    words = tables["words"]
+    before = words.read(ids)
+    words.update(ids, slopes, 0.1, 1)
+    assert ((words.read(ids) - before) * slopes < 0).all()
+
+
+def bag(**options):
+    return EmbeddingBag(**({"name": "words", "dimension": 4} | options))
+
+
+ERRORS = {
+    "combine": (
+        lambda: bag(combine="max"),
+        "EmbeddingBag.combine must be 'sum', 'mean' or 'sqrtn', got 'max'",
+    ),
+    "dimension": (
+        lambda: graph(WORDS, bag(name="b", table="words", dimension=2, optimizer="adagrad")),
+        "dimension must be the same for all bags of table 'words', got 4 and 2",
+    ),
+    "optimizer": (lambda: graph(WORDS, bag(name="b", table="words")), "EmbeddingBag.optimizer"),
+    "width": (
+        lambda: graph(WORDS, bag(name="b", column="words", width=2)),
+        "width must be the same for all bags of column 'words', got 3 and 2",
+    ),
+    "norms": (lambda: graph(bag(optimizer=Lars())), "number by number, got Lars"),
+    "name": (lambda: graph(WORDS, inputs={"words": (2,)}), "unique, got 'words' twice"),
+    "float16": (lambda: graph(WORDS, dtype="float16"), "GraphConf.bags must be none where dtype"),
+    "table": (
+        lambda: load_tables(graph(WORDS), {"others/ids": np.zeros(0, np.int64)}),
+        r"a table must be one of \['words'\], got 'others'",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ERRORS)
+def test_errors_name_the_option(name):
+    do, text = ERRORS[name]
+    with pytest.raises((ConfigError, ShapeError), match=text):
+        do()

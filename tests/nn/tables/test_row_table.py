@@ -1,0 +1,197 @@
+"""Tables of rows: first values, updates against numpy and torch, memory, errors."""
+
+import numpy as np
+import pytest
+
+from sparkdl.errors import ConfigError, DivergedError, ShapeError
+from sparkdl.nn import AdaGrad, Adam, Lamb, Momentum, Sgd
+from sparkdl.nn.tables.row_table import RowTable
+
+FAR = 2**62  # what float32 and int32 cannot hold
+
+
+def table(optimizer=None, dimension=3, **options):
+    return RowTable("words", dimension, optimizer or Sgd(), **options)
+
+
+def ids(*numbers):
+    return np.array(numbers, np.int64)
+
+
+def ones(n, dimension=3):
+    return np.ones((n, dimension), np.float32)
+
+
+def test_first_rows_follow_from_seed_name_and_id_alone():
+    rows = table(seed=3).read(ids(5, FAR, 7))
+    np.testing.assert_array_equal(rows[[2, 0]], table(seed=3).read(ids(7, 5)))
+    others = [table(seed=4), RowTable("others", 3, Sgd(), seed=3)]
+    assert all((other.read(ids(5, FAR, 7)) != rows).any() for other in others)
+    assert (np.diff(rows, axis=0) != 0).any()
+
+
+def test_first_rows_are_uniform():
+    rows = table(dimension=8, scale=0.5).read(np.arange(4000))
+    assert -0.5 <= rows.min() < -0.49 < 0.49 < rows.max() < 0.5
+    assert abs(rows.mean()) < 0.01 and rows.std() == pytest.approx(1 / np.sqrt(12), rel=0.02)
+    assert not table(scale=0).read(ids(1, 2)).any()
+
+
+def test_reading_adds_no_rows_and_updating_does():
+    words = table()
+    words.read(ids(1, 2))
+    assert len(words) == 0
+    words.update(ids(2, FAR), ones(2), 0.5, 1)
+    assert len(words) == 2
+    np.testing.assert_array_equal(words.read(ids(1)), table().read(ids(1)))
+    np.testing.assert_allclose(words.read(ids(FAR)), table().read(ids(FAR)) - 0.5, rtol=1e-6)
+
+
+def test_the_order_of_ids_makes_no_difference(rng):
+    one, two = table(Adam()), table(Adam())
+    for t in range(1, 5):
+        which = np.unique(rng.integers(0, FAR, 30))
+        slopes, order = rng.normal(size=(len(which), 3)).astype(np.float32), rng.permutation(30)
+        one.update(which, slopes, 0.1, t)
+        two.update(which[order], slopes[order], 0.1, t)
+    every = np.sort(one.state()["ids"])
+    np.testing.assert_array_equal(one.read(every), two.read(every))
+
+
+OPTIMIZERS = {
+    "sgd": Sgd(learning_rate=0.1),
+    "adagrad": AdaGrad(learning_rate=0.1, epsilon=1e-10),
+    "adam": Adam(learning_rate=0.1),
+}
+
+
+def by_numpy(name, row, slopes):
+    """One row after its updates [(t, slope)] by the published formulas, in float64."""
+    m = v = 0.0
+    for t, g in slopes:
+        m, v = (m + 0, v + g * g) if name == "adagrad" else (0.9 * m + 0.1 * g, v)
+        if name == "sgd":
+            row = row - 0.1 * g
+        elif name == "adagrad":
+            row = row - 0.1 * g / (np.sqrt(v) + 1e-10)
+        else:
+            v = 0.999 * v + 0.001 * g * g
+            row = row - 0.1 * (m / (1 - 0.9**t)) / (np.sqrt(v / (1 - 0.999**t)) + 1e-8)
+    return row
+
+
+def updates(rng, steps=6):
+    """Ids and gradients of steps, some of which leave some ids alone."""
+    for t in range(1, steps + 1):
+        which = np.flatnonzero(rng.random(7) < 0.6)
+        yield t, which, rng.normal(size=(len(which), 3)).astype(np.float32)
+
+
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_updates_are_those_by_numpy_of_the_rows_alone(name, rng):
+    words, history = table(OPTIMIZERS[name]), {i: [] for i in range(7)}
+    for t, which, slopes in updates(rng):
+        words.update(which, slopes, 0.1, t)
+        for i, slope in zip(which, slopes.astype(float)):
+            history[i].append((t, slope))
+    first = table().read(np.arange(7)).astype(float)
+    expected = [by_numpy(name, first[i], history[i]) for i in range(7)]
+    np.testing.assert_allclose(words.read(np.arange(7)), expected, atol=2e-6)
+
+
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_updates_are_those_of_torch_with_sparse_gradients(name, rng):
+    torch = pytest.importorskip("torch")
+    words = table(OPTIMIZERS[name])
+    bag = torch.nn.EmbeddingBag(7, 3, mode="sum", sparse=True)
+    bag.weight.data = torch.from_numpy(words.read(np.arange(7)))
+    kinds = {
+        "sgd": torch.optim.SGD,
+        "adagrad": torch.optim.Adagrad,
+        "adam": torch.optim.SparseAdam,
+    }
+    optimizer = kinds[name](bag.parameters(), lr=0.1)
+    for t, which, slopes in updates(rng):
+        words.update(which, slopes, 0.1, t)
+        with torch.sparse.check_sparse_tensor_invariants():
+            optimizer.zero_grad()
+            bag(torch.from_numpy(which)[:, None]).backward(torch.from_numpy(slopes))
+            optimizer.step()
+    theirs = bag.weight.detach().numpy()
+    np.testing.assert_allclose(words.read(np.arange(7)), theirs, atol=2e-6)
+
+
+def test_weight_decay_is_of_the_rows_of_the_update():
+    words = table(Sgd(weight_decay=0.1))
+    words.update(ids(1), 0 * ones(1), 0.5, 1)
+    np.testing.assert_allclose(words.read(ids(1)), 0.95 * table().read(ids(1)), rtol=1e-6)
+
+
+def test_state_and_load_give_the_same_table(rng):
+    one, two = table(Momentum()), table(Momentum())
+    one.update(ids(9, 4, FAR), ones(3), 0.1, 1)
+    two.load(one.state())
+    for words in (one, two):
+        words.update(ids(4, 8), ones(2), 0.1, 2)
+    assert all((one.state()[name] == two.state()[name]).all() for name in one.state())
+    two.load({})
+    assert len(two) == 0
+
+
+def test_memory_is_within_a_tenth_of_what_the_rows_hold():
+    words, sizes = table(AdaGrad(), dimension=16), []
+    for start in range(0, 300_000, 10_000):
+        words.update(np.arange(start, start + 10_000), ones(10_000, 16), 0.1, 1)
+        sizes.append(words.nbytes / (len(words) * (8 + 2 * 16 * 4)))
+    assert max(sizes[5:]) < 1.1
+
+
+def broken(**changes):
+    words = table()
+    words.update(ids(1, 2), ones(2), 0.1, 1)
+    return words.state() | changes
+
+
+ERRORS = {
+    "width": (
+        lambda: table().update(ids(1), ones(1, 4), 0.1, 1),
+        ShapeError,
+        r"'words' needs gradients \(1, 3\), got \(1, 4\)",
+    ),
+    "nan": (
+        lambda: table().update(ids(5, 6), ones(2) * [[1], [np.nan]], 0.1, 1),
+        DivergedError,
+        "gradient of id 6 is not finite",
+    ),
+    "norms": (lambda: table(Lamb()), ConfigError, "must compute number by number, got Lamb"),
+    "names": (lambda: table(Adam()).load(broken()), ShapeError, "needs the arrays .*'mean'"),
+    "length": (
+        lambda: table().load(broken(rows=np.zeros(5, np.float32))),
+        ShapeError,
+        r"rows of float32 \(6,\), got float32 \(5,\)",
+    ),
+    "type": (
+        lambda: table().load(broken(ids=np.zeros(2, np.int32))),
+        ShapeError,
+        "ids of int64",
+    ),
+    "twice": (lambda: table().load(broken(ids=ids(3, 3))), ShapeError, "each once"),
+    "negative": (lambda: table().load(broken(ids=ids(-3, 3))), ShapeError, "at least 0"),
+}
+
+
+@pytest.mark.parametrize("name", ERRORS)
+def test_errors_name_the_table(name):
+    do, kind, text = ERRORS[name]
+    with pytest.raises(kind, match=text):
+        do()
+
+
+def test_a_refused_update_changes_nothing():
+    words = table()
+    words.update(ids(1), ones(1), 0.1, 1)
+    before = words.state()
+    with pytest.raises(DivergedError):
+        words.update(ids(1, 2), ones(2) * np.inf, 0.1, 2)
+    assert all((before[name] == words.state()[name]).all() for name in before)
+    assert len(words) == 1
