@@ -32,7 +32,7 @@ class Bags(NamedTuple):
         rows = np.concatenate([rows, np.zeros((1, rows.shape[1]), np.float32)])
         if self.places.shape[1] == 1:
             return rows[self.places[:, 0]] * self.factors
-        return np.einsum("nw,nwd->nd", self.factors, rows[self.places])
+        return np.einsum("bw,bwd->bd", self.factors, rows[self.places])
 
     def spread(self, slopes):
         """Returns the RowGradients that the bags' gradients (n, dimension) amount to."""
