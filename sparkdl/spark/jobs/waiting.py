@@ -121,8 +121,10 @@ def cluster_state(sc):
     """Returns what there is of slots, executors and the driver's memory, in a line."""
     lost = lost_executors(sc)
     gone = f", {len(lost)} lost, the last for {lost[-1]!r}" if lost else ""
+    count = concurrent_tasks(sc)
+    taken = min(active_tasks(sc), count)  # Spark may know of a task's start before the last's end
     return (
-        f"the cluster has {concurrent_tasks(sc)} slots, of which {active_tasks(sc)} are taken; "
+        f"the cluster has {count} slots, of which {taken} are taken; "
         f"{describe_executors(sc)}{gone}; {free_heap(sc)}"
     )
 

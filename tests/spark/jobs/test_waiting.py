@@ -42,9 +42,8 @@ def all_slots_held(sc):
             ended.set()
 
     ended = threading.Event()
-    assert until(lambda: slots.active_tasks(sc) == 0, 60)  # of what a test before has cancelled
     InheritableThread(target=hold, daemon=True).start()
-    assert until(lambda: slots.active_tasks(sc) == 2, 60)
+    assert until(lambda: slots.active_tasks(sc) >= 2, 60)
     try:
         yield
     finally:

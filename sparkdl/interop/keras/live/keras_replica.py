@@ -6,7 +6,13 @@ import jax
 import numpy as np
 
 from sparkdl.errors import ConfigError
-from sparkdl.interop.keras.live.variables import build_model, is_seed, kept, trained
+from sparkdl.interop.keras.live.variables import (
+    build_model,
+    is_seed,
+    kept,
+    refuse_losses,
+    trained,
+)
 from sparkdl.interop.live.batches import seed_of, with_features
 from sparkdl.interop.live.live_model import INPUT, MODULE, OUTPUT
 from sparkdl.nn.execution.initial_vectors import initial_slots
@@ -61,9 +67,10 @@ class KerasReplica(Replica):
         """Returns (output, the way back from its slope, what is kept) of a batch in training."""
 
         def run(values):
-            y, others = self.model.stateless_call(
-                values, self._others(held, seed), x, training=True
+            y, others, losses = self.model.stateless_call(
+                values, self._others(held, seed), x, training=True, return_losses=True
             )
+            refuse_losses(losses)
             named = zip(self.model.non_trainable_variables, others, strict=True)
             return y, [value for variable, value in named if not is_seed(variable)]
 

@@ -33,7 +33,7 @@ def build_model(maker: Any, seed: int) -> Any:
     Raises
     ------
     ConfigError
-        It is no built Model, or has variables that cannot be trained here.
+        It is no built Model, has variables that cannot be trained here, or losses of its own.
     """
     keras = load_keras()
     keras.utils.set_random_seed(seed % 2**32)
@@ -49,7 +49,17 @@ def build_model(maker: Any, seed: int) -> Any:
                 f"KerasModel.make must give variables of float32, got {variable.path} of "
                 f"{variable.dtype}"
             )
+    refuse_losses(model.losses)
     return model
+
+
+def refuse_losses(losses: Any) -> None:
+    """Raises ConfigError where layers add losses: the engine computes the loss, without them."""
+    if losses:
+        raise ConfigError(
+            f"KerasModel.make must give a model whose layers add no losses, got {len(losses)} of "
+            "regularizers or add_loss; KerasModel.l2 and l1 penalize weights"
+        )
 
 
 def is_seed(variable: Any) -> bool:

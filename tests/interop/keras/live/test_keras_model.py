@@ -68,6 +68,15 @@ REFUSED = {
         ConfigError,
         "must give variables of float32",
     ),
+    "a regularizer": (
+        {
+            "make": lambda: keras.Sequential(
+                [keras.Input((4,)), L.Dense(3, kernel_regularizer="l2")]
+            )
+        },
+        ConfigError,
+        "layers add no losses, got 1 of regularizers",
+    ),
     "other input": ({"input_shape": (5,)}, ShapeError, "takes \\(5,\\)"),
 }
 
@@ -77,6 +86,13 @@ def test_what_cannot_be_trained_is_refused(name):
     options, error, message = REFUSED[name]
     with pytest.raises(error, match=message):
         dense(**options)
+
+
+def test_a_loss_that_a_layer_adds_ends_the_fit():
+    layers = [keras.Input((4,)), L.Dense(3), L.ActivityRegularization(l2=0.1)]
+    network = Network(dense(make=lambda: keras.Sequential(layers)))
+    with pytest.raises(ConfigError, match="layers add no losses, got 1"):
+        network.fit((np.zeros((4, 4), np.float32), np.zeros(4, int)))
 
 
 def test_what_has_no_model_is_refused():
