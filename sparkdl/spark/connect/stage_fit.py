@@ -97,6 +97,8 @@ def drive(fit, context, items):
         error = error_to_json(failure)
     finally:
         workers.close()
+    if workers.incomplete is not None:
+        raise workers.incomplete
     listeners = [vars(listener) for listener in fit.options["listeners"]]
     return FitResult(network.state, network.history, network.unfinished, listeners, error)
 

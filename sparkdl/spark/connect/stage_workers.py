@@ -18,6 +18,7 @@ from sparkdl.spark.launch.barrier_stage import train
 from sparkdl.spark.launch.team import WorkerRank
 
 log = logging.getLogger(__name__)
+MEETING = 60.0  # seconds for all tasks of a stage, which begin together, to tell each other a word
 
 
 class StageWorkers:
@@ -30,13 +31,18 @@ class StageWorkers:
         Of this task's worker, as `split_items` takes them.
     device : str
         Of a TrainingMaster.
+
+    Attributes
+    ----------
+    incomplete : WorkerError or None
+        Why the stage is not whole: that it is no fit's result, and the task must fail.
     """
 
     def __init__(self, context, items, device):
         tasks = context.getTaskInfos()
         self.size, self.host = len(tasks), tasks[0].address.rpartition(":")[0]
         self._context, self._items, self._device = context, items, device
-        self._is_launched = False
+        self._is_launched, self.incomplete = False, None
 
     def load(self, data, schema, size, options):
         """Returns the DealtBlocks that the records were dealt into before the stage began."""
@@ -54,13 +60,20 @@ class StageWorkers:
             raise WorkerError("workers over Spark Connect are launched once")
         self._is_launched = True
         word = task, shared, validation is not None
-        self._context.allGather(to_text(word))
+        self._tell_all(to_text(word))
         return OwnWorker(partial(train_in_task, self._device, self._items, 0, self.size, *word))
 
     def close(self):
         """Lets go of tasks that still wait to train."""
         if not self._is_launched:
-            self._context.allGather("")
+            self._tell_all("")
+
+    def _tell_all(self, text):
+        try:
+            tell_all(self._context, text)
+        except WorkerError as error:
+            self.incomplete = error
+            raise
 
 
 class OwnWorker:
@@ -92,9 +105,39 @@ class OwnWorker:
             self._error = error
 
 
+def tell_all(context, text, limit=MEETING):
+    """Tells all tasks of the stage a word; returns those of all.
+
+    Spark itself waits for a year: it gives a stage up where a task cannot fetch its records, and
+    lets the others wait on, in slots that the next attempt needs.
+
+    Raises
+    ------
+    WorkerError
+        Not all have come within the limit.
+    """
+    told = []
+
+    def meet():
+        try:
+            told.extend(context.allGather(text))
+        except Exception as error:  # Spark ends this attempt
+            log.error("%s", error)
+
+    thread = Thread(target=meet, daemon=True)
+    thread.start()
+    thread.join(limit)
+    if not told:
+        raise WorkerError(
+            f"not all {len(context.getTaskInfos())} tasks of the stage have come within "
+            f"{limit:g} s; Spark runs it again"
+        )
+    return told
+
+
 def follow(context, items, device):
     """Trains in a task that is not the first."""
-    [text, *_] = context.allGather("")
+    [text, *_] = tell_all(context, "")
     if text:
         rank, size = context.partitionId(), len(context.getTaskInfos())
         try:
