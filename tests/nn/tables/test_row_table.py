@@ -101,7 +101,7 @@ def test_updates_are_those_by_numpy_of_the_rows_alone(name, rng):
 
 @pytest.mark.parametrize("name", OPTIMIZERS)
 def test_updates_are_those_of_torch_with_sparse_gradients(name, rng):
-    torch = pytest.importorskip("torch")
+    torch = pytest.importorskip("torch", reason="needs torch: python build.py test --torch")
     words = table(OPTIMIZERS[name])
     bag = torch.nn.EmbeddingBag(7, 3, mode="sum", sparse=True)
     bag.weight.data = torch.from_numpy(words.read(np.arange(7)))
