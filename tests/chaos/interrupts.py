@@ -13,6 +13,8 @@ from dataclasses import replace
 import numpy as np
 
 from sparkdl.spark import SparkNetwork
+from sparkdl.spark.jobs.slots import value_of
+from sparkdl.spark.jobs.waiting import running_jobs
 from sparkdl.spark.session import session
 from tests.conftest import SMALL
 from tests.spark.networks import arrays, rich
@@ -99,15 +101,10 @@ def wrongs(sc, net, master):
 
 def jobs_left(sc, limit=60.0):
     """Returns Spark's descriptions of the jobs that still run after so many seconds."""
-    statuses = sc._jvm.java.util.Collections.singletonList(
-        sc._jvm.org.apache.spark.JobExecutionStatus.RUNNING
-    )
     deadline = time.monotonic() + limit
-    while True:
-        found = sc._jsc.sc().statusStore().jobsList(statuses)
-        if not found.size() or time.monotonic() > deadline:
-            return [str(found.apply(place).description()) for place in range(found.size())]
+    while (jobs := running_jobs(sc)) and time.monotonic() < deadline:
         time.sleep(0.05)
+    return [str(value_of(job.description())) for job in jobs]
 
 
 if __name__ == "__main__":

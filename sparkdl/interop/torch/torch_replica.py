@@ -1,34 +1,25 @@
 """A replica whose network is a module of torch, and whose loss is a program of the engine."""
 
-from functools import lru_cache, partial
+from functools import partial
 
 import numpy as np
 import torch
 
 from sparkdl.errors import ConfigError
-from sparkdl.interop.live.batches import seed_of, with_features
-from sparkdl.interop.live.live_model import INPUT, MODULE, OUTPUT
+from sparkdl.interop.live.batches import seed_of
+from sparkdl.interop.live.live_model import INPUT, MODULE
+from sparkdl.interop.live.live_replica import LiveReplica
 from sparkdl.interop.torch.module_arrays import build_module, constants, kept, trained
-from sparkdl.nn.execution.initial_vectors import initial_slots
-from sparkdl.nn.execution.input_gradient import SLOPE, input_gradient_program
-from sparkdl.nn.execution.replica import PROGRAMS, Replica
-from sparkdl.nn.inputs.columns import columns_of, features_batch, nominal_shapes, shapes_of
+from sparkdl.nn.inputs.columns import columns_of
 
 
-class TorchReplica(Replica):
+class TorchReplica(LiveReplica):
     """See Replica. The module's parameters, buffers and gradients are views of its vectors."""
 
-    decodes = ()
+    noun = "module"
 
     def __init__(self, conf, backend="auto", strict=False):
-        if backend == "cuda":
-            raise ConfigError(
-                'TrainingMaster.device must be "cpu" for a TorchModel, got "cuda"; its module is '
-                "computed on the CPU"
-            )
         super().__init__(conf, backend, strict)
-        self.head = Replica(conf.head, backend, strict)
-        self._slope = lru_cache(PROGRAMS)(partial(input_gradient_program, self.head))
         self._after = {}
         params, buffers = self.arrays()
         grads = conf.params_layout.views(self.grad)
@@ -42,17 +33,10 @@ class TorchReplica(Replica):
         self._kept = dict(self.module.named_buffers())
         self._versions = {name: array._version for name, array in constants(self.module)}
 
-    def _first_values(self):
-        """Returns the vectors at first; the module is built here, and its values are theirs."""
+    def _build(self):
         self.module = build_module(self.conf.make, self.conf.seed)
-        layouts = {"params": self.conf.params_layout, "buffers": self.conf.buffers_layout}
-        values = {name: np.zeros(layout.size, np.float32) for name, layout in layouts.items()}
-        for name, arrays in (("params", trained(self.module)), ("buffers", kept(self.module))):
-            views = layouts[name].views(values[name])
-            for own, array in arrays:
-                views[f"{MODULE}/{own}"][...] = array.detach().numpy()
-        grad = np.zeros_like(values["params"])
-        return values | {"grad": grad, "slots": initial_slots(self.conf)}
+        named = trained(self.module), kept(self.module)
+        return [[(name, each.detach().numpy()) for name, each in arrays] for arrays in named]
 
     def gradient(self, batch, epoch=0, after=None, states=None, queued=None):
         """See Replica.gradient; `after` is called as torch's backward pass goes on."""
@@ -61,17 +45,15 @@ class TorchReplica(Replica):
             torch.manual_seed(seed_of(self.conf.seed, int(epoch), batch.ids))
             y = self.module.train()(self._input(batch))
         self._take_back_buffers()
-        columns = columns_of(self.conf.head, with_features(batch, y.detach().numpy()))
-        program = self._slope(shapes_of(columns))
-        outputs = program.run(columns | {"ids": batch.ids, "epoch": epoch})
+        loss, slope = self._loss_and_slope(batch, y.detach().numpy(), epoch)
         self._expire()
         self.grad[...] = 0
         self._after, self._final = dict(after or {}), set()
         if y.requires_grad:
-            y.backward(torch.from_numpy(outputs[SLOPE].copy()))
+            y.backward(torch.from_numpy(slope))
         while self._after:  # of parameters that this batch did not reach
             self._after.popitem()[1]()
-        return program.number("loss"), len(batch)
+        return loss, len(batch)
 
     def _finish(self, name, parameter):
         """Says that a parameter's gradient is final, to whom it may concern."""
@@ -102,37 +84,9 @@ class TorchReplica(Replica):
                     f"{name} of {buffer.dtype} changed; make it a float"
                 )
 
-    def step(self, batch, rate, t, epoch=0, states=None):
-        """See Replica.step."""
-        loss, _ = self.gradient(batch, epoch)
-        self.apply(rate, t)
-        return loss
-
-    def forward(self, features, outputs=(), states=None, size=None):
-        """See Replica.forward; "module" names what the module gives."""
-        batch = features if hasattr(features, "columns") else features_batch(features)
-        columns_of(self.conf, batch, labels=False)
-        y = self._in_use(batch)
-        names = tuple(outputs) or (OUTPUT,)
-        rest, given = (
-            tuple(name for name in names if name != MODULE),
-            np.array(y.numpy(), order="C"),
-        )
-        results = self.head.forward(given, rest, size=size) if rest else {}
-        return results | ({MODULE: given} if MODULE in names else {})
-
-    def losses(self, batch):
-        """See Replica.losses."""
-        columns_of(self.conf, batch, labels=False)
-        return self.head.losses(with_features(batch, self._in_use(batch).numpy()))
-
-    def programs(self, batch_size):
-        """Returns two programs: of the loss's gradient where the module ends, and of the update."""
-        return self._slope(nominal_shapes(self.conf.head, batch_size)), self._update()
-
-    def _in_use(self, batch):
+    def _output(self, batch):
         with torch.no_grad():
-            return self.module.eval()(self._input(batch))
+            return np.array(self.module.eval()(self._input(batch)).numpy(), order="C")
 
     def _input(self, batch):
         return torch.from_numpy(np.array(batch.columns[INPUT], dtype=self.conf.input_type))

@@ -4,8 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from sparkdl.errors import ConfigError, brief
-from sparkdl.interop.live.live_model import MODULE
+from sparkdl.interop.live.trained_arrays import trained_arrays
 from sparkdl.interop.torch.module_arrays import build_module, kept, load_torch, trained
 from sparkdl.interop.torch.torch_model import TorchModel
 
@@ -26,16 +25,9 @@ def trained_module(network: Any) -> Any:
     ConfigError
         It is no Network of a TorchModel.
     """
-    conf = getattr(network, "conf", None)
-    if not isinstance(conf, TorchModel):
-        raise ConfigError(
-            f"trained_module.network must be a Network of a TorchModel, got {brief(network)}; a "
-            "SparkNetwork has one as its `network`"
-        )
+    conf, arrays = trained_arrays(network, TorchModel, "trained_module")
     torch, module = load_torch(), build_module(conf.make, conf.seed)
-    arrays = conf.params_layout.views(network.state.params)
-    arrays |= conf.buffers_layout.views(network.state.buffers)
     with torch.no_grad():
         for name, array in (*trained(module), *kept(module)):
-            array.copy_(torch.from_numpy(np.array(arrays[f"{MODULE}/{name}"])))
+            array.copy_(torch.from_numpy(np.array(arrays[name])))
     return module.eval()

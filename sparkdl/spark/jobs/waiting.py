@@ -95,12 +95,16 @@ class Watch:
 
 def jobs_described(sc, description):
     """Returns Spark's data of the running jobs with a description."""
+    return [job for job in running_jobs(sc) if value_of(job.description()) == description]
+
+
+def running_jobs(sc):
+    """Returns Spark's data of the jobs that run."""
     statuses = sc._jvm.java.util.Collections.singletonList(
         sc._jvm.org.apache.spark.JobExecutionStatus.RUNNING
     )
     found = sc._jsc.sc().statusStore().jobsList(statuses)
-    jobs = [found.apply(number) for number in range(found.size())]
-    return [job for job in jobs if value_of(job.description()) == description]
+    return [found.apply(number) for number in range(found.size())]
 
 
 def time_limit(sc):

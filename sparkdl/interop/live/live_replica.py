@@ -1,0 +1,80 @@
+"""A replica whose network is a model of another framework, and whose loss is a program of ours."""
+
+from functools import lru_cache, partial
+
+import numpy as np
+
+from sparkdl.errors import ConfigError
+from sparkdl.interop.live.batches import with_features
+from sparkdl.interop.live.live_model import MODULE, OUTPUT
+from sparkdl.nn.execution.initial_vectors import initial_slots
+from sparkdl.nn.execution.input_gradient import SLOPE, input_gradient_program
+from sparkdl.nn.execution.replica import PROGRAMS, Replica
+from sparkdl.nn.inputs.columns import columns_of, features_batch, nominal_shapes, shapes_of
+
+
+class LiveReplica(Replica):
+    """See Replica. A subclass builds and computes the model: `_build`, `_output`, `gradient`."""
+
+    decodes = ()
+    noun: str  # what the framework calls a model
+
+    def __init__(self, conf, backend="auto", strict=False):
+        if backend == "cuda":
+            raise ConfigError(
+                f'TrainingMaster.device must be "cpu" for a {type(conf).__name__}, got "cuda"; its '
+                f"{self.noun} is computed on the CPU"
+            )
+        super().__init__(conf, backend, strict)
+        self.head = Replica(conf.head, backend, strict)
+        self._slope = lru_cache(PROGRAMS)(partial(input_gradient_program, self.head))
+
+    def _build(self):
+        """Builds the model; returns [(name, numbers)] of what is trained, and of what is kept."""
+        raise NotImplementedError
+
+    def _output(self, batch):
+        """Returns what the model gives in use, as an array of its own."""
+        raise NotImplementedError
+
+    def _first_values(self):
+        """Returns the vectors at first; the model is built here, and its values are theirs."""
+        layouts = {"params": self.conf.params_layout, "buffers": self.conf.buffers_layout}
+        values = {name: np.zeros(layout.size, np.float32) for name, layout in layouts.items()}
+        for name, arrays in zip(layouts, self._build(), strict=True):
+            views = layouts[name].views(values[name])
+            for own, array in arrays:
+                views[f"{MODULE}/{own}"][...] = array
+        grad = np.zeros_like(values["params"])
+        return values | {"grad": grad, "slots": initial_slots(self.conf)}
+
+    def _loss_and_slope(self, batch, y, epoch):
+        """Returns the loss of what the model gave in training, and its gradient there."""
+        columns = columns_of(self.conf.head, with_features(batch, y))
+        program = self._slope(shapes_of(columns))
+        outputs = program.run(columns | {"ids": batch.ids, "epoch": epoch})
+        return program.number("loss"), np.array(outputs[SLOPE])
+
+    def step(self, batch, rate, t, epoch=0, states=None):
+        """See Replica.step."""
+        loss, _ = self.gradient(batch, epoch)
+        self.apply(rate, t)
+        return loss
+
+    def forward(self, features, outputs=(), states=None, size=None):
+        """See Replica.forward; "module" names what the model gives."""
+        batch = features if hasattr(features, "columns") else features_batch(features)
+        columns_of(self.conf, batch, labels=False)
+        names, given = tuple(outputs) or (OUTPUT,), self._output(batch)
+        rest = tuple(name for name in names if name != MODULE)
+        results = self.head.forward(given, rest, size=size) if rest else {}
+        return results | ({MODULE: given} if MODULE in names else {})
+
+    def losses(self, batch):
+        """See Replica.losses."""
+        columns_of(self.conf, batch, labels=False)
+        return self.head.losses(with_features(batch, self._output(batch)))
+
+    def programs(self, batch_size):
+        """Returns two programs: of the loss's gradient where the model ends, and of the update."""
+        return self._slope(nominal_shapes(self.conf.head, batch_size)), self._update()
