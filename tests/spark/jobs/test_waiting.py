@@ -65,7 +65,7 @@ def test_a_job_without_slots_says_so_and_ends(sc, impatient, caplog):
         ) as error:
             count(sc)
         for said in (str(error.value), caplog.text):
-            assert "2 slots, of which 2 are taken; 2 executors of 2; " in said
+            assert "2 slots, of which 2 are taken; 2 executors of 2" in said
             assert "other jobs hold all slots: end them, add executors, or raise" in said
     assert caplog.text.count("no task of") == 1
     assert count(sc) == 3
