@@ -46,9 +46,8 @@ class Heartbeat:
                 nearest = min(time_of_next for _, time_of_next in self._due.values())
                 self._changed.wait(max(0.0, nearest - time.monotonic()))
                 targets = self._take_due(time.monotonic())
-            for target in targets:
-                self._beat(target)
-            del targets
+            while targets:
+                self._beat(targets.pop())  # no name in here keeps it alive until the next beat
 
     def _take_due(self, now):
         due = [target for target, (_, time_of_next) in self._due.items() if time_of_next <= now]

@@ -2,6 +2,7 @@
 
 import gc
 import threading
+import weakref
 
 from sparkdl.exchange.liveness.heartbeat import Heartbeat
 
@@ -41,6 +42,19 @@ def test_no_thread_stays_for_what_is_discarded():
     assert ended(pulse)
     pulse.add(heart, 0.01)  # and again
     assert heart.stopped.wait(5)
+    assert ended(pulse)
+
+
+def test_what_has_had_its_beat_is_not_held_alive_beside_others():
+    pulse, short, other = Heartbeat(), Heart(-1), Heart(-1)
+    pulse.add(other, 100)
+    pulse.add(short, 0.2)
+    while short.left == -1:
+        threading.Event().wait(0.01)
+    threading.Event().wait(0.05)  # to the end of the turn
+    short = weakref.ref(short)
+    assert short() is None
+    pulse.discard(other)
     assert ended(pulse)
 
 

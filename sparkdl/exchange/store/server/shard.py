@@ -121,6 +121,14 @@ class Shard:
         """Ends all waits with this PeerError."""
         self.roster.fail(error)
 
+    def close(self, error):
+        """Ends all waits with this PeerError, and lets go of the optimizer, which may be large.
+
+        Threads that answer workers end a little later, and hold this object until then.
+        """
+        self.fail(error)
+        self._update = None
+
     def parts(self):
         """Returns the parts held here, by the names of their keys."""
         with self._key_added:

@@ -65,4 +65,4 @@ class StoreServer:
         """Ends all that waits here. The endpoint stays open."""
         if self.failure:
             self.service.wait_told(GRACE)
-        self.shard.fail(PeerError(self._rank, self._host, "has closed the store"))
+        self.shard.close(PeerError(self._rank, self._host, "has closed the store"))

@@ -1,6 +1,7 @@
 """Pushes and pulls on a server, mode by mode, with neither sockets nor processes."""
 
 import time
+import weakref
 
 import numpy as np
 import pytest
@@ -263,6 +264,19 @@ def test_patience_ends():
         shard.pull(0, "w")
     with pytest.raises(PeerError, match=r"the barrier of ranks \[1, 2\]"):
         shard.barrier(0)
+
+
+def test_a_closed_store_holds_its_optimizer_no_longer():
+    def update(key, value, gradient, slots):
+        raise AssertionError("an update of a closed store")
+
+    shard, optimizer = shard_of(size=2, update=update), weakref.ref(update)
+    del update
+    assert optimizer() is not None
+    shard.close(PeerError(0, "here", "has closed the store"))
+    assert optimizer() is None
+    with pytest.raises(PeerError, match="has closed the store"):
+        shard.push(0, "w", ones())
 
 
 def test_an_update_that_fails_ends_the_store():
