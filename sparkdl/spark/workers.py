@@ -14,15 +14,23 @@ from sparkdl.spark.gpu_process.dispatch import run_partition_on_device
 from sparkdl.spark.jobs.job import clear_errors, job, no_waiting_for_locality
 from sparkdl.spark.jobs.log_prefix import sign_logs
 from sparkdl.spark.jobs.shared_value import sharing
-from sparkdl.spark.jobs.slots import check_barrier, dynamic, gpus_of_a_task, option, slots
+from sparkdl.spark.jobs.slot_request import request_slots
+from sparkdl.spark.jobs.slots import (
+    check_launch,
+    dynamic,
+    gpus_of_a_task,
+    launch_obstacle,
+    option,
+    slots,
+)
 from sparkdl.spark.jobs.task_resources import (
     computing_with,
     threads_of_a_task,
     with_resources,
 )
-from sparkdl.spark.launch.barrier_stage import BarrierStage, StageSettings
 from sparkdl.spark.launch.team import Team
 from sparkdl.spark.launch.worker_shares import deal_blocks
+from sparkdl.spark.launch.worker_stage import StageSettings, WorkerStage
 from sparkdl.spark.records.blocks import load_blocks
 from sparkdl.training.workers.contribution import Failure, group, levels, total, unwrap
 
@@ -111,18 +119,17 @@ class SparkWorkers:
         return self.size
 
     def obstacle(self) -> str | None:
-        """Returns why workers cannot stay in a barrier stage, or None."""
-        with clear_errors("asking for slots"):
-            if dynamic(self.sc):
-                return "spark.dynamicAllocation.enabled is true, and Spark runs no barrier with it"
-        return None
+        """Returns why workers cannot stay in the tasks of a stage, or None."""
+        return launch_obstacle(self.sc)
 
     def workers_per_task(self, workers: int) -> int:
         """Returns how many workers a task has so that all of them run at once.
 
-        Executors that were lost are waited for, some seconds, as Spark starts others.
+        Executors that were lost are waited for, some seconds, as Spark starts others. Where it
+        decides how many there are, it is asked for as many as it takes.
         """
         with clear_errors("asking for slots"):
+            request_slots(self.sc, -(-workers // self._gpus_per_task), self._resources)
             slot_count = slots(self.sc, min(workers, self._last_slots), self._resources)
         self._last_slots = slot_count
         return max(self._gpus_per_task, -(-workers // slot_count))
@@ -130,8 +137,8 @@ class SparkWorkers:
     def launch(
         self, task: Any, blocks: Any, shares: Any, shared: Any, validation: Any = None
     ) -> Any:
-        """Starts one barrier stage of as many tasks as there are slots; see Workers.launch."""
-        check_barrier(self.sc)
+        """Starts one stage of as many tasks as there are slots; see Workers.launch."""
+        check_launch(self.sc)
         blocks.launches += 1
         team = Team.of(shares, self.workers_per_task(len(shares)))
         if team.workers_per_task > self._gpus_per_task:
@@ -141,7 +148,8 @@ class SparkWorkers:
             )
         items, evaluates = deal_blocks(blocks, shares, team, validation), validation is not None
         each = StageSettings(self._device, team, self._threads)
-        return BarrierStage(self.sc, task, items, shared, evaluates, each, self._resources)
+        options = {"resources": self._resources, "is_barrier": not dynamic(self.sc)}
+        return WorkerStage(self.sc, task, items, shared, evaluates, each, **options)
 
     def close(self) -> None:
         """Ends nothing: the executors are Spark's."""

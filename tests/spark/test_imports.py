@@ -15,8 +15,8 @@ from sparkdl.data.stored_share import StoredShare
 from sparkdl.nn import Adam, Conv2D, Dense, MaxPool2D, NetworkConf, Output
 from sparkdl.spark.inference.output_columns import OutputColumns, compute_outputs
 from sparkdl.spark.inference.predictions import evaluate_partition, predict_batches
-from sparkdl.spark.launch.barrier_stage import work
 from sparkdl.spark.launch.team import Team
+from sparkdl.spark.launch.worker_stage import work
 from sparkdl.spark.records.records import read_rows, read_splits, store_tables
 from sparkdl.spark.records.stored_partition import store_batches, stored_pieces
 from sparkdl.spark.workers import contribute

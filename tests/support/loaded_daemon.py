@@ -19,7 +19,7 @@ LOADED = [
     "llvmlite.binding",
     "sparkdl.exchange.group",
     "sparkdl.spark.inference.predictions",
-    "sparkdl.spark.launch.barrier_stage",
+    "sparkdl.spark.launch.worker_stage",
     "sparkdl.spark.workers",
     "sparkdl.training.masters.registry",
     "sparkdl.training.resident.lifecycle",

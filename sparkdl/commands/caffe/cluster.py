@@ -1,18 +1,9 @@
 """Number of replicas and their exchange, from -clusterSize, -devices and -connection."""
 
-from sparkdl.errors import ConfigError
-from sparkdl.spark.jobs.slots import dynamic, executors, slots
+from sparkdl.spark.jobs.slot_request import request_slots
+from sparkdl.spark.jobs.slots import executors, slots
 from sparkdl.training.masters.all_reduce.master import AllReduceSGD
 from sparkdl.training.masters.parameter_averaging.master import ParameterAveraging
-
-
-def check_dynamic(sc, connection):
-    """Refuses what Spark cannot do before anything is read."""
-    if connection != "none" and dynamic(sc):
-        raise ConfigError(
-            f"-connection {connection} needs spark.dynamicAllocation.enabled=false: executors that "
-            "talk to each other run all at once; -connection none goes through the driver"
-        )
 
 
 def replicas(sc, cluster_size, devices, tell):
@@ -22,6 +13,8 @@ def replicas(sc, cluster_size, devices, tell):
     train, which is told: CaffeOnSpark would stop.
     """
     wanted = None if cluster_size is None else cluster_size * devices
+    if wanted is not None:
+        request_slots(sc, wanted)
     room = slots(sc, wanted or 1)
     executor_count = max(1, executors(sc))  # in local mode the driver is the one
     if cluster_size is not None and cluster_size != executor_count:

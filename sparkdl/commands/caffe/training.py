@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sparkdl.commands.caffe.cluster import check_dynamic, master_of, replicas
+from sparkdl.commands.caffe.cluster import master_of, replicas
 from sparkdl.commands.caffe.options import Options, check_free
 from sparkdl.commands.caffe.records import batch_size, source_for
 from sparkdl.errors import ConfigError
@@ -14,6 +14,7 @@ from sparkdl.interop.caffe import CaffeSolver, SolverJob, read_job, save_weights
 from sparkdl.interop.caffe.evaluation.head import FirstRecords
 from sparkdl.interop.caffe.solvers.caffe_solver import prefix_of
 from sparkdl.spark import SparkNetwork
+from sparkdl.spark.jobs.slots import check_launch
 from sparkdl.spark.records.data_frames import uri
 
 LOG = "sparkdl.caffe"
@@ -40,7 +41,8 @@ class Training:
     def run(self, spark, tell):
         """Trains and saves; returns the trained Network."""
         options, sc = self.options, spark.sparkContext
-        check_dynamic(sc, options.connection)
+        if options.connection != "none":
+            check_launch(sc)
         workers = replicas(sc, options.cluster_size, options.devices, tell)
         master = master_of(options, workers, batch_size(self.job.train))
         given = {"snapshot": options.snapshot, "weights": options.weights}

@@ -45,6 +45,19 @@ def job_ids(sc, tag, has_tags=HAS_TAGS):
     return [number for group in groups_of(tag) for number in tracker.getJobIdsForGroup(group)]
 
 
+def count_tasks(sc, tag):
+    """Returns how many tasks of the jobs with a tag run.
+
+    Those of a cancelled job end some seconds later.
+    """
+    tracker, running = sc._jsc.sc().statusTracker(), 0
+    for number in job_ids(sc, tag):
+        for stage in tracker.getJobInfo(number).get().stageIds():
+            info = tracker.getStageInfo(stage)
+            running += info.get().numActiveTasks() if info.isDefined() else 0
+    return running
+
+
 def group_tags(sc):
     """Returns the tags in this thread's job group."""
     return read_group(sc)[1].split()

@@ -1,4 +1,4 @@
-"""Task slots of a cluster, which a barrier stage needs all at once."""
+"""Task slots of a cluster, which workers that talk to each other need all at once."""
 
 import logging
 import re
@@ -164,14 +164,22 @@ def option(sc, name, default=None):
     return sc._conf.get(name, default)
 
 
-def check_barrier(sc):
-    """Raises ConfigError where no barrier stage can run.
+def launch_obstacle(sc):
+    """Returns why workers that talk to each other cannot run, all at once, in a stage; or None.
 
-    Spark would refuse it with a number of an issue.
+    Spark runs no barrier stage where its allocation is dynamic. The ordinary stage in its place
+    must have each task once: the copy of a slow task would be a second worker of the same rank.
     """
-    if dynamic(sc):
+    if dynamic(sc) and option(sc, "spark.speculation", "false") == "true":
+        return "spark.speculation is true, which with dynamic allocation runs workers twice"
+    return None
+
+
+def check_launch(sc):
+    """Raises ConfigError where workers that talk to each other cannot run."""
+    if launch_obstacle(sc) is not None:
         raise ConfigError(
-            "spark.dynamicAllocation.enabled must be false where workers talk to each other, got "
-            "true: they run all at once, in a barrier stage, and Spark runs none with it; set it "
-            "to false and spark.executor.instances to the number of executors"
+            "spark.speculation must be false where workers talk to each other and "
+            "spark.dynamicAllocation.enabled is true, got true: Spark would run a second copy of a "
+            "slow worker; set it to false, or average through the driver"
         )

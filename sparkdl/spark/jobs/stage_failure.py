@@ -1,13 +1,15 @@
-"""Causes of a failed barrier stage: the error that a task raised, or the worker that was lost."""
+"""Causes of a failed stage of workers: the error that a task raised, or the lost worker."""
 
 import re
 
 from sparkdl.errors import SparkdlError, WorkerError
 from sparkdl.spark.jobs.error_notes import read_noted_error
 from sparkdl.spark.jobs.job import TRACEBACK, error_in_text, reason
+from sparkdl.spark.jobs.slots import value_of
 
 LOST = re.compile(r"barrier task \w+\(\d+, (\d+)\) finished unsuccessfully\.\s*(.*)", re.DOTALL)
 CANCELLED = "SPARK_JOB_CANCELLED"
+MOST_TASKS = 10000  # attempts of a stage that are looked at
 
 
 def failure(text):
@@ -25,6 +27,39 @@ def failure(text):
     if lost is not None:
         return WorkerError(f"worker {lost[1]}: {loss_reason(lost[2])}")
     return error_in_text(text, "the workers' job")  # of where blocks are handed out, perhaps
+
+
+def first_failure(sc, jobs):
+    """Returns the error of the first task of a job's last stage that has failed, or None.
+
+    An ordinary stage goes on after that: Spark starts the task again, some times.
+
+    Parameters
+    ----------
+    jobs : numbers of jobs, of which the last counts
+    """
+    stages = [stage for job in jobs[-1:] for stage in stages_of(sc, job)]
+    info = sc._jsc.sc().statusTracker().getStageInfo(max(stages, default=-1))
+    if not info.isDefined() or not info.get().numFailedTasks():
+        return None
+    failed = [task for task in tasks_of(sc, max(stages)) if task.errorMessage().isDefined()]
+    if not failed:  # the store is about to hear of it
+        return None
+    first = min(failed, key=lambda task: (task.attempt(), task.launchTime().getTime()))
+    text, whose = value_of(first.errorMessage()), f"worker {first.index()}"
+    noted = read_noted_error(text, whose)
+    return noted or WorkerError(f"{whose}: {loss_reason(text)}")
+
+
+def stages_of(sc, job):
+    info = sc._jsc.sc().statusTracker().getJobInfo(job)
+    return list(info.get().stageIds()) if info.isDefined() else []
+
+
+def tasks_of(sc, stage):
+    """Returns Spark's data of the tasks of a stage's first attempt."""
+    found = sc._jsc.sc().statusStore().taskList(stage, 0, MOST_TASKS)
+    return [found.apply(number) for number in range(found.size())]
 
 
 def loss_reason(text):

@@ -4,9 +4,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from sparkdl.commands.caffe.cluster import check_dynamic, master_of, replicas
+from sparkdl.commands.caffe.cluster import master_of, replicas
 from sparkdl.commands.caffe.command import places
-from sparkdl.errors import ConfigError
 from sparkdl.training.masters.all_reduce.master import AllReduceSGD
 from sparkdl.training.masters.parameter_averaging.master import ParameterAveraging
 
@@ -48,15 +47,6 @@ def test_how_they_exchange():
     on_disk = master_of(options(connection="none", persistent=True), 3, 64)
     common |= {"averaging_frequency": 1, "storage_level": "DISK_ONLY"}
     assert on_disk == ParameterAveraging(**common)
-
-
-@pytest.mark.parametrize("connection", ["ethernet", "none"])
-def test_dynamic_allocation(connection, monkeypatch):
-    monkeypatch.setattr("sparkdl.commands.caffe.cluster.dynamic", lambda sc: True)
-    if connection == "none":
-        return check_dynamic(None, connection)
-    with pytest.raises(ConfigError, match="-connection none goes through the driver"):
-        check_dynamic(None, connection)
 
 
 def test_a_path_that_one_machine_knows_is_told():

@@ -6,7 +6,7 @@ import pytest
 
 from sparkdl.errors import ConfigError
 from sparkdl.spark.jobs import slots as module
-from sparkdl.spark.jobs.slots import check_barrier, executors_wanted, slots
+from sparkdl.spark.jobs.slots import check_launch, executors_wanted, launch_obstacle, slots
 
 
 def context(master, **options):
@@ -14,11 +14,14 @@ def context(master, **options):
     return SimpleNamespace(master=master, _conf=options)
 
 
-def test_dynamic_allocation_is_refused_by_name():
-    sc = context("yarn", **{"dynamicAllocation.enabled": "true"})
-    with pytest.raises(ConfigError, match="spark.dynamicAllocation.enabled must be false"):
-        check_barrier(sc)
-    check_barrier(context("local[2]", **{"dynamicAllocation.enabled": "true"}))
+def test_copies_of_slow_workers_are_refused_by_name():
+    both = {"dynamicAllocation.enabled": "true", "speculation": "true"}
+    with pytest.raises(ConfigError, match="spark.speculation must be false"):
+        check_launch(context("yarn", **both))
+    assert "spark.speculation is true" in launch_obstacle(context("yarn", **both))
+    for name in both:
+        check_launch(context("yarn", **{name: "true"}))
+    check_launch(context("local[2]", **both))
 
 
 WANTED = [

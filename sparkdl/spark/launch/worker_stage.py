@@ -1,4 +1,8 @@
-"""Workers of one fit that run until it ends, all at once: the tasks of a barrier stage."""
+"""Workers of one fit that run until it ends, all at once: the tasks of one stage.
+
+It is a barrier stage. Where Spark decides how many executors there are it runs none such, and an
+ordinary stage takes its place: its tasks meet at the driver, and the first one lost ends all.
+"""
 
 import logging
 import time
@@ -8,17 +12,18 @@ from functools import partial
 from typing import NamedTuple
 
 from py4j.protocol import Py4JError
-from pyspark import InheritableThread, TaskContext
+from pyspark import BarrierTaskContext, InheritableThread, TaskContext
 from pyspark.errors import PySparkException
 
+from sparkdl.errors import WorkerError
 from sparkdl.spark.gpu_process.dispatch import run_on_device
 from sparkdl.spark.gpu_process.worker_processes import run_workers
 from sparkdl.spark.jobs.error_notes import note_errors
 from sparkdl.spark.jobs.job import describe_jobs, message, no_waiting_for_locality, watch
-from sparkdl.spark.jobs.job_tags import add_tag, cancel_tag, job_ids
+from sparkdl.spark.jobs.job_tags import add_tag, cancel_tag, count_tasks, job_ids
 from sparkdl.spark.jobs.log_prefix import sign_logs
 from sparkdl.spark.jobs.shared_value import sharing
-from sparkdl.spark.jobs.stage_failure import failure
+from sparkdl.spark.jobs.stage_failure import failure, first_failure
 from sparkdl.spark.jobs.task_resources import computing_with, with_resources
 from sparkdl.spark.launch.team import Team
 from sparkdl.spark.launch.worker_shares import split_items
@@ -28,8 +33,8 @@ GRACE = 15.0  # seconds: Spark kills the process of a cancelled task after some 
 POLL = 0.05
 
 
-class BarrierStage:
-    """A barrier stage that runs beside the driver's own work; see training's LaunchedWorkers.
+class WorkerStage:
+    """A stage of workers that runs beside the driver's own work; see training's LaunchedWorkers.
 
     Parameters
     ----------
@@ -42,17 +47,22 @@ class BarrierStage:
     each : StageSettings
     resources : ResourceProfile or None
         What a task takes of its executor; None: what the session's tasks take.
+    is_barrier : bool
+        Whether Spark starts all tasks at once, and ends all with the first that is lost.
     """
 
-    def __init__(self, sc, task, shares, shared, evaluates, each, resources=None):
+    def __init__(self, sc, task, shares, shared, evaluates, each, resources=None, is_barrier=True):
         self._sc, self._tag = sc, f"sparkdl-{uuid.uuid4().hex}"
-        self._error, self._done = None, False
+        self._error, self._done, self._is_barrier = None, False, is_barrier
         arguments = task, shares, shared, evaluates, each, resources
         self._thread = InheritableThread(target=self._run, args=arguments, daemon=True)
         self._thread.start()
 
     def error(self):
-        """Returns why the stage has ended before its time, or None."""
+        """Returns why the stage has ended before its time, or must, or None."""
+        if self._error is None and not self._is_barrier and self._thread.is_alive():
+            with suppress(Py4JError, AttributeError):  # Spark itself has been stopped
+                self._error = first_failure(self._sc, self._job_ids())
         return self._error
 
     def is_finished(self):
@@ -66,7 +76,7 @@ class BarrierStage:
             while self._thread.is_alive() and time.monotonic() < deadline:
                 cancel_tag(self._sc, self._tag)  # again, as its job may only now begin
                 self._thread.join(POLL)
-            while (tasks := self._tasks()) and time.monotonic() < deadline:
+            while (tasks := count_tasks(self._sc, self._tag)) and time.monotonic() < deadline:
                 time.sleep(POLL)
             if tasks:
                 log.warning("%d workers still run %g s after they were cancelled", tasks, GRACE)
@@ -78,24 +88,17 @@ class BarrierStage:
             with sharing(self._sc, shared) as sent, no_waiting_for_locality(self._sc):
                 with describe_jobs(self._sc, doing), watch(self._sc, doing):
                     run = partial(work, task, sent, evaluates, each)
-                    with_resources(shares.barrier().mapPartitions(run), resources).collect()
+                    parts = shares.barrier() if self._is_barrier else shares
+                    with_resources(parts.mapPartitions(run), resources).collect()
             self._done = True
         except (Py4JError, PySparkException) as error:
-            self._error = failure(message(error))
+            known = None if self._is_barrier else first_failure(self._sc, self._job_ids())
+            self._error = self._error or known or failure(message(error))
         except Exception as error:  # most often that task or shared cannot travel
             self._error = error
 
-    def _tasks(self):
-        """Returns how many of our tasks still run.
-
-        Those of a cancelled job end some seconds later.
-        """
-        tracker, running = self._sc._jsc.sc().statusTracker(), 0
-        for number in job_ids(self._sc, self._tag):
-            for stage in tracker.getJobInfo(number).get().stageIds():
-                info = tracker.getStageInfo(stage)
-                running += info.get().numActiveTasks() if info.isDefined() else 0
-        return running
+    def _job_ids(self):
+        return job_ids(self._sc, self._tag)
 
 
 class StageSettings(NamedTuple):
@@ -119,12 +122,23 @@ def work(task, shared, evaluates, each, items):
     """Runs a task on an executor."""
     device, team, threads = each
     workers = team.workers(TaskContext.get().partitionId())
+    check_first_attempt(TaskContext.get(), workers)
     compute = partial(train, task, shared, evaluates)
     with note_errors(), computing_with(threads):
         if team.workers_per_task > 1:
             run_workers(device, compute, items, workers, team)
             return iter(())
         return iter(list(run_on_device(device, compute, items, workers[0])))
+
+
+def check_first_attempt(context, workers):
+    """Raises WorkerError in a task that Spark has started again: the others have gone on.
+
+    A barrier stage is started again as a whole.
+    """
+    if context.attemptNumber() and not isinstance(context, BarrierTaskContext):
+        ranks = ", ".join(str(worker.rank) for worker in workers)
+        raise WorkerError(f"worker {ranks}: its task was lost, and Spark has started it again")
 
 
 def train(task, shared, evaluates, worker, items):

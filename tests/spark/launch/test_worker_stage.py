@@ -20,6 +20,7 @@ from tests.spark.slow import executor_of
 from tests.support.waiting import gone, until
 
 RECORDS, SIZE = 62, 6
+DYNAMIC = "spark.dynamicAllocation.enabled"
 OPTIONS = ParameterAveraging(seed=3)
 
 
@@ -52,6 +53,14 @@ def launch(workers, blocks, tmp_path):
     yield of
     for launched in started:
         launched.stop()
+
+
+@pytest.fixture(params=[True, False], ids=["barrier", "ordinary stage"])
+def is_barrier(request, sc):
+    """Has launches be barrier stages, or what they are where allocation is dynamic."""
+    sc._conf.set(DYNAMIC, str(not request.param).lower())
+    yield request.param
+    sc._conf.set(DYNAMIC, "false")
 
 
 def ended(launched):
@@ -109,7 +118,9 @@ FAILURES = [
 
 
 @pytest.mark.parametrize("task, kind, message", FAILURES, ids=lambda v: getattr(v, "__name__", ""))
-def test_an_error_comes_as_it_is_and_a_loss_names_the_worker(task, kind, message, launch, sc):
+def test_an_error_comes_as_it_is_and_a_loss_names_the_worker(
+    task, kind, message, launch, sc, is_barrier
+):
     batches = SparkRecords(arrays(20)).batches(sc, schema_of(plain()))
     launched = launch(task, validation=batches)
     error = ended(launched)
@@ -140,7 +151,7 @@ def test_stopped_workers_are_gone_and_their_slots_free(task, launch, workers, tm
 
 
 def test_a_lost_executor_ends_all_workers_and_another_takes_its_place(
-    launch, workers, tmp_path, sc
+    launch, workers, tmp_path, sc, is_barrier
 ):
     launched = launch(staying.wait)
     running = processes(launched, tmp_path)

@@ -1,0 +1,66 @@
+"""Slots that Spark is asked for where it decides how many executors there are."""
+
+import time
+from types import SimpleNamespace
+
+import pytest
+
+from sparkdl.spark.jobs import slot_request
+from sparkdl.spark.jobs.job_tags import count_tasks
+from sparkdl.spark.jobs.slot_request import request_slots, tasks_waiting
+from tests.support.waiting import until
+
+ENABLED = "spark.dynamicAllocation.enabled"
+MOST = {ENABLED: "true", "spark.dynamicAllocation.maxExecutors": "3"}
+# Options, the slots and executors at each look, how many slots are wanted, whether tasks wait.
+REQUESTS = {
+    "static": ({}, [(1, 1)], 4, False),
+    "there is room": ({ENABLED: "true"}, [(4, 2)], 4, False),
+    "no more executors": (MOST, [(3, 3)], 4, False),
+    "they come": ({ENABLED: "true"}, [(0, 0), (0, 0), (2, 1), (4, 2)], 4, True),
+    "the most come": (MOST, [(0, 0), (2, 2), (3, 3)], 4, True),
+    "no more come": ({ENABLED: "true"}, [(0, 0), (1, 1)], 4, True),
+}
+
+
+@pytest.mark.parametrize("options, seen, count, waits", REQUESTS.values(), ids=REQUESTS)
+def test_tasks_wait_until_executors_have_come(options, seen, count, waits, monkeypatch):
+    sc = SimpleNamespace(master="yarn", _conf=options)
+    state = {"look": 0, "held": 0, "now": 0.0}
+
+    class Waiting:
+        def __init__(self, sc, tasks, resources):
+            assert tasks == count
+
+        def __enter__(self):
+            state["held"] += 1
+
+        def __exit__(self, *_):
+            state["held"] -= 1
+            state["waited"] = True
+
+    def sleep(seconds):
+        assert state["held"] == 1
+        state["look"] += 1
+        state["now"] += 1.0
+
+    def look(number):
+        return lambda sc, resources=None: seen[min(state["look"], len(seen) - 1)][number]
+
+    monkeypatch.setattr(slot_request, "tasks_waiting", Waiting)
+    monkeypatch.setattr(slot_request, "concurrent_tasks", look(0))
+    monkeypatch.setattr(slot_request, "executors", look(1))
+    times = SimpleNamespace(sleep=sleep, monotonic=lambda: state["now"])
+    monkeypatch.setattr(slot_request, "time", times)
+    request_slots(sc, count)
+    assert state.get("waited", False) == waits
+    assert state["now"] < 2 * slot_request.PATIENCE
+
+
+def test_the_tasks_that_wait_are_gone_afterwards(sc):
+    begun = time.monotonic()
+    with tasks_waiting(sc, 3, None) as tag:
+        assert until(lambda: count_tasks(sc, tag) == 2, 60)
+    assert not count_tasks(sc, tag)
+    assert sc.parallelize([1, 2], 2).sum() == 3
+    assert time.monotonic() - begun < 60
