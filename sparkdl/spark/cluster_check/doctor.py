@@ -75,7 +75,10 @@ def about_executor(facts, began, ended, gpus_of_a_task):
 def ask_connections(sc):
     """Returns a sentence for each connection that cannot be made, or why none was tried."""
     if dynamic(sc):
-        return []  # then workers do not talk to each other
+        return [
+            "connections between executors were not tried: Spark runs no barrier stage with "
+            "dynamic allocation; for them, ask with spark.dynamicAllocation.enabled=false"
+        ]
     count = min(concurrent_tasks(sc), MOST_TASKS)
     with by_value(connections), describe_jobs(sc, "executors connect to each other"):
         rdd = sc.parallelize(range(count), count).barrier()

@@ -1,1 +1,1 @@
-"""Workers that run all at once, as the tasks of one barrier stage."""
+"""Workers that run all at once, as the tasks of one stage."""

@@ -28,11 +28,17 @@ SIZES = {
 
 @pytest.mark.parametrize("asked", SIZES)
 def test_as_many_as_were_asked_for_where_there_is_room(asked, monkeypatch):
-    for name, there in {"slots": lambda sc, least: 2, "executors": lambda sc: 2}.items():
-        monkeypatch.setattr(f"sparkdl.commands.caffe.cluster.{name}", there)
-    told = []
+    requested, told = [], []
+    there = {
+        "slots": lambda sc, least: 2,
+        "executors": lambda sc: 2,
+        "request_slots": lambda sc, count: requested.append(count),
+    }
+    for name, function in there.items():
+        monkeypatch.setattr(f"sparkdl.commands.caffe.cluster.{name}", function)
     count, notes = SIZES[asked]
     assert replicas(None, *asked, told.append) == count
+    assert requested == ([] if asked[0] is None else [asked[0] * asked[1]])
     assert len(told) == len(notes) and all(map(str.startswith, told, notes))
 
 
