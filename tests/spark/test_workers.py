@@ -94,8 +94,11 @@ TASKS = [
 def test_tasks_have_as_many_workers_as_slots_are_too_few(count, slots, gpus, each, monkeypatch):
     monkeypatch.setattr(workers_module, "slots", lambda sc, least, resources: slots)
     monkeypatch.setattr(workers_module, "gpus_of_a_task", lambda sc, resources: gpus)
+    requested = []
+    monkeypatch.setattr(workers_module, "request_slots", lambda sc, *rest: requested.append(rest))
     workers = SparkWorkers(None, count)
     assert workers.workers_per_task(count) == each
+    assert requested == [(-(-count // max(1, gpus)), None)]
     assert workers.room() == count  # whoever is lost, as many go on
 
 

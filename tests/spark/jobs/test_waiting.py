@@ -43,7 +43,7 @@ def all_slots_held(sc):
 
     ended = threading.Event()
     InheritableThread(target=hold, daemon=True).start()
-    assert until(lambda: slots.active_tasks(sc) >= 2, 60)
+    assert until(lambda: job_tags.count_tasks(sc, HELD) == 2, 60)
     try:
         yield
     finally:
