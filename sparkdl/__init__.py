@@ -63,7 +63,7 @@ EXPORTS = {
     "sparkdl.training.saving.checkpoint": "Checkpoints",
     "sparkdl.training.saving.state": "TrainState",
     "sparkdl.training.workers.local": "LocalWorkers",
-    "sparkdl.spark": "doctor SparkNetwork SparkWorkers",
+    "sparkdl.spark": "doctor predict_column SparkNetwork SparkWorkers",
     # layers and optimizers
     "sparkdl.layers": """
         Activation AddedLoss Affine AlphaDropout ArgMax AutoEncoder AvgPool1D AvgPool2D AvgPool3D

@@ -36,6 +36,7 @@ from sparkdl.readers import *  # noqa: F403
 from sparkdl.spark import SparkNetwork as SparkNetwork
 from sparkdl.spark import SparkWorkers as SparkWorkers
 from sparkdl.spark import doctor as doctor
+from sparkdl.spark import predict_column as predict_column
 from sparkdl.training.generation import generate as generate
 from sparkdl.training.network import Network as Network
 from sparkdl.training.saving.checkpoint import Checkpoints as Checkpoints

@@ -75,6 +75,7 @@ HOME = {
     "pyarrow": {"data", "spark"},
     "google.protobuf": {"data", "interop"},
     "onnx": {"interop/onnx"},
+    "onnxruntime": {"interop/onnx"},
     "torch": {"interop/torch"},
     "cloudpickle": {"interop/live"},  # functions that travel from the driver to its executors
     "ml_dtypes": {"engine"},

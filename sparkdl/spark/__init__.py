@@ -9,6 +9,7 @@ from sparkdl.lazy_names import homes, lazy_names
 EXPORTS = {
     "sparkdl.spark.records.kept_data": "clear_kept_data",
     "sparkdl.spark.cluster_check.doctor": "doctor",
+    "sparkdl.spark.inference.column_prediction": "predict_column",
     "sparkdl.spark.network": "SparkNetwork",
     "sparkdl.spark.workers": "SparkWorkers",
 }

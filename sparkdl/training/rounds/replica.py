@@ -21,8 +21,13 @@ def limit_threads():
     Spark sets OMP_NUM_THREADS to spark.task.cpus, as executors share their hosts' cores. Without it
     there are as many as this process may use.
     """
+    return limit_to(count_threads())
+
+
+def count_threads():
+    """Returns the threads that this task may compute with."""
     threads = os.environ.get("OMP_NUM_THREADS") or str(len(os.sched_getaffinity(0)))
-    return limit_to(int(threads.split(",")[0]))
+    return int(threads.split(",")[0])
 
 
 @lru_cache(maxsize=1)

@@ -1,0 +1,76 @@
+"""The predictor of whatever a user calls a model."""
+
+import logging
+from os import PathLike, fspath
+from typing import Any
+
+from sparkdl.errors import ConfigError, UnsupportedError, brief
+from sparkdl.interop.live.live_model import LiveModel
+from sparkdl.interop.predictors.network_predictor import NetworkPredictor
+from sparkdl.interop.predictors.predictor import Predictor
+from sparkdl.training.network import Network
+
+log = logging.getLogger(__name__)
+MODELS = (
+    "a Network, a SparkNetwork, a TorchModel or KerasModel, a folder of `save`, a .onnx, .keras "
+    "or .h5 file, or an OnnxPredictor, TorchPredictor or KerasPredictor"
+)
+
+
+def choose_predictor(model: Any) -> Predictor:
+    """Returns the Predictor of a model.
+
+    Files are computed by the engine; an ONNX file that has nodes without a layer there, or other
+    inputs than one of floats, by onnxruntime, which a warning says.
+
+    Parameters
+    ----------
+    model
+        A Network, SparkNetwork, OnnxNet or KerasNet; a TorchModel or KerasModel, with first values;
+        a Predictor; a path of a .onnx, .keras or .h5 file, or of a folder that `save` wrote.
+
+    Raises
+    ------
+    ConfigError
+        It is nothing of this.
+    DataError, UnsupportedError, CheckpointError
+        The file cannot be read.
+    """
+    if isinstance(model, Predictor):
+        return model
+    if isinstance(model, str | PathLike):
+        return predictor_of_path(fspath(model))
+    if isinstance(model, LiveModel):
+        return NetworkPredictor(Network(model))
+    if isinstance(model, Network):
+        return NetworkPredictor(model)
+    network, outputs = getattr(model, "network", None), getattr(model, "outputs", None)
+    if not isinstance(network, Network):
+        raise ConfigError(f"model must be {MODELS}, got {brief(model)}")
+    named = outputs if isinstance(outputs, dict) else {name: name for name in outputs or ()}
+    return NetworkPredictor(network, named or None)
+
+
+def predictor_of_path(path):
+    """Returns the Predictor of a file or folder."""
+    if path.endswith(".onnx"):
+        return predictor_of_onnx(path)
+    if path.endswith((".keras", ".h5", ".json")):
+        from sparkdl.interop.keras.reader import read_keras
+
+        return choose_predictor(read_keras(path, compiled=False))
+    return NetworkPredictor(Network.load(path))
+
+
+def predictor_of_onnx(path):
+    """Returns the Predictor of an ONNX file: the engine's, if it has all that the file needs."""
+    from sparkdl.interop.onnx.onnx_predictor import OnnxPredictor
+    from sparkdl.interop.onnx.reader import read_onnx
+
+    try:
+        net = read_onnx(path)
+    except (UnsupportedError, ConfigError) as error:  # nodes, inputs or shapes that it lacks
+        log.warning("onnxruntime computes %s, as the engine cannot: %s", path, error)
+        return OnnxPredictor(path)
+    [input] = net.network.conf.input_shapes
+    return NetworkPredictor(net.network, net.outputs, input)

@@ -1,0 +1,81 @@
+"""Networks of sparkdl as predictors; models that are trained as they are among them."""
+
+from typing import Any
+
+import numpy as np
+
+from sparkdl.data import Batch
+from sparkdl.errors import ConfigError
+from sparkdl.interop.predictors.predictor import ArraySpec, Predictor
+from sparkdl.nn.execution.device import choose_backend
+from sparkdl.nn.execution.replica import make_replica
+from sparkdl.training.evaluation.batch_evaluation import pieces
+from sparkdl.training.inputs.schema import schema_of
+from sparkdl.training.network import Network
+
+
+class NetworkPredictor(Predictor):
+    """A network of ours, computed by the engine on the processor.
+
+    Parameters
+    ----------
+    network : Network
+    layers : {output: layer}, optional
+        None: the output layers under their names.
+    input : str, optional
+        The name of an only input, in place of "features".
+    """
+
+    def __init__(
+        self, network: Network, layers: dict[str, str] | None = None, input: str | None = None
+    ) -> None:
+        self.conf, state = network.conf, network.state
+        self.values = state.params, state.buffers, state.slots
+        self.tables = state.tables
+        self.layers = output_layers(self.conf) if layers is None else dict(layers)
+        schema = schema_of(self.conf, labels=False)
+        single = input is not None and len(schema.inputs) == 1
+        self.columns = {input if single else column: column for column in schema.inputs}
+        self.inputs = {name: spec_of(schema, column) for name, column in self.columns.items()}
+        shapes = {place.name: place.out_shape for place in self.conf.stack}
+        if unknown := [layer for layer in self.layers.values() if layer not in shapes]:
+            raise ConfigError(
+                f"NetworkPredictor.layers must be some of {[*shapes]}, got {', '.join(unknown)}"
+            )
+        self.outputs = {
+            name: ArraySpec("float32", shapes[layer]) for name, layer in self.layers.items()
+        }
+
+    def load(self, outputs: list[str]) -> Any:
+        conf, layers = self.conf, [self.layers[name] for name in outputs]
+        schema = schema_of(conf, labels=False)
+        replica = make_replica(conf, choose_backend("cpu"))  # its own: a shared one is loaded anew
+        replica.load(*self.values)
+        replica.load_tables(self.tables)
+
+        def predict(arrays):
+            n = len(next(iter(arrays.values())))
+            columns = {column: arrays[name] for name, column in self.columns.items()}
+            batch = Batch(columns=columns, ids=np.arange(n, dtype=np.uint64))
+            parts = pieces(schema.check(batch, "the batch"), None, conf)
+            results = [replica.forward(part, list(dict.fromkeys(layers))) for part in parts]
+            found = {name: np.concatenate([part[name] for part in results]) for name in layers}
+            return {name: found[layer] for name, layer in zip(outputs, layers, strict=True)}
+
+        return predict
+
+
+def output_layers(conf):
+    """Returns {name: name} of the layers that give predictions."""
+    if conf.outputs:
+        return {place.name: place.name for place in conf.outputs}
+    raise ConfigError(
+        "NetworkPredictor.layers must name layers of a network that has no output layer, got None"
+    )
+
+
+def spec_of(schema, column):
+    """Returns the ArraySpec of an input; sequences may have fewer steps than the network."""
+    shape = tuple(schema.inputs[column])
+    shape = (None, *shape[1:]) if column in schema.masks else shape
+    return ArraySpec("int64" if column in schema.ids else "float32", shape)

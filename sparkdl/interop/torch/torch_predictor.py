@@ -1,0 +1,133 @@
+"""Modules of PyTorch as predictors."""
+
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from sparkdl.errors import ConfigError, ShapeError, brief
+from sparkdl.interop.live.maker import maker_of
+from sparkdl.interop.predictors.predictor import ArraySpec, Predictor
+from sparkdl.interop.torch.module_arrays import load_torch
+from sparkdl.training.rounds.replica import count_threads
+
+
+class TorchPredictor(Predictor):
+    """A torch.nn.Module in use, with any inputs and outputs; torch computes it on the processor.
+
+    Outputs are called as the module's mapping has them (models of Hugging Face give one), else
+    "output", or "output_0", "output_1" ... of a tuple. Outputs that are no tensors are left out.
+
+    Parameters
+    ----------
+    make : function
+        Without arguments; returns the module with its weights. It runs here once, for the shapes of
+        the outputs, and in each process of the executors, to which it travels by cloudpickle: what
+        it holds, such as a module or a state_dict, travels along.
+    inputs : {name: (dtype, shape of one example)}
+        None in a shape is an axis of any length. Names are those of parameters of `forward`; an
+        only input may have any name.
+
+    Raises
+    ------
+    ConfigError
+        `make` gives no module, or one that does not take such inputs by name; torch is missing.
+    ShapeError
+        The module cannot take such arrays, or gives no tensor with the examples in front.
+
+    Examples
+    --------
+    >>> def make():                                                      # doctest: +SKIP
+    ...     from transformers import AutoModel
+    ...     return AutoModel.from_pretrained("/models/minilm")
+    >>> ids = ("int64", (None,))                                         # doctest: +SKIP
+    >>> TorchPredictor(make, inputs={"input_ids": ids, "attention_mask": ids})  # doctest: +SKIP
+    """
+
+    def __init__(
+        self, make: Callable[[], Any], inputs: dict[str, tuple[str, tuple[int | None, ...]]]
+    ) -> None:
+        self.make = maker_of(make, "TorchPredictor")
+        self.inputs = {name: ArraySpec(*spec) for name, spec in inputs.items()}
+        module = self._build()
+        self.by_name = takes_names(module, [*self.inputs])
+        run = self._function(module)
+        sizes = [self._shapes(run, n) for n in (2, 3)]  # two, to tell which axes are open
+        self.outputs = {name: common_spec(name, sizes) for name in sizes[0]}
+
+    def _build(self):
+        torch = load_torch()
+        module = self.make()
+        if not isinstance(module, torch.nn.Module):
+            raise ConfigError(
+                f"TorchPredictor.make must return a torch.nn.Module, got {brief(module)}"
+            )
+        return module.eval()
+
+    def _shapes(self, run, n):
+        arrays = {
+            name: np.zeros((n, *(n if axis is None else axis for axis in shape)), dtype)
+            for name, (dtype, shape) in self.inputs.items()
+        }
+        try:
+            outputs = run(arrays)
+        except Exception as error:
+            shapes = {name: array.shape for name, array in arrays.items()}
+            raise ShapeError(
+                f"TorchPredictor.make must give a module that takes {shapes}, got {error}"
+            ) from error
+        return {name: (array.dtype.name, array.shape, n) for name, array in outputs.items()}
+
+    def _function(self, module):
+        torch = load_torch()
+
+        def run(arrays):
+            tensors = {name: torch.from_numpy(np.array(array)) for name, array in arrays.items()}
+            with torch.inference_mode():
+                y = module(**tensors) if self.by_name else module(*tensors.values())
+            return {name: tensor.numpy() for name, tensor in named_outputs(y, torch).items()}
+
+        return run
+
+    def load(self, outputs: list[str]) -> Any:
+        load_torch().set_num_threads(count_threads())
+        run = self._function(self._build())
+
+        def predict(arrays):
+            found = run(arrays)
+            return {name: found[name] for name in outputs}
+
+        return predict
+
+
+def takes_names(module, names):
+    """Returns whether `forward` has parameters of these names."""
+    parameters = inspect.signature(module.forward).parameters
+    known = all(name in parameters for name in names)
+    if not known and len(names) != 1:
+        raise ConfigError(
+            f"TorchPredictor.inputs must be named as parameters of forward, {[*parameters]}, got "
+            f"{names}"
+        )
+    return known
+
+
+def named_outputs(y, torch):
+    """Returns {name: tensor} of what a module gives."""
+    if torch.is_tensor(y):
+        return {"output": y}
+    named = y if isinstance(y, Mapping) else {f"output_{i}": part for i, part in enumerate(y)}
+    return {name: part for name, part in named.items() if torch.is_tensor(part)}
+
+
+def common_spec(name, sizes):
+    """Returns the ArraySpec of an output from its (dtype, shape, n) for two batches."""
+    (dtype, one, n), (_, other, m) = (found[name] for found in sizes)
+    if one[:1] != (n,) or other[:1] != (m,) or len(one) != len(other):
+        raise ShapeError(
+            "TorchPredictor.make must give a module whose outputs have the examples in front, got "
+            f"{name} of {tuple(one)} for a batch of {n}"
+        )
+    pairs = zip(one[1:], other[1:], strict=True)
+    return ArraySpec(dtype, tuple(a if a == b else None for a, b in pairs))

@@ -1,0 +1,170 @@
+"""Any model's outputs as columns of a DataFrame."""
+
+import uuid
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from pyspark.sql import DataFrame
+from pyspark.sql.types import StringType, StructField, StructType
+
+from sparkdl.config import is_integer
+from sparkdl.data.readers.encodings.arrow_columns import KINDS, require_column
+from sparkdl.errors import ConfigError, DataError
+from sparkdl.interop.predictors import Predictor, choose_predictor
+from sparkdl.spark.connect.sessions import is_connect
+from sparkdl.spark.inference.arrow_map import map_in_arrow
+from sparkdl.spark.inference.model_rows import ModelColumns
+from sparkdl.spark.inference.nested_columns import nested_field
+from sparkdl.spark.inference.predictions import check_new, places_of
+from sparkdl.spark.jobs.shared_value import LocalValue, SharedValue
+from sparkdl.spark.records.frame_schema import WHERE, has_numbers
+
+ON_ERROR = ("raise", "null", "column")
+Prepare = Callable[[dict[str, list[Any]]], dict[str, Any]]
+
+
+def predict_column(
+    frame: DataFrame,
+    model: Any,
+    inputs: str | dict[str, str] | None = None,
+    outputs: str | Iterable[str] | dict[str, str] | None = None,
+    *,
+    prepare: Prepare | None = None,
+    on_error: str = "raise",
+    error: str = "error",
+    batch_size: int = 64,
+    batch_bytes: int = 32 * 2**20,
+    keep: str | Iterable[str] | None = None,
+) -> DataFrame:
+    """Returns a DataFrame, also one of a stream, with the outputs of any model as columns.
+
+    It is lazy, and computes on the processors of the executors. A process loads the model once, for
+    all tasks that it runs. The next rows are read and prepared while some are computed. Rows whose
+    arrays differ in shape (sequences, images) are computed in groups of one shape, without padding.
+
+    Parameters
+    ----------
+    frame : DataFrame
+    model
+        A Network, a SparkNetwork, a TorchModel or KerasModel; a folder of `save`; a .onnx, .keras
+        or .h5 file, local or a URI; an OnnxPredictor, TorchPredictor, KerasPredictor, or a
+        Predictor of one's own. The engine computes files; onnxruntime an ONNX file that has what
+        the engine lacks, which a warning of the log says.
+    inputs : str or {input: column}, optional
+        The columns that the model reads; a name alone is that for an only input. None: those of
+        the inputs' names. Columns hold numbers, nested lists, vectors of pyspark.ml, or bytes.
+    outputs : str, sequence of str or {output: column}, optional
+        The outputs to add, with the names of their columns; a name alone is that of the column of
+        an only output. None: all, under their names.
+    prepare : function, optional
+        Makes the inputs of a few rows: from {column: list of values}, with the columns of `frame`,
+        it returns {input: array (n, ...)}. For texts, compressed images and the like. Where it
+        fails it is called for each row alone.
+    on_error : str
+        What a row does that has no such inputs, or that the model fails on. "raise": the job fails
+        and names the row. "null": its outputs are null. "column": so, too, and the column `error`
+        says why; it is null for other rows.
+    error : str
+        The name of that column.
+    batch_size : int
+        Rows to compute at once, at most.
+    batch_bytes : int
+        Bytes of inputs to compute at once; fewer rows are taken where they are large. Four times as
+        much may be in memory, with the outputs, beside what Spark hands over at once.
+    keep : str or sequence of str, optional
+        The columns of `frame` that stay. None: all.
+
+    Returns
+    -------
+    DataFrame. An output is a number, or nested lists with one level for each axis of an example.
+
+    Raises
+    ------
+    ConfigError
+        The model is no such thing; an option is not as said; names are not known or taken.
+    DataError
+        A column is missing, or cannot be numbers; the file is damaged.
+    UnsupportedError
+        The file needs what is not there.
+
+    Examples
+    --------
+    >>> predict_column(df, "hdfs:///models/net.onnx", "features", "score")  # doctest: +SKIP
+    """
+    check_options(on_error, batch_size, batch_bytes)
+    predictor = choose_predictor(model)
+    columns = input_columns(frame.schema, predictor, inputs, prepare)
+    names = output_columns(predictor, outputs)
+    new = [nested_field(column, predictor.outputs[name]) for name, column in names.items()]
+    if on_error == "column":
+        new.append(StructField(error, StringType(), True))
+    kept = [*places_of(frame.schema.names, keep)]
+    fields = [frame.schema.fields[place] for place in kept]
+    check_new([field.name for field in fields], new)
+    task = ModelColumns(
+        key=uuid.uuid4().hex,
+        shared=share(frame, (predictor, prepare)),
+        inputs=columns,
+        outputs=names,
+        kept=kept,
+        batch_size=batch_size,
+        batch_bytes=batch_bytes,
+        error=error if on_error == "column" else None,
+        fails=on_error == "raise",
+    )
+    return map_in_arrow(frame, task.extend, StructType([*fields, *new]))
+
+
+def check_options(on_error, batch_size, batch_bytes):
+    """Raises ConfigError for an option that is not as predict_column says."""
+    if on_error not in ON_ERROR:
+        raise ConfigError(f"predict_column.on_error must be one of {ON_ERROR}, got {on_error!r}")
+    for name, value in (("batch_size", batch_size), ("batch_bytes", batch_bytes)):
+        if not is_integer(value, 1):
+            raise ConfigError(f"predict_column.{name} must be an integer >= 1, got {value!r}")
+
+
+def input_columns(fields, predictor, inputs, prepare):
+    """Returns {input: column} of what the model reads."""
+    known = [*predictor.inputs]
+    if prepare is not None:
+        if inputs is not None:
+            raise ConfigError("predict_column.inputs must be None where prepare makes the inputs")
+        return dict.fromkeys(known, "")
+    if isinstance(inputs, str):
+        if len(known) != 1:
+            raise ConfigError(f"predict_column.inputs must be a dict of {known}, got {inputs!r}")
+        inputs = {known[0]: inputs}
+    inputs = {name: name for name in known} if inputs is None else dict(inputs)
+    if set(inputs) != set(known):
+        raise ConfigError(
+            f"predict_column.inputs must be those of the model, {known}, got {inputs}"
+        )
+    for column in inputs.values():
+        require_column(column, fields.names, WHERE)
+        kind = fields[column].dataType
+        if not has_numbers(kind):
+            cure = "; prepare makes inputs of texts and other things"
+            got = f"{kind.simpleString()}{cure}"
+            raise DataError(f"{WHERE}: column {column!r} must hold {KINDS}, got {got}")
+    return inputs
+
+
+def output_columns(predictor: Predictor, outputs: Any) -> dict[str, str]:
+    """Returns {output: column} of what is added."""
+    known = [*predictor.outputs]
+    if isinstance(outputs, str):
+        outputs = {known[0]: outputs} if len(known) == 1 else [outputs]
+    if outputs is None:
+        outputs = known
+    outputs = dict(outputs) if isinstance(outputs, dict) else {name: name for name in outputs}
+    if not outputs or not set(outputs) <= set(known):
+        raise ConfigError(f"predict_column.outputs must be some of {known}, got {[*outputs]}")
+    return outputs
+
+
+def share(frame, value):
+    """Returns a value that tasks of a frame's session can have."""
+    if is_connect(frame):
+        return LocalValue(value)
+    return SharedValue(frame.sparkSession.sparkContext, value)

@@ -1,0 +1,170 @@
+"""The partition of a DataFrame with the outputs of a predictor behind its columns."""
+
+from collections import OrderedDict
+from contextlib import closing
+from functools import partial
+from typing import Any, NamedTuple
+
+import pyarrow
+from pyspark import TaskContext
+
+from sparkdl.data.batches.prefetch import prefetch
+from sparkdl.errors import ConfigError, DataError
+from sparkdl.spark.inference.nested_columns import TYPES, nested_column, spread_columns
+from sparkdl.spark.inference.row_groups import compute_groups, read_groups
+from sparkdl.training.rounds.replica import limit_threads
+
+FIRST = 8  # rows that are computed before it is known how large they are
+AHEAD = 2  # pieces that are read and prepared meanwhile
+WRITTEN = 8 * 2**20  # bytes of the record batches that go back to Spark
+MODELS = 2  # that a process keeps, the last ones used
+_loaded: OrderedDict[Any, Any] = OrderedDict()
+
+
+class ModelColumns(NamedTuple):
+    """What a task does; see predict_column.
+
+    Parameters
+    ----------
+    key : str
+        Of the predictor and the outputs, in all processes.
+    shared : SharedValue
+        Its value is (Predictor, prepare).
+    inputs : {input: column}
+    outputs : {output: column}
+    kept : list of int
+        The places of the columns that stay.
+    error : str or None
+        The column of errors.
+    fails : bool
+        Whether a row that fails fails the task.
+    """
+
+    key: str
+    shared: Any
+    inputs: dict[str, str]
+    outputs: dict[str, str]
+    kept: list[int]
+    batch_size: int
+    batch_bytes: int
+    error: str | None
+    fails: bool
+
+    def extend(self, tables):
+        """Yields the record batches of a partition with the new columns."""
+        limit_threads()
+        predictor, prepare = self.shared.value
+        run = loaded_model(self.key, predictor, [*self.outputs])
+        inputs = {name: (c, predictor.inputs[name]) for name, c in self.inputs.items()}
+        read = partial(read_groups, inputs=inputs, prepare=prepare)
+        written = Written(self)
+        with closing(prefetch(read_pieces(tables, read, self), AHEAD)) as pieces:
+            for start, table, groups, errors in pieces:
+                found = []
+                for group in groups:
+                    results, failed = compute_groups(partial(checked, run, predictor, self), group)
+                    found += results
+                    errors = errors | failed
+                self.require_rows(errors, start)
+                yield from written.add(self.new_table(table, predictor, found, errors))
+        yield from written.rest()
+
+    def require_rows(self, errors, start):
+        """Raises DataError for the first row with an error, if rows must not fail."""
+        if errors and self.fails:
+            first = min(errors)
+            where = f"partition {TaskContext.get().partitionId()}, record {start + first}"
+            raise DataError(f"{where}: {text_of(errors[first])}") from errors[first]
+
+    def new_table(self, table, predictor, groups, errors):
+        """Returns the record batch with the columns of the outputs, and of errors."""
+        names = [table.schema.names[place] for place in self.kept]
+        columns = [table.column(place) for place in self.kept]
+        places = [group.places for group in groups]
+        for output, name in self.outputs.items():
+            spec = predictor.outputs[output]
+            parts = [nested_column(group.arrays[output], spec.dtype) for group in groups]
+            nulls = pyarrow.nulls(table.num_rows, nested_type(spec))
+            columns.append(spread_columns(parts, places, table.num_rows) if parts else nulls)
+            names.append(name)
+        if self.error is not None:
+            texts = [text_of(errors[i]) if i in errors else None for i in range(table.num_rows)]
+            columns.append(pyarrow.array(texts, pyarrow.string()))
+            names.append(self.error)
+        return pyarrow.RecordBatch.from_arrays(columns, names=names)
+
+
+class Written:
+    """Record batches on their way to Spark, put together until they have some bytes."""
+
+    def __init__(self, columns):
+        self.parts, self.bytes = [], 0
+
+    def add(self, part):
+        self.parts.append(part)
+        self.bytes += part.nbytes
+        if self.bytes >= WRITTEN:
+            yield from self.rest()
+
+    def rest(self):
+        parts, self.parts, self.bytes = self.parts, [], 0
+        if parts:
+            yield from pyarrow.Table.from_batches(parts).combine_chunks().to_batches()
+
+
+def read_pieces(tables, read, columns):
+    """Yields (number of its first row, table, groups, errors) of pieces of a partition's tables."""
+    start, size = 0, min(FIRST, columns.batch_size)
+    for table in tables:
+        done = 0
+        while done < table.num_rows:
+            piece = table.slice(done, size)
+            groups, errors = read(piece)
+            yield start, piece, groups, errors
+            start, done = start + piece.num_rows, done + piece.num_rows
+            size = next_size(size, groups, columns)
+
+
+def next_size(size, groups, columns):
+    """Returns how many rows to compute next: as many as fit into `batch_bytes`."""
+    rows = [sum(a.nbytes for a in group.arrays.values()) / len(group.places) for group in groups]
+    if not rows:
+        return size
+    return max(1, min(columns.batch_size, int(columns.batch_bytes // max(1, *rows, 1))))
+
+
+def checked(run, predictor, columns, arrays):
+    """Returns the outputs of a predictor; ConfigError where they are not what it has declared."""
+    n, results = len(next(iter(arrays.values()))), run(arrays)
+    for name in columns.outputs:
+        array, spec = results[name], predictor.outputs[name]
+        if array.ndim != len(spec.shape) + 1 or len(array) != n:
+            wanted = str((n, *spec.shape)).replace("None", "any")
+            raise ConfigError(
+                f"{type(predictor).__name__}.outputs must tell the shapes, which for {name!r} is "
+                f"{wanted}, got {array.shape}"
+            )
+    return results
+
+
+def loaded_model(key, predictor, outputs):
+    """Returns the function of a predictor in this process, which keeps it for the next task."""
+    if key not in _loaded:
+        while len(_loaded) >= MODELS:
+            _loaded.popitem(last=False)
+        _loaded[key] = predictor.load(outputs)
+    _loaded.move_to_end(key)
+    return _loaded[key]
+
+
+def nested_type(spec):
+    """Returns the Arrow type of a column of such arrays."""
+    kind = pyarrow.from_numpy_dtype(TYPES[spec.dtype][0])
+    for _ in spec.shape:
+        kind = pyarrow.list_(kind)
+    return kind
+
+
+def text_of(error):
+    """Returns an error in words: those of ours as they are, others with their type."""
+    return str(error) if isinstance(error, DataError) else f"{type(error).__name__}: {error}"

@@ -1,0 +1,141 @@
+"""Rows of an Arrow table as arrays for a predictor, with what is wrong with some of them."""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from sparkdl.data.batches.columns import Violation
+from sparkdl.data.readers.encodings.arrow_columns import to_array
+from sparkdl.errors import ConfigError, DataError
+
+
+class RowGroup(NamedTuple):
+    """Rows whose arrays have the same shapes, so that they are computed at once.
+
+    Parameters
+    ----------
+    places : array of int (n,)
+        Of the rows in their table.
+    arrays : {name: array (n, ...)}
+    """
+
+    places: np.ndarray
+    arrays: dict[str, np.ndarray]
+
+
+def read_groups(table, inputs, prepare=None):
+    """Returns the RowGroups of a table, and {place: error} of the rows that have no arrays.
+
+    Parameters
+    ----------
+    inputs : {input: (column, ArraySpec)}
+    prepare : function, optional
+        See predict_column; it is given all columns of `table`.
+    """
+
+    def arrays_of(part):
+        values = columns_of(part, inputs) if prepare is None else prepare(part.to_pydict())
+        return {name: as_input(values, name, spec) for name, (_, spec) in inputs.items()}
+
+    return try_rows(lambda start, n: arrays_of(table.slice(start, n)), table.num_rows)
+
+
+def compute_groups(run, group):
+    """Returns the RowGroups of what `run` makes of one, and {place: error}."""
+
+    def results(start, n):
+        part = {name: array[start : start + n] for name, array in group.arrays.items()}
+        return run(part)
+
+    groups, errors = try_rows(results, len(group.places))
+    places = group.places
+    return [RowGroup(places[g.places], g.arrays) for g in groups], {
+        int(places[i]): error for i, error in errors.items()
+    }
+
+
+def try_rows(function, n):
+    """Returns RowGroups of function(start, rows), of all rows at once if that can be.
+
+    Else of each row alone: those of the same shapes are put together, and the errors of the others
+    are returned as {place: Exception}. A ConfigError is raised: it is of all rows.
+    """
+    try:
+        return [RowGroup(np.arange(n), function(0, n))], {}
+    except ConfigError:
+        raise
+    except Exception as error:
+        if n == 1:
+            return [], {0: error}
+    found, errors = {}, {}
+    for i in range(n):
+        groups, failed = try_rows(lambda start, rows, i=i: function(i + start, rows), 1)
+        if failed:
+            errors[i] = failed[0]
+        for _, arrays in groups:
+            shapes = tuple((name, array.shape) for name, array in arrays.items())
+            found.setdefault(shapes, []).append((i, arrays))
+    return [join_rows(rows) for rows in found.values()], errors
+
+
+def join_rows(rows):
+    """Returns the RowGroup of [(place, {name: array (1, ...)})]."""
+    names = rows[0][1]
+    arrays = {name: np.concatenate([arrays[name] for _, arrays in rows]) for name in names}
+    return RowGroup(np.array([place for place, _ in rows]), arrays)
+
+
+def columns_of(table, inputs):
+    """Returns {input: array} of columns as they are stored."""
+    found = {}
+    for name, (column, _) in inputs.items():
+        try:
+            found[name] = to_array(table.column(table.schema.names.index(column)))
+        except Violation as offence:
+            raise DataError(f"column {column!r} {offence}") from None
+    return found
+
+
+def as_input(values, name, spec):
+    """Returns one of the arrays as an input takes it.
+
+    Raises
+    ------
+    ConfigError
+        There is none of that name.
+    DataError
+        It has another shape, or numbers that are no such integers.
+    """
+    if name not in values:
+        raise ConfigError(f"prepare must return arrays for {name!r}, got {sorted(values)}")
+    array = np.asarray(values[name])
+    if array.dtype.kind not in "biuf":
+        raise DataError(f"{name!r} must be numbers, got {array.dtype}")
+    return as_type(as_shape(array, name, spec.shape), name, spec.dtype)
+
+
+def as_shape(array, name, shape):
+    """Returns an array (n, *shape); flat rows are brought to the shape."""
+    given = array.shape[1:]
+    same = len(given) == len(shape)
+    if same and all(want in (None, got) for want, got in zip(shape, given, strict=True)):
+        return array
+    size, numbers = math.prod(axis for axis in shape if axis), math.prod(given)
+    free = sum(axis is None for axis in shape)
+    fits = numbers == size if free == 0 else free == 1 and numbers % size == 0
+    if len(given) > 1 or not fits:
+        wanted = str(tuple(shape)).replace("None", "any")
+        raise DataError(f"{name!r} must have the shape {wanted}, got {tuple(given)}")
+    whole = (numbers // size if axis is None else axis for axis in shape)
+    return array.reshape(len(array), *whole)
+
+
+def as_type(array, name, dtype):
+    """Returns the array in a type; numbers for integers must be such."""
+    if np.dtype(dtype).kind in "iu" and array.dtype != dtype:
+        limits = np.iinfo(dtype)
+        bad = (array != np.rint(array)) | (array < limits.min) | (array > limits.max)
+        if bad.any():
+            raise DataError(f"{name!r} must hold {dtype} numbers, got {array[bad].flat[0]}")
+    return np.ascontiguousarray(array.astype(dtype, copy=False))

@@ -1,0 +1,42 @@
+"""Models of Keras as predictors, against the model called directly."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+from sparkdl.errors import ConfigError
+from sparkdl.interop.keras import KerasPredictor
+from sparkdl.interop.predictors import ArraySpec
+
+
+def two_inputs():
+    import keras
+
+    keras.utils.set_random_seed(2)
+    a, b = keras.Input((4,), name="a"), keras.Input((None,), dtype="int32", name="b")
+    steps = keras.layers.Embedding(9, 4, name="steps")(b)
+    both = keras.layers.Concatenate()([a, keras.layers.GlobalAveragePooling1D()(steps)])
+    return keras.Model([a, b], [keras.layers.Dense(2, name="score")(both), steps])
+
+
+def test_names_and_shapes_are_the_models_and_so_are_the_numbers():
+    predictor = KerasPredictor(two_inputs)
+    assert predictor.inputs == {
+        "a": ArraySpec("float32", (4,)),
+        "b": ArraySpec("int32", (None,)),
+    }
+    assert predictor.outputs == {
+        "score": ArraySpec("float32", (2,)),
+        "steps": ArraySpec("float32", (None, 4)),
+    }
+    rng = np.random.default_rng(0)
+    a, b = rng.random((3, 4), np.float32), rng.integers(0, 9, (3, 5)).astype(np.int32)
+    found = pickle.loads(pickle.dumps(predictor)).load(["score"])({"a": a, "b": b})
+    expected = two_inputs()([a, b], training=False)[0]
+    np.testing.assert_allclose(found["score"], expected, rtol=1e-5)
+
+
+def test_what_is_no_model_is_refused():
+    with pytest.raises(ConfigError, match=r"KerasPredictor\.make"):
+        KerasPredictor(dict)

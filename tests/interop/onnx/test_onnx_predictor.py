@@ -1,0 +1,63 @@
+"""ONNX files as predictors, against onnxruntime asked directly and numpy."""
+
+import pickle
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper
+
+from sparkdl.errors import DataError, UnsupportedError
+from sparkdl.interop.onnx.onnx_predictor import OnnxPredictor
+from sparkdl.interop.predictors import ArraySpec
+from tests.interop.onnx.models import node
+
+
+def file_of(folder, shape, kind=TensorProto.FLOAT, nodes=None, out=None):
+    x = helper.make_tensor_value_info("x", kind, shape)
+    y = helper.make_tensor_value_info("y", kind, shape if out is None else out)
+    nodes = nodes or [node("Neg", "x")]
+    graph = helper.make_graph(nodes, "net", [x], [y])
+    imports = [helper.make_opsetid("", 17)]
+    onnx.save(helper.make_model(graph, opset_imports=imports, ir_version=8), folder / "a.onnx")
+    return folder / "a.onnx"
+
+
+@pytest.mark.parametrize(
+    ("shape", "kind", "spec", "n"),
+    [
+        (["n", 3], TensorProto.FLOAT, ArraySpec("float32", (3,)), 4),
+        (["n", "t"], TensorProto.INT64, ArraySpec("int64", (None,)), 4),
+        (["n"], TensorProto.DOUBLE, ArraySpec("float64", ()), 4),
+        ([1, 2, 3], TensorProto.FLOAT, ArraySpec("float32", (2, 3)), 4),
+    ],
+    ids=["floats", "open axis", "scalars", "one by one"],
+)
+def test_it_is_known_by_its_specs_and_computes(shape, kind, spec, n, tmp_path):
+    predictor = OnnxPredictor(file_of(tmp_path, shape, kind))
+    assert predictor.inputs == {"x": spec} and predictor.outputs == {"y": spec}
+    sizes = [axis or 5 for axis in spec.shape]
+    x = np.arange(n * int(np.prod(sizes))).reshape(n, *sizes).astype(spec.dtype)
+    run = pickle.loads(pickle.dumps(predictor)).load(["y"])
+    np.testing.assert_array_equal(run({"x": x})["y"], -x)
+
+
+@pytest.mark.parametrize(
+    ("shape", "kind", "says"),
+    [
+        (["n", 3], TensorProto.STRING, "array of numbers"),
+        ([], TensorProto.FLOAT, "array of numbers"),
+        ([2, 3], TensorProto.FLOAT, "dynamic axis"),
+    ],
+    ids=["texts", "one number", "batches of two"],
+)
+def test_what_has_no_examples_in_front_is_refused(shape, kind, says, tmp_path):
+    path = file_of(tmp_path, shape, kind, [node("Identity", "x")])
+    with pytest.raises(UnsupportedError, match=says):
+        OnnxPredictor(path)
+
+
+def test_a_damaged_file_is_an_error_of_data(tmp_path):
+    (tmp_path / "a.onnx").write_bytes(b"abc")
+    with pytest.raises(DataError, match="cannot be loaded"):
+        OnnxPredictor(tmp_path / "a.onnx")

@@ -1,0 +1,71 @@
+"""The predictor of whatever a user calls a model."""
+
+import logging
+
+import numpy as np
+import pytest
+from onnx import TensorProto, helper, save
+
+from sparkdl.errors import ConfigError, DataError
+from sparkdl.interop.onnx import read_onnx, write_onnx
+from sparkdl.interop.onnx.onnx_predictor import OnnxPredictor
+from sparkdl.interop.predictors import NetworkPredictor, choose_predictor
+from sparkdl.training.network import Network
+from tests.interop.onnx.models import drawn, expected, model, node, saved
+from tests.spark.networks import data, plain
+
+
+class Holder:
+    def __init__(self, network):
+        self.network = network
+
+
+@pytest.mark.parametrize("kind", ["network", "its owner", "predictor", "folder", "onnx"])
+def test_models_of_ours_give_what_the_network_predicts(kind, tmp_path):
+    network, x = Network(plain()), data(5)[0]
+    network.save(tmp_path / "model")
+    write_onnx(network, str(tmp_path / "net.onnx"))
+    given = {
+        "network": network,
+        "its owner": Holder(network),
+        "predictor": NetworkPredictor(network),
+        "folder": tmp_path / "model",
+        "onnx": read_onnx(str(tmp_path / "net.onnx")),
+    }[kind]
+    predictor = choose_predictor(given)
+    [name], [output] = predictor.inputs, predictor.outputs
+    found = predictor.load([output])({name: x})[output]
+    np.testing.assert_allclose(found, network.predict(x), rtol=1e-6)
+
+
+def test_the_engine_computes_an_onnx_file_under_its_names(tmp_path):
+    made = model([node("Relu", "x")], [3])
+    predictor = choose_predictor(saved(made, tmp_path))
+    assert isinstance(predictor, NetworkPredictor)
+    assert [*predictor.inputs, *predictor.outputs] == ["x", "y"]
+    x = drawn(0, 4, 3)
+    np.testing.assert_array_equal(predictor.load(["y"])({"x": x})["y"], expected(made, x))
+
+
+def test_onnxruntime_computes_what_the_engine_lacks_and_the_log_says_so(tmp_path, caplog):
+    x = helper.make_tensor_value_info("x", TensorProto.INT64, ["n", "t"])
+    y = helper.make_tensor_value_info("y", TensorProto.INT64, ["n", "t"])
+    graph = helper.make_graph([node("Neg", "x")], "net", [x], [y])
+    imports = [helper.make_opsetid("", 17)]
+    save(helper.make_model(graph, opset_imports=imports, ir_version=8), tmp_path / "net.onnx")
+    with caplog.at_level(logging.WARNING):
+        predictor = choose_predictor(tmp_path / "net.onnx")
+    assert isinstance(predictor, OnnxPredictor)
+    assert "32-bit floats" in caplog.text
+
+
+@pytest.mark.parametrize("given", [7, None, object(), {"network": 3}])
+def test_what_is_no_model_is_refused(given):
+    with pytest.raises(ConfigError, match="model must be a Network"):
+        choose_predictor(given)
+
+
+def test_a_damaged_file_is_an_error(tmp_path):
+    (tmp_path / "net.onnx").write_bytes(b"no model")
+    with pytest.raises(DataError, match=r"net\.onnx"):
+        choose_predictor(tmp_path / "net.onnx")

@@ -1,0 +1,58 @@
+"""Networks as predictors: what `Network.features` gives, under names that were asked for."""
+
+import numpy as np
+import pytest
+
+from sparkdl.errors import ConfigError, DataError
+from sparkdl.interop.onnx import read_onnx
+from sparkdl.interop.predictors import ArraySpec, NetworkPredictor
+from sparkdl.nn import LSTM, NetworkConf, RnnOutput
+from sparkdl.training.network import Network
+from tests.interop.onnx.models import model, node, saved
+from tests.spark.networks import data, plain
+
+
+def test_specs_are_those_of_the_network():
+    predictor = NetworkPredictor(Network(plain()))
+    assert predictor.inputs == {"features": ArraySpec("float32", (6,))}
+    assert predictor.outputs == {"output_1": ArraySpec("float32", (3,))}
+
+
+def test_outputs_are_the_layers_that_are_named():
+    network, x = Network(plain()), data(7)[0]
+    predictor = NetworkPredictor(network, {"hidden": "dense_1", "p": "output_1"}, input="x")
+    found = predictor.load(["hidden", "p"])({"x": x})
+    assert list(found) == ["hidden", "p"]
+    np.testing.assert_array_equal(found["p"], network.predict(x))
+    np.testing.assert_array_equal(found["hidden"], network.features(x, "dense_1")["dense_1"])
+
+
+def test_two_predictors_of_one_configuration_keep_their_weights():
+    networks, x = [Network(plain()), Network(plain())], data(3)[0]
+    networks[1].fit(data(30), epochs=1)
+    runs = [NetworkPredictor(network).load(["output_1"]) for network in networks]
+    for network, run in zip(networks, runs, strict=True):
+        np.testing.assert_array_equal(run({"features": x})["output_1"], network.predict(x))
+
+
+def test_sequences_may_be_shorter_than_the_network():
+    layers = [LSTM(units=4), RnnOutput(units=2)]
+    predictor = NetworkPredictor(Network(NetworkConf(input_shape=(5, 3), layers=layers, seed=1)))
+    assert predictor.inputs == {"features": ArraySpec("float32", (None, 3))}
+
+
+def test_a_record_that_does_not_fit_is_an_error_of_data():
+    run = NetworkPredictor(Network(plain())).load(["output_1"])
+    with pytest.raises(DataError, match="finite"):
+        run({"features": np.full((1, 6), np.nan, np.float32)})
+
+
+def test_layers_must_be_those_of_the_network():
+    with pytest.raises(ConfigError, match=r"layers must be some of \['dense.*got conv"):
+        NetworkPredictor(Network(plain()), {"y": "conv"})
+
+
+def test_a_network_without_output_layer_needs_names(tmp_path):
+    net = read_onnx(saved(model([node("Relu", "x")], [3]), tmp_path))
+    with pytest.raises(ConfigError, match=r"NetworkPredictor\.layers must name layers"):
+        NetworkPredictor(net.network)
