@@ -11,7 +11,7 @@ from threading import Thread
 import numpy as np
 import psutil
 
-from sparkdl import masters
+from sparkdl import masters, predict_column
 from sparkdl.listeners import LambdaListener, TerminateOnTime
 from sparkdl.ml import SparkNetworkClassifier
 from sparkdl.nn import Sgd
@@ -154,6 +154,12 @@ def features(spark, path):
     layer = net.conf.stack[0].name
     [given] = by_id(net.features(rows(spark, path), layer), layer)
     return net.evaluate(rows(spark, path)).loss, given
+
+
+def column(spark, path):
+    net = SparkNetwork(spark, classes_conf(), PEERS)
+    name = net.conf.output.name
+    return by_id(predict_column(rows(spark, path), net), name)[0]
 
 
 def refuse(spark, path, what):

@@ -58,6 +58,10 @@ def test_features_and_evaluation_are_the_classic_ones(connect, spark, path):
     np.testing.assert_array_equal(ours, theirs)
 
 
+def test_a_column_of_a_model_is_the_classic_one(connect, spark, path):
+    np.testing.assert_array_equal(connect(steps.column, path), steps.column(spark, path))
+
+
 @pytest.mark.parametrize(
     ("what", "kind", "says"),
     [
