@@ -3,6 +3,7 @@
 import re
 
 from sparkdl.errors import ConfigError
+from sparkdl.spark.connect.sessions import unsupported
 from sparkdl.spark.jobs.slots import parse_local_cluster
 
 LOCAL = re.compile(r"local\[\s*(\d+)\s*[],]")
@@ -11,8 +12,18 @@ LOCAL = re.compile(r"local\[\s*(\d+)\s*[],]")
 def workers_of(spark, wanted):
     """Returns the number of workers: as many as are wanted, else one for each slot.
 
-    Raises ConfigError where there are fewer slots: Spark would try for ten minutes.
+    Raises
+    ------
+    ConfigError
+        There are fewer slots: Spark would try for ten minutes.
+    UnsupportedError
+        The server's allocation is dynamic.
     """
+    if is_dynamic(spark):
+        raise unsupported(
+            "spark.dynamicAllocation.enabled",
+            "workers are a barrier stage, which Spark does not run with it; set it to false",
+        )
     known = known_slots(spark)
     if wanted is None:
         return known or count_cores(spark)
@@ -22,6 +33,12 @@ def workers_of(spark, wanted):
             f"once, and the cluster has {known} slots; ask for fewer"
         )
     return wanted
+
+
+def is_dynamic(spark):
+    """Returns whether the server asks for executors and gives them back as its jobs need them."""
+    in_driver = LOCAL.match(spark.conf.get("spark.master", ""))
+    return not in_driver and spark.conf.get("spark.dynamicAllocation.enabled", "false") == "true"
 
 
 def known_slots(spark):
