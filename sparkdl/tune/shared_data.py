@@ -1,6 +1,8 @@
 """The records of a search: read once, for all its trials."""
 
 from sparkdl.data.batches.batch import Batch
+from sparkdl.data.readers.ndarray.arrays import Arrays
+from sparkdl.data.source import check_batches
 from sparkdl.errors import NoRecords
 from sparkdl.spark.inference.predictions import sound
 from sparkdl.spark.jobs.job import job
@@ -8,7 +10,8 @@ from sparkdl.training.inputs.schema import schema_of
 
 
 def read_records(sc, records, conf):
-    """Returns all records as one Batch, checked on the executors that read them.
+    """Returns all records as one Batch, checked on the executors that read them; what is in the
+    driver's memory is checked there.
 
     Each executor is sent them once, whatever the number of trials: a local fit goes through all of
     them many times, wherever they were read.
@@ -20,8 +23,12 @@ def read_records(sc, records, conf):
         Of a trial; those of the others take the same records.
     """
     schema = schema_of(conf, transform=records.transform)
-    with job(sc, "records of all trials", "reading the data"):
-        batches = list(sound(records.batches(sc, schema).collect()))
+    data = records.data
+    if isinstance(data, Arrays):
+        batches = [b for split in data.splits() for b in check_batches(data.read, split, schema)]
+    else:
+        with job(sc, "records of all trials", "reading the data"):
+            batches = list(sound(records.batches(sc, schema).collect()))
     if not sum(map(len, batches)):
         raise NoRecords("there are no records to train on: every partition is empty")
     return Batch.concat(batches)
