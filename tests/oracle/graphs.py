@@ -194,6 +194,7 @@ JOINS = {  # type: function (choices, shapes)
     "ElementWise": element_wise,
     "Merge": merge,
     "L2Distance": of(layers.L2Distance, epsilon=one(1e-8, 0.1)),
+    "DotInteraction": of(layers.DotInteraction, combine=one("pairs", "sum")),
     "Broadcasting": of(layers.Broadcasting, operation=one("product", "add"), axis=number(0, 1)),
     "DuplicateToTime": of(layers.DuplicateToTime),
     "Stack": of(layers.Stack),

@@ -113,6 +113,18 @@ def test_a_ctrl_c_between_two_jobs_ends_the_next(moment, monkeypatch):
     assert len(started) == (moment == "while it runs")
 
 
+def test_an_error_of_cleaning_up_does_not_hide_an_interrupt(monkeypatch):
+    """As in pyspark's `_load_from_socket`, which closes what it has not opened."""
+    for name in ("add_tag", "remove_tag"):
+        monkeypatch.setattr(interrupts, name, lambda sc, tag: None)
+    with pytest.raises(KeyboardInterrupt), interrupts.clean_interrupts(None):
+        with interrupts.interruptible(None):
+            try:
+                signal.raise_signal(signal.SIGINT)
+            finally:
+                raise UnboundLocalError("cannot access local variable 'sockfile'")
+
+
 def test_a_handler_of_the_user_s_own_stays(sc):
     heard, before = [], signal.getsignal(signal.SIGINT)
     signal.signal(signal.SIGINT, lambda *_: heard.append(1))

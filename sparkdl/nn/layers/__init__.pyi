@@ -40,6 +40,7 @@ from sparkdl.nn.layers.joining.batch_reindex import BatchReindex as BatchReindex
 from sparkdl.nn.layers.joining.broadcasting import Broadcasting as Broadcasting
 from sparkdl.nn.layers.joining.distance import L2Distance as L2Distance
 from sparkdl.nn.layers.joining.distance import L2Normalize as L2Normalize
+from sparkdl.nn.layers.joining.dot_interaction import DotInteraction as DotInteraction
 from sparkdl.nn.layers.joining.merge import ElementWise as ElementWise
 from sparkdl.nn.layers.joining.merge import JoiningLayer as JoiningLayer
 from sparkdl.nn.layers.joining.merge import Merge as Merge

@@ -119,13 +119,27 @@ def interruptible(sc):
     add_tag(sc, interrupt.tag)
     try:
         yield
-    except Exception:
+    except Exception as error:
         raise_if_asked(interrupt)  # it has been cancelled
+        if hides_interrupt(error):
+            raise KeyboardInterrupt from None
         raise
     finally:
         with suppress(Py4JError):
             remove_tag(sc, interrupt.tag)
     raise_if_asked(interrupt)
+
+
+def hides_interrupt(error):
+    """Returns whether an error came of a KeyboardInterrupt, in whose place it would be raised.
+
+    pyspark has code that fails as it cleans up after what it has not done yet.
+    """
+    while error is not None:
+        if isinstance(error, KeyboardInterrupt):
+            return True
+        error = error.__context__
+    return False
 
 
 def raise_if_asked(interrupt):

@@ -22,6 +22,8 @@ LAYERS = [
     (layers.L2Distance(epsilon=0.1), ((2, 3), (2, 3))),
     (layers.L2Normalize(), (2, 3, 2)),
     (layers.L2Normalize(epsilon=0.1), (4,)),
+    (layers.DotInteraction(), ((4,), (4,), (4,))),
+    (layers.DotInteraction(combine="sum"), ((3,), (3,), (3,))),
     (layers.DuplicateToTime(), ((3,), (5, 2))),
     (layers.ReverseTime(), (5, 2)),
     (layers.Stack(), ((2,), (2,))),
@@ -66,6 +68,12 @@ def normalized(layer, params, x, buffers, training):
     return x / length(x, layer.epsilon).reshape(-1, *[1] * (x.ndim - 1))
 
 
+def dot_interaction(layer, params, x, buffers, training):
+    rows = jnp.stack(x, 1)
+    pairs = jnp.einsum("bid,bjd->bij", rows, rows)[:, *jnp.tril_indices(len(x), -1)]
+    return pairs.sum(1, keepdims=True) if layer.combine == "sum" else pairs
+
+
 THEIRS = {
     "Merge": merge,
     "ElementWise": elementwise,
@@ -73,6 +81,7 @@ THEIRS = {
     "Rescaling": lambda layer, params, x, b, t: x * layer.scale + layer.offset,
     "L2Distance": lambda layer, p, x, b, t: length(x[0] - x[1], layer.epsilon),
     "L2Normalize": normalized,
+    "DotInteraction": dot_interaction,
     "DuplicateToTime": lambda layer, p, x, b, t: jnp.repeat(x[0][:, None], x[1].shape[1], 1),
     "ReverseTime": lambda layer, params, x, buffers, training: jnp.flip(x, 1),
     "LossLayer": lambda layer, params, x, buffers, training: x,

@@ -47,6 +47,13 @@ def l2_distance(layer, seen):
     return jnp.sqrt(((a - b) ** 2).sum(1, keepdims=True) + layer.epsilon)
 
 
+@translates("DotInteraction")
+def dot_interaction(layer, seen):
+    pairs = [a * b for i, a in enumerate(seen.xs) for b in seen.xs[:i]]
+    found = jnp.stack([pair.sum(1) for pair in pairs], 1)
+    return found.sum(1, keepdims=True) if layer.combine == "sum" else found
+
+
 @translates("Stack")
 def stack(layer, seen):
     seen.out_mask = None if seen.mask is None else jnp.concatenate(seen.masks)
