@@ -1,5 +1,7 @@
 """The zoo's networks of ids: their formulas in numpy, and data that they can learn."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -121,7 +123,7 @@ def test_it_comes_back_from_its_document(name):
 
 
 def dense(*widths):
-    return sum((before + 1) * after for before, after in zip(widths, widths[1:], strict=False))
+    return sum((before + 1) * after for before, after in pairwise(widths))
 
 
 def test_parameters_outside_the_tables_by_hand():
