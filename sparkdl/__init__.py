@@ -81,7 +81,7 @@ EXPORTS = {
         TimeDistributed Unfold2D Unstack UpSampling1D UpSampling2D UpSampling3D
         VariationalAutoencoder ZeroPadding1D ZeroPadding2D ZeroPadding3D""",
     "sparkdl.optimizers": """
-        AdaBelief AdaDelta AdaGrad Adam AdaMax AdamHat AdamW AMSGrad Lamb Lars Momentum Nadam
+        AdaBelief AdaDelta AdaGrad Adam AdaMax AdamHat AdamW AMSGrad Ftrl Lamb Lars Momentum Nadam
         Nesterov Optimizer RmsProp Sgd""",
     # ways of training on several workers
     "sparkdl.masters": """

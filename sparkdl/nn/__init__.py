@@ -23,7 +23,7 @@ EXPORTS = {
     "sparkdl.nn.networks.sequential": "NetworkConf",
     "sparkdl.nn.optimization.update": "update_params",
     "sparkdl.nn.optimizers": """
-        AdaBelief AdaDelta AdaGrad Adam AdaMax AdamHat AdamW AMSGrad Lamb Lars Momentum
+        AdaBelief AdaDelta AdaGrad Adam AdaMax AdamHat AdamW AMSGrad Ftrl Lamb Lars Momentum
         Nadam Nesterov Optimizer RmsProp Sgd""",
     "sparkdl.nn.schedules": """
         CosineSchedule CycleSchedule ExponentialSchedule FixedSchedule InverseSchedule

@@ -161,6 +161,7 @@ OPTIMIZERS = [
     optimizers.Lars(learning_rate=0.5, trust=0.1, vectors=True),
     optimizers.Lamb(learning_rate=0.1, beta1=0.8, beta2=0.99),
     optimizers.Lamb(learning_rate=0.1, weight_decay=0.0, vectors=True),
+    optimizers.Ftrl(learning_rate=0.1, l1=0.01, l2=0.1, initial_accumulator=0.125),
     optimizers.AdaBelief(learning_rate=0.1, beta1=0.8, beta2=0.99, epsilon=1e-10),
 ]
 

@@ -15,6 +15,7 @@ from sparkdl.nn.optimizers import (
     AdamHat,
     AdamW,
     AMSGrad,
+    Ftrl,
     Lamb,
     Lars,
     Momentum,
@@ -95,7 +96,26 @@ def steps_of(optimizer, grads, rates=None):
 
 
 def test_every_optimizer_is_compared():
-    assert {type(ours) for ours, _ in OPTAX} == set(Optimizer.members.values())
+    assert {type(ours) for ours, _ in OPTAX} | {Ftrl} == set(Optimizer.members.values())
+
+
+@pytest.mark.parametrize("l1, l2, beta, start", [(0, 0, 1, 0), (2, 0.5, 0.3, 0), (0.7, 0, 0, 0.1)])
+def test_ftrl_is_that_of_the_paper(l1, l2, beta, start, rng):
+    """Algorithm 1 of McMahan et al. (2013), coordinate by coordinate."""
+    ours = Ftrl(learning_rate=RATE, l1=l1, l2=l2, beta=beta, initial_accumulator=start)
+    params, slots = np.zeros(5), slots_of(ours, 5)
+    w, z, n = np.zeros(5), np.zeros(5), np.full(5, float(start))
+    for t in range(1, 21):
+        grad = rng.normal(size=5)
+        step, slots = ours.move(params, grad, slots, RATE, t, None)
+        params = params + step
+        for i, g in enumerate(grad):
+            sigma = (np.sqrt(n[i] + g * g) - np.sqrt(n[i])) / RATE
+            z[i], n[i] = z[i] + g - sigma * w[i], n[i] + g * g
+            scale = (beta + np.sqrt(n[i])) / RATE + l2
+            w[i] = 0 if abs(z[i]) <= l1 else -(z[i] - np.sign(z[i]) * l1) / scale
+        np.testing.assert_allclose(params, w, rtol=1e-9, atol=1e-12)
+        assert ((params == 0) == (w == 0)).all()
 
 
 @pytest.mark.parametrize("ours, theirs", OPTAX, ids=[str(ours) for ours, _ in OPTAX])

@@ -9,6 +9,7 @@ from sparkdl.nn.optimizers.adam_hat import AdamHat
 from sparkdl.nn.optimizers.adam_w import AdamW
 from sparkdl.nn.optimizers.ams_grad import AMSGrad
 from sparkdl.nn.optimizers.base import Optimizer
+from sparkdl.nn.optimizers.ftrl import Ftrl
 from sparkdl.nn.optimizers.lamb import Lamb
 from sparkdl.nn.optimizers.lars import Lars
 from sparkdl.nn.optimizers.momentum import Momentum
@@ -26,6 +27,7 @@ __all__ = [
     "AdamHat",
     "AdamW",
     "AMSGrad",
+    "Ftrl",
     "Lamb",
     "Lars",
     "Momentum",

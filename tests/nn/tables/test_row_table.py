@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sparkdl.errors import ConfigError, DivergedError, ShapeError
-from sparkdl.nn import AdaGrad, Adam, Lamb, Momentum, Sgd
+from sparkdl.nn import AdaGrad, Adam, Ftrl, Lamb, Momentum, Sgd
 from sparkdl.nn.tables.row_table import RowTable
 
 FAR = 2**62  # what float32 and int32 cannot hold
@@ -63,12 +63,18 @@ OPTIMIZERS = {
     "adagrad": AdaGrad(learning_rate=0.1, epsilon=1e-10),
     "adam": Adam(learning_rate=0.1),
 }
+BY_NUMPY = OPTIMIZERS | {"ftrl": Ftrl(learning_rate=0.1, l1=0.1)}
 
 
 def by_numpy(name, row, slopes):
     """One row after its updates [(t, slope)] by the published formulas, in float64."""
     m = v = 0.0
     for t, g in slopes:
+        if name == "ftrl":
+            root, v = np.sqrt(v), v + g * g
+            m = m + g - (np.sqrt(v) - root) / 0.1 * row
+            row = -np.sign(m) * np.maximum(abs(m) - 0.1, 0) / ((1 + np.sqrt(v)) / 0.1)
+            continue
         m, v = (m + 0, v + g * g) if name == "adagrad" else (0.9 * m + 0.1 * g, v)
         if name == "sgd":
             row = row - 0.1 * g
@@ -87,9 +93,9 @@ def updates(rng, steps=6):
         yield t, which, rng.normal(size=(len(which), 3)).astype(np.float32)
 
 
-@pytest.mark.parametrize("name", OPTIMIZERS)
+@pytest.mark.parametrize("name", BY_NUMPY)
 def test_updates_are_those_by_numpy_of_the_rows_alone(name, rng):
-    words, history = table(OPTIMIZERS[name]), {i: [] for i in range(7)}
+    words, history = table(BY_NUMPY[name]), {i: [] for i in range(7)}
     for t, which, slopes in updates(rng):
         words.update(which, slopes, 0.1, t)
         for i, slope in zip(which, slopes.astype(float)):

@@ -87,6 +87,15 @@ def ada_belief(u, g, s, rate, t):
     return -rate * s["mean"] / (1 - u.beta1**t) / (np.sqrt(square) + u.epsilon)
 
 
+def ftrl(u, w, g, s, rate):
+    """McMahan et al. (2013), algorithm 1: the new weights."""
+    before, s["square"] = s["square"], s["square"] + g**2
+    s["linear"] = s["linear"] + g - (np.sqrt(s["square"]) - np.sqrt(before)) / rate * w
+    scale = (u.beta + np.sqrt(s["square"])) / rate + u.l2
+    shrunk = s["linear"] - np.sign(s["linear"]) * u.l1
+    return np.where(np.abs(s["linear"]) <= u.l1, 0.0, -shrunk / scale)
+
+
 RULES = {
     "Sgd": sgd,
     "Momentum": momentum,
@@ -102,7 +111,7 @@ RULES = {
     "AMSGrad": ams_grad,
     "AdaBelief": ada_belief,
 }
-SLOTS = ("velocity", "square", "step_square", "mean", "largest")
+SLOTS = ("linear", "velocity", "square", "step_square", "mean", "largest")
 
 
 def state_of(optimizer, shape):
@@ -127,4 +136,6 @@ def move(u, w, g, state, rate, t, decay):
     if u.type_name == "Lamb":
         step = adam(u, g, state, 1.0, t) - decay * w
         return rate * trusted(step, w, 1.0, 0.0, u.vectors)
+    if u.type_name == "Ftrl":
+        return ftrl(u, w, g, state, rate) - w - rate * decay * w
     return RULES[u.type_name](u, g, state, rate, t) - rate * decay * w

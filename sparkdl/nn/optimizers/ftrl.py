@@ -1,0 +1,65 @@
+"""Follow the regularized leader: sparse weights of linear models."""
+
+from typing import ClassVar
+
+from sparkdl.config import Number, dataclass, option
+from sparkdl.engine import ops
+from sparkdl.nn.hints import Value, Values
+from sparkdl.nn.layout import Layout
+from sparkdl.nn.optimizers.base import Optimizer
+
+TINY = 1e-30  # keeps 0 / 0 away, where there has been no gradient yet
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ftrl(Optimizer):
+    """FTRL-Proximal: n <- n + g^2; z <- z + g - (change of sqrt(n)) w / rate; the weight is 0
+    where |z| <= l1, else (sign(z) l1 - z) / ((beta + sqrt(n)) / rate + l2).
+
+    A weight follows from z and n alone: it forgets its first value, and is exactly 0 until its
+    gradients add up to l1. So it suits linear models whose weights begin with 0, such as the wide
+    part of `zoo.wide_deep`, and no hidden layers.
+
+    With `beta=0` and `initial_accumulator=0.1` these are the numbers of Keras's and TensorFlow's
+    Ftrl, whose l2 is half of this one.
+
+    References
+    ----------
+    McMahan et al., Ad click prediction: a view from the trenches (2013), algorithm 1.
+    """
+
+    slot_names: ClassVar[tuple[str, ...]] = ("linear", "square")
+
+    l1: float = option(
+        Number(minimum=0), "Threshold of z: as it grows, more weights are 0.", default=0.0
+    )
+    l2: float = option(Number(minimum=0), "Draws weights to 0.", default=0.0)
+    beta: float = option(Number(minimum=0), "Number added to sqrt(n).", default=1.0)
+    initial_accumulator: float = option(
+        Number(minimum=0), "First value of n; above 0 where beta is 0.", default=0.0
+    )
+
+    @property
+    def slot_start(self) -> dict[str, float]:
+        return {"square": self.initial_accumulator}
+
+    def move(
+        self,
+        params: Value,
+        grad: Value,
+        slots: Values,
+        rate: Value,
+        t: Value,
+        layout: Layout | None,
+        decay: Value = None,
+    ) -> tuple[Value, Values]:
+        squared = ops.square(grad)
+        square = slots["square"] + squared
+        root = ops.sqrt(square)
+        growth = squared / (root + ops.sqrt(slots["square"]) + TINY)  # root - sqrt, as exact
+        linear = slots["linear"] + grad - growth * params / rate
+        excess = ops.maximum(ops.abs(linear) - self.l1, 0.0)
+        weights = -ops.sign(linear) * excess / ((self.beta + root) / rate + self.l2 + TINY)
+        step = weights - params
+        step = step if decay is None else ops.sub(step, ops.mul(rate, ops.mul(decay, params)))
+        return step, {"linear": linear, "square": square}
