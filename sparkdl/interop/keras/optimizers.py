@@ -8,11 +8,17 @@ from sparkdl.errors import UnsupportedError
 from sparkdl.interop.keras.options import object_of
 from sparkdl.interop.keras.weights import read_optimizer
 from sparkdl.nn.clipping import ClipArrayNorm, ClipNorm, ClipValue
-from sparkdl.nn.optimizers import AdaDelta, AdamHat, Momentum, Nesterov, Sgd
+from sparkdl.nn.optimizers import AdaDelta, AdamHat, Ftrl, Momentum, Nesterov, Sgd
 
 CLIPPINGS = {"clipnorm": ClipArrayNorm, "global_clipnorm": ClipNorm, "clipvalue": ClipValue}
 HABITS = ("jit_compile", "is_legacy_optimizer", "ema_momentum", "ema_overwrite_frequency")
-SLOTS = {AdamHat: ("mean", "square"), Momentum: ("velocity",), Nesterov: ("velocity",), Sgd: ()}
+SLOTS = {
+    AdamHat: ("mean", "square"),
+    Ftrl: ("square", "linear"),
+    Momentum: ("velocity",),
+    Nesterov: ("velocity",),
+    Sgd: (),
+}
 
 
 def optimizer_of(value, notes):
@@ -70,7 +76,19 @@ def ada_delta(options, rate, decay):
     )
 
 
-RULES = {"sgd": sgd, "adam": adam, "adamw": adam, "adadelta": ada_delta}
+def ftrl(options, rate, decay):
+    """Keras's l2 is half of ours, which is the paper's."""
+    options.only(learning_rate_power=-0.5, l2_shrinkage_regularization_strength=0.0)
+    return Ftrl(
+        learning_rate=rate,
+        l1=options.number("l1_regularization_strength", 0.0),
+        l2=2 * options.number("l2_regularization_strength", 0.0),
+        beta=options.number("beta", 0.0),
+        initial_accumulator=options.number("initial_accumulator_value", 0.1),
+    )
+
+
+RULES = {"sgd": sgd, "adam": adam, "adamw": adam, "adadelta": ada_delta, "ftrl": ftrl}
 
 
 def with_slots(network, document, taken, notes):

@@ -105,6 +105,9 @@ OPTIMIZERS = {
     "momentum": lambda: keras.optimizers.SGD(0.1, momentum=0.9),
     "nesterov": lambda: keras.optimizers.SGD(0.1, momentum=0.9, nesterov=True, clipvalue=0.1),
     "adam": lambda: keras.optimizers.Adam(0.01),
+    "ftrl": lambda: keras.optimizers.Ftrl(
+        0.1, l1_regularization_strength=0.001, l2_regularization_strength=0.01, beta=0.5
+    ),
     "clipped": lambda: keras.optimizers.Adam(0.01, global_clipnorm=0.1),
 }
 

@@ -107,10 +107,21 @@ def ada_delta(ours):
     return "Adadelta", {"rho": ours.decay, "epsilon": ours.epsilon}
 
 
+def ftrl(ours):
+    """Keras's l2 is half of ours."""
+    return "Ftrl", {
+        "l1_regularization_strength": ours.l1,
+        "l2_regularization_strength": ours.l2 / 2,
+        "beta": ours.beta,
+        "initial_accumulator_value": ours.initial_accumulator,
+    }
+
+
 KINDS = {
     nn.Sgd: sgd,
     nn.Momentum: sgd,
     nn.Nesterov: sgd,
     nn.AdamHat: adam,
     nn.AdaDelta: ada_delta,
+    nn.Ftrl: ftrl,
 }
