@@ -25,6 +25,7 @@ from sparkdl.errors import SparkdlError, UnsupportedError, WorkerError
 from sparkdl.spark.jobs.job import message, reason
 from sparkdl.spark.jobs.jvm import forget_jvm, is_of_jvm
 from sparkdl.spark.socket_folder import own_socket_folder, socket_options
+from sparkdl.spark.standalone_master import check_standalone_master
 
 TWO_EXECUTORS = "local-cluster[2,1,1024]"
 ALWAYS = {
@@ -63,7 +64,7 @@ def session(
     Raises
     ------
     UnsupportedError
-        Spark cannot start: no Java, an unknown master, a refused option.
+        Spark cannot start: no Java, an unknown master, one that does not listen, a refused option.
     """
     if SparkContext._active_spark_context is not None:
         yield SparkSession.builder.getOrCreate()
@@ -91,6 +92,8 @@ def start(
     options |= socket_options(own_socket_folder() if alone else None)
     options |= {key: as_text(value) for key, value in (config or {}).items()}
     options = without_second_collector(options)
+    if not submitted:
+        check_standalone_master(options["spark.master"])
     if alone:
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
