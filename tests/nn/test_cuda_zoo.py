@@ -16,6 +16,7 @@ from sparkdl.training.masters.all_reduce.buckets import cut_buckets
 from tests.nn.networks.test_graph import batch_of
 from tests.support.cuda.nccl_backend import made
 from tests.support.cuda.recording_driver import RecordingDriver
+from tests.support.zoo_networks import OF_ARRAYS
 
 SIDES = {"alexnet": 67, "caffenet": 67, "vgg16": 32}  # the same layers, fewer numbers on the host
 OPTIONS = {"char_lstm": {"steps": 5}}
@@ -23,7 +24,7 @@ RUNS, BUCKETS = 6, 6
 pytestmark = pytest.mark.slow  # the first test of a network makes it, which takes seconds
 
 
-@pytest.fixture(scope="module", params=zoo.__all__)
+@pytest.fixture(scope="module", params=OF_ARRAYS)
 def network(request):
     """(driver, replica, Batch) of a network."""
     module, driver = ModuleType("recording"), RecordingDriver()

@@ -9,6 +9,7 @@ from sparkdl import AdaGrad, AllReduceSGD, LocalWorkers, Network, zoo
 from sparkdl.data import Batch
 from sparkdl.errors import ConfigError
 from sparkdl.nn.networks.document import conf_from_dict
+from tests.support.zoo_networks import OF_IDS
 
 FIELDS, MASTER = ("a", "b", "c"), AllReduceSGD(batch_size_per_worker=32)
 SMALL = {
@@ -114,6 +115,10 @@ def test_a_parity_of_ids_is_learned(name):
     network.fit(batch, 150, MASTER, LocalWorkers(1))
     right = (network.predict(columns)[:, 0] > 0.5) == batch.columns["labels"]
     assert right.mean() > 0.95
+
+
+def test_these_are_the_networks_with_tables():
+    assert {*SMALL} == OF_IDS == {name for name in OF_IDS if getattr(zoo, name)().bags}
 
 
 @pytest.mark.parametrize("name", SMALL)

@@ -142,6 +142,7 @@ __all__ = [
     "DepthToSpace",
     "DepthwiseConv1D",
     "DepthwiseConv2D",
+    "DotInteraction",
     "Dropout",
     "DuplicateToTime",
     "ElementWise",

@@ -19,6 +19,7 @@ from tests.benchmarks.gpu.batches import noise
 stand_in()
 from tests.engine.cases import CASES  # noqa: E402
 from tests.engine.support import feeds, trace, with_gradients  # noqa: E402
+from tests.support.zoo_networks import OF_ARRAYS  # noqa: E402
 
 LIMITS = {"float32": 1e-4, BFLOAT16: 2e-2, "float16": 2e-2}
 SMALL = {"char_lstm": {"steps": 9}, "transformer": {"steps": 16}, "googlenet": {"auxiliary": False}}
@@ -56,7 +57,7 @@ class Finding:
 def checks(only=None):
     """[(kind, name, dtype)] of all operations and networks, or of some operations."""
     found = [("operation", name, dtype) for dtype in LIMITS for name in only or CASES]
-    networks = zoo.__all__ if only is None else []
+    networks = OF_ARRAYS if only is None else []
     return found + [("network", name, dtype) for name in networks for dtype in EPSILON]
 
 

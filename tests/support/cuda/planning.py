@@ -20,10 +20,11 @@ from sparkdl.engine.backends.cuda.cudnn.adapter import Cudnn
 from sparkdl.nn import zoo
 from sparkdl.nn.execution.replica import Replica
 from tests.support.cuda.recording_driver import RecordingDriver
+from tests.support.zoo_networks import OF_ARRAYS
 
 H200 = Path(__file__).with_name("h200.json").read_text()
 GPT2 = {"symbols": 50_257, "steps": 1024, "width": 768, "depth": 12, "heads": 12}
-NETWORKS = {name: getattr(zoo, name) for name in zoo.__all__}
+NETWORKS = {name: getattr(zoo, name) for name in OF_ARRAYS}
 NETWORKS["gpt2"] = partial(zoo.transformer, **GPT2)
 
 

@@ -1,0 +1,6 @@
+"""The zoo's networks by what they are made of: those of ids have tables, which no GPU computes."""
+
+from sparkdl.nn import zoo
+
+OF_IDS = {"deep_fm", "dlrm", "factorization_machine", "wide_deep"}
+OF_ARRAYS = [name for name in zoo.__all__ if name not in OF_IDS]
