@@ -54,17 +54,16 @@ class ModelColumns(NamedTuple):
         """Yields the record batches of a partition with the new columns."""
         limit_threads()
         predictor, prepare = self.shared.value
-        run = loaded_model(self.key, predictor, [*self.outputs])
+        run = partial(
+            checked, loaded_model(self.key, predictor, [*self.outputs]), predictor, [*self.outputs]
+        )
         inputs = {name: (c, predictor.inputs[name]) for name, c in self.inputs.items()}
         read = partial(read_groups, inputs=inputs, prepare=prepare)
-        written = Written(self)
+        written = Written()
         with closing(prefetch(read_pieces(tables, read, self), AHEAD)) as pieces:
             for start, table, groups, errors in pieces:
-                found = []
-                for group in groups:
-                    results, failed = compute_groups(partial(checked, run, predictor, self), group)
-                    found += results
-                    errors = errors | failed
+                found, failed = compute_all(run, groups)
+                errors |= failed
                 self.require_rows(errors, start)
                 yield from written.add(self.new_table(table, predictor, found, errors))
         yield from written.rest()
@@ -97,7 +96,7 @@ class ModelColumns(NamedTuple):
 class Written:
     """Record batches on their way to Spark, put together until they have some bytes."""
 
-    def __init__(self, columns):
+    def __init__(self):
         self.parts, self.bytes = [], 0
 
     def add(self, part):
@@ -130,13 +129,23 @@ def next_size(size, groups, columns):
     rows = [sum(a.nbytes for a in group.arrays.values()) / len(group.places) for group in groups]
     if not rows:
         return size
-    return max(1, min(columns.batch_size, int(columns.batch_bytes // max(1, *rows, 1))))
+    return max(1, min(columns.batch_size, int(columns.batch_bytes // max(1, *rows))))
 
 
-def checked(run, predictor, columns, arrays):
+def compute_all(run, groups):
+    """Returns the RowGroups of what a model makes of several, and {place: error}."""
+    found, errors = [], {}
+    for group in groups:
+        results, failed = compute_groups(run, group)
+        found += results
+        errors |= failed
+    return found, errors
+
+
+def checked(run, predictor, outputs, arrays):
     """Returns the outputs of a predictor; ConfigError where they are not what it has declared."""
     n, results = len(next(iter(arrays.values()))), run(arrays)
-    for name in columns.outputs:
+    for name in outputs:
         array, spec = results[name], predictor.outputs[name]
         if array.ndim != len(spec.shape) + 1 or len(array) != n:
             wanted = str((n, *spec.shape)).replace("None", "any")

@@ -33,7 +33,8 @@ class SharedValue:
             rest = cloudpickle.dumps(value, 5, arrays.append)
         except Exception as error:  # of any kind, from the classes of what is pickled
             raise ConfigError(
-                f"transform and conf must travel to the executors, but cannot: {error}"
+                "what tasks are given (conf, transform, prepare) must travel to the executors, but "
+                f"cannot: {error}"
             ) from error
         self._broadcast = sc.broadcast((rest, arrays))
 

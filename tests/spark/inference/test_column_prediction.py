@@ -1,5 +1,8 @@
 """predict_column on Spark, against the models asked directly."""
 
+from functools import partial
+from threading import Lock
+
 import numpy as np
 import pytest
 from pyspark.ml.linalg import Vectors
@@ -122,6 +125,7 @@ REFUSED = [
     ("which output", {"outputs": "z"}, ConfigError, "outputs must be some of"),
     ("taken", {"outputs": {"y": "X"}}, ConfigError, "must not have the columns"),
     ("both", {"inputs": "x", "prepare": dict}, ConfigError, "inputs must be None where prepare"),
+    ("lock", {"prepare": partial(dict, x=Lock())}, ConfigError, "prepare.*must travel to the"),
     ("kept", {"keep": "z"}, DataError, "has no column 'z'"),
 ]
 
