@@ -18,9 +18,9 @@ class Ftrl(Optimizer):
 
     A weight follows from z and n alone: it forgets its first value, and is exactly 0 until its
     gradients add up to l1. So it suits linear models whose weights begin with 0, such as the wide
-    part of `zoo.wide_deep`, and no hidden layers.
+    part of a wide and deep network, and no hidden layers.
 
-    With `beta=0` and `initial_accumulator=0.1` these are the numbers of Keras's and TensorFlow's
+    With a beta of 0 and a first n of 0.1 these are the numbers of Keras's and TensorFlow's
     Ftrl, whose l2 is half of this one.
 
     References
