@@ -39,9 +39,10 @@ OTHER_SPARK = (  # warnings of pyspark 3.5 itself, which leaves sockets to the c
     *("-W", "ignore::pytest.PytestUnraisableExceptionWarning"),
 )
 ON_THE_CLUSTER = {"pyspark", "py4j"}  # left out of the archive: every Spark installation has them
-# Nor is there what nothing imports: a fifth, and half of the files, each of which a node of YARN
-# sets the rights of by a program. oneDNN's wheel holds its library three times.
+# Nor is there what nothing imports: a quarter, and half of the files, each of which a node of YARN
+# sets the rights of by a program. Wheels hold the libraries of oneDNN and Arrow three times.
 UNUSED = ["*/tests/*", "*/include/*", "*/numpy/*.pyi", "lib/libdnnl.so", "lib/libdnnl.so.3.*"]
+UNUSED += ["*/pyarrow/*flight*", "*/pyarrow/*_python*.so", "*/pyarrow/*_python*.so.*.*"]
 SLOW = {"PYTHONDONTWRITEBYTECODE"}  # each of a hundred processes would compile all modules again
 OWN_SPARK = {"SPARK_HOME", "SPARK_CONF_DIR", "PYSPARK_SUBMIT_ARGS", "PYTHONPATH"}
 INSTALL_JAVA = (
@@ -456,12 +457,16 @@ def build_archive(wheel, with_pyspark, python_prefix):
 def fill_environment(environment, wheel, left_out):
     print("installing the runtime packages for the archive", flush=True)
     must("making an environment", venv_python(), "-m", "venv", "--without-pip", environment)
-    wanted = {normal(each) for each in project()["dependencies"]} - left_out
     requirements = environment / "requirements.lock"
-    requirements.write_text(runtime_pins(LOCK.read_text(), wanted))
+    requirements.write_text(requirements_without(left_out))
     python = venv_python(environment)
     pip_install("--require-hashes", "--no-deps", "-r", requirements, into=python)
     pip_install("--no-deps", wheel, into=python)
+
+
+def requirements_without(left_out):
+    wanted = {normal(each) for each in project()["dependencies"]} - left_out
+    return runtime_pins(LOCK.read_text(), wanted)
 
 
 if __name__ == "__main__":

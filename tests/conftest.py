@@ -2,6 +2,7 @@
 
 import gc
 import os
+from contextlib import contextmanager
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # several test processes share the cores
 
@@ -14,6 +15,7 @@ from tests.cluster.yarn import Yarn
 from tests.support import class_archive
 from tests.support.jax_programs import forget_programs, keep_programs
 from tests.support.jvm import frugal_spark
+from tests.support.lane_end import end_lane, until_lane_ends
 from tests.support.lanes import Lanes, in_order, needs_jvm
 from tests.support.loaded_daemon import IN_TESTS
 from tests.support.processes import fork_workers
@@ -52,6 +54,12 @@ def pytest_collection_finish(session):
     gc.freeze()  # thousands of tests: each full collection would walk all that they are made of
 
 
+@pytest.hookimpl(trylast=True)  # when the test's own fixtures have ended
+def pytest_runtest_teardown(item, nextitem):
+    if hasattr(item.config, "workerinput"):  # alone, files have their order
+        end_lane(item, nextitem)
+
+
 def pytest_runtest_logfinish():
     forget_programs()
 
@@ -79,7 +87,7 @@ def spark():
     while DONE_BEFORE_SPARK:
         DONE_BEFORE_SPARK.pop()()
     all_awaited()
-    with session("local-cluster[2,1,1024]", SMALL, name="tests") as spark:
+    with until_lane_ends(session("local-cluster[2,1,1024]", SMALL, name="tests")) as spark:
         yield spark
 
 
@@ -93,8 +101,14 @@ def hdfs(tmp_path_factory):
     """A tests.cluster.hdfs.Hdfs of two DataNodes."""
     folder = tmp_path_factory.mktemp("hdfs")
     running = or_skip("hdfs", lambda: Hdfs(folder).start())
-    yield running
-    running.stop()
+    with until_lane_ends(stopped_at_end(running)) as hdfs:
+        yield hdfs
+
+
+@contextmanager
+def stopped_at_end(service):
+    yield service
+    service.stop()
 
 
 @pytest.fixture(scope="session")

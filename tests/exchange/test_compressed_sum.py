@@ -70,6 +70,7 @@ def kept(sums, n):
     return sums.state().get("residual", np.zeros(n, np.float32))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", SIZES)
 def test_all_ranks_get_the_same_and_nothing_is_lost(size):
     results = checked(crew(size, sum_all))

@@ -139,6 +139,7 @@ def in_flight(group):
     return group.sent_bytes
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [1, 2, 4])
 def test_calls_in_flight_at_the_same_time(size):
     sent = checked(size, in_flight)

@@ -26,7 +26,7 @@ from tests.nn.networks.test_graph import batch_of
 from tests.nn.test_bfloat16 import mixed
 from tests.support.cuda.compiler import available
 
-BACKENDS = ["reference", "auto", "cuda"]
+BACKENDS = ["reference", "auto", pytest.param("cuda", marks=pytest.mark.slow)]
 MLP = NetworkConf(
     input_shape=(6,), layers=[Dense(units=8, activation="tanh"), Output(units=3)], dtype="float16"
 )

@@ -100,6 +100,7 @@ def test_masks_that_layers_make(rng):
     compare(conf, drawn.columns(conf, rng, inputs=index), rng)
 
 
+@pytest.mark.slow
 def test_losses_of_rows(rng):
     conf = cases.scored((3,), cases.OF_ROWS)
     compare(conf, drawn.columns(conf, rng, 4) | {"weights": np.array([1, 0.5, 0, 2])}, rng)

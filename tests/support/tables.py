@@ -2,6 +2,7 @@
 
 import pytest
 
+QUICK = 6  # rows of a table that a quick run asks, too
 FAILURES = Exception, pytest.fail.Exception  # what pytest.raises raises is none
 
 
@@ -17,3 +18,17 @@ def for_all(rows, check):
             failures.append(failure)
     if failures:
         raise BaseExceptionGroup(f"{len(failures)} of {len(rows)} rows", failures)
+
+
+def in_parts(rows, quick=QUICK):
+    """Parameters of a test of a long table: a few of its rows, evenly chosen, then the others."""
+    rows = list(rows)
+    few = rows[:: -(-len(rows) // quick)]
+    others = [row for row in rows if row not in few]
+    return [pytest.param(few, id="few"), pytest.param(others, id="others", marks=pytest.mark.slow)]
+
+
+def first_of_each(names):
+    """Parameters of a test of named rows: all are slow but the first of each first word."""
+    first = {name.split()[0]: name for name in reversed([*names])}.values()
+    return [pytest.param(each, marks=[pytest.mark.slow] * (each not in first)) for each in names]

@@ -43,13 +43,13 @@ def test_lanes_come_first_then_long_files_and_the_order_within_stays():
 
 
 def test_what_needs_yarn_is_the_first_of_its_lane():
-    given = [("faults", "spark"), ("readme", "yarn"), ("sources", "spark"), ("yarn", "yarn")]
+    given = [("faults", "spark"), ("readme", "yarn"), ("sources", "spark"), ("submit", "yarn")]
     items = [
         SimpleNamespace(nodeid=f"tests/cluster/test_{name}.py::test_1", fixturenames=[fixture])
         for name, fixture in given
     ]
     found = [item.nodeid.split("_")[1].partition(".")[0] for item in in_order(items)]
-    assert found == ["readme", "yarn", "faults", "sources"]
+    assert found == ["readme", "submit", "faults", "sources"]
 
 
 def test_long_files_are_there():

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.support.tables import for_all
+from tests.support.tables import first_of_each, for_all, in_parts
 
 
 def test_every_row_is_asked_and_each_that_fails_is_told():
@@ -35,3 +35,16 @@ def test_an_error_that_was_awaited_and_did_not_come_is_told_too():
     with pytest.raises(BaseExceptionGroup, match="1 of 2 rows") as caught:
         for_all(["1", "a"], check)
     assert caught.value.exceptions[0].__notes__ == ["of the row '1'"]
+
+
+def test_the_parts_of_a_table_are_all_of_it_and_the_first_is_quick():
+    few, others = in_parts(range(20), quick=6)
+    assert few.values[0] == [0, 4, 8, 12, 16] and not few.marks
+    assert sorted(few.values[0] + others.values[0]) == list(range(20))
+    assert [mark.name for mark in others.marks] == ["slow"]
+
+
+def test_rows_are_quick_where_they_are_the_first_of_their_kind():
+    found = first_of_each(["Gru", "Lstm mask", "Gru keep", "Lstm"])
+    assert [row.values for row in found] == [("Gru",), ("Lstm mask",), ("Gru keep",), ("Lstm",)]
+    assert [bool(row.marks) for row in found] == [False, False, True, True]

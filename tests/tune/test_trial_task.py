@@ -142,6 +142,7 @@ def test_a_loss_that_is_not_finite_is_an_error():
         run(candidate=Candidate(conf=conf_of(1e30), epochs=3, batch_size=10))
 
 
+@pytest.mark.slow
 def test_a_gpu_is_taken_in_another_process(monkeypatch):
     """Which is the host's double here; figures come from there."""
     if not available():

@@ -151,12 +151,14 @@ def test_a_row_that_cannot_be_made_is_one_that_says_so(monkeypatch, capsys):
     assert "a fault of ours" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_operations_are_looked_at_in_each_type(host):
     found = [tried(*check) for check in checks(["MatMul True False", "MaxPool", "Sigmoid"])]
     assert [f.dtype for f in found[::3]] == ["float32", "bfloat16", "float16"]
     assert all(f.good and f.same for f in found), [*map(str, found)]
 
 
+@pytest.mark.slow
 def test_networks_are_looked_at(host, monkeypatch):
     small = {"symbols": 5, "steps": 4, "width": 8, "depth": 1, "heads": 2}
     monkeypatch.setitem(correctness.SMALL, "transformer", small)

@@ -116,6 +116,7 @@ def closed_in_a_call(group):
     return "closed"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", ONE_MACHINE)
 def test_one_machine_does_what_sockets_do(size):
     first, *others = checked(crew(size, everything))

@@ -2,11 +2,12 @@
 
 import jax
 import numpy as np
+import pytest
 
 from sparkdl.interop.keras import read_keras
 from tests.interop.keras.layer_table import CASES, L
 from tests.interop.keras.models import chain, drawn, keras, train
-from tests.support.tables import for_all
+from tests.support.tables import for_all, in_parts
 
 RATE = 0.1
 OTHERWISE = {"GRU", "GRU back", "LSTM hard"}  # two biases that both move, dropout
@@ -38,7 +39,8 @@ def moved_by_keras(model, x, y):
         weight.assign(weight.value - RATE * gradient)
 
 
-def test_gradients_are_those_of_keras():
+@pytest.mark.parametrize("names", in_parts(trained_cases(), quick=3))
+def test_gradients_are_those_of_keras(names):
     def check(name):
         layer, shape = CASES[name]
         model = chain(type(layer).from_config(layer.get_config()), L.Flatten(), shape=shape)
@@ -54,4 +56,4 @@ def test_gradients_are_those_of_keras():
         theirs = read_keras(model).network.state.params
         np.testing.assert_allclose(ours.state.params, theirs, rtol=1e-4, atol=1e-5)
 
-    for_all(trained_cases(), check)
+    for_all(names, check)

@@ -11,7 +11,7 @@ from sparkdl.errors import ConfigError, DataError, SparkdlError, UnsupportedErro
 from sparkdl.interop.keras import read_keras
 from tests.interop.keras.model_table import MODELS, WORDS, built
 from tests.interop.keras.models import answer, chain, drawn, keras, train
-from tests.support.tables import for_all
+from tests.support.tables import for_all, in_parts
 
 L = keras.layers
 ALONE = """
@@ -47,7 +47,8 @@ def check_same(net, model, features, rtol=1e-4):
         np.testing.assert_allclose(one, other, rtol=rtol, atol=1e-5)
 
 
-def test_models_are_those_of_keras(tmp_path):
+@pytest.mark.parametrize("names", in_parts(MODELS, quick=2))
+def test_models_are_those_of_keras(names, tmp_path):
     def check(name):
         model, shapes = built(name)
         features = features_of(name, shapes)
@@ -55,7 +56,7 @@ def test_models_are_those_of_keras(tmp_path):
             model.save(tmp_path / file)
             check_same(read_keras(str(tmp_path / file)), model, features)
 
-    for_all(MODELS, check)
+    for_all(names, check)
 
 
 def test_a_text_and_its_weights(tmp_path):
@@ -75,6 +76,7 @@ def test_a_live_model():
     check_same(read_keras(model), model, features_of("resnet", shapes))
 
 
+@pytest.mark.slow
 def test_no_keras_is_needed(tmp_path):
     model, shapes = built("vgg")
     model.save(tmp_path / "a.keras")
@@ -124,6 +126,7 @@ def compiled(optimizer):
     return model
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", ["keras", "h5"])
 def test_training_goes_on(ending, tmp_path):
     def check(name):

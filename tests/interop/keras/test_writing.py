@@ -12,7 +12,7 @@ from tests.interop.keras.layer_table import CASES
 from tests.interop.keras.model_table import MODELS, built
 from tests.interop.keras.models import answer, chain, drawn, keras, train
 from tests.interop.keras.test_reader import OPTIMIZERS, compiled, features_of, given_to
-from tests.support.tables import for_all
+from tests.support.tables import for_all, in_parts
 
 
 def again(network, folder, outputs=None, **options):
@@ -27,7 +27,8 @@ def check_same(one, other, rtol=1e-5):
         np.testing.assert_allclose(a, b, rtol=rtol, atol=1e-5)
 
 
-def test_layers_come_back_to_keras(tmp_path):
+@pytest.mark.parametrize("names", in_parts(CASES))
+def test_layers_come_back_to_keras(names, tmp_path):
     def check(name):
         layer, shape = CASES[name]
         model = chain(layer, shape=shape)
@@ -36,10 +37,11 @@ def test_layers_come_back_to_keras(tmp_path):
         back = again(read_keras(model).network, tmp_path)
         check_same(answer(back, x), answer(model, x))
 
-    for_all(CASES, check)
+    for_all(names, check)
 
 
-def test_models_come_back_to_keras(tmp_path):
+@pytest.mark.parametrize("names", in_parts(MODELS, quick=2))
+def test_models_come_back_to_keras(names, tmp_path):
     def check(name):
         model, shapes = built(name)
         features = features_of(name, shapes)
@@ -50,9 +52,10 @@ def test_models_come_back_to_keras(tmp_path):
         once_more = read_keras(str(tmp_path / "written.keras"))
         check_same(once_more.run(given_to(back, features)), answer(model, x))
 
-    for_all(MODELS, check)
+    for_all(names, check)
 
 
+@pytest.mark.slow
 def test_training_goes_on_in_keras(tmp_path):
     """With the loss, the penalties, the optimizer and its state."""
 

@@ -18,6 +18,7 @@ def is_right(case, path):
     return alike and np.allclose(ours, y, rtol=case.rtol, atol=max(case.atol, 1e-6))
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_no_node_gives_other_numbers(tmp_path):
     right, wrong = [], []

@@ -97,6 +97,7 @@ def check(conf):
             assert replica.slots.tobytes() == of_slots.take(whole.slots).tobytes()
 
 
+@pytest.mark.slow
 def test_parts_of_all_workers_are_what_one_update_gives():
     for_all(CONFS, check)
 

@@ -58,6 +58,7 @@ class OnDevice(Large):
     transform = OnHost()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not available(), reason="no g++ to run the kernels of cuda on the host")
 @pytest.mark.parametrize("name", ["averaging by the driver", "all-reduce", "servers, in step"])
 def test_so_does_one_on_a_device(name, crews):

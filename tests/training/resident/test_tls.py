@@ -31,6 +31,7 @@ def trained(master, workers):
     return network.state
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("master", MASTERS, ids=lambda master: type(master).__name__)
 def test_encrypted_links_give_the_same_weights(master, tls, crews):
     plain = trained(master, crews(2))

@@ -26,6 +26,7 @@ def test_predictions_are_those_of_keras():
     assert result.accuracy == np.mean(expected.argmax(1) == data.labels)
 
 
+@pytest.mark.slow
 def test_a_trained_model_is_saved_loaded_and_given_back(tmp_path):
     network = Network(model(whole_cnn, optimizer=Momentum(learning_rate=0.05)))
     [batch] = [Partitions([12])]
@@ -88,6 +89,7 @@ def test_what_cannot_be_trained_is_refused(name):
         dense(**options)
 
 
+@pytest.mark.slow
 def test_a_loss_that_a_layer_adds_ends_the_fit():
     layers = [keras.Input((4,)), L.Dense(3), L.ActivityRegularization(l2=0.1)]
     network = Network(dense(make=lambda: keras.Sequential(layers)))

@@ -49,6 +49,7 @@ def by_cupy(driver, monkeypatch):
     monkeypatch.setattr(base, "import_module", lambda name: SimpleNamespace(BACKEND=Cuda(driver)))
 
 
+@pytest.mark.slow
 def test_a_network_trains(by_cupy, monkeypatch):
     own, batch = Replica(CONF, "cuda"), batch_of(CONF, np.random.default_rng(0), 5)
     losses = [float(own.step(batch, 0.01, t)) for t in range(1, 5)]

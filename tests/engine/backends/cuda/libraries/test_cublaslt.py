@@ -40,6 +40,7 @@ def notes(program):
     return [step.note for step in program.steps if step.note]
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=25, suppress_health_check=list(HealthCheck))
 @given(SIZE, SIZE, SIZE, st.booleans(), st.booleans())
 def test_products_of_drawn_shapes(m, k, n, tx, ty):
