@@ -229,7 +229,9 @@ class SparkNetwork(NetworkInUse):
             options["validate_first"] = bool(validate_first)
             return self._fit_on_connect(source, epochs, validation, division, options)
         master = self.master
-        workers = SparkWorkers(self.sc, master.workers, master.task_device, self._resources)
+        limit = getattr(master, "stall_timeout", None)
+        each = master.workers, master.task_device, self._resources, limit
+        workers = SparkWorkers(self.sc, *each)
         if data is None and self.recipe is None:
             raise ConfigError("fit must be given data, unless a solver file names it")
         given: Any = self.recipe.data() if data is None and self.recipe else data

@@ -2,6 +2,7 @@
 
 import logging
 import time
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
@@ -11,7 +12,7 @@ from pyspark.resource import ResourceProfile
 from sparkdl.data.batches.dealing import assemble_block
 from sparkdl.errors import SparkdlError
 from sparkdl.spark.gpu_process.dispatch import run_partition_on_device
-from sparkdl.spark.jobs.job import clear_errors, job, no_waiting_for_locality
+from sparkdl.spark.jobs.job import BEFORE, clear_errors, job, no_waiting_for_locality
 from sparkdl.spark.jobs.log_prefix import sign_logs
 from sparkdl.spark.jobs.shared_value import sharing
 from sparkdl.spark.jobs.slot_request import request_slots
@@ -23,6 +24,7 @@ from sparkdl.spark.jobs.slots import (
     option,
     slots,
 )
+from sparkdl.spark.jobs.stalled_tasks import watch_tasks
 from sparkdl.spark.jobs.task_resources import (
     computing_with,
     threads_of_a_task,
@@ -54,6 +56,8 @@ class SparkWorkers:
     resources : ResourceProfile, optional
         What each of their tasks takes of an executor, as `known_profile` gives it; else what the
         session's tasks take.
+    stall_timeout : float, optional
+        Seconds for which a task of a round may keep the others waiting; then Spark runs it again.
     """
 
     def __init__(
@@ -62,8 +66,10 @@ class SparkWorkers:
         size: int | None = None,
         device: str = "auto",
         resources: ResourceProfile | None = None,
+        stall_timeout: float | None = None,
     ) -> None:
         self.sc, self._size, self._device, self._resources = sc, size, device, resources
+        self._stall_timeout, self._longest_round = stall_timeout, None
         self._last_slots = 0  # slots at the last launch
 
     @property
@@ -97,7 +103,7 @@ class SparkWorkers:
         start = time.perf_counter()
         with sharing(self.sc, shared) as sent:
             averaging = time.perf_counter() - start
-            with job(self.sc, f"a round on {len(chosen)} blocks", "a round"):
+            with self._round(f"a round on {len(chosen)} blocks"):
                 numbers = sorted(chosen)
                 parts = with_resources(blocks.chosen(numbers), self._resources)
                 each = self._device, self._threads
@@ -108,6 +114,15 @@ class SparkWorkers:
             result = unwrap(total(sums))
         result.averaging += averaging + time.perf_counter() - start
         return result
+
+    @contextmanager
+    def _round(self, description):
+        """Describes the jobs of a round; a task that stalls in them is run again."""
+        start = time.perf_counter()
+        watch = watch_tasks(self.sc, BEFORE + description, self._stall_timeout, self._longest_round)
+        with job(self.sc, description, "a round"), watch:
+            yield
+        self._longest_round = max(self._longest_round or 0.0, time.perf_counter() - start)
 
     @property
     def host(self) -> str | None:

@@ -1,0 +1,88 @@
+"""Tasks that keep the others of their job waiting: they are run again, or the job ends."""
+
+import os
+import signal
+import time
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from sparkdl.errors import WorkerError
+from sparkdl.spark.jobs import stalled_tasks
+from sparkdl.spark.jobs.job import BEFORE, describe_jobs
+from sparkdl.spark.jobs.stalled_tasks import watch_tasks
+from sparkdl.training.network import Network
+from tests.spark.networks import arrays, rich
+from tests.spark.slow import Fault, Trap
+from tests.spark.test_killed_executor import EPOCHS, MASTER, RECORDS, fit
+from tests.support.waiting import gone, until
+from tests.training.models import assert_equal
+
+LIMIT = 1.0  # seconds: more than a quick task takes to come on a busy machine
+
+
+@pytest.fixture(autouse=True)
+def often(monkeypatch):
+    monkeypatch.setattr(stalled_tasks, "POLL", 0.1)
+    monkeypatch.setattr(stalled_tasks, "MOST_ENDED", 2)
+
+
+def test_a_stopped_process_costs_time_and_nothing_else(sc, tmp_path, caplog, monkeypatch):
+    master = replace(MASTER, stall_timeout=LIMIT)
+    monkeypatch.setattr("tests.spark.test_killed_executor.MASTER", master)
+    trap = Trap(str(tmp_path), after=4)
+    fault = Fault(trap, lambda process: process.suspend())
+    fault.start()
+    net, _ = fit(sc, trap)
+    assert until(lambda: gone(fault.victim))
+    assert "it runs again" in caplog.text and "on 127.0.0.1 (executor" in caplog.text
+    quiet = Network(rich())
+    quiet.fit(arrays(RECORDS), epochs=EPOCHS, master=master)
+    assert_equal(net.network.state, quiet.state)
+
+
+def run(sc, function, limit, usual=None, tasks=2):
+    description = "a round on 2 blocks"
+    with describe_jobs(sc, description), watch_tasks(sc, BEFORE + description, limit, usual):
+        return sc.parallelize(range(tasks), tasks).map(function).collect()
+
+
+def stop(which, folder, number):
+    """Stops its process, where the number is one of `which`, and notes it."""
+    if number in which:
+        Path(folder, f"{os.getpid()}").touch()
+        os.kill(os.getpid(), signal.SIGSTOP)
+    return number
+
+
+def test_one_that_stalls_each_time_ends_the_job(sc, tmp_path):
+    with pytest.raises(
+        WorkerError, match=r"^task 1 on \S+ \(executor \d\): .*2 before it were ended"
+    ):
+        run(sc, partial(stop, {1}, tmp_path), LIMIT)
+    assert len(list(tmp_path.iterdir())) == 3
+    assert run(sc, partial(stop, set(), tmp_path), LIMIT) == [0, 1]
+
+
+def test_where_none_has_ended_an_earlier_round_says_how_long_it_takes(sc, tmp_path):
+    with pytest.raises(WorkerError, match="before it were ended"):
+        run(sc, partial(stop, {0, 1}, tmp_path), LIMIT, usual=0.01)
+
+
+@pytest.mark.parametrize("usual", [None, 100.0])
+def test_those_that_may_just_be_long_are_left_alone(sc, usual, caplog):
+    assert run(sc, rest, LIMIT, usual, tasks=1) == [0]
+    assert "no task of 'a round on 2 blocks' has ended for" in caplog.text
+    assert "it runs again" not in caplog.text
+
+
+def rest(number):
+    time.sleep(2 * LIMIT)
+    return number
+
+
+def test_quick_jobs_are_not_looked_at(sc, caplog):
+    assert run(sc, abs, 100.0) == run(sc, abs, None) == [0, 1]
+    assert not caplog.text
