@@ -10,13 +10,24 @@ from sparkdl.errors import ConfigError
 from sparkdl.training.report.curves import evaluation_curves, round_curves
 from sparkdl.training.report.environment import environment_rows
 from sparkdl.training.report.html import element, table, text_of
+from sparkdl.training.report.inspection_sections import (
+    ABSENT,
+    MORE,
+    cost_table,
+    figures_table,
+    layer_curves,
+    wrong_table,
+)
+from sparkdl.training.report.network_picture import network_picture
 from sparkdl.training.report.quality import calibration, roc_curves
 from sparkdl.training.report.tables import confusion_table, phase_table
 from sparkdl.training.report.timeline import timeline
-from sparkdl.training.report.weights import weights_of
+from sparkdl.training.report.weights import MOST, weights_of
 from sparkdl.training.reporting.reports import WorkerFigures
 
 VALUES = "how often each value occurs, by array"
+RATIO = "log10 of mean |update| / mean |parameter|; about -3 is usual"
+DEAD = "share of a rectifier's units that are 0 for the whole sample"
 
 
 def write_report(path, runs, title="Fit", refresh=None):
@@ -76,10 +87,17 @@ def page_data(runs):
                 "timeline": timeline(run.history),
                 "roc": roc_curves(run.evaluation),
                 "weights": weights_of(run),
+                "layers": layer_curves(run.history.inspection),
+                "gradients": histograms_of(run.history.inspection, "gradients"),
+                "updates": histograms_of(run.history.inspection, "updates"),
             }
             for run in runs
         ]
     }
+
+
+def histograms_of(inspection, name):
+    return [] if inspection is None else getattr(inspection, name)
 
 
 def as_json(data):
@@ -127,8 +145,11 @@ def run_sections(run, shown):
     yield time_section(run)
     if run.evaluation is not None:
         yield evaluation_section(run, shown)
+    if run.history.inspection is not None and run.history.inspection.wrong:
+        yield section(run, "Most wrong examples", wrong_table(run.history.inspection))
     if run.conf is not None:
-        yield network_section(run, shown)
+        yield network_section(run)
+        yield layers_section(run, shown)
     yield environment_section(run)
 
 
@@ -162,16 +183,34 @@ def evaluation_section(run, shown):
     )
 
 
-def network_section(run, shown):
-    conf = run.conf
+def network_section(run):
+    conf, inspection = run.conf, run.history.inspection
     rows = [layer_row(place) for place in conf.stack]
     head = ["layer", "type", "reads", "output shape", "parameters"]
     return section(
         run,
         "Network",
+        network_picture(conf, [] if inspection is None else inspection.costs),
         table(head, rows, f"{conf.parameter_count:,} parameters"),
-        chart("weights", "Parameters", VALUES, run.name) if shown["weights"] else None,
+        cost_table(inspection),
         element("details", element("summary", "Configuration"), element("pre", conf.to_json())),
+    )
+
+
+def layers_section(run, shown):
+    """Returns histograms of the parameters and what an Inspector has seen, or how to get it."""
+    inspection, curves = run.history.inspection, shown["layers"]
+    histograms = ("weights", "Parameters"), ("gradients", "Gradients"), ("updates", "Updates")
+    many = len(run.conf.params_layout.entries) > MOST
+    return section(
+        run,
+        "Layers",
+        element("p", ABSENT) if inspection is None else None,
+        element("p", MORE) if many else None,
+        chart("ratios", "Updates to parameters", RATIO, run.name) if curves else None,
+        chart("dead", "Dead units", DEAD, run.name) if curves and curves["dead"] else None,
+        figures_table(inspection),
+        [chart(kind, name, VALUES, run.name) for kind, name in histograms if shown[kind]],
     )
 
 

@@ -6,12 +6,19 @@ from pathlib import Path
 
 from sparkdl.data import files
 from sparkdl.errors import ConfigError, DataError
+from sparkdl.nn.execution.layer_costs import LayerCost
 from sparkdl.nn.networks.document import conf_from_dict
 from sparkdl.training.report.recorded_evaluation import RecordedEvaluation
 from sparkdl.training.report.run import Run
 from sparkdl.training.report.run_lines import AT_TIMES, FORMAT
 from sparkdl.training.report.run_log import LOG
 from sparkdl.training.reporting.history import History
+from sparkdl.training.reporting.inspection import (
+    ArrayFigures,
+    Inspection,
+    LayerReport,
+    WrongExample,
+)
 from sparkdl.training.reporting.reports import (
     PARTS,
     EpochReport,
@@ -124,6 +131,20 @@ class RunReader:
     def _read_phases(self, seconds):
         self.history.phases = seconds
 
+    def _read_inspection(self, costs=(), wrong=(), **fields):
+        """Takes what is new of an Inspection; its layers have lines of their own."""
+        more = {"costs": [LayerCost(*cost) for cost in costs]} if costs else {}
+        more |= {"wrong": [WrongExample(**one) for one in wrong]} if wrong else {}
+        known = self.history.inspection or Inspection()
+        self.history.inspection = replace(known, **fields, **more)
+
+    def _read_layers(self, iteration, epoch, arrays, dead):
+        arrays = {name: ArrayFigures(*map(number, row)) for name, row in arrays.items()}
+        dead = {name: tuple(counts) for name, counts in dead.items()}
+        report = LayerReport(iteration=iteration, epoch=epoch, arrays=arrays, dead=dead)
+        self.history.inspection = self.history.inspection or Inspection()
+        self.history.inspection.add(report)
+
     def _read_weights(self, arrays):
         self.histograms = arrays
 
@@ -135,8 +156,12 @@ class RunReader:
         self.history.data_were_kept = data_were_kept
 
 
+def number(value):
+    return NAN if value is None else value
+
+
 def evaluation_of(score=NAN, figures=None, **more):
     """Returns the RecordedEvaluation of a line, None where it has no figures."""
     if figures is None:
         return None
-    return RecordedEvaluation(score=NAN if score is None else score, numbers=figures, **more)
+    return RecordedEvaluation(score=number(score), numbers=figures, **more)

@@ -8,6 +8,8 @@
 | restart | the fields of a Restart, and its second |
 | phases | seconds of the fit by phase |
 | weights | histograms of parameters |
+| layers | the fields of a LayerReport |
+| inspection | fields of an Inspection that are new: costs at first, the others at the end |
 | evaluation | the last one with its matrix and curves |
 | end | reason, aggregation, whether data were kept |
 
@@ -80,6 +82,24 @@ def weights_line(histograms):
     return text_of_line("weights", arrays=histograms)
 
 
+def layers_line(report):
+    return text_of_line("layers", **finite_numbers(report.to_dict()))
+
+
+def costs_line(inspection):
+    """Returns the line of what an Inspection knows at first."""
+    costs = [[*cost] for cost in inspection.costs]
+    sizes = {"examples": inspection.examples, "batch_size": inspection.batch_size}
+    return text_of_line("inspection", **sizes, costs=costs)
+
+
+def inspection_line(inspection):
+    """Returns the line of what an Inspection knows at the end."""
+    wrong = [finite_numbers(asdict(example)) for example in inspection.wrong]
+    histograms = {"gradients": inspection.gradients, "updates": inspection.updates}
+    return text_of_line("inspection", **histograms, wrong=wrong)
+
+
 def evaluation_line(evaluation):
     """Returns the line of the last Evaluation, with all that pages show of it."""
     matrix = {}
@@ -110,6 +130,15 @@ def parts_of(report):
 
 def seconds_of(values):
     return [round(value, SECOND_DIGITS) for value in values]
+
+
+def finite_numbers(value):
+    """Returns dicts and lists with None in place of each number that is not finite."""
+    if isinstance(value, dict):
+        return {name: finite_numbers(one) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [finite_numbers(one) for one in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def finite(value, digits):

@@ -5,6 +5,7 @@ from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 from sparkdl.training.reporting import history_views
+from sparkdl.training.reporting.inspection import Inspection
 from sparkdl.training.reporting.phases import advice, phase_rows
 from sparkdl.training.reporting.reports import (
     PARTS,
@@ -50,6 +51,8 @@ class History:
         How parameters were averaged and why, where the fit has chosen.
     data_were_kept : bool
         Whether an earlier fit had read the records, so that this one has read none.
+    inspection : Inspection or None
+        What an Inspector has seen of the network's layers.
     round_ends, restart_times : list of float
         The seconds of the fit's wall clock at which the driver heard of each of `rounds` and
         `restarts`.
@@ -65,6 +68,7 @@ class History:
     data_were_kept: bool = False
     round_ends: list[float] = field(default_factory=list)
     restart_times: list[float] = field(default_factory=list)
+    inspection: Inspection | None = None
 
     def add_round(self, report: RoundReport) -> None:
         self.rounds.append(report)
@@ -96,6 +100,8 @@ class History:
         self.restarts += later.restarts
         self.round_ends += [wall + end for end in later.round_ends]
         self.restart_times += [wall + second for second in later.restart_times]
+        if later.inspection is not None:
+            self.inspection = later.inspection.after(self.inspection)
         for phase, seconds in later.phases.items():
             self.phases[phase] = self.phases.get(phase, 0.0) + seconds
 

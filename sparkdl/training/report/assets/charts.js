@@ -381,9 +381,9 @@ class Timeline extends Chart {
 // ---- Small histograms
 
 class Histograms {
-  constructor(figure, {weights}) {
+  constructor(figure, {arrays}) {
     const grid = html("div", {className: "grid-of-small"}, figure);
-    for (const one of weights) {
+    for (const one of arrays) {
       const cell = html("div", {}, grid);
       const bad = one.bad ? `, ${one.bad} not finite` : "";
       const text = `${one.name} (${one.shape.join(" x ")}): mean ${format(one.mean)}, ` +
@@ -430,6 +430,11 @@ function curvesOf(names, source, {dots = false} = {}) {
 const figuresOf = (curves) => Object.keys(curves).filter((key) => ![...AXES, "loss"].includes(key));
 const runOf = (figure) => DATA.runs.find((run) => run.name === figure.dataset.run);
 
+const layerCurvesOf = (figure, kind) => {
+  const {update, [kind]: curves} = runOf(figure).layers;
+  return Object.entries(curves).map(([name, y]) => ({name, points: {update}, y, dots: true}));
+};
+
 const linesOf = (series, options) => [LineChart, {series, ...options}];
 
 // The class of each chart, and what it draws.
@@ -445,7 +450,11 @@ const CHARTS = {
   timeline: (figure) => [Timeline, runOf(figure).timeline],
   roc: (figure) => linesOf(runOf(figure).roc.map(({name, x, y}) => ({name,
     points: {"false positive rate": x}, y})), {axes: ["false positive rate"]}),
-  weights: (figure) => [Histograms, {weights: runOf(figure).weights}],
+  weights: (figure) => [Histograms, {arrays: runOf(figure).weights}],
+  gradients: (figure) => [Histograms, {arrays: runOf(figure).gradients}],
+  updates: (figure) => [Histograms, {arrays: runOf(figure).updates}],
+  ratios: (figure) => linesOf(layerCurvesOf(figure, "ratios"), {axes: ["update"]}),
+  dead: (figure) => linesOf(layerCurvesOf(figure, "dead"), {axes: ["update"]}),
 };
 const drawn = new Map();  // the chart of each figure
 
