@@ -7,7 +7,7 @@ from typing import Any
 
 from sparkdl.config import is_integer
 from sparkdl.errors import require
-from sparkdl.training.report.html import element, text_of
+from sparkdl.html_elements import element, text_of
 from sparkdl.training.report.html_report import SHARE, require_seconds
 from sparkdl.training.report.page import page
 from sparkdl.training.report.run_listener import RunListener

@@ -1,8 +1,8 @@
 """Parts of the page that show what an Inspector has seen: layers, costs, wrong examples."""
 
+from sparkdl.html_elements import element, table
 from sparkdl.nn.networks.summary import size
 from sparkdl.training.report.curves import short
-from sparkdl.training.report.html import element, table
 from sparkdl.training.report.weights import MOST
 
 POINTS = 200  # inspections that a chart draws

@@ -7,9 +7,10 @@ from math import prod
 from pathlib import Path
 
 from sparkdl.errors import ConfigError
+from sparkdl.html_elements import element, table, text_of
+from sparkdl.nn.networks.picture import network_picture
 from sparkdl.training.report.curves import evaluation_curves, round_curves
 from sparkdl.training.report.environment import environment_rows
-from sparkdl.training.report.html import element, table, text_of
 from sparkdl.training.report.inspection_sections import (
     ABSENT,
     MORE,
@@ -18,7 +19,6 @@ from sparkdl.training.report.inspection_sections import (
     layer_curves,
     wrong_table,
 )
-from sparkdl.training.report.network_picture import network_picture
 from sparkdl.training.report.quality import calibration, roc_curves
 from sparkdl.training.report.tables import confusion_table, phase_table
 from sparkdl.training.report.timeline import timeline

@@ -2,7 +2,7 @@
 
 import re
 
-from sparkdl.training.report.html import text_of
+from sparkdl.html_elements import text_of
 from sparkdl.training.report.inspection_sections import (
     ABSENT,
     POINTS,

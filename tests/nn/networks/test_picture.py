@@ -5,9 +5,9 @@ from xml.etree.ElementTree import fromstring
 import pytest
 
 from sparkdl import zoo
-from sparkdl.training.report import network_picture as module
-from sparkdl.training.report.html import text_of
-from sparkdl.training.report.network_picture import HEIGHT, network_picture, place_boxes
+from sparkdl.html_elements import text_of
+from sparkdl.nn.networks import picture as module
+from sparkdl.nn.networks.picture import HEIGHT, network_picture, place_boxes
 from tests.training.report.fits import CONF, inspection
 
 
