@@ -38,12 +38,12 @@ class RunLog(RunListener):
     def __init__(self, folder: str | PathLike[str]) -> None:
         super().__init__("")
         self.path = Path(files.local_path(folder), LOG)
-        self._rounds_in_epoch = 0
+        self._known: dict[str, Any] = {}  # of the last round that is written down
         self._seen: Any = None  # the last LayerReport that is written down
 
     def on_fit_start(self, plan: Any) -> None:
         super().on_fit_start(plan)
-        self._rounds_in_epoch = plan.rounds_in_epoch
+        self._known = {"rounds_in_epoch": plan.rounds_in_epoch}
         goes_on = plan.epoch or plan.round
         self._write(run_lines.start_line(plan), "a" if goes_on else "w")
         self._write(run_lines.phases_line(plan.history.phases))
@@ -54,8 +54,9 @@ class RunLog(RunListener):
     def on_round(self, report: Any, state: Any) -> None:
         super().on_round(report, state)
         second = self._run.history.round_ends[-1]
-        self._write(run_lines.round_line(report, second, self._rounds_in_epoch))
-        self._rounds_in_epoch = report.rounds_in_epoch
+        workers = run_lines.workers_line(report, self._known)
+        line = run_lines.round_line(report, second, self._known)
+        self._write(line if workers is None else f"{workers}\n{line}")
         self._write_layers()
 
     def on_validation(self, report: Any, state: Any) -> None:

@@ -1,15 +1,20 @@
 """The charts in a real browser: each has data, zooms, hides curves and reads out by keyboard."""
 
+from dataclasses import replace
+
 import pytest
 
 from sparkdl.training.report.curves import evaluation_curves
 from sparkdl.training.report.page import page
 from sparkdl.training.report.run import Run
+from sparkdl.training.report.waits import DRIVER
 from tests.support.browser import needs_browser, open_page
-from tests.training.report.fits import history, inspection, network
+from tests.training.report.fits import FIGURES, history, inspection, network
 
 pytestmark = [needs_browser, pytest.mark.slow]
 
+SLOW = FIGURES._replace(compute=1.45)
+REASON = "for worker 1, the slowest, which was computing"
 LOOK = """
 const figure = (id) => document.getElementById(id);
 const paths = (id) => [...figure(id).querySelectorAll("path.curve")].map((p) => p.dataset.name);
@@ -22,6 +27,8 @@ seen.charts = [...document.querySelectorAll("figure.chart")].map((one) => [one.i
 seen.curves = paths("loss");
 seen.restart = [...document.querySelectorAll("line.restart")].map((l) => [l.dataset.second,
   l.textContent]);
+seen.reasons = [...figure("timeline-a").querySelectorAll("rect[data-kind=waiting] title")]
+  .map((title) => title.textContent);
 seen.ratio = figure("ratios-a").querySelector("path.curve").dataset.name;
 seen.small = ["weights", "gradients", "updates"].map((name) =>
   figure(`${name}-a`).querySelectorAll(".grid-of-small svg").length);
@@ -84,6 +91,7 @@ def seen(tmp_path_factory):
 
 def text():
     made = history()
+    made.rounds = [replace(one, by_worker=(FIGURES, SLOW)) for one in made.rounds]
     made.inspection = inspection()
     return page([Run.of("a", made, network())], "A fit")
 
@@ -108,6 +116,7 @@ def test_the_timeline_shows_the_restart_at_its_second(seen):
     [(second, text)] = seen["restart"]
     assert second == "11" and text.startswith("worker 1 </script>")
     assert {"compute", "averaging", "starting", "waiting"} <= set(seen["kinds"])
+    assert len(seen["reasons"]) == 12 and set(seen["reasons"]) == {REASON, DRIVER}
 
 
 def test_keys_and_the_pointer_zoom(seen):

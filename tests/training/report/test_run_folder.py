@@ -10,6 +10,7 @@ from sparkdl.errors import DataError, DivergedError
 from sparkdl.training.report.page import page, page_data
 from sparkdl.training.report.run import Run
 from sparkdl.training.report.run_folder import read_run
+from sparkdl.training.report.run_lines import MB
 from sparkdl.training.report.run_log import LOG, RunLog
 from sparkdl.training.reporting.history import History
 from sparkdl.training.reporting.inspection import ArrayFigures, LayerReport
@@ -21,7 +22,8 @@ from tests.training.reports import plan
 
 def write(folder, made, end=True, **place):
     """Tells a RunLog what a History holds, as a fit would have."""
-    log, told = RunLog(folder), History(phases=made.phases, inspection=made.inspection)
+    parts = {name: getattr(made, name) for name in ("phases", "inspection", "master")}
+    log, told = RunLog(folder), History(**parts)
     rounds_in_epoch = made.rounds[0].rounds_in_epoch
     log.on_fit_start(plan(conf=CONF, history=told, rounds_in_epoch=rounds_in_epoch, **place))
     restarts = list(zip(made.restarts, made.restart_times, strict=True))
@@ -58,6 +60,27 @@ def test_a_fit_is_read_as_it_was_written(tmp_path):
     assert ours == theirs
     shown = page([found])
     assert "&lt;bee&gt;" in shown and "Confusion matrix" in shown and "Calibration" in shown
+
+
+def test_bytes_memory_and_devices_are_written_where_they_change(tmp_path):
+    made = history(restart=False)
+    changes = [(70, 210, 1), (70, 210, 1), (70, 219, 1), (90, 320, 1), (0, 1234, 2), (0, 1234, 2)]
+    for n, (sent, memory, devices) in enumerate(changes):
+        workers = [one._replace(sent=sent, memory=memory * MB) for one in made.rounds[n].by_worker]
+        devices = {"the processor": devices} if n else {}
+        options = {"bytes_sent": 2 * sent, "devices": devices, "by_worker": tuple(workers)}
+        made.rounds[n] = replace(made.rounds[n], **options)
+    made.master, made.driver_memory = {"type": "AllReduceSGD"}, 5 * MB
+    write(tmp_path, made)
+    found = read_run(tmp_path).history
+    assert (found.master, found.driver_memory) == (made.master, made.driver_memory)
+    for ours, theirs in zip(found.rounds, made.rounds, strict=True):
+        assert (ours.bytes_sent, ours.devices) == (theirs.bytes_sent, theirs.devices)
+        for one, other in zip(ours.by_worker, theirs.by_worker, strict=True):
+            assert one.sent == other.sent and one.memory == pytest.approx(other.memory, rel=0.05)
+    text = (tmp_path / LOG).read_text()
+    assert (text.count('"memory"'), text.count('"sent"'), text.count('"devices"')) == (4, 3, 2)
+    assert text.count('"bytes_sent"') == 0, "it is their sum"
 
 
 def test_what_was_inspected_is_read_as_it_was_written(tmp_path):

@@ -325,18 +325,18 @@ class Timeline extends Chart {
     return [...new Set(lanes.flatMap((lane) => lane.spans.map((span) => span[2])))].sort();
   }
 
-  update({lanes, restarts}) {
+  update({lanes, restarts, reasons}) {
     const same = lanes.length === this.lanes.length &&
       String(Timeline.kindsOf(lanes)) === String(this.kinds);
     if (!same) return false;
-    Object.assign(this, {lanes, restarts});
+    Object.assign(this, {lanes, restarts, reasons});
     this.draw();
     return true;
   }
 
-  constructor(figure, {lanes, restarts}) {
+  constructor(figure, {lanes, restarts, reasons}) {
     super(figure, TOP + BOTTOM + 26 * lanes.length);
-    Object.assign(this, {lanes, restarts});
+    Object.assign(this, {lanes, restarts, reasons});
     this.kinds = Timeline.kindsOf(lanes);
     for (const kind of this.kinds) {
       const label = html("span", {}, this.controls);
@@ -352,12 +352,13 @@ class Timeline extends Chart {
     this.lanes.forEach((lane, n) => {
       const y = TOP + 26 * n + 3;
       svg("text", {x: LEFT - 6, y: y + 14, "text-anchor": "end"}, this.layer).textContent = lane.name;
-      for (const [start, end, kind] of lane.spans) {
+      for (const [start, end, kind, reason] of lane.spans) {
         const [from, to] = [Math.max(start, this.x[0]), Math.min(end, this.x[1])];
         if (to <= from) continue;
         const width = Math.max(this.place(to) - this.place(from), 0.3);
-        svg("rect", {x: this.place(from), y, width, height: 20, fill: KINDS[kind],
+        const drawn = svg("rect", {x: this.place(from), y, width, height: 20, fill: KINDS[kind],
           "data-kind": kind}, this.layer);
+        if (reason !== undefined) svg("title", {}, drawn).textContent = this.reasons[reason];
       }
     });
     for (const [second, text] of this.restarts) {
@@ -372,7 +373,8 @@ class Timeline extends Chart {
   describe(value) {
     const parts = this.lanes.map((lane) => {
       const span = lane.spans.find(([start, end]) => start <= value && value < end);
-      return `${lane.name}: ${span ? span[2] : "nothing known"}`;
+      const why = span && span[3] !== undefined ? ` (${this.reasons[span[3]]})` : "";
+      return `${lane.name}: ${span ? span[2] + why : "nothing known"}`;
     });
     return `second ${format(value)}: ${parts.join("; ")}`;
   }
