@@ -87,15 +87,18 @@ class RunLog(RunListener):
     def _write_layers(self):
         """Writes the LayerReports that have come since the last."""
         inspection, seen = self._run.history.inspection, self._seen
-        for report in [] if inspection is None else inspection.layers:
+        if inspection is None or not inspection.layers or inspection.layers[-1] is seen:
+            return
+        for report in inspection.layers:
             if seen is None or report.iteration > seen.iteration:
                 self._write(run_lines.layers_line(report))
-                self._seen = report
+        self._seen = inspection.layers[-1]
 
     def _write(self, line, mode="a"):
         """Writes a whole line at once, so that a reader meets at most the last one unfinished."""
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
+            if mode == "w" or not self.path.exists():
+                self.path.parent.mkdir(parents=True, exist_ok=True)
             with self.path.open(mode, encoding="utf-8") as file:
                 file.write(line + "\n")
         except OSError as error:

@@ -101,7 +101,8 @@ class Inspection:
 
     def add(self, report: LayerReport) -> None:
         """Adds a report; those of as many updates or more were of rounds that were lost."""
-        self.layers = [one for one in self.layers if one.iteration < report.iteration]
+        while self.layers and self.layers[-1].iteration >= report.iteration:
+            self.layers.pop()
         self.layers.append(report)
 
     def after(self, earlier: "Inspection | None") -> Self:
