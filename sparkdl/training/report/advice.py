@@ -4,6 +4,7 @@ from sparkdl.nn.networks.summary import size
 from sparkdl.training.report.waits import sentence
 
 LARGE = 0.1  # share of the time from which it is worth a word
+MUCH = 1_000_000  # bytes of a fit from which a codec is worth a word
 INTERVALS = {  # the option that says after how many minibatches workers exchange
     "ParameterAveraging": "averaging_frequency",
     "LocalSGD": "period",
@@ -31,7 +32,7 @@ def exchange_advice(history):
             f"{seconds / 2:.2f} s less."
         )
     sent = sum(report.bytes_sent for report in history.rounds)
-    if sent and history.master.get("codec") is None:
+    if sent >= MUCH and history.master.get("codec") is None:
         text += (
             f" Of the {size(sent)} that workers sent, codec=Half() would send {size(sent / 2)}, "
             f"and OneBit() {size(sent / 32)}, for which gradients are encoded first."

@@ -195,7 +195,7 @@ def exchange_table(run):
     codec = history.master.get("codec")
     sent = sum(report.bytes_sent for report in history.rounds)
     each = sent / max(1, len(history.rounds) * max(1, history.workers))
-    between = f"{size(sent)}, {size(each)} of a worker in a round" if sent else NOT_SENT
+    between = f"{size(sent)}, {size(round(each))} of a worker in a round" if sent else NOT_SENT
     rows = [
         ["master", json.dumps(history.master)],
         ["codec", "none: numbers as they are" if codec is None else json.dumps(codec)],
@@ -246,11 +246,17 @@ def layers_section(run, shown):
         "Layers",
         element("p", ABSENT) if inspection is None else None,
         element("p", MORE) if many else None,
-        chart("ratios", "Updates to parameters", RATIO, run.name) if curves else None,
-        chart("dead", "Dead units", DEAD, run.name) if curves and curves["dead"] else None,
+        element("div", layer_charts(run, curves), class_="charts"),
         figures_table(inspection),
         [chart(kind, name, VALUES, run.name) for kind, name in histograms if shown[kind]],
     )
+
+
+def layer_charts(run, curves):
+    """Returns the charts of an Inspector's curves; none where there are none."""
+    ratios = chart("ratios", "Updates to parameters", RATIO, run.name)
+    dead = chart("dead", "Dead units", DEAD, run.name)
+    return [ratios] * bool(curves) + [dead] * bool(curves.get("dead"))
 
 
 def layer_row(place):

@@ -37,6 +37,7 @@ def test_a_codec_sends_less_of_what_was_sent():
         "Of the 32.0 MB that workers sent, codec=Half() would send 16.0 MB, and OneBit() 1.0 MB, "
         "for which gradients are encoded first."
     )
+    assert "Half" not in exchange_advice(fit({"type": "AllReduceSGD"}, sent=48))
     coded = {"type": "AllReduceSGD", "codec": {"type": "Half"}}
     assert "Half" not in exchange_advice(fit(coded, sent=8_000_000))
 
