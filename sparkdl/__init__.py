@@ -96,9 +96,10 @@ EXPORTS = {
     "sparkdl.evaluations": """
         Classification Evaluation MeanLoss MultiLabelEvaluation Regression Roc""",
     "sparkdl.listeners": """
-        Dashboard EarlyStopping EpochReport FitPlan History HtmlReport LambdaListener Listener
-        ModelCheckpoint Monitor ProgressBar ReduceLROnPlateau Restart RoundReport RunLog Steering
-        StopTraining TensorBoard TerminateOnTime ValidationReport WorkerFigures""",
+        Dashboard EarlyStopping EpochReport FitPlan History HtmlReport Inspection Inspector
+        LambdaListener LayerReport Listener ModelCheckpoint Monitor ProgressBar ReduceLROnPlateau
+        Restart RoundReport RunLog Steering StopTraining TensorBoard TerminateOnTime
+        ValidationReport WorkerFigures""",
     "sparkdl.errors": """
         CheckpointError ConfigError DataError DeviceError DivergedError LostRecords NoRecords
         OperandError PeerError ShapeError SparkdlError UnsupportedError WorkerError""",

@@ -2,10 +2,12 @@
 
 from sparkdl.training.report.dashboard import Dashboard
 from sparkdl.training.report.html_report import HtmlReport
+from sparkdl.training.report.inspector import Inspector
 from sparkdl.training.report.run_log import RunLog
 from sparkdl.training.report.tensorboard import TensorBoard
 from sparkdl.training.reporting.early_stopping import EarlyStopping, TerminateOnTime
 from sparkdl.training.reporting.history import History
+from sparkdl.training.reporting.inspection import Inspection, LayerReport
 from sparkdl.training.reporting.lambda_listener import LambdaListener
 from sparkdl.training.reporting.listeners import Listener
 from sparkdl.training.reporting.monitor import Monitor
@@ -29,7 +31,10 @@ __all__ = [
     "FitPlan",
     "History",
     "HtmlReport",
+    "Inspection",
+    "Inspector",
     "LambdaListener",
+    "LayerReport",
     "Listener",
     "ModelCheckpoint",
     "Monitor",

@@ -29,6 +29,7 @@ from sparkdl.spark.jobs.device_tally import DeviceTally
 from sparkdl.spark.jobs.executor_python import check_executor_python
 from sparkdl.spark.jobs.interrupts import clean_interrupts
 from sparkdl.spark.jobs.jvm import living_jvm
+from sparkdl.spark.jobs.page_link import link_page
 from sparkdl.spark.jobs.task_resources import known_profile
 from sparkdl.spark.records.recipe_tests import recipe_validation
 from sparkdl.spark.records.records import Change, Data, SparkRecords, records_to_evaluate
@@ -223,6 +224,7 @@ class SparkNetwork(NetworkInUse):
             return fit_micro_batches(self, data, trigger, names, listeners, checkpoints, marks)
         if trigger is not None:
             raise ConfigError(f"trigger must be None for data that is no stream, got {trigger}")
+        listeners = tuple(listeners)
         options = marks | {"listeners": listeners, "checkpoints": checkpoints}
         if is_connect(self.sc):
             source = SparkRecords(data, features, label, weights, transform)
@@ -241,6 +243,7 @@ class SparkNetwork(NetworkInUse):
             return records_to_evaluate(data, features, label, transform)
 
         with living_jvm("the fit"), clean_interrupts(self.sc):
+            link_page(self.sc, listeners)
             if (recipe := self.recipe) is not None:
                 require_whole(division)
                 on = recipe_validation(self.sc, recipe, validation, records)

@@ -216,6 +216,11 @@ class Search:
         """Returns the trials of the study: numbers, values, parameters, seconds, hosts, reasons."""
         return self._begun_study().trials_dataframe()
 
+    def _repr_html_(self) -> str:
+        from sparkdl.tune.notebook import search_html  # notebooks alone ask for it
+
+        return search_html(self.study)
+
     def _run(self, run, first, given, monitor):
         check_figure(first[1].conf, monitor, given.has_validation)
         setup = TrialSetup(

@@ -10,6 +10,7 @@ import pytest
 from sparkdl.errors import ConfigError, DataError, UnsupportedError, WorkerError
 from sparkdl.masters import AllReduceSGD
 from sparkdl.tune import Search
+from sparkdl.tune.notebook import search_html
 from tests.ml.frames import arrays
 from tests.spark.slow import Slow
 from tests.support.waiting import until
@@ -137,6 +138,7 @@ def test_the_better_rate_is_found_on_data_that_was_read_once(sc):
     best, poor = search.best_models(2)
     figures = [network.evaluate(arrays(30)).loss for network in (best, poor)]
     np.testing.assert_allclose(figures, [study.trials[2].value, study.trials[0].value], rtol=1e-5)
+    assert search._repr_html_() == search_html(study)
     assert list(search.table()["user_attrs_host"].notna()) == [True, False, True]
     with pytest.raises(ConfigError, match="n must be at most 2, got 3: so many trials were fin"):
         search.best_models(3)

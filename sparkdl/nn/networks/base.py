@@ -241,6 +241,11 @@ class Conf(Config):
         """Returns a table of layers, shapes and parameters, and the memory of a step, as text."""
         return summary(self, batch_size)
 
+    def _repr_html_(self) -> str:
+        from sparkdl.nn.networks.notebook import conf_html  # notebooks alone ask for it
+
+        return conf_html(self)
+
     def to_json(self) -> str:
         """Returns the options that differ from their defaults, as JSON."""
         return text.to_json(self.to_dict())

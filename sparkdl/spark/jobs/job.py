@@ -13,6 +13,7 @@ from sparkdl.spark.jobs.error_notes import read_noted_error
 from sparkdl.spark.jobs.executor_python import python_cure
 from sparkdl.spark.jobs.interrupts import interruptible
 from sparkdl.spark.jobs.job_tags import JOB_GROUP
+from sparkdl.spark.jobs.page_link import link_of
 from sparkdl.spark.jobs.waiting import watch_job
 
 BEFORE = "sparkdl: "  # on Spark's pages
@@ -40,12 +41,17 @@ def job(sc, description, doing):
 
 def describe_jobs(sc, description):
     """Describes the jobs run inside on Spark's pages."""
-    return local_property(sc, DESCRIPTION, BEFORE + description)
+    return local_property(sc, DESCRIPTION, on_pages(sc, description))
 
 
 def watch(sc, description):
     """Says what jobs that were described so wait for, and ends those that wait too long."""
-    return watch_job(sc, BEFORE + description)
+    return watch_job(sc, on_pages(sc, description))
+
+
+def on_pages(sc, description):
+    """Returns a job's description as Spark's pages have it."""
+    return BEFORE + description + link_of(sc)
 
 
 def outside_job_group(sc):

@@ -14,6 +14,7 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
 from sparkdl.errors import ConfigError, UnsupportedError
+from sparkdl.spark.jobs.page_link import LINK
 from sparkdl.spark.jobs.slots import (
     active_tasks,
     concurrent_tasks,
@@ -89,7 +90,7 @@ class Watch:
             log.warning("%s; %s", self._wait(waited), cure(self._sc))
 
     def _wait(self, seconds):
-        name = self._description.removeprefix("sparkdl: ")
+        name = self._description.removeprefix("sparkdl: ").removesuffix(LINK)
         return f"no task of {name!r} has run for {seconds:.0f} s: {cluster_state(self._sc)}"
 
 

@@ -10,6 +10,7 @@ from sparkdl.errors import CheckpointError, ConfigError, DivergedError
 from sparkdl.training.reporting.events import RestartDone, drive_rounds
 from sparkdl.training.reporting.history import History
 from sparkdl.training.reporting.listeners import Listeners
+from sparkdl.training.reporting.peak_memory import peak_memory
 from sparkdl.training.reporting.phases import PhaseEnd, Phases
 from sparkdl.training.reporting.reports import FitPlan, Restart
 from sparkdl.training.reporting.steering import Steering, StopTraining
@@ -102,7 +103,7 @@ class Trainer:
         """
         first = (resumed or {}).get("first_epoch", state.epoch)
         state = self._restore_worker_state(state, bool(resumed))
-        history = History(phases=self.phases.seconds)
+        history = History(phases=self.phases.seconds, master=self.master.shown_options())
         self.steering = Steering(self.listeners.steers, state.rate_factor)
         extra = self.fingerprint(blocks) | {"first_epoch": first}
         if self.master.resident:
@@ -126,6 +127,7 @@ class Trainer:
         finally:
             self.phases.end("ending")
             history.end_reason = history.end_reason or self.steering.end_reason
+            history.driver_memory = peak_memory()
             self.listeners.on_fit_end(history)
             self.phases.end("listeners")
         self.state = self.steering.ending(self.state)
@@ -234,6 +236,7 @@ class Trainer:
             yield from supervisor.events()
         except NoGroup as lost:
             self.master = self.without_group
+            self.history.master = self.master.shown_options()
             extra.pop(BEGUN)
             extra.update(self.fingerprint(blocks))
             reason = f"workers do not reach each other, so the driver averages: {lost}"

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import fields
 from typing import Any, ClassVar
 
 from sparkdl.config import (
@@ -145,6 +146,19 @@ class TrainingMaster(Member):
     def to_dict(self) -> dict[str, Any]:
         """Returns the options by name, as JSON has them."""
         return Config.to_dict(self)
+
+    def shown_options(self) -> dict[str, Any]:
+        """Returns the type, and the options that are not their defaults, for people to read.
+
+        Where keys of TLS lie is not among them.
+        """
+        defaults = {item.name: item.default for item in fields(self)}
+        shown = {
+            name: value
+            for name, value in self.to_dict().items()
+            if name != "tls" and getattr(self, name) != defaults.get(name)
+        }
+        return {"type": type(self).__name__} | shown
 
     def identity(self) -> dict[str, Any]:
         """Returns the options that the weights depend on: a resumed run must have the same."""

@@ -7,7 +7,7 @@ from typing import Any
 
 from sparkdl.config import is_integer
 from sparkdl.errors import require
-from sparkdl.training.report.html import element, text_of
+from sparkdl.html_elements import element, text_of
 from sparkdl.training.report.html_report import SHARE, require_seconds
 from sparkdl.training.report.page import page
 from sparkdl.training.report.run_listener import RunListener
@@ -29,6 +29,9 @@ class Dashboard(RunListener):
         A RunLog is written there, too. A fit that goes on from a checkpoint in another process then
         shows what came before.
     title : str
+    spark_link : bool
+        Whether the jobs on Spark's own pages lead to this page, at /sparkdl. Who may see Spark's
+        pages then learns the URL with its token. Not over Spark Connect, nor for streams.
     seconds : float
         Between two changes of the page at least; with pages that take long to make it is more, so
         that they take 2 % of the fit.
@@ -55,11 +58,12 @@ class Dashboard(RunListener):
         folder: str | PathLike[str] | None = None,
         title: str = "Fit",
         seconds: float = 1.0,
+        spark_link: bool = False,
     ) -> None:
         from sparkdl.training.report.page_server import PageServer  # others need no server
 
         super().__init__(title)
-        self.port, self.seconds = port, seconds
+        self.port, self.seconds, self.spark_link = port, seconds, spark_link
         require_seconds(self)
         require(self, "port", is_integer(port, 0), "an integer >= 0")
         self._log = None if folder is None else RunLog(folder)

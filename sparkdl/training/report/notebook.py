@@ -1,6 +1,6 @@
 """Histories and evaluations as notebooks show them: tables, by Jupyter's _repr_html_."""
 
-from sparkdl.training.report.html import element, table, text_of
+from sparkdl.html_elements import element, table, text_of
 from sparkdl.training.report.tables import confusion_table, phase_table
 
 EPOCHS = "epoch", "loss", "score", "examples", "examples/s", "seconds"

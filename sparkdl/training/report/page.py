@@ -7,16 +7,32 @@ from math import prod
 from pathlib import Path
 
 from sparkdl.errors import ConfigError
+from sparkdl.html_elements import element, table, text_of
+from sparkdl.nn.networks.picture import network_picture
+from sparkdl.nn.networks.summary import size
+from sparkdl.training.report.advice import advise
 from sparkdl.training.report.curves import evaluation_curves, round_curves
 from sparkdl.training.report.environment import environment_rows
-from sparkdl.training.report.html import element, table, text_of
+from sparkdl.training.report.inspection_sections import (
+    ABSENT,
+    MORE,
+    cost_table,
+    figures_table,
+    layer_curves,
+    wrong_table,
+)
 from sparkdl.training.report.quality import calibration, roc_curves
 from sparkdl.training.report.tables import confusion_table, phase_table
 from sparkdl.training.report.timeline import timeline
-from sparkdl.training.report.weights import weights_of
-from sparkdl.training.reporting.reports import WorkerFigures
+from sparkdl.training.report.waits import waits
+from sparkdl.training.report.weights import MOST, weights_of
 
+WAITS = "worker", "rounds in which it was the slowest", "others waited, s", "while it was"
+PROCESSES = "process", "examples", "reading", "compute", "averaging", "sent", "peak memory"
+NOT_SENT = "nothing: workers share a machine's memory, or Spark takes sums to the driver"
 VALUES = "how often each value occurs, by array"
+RATIO = "log10 of mean |update| / mean |parameter|; about -3 is usual"
+DEAD = "share of a rectifier's units that are 0 for the whole sample"
 
 
 def write_report(path, runs, title="Fit", refresh=None):
@@ -76,10 +92,17 @@ def page_data(runs):
                 "timeline": timeline(run.history),
                 "roc": roc_curves(run.evaluation),
                 "weights": weights_of(run),
+                "layers": layer_curves(run.history.inspection),
+                "gradients": histograms_of(run.history.inspection, "gradients"),
+                "updates": histograms_of(run.history.inspection, "updates"),
             }
             for run in runs
         ]
     }
+
+
+def histograms_of(inspection, name):
+    return [] if inspection is None else getattr(inspection, name)
 
 
 def as_json(data):
@@ -127,26 +150,63 @@ def run_sections(run, shown):
     yield time_section(run)
     if run.evaluation is not None:
         yield evaluation_section(run, shown)
+    if run.history.inspection is not None and run.history.inspection.wrong:
+        yield section(run, "Most wrong examples", wrong_table(run.history.inspection))
     if run.conf is not None:
-        yield network_section(run, shown)
+        yield network_section(run)
+        yield layers_section(run, shown)
     yield environment_section(run)
 
 
 def time_section(run):
     history = run.history
     about = "what the driver and each worker did; lines are restarts"
-    workers = [[rank, *figures] for rank, figures in enumerate(history.by_worker())]
     restarts = [[n, str(restart)] for n, restart in enumerate(history.restarts, 1)]
     return section(
         run,
         "Time",
-        element("p", history.advice()),
+        [element("p", text) for text in advise(history, run.conf)],
         chart("timeline", "Timeline", about, run.name),
         phase_table(history, "Where the time of the fit went"),
-        table(["worker", *WorkerFigures._fields], workers, "Workers, in seconds"),
+        worker_table(history),
+        table(WAITS, waits(history), "Who was waited for") if waits(history) else None,
+        exchange_table(run),
         table(["restart", "what happened"], restarts, "Restarts") if restarts else None,
         element("p", history.aggregation) if history.aggregation else None,
     )
+
+
+def worker_table(history):
+    """Returns what each process did, sent, and took of memory."""
+    rows = [
+        [f"worker {rank}", *one[:4], size(one.sent), size(one.memory) if one.memory else ""]
+        for rank, one in enumerate(history.by_worker())
+    ]
+    if history.driver_memory:
+        rows.append(["driver", *[""] * 5, size(history.driver_memory)])
+    return table(PROCESSES, rows, "Processes; times in seconds")
+
+
+def exchange_table(run):
+    """Returns what went over which link, and how it was encoded; None where nobody knows."""
+    history = run.history
+    if history.master is None:
+        return None
+    codec = history.master.get("codec")
+    sent = sum(report.bytes_sent for report in history.rounds)
+    each = sent / max(1, len(history.rounds) * max(1, history.workers))
+    between = f"{size(sent)}, {size(round(each))} of a worker in a round" if sent else NOT_SENT
+    rows = [
+        ["master", json.dumps(history.master)],
+        ["codec", "none: numbers as they are" if codec is None else json.dumps(codec)],
+        ["over the network, between workers", between],
+    ]
+    if run.conf is not None:
+        layouts = run.conf.params_layout, run.conf.buffers_layout, run.conf.slots_layout
+        state = [4 * layout.size for layout in layouts]
+        words = "parameters {}, buffers {}, state of the optimizer {}"
+        rows.append(["what there is to exchange", words.format(*map(size, state))])
+    return table(["exchange", "what"], rows, "Exchange")
 
 
 def evaluation_section(run, shown):
@@ -162,17 +222,41 @@ def evaluation_section(run, shown):
     )
 
 
-def network_section(run, shown):
-    conf = run.conf
+def network_section(run):
+    conf, inspection = run.conf, run.history.inspection
     rows = [layer_row(place) for place in conf.stack]
     head = ["layer", "type", "reads", "output shape", "parameters"]
     return section(
         run,
         "Network",
+        network_picture(conf, [] if inspection is None else inspection.costs),
         table(head, rows, f"{conf.parameter_count:,} parameters"),
-        chart("weights", "Parameters", VALUES, run.name) if shown["weights"] else None,
+        cost_table(inspection),
         element("details", element("summary", "Configuration"), element("pre", conf.to_json())),
     )
+
+
+def layers_section(run, shown):
+    """Returns histograms of the parameters and what an Inspector has seen, or how to get it."""
+    inspection, curves = run.history.inspection, shown["layers"]
+    histograms = ("weights", "Parameters"), ("gradients", "Gradients"), ("updates", "Updates")
+    many = len(run.conf.params_layout.entries) > MOST
+    return section(
+        run,
+        "Layers",
+        element("p", ABSENT) if inspection is None else None,
+        element("p", MORE) if many else None,
+        element("div", layer_charts(run, curves), class_="charts"),
+        figures_table(inspection),
+        [chart(kind, name, VALUES, run.name) for kind, name in histograms if shown[kind]],
+    )
+
+
+def layer_charts(run, curves):
+    """Returns the charts of an Inspector's curves; none where there are none."""
+    ratios = chart("ratios", "Updates to parameters", RATIO, run.name)
+    dead = chart("dead", "Dead units", DEAD, run.name)
+    return [ratios] * bool(curves) + [dead] * bool(curves.get("dead"))
 
 
 def layer_row(place):

@@ -6,12 +6,19 @@ from pathlib import Path
 
 from sparkdl.data import files
 from sparkdl.errors import ConfigError, DataError
+from sparkdl.nn.execution.layer_costs import LayerCost
 from sparkdl.nn.networks.document import conf_from_dict
 from sparkdl.training.report.recorded_evaluation import RecordedEvaluation
 from sparkdl.training.report.run import Run
-from sparkdl.training.report.run_lines import AT_TIMES, FORMAT
+from sparkdl.training.report.run_lines import AT_TIMES, FORMAT, MB
 from sparkdl.training.report.run_log import LOG
 from sparkdl.training.reporting.history import History
+from sparkdl.training.reporting.inspection import (
+    ArrayFigures,
+    Inspection,
+    LayerReport,
+    WrongExample,
+)
 from sparkdl.training.reporting.reports import (
     PARTS,
     EpochReport,
@@ -53,12 +60,12 @@ class RunReader:
     def __init__(self):
         self.earlier, self.history, self.conf = History(), History(), None
         self.histograms, self.environment, self.last = [], [], None
-        self.rounds_in_epoch = 0
+        self.known = {}
 
     def run(self, name):
         """Returns the Run until now, of all parts of the fit; nothing is read after that."""
         self.earlier.extend(self.history)
-        told = ("end_reason", "aggregation", "data_were_kept")
+        told = ("end_reason", "aggregation", "data_were_kept", "driver_memory")
         whole = replace(self.earlier, **{name: getattr(self.history, name) for name in told})
         more = {"histograms": self.histograms, "environment": self.environment, "last": self.last}
         return Run(name, whole, self.conf, **more)
@@ -73,7 +80,8 @@ class RunReader:
         kept = [one for one in self.earlier.rounds if (one.epoch, one.round) < (epoch, round)]
         self.earlier.keep_rounds(len(kept))
         self.earlier.epochs = [one for one in self.earlier.epochs if one.epoch < epoch]
-        self.history, self.rounds_in_epoch = History(), rounds_in_epoch
+        self.history = History(master=about.get("master"))
+        self.known = {"rounds_in_epoch": rounds_in_epoch}
         self.environment = [("began", time), *map(tuple, about["environment"])]
         self._read_network(about["network"])
 
@@ -84,20 +92,29 @@ class RunReader:
         except ConfigError as error:
             self.environment.append(("network", f"not shown: {error}"))
 
+    def _read_workers(self, **about):
+        self.known |= about
+
     def _read_round(self, epoch, round, iteration, loss, second, seconds, workers, **more):
-        by_worker = tuple(WorkerFigures(*figures) for figures in workers)
-        self.rounds_in_epoch = more.get("rounds_in_epoch", self.rounds_in_epoch)
+        self.known |= {name: more[name] for name in ("rounds_in_epoch", "sent") if name in more}
+        nothing = [0] * len(workers)
+        sent, memory = (self.known.get(name) or nothing for name in ("sent", "memory"))
+        by_worker = tuple(
+            WorkerFigures(*figures, bytes_sent, megabytes * MB)
+            for figures, bytes_sent, megabytes in zip(workers, sent, memory, strict=True)
+        )
         report = RoundReport(
             epoch=epoch,
             round=round,
-            rounds_in_epoch=self.rounds_in_epoch,
+            rounds_in_epoch=self.known["rounds_in_epoch"],
+            devices=self.known.get("devices", {}),
             iteration=iteration,
             examples=more.get("examples", sum(one.examples for one in by_worker)),
             loss=NAN if loss is None else loss,
             seconds=dict(zip(PARTS, seconds, strict=True)),
             workers=more.get("size", len(by_worker)),
             by_worker=by_worker,
-            **{name: more[name] for name in AT_TIMES if name in more},
+            **{"bytes_sent": sum(sent)} | {name: more[name] for name in AT_TIMES if name in more},
         )
         self.history.rounds.append(report)
         self.history.round_ends.append(second)
@@ -124,19 +141,38 @@ class RunReader:
     def _read_phases(self, seconds):
         self.history.phases = seconds
 
+    def _read_inspection(self, costs=(), wrong=(), **fields):
+        """Takes what is new of an Inspection; its layers have lines of their own."""
+        more = {"costs": [LayerCost(*cost) for cost in costs]} if costs else {}
+        more |= {"wrong": [WrongExample(**one) for one in wrong]} if wrong else {}
+        known = self.history.inspection or Inspection()
+        self.history.inspection = replace(known, **fields, **more)
+
+    def _read_layers(self, iteration, epoch, arrays, dead):
+        arrays = {name: ArrayFigures(*map(number, row)) for name, row in arrays.items()}
+        dead = {name: tuple(counts) for name, counts in dead.items()}
+        report = LayerReport(iteration=iteration, epoch=epoch, arrays=arrays, dead=dead)
+        self.history.inspection = self.history.inspection or Inspection()
+        self.history.inspection.add(report)
+
     def _read_weights(self, arrays):
         self.histograms = arrays
 
     def _read_evaluation(self, **about):
         self.last = evaluation_of(**about)
 
-    def _read_end(self, reason, aggregation, data_were_kept):
+    def _read_end(self, reason, aggregation, data_were_kept, driver_memory=0):
         self.history.end_reason, self.history.aggregation = reason, aggregation
         self.history.data_were_kept = data_were_kept
+        self.history.driver_memory = driver_memory
+
+
+def number(value):
+    return NAN if value is None else value
 
 
 def evaluation_of(score=NAN, figures=None, **more):
     """Returns the RecordedEvaluation of a line, None where it has no figures."""
     if figures is None:
         return None
-    return RecordedEvaluation(score=NAN if score is None else score, numbers=figures, **more)
+    return RecordedEvaluation(score=number(score), numbers=figures, **more)

@@ -3,13 +3,17 @@
 | event | what else the line has |
 |---|---|
 | start | format, time, first epoch and round, epochs, rounds_in_epoch, network, environment |
+| workers | devices, and the memory of each worker in MB (two digits), where they are others |
 | round | epoch, round, iteration, loss, second, seconds by part, workers; others if not 0 |
+|  | rounds_in_epoch, and the bytes that each worker sent, where they are others |
 | epoch, validation | iteration or epoch, and the figures of the evaluation |
 | restart | the fields of a Restart, and its second |
 | phases | seconds of the fit by phase |
 | weights | histograms of parameters |
+| layers | the fields of a LayerReport |
+| inspection | fields of an Inspection that are new: costs at first, the others at the end |
 | evaluation | the last one with its matrix and curves |
-| end | reason, aggregation, whether data were kept |
+| end | reason, aggregation, whether data were kept, memory of the driver |
 
 Seconds count from the call of fit. A number that is not finite is null.
 """
@@ -25,8 +29,9 @@ from sparkdl.training.report.quality import calibration, roc_curves
 from sparkdl.training.reporting.reports import PARTS
 
 FORMAT = 1
+MB = 1_000_000
 LOSS_DIGITS, SECOND_DIGITS = 9, 4  # significant digits; decimals
-AT_TIMES = "bytes_sent", "dropped", "skipped", "devices"  # fields of a RoundReport that are often 0
+AT_TIMES = "bytes_sent", "dropped", "skipped"  # fields of a RoundReport that are often 0
 
 
 def text_of_line(event, **content):
@@ -39,16 +44,44 @@ def start_line(plan):
     place = {name: getattr(plan, name) for name in ("epoch", "round", "epochs", "rounds_in_epoch")}
     now = datetime.now(UTC).isoformat(timespec="milliseconds")
     about = {"network": network, "environment": environment_rows()}
+    about["master"] = None if plan.history is None else plan.history.master
     return text_of_line("start", format=FORMAT, time=now, **place, **about)
 
 
-def round_line(report, second, rounds_in_epoch):
-    """Returns the line of a RoundReport; `rounds_in_epoch` is what a reader already knows."""
+def workers_line(report, known):
+    """Returns the line of what a round's workers are, or None where a reader knows it.
+
+    `known` is brought up to date.
+    """
+    memory = [int(float(f"{one.memory / MB:.2g}")) for one in report.by_worker]
+    new = news({"devices": report.devices, "memory": memory}, known)
+    return text_of_line("workers", **new) if new else None
+
+
+def news(values, known):
+    """Returns the values that are not what is known, or at first nothing; they are known then."""
+    new = {
+        name: value
+        for name, value in values.items()
+        if (known[name] != value if name in known else has_any(value))
+    }
+    known |= new
+    return new
+
+
+def has_any(value):
+    return any(value) if isinstance(value, list) else bool(value)
+
+
+def round_line(report, second, known):
+    """Returns the line of a RoundReport, without what is known; that is brought up to date."""
     place = {"epoch": report.epoch, "round": report.round, "iteration": report.iteration}
-    workers = [[one.examples, *seconds_of(one[1:])] for one in report.by_worker]
+    workers = [[one.examples, *seconds_of(one[1:4])] for one in report.by_worker]
     more = {name: value for name in AT_TIMES if (value := getattr(report, name))}
-    if report.rounds_in_epoch != rounds_in_epoch:
-        more["rounds_in_epoch"] = report.rounds_in_epoch
+    sent = [one.sent for one in report.by_worker]
+    if more.get("bytes_sent") == sum(sent):
+        del more["bytes_sent"]
+    more |= news({"rounds_in_epoch": report.rounds_in_epoch, "sent": sent}, known)
     if report.examples != sum(one.examples for one in report.by_worker):
         more["examples"] = report.examples
     if report.workers != len(workers):
@@ -80,6 +113,24 @@ def weights_line(histograms):
     return text_of_line("weights", arrays=histograms)
 
 
+def layers_line(report):
+    return text_of_line("layers", **finite_numbers(report.to_dict()))
+
+
+def costs_line(inspection):
+    """Returns the line of what an Inspection knows at first."""
+    costs = [[*cost] for cost in inspection.costs]
+    sizes = {"examples": inspection.examples, "batch_size": inspection.batch_size}
+    return text_of_line("inspection", **sizes, costs=costs)
+
+
+def inspection_line(inspection):
+    """Returns the line of what an Inspection knows at the end."""
+    wrong = [finite_numbers(asdict(example)) for example in inspection.wrong]
+    histograms = {"gradients": inspection.gradients, "updates": inspection.updates}
+    return text_of_line("inspection", **histograms, wrong=wrong)
+
+
 def evaluation_line(evaluation):
     """Returns the line of the last Evaluation, with all that pages show of it."""
     matrix = {}
@@ -92,6 +143,7 @@ def evaluation_line(evaluation):
 
 def end_line(history):
     about = {"aggregation": history.aggregation, "data_were_kept": history.data_were_kept}
+    about["driver_memory"] = history.driver_memory
     return text_of_line("end", reason=history.end_reason, **about)
 
 
@@ -110,6 +162,15 @@ def parts_of(report):
 
 def seconds_of(values):
     return [round(value, SECOND_DIGITS) for value in values]
+
+
+def finite_numbers(value):
+    """Returns dicts and lists with None in place of each number that is not finite."""
+    if isinstance(value, dict):
+        return {name: finite_numbers(one) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [finite_numbers(one) for one in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def finite(value, digits):

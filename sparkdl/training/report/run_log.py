@@ -38,20 +38,26 @@ class RunLog(RunListener):
     def __init__(self, folder: str | PathLike[str]) -> None:
         super().__init__("")
         self.path = Path(files.local_path(folder), LOG)
-        self._rounds_in_epoch = 0
+        self._known: dict[str, Any] = {}  # of the last round that is written down
+        self._seen: Any = None  # the last LayerReport that is written down
 
     def on_fit_start(self, plan: Any) -> None:
         super().on_fit_start(plan)
-        self._rounds_in_epoch = plan.rounds_in_epoch
+        self._known = {"rounds_in_epoch": plan.rounds_in_epoch}
         goes_on = plan.epoch or plan.round
         self._write(run_lines.start_line(plan), "a" if goes_on else "w")
         self._write(run_lines.phases_line(plan.history.phases))
+        self._seen, inspection = None, plan.history.inspection
+        if inspection is not None:
+            self._write(run_lines.costs_line(inspection))
 
     def on_round(self, report: Any, state: Any) -> None:
         super().on_round(report, state)
         second = self._run.history.round_ends[-1]
-        self._write(run_lines.round_line(report, second, self._rounds_in_epoch))
-        self._rounds_in_epoch = report.rounds_in_epoch
+        workers = run_lines.workers_line(report, self._known)
+        line = run_lines.round_line(report, second, self._known)
+        self._write(line if workers is None else f"{workers}\n{line}")
+        self._write_layers()
 
     def on_validation(self, report: Any, state: Any) -> None:
         super().on_validation(report, state)
@@ -60,6 +66,7 @@ class RunLog(RunListener):
     def on_epoch(self, report: Any, state: Any) -> None:
         super().on_epoch(report, state)
         self._write(run_lines.epoch_line(report))
+        self._write_layers()
         self._write(run_lines.phases_line(self._run.history.phases))
 
     def on_restart(self, restart: Any) -> None:
@@ -69,15 +76,29 @@ class RunLog(RunListener):
     def on_fit_end(self, history: Any) -> None:
         super().on_fit_end(history)
         self._write(run_lines.weights_line(weights_of(self._run)))
+        if history.inspection is not None:
+            self._write_layers()
+            self._write(run_lines.inspection_line(history.inspection))
         if self._run.evaluation is not None:
             self._write(run_lines.evaluation_line(self._run.evaluation))
         self._write(run_lines.phases_line(history.phases))
         self._write(run_lines.end_line(history))
 
+    def _write_layers(self):
+        """Writes the LayerReports that have come since the last."""
+        inspection, seen = self._run.history.inspection, self._seen
+        if inspection is None or not inspection.layers or inspection.layers[-1] is seen:
+            return
+        for report in inspection.layers:
+            if seen is None or report.iteration > seen.iteration:
+                self._write(run_lines.layers_line(report))
+        self._seen = inspection.layers[-1]
+
     def _write(self, line, mode="a"):
         """Writes a whole line at once, so that a reader meets at most the last one unfinished."""
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
+            if mode == "w" or not self.path.exists():
+                self.path.parent.mkdir(parents=True, exist_ok=True)
             with self.path.open(mode, encoding="utf-8") as file:
                 file.write(line + "\n")
         except OSError as error:

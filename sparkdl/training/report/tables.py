@@ -1,6 +1,6 @@
 """Tables that pages and notebooks share: phases of a fit, the confusion matrix."""
 
-from sparkdl.training.report.html import element, table
+from sparkdl.html_elements import element, table
 from sparkdl.training.reporting.phases import phase_rows
 
 MOST_CELLS = 30  # classes of a confusion matrix that is shown

@@ -1,35 +1,49 @@
 """A listener that writes a fit as TensorBoard's events."""
 
+from math import inf
 from os import PathLike
 from typing import Any
 
 import numpy as np
 
-from sparkdl.errors import UnsupportedError
+from sparkdl.config import is_integer
+from sparkdl.errors import UnsupportedError, require
 from sparkdl.training.report.curves import numbers
 from sparkdl.training.report.tensorboard_events import (
+    bytes_of,
     graph_of,
     hyperparameters,
     restart_at,
+    scalars_of_layers,
     summary_of,
 )
 from sparkdl.training.reporting.listeners import Listener
+
+BINS, HISTOGRAM = 40, 750  # of a histogram, and bytes that it takes at most with a usual name
 
 
 class TensorBoard(Listener):
     """Writes a fit as TensorBoard's events: scalars, histograms, the graph, hyperparameters.
 
-    Scalars stand at the update after which they hold: "training/loss", "training/learning_rate",
-    "training/examples_per_second", "seconds/compute" and its like, "exchange/bytes_sent" of each
-    round, "validation/accuracy" and its like of each evaluation. After each epoch each array of
-    parameters has a histogram. TensorBoard leaves out rounds that were lost with a worker.
+    Scalars stand at the update after which they hold: "training/loss", "training/learning_rate"
+    and "training/examples_per_second" of each round; "seconds/compute" and its like and
+    "exchange/bytes_sent", sums of each epoch; "validation/accuracy" and its like of each
+    evaluation; "update_ratio/dense_1/W" (log10) and "dead_units/dense_1" (a share) of each
+    inspection of an Inspector that stands before this listener. Each array of parameters has a
+    histogram. TensorBoard leaves out rounds that were lost with a worker.
 
     Parameters
     ----------
     folder : path
         Of the run, on the driver; show it by `tensorboard --logdir` with the folder above it.
     histograms : bool
-        Whether to write those of parameters.
+        Whether to write those of parameters: after the first and the last epoch, and after those
+        between for which there is room.
+    bytes_per_round : int, optional
+        How much the folder grows in a round, on average. The scalars of a round take some 120
+        bytes; what is left is room for epochs' sums and histograms (400 to 700 bytes an array).
+        The graph, the first and the last histograms, evaluations and inspections (some 50 bytes a
+        number) come on top. None: all is written after each epoch.
 
     Raises
     ------
@@ -41,13 +55,21 @@ class TensorBoard(Listener):
     >>> net.fit(data, epochs=10, listeners=[TensorBoard("runs/first")])
     """
 
-    def __init__(self, folder: str | PathLike[str], histograms: bool = True) -> None:
-        self.folder, self.histograms = folder, histograms
+    def __init__(
+        self,
+        folder: str | PathLike[str],
+        histograms: bool = True,
+        bytes_per_round: int | None = 200,
+    ) -> None:
+        self.folder, self.histograms, self.bytes_per_round = folder, histograms, bytes_per_round
+        sound = bytes_per_round is None or is_integer(bytes_per_round, 1)
+        require(self, "bytes_per_round", sound, "an integer >= 1 or None")
         self._package = load_package()
         self._writer: Any = None
 
     def on_fit_start(self, plan: Any) -> None:
-        self._plan, self._tags = plan, {}
+        self._plan, self._tags, self._room = plan, {}, 0.0
+        self._sent, self._seen = 0, None
         self._writer = self._package.SummaryWriter(str(self.folder))
         self._writer.file_writer.add_event(graph_of(plan.conf))
 
@@ -57,10 +79,11 @@ class TensorBoard(Listener):
             "training/loss": report.loss,
             "training/learning_rate": rate * self._plan.steering.rate_factor,
             "training/examples_per_second": report.examples_per_second,
-            "exchange/bytes_sent": report.bytes_sent,
         }
-        scalars |= {f"seconds/{part}": seconds for part, seconds in report.seconds.items()}
-        self._write(scalars, report.iteration)
+        self._sent += report.bytes_sent
+        self._room += inf if self.bytes_per_round is None else self.bytes_per_round
+        self._room -= self._write(scalars, report.iteration)
+        self._write_layers()
 
     def on_validation(self, report: Any, state: Any) -> None:
         self._write_evaluation(report.validation, report.iteration)
@@ -68,8 +91,12 @@ class TensorBoard(Listener):
     def on_epoch(self, report: Any, state: Any) -> None:
         if report.validation is not None:
             self._write_evaluation(report.validation, state.iteration)
+        scalars = {f"seconds/{part}": seconds for part, seconds in report.seconds.items()}
+        self._write_in_room(scalars | {"exchange/bytes_sent": self._sent}, state.iteration)
+        self._sent = 0
         if self.histograms:
-            self._write_parameters(state)
+            self._write_parameters(state, report.epoch)
+        self._write_layers()
 
     def on_restart(self, restart: Any) -> None:
         rounds = self._plan.history.rounds
@@ -78,6 +105,7 @@ class TensorBoard(Listener):
 
     def on_fit_end(self, history: Any) -> None:
         if self._writer is not None:  # else another listener has refused the fit
+            self._write_layers()
             summary = self._package.summary.hparams(hyperparameters(self._plan), self._tags)
             for part in summary:
                 self._writer.file_writer.add_summary(part)
@@ -88,15 +116,38 @@ class TensorBoard(Listener):
         tags = {f"validation/{name.replace(' ', '_')}": value for name, value in figures}
         self._write(tags, update)
 
-    def _write(self, scalars, update):
-        self._tags |= scalars
-        self._writer.file_writer.add_summary(summary_of(scalars), update)
+    def _write_layers(self):
+        """Writes the last inspection, if there is a new one."""
+        inspection = getattr(self._plan.history, "inspection", None)
+        report = inspection.layers[-1] if inspection is not None and inspection.layers else None
+        if report is not None and report is not self._seen:
+            self._seen = report
+            self._write(scalars_of_layers(report), report.iteration)
 
-    def _write_parameters(self, state):
-        for name, array in self._plan.conf.params_layout.views(state.params).items():
+    def _write(self, scalars, update):
+        """Writes scalars; returns the bytes that they take."""
+        self._tags |= scalars
+        return self._add(summary_of(scalars), update)
+
+    def _add(self, summary, update):
+        self._writer.file_writer.add_summary(summary, update)
+        return bytes_of(summary)
+
+    def _write_in_room(self, scalars, update):
+        if self._room >= bytes_of(summary_of(scalars)):
+            self._room -= self._write(scalars, update)
+
+    def _write_parameters(self, state, epoch):
+        """Writes histograms of parameters, if it is the first epoch or the last, or in the room."""
+        histogram, views = self._package.summary.histogram, self._plan.conf.params_layout.views
+        is_end = epoch in (self._plan.epoch, self._plan.epochs - 1)
+        if not is_end and self._room < HISTOGRAM * len(self._plan.conf.params_layout.entries):
+            return
+        for name, array in views(state.params).items():
             finite = np.asarray(array)[np.isfinite(array)]
             if finite.size:
-                self._writer.add_histogram(f"parameters/{name}", finite, state.iteration)
+                summary = histogram(f"parameters/{name}", finite, BINS)
+                self._room -= self._add(summary, state.iteration) * (not is_end)
 
 
 def load_package():

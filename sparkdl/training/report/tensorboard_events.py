@@ -3,6 +3,8 @@
 tensorboardX is imported by whoever calls these, so that a fit without it needs none of them.
 """
 
+FRAME = 34  # bytes of an event beside its summary, at most, with steps below 250 million
+
 
 def graph_of(conf):
     """Returns the event of a graph: a node for each input and each layer of a network."""
@@ -56,6 +58,18 @@ def summary_of(scalars):
 
     values = [Summary.Value(tag=tag, simple_value=value) for tag, value in scalars.items()]
     return Summary(value=values)
+
+
+def bytes_of(summary):
+    """Returns what a summary takes in the file: with its time, step, length and checksums."""
+    return summary.ByteSize() + FRAME
+
+
+def scalars_of_layers(report):
+    """Returns {tag: number} of a LayerReport; an array whose ratio is not known has none."""
+    ratios = {f"update_ratio/{name}": one.ratio for name, one in report.arrays.items()}
+    dead = {f"dead_units/{name}": some / units for name, (some, units) in report.dead.items()}
+    return {name: ratio for name, ratio in ratios.items() if ratio is not None} | dead
 
 
 def restart_at():

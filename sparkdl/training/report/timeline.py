@@ -1,4 +1,4 @@
-"""The timeline of a fit: what the driver and each worker did at which second.
+"""The timeline of a fit: what the driver and each worker did at which second, and why it waited.
 
 The driver knows when a round ended and how long each worker read, computed and exchanged in it, not
 in which order: within a round the parts are drawn one behind the other.
@@ -7,6 +7,7 @@ in which order: within a round the parts are drawn one behind the other.
 from itertools import pairwise
 
 from sparkdl.training.report.curves import short
+from sparkdl.training.report.waits import reason_between, reason_to_wait
 from sparkdl.training.reporting.reports import PARTS
 
 BEFORE = ("starting", "python", "reading", "balance", "launching")  # phases before a first round
@@ -16,16 +17,30 @@ MOST = 240  # stretches of rounds that a lane shows; longer fits show several ro
 
 
 def timeline(history):
-    """Returns {"lanes": [{"name", "spans": [[start, end, kind]]}], "restarts": [[second, text]]}.
+    """Returns {"lanes": [{"name", "spans": [[start, end, kind, reason or not]]}], "restarts",
+    "reasons": [text]}.
 
-    Seconds count from the call of fit.
+    Seconds count from the call of fit. A reason is the place of its text; `restarts` are
+    [[second, text]].
     """
-    ends = round_ends(history)
-    lanes = [{"name": "driver", "spans": driver_spans(history, ends)}]
+    ends, reasons = round_ends(history), Reasons()
+    lanes = [{"name": "driver", "spans": driver_spans(history, ends, reasons)}]
     for rank in range(history.workers):
-        lanes.append({"name": f"worker {rank}", "spans": worker_spans(history, ends, rank)})
+        spans = worker_spans(history, ends, rank, reasons)
+        lanes.append({"name": f"worker {rank}", "spans": spans})
     restarts = zip(short(history.restart_times), map(str, history.restarts), strict=True)
-    return {"lanes": lanes, "restarts": [list(restart) for restart in restarts]}
+    restarts = [list(restart) for restart in restarts]
+    return {"lanes": lanes, "restarts": restarts, "reasons": list(reasons.places)}
+
+
+class Reasons:
+    """Texts by their places, each once."""
+
+    def __init__(self):
+        self.places = {}
+
+    def place(self, text):
+        return self.places.setdefault(text, len(self.places))
 
 
 def round_ends(history):
@@ -38,22 +53,24 @@ def round_ends(history):
     return spans
 
 
-def driver_spans(history, rounds):
+def driver_spans(history, rounds, reasons):
     """Returns the spans of what was before, between and after the rounds."""
     first = rounds[0][0] if rounds else history.wall
     seconds = {phase: history.phases.get(phase, 0.0) for phase in BEFORE}
     in_rounds = sum(report.seconds["reading"] for report in history.rounds)
     seconds["reading"] = max(0.0, seconds["reading"] - in_rounds)
     spans = scaled(0.0, first, seconds)
-    for (_, end), (start, _) in pairwise(rounds):
+    gaps = [(end, start) for (_, end), (start, _) in pairwise(rounds)]
+    if rounds:
+        gaps.append((rounds[-1][1], history.wall))
+    for number, (end, start) in enumerate(gaps):
         if start - end > history.wall / 1000:  # less than that cannot be seen
-            spans.append([end, start, BETWEEN])
-    if rounds and history.wall > rounds[-1][1]:
-        spans.append([rounds[-1][1], history.wall, BETWEEN])
-    return [[*short(span[:2]), span[2]] for span in spans]
+            text = reason_between(history, number, end, start)
+            spans.append([end, start, BETWEEN, reasons.place(text)])
+    return [[*short(span[:2]), *span[2:]] for span in spans]
 
 
-def worker_spans(history, rounds, rank):
+def worker_spans(history, rounds, rank, reasons):
     """Returns the spans of one worker, of several rounds together where there are many."""
     spans = []
     step = -(-len(rounds) // MOST) if rounds else 1
@@ -65,8 +82,11 @@ def worker_spans(history, rounds, rank):
         start, end = rounds[place][0], rounds[min(place + step, len(rounds)) - 1][1]
         seconds = {part: sum(getattr(one, part) for one in present) for part in PARTS[:3]}
         seconds[WAITING] = max(0.0, end - start - sum(seconds.values()))
-        spans += scaled(start, end, seconds)
-    return [[*short(span[:2]), span[2]] for span in spans]
+        drawn = scaled(start, end, seconds)
+        if drawn and drawn[-1][2] == WAITING:
+            drawn[-1].append(reasons.place(reason_to_wait(reports, rank)))
+        spans += drawn
+    return [[*short(span[:2]), *span[2:]] for span in spans]
 
 
 def scaled(start, end, seconds):

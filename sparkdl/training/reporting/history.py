@@ -5,6 +5,7 @@ from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 from sparkdl.training.reporting import history_views
+from sparkdl.training.reporting.inspection import Inspection
 from sparkdl.training.reporting.phases import advice, phase_rows
 from sparkdl.training.reporting.reports import (
     PARTS,
@@ -50,6 +51,12 @@ class History:
         How parameters were averaged and why, where the fit has chosen.
     data_were_kept : bool
         Whether an earlier fit had read the records, so that this one has read none.
+    inspection : Inspection or None
+        What an Inspector has seen of the network's layers.
+    master : dict or None
+        The master's options that are not their defaults, and its type.
+    driver_memory : int
+        The most bytes of memory that the driver's Python process had by the end; 0 before.
     round_ends, restart_times : list of float
         The seconds of the fit's wall clock at which the driver heard of each of `rounds` and
         `restarts`.
@@ -65,6 +72,9 @@ class History:
     data_were_kept: bool = False
     round_ends: list[float] = field(default_factory=list)
     restart_times: list[float] = field(default_factory=list)
+    inspection: Inspection | None = None
+    master: dict[str, Any] | None = None
+    driver_memory: int = 0
 
     def add_round(self, report: RoundReport) -> None:
         self.rounds.append(report)
@@ -96,6 +106,10 @@ class History:
         self.restarts += later.restarts
         self.round_ends += [wall + end for end in later.round_ends]
         self.restart_times += [wall + second for second in later.restart_times]
+        self.master = later.master or self.master
+        self.driver_memory = max(self.driver_memory, later.driver_memory)
+        if later.inspection is not None:
+            self.inspection = later.inspection.after(self.inspection)
         for phase, seconds in later.phases.items():
             self.phases[phase] = self.phases.get(phase, 0.0) + seconds
 
@@ -128,12 +142,15 @@ class History:
         return max((len(report.by_worker) for report in self.rounds), default=0)
 
     def by_worker(self) -> list[WorkerFigures]:
-        """Returns the sums of each worker over all rounds, in the order of ranks."""
+        """Returns the sums of each worker over all rounds, in the order of ranks.
+
+        Of memory it is the most.
+        """
         of_workers = [
             [report.by_worker[rank] for report in self.rounds if rank < len(report.by_worker)]
             for rank in range(self.workers)
         ]
-        return [WorkerFigures(*map(sum, zip(*rounds, strict=True))) for rounds in of_workers]
+        return [WorkerFigures.of_rounds(rounds) for rounds in of_workers]
 
     def times(self) -> dict[str, float]:
         """Returns the seconds of all rounds by part: reading, compute, averaging, overhead."""
@@ -252,10 +269,10 @@ def _worker_table(workers):
     """Describes what each of several workers did."""
     if len(workers) < 2:
         return ""
-    head = ["worker", *WorkerFigures._fields]
+    head = ["worker", *WorkerFigures._fields[:4]]
     rows = [
-        [str(rank), str(examples), *(f"{seconds:.1f}" for seconds in times)]
-        for rank, (examples, *times) in enumerate(workers)
+        [str(rank), str(one.examples), *(f"{seconds:.1f}" for seconds in one[1:4])]
+        for rank, one in enumerate(workers)
     ]
     return align([head, *rows])
 

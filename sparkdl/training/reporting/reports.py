@@ -26,12 +26,25 @@ class WorkerFigures(NamedTuple):
     reading, compute, averaging : float
         Seconds that it waited for minibatches, computed, and exchanged with other workers. Those
         of `averaging` are 0 where the driver averages.
+    sent : int
+        Bytes that it sent to other workers over the network; 0 where they share memory, or do not
+        talk.
+    memory : int
+        The most bytes of memory that its process has had until then.
     """
 
     examples: int
     reading: float
     compute: float
     averaging: float
+    sent: int = 0
+    memory: int = 0
+
+    @classmethod
+    def of_rounds(cls, rounds: "list[WorkerFigures]") -> Self:
+        """Returns the sums over rounds; of memory the most."""
+        sums = cls(*map(sum, zip(*rounds, strict=True)))
+        return sums._replace(memory=max(one.memory for one in rounds))
 
 
 class _Timed:

@@ -10,6 +10,7 @@ from sparkdl.exchange.group import Group
 from sparkdl.exchange.rendezvous.address_rendezvous import AddressRendezvous
 from sparkdl.nn.execution.device import PROCESSOR, choose_backend, describe_device
 from sparkdl.nn.optimization.loss_scale import check_scale
+from sparkdl.training.reporting.peak_memory import peak_memory
 from sparkdl.training.resident.control import Control
 from sparkdl.training.resident.metrics import WorkerMetrics
 from sparkdl.training.resident.record_cache import RecordCache
@@ -159,7 +160,7 @@ class WorkerLifecycle:
         check_scale(worker.conf, worker.replica.buffers)
         metrics.skipped = worker.replica.left_out - skipped
         metrics.iteration, metrics.finite = worker.iteration, float(worker.is_finite())
-        metrics.sent = worker.sent_bytes - sent
+        metrics.sent, metrics.memory = worker.sent_bytes - sent, peak_memory()
         metrics.duration = time.perf_counter() - start
 
     def _while_driver_lives(self, steps):

@@ -24,6 +24,8 @@ class WorkerMetrics:
         Bytes sent to other workers over the network.
     dropped, skipped : float
         Gradients that came too late to count; updates left out, as RoundReport has them.
+    memory : float
+        The most bytes that the process has had.
     finite : float
         1 if loss and weights are finite, else 0.
     """
@@ -38,6 +40,7 @@ class WorkerMetrics:
     sent: float = 0.0
     dropped: float = 0.0
     skipped: float = 0.0
+    memory: float = 0.0
     finite: float = 1.0
 
     def vector(self):
@@ -54,7 +57,8 @@ class WorkerMetrics:
 
     def report(self):
         """Returns the WorkerFigures of this round."""
-        return WorkerFigures(round(self.examples), self.reading, self.compute, self.exchanging)
+        times = self.reading, self.compute, self.exchanging
+        return WorkerFigures(round(self.examples), *times, int(self.sent), int(self.memory))
 
 
 def merge_metrics(workers, epoch, part, devices=None):

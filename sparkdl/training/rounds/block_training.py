@@ -13,6 +13,7 @@ from sparkdl.nn import initial_slots
 from sparkdl.nn.execution.device import describe_device
 from sparkdl.nn.inputs.tbptt import chunks
 from sparkdl.nn.optimization.loss_scale import check_scale
+from sparkdl.training.reporting.peak_memory import peak_memory
 from sparkdl.training.rounds.minibatches import minibatches, records, time_items
 from sparkdl.training.rounds.replica import limit_threads, replica_for
 from sparkdl.training.workers.contribution import Contribution
@@ -82,5 +83,5 @@ def train_block(shared, number, block):
     vector = np.concatenate(parts) * np.float32(len(order) / shared.examples)
     compute = time.perf_counter() - start - reading
     options = {"skipped": skipped, "devices": {describe_device(replica.backend): 1}}
-    times = {"reading": reading, "compute": compute}
+    times = {"reading": reading, "compute": compute, "memory": peak_memory()}
     return Contribution(vector, len(order), float(loss), updates, **times, **options)

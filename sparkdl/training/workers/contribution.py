@@ -32,6 +32,8 @@ class Contribution:
         Seconds that the driver spent on sending the state out and adding what came back.
     devices : {str: int}
         How many workers computed on each device.
+    memory : int
+        The most bytes that the process of one worker has had.
     together : list of WorkerFigures
         Of several workers.
     """
@@ -45,12 +47,14 @@ class Contribution:
     averaging: float = 0.0
     skipped: int = 0
     devices: dict = field(default_factory=dict)
+    memory: int = 0
     together: list = field(default_factory=list)
 
     @property
     def workers(self):
         """The WorkerFigures of each worker, in the order in which they were added."""
-        return self.together or [WorkerFigures(self.examples, self.reading, self.compute, 0.0)]
+        times = self.reading, self.compute, 0.0
+        return self.together or [WorkerFigures(self.examples, *times, memory=self.memory)]
 
     def add(self, other):
         """Takes another one in; the vector is added in place."""

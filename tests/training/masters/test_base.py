@@ -28,6 +28,7 @@ from tests.training.rounds.test_block_training import data as sequences
 from tests.training.rounds.test_block_training import network as recurrent
 
 CONF = whole_net(optimizer=Adam(learning_rate=0.01))
+TLS = {"certificate": "c.pem", "key": "k.pem", "authorities": "a.pem"}
 DIVERGING = [name for name, row in MASTERS.items() if row.diverges]
 IN_STEP = [name for name, row in MASTERS.items() if row.master.resident and row.same_bits]
 
@@ -137,12 +138,27 @@ def test_each_epoch_is_validated_with_its_weights(row, crews):
     assert history.epochs[0].validation.figures() != history.epochs[1].validation.figures()
 
 
-def test_reports_say_where_the_time_went(row, crews):
+def test_reports_say_where_time_bytes_and_memory_went(row, crews):
     sockets = {"shared_memory": False} if row.master.resident else {}
-    _, history = fit(row, crews(2), master=replace(row.master, **sockets))
+    master = replace(row.master, **sockets)
+    _, history = fit(row, crews(2), master=master)
     for report in history.rounds:
         assert report.duration > 0 and 1 <= report.workers <= 2
         assert (report.bytes_sent > 0) == row.master.resident
+        assert sum(one.sent for one in report.by_worker) == report.bytes_sent
+        assert all(20e6 < one.memory < 20e9 for one in report.by_worker)
+    assert history.driver_memory > 20e6
+    assert history.master == master.shown_options()
+
+
+def test_the_options_that_are_shown_are_those_that_were_given():
+    master = MASTERS[IN_STEP[0]].master
+    shown = replace(master, batch_size_per_worker=7, tls=TLS)
+    options = shown.shown_options()
+    assert options["type"] == type(master).__name__ and options["batch_size_per_worker"] == 7
+    assert "tls" not in options and "timeout" not in options
+    given = {name: value for name, value in options.items() if name != "type"}
+    assert type(master)(**given) == replace(shown, tls=None)
 
 
 class Stop(Listener):

@@ -3,10 +3,19 @@
 import numpy as np
 
 from sparkdl.nn import Dense, Momentum, NetworkConf, Output
+from sparkdl.nn.execution.layer_costs import LayerCost
 from sparkdl.nn.schedules.step import StepSchedule
 from sparkdl.training.evaluation import Classification
 from sparkdl.training.network import Network
+from sparkdl.training.report.weights import histogram
+from sparkdl.training.report.wrong_examples import picture
 from sparkdl.training.reporting.history import History
+from sparkdl.training.reporting.inspection import (
+    ArrayFigures,
+    Inspection,
+    LayerReport,
+    WrongExample,
+)
 from sparkdl.training.reporting.reports import Restart, WorkerFigures
 from tests.training.reports import report
 
@@ -15,6 +24,7 @@ CONF = NetworkConf(
     layers=[Dense(units=5), Output(units=3)],
     optimizer=Momentum(learning_rate=StepSchedule(initial=0.5, gamma=0.1, step=10)),
 )
+PICTURE = picture(np.arange(64.0).reshape(1, 8, 8))
 FIGURES = WorkerFigures(50, 0.2, 1.4, 0.3)
 
 
@@ -46,3 +56,25 @@ def history(epochs=2, rounds=3, restart=True):
 
 def network():
     return Network(CONF)
+
+
+def inspection(reports=3):
+    """What an Inspector saw: after 10 updates each, with one dead unit more each time."""
+    made = Inspection(examples=40, batch_size=32)
+    for n in range(1, reports + 1):
+        arrays = {name: ArrayFigures(0.5, 0.1 * n, 10.0**-n) for name in CONF.params_layout.slices}
+        place = {"iteration": 10 * n, "epoch": n - 1}
+        made.add(LayerReport(**place, arrays=arrays, dead={"dense_1": (n, 5)}))
+    made.costs = [
+        LayerCost("dense_1", 0.003, 0.004, 2_000_000, 4096, "brg:avx512_core"),
+        LayerCost("output_1", 0.001, 0.001, 0, 512, "compiled loop"),
+        LayerCost("update", 0.001, 0.0, 0, 128, "compiled loop"),
+    ]
+    views = CONF.params_layout.views(network().state.params)
+    made.gradients = [histogram(name, array) for name, array in views.items()]
+    made.updates = [histogram(name, -array) for name, array in views.items()]
+    made.wrong = [
+        WrongExample(number=7, loss=3.5, truth="ant", prediction="<bee> (0.9)", image=PICTURE),
+        WrongExample(number=3, loss=2.5, truth="cow", prediction="ant (0.8)", text="0.1, 0.2"),
+    ]
+    return made

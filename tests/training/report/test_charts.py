@@ -1,15 +1,20 @@
 """The charts in a real browser: each has data, zooms, hides curves and reads out by keyboard."""
 
+from dataclasses import replace
+
 import pytest
 
 from sparkdl.training.report.curves import evaluation_curves
 from sparkdl.training.report.page import page
 from sparkdl.training.report.run import Run
+from sparkdl.training.report.waits import DRIVER
 from tests.support.browser import needs_browser, open_page
-from tests.training.report.fits import history, network
+from tests.training.report.fits import FIGURES, history, inspection, network
 
 pytestmark = [needs_browser, pytest.mark.slow]
 
+SLOW = FIGURES._replace(compute=1.45)
+REASON = "for worker 1, the slowest, which was computing"
 LOOK = """
 const figure = (id) => document.getElementById(id);
 const paths = (id) => [...figure(id).querySelectorAll("path.curve")].map((p) => p.dataset.name);
@@ -22,6 +27,21 @@ seen.charts = [...document.querySelectorAll("figure.chart")].map((one) => [one.i
 seen.curves = paths("loss");
 seen.restart = [...document.querySelectorAll("line.restart")].map((l) => [l.dataset.second,
   l.textContent]);
+seen.reasons = [...figure("timeline-a").querySelectorAll("rect[data-kind=waiting] title")]
+  .map((title) => title.textContent);
+seen.ratio = figure("ratios-a").querySelector("path.curve").dataset.name;
+seen.small = ["weights", "gradients", "updates"].map((name) =>
+  figure(`${name}-a`).querySelectorAll(".grid-of-small svg").length);
+const drawing = document.querySelector("svg.network");
+const boxes = [...drawing.querySelectorAll("rect.box")].map((one) => one.getBoundingClientRect());
+seen.boxes = boxes.map((one) => Math.round(one.top - boxes[0].top));
+seen.fits = [...drawing.querySelectorAll("text")].every((text) => {
+  const box = text.getBoundingClientRect();
+  return boxes.some((one) => box.left >= one.left && box.right <= one.right && box.top >= one.top);
+});
+const image = document.querySelector("img.example");
+await image.decode();
+seen.image = [image.naturalWidth, image.naturalHeight, image.alt];
 seen.kinds = [...new Set([...figure("timeline-a").querySelectorAll("rect")]
   .map((rect) => rect.dataset.kind))];
 
@@ -66,22 +86,37 @@ seen.paper = getComputedStyle(document.body).backgroundColor;
 
 @pytest.fixture(scope="module")
 def seen(tmp_path_factory):
-    text = page([Run.of("a", history(), network())], "A fit")
-    return open_page(tmp_path_factory.mktemp("page"), text, LOOK)
+    return open_page(tmp_path_factory.mktemp("page"), text(), LOOK)
+
+
+def text():
+    made = history()
+    made.rounds = [replace(one, by_worker=(FIGURES, SLOW)) for one in made.rounds]
+    made.inspection = inspection()
+    return page([Run.of("a", made, network())], "A fit")
 
 
 def test_each_chart_has_data_and_no_error(seen):
     assert seen["errors"] == []
-    ids = ["loss", "figures", "throughput", "rate", "timeline-a", "roc-a", "weights-a"]
+    ids = ["loss", "figures", "throughput", "rate", "timeline-a", "roc-a", "ratios-a", "dead-a"]
+    ids += ["weights-a", "gradients-a", "updates-a"]
     assert [one for one, _ in seen["charts"]] == ids
     assert all(drawn for _, drawn in seen["charts"])
     assert seen["curves"] == ["loss", "loss of evaluation"]
+
+
+def test_the_network_its_layers_and_wrong_examples_are_there(seen):
+    assert seen["ratio"] == "dense_1/W" and seen["small"] == [4, 4, 4]
+    assert seen["boxes"][0] == 0 and sorted(set(seen["boxes"])) == seen["boxes"]
+    assert len(seen["boxes"]) == 3 and seen["fits"]
+    assert seen["image"] == [8, 8, "example 7"]
 
 
 def test_the_timeline_shows_the_restart_at_its_second(seen):
     [(second, text)] = seen["restart"]
     assert second == "11" and text.startswith("worker 1 </script>")
     assert {"compute", "averaging", "starting", "waiting"} <= set(seen["kinds"])
+    assert len(seen["reasons"]) == 12 and set(seen["reasons"]) == {REASON, DRIVER}
 
 
 def test_keys_and_the_pointer_zoom(seen):
@@ -104,12 +139,10 @@ def test_curves_can_be_hidden_and_the_axis_changed(seen):
 
 
 def test_a_phone_scrolls_down_only(tmp_path):
-    text = page([Run.of("a", history(), network())], "A fit")
-    seen = open_page(tmp_path, text, LOOK, width=500)
+    seen = open_page(tmp_path, text(), LOOK, width=500)
     assert seen["errors"] == [] and not seen["wider_than_the_window"]
 
 
 def test_a_dark_room_gets_dark_paper(seen, tmp_path):
-    text = page([Run.of("a", history(), network())], "A fit")
-    dark = open_page(tmp_path, text, LOOK, dark=True)
+    dark = open_page(tmp_path, text(), LOOK, dark=True)
     assert seen["paper"] == "rgb(255, 255, 255)" and dark["paper"] == "rgb(18, 22, 28)"

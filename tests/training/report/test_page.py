@@ -10,7 +10,7 @@ from sparkdl.errors import ConfigError
 from sparkdl.training.report.page import page, write_report
 from sparkdl.training.report.run import Run
 from sparkdl.training.reporting.history import History
-from tests.training.report.fits import history, network
+from tests.training.report.fits import FIGURES, history, inspection, network
 
 DATA = re.compile(r'<script id="data" type="application/json">(.*?)</script>', re.DOTALL)
 
@@ -47,6 +47,29 @@ def test_a_fit_that_did_little_has_a_page(made, tmp_path):
     assert data_of((tmp_path / "page.html").read_text())["runs"][0]["name"] == "Fit"
 
 
+def cells(text, caption):
+    [found] = re.findall(rf"<caption>{caption}</caption>(.*?)</table>", text, re.DOTALL)
+    return re.findall(r">([^<>]*)</t[hd]>", found)
+
+
+def test_processes_and_their_exchange_are_there():
+    made = history()
+    both = [FIGURES._replace(sent=2_000_000, memory=210_000_000)] * 2
+    made.rounds = [replace(one, by_worker=tuple(both), bytes_sent=4_000_000) for one in made.rounds]
+    made.driver_memory = 512_000_000
+    made.master = {"type": "AllReduceSGD", "codec": {"type": "Half"}}
+    text = page([Run.of("a", made, network())])
+    shown = cells(text, "Processes; times in seconds")
+    assert shown[7:14] == ["worker 0", "300", "1.2", "8.4", "1.8", "12.0 MB", "210.0 MB"]
+    assert shown[-7:] == ["driver", "", "", "", "", "", "512.0 MB"]
+    assert cells(text, "Who was waited for")[4:8] == ["0", "6", "0", "computing"]
+    shown = cells(text, "Exchange")
+    assert shown[2:4] == ["master", '{"type": "AllReduceSGD", "codec": {"type": "Half"}}']
+    assert shown[4:6] == ["codec", '{"type": "Half"}']
+    assert shown[7] == "24.0 MB, 2.0 MB of a worker in a round"
+    assert shown[9] == "parameters 172 B, buffers 0 B, state of the optimizer 172 B"
+
+
 def test_a_page_replaces_another(tmp_path):
     path = tmp_path / "page.html"
     path.write_text("old")
@@ -61,6 +84,7 @@ def test_ten_thousand_rounds_stay_below_three_megabytes():
         report = replace(made.rounds[0], iteration=n, loss=1 / (n + 3), seconds=round_seconds)
         long.phases["compute"] += report.duration
         long.add_round(report)
+    long.inspection = inspection(1000)
     assert len(page([Run.of("long", long, network())])) < 3_000_000
 
 

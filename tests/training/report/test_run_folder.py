@@ -10,17 +10,20 @@ from sparkdl.errors import DataError, DivergedError
 from sparkdl.training.report.page import page, page_data
 from sparkdl.training.report.run import Run
 from sparkdl.training.report.run_folder import read_run
+from sparkdl.training.report.run_lines import MB
 from sparkdl.training.report.run_log import LOG, RunLog
 from sparkdl.training.reporting.history import History
+from sparkdl.training.reporting.inspection import ArrayFigures, LayerReport
 from sparkdl.training.reporting.lambda_listener import LambdaListener
-from tests.training.report.fits import CONF, history, network
+from tests.training.report.fits import CONF, history, inspection, network
 from tests.training.report.test_html_report import X, fit, steep
 from tests.training.reports import plan
 
 
 def write(folder, made, end=True, **place):
     """Tells a RunLog what a History holds, as a fit would have."""
-    log, told = RunLog(folder), History(phases=made.phases)
+    parts = {name: getattr(made, name) for name in ("phases", "inspection", "master")}
+    log, told = RunLog(folder), History(**parts)
     rounds_in_epoch = made.rounds[0].rounds_in_epoch
     log.on_fit_start(plan(conf=CONF, history=told, rounds_in_epoch=rounds_in_epoch, **place))
     restarts = list(zip(made.restarts, made.restart_times, strict=True))
@@ -57,6 +60,56 @@ def test_a_fit_is_read_as_it_was_written(tmp_path):
     assert ours == theirs
     shown = page([found])
     assert "&lt;bee&gt;" in shown and "Confusion matrix" in shown and "Calibration" in shown
+
+
+def test_bytes_memory_and_devices_are_written_where_they_change(tmp_path):
+    made = history(restart=False)
+    changes = [(70, 210, 1), (70, 210, 1), (70, 219, 1), (90, 320, 1), (0, 1234, 2), (0, 1234, 2)]
+    for n, (sent, memory, devices) in enumerate(changes):
+        workers = [one._replace(sent=sent, memory=memory * MB) for one in made.rounds[n].by_worker]
+        devices = {"the processor": devices} if n else {}
+        options = {"bytes_sent": 2 * sent, "devices": devices, "by_worker": tuple(workers)}
+        made.rounds[n] = replace(made.rounds[n], **options)
+    made.master, made.driver_memory = {"type": "AllReduceSGD"}, 5 * MB
+    write(tmp_path, made)
+    found = read_run(tmp_path).history
+    assert (found.master, found.driver_memory) == (made.master, made.driver_memory)
+    for ours, theirs in zip(found.rounds, made.rounds, strict=True):
+        assert (ours.bytes_sent, ours.devices) == (theirs.bytes_sent, theirs.devices)
+        for one, other in zip(ours.by_worker, theirs.by_worker, strict=True):
+            assert one.sent == other.sent and one.memory == pytest.approx(other.memory, rel=0.05)
+    text = (tmp_path / LOG).read_text()
+    assert (text.count('"memory"'), text.count('"sent"'), text.count('"devices"')) == (4, 3, 2)
+    assert text.count('"bytes_sent"') == 0, "it is their sum"
+
+
+def test_what_was_inspected_is_read_as_it_was_written(tmp_path):
+    made = history()
+    made.inspection = inspection()
+    bad = ArrayFigures(float("nan"), float("inf"), 0.1)
+    made.inspection.add(LayerReport(iteration=90, epoch=2, arrays={"dense_1/W": bad}))
+    write(tmp_path, made)
+    found = read_run(tmp_path).history.inspection
+    assert found.layers[:-1] == made.inspection.layers[:-1]
+    parameter, gradient, update = found.layers[-1].arrays["dense_1/W"]
+    assert np.isnan([parameter, gradient]).all() and update == 0.1
+    for name in ("examples", "batch_size", "costs", "gradients", "updates", "wrong"):
+        assert getattr(found, name) == getattr(made.inspection, name), name
+
+
+def test_inspections_stand_where_they_came(tmp_path):
+    made, whole = history(), inspection()
+    made.inspection = whole.after(None)
+    layers, made.inspection.layers = made.inspection.layers, []
+    log = RunLog(tmp_path)
+    log.on_fit_start(plan(conf=CONF, history=made))
+    for report in layers:
+        made.inspection.add(report)
+        log.on_round(made.rounds[0], None)
+        log.on_epoch(made.epochs[0], None)
+    events = [json.loads(line)["event"] for line in (tmp_path / LOG).read_text().splitlines()]
+    assert events[2:6] == ["inspection", "round", "layers", "epoch"]
+    assert events.count("layers") == len(layers)
 
 
 def test_a_real_fit_takes_less_than_200_bytes_a_round(tmp_path):

@@ -1,20 +1,23 @@
 """What TensorBoard's own reader finds in the events of a fit is what the History holds."""
 
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 from tensorboard.plugins.hparams import metadata as hparams
 
-from sparkdl.errors import UnsupportedError
+from sparkdl.errors import ConfigError, UnsupportedError
 from sparkdl.nn import NetworkConf
 from sparkdl.training.network import Network
+from sparkdl.training.report.inspector import Inspector
 from sparkdl.training.report.tensorboard import TensorBoard
 from sparkdl.training.reporting.history import History
 from sparkdl.training.reporting.reports import FitPlan, Restart, RoundReport
 from sparkdl.training.workers.local import LocalWorkers
 from tests.training.report.fits import CONF
+from tests.training.reports import plan, report
 
 X = np.random.default_rng(0).normal(size=(64, 4)).astype(np.float32)
 DATA = X, (X[:, 0] > 0).astype(int)
@@ -26,7 +29,8 @@ def written(tmp_path_factory):
     """(the network after a fit, its History, what TensorBoard reads of it)."""
     folder = tmp_path_factory.mktemp("run")
     net = Network(CONF)
-    options = {"listeners": [TensorBoard(folder)], "workers": LocalWorkers(1)}
+    listeners = [Inspector(DATA), TensorBoard(folder, bytes_per_round=None)]
+    options = {"listeners": listeners, "workers": LocalWorkers(1)}
     history = net.fit(DATA, 3, validation=DATA, **options)
     return net, history, read(folder)
 
@@ -49,18 +53,67 @@ def test_scalars_of_rounds_are_those_of_the_history(written):
         "training/loss": [report.loss for report in history.rounds],
         "training/learning_rate": rates,
         "training/examples_per_second": [r.examples_per_second for r in history.rounds],
-        "exchange/bytes_sent": [report.bytes_sent for report in history.rounds],
     }
-    for part in SECONDS:
-        columns[f"seconds/{part}"] = [report.seconds[part] for report in history.rounds]
     for tag, values in columns.items():
         assert scalars(reader, tag) == (steps, np.float32(values).tolist()), tag
 
 
+def rounds_of_epochs(history):
+    return [[r for r in history.rounds if r.epoch == one.epoch] for one in history.epochs]
+
+
+def test_sums_of_epochs_are_those_of_the_history(written):
+    _, history, reader = written
+    rounds = rounds_of_epochs(history)
+    steps = [of_epoch[-1].iteration for of_epoch in rounds]
+    columns = {"exchange/bytes_sent": [sum(r.bytes_sent for r in one) for one in rounds]}
+    for part in SECONDS:
+        columns[f"seconds/{part}"] = [report.seconds[part] for report in history.epochs]
+    for tag, values in columns.items():
+        assert scalars(reader, tag) == (steps, np.float32(values).tolist()), tag
+
+
+def test_inspections_are_those_of_the_history(written):
+    _, history, reader = written
+    reports = history.inspection.layers
+    steps = [report.iteration for report in reports]
+    for name in reports[0].arrays:
+        ratios = np.float32([report.arrays[name].ratio for report in reports]).tolist()
+        assert scalars(reader, f"update_ratio/{name}") == (steps, ratios)
+
+
+def test_a_round_takes_less_than_200_bytes(tmp_path):
+    """Also where epochs are short: what begins and ends a fit does not count."""
+    sizes = {}
+    for epochs in (2, 52):
+        net, history = Network(CONF), History()
+        listener = TensorBoard(tmp_path / str(epochs))
+        listener.on_fit_start(plan(conf=CONF, epochs=epochs, history=history))
+        for n in range(20 * epochs):
+            place = {"epoch": n // 20, "round": n % 20, "rounds_in_epoch": 20}
+            history.add_round(report(**place, iteration=100_000 + n, bytes_sent=10**9))
+            listener.on_round(history.rounds[-1], None)
+            if n % 20 == 19:
+                state = replace(net.state, iteration=100_000 + n)
+                listener.on_epoch(history.end_epoch(), state)
+        listener.on_fit_end(history)
+        sizes[epochs] = sum(path.stat().st_size for path in (tmp_path / str(epochs)).iterdir())
+        reader = read(tmp_path / str(epochs))
+        assert len(reader.Scalars("training/loss")) == 20 * epochs
+        assert len(reader.Scalars("seconds/compute")) == epochs
+    assert 100 < (sizes[52] - sizes[2]) / 1000 < 200
+    assert 2 < len(reader.Histograms("parameters/dense_1/W")) < 52
+
+
+@pytest.mark.parametrize("limit", [0, 1.5])
+def test_the_limit_is_a_whole_number(limit, tmp_path):
+    with pytest.raises(ConfigError, match="TensorBoard.bytes_per_round must be an integer >= 1"):
+        TensorBoard(tmp_path, bytes_per_round=limit)
+
+
 def test_figures_of_evaluations_are_those_of_the_history(written):
     _, history, reader = written
-    ends = [[r for r in history.rounds if r.epoch == one.epoch][-1] for one in history.epochs]
-    steps = [report.iteration for report in ends]
+    steps = [of_epoch[-1].iteration for of_epoch in rounds_of_epochs(history)]
     names = [tag for tag in reader.Tags()["scalars"] if tag.startswith("validation/")]
     assert "validation/accuracy" in names and "validation/loss" in names
     for tag in names:
@@ -135,7 +188,7 @@ def test_a_network_that_is_not_finite_has_its_other_histograms(tmp_path):
     state = net.state
     net.conf.params_layout.views(state.params)["output_1/b"][:] = np.nan
     listener.on_fit_start(FitPlan(conf=net.conf, epochs=1, rounds_in_epoch=1))
-    listener._write_parameters(state)
+    listener._write_parameters(state, 0)
     listener.on_fit_end(History())
     names = set(net.conf.params_layout.views(state.params)) - {"output_1/b"}
     assert {*read(tmp_path).Tags()["histograms"]} == {f"parameters/{name}" for name in names}

@@ -7,12 +7,24 @@ import pytest
 
 from sparkdl.training.report import timeline as module
 from sparkdl.training.report.timeline import BETWEEN, WAITING, scaled, timeline
+from sparkdl.training.report.waits import DRIVER
 from sparkdl.training.reporting.history import History
-from tests.training.report.fits import history
+from sparkdl.training.reporting.reports import WorkerFigures
+from tests.training.report.fits import FIGURES, history
 
 
 def lanes():
-    return {lane["name"]: lane["spans"] for lane in timeline(history())["lanes"]}
+    found = timeline(history())["lanes"]
+    return {lane["name"]: [span[:3] for span in lane["spans"]] for lane in found}
+
+
+def reasons(made):
+    """{lane: [(start, reason)]}"""
+    found = timeline(made)
+    return {
+        lane["name"]: [(span[0], found["reasons"][span[3]]) for span in lane["spans"] if span[3:]]
+        for lane in found["lanes"]
+    }
 
 
 def test_the_driver_starts_and_evaluates():
@@ -37,6 +49,19 @@ def test_many_rounds_are_drawn_as_fewer(monkeypatch):
     assert len(spans) < many and (spans[0][0], spans[-1][1]) == (4, 17)
 
 
+def test_waits_have_their_reasons_once():
+    made = history()
+    slow = WorkerFigures(50, 0.2, 1.6, 0.1)
+    made.rounds[1] = replace(made.rounds[1], by_worker=(FIGURES, slow))
+    found = reasons(made)
+    assert [start for start, _ in found["driver"]] == [10, 17]
+    assert found["driver"][0][1].startswith("restart: worker 1 </script>")
+    assert found["driver"][1][1] == "evaluation after epoch 2"
+    of_worker = [text for _, text in found["worker 0"]]
+    assert of_worker[:3] == [DRIVER, "for worker 1, the slowest, which was computing", DRIVER]
+    assert len(timeline(made)["reasons"]) == len(set(timeline(made)["reasons"]))
+
+
 def test_a_restart_stands_at_its_second():
     [(second, text)] = timeline(history())["restarts"]
     assert second == 11 and text.startswith("worker 1 ") and "2 workers go on" in text
@@ -52,7 +77,8 @@ def test_a_worker_that_had_nothing_is_not_drawn_in_that_round():
 
 def test_a_fit_without_rounds_has_the_driver_alone():
     found = timeline(History(phases={"starting": 2.0}))
-    assert found == {"lanes": [{"name": "driver", "spans": [[0, 2, "starting"]]}], "restarts": []}
+    lanes = [{"name": "driver", "spans": [[0, 2, "starting"]]}]
+    assert found == {"lanes": lanes, "restarts": [], "reasons": []}
     assert timeline(History())["lanes"][0]["spans"] == []
 
 

@@ -82,9 +82,14 @@ def test_the_figures_of_each_worker_are_sums_over_rounds():
     start = lines.index("worker examples reading compute averaging")
     assert lines[start + 1 : start + 3] == ["0 35 2.0 3.0 4.0", "1 10 4.0 5.0 6.0"]
     told = json.loads(json.dumps(made.to_dict()))
-    figures = {"examples": 10, "reading": 4, "compute": 5, "averaging": 6}
+    figures = {"examples": 10, "reading": 4, "compute": 5, "averaging": 6, "sent": 0, "memory": 0}
     assert told["by_worker"][1] == figures == told["rounds"][0]["by_worker"][1]
     assert History().by_worker() == [] and "worker " not in str(history())
+
+
+def test_bytes_add_up_and_memory_is_the_most():
+    rounds = [WorkerFigures(1, 1, 1, 1, 100, 7000), WorkerFigures(1, 1, 1, 1, 50, 6000)]
+    assert WorkerFigures.of_rounds(rounds) == WorkerFigures(2, 2, 2, 2, 150, 7000)
 
 
 def test_of_rounds_with_as_many_workers_the_last_one_tells_the_devices():

@@ -325,18 +325,18 @@ class Timeline extends Chart {
     return [...new Set(lanes.flatMap((lane) => lane.spans.map((span) => span[2])))].sort();
   }
 
-  update({lanes, restarts}) {
+  update({lanes, restarts, reasons}) {
     const same = lanes.length === this.lanes.length &&
       String(Timeline.kindsOf(lanes)) === String(this.kinds);
     if (!same) return false;
-    Object.assign(this, {lanes, restarts});
+    Object.assign(this, {lanes, restarts, reasons});
     this.draw();
     return true;
   }
 
-  constructor(figure, {lanes, restarts}) {
+  constructor(figure, {lanes, restarts, reasons}) {
     super(figure, TOP + BOTTOM + 26 * lanes.length);
-    Object.assign(this, {lanes, restarts});
+    Object.assign(this, {lanes, restarts, reasons});
     this.kinds = Timeline.kindsOf(lanes);
     for (const kind of this.kinds) {
       const label = html("span", {}, this.controls);
@@ -352,12 +352,13 @@ class Timeline extends Chart {
     this.lanes.forEach((lane, n) => {
       const y = TOP + 26 * n + 3;
       svg("text", {x: LEFT - 6, y: y + 14, "text-anchor": "end"}, this.layer).textContent = lane.name;
-      for (const [start, end, kind] of lane.spans) {
+      for (const [start, end, kind, reason] of lane.spans) {
         const [from, to] = [Math.max(start, this.x[0]), Math.min(end, this.x[1])];
         if (to <= from) continue;
         const width = Math.max(this.place(to) - this.place(from), 0.3);
-        svg("rect", {x: this.place(from), y, width, height: 20, fill: KINDS[kind],
+        const drawn = svg("rect", {x: this.place(from), y, width, height: 20, fill: KINDS[kind],
           "data-kind": kind}, this.layer);
+        if (reason !== undefined) svg("title", {}, drawn).textContent = this.reasons[reason];
       }
     });
     for (const [second, text] of this.restarts) {
@@ -372,7 +373,8 @@ class Timeline extends Chart {
   describe(value) {
     const parts = this.lanes.map((lane) => {
       const span = lane.spans.find(([start, end]) => start <= value && value < end);
-      return `${lane.name}: ${span ? span[2] : "nothing known"}`;
+      const why = span && span[3] !== undefined ? ` (${this.reasons[span[3]]})` : "";
+      return `${lane.name}: ${span ? span[2] + why : "nothing known"}`;
     });
     return `second ${format(value)}: ${parts.join("; ")}`;
   }
@@ -381,9 +383,9 @@ class Timeline extends Chart {
 // ---- Small histograms
 
 class Histograms {
-  constructor(figure, {weights}) {
+  constructor(figure, {arrays}) {
     const grid = html("div", {className: "grid-of-small"}, figure);
-    for (const one of weights) {
+    for (const one of arrays) {
       const cell = html("div", {}, grid);
       const bad = one.bad ? `, ${one.bad} not finite` : "";
       const text = `${one.name} (${one.shape.join(" x ")}): mean ${format(one.mean)}, ` +
@@ -430,6 +432,11 @@ function curvesOf(names, source, {dots = false} = {}) {
 const figuresOf = (curves) => Object.keys(curves).filter((key) => ![...AXES, "loss"].includes(key));
 const runOf = (figure) => DATA.runs.find((run) => run.name === figure.dataset.run);
 
+const layerCurvesOf = (figure, kind) => {
+  const {update, [kind]: curves} = runOf(figure).layers;
+  return Object.entries(curves).map(([name, y]) => ({name, points: {update}, y, dots: true}));
+};
+
 const linesOf = (series, options) => [LineChart, {series, ...options}];
 
 // The class of each chart, and what it draws.
@@ -445,7 +452,11 @@ const CHARTS = {
   timeline: (figure) => [Timeline, runOf(figure).timeline],
   roc: (figure) => linesOf(runOf(figure).roc.map(({name, x, y}) => ({name,
     points: {"false positive rate": x}, y})), {axes: ["false positive rate"]}),
-  weights: (figure) => [Histograms, {weights: runOf(figure).weights}],
+  weights: (figure) => [Histograms, {arrays: runOf(figure).weights}],
+  gradients: (figure) => [Histograms, {arrays: runOf(figure).gradients}],
+  updates: (figure) => [Histograms, {arrays: runOf(figure).updates}],
+  ratios: (figure) => linesOf(layerCurvesOf(figure, "ratios"), {axes: ["update"]}),
+  dead: (figure) => linesOf(layerCurvesOf(figure, "dead"), {axes: ["update"]}),
 };
 const drawn = new Map();  // the chart of each figure
 

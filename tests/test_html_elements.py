@@ -2,7 +2,7 @@
 
 from html.parser import HTMLParser
 
-from sparkdl.training.report.html import element, table, text_of
+from sparkdl.html_elements import element, table, text_of
 
 
 def test_texts_and_attributes_are_escaped():

@@ -1,0 +1,45 @@
+"""How far the units of a network's rectifiers go on a batch: those that stay at 0 are dead."""
+
+from sparkdl.engine import ops
+from sparkdl.nn.activations import Relu, Relu6, ThresholdedRelu
+from sparkdl.nn.execution.replica import compile_in_use, forward_batch, inputs_of
+from sparkdl.nn.inputs.columns import columns_of, shapes_of
+
+RECTIFIERS = Relu, Relu6, ThresholdedRelu
+
+
+def rectified_layers(conf):
+    """Returns the places of the layers whose outputs are 0 wherever they are not active."""
+    options = "activation", "function"
+    return [
+        place
+        for place in conf.stack
+        if any(isinstance(getattr(place.layer, name, None), RECTIFIERS) for name in options)
+    ]
+
+
+def largest_outputs(replica, batch):
+    """Returns {layer: the largest output of each unit on a batch (units,)} of all rectifiers.
+
+    A unit is a feature, of images and volumes a channel. The network is computed as in use, without
+    dropout. Empty where there is no rectifier.
+    """
+    places = rectified_layers(replica.conf)
+    if not places:
+        return {}
+    columns = columns_of(replica.conf, batch, labels=False)
+    weights, states, inputs = inputs_of(replica, shapes_of(columns))
+    names = [place.name for place in places]
+    result = forward_batch(replica.conf, weights, states, inputs, outputs=names)
+    outputs = {
+        place.name: ops.max(result.activations[place.name], axes=other_axes(place.out_shape))
+        for place in places
+    }
+    program = compile_in_use(replica, weights | states | inputs, outputs)
+    return {name: value.copy() for name, value in program.run(columns).items()}
+
+
+def other_axes(shape):
+    """Returns the axes of a batch of outputs with this shape that do not count its units."""
+    unit = 1 if len(shape) >= 3 else len(shape)  # channels first; the features of a sequence last
+    return tuple(axis for axis in range(len(shape) + 1) if axis != unit)

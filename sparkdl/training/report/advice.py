@@ -1,0 +1,76 @@
+"""What would make a fit shorter, in sentences, with what the cost model's rules predict."""
+
+from sparkdl.nn.networks.summary import size
+from sparkdl.training.report.waits import sentence
+
+LARGE = 0.1  # share of the time from which it is worth a word
+MUCH = 1_000_000  # bytes of a fit from which a codec is worth a word
+INTERVALS = {  # the option that says after how many minibatches workers exchange
+    "ParameterAveraging": "averaging_frequency",
+    "LocalSGD": "period",
+    "ElasticAveraging": "tau",
+    "BlockMomentum": "block_size_per_worker",
+}
+
+
+def advise(history, conf=None):
+    """Returns sentences: the largest phase, who was waited for, exchange, the largest layer."""
+    found = [history.advice(), sentence(history), exchange_advice(history), layer_advice(history)]
+    return [text for text in [*found, question(history, conf)] if text]
+
+
+def exchange_advice(history):
+    """Returns what another interval or a codec would do to the time of exchanges."""
+    seconds, share = exchange_time(history)
+    if share < LARGE or history.master is None:
+        return ""
+    text = f"Exchanging took {seconds:.2f} s, {100 * share:.0f} % of the fit."
+    option = INTERVALS.get(history.master["type"])
+    if option is not None:
+        text += (
+            f" Twice the {option} would have half as many exchanges, each as long: "
+            f"{seconds / 2:.2f} s less."
+        )
+    sent = sum(report.bytes_sent for report in history.rounds)
+    if sent >= MUCH and history.master.get("codec") is None:
+        text += (
+            f" Of the {size(sent)} that workers sent, codec=Half() would send {size(sent / 2)}, "
+            f"and OneBit() {size(sent / 32)}, for which gradients are encoded first."
+        )
+    return text
+
+
+def exchange_time(history):
+    """Returns the seconds of exchanges, and their share of the fit."""
+    seconds = history.phases.get("averaging", 0.0)
+    return seconds, seconds / history.wall if history.wall else 0.0
+
+
+def layer_advice(history):
+    """Returns which layer takes the most of a step, where an Inspector has measured it."""
+    costs = [] if history.inspection is None else history.inspection.costs
+    if not costs:
+        return ""
+    total = sum(cost.forward + cost.backward for cost in costs)
+    most = max(costs, key=lambda cost: cost.forward + cost.backward)
+    share = (most.forward + most.backward) / (total or 1)
+    return f"On the driver's processor {most.name} takes {100 * share:.0f} % of a step."
+
+
+def question(history, conf):
+    """Returns the command that asks the cost model about other masters, for this fit's figures."""
+    if conf is None or history.workers < 2 or exchange_time(history)[1] < LARGE:
+        return ""
+    milliseconds = 1e3 * history.times()["compute"] / max(1, updates(history))
+    return (
+        f"What other masters and codecs would cost: sparkdl simulate --workers {history.workers} "
+        f"--params {conf.parameter_count} --compute {milliseconds:.3g}ms, with the --bandwidth "
+        "and --latency of your network."
+    )
+
+
+def updates(history):
+    """Returns the updates of a replica in all rounds; the first round has as many as others."""
+    first, last = history.rounds[0].iteration, history.rounds[-1].iteration
+    others = len(history.rounds) - 1
+    return last if not others else round((last - first) * (others + 1) / others)

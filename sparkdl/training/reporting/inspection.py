@@ -1,0 +1,113 @@
+"""What was seen of a network on a sample of records, as its fit went on."""
+
+import math
+from dataclasses import asdict, dataclass, field
+from typing import Any, NamedTuple, Self
+
+
+class ArrayFigures(NamedTuple):
+    """Mean magnitudes of one array of parameters.
+
+    Parameters
+    ----------
+    parameter, gradient, update : float
+        The means of |parameter|, of |gradient|, and of |the step that the optimizer takes with it|.
+    """
+
+    parameter: float
+    gradient: float
+    update: float
+
+    @property
+    def ratio(self) -> float | None:
+        """log10(update / parameter): about -3 is usual; None where one of them is 0."""
+        sound = 0 < self.parameter < math.inf and 0 < self.update < math.inf
+        return math.log10(self.update / self.parameter) if sound else None
+
+
+@dataclass(frozen=True, kw_only=True)
+class LayerReport:
+    """The layers of a network after so many updates.
+
+    Parameters
+    ----------
+    iteration, epoch : int
+        Updates per replica until then, and the epoch, from 0.
+    arrays : {"layer/array": ArrayFigures}
+    dead : {layer: (dead units, units)}
+        Of rectifiers: units that are 0 for all records of the sample.
+    """
+
+    iteration: int
+    epoch: int
+    arrays: dict[str, ArrayFigures]
+    dead: dict[str, tuple[int, int]] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Returns plain lists and numbers, as JSON has them."""
+        return asdict(self) | {"arrays": {name: [*row] for name, row in self.arrays.items()}}
+
+
+@dataclass(frozen=True, kw_only=True)
+class WrongExample:
+    """An example whose loss is large.
+
+    Parameters
+    ----------
+    number : int
+        Its place in the sample, from 0.
+    loss : float
+    truth, prediction : str
+        Its label and what the network said, in words.
+    text : str
+        The example as text; empty where there is a picture.
+    image : str
+        As a data URI of a PNG file; empty where it is none.
+    """
+
+    number: int
+    loss: float
+    truth: str
+    prediction: str
+    text: str = ""
+    image: str = ""
+
+
+@dataclass(kw_only=True)
+class Inspection:
+    """What an Inspector has seen.
+
+    Parameters
+    ----------
+    examples, batch_size : int
+        Of the sample, and of those that the layers' figures are from.
+    layers : list of LayerReport
+        In the order of updates.
+    costs : list of LayerCost
+        What each layer costs in a step of `batch_size` examples on the driver's processor.
+    gradients, updates : list of histograms
+        Of each array, after the last of `layers`.
+    wrong : list of WrongExample
+        The largest losses at the end of the fit, the largest first.
+    """
+
+    examples: int = 0
+    batch_size: int = 0
+    layers: list[LayerReport] = field(default_factory=list)
+    costs: list[Any] = field(default_factory=list)
+    gradients: list[dict[str, Any]] = field(default_factory=list)
+    updates: list[dict[str, Any]] = field(default_factory=list)
+    wrong: list[WrongExample] = field(default_factory=list)
+
+    def add(self, report: LayerReport) -> None:
+        """Adds a report; those of as many updates or more were of rounds that were lost."""
+        while self.layers and self.layers[-1].iteration >= report.iteration:
+            self.layers.pop()
+        self.layers.append(report)
+
+    def after(self, earlier: "Inspection | None") -> Self:
+        """Returns this Inspection with the layers of an earlier part of the fit before its own."""
+        own, self.layers = self.layers, [] if earlier is None else list(earlier.layers)
+        for report in own:
+            self.add(report)
+        return self

@@ -1,0 +1,36 @@
+"""The peak of memory, beside what numpy is made to take."""
+
+import resource
+import subprocess
+import sys
+
+import numpy as np
+
+from sparkdl.training.reporting import peak_memory as module
+from sparkdl.training.reporting.peak_memory import peak_memory
+
+SIZE = 64 << 20
+CHILD = "from sparkdl.training.reporting.peak_memory import peak_memory; print(peak_memory())"
+
+
+def test_it_grows_with_what_is_in_use_and_stays():
+    before = peak_memory()
+    array = np.ones(before + SIZE, np.uint8)
+    most = peak_memory()
+    del array
+    assert most > before + SIZE / 2
+    assert peak_memory() > most - SIZE / 8, "Linux counts in steps, each thread its own"
+
+
+def test_a_child_does_not_begin_with_its_parents():
+    array = np.ones(8 * SIZE, np.uint8)
+    done = subprocess.run([sys.executable, "-c", CHILD], capture_output=True, text=True, check=True)
+    assert 1 << 20 < int(done.stdout) < array.nbytes
+
+
+def test_without_proc_the_system_is_asked(monkeypatch, tmp_path):
+    monkeypatch.setattr(module, "STATUS", tmp_path / "nothing")
+    monkeypatch.setattr(sys, "platform", "linux")
+    assert peak_memory() == 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    monkeypatch.setattr(sys, "platform", "darwin")
+    assert peak_memory() == resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
