@@ -97,8 +97,9 @@ EXPORTS = {
         Classification Evaluation MeanLoss MultiLabelEvaluation Regression Roc""",
     "sparkdl.listeners": """
         Dashboard EarlyStopping EpochReport FitPlan History HtmlReport LambdaListener Listener
-        ModelCheckpoint Monitor ProgressBar ReduceLROnPlateau Restart RoundReport RunLog Steering
-        StopTraining TensorBoard TerminateOnTime ValidationReport WorkerFigures""",
+        ModelCheckpoint Monitor OpenTelemetryMetrics ProgressBar PrometheusEndpoint
+        ReduceLROnPlateau Restart RoundReport RunLog Steering StopTraining TensorBoard
+        TerminateOnTime ValidationReport WorkerFigures""",
     "sparkdl.errors": """
         CheckpointError ConfigError DataError DeviceError DivergedError LostRecords NoRecords
         OperandError PeerError ShapeError SparkdlError UnsupportedError WorkerError""",

@@ -6,13 +6,9 @@ from typing import Any
 import numpy as np
 
 from sparkdl.errors import UnsupportedError
-from sparkdl.training.report.curves import numbers
-from sparkdl.training.report.tensorboard_events import (
-    graph_of,
-    hyperparameters,
-    restart_at,
-    summary_of,
-)
+from sparkdl.training.report.hyperparameters import hyperparameters
+from sparkdl.training.report.scalars import evaluation_scalars, round_scalars
+from sparkdl.training.report.tensorboard_events import graph_of, restart_at, summary_of
 from sparkdl.training.reporting.listeners import Listener
 
 
@@ -52,22 +48,14 @@ class TensorBoard(Listener):
         self._writer.file_writer.add_event(graph_of(plan.conf))
 
     def on_round(self, report: Any, state: Any) -> None:
-        rate = self._plan.conf.optimizer.rate_at(report.iteration - 1, report.epoch)
-        scalars = {
-            "training/loss": report.loss,
-            "training/learning_rate": rate * self._plan.steering.rate_factor,
-            "training/examples_per_second": report.examples_per_second,
-            "exchange/bytes_sent": report.bytes_sent,
-        }
-        scalars |= {f"seconds/{part}": seconds for part, seconds in report.seconds.items()}
-        self._write(scalars, report.iteration)
+        self._write(round_scalars(self._plan, report), report.iteration)
 
     def on_validation(self, report: Any, state: Any) -> None:
-        self._write_evaluation(report.validation, report.iteration)
+        self._write(evaluation_scalars(report.validation), report.iteration)
 
     def on_epoch(self, report: Any, state: Any) -> None:
         if report.validation is not None:
-            self._write_evaluation(report.validation, state.iteration)
+            self._write(evaluation_scalars(report.validation), state.iteration)
         if self.histograms:
             self._write_parameters(state)
 
@@ -82,11 +70,6 @@ class TensorBoard(Listener):
             for part in summary:
                 self._writer.file_writer.add_summary(part)
             self._writer.close()
-
-    def _write_evaluation(self, evaluation, update):
-        figures = numbers(evaluation).items()
-        tags = {f"validation/{name.replace(' ', '_')}": value for name, value in figures}
-        self._write(tags, update)
 
     def _write(self, scalars, update):
         self._tags |= scalars
