@@ -47,6 +47,7 @@ MODULES = [
     "listeners",
     "losses",
     "masters",
+    "mlflow",
     "optimizers",
     "readers",
     "schedules",

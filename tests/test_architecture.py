@@ -82,6 +82,9 @@ HOME = {
     "socket": {"exchange", "spark/cluster_check"},
     "selectors": {"exchange"},
     "ssl": {"exchange"},
+    "mlflow": {"interop/mlflow"},
+    "opentelemetry": {"training/report"},
+    "prometheus_client": {"training/report"},
     "tqdm": {"training"},
     "tensorboardX": {"training/report"},
     "safetensors": {"training"},
@@ -101,6 +104,7 @@ FACE = {
     " solvers weight_noise zoo",
     "data": "readers transforms",
     "exchange": "codecs",
+    "interop": "mlflow",
     "training": "evaluations listeners masters",
 }
 MAY_IMPORT |= {name: {part} for part, names in FACE.items() for name in names.split()}
