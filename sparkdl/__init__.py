@@ -47,6 +47,7 @@ MODULES = [
     "listeners",
     "losses",
     "masters",
+    "mlflow",
     "optimizers",
     "readers",
     "schedules",
@@ -97,9 +98,9 @@ EXPORTS = {
         Classification Evaluation MeanLoss MultiLabelEvaluation Regression Roc""",
     "sparkdl.listeners": """
         Dashboard EarlyStopping EpochReport FitPlan History HtmlReport Inspection Inspector
-        LambdaListener LayerReport Listener ModelCheckpoint Monitor ProgressBar ReduceLROnPlateau
-        Restart RoundReport RunLog Steering StopTraining TensorBoard TerminateOnTime
-        ValidationReport WorkerFigures""",
+        LambdaListener LayerReport Listener ModelCheckpoint Monitor OpenTelemetryMetrics ProgressBar
+        PrometheusEndpoint ReduceLROnPlateau Restart RoundReport RunLog Steering StopTraining
+        TensorBoard TerminateOnTime ValidationReport WorkerFigures""",
     "sparkdl.errors": """
         CheckpointError ConfigError DataError DeviceError DivergedError LostRecords NoRecords
         OperandError PeerError ShapeError SparkdlError UnsupportedError WorkerError""",

@@ -11,6 +11,7 @@ from sparkdl import layers as layers
 from sparkdl import listeners as listeners
 from sparkdl import losses as losses
 from sparkdl import masters as masters
+from sparkdl import mlflow as mlflow
 from sparkdl import optimizers as optimizers
 from sparkdl import readers as readers
 from sparkdl import schedules as schedules

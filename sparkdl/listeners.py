@@ -3,6 +3,8 @@
 from sparkdl.training.report.dashboard import Dashboard
 from sparkdl.training.report.html_report import HtmlReport
 from sparkdl.training.report.inspector import Inspector
+from sparkdl.training.report.opentelemetry_metrics import OpenTelemetryMetrics
+from sparkdl.training.report.prometheus_endpoint import PrometheusEndpoint
 from sparkdl.training.report.run_log import RunLog
 from sparkdl.training.report.tensorboard import TensorBoard
 from sparkdl.training.reporting.early_stopping import EarlyStopping, TerminateOnTime
@@ -38,7 +40,9 @@ __all__ = [
     "Listener",
     "ModelCheckpoint",
     "Monitor",
+    "OpenTelemetryMetrics",
     "ProgressBar",
+    "PrometheusEndpoint",
     "ReduceLROnPlateau",
     "Restart",
     "RoundReport",

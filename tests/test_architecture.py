@@ -92,6 +92,9 @@ HOME = {
     "socket": {"exchange", "spark/cluster_check"},
     "selectors": {"exchange"},
     "ssl": {"exchange"},
+    "mlflow": {"interop/mlflow"},
+    "opentelemetry": {"training/report"},
+    "prometheus_client": {"training/report"},
     "tqdm": {"training"},
     "tensorboardX": {"training/report"},
     "safetensors": {"training"},
@@ -111,6 +114,7 @@ FACE = {
     " solvers weight_noise zoo",
     "data": "readers transforms",
     "exchange": "codecs",
+    "interop": "mlflow",
     "training": "evaluations listeners masters",
 }
 MAY_IMPORT |= {name: {part} for part, names in FACE.items() for name in names.split()}

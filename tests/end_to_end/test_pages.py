@@ -23,6 +23,7 @@ PRINTS = {
     "notebooks/how_to/search.md": r"\d\.\d+\n$",
     "notebooks/how_to/steer.md": r"validation loss",
     "notebooks/how_to/tables.md": r"accuracy (0\.9\d|1\.00)\n0\n$",
+    "notebooks/how_to/watch.md": r"FINISHED \w+\n\d+ [\d.]+\n.*sparkdl_rounds_total \d",
     "notebooks/how_to/torch.md": r"accuracy (0\.9\d|1\.00)\n.*\[0 0 0\]\n.*logits\|",
 }
 NEEDS = {"notebooks/how_to/torch.md": "torch"}  # python build.py test --torch
@@ -104,8 +105,15 @@ def predict(names, text, folder):
 
 
 def steer(names, text, folder):
-    assert (folder / "fit.html").is_file() and list((folder / "runs" / "first").iterdir())
+    assert (folder / "fit.html").is_file() and list((folder / "runs" / "second").iterdir())
     assert names["net"].network.state.epoch == 2
+
+
+def watch(names, text, folder):
+    assert list((folder / "runs" / "first").iterdir())
+    history = names["net"].history
+    assert names["again"].state.iteration < names["net"].state.iteration
+    assert f"sparkdl_rounds_total {len(history.rounds)}.0" in text
 
 
 CHECKS = {
@@ -117,4 +125,5 @@ CHECKS = {
     "notebooks/how_to/predict.md": predict,
     "notebooks/how_to/search.md": search,
     "notebooks/how_to/steer.md": steer,
+    "notebooks/how_to/watch.md": watch,
 }

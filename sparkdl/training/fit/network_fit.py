@@ -9,6 +9,7 @@ from sparkdl.training.evaluation.batch_evaluation import Evaluator
 from sparkdl.training.fit.trainer import Trainer, check_epochs, start_state
 from sparkdl.training.inputs.schema import schema_of
 from sparkdl.training.inputs.sources import CheckedBatches, as_source
+from sparkdl.training.reporting.automatic_listeners import automatic_listeners
 from sparkdl.training.reporting.phases import Phases
 from sparkdl.training.rounds.milestones import Milestones
 from sparkdl.training.saving.checkpoint import load_checkpoint
@@ -78,6 +79,7 @@ def fit_network(
     elif resume is not None:
         state, extra = load_to_resume(conf, resume)
     master, why, without_group = master.resolve(workers, extra)
+    listeners = (*listeners, *automatic_listeners())
     options = {"listeners": listeners, "checkpoints": checkpoints, "marks": marks}
     options |= {"without_group": without_group, "phases": phases, "changes": changes}
     options |= evaluation_options(network, master, validation, evaluate)

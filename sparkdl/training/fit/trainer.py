@@ -120,8 +120,10 @@ class Trainer:
                     self.state = event.state or self.state
                     self._tell(event.tell, history, self.listeners)
         except DivergedError as error:
+            self.steering.error = error
             raise self._with_checkpoint(error) from error
         except BaseException as error:
+            self.steering.error = error
             self._keep(state.rounds, error)
             raise
         finally:

@@ -8,11 +8,11 @@ import numpy as np
 
 from sparkdl.config import is_integer
 from sparkdl.errors import UnsupportedError, require
-from sparkdl.training.report.curves import numbers
+from sparkdl.training.report.hyperparameters import hyperparameters
+from sparkdl.training.report.scalars import epoch_scalars, evaluation_scalars, training_scalars
 from sparkdl.training.report.tensorboard_events import (
     bytes_of,
     graph_of,
-    hyperparameters,
     restart_at,
     scalars_of_layers,
     summary_of,
@@ -74,25 +74,19 @@ class TensorBoard(Listener):
         self._writer.file_writer.add_event(graph_of(plan.conf))
 
     def on_round(self, report: Any, state: Any) -> None:
-        rate = self._plan.conf.optimizer.rate_at(report.iteration - 1, report.epoch)
-        scalars = {
-            "training/loss": report.loss,
-            "training/learning_rate": rate * self._plan.steering.rate_factor,
-            "training/examples_per_second": report.examples_per_second,
-        }
+        scalars = training_scalars(self._plan, report)
         self._sent += report.bytes_sent
         self._room += inf if self.bytes_per_round is None else self.bytes_per_round
         self._room -= self._write(scalars, report.iteration)
         self._write_layers()
 
     def on_validation(self, report: Any, state: Any) -> None:
-        self._write_evaluation(report.validation, report.iteration)
+        self._write(evaluation_scalars(report.validation), report.iteration)
 
     def on_epoch(self, report: Any, state: Any) -> None:
         if report.validation is not None:
-            self._write_evaluation(report.validation, state.iteration)
-        scalars = {f"seconds/{part}": seconds for part, seconds in report.seconds.items()}
-        self._write_in_room(scalars | {"exchange/bytes_sent": self._sent}, state.iteration)
+            self._write(evaluation_scalars(report.validation), state.iteration)
+        self._write_in_room(epoch_scalars(report.seconds, self._sent), state.iteration)
         self._sent = 0
         if self.histograms:
             self._write_parameters(state, report.epoch)
@@ -110,11 +104,6 @@ class TensorBoard(Listener):
             for part in summary:
                 self._writer.file_writer.add_summary(part)
             self._writer.close()
-
-    def _write_evaluation(self, evaluation, update):
-        figures = numbers(evaluation).items()
-        tags = {f"validation/{name.replace(' ', '_')}": value for name, value in figures}
-        self._write(tags, update)
 
     def _write_layers(self):
         """Writes the last inspection, if there is a new one."""

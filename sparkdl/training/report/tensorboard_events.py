@@ -1,4 +1,4 @@
-"""Parts of TensorBoard's events: scalars, a graph, hyperparameters, the mark of a restart.
+"""Parts of TensorBoard's events: scalars, a graph, the mark of a restart.
 
 tensorboardX is imported by whoever calls these, so that a fit without it needs none of them.
 """
@@ -31,25 +31,6 @@ def node(name, kind, sources, shape):
     shapes = AttrValue.ListValue(shape=[TensorShapeProto(dim=sizes)])
     attributes = {"_output_shapes": AttrValue(list=shapes)}
     return NodeDef(name=name, op=kind, input=list(sources), attr=attributes)
-
-
-def hyperparameters(plan):
-    """Returns {name: number, text or bool} of a fit: its network without the layers, its plan."""
-    options = flat(plan.conf.optimizer.to_dict(), "optimizer.")
-    options |= {"optimizer": plan.conf.optimizer.type_name}
-    options |= {name: getattr(plan.conf, name) for name in ("l1", "l2", "seed", "dtype")}
-    return options | {"workers": plan.workers, "parameters": plan.conf.parameter_count}
-
-
-def flat(options, prefix):
-    """Returns nested options by their paths: {"optimizer.learning_rate.gamma": 0.5}."""
-    found = {}
-    for name, value in options.items():
-        if isinstance(value, dict):
-            found |= flat(value, f"{prefix}{name}.")
-        else:
-            found[prefix + name] = value if isinstance(value, bool | int | float) else str(value)
-    return found
 
 
 def summary_of(scalars):

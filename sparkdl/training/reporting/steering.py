@@ -34,6 +34,8 @@ class Steering:
     end_reason : str or None
         Why the fit was stopped, if it was told.
     stopped : bool
+    error : BaseException or None
+        What has interrupted the fit, once it has.
     unheard : list of events
         Rounds that ended after the fit was interrupted, which no listener has heard of.
     """
@@ -41,6 +43,7 @@ class Steering:
     def __init__(self, waits: bool = True, rate_factor: float = 1.0) -> None:
         self.stopped, self.end_reason = False, None
         self.waits, self._rate_factor = waits, rate_factor
+        self.error: BaseException | None = None
         self.unheard: list[Any] = []
         self._ending: TrainState | None = None
 

@@ -1,0 +1,1 @@
+"""Fits as runs of MLflow, and networks as its models."""

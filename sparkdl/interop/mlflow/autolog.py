@@ -1,0 +1,42 @@
+"""Has MLflow know of each fit."""
+
+from functools import partial
+
+from sparkdl.interop.mlflow.logger import MLflowLogger
+from sparkdl.training.reporting.automatic_listeners import (
+    add_automatic_listener,
+    remove_automatic_listener,
+)
+
+NAME = "mlflow"
+
+
+def autolog(
+    disable: bool = False, report: bool = True, model: bool = True, seconds: float = 2.0
+) -> None:
+    """Logs each fit that this process begins from now on to MLflow, as MLflowLogger does.
+
+    Fits of networks, of pyspark.ml's estimators and of SparkNetwork alike: what runs on the driver.
+
+    Parameters
+    ----------
+    disable : bool
+        True: ends what an earlier call has begun.
+    report, model, seconds
+        As MLflowLogger has them.
+
+    Raises
+    ------
+    UnsupportedError
+        There is no MLflow: pip install 'sparkdl-hadoop[mlflow]'.
+
+    Examples
+    --------
+    >>> sparkdl.mlflow.autolog()
+    >>> net.fit(data, epochs=10)
+    """
+    remove_automatic_listener(NAME)
+    if not disable:
+        make = partial(MLflowLogger, report=report, model=model, seconds=seconds)
+        make()  # so that what it refuses is refused here
+        add_automatic_listener(NAME, make)

@@ -1,0 +1,132 @@
+"""Networks as models of MLflow: a flavor of our own, and the python_function of all its tools."""
+
+import sys
+import tempfile
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sparkdl.errors import DataError
+from sparkdl.interop.mlflow.package import load_package
+from sparkdl.training.network import Network
+from sparkdl.training.report.environment import version_of
+
+FLAVOR, FOLDER, LOADER = "sparkdl", "network", "sparkdl.mlflow"
+PACKAGE = "sparkdl-hadoop"
+
+
+def log_model(
+    network: Network,
+    name: str = "model",
+    run_id: str | None = None,
+    registered_model_name: str | None = None,
+) -> Any:
+    """Logs a network as an MLflow model of a run; `mlflow.pyfunc` loads it, as Spark's UDF, too.
+
+    Parameters
+    ----------
+    network : Network
+    name : str
+    run_id : str, optional
+        None: the active run, or one that begins.
+    registered_model_name : str, optional
+        Registers a version under this name.
+
+    Returns
+    -------
+    mlflow.models.model.ModelInfo
+        Its `model_uri` is what load_model takes.
+    """
+    mlflow = load_package()
+    names = {"name": name, "registered_model_name": registered_model_name}
+    about = {"flavor": sys.modules[__name__], "flavor_name": FLAVOR, "run_id": run_id}
+    return mlflow.models.Model.log(None, network=network, **names, **about)
+
+
+def save_model(network: Network, path: str | PathLike[str], mlflow_model: Any = None) -> None:
+    """Writes a network as an MLflow model into a local folder.
+
+    Parameters
+    ----------
+    network : Network
+    path : path
+        The folder, which does not exist yet.
+    mlflow_model : mlflow.models.Model, optional
+        What else is known of the model, as MLflow's own functions hand it on.
+    """
+    mlflow = load_package()
+    from mlflow import pyfunc
+
+    model = mlflow.models.Model() if mlflow_model is None else mlflow_model
+    model.signature = signature_of(network.conf)  # handed on, MLflow would ask for examples, too
+    model.add_flavor(FLAVOR, sparkdl_version=version_of(PACKAGE), data=f"data/{FOLDER}")
+    with tempfile.TemporaryDirectory() as folder:
+        network.save(Path(folder, FOLDER))
+        pyfunc.save_model(
+            str(path),
+            loader_module=LOADER,
+            data_path=str(Path(folder, FOLDER)),
+            mlflow_model=model,
+            pip_requirements=[f"{PACKAGE}=={version_of(PACKAGE)}"],
+        )
+
+
+def load_model(model_uri: str, device: str = "auto") -> Network:
+    """Returns the Network of an MLflow model, to predict or to train on.
+
+    Parameters
+    ----------
+    model_uri : str
+        "models:/name/1", "runs:/RUN_ID/model" or a path.
+    device : str
+        That of Network.
+    """
+    mlflow = load_package()
+    folder = mlflow.artifacts.download_artifacts(artifact_uri=str(model_uri))
+    flavors = mlflow.models.Model.load(folder).flavors
+    if FLAVOR not in flavors:
+        raise DataError(f"{model_uri} must be a model of sparkdl, got one of {sorted(flavors)}")
+    return Network.load(Path(folder, flavors[FLAVOR]["data"]), device)
+
+
+def signature_of(conf: Any) -> Any:
+    """Returns the signature of a network: its inputs and output for any number of examples.
+
+    An input alone has no name, so that an array is one. A network of bags has no signature: MLflow
+    has no word for lists of different length.
+    """
+    from mlflow.models import ModelSignature
+    from mlflow.types import Schema
+
+    if getattr(conf, "bags", ()):
+        return None
+    shapes = conf.input_shapes
+    names = [None] if len(shapes) == 1 else list(shapes)
+    inputs = [tensor(shape, name) for shape, name in zip(shapes.values(), names)]
+    shape_of = {place.name: place.out_shape for place in conf.stack}
+    return ModelSignature(Schema(inputs), Schema([tensor(shape_of[conf.output.name])]))
+
+
+def tensor(shape: tuple[int | None, ...], name: str | None = None) -> Any:
+    from mlflow.types import TensorSpec
+
+    sizes = (-1, *(-1 if size is None else size for size in shape))
+    return TensorSpec(np.dtype(np.float32), sizes, name)
+
+
+def _load_pyfunc(path: str) -> "_Predictor":
+    """Returns what mlflow.pyfunc predicts with; MLflow calls it on executors, too."""
+    return _Predictor(Network.load(path))
+
+
+class _Predictor:
+    """A network as mlflow.pyfunc asks it."""
+
+    def __init__(self, network: Network) -> None:
+        self.network = network
+
+    def predict(self, model_input: Any, params: dict[str, Any] | None = None) -> np.ndarray:
+        """Returns the output (n, ...) for arrays, of which MLflow has checked the shapes."""
+        return self.network.predict(model_input)

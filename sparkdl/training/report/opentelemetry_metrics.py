@@ -1,0 +1,54 @@
+"""A listener that hands the figures of a fit to OpenTelemetry."""
+
+from functools import partial
+from typing import Any
+
+from sparkdl.errors import UnsupportedError
+from sparkdl.training.report.meter_listener import MeterListener
+
+
+class OpenTelemetryMetrics(MeterListener):
+    """Offers the figures of fits to OpenTelemetry, whose SDK exports them where it is told.
+
+    The names are those of PrometheusEndpoint with a point: `sparkdl.loss`, `sparkdl.rounds`,
+    `sparkdl.worker_seconds` with the attributes `worker` and `part` ... They are observed whenever
+    a reader of the provider asks, so a round costs no more than counting.
+
+    Parameters
+    ----------
+    provider : MeterProvider, optional
+        None: OpenTelemetry's own, which `opentelemetry.metrics.set_meter_provider` sets.
+
+    Raises
+    ------
+    UnsupportedError
+        There is no OpenTelemetry: pip install 'sparkdl-hadoop[opentelemetry]'.
+
+    Examples
+    --------
+    >>> net.fit(data, epochs=10, listeners=[OpenTelemetryMetrics()])
+    """
+
+    def __init__(self, provider: Any = None) -> None:
+        super().__init__()
+        self._package = load_package()
+        meter = (provider or self._package.get_meter_provider()).get_meter("sparkdl")
+        for kind, _ in self._meters.readings():
+            make = meter.create_observable_counter if kind.grows else meter.create_observable_gauge
+            observe = [partial(self._observe, kind)]
+            make(f"sparkdl.{kind.name}", observe, unit=kind.unit, description=kind.text)
+
+    def _observe(self, kind, options):
+        """Yields the values of a meter, as a reader asks for them."""
+        for labels, value in self._meters.values[kind.name].copy().items():
+            yield self._package.Observation(value, dict(zip(kind.labels, labels, strict=True)))
+
+
+def load_package() -> Any:
+    """Returns opentelemetry.metrics; UnsupportedError, which says how to get it, without."""
+    try:
+        from opentelemetry import metrics
+    except ImportError as error:
+        cure = "pip install 'sparkdl-hadoop[opentelemetry]'"
+        raise UnsupportedError(f"OpenTelemetryMetrics needs opentelemetry-api; {cure}") from error
+    return metrics

@@ -1,0 +1,88 @@
+"""A listener that Prometheus reads the figures of a fit from."""
+
+from typing import Any
+
+from sparkdl.config import is_integer
+from sparkdl.errors import UnsupportedError, require
+from sparkdl.training.report.meter_listener import MeterListener
+
+HOST = "127.0.0.1"
+
+
+class PrometheusEndpoint(MeterListener):
+    """Serves the figures of fits at `/metrics`, in the text format that Prometheus scrapes.
+
+    All names begin with `sparkdl_`: `sparkdl_loss`, `sparkdl_learning_rate`,
+    `sparkdl_examples_per_second`, `sparkdl_validation{figure="accuracy"}`, `sparkdl_rounds_total`,
+    `sparkdl_restarts_total`, `sparkdl_worker_seconds_total{worker="0",part="compute"}` ... Counters
+    go on from fit to fit. Rounds that were lost with a worker are counted, and counted once more in
+    `sparkdl_lost_rounds_total`. `process_resident_memory_bytes` and its like are of the driver.
+    Nothing here is secret to who reaches the port: by default that is this machine alone. The
+    server ends with `close` or with the process.
+
+    Parameters
+    ----------
+    port : int
+        0: any that is free.
+    host : str
+        The address to listen at; "0.0.0.0" for all of this machine.
+
+    Attributes
+    ----------
+    url : str
+
+    Raises
+    ------
+    UnsupportedError
+        The port is taken, or there is no prometheus_client: pip install
+        'sparkdl-hadoop[prometheus]'.
+
+    Examples
+    --------
+    >>> endpoint = PrometheusEndpoint(port=9095)
+    >>> net.fit(data, epochs=10, listeners=[endpoint])
+    """
+
+    def __init__(self, port: int = 0, host: str = HOST) -> None:
+        super().__init__()
+        self.port, self.host = port, host
+        require(self, "port", is_integer(port, 0), "an integer >= 0")
+        self._package = load_package()
+        registry = self._package.CollectorRegistry()
+        self._package.ProcessCollector(registry=registry)
+        registry.register(self)
+        try:
+            self._server, self._thread = self._package.start_http_server(port, host, registry)
+        except (OSError, OverflowError) as error:
+            reason = getattr(error, "strerror", None) or error
+            raise UnsupportedError(
+                f"PrometheusEndpoint.port must be one that is free on {host}, got {port}: "
+                f"{reason}; 0 takes any"
+            ) from error
+        self.url = f"http://{host}:{self._server.server_port}/metrics"
+
+    def close(self) -> None:
+        """Ends the server."""
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+    def collect(self) -> Any:
+        """Yields the families of metrics, as prometheus_client's registry asks each collector."""
+        core = self._package.metrics_core
+        for meter, readings in self._meters.readings():
+            kind = core.CounterMetricFamily if meter.grows else core.GaugeMetricFamily
+            family = kind(f"sparkdl_{meter.name}", meter.text, labels=meter.labels)
+            for labels, value in readings:
+                family.add_metric(labels, value)
+            yield family
+
+
+def load_package() -> Any:
+    """Returns prometheus_client; UnsupportedError, which says how to get it, without."""
+    try:
+        import prometheus_client
+    except ImportError as error:
+        cure = "pip install 'sparkdl-hadoop[prometheus]'"
+        raise UnsupportedError(f"PrometheusEndpoint needs prometheus_client; {cure}") from error
+    return prometheus_client
