@@ -63,7 +63,7 @@ class SparkNetworkClassifier(ProbabilisticClassifier, NetworkEstimator, HasClass
     seed : int, optional
         Of all random numbers, in the place of the network's.
     weightCol : str, optional
-        Factors of the examples' losses.
+        Factors of the examples' losses, also of those that are evaluated.
     classWeights : list of float, optional
         Factor of the losses of each class.
     validationIndicatorCol : str, optional
@@ -126,8 +126,7 @@ class SparkNetworkClassifier(ProbabilisticClassifier, NetworkEstimator, HasClass
             check_network(self, conf)
             return only_names(self, conf, self.getFeaturesCol(), self.getLabelCol())
 
-        weights = self.getClassWeights() if self.isDefined(self.classWeights) else None
-        network, history = fit_network(self, dataset, names, weights)
+        network, history = fit_network(self, dataset, names)
         labels = class_names(dataset.schema[self.getLabelCol()])
         return self.model_with_values(SparkNetworkClassificationModel(network, labels, history))
 

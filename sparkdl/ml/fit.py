@@ -26,7 +26,6 @@ def fit_network(
     stage: Any,
     dataset: DataFrame,
     names: Callable[[Conf], tuple[dict[str, str], dict[str, str]]],
-    class_weights: list[float] | None = None,
 ) -> tuple[Network, History]:
     """Trains a stage's network on a DataFrame.
 
@@ -35,7 +34,6 @@ def fit_network(
     stage : FitParams
     dataset : DataFrame
     names : function conf -> ({column of a batch: column of the DataFrame} of features, of labels)
-    class_weights : list of float, optional
 
     Raises
     ------
@@ -50,22 +48,21 @@ def fit_network(
     weights = weight_column(stage)
     columns = features | labels | ({} if weights is None else {"weights": weights})
     check_fields(dataset.schema, columns, schema_of(network.conf, transform=preprocessing))
-    names_read = [*dict.fromkeys(columns.values())]
-    train, validation, weights = divide_rows(
-        stage, dataset, names_read, first(labels), class_weights
-    )
-    sc, listeners = context_of(dataset.sparkSession), stopping(stage, validation is not None)
+    train, validation, options = divide_rows(stage, dataset)
+    evaluates = validation is not None or "validation_split" in options
+    sc, listeners = context_of(dataset.sparkSession), stopping(stage, evaluates)
     net = SparkNetwork(sc, network, master)
     with taking_turns(sc):
         history = net.fit(
             renamed(train, features, labels, weights),
             stage.getMaxIter(),
-            None if validation is None else renamed(validation, features, labels, None),
+            None if validation is None else renamed(validation, features, labels, weights),
             features=first(features),
             label=first(labels),
             weights=weights,
             transform=preprocessing,
             listeners=listeners,
+            **options,
         )
     return net.network, history
 

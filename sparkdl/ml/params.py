@@ -119,7 +119,7 @@ class HasValidation(HasValidationIndicatorCol):
         Params._dummy(),
         "validationSplit",
         "share of the rows that is not trained on but evaluated after each epoch, in the place of "
-        "validationIndicatorCol; rows are chosen by a hash, equal ones together.",
+        "validationIndicatorCol; rows are drawn by a hash and the seed, equal ones together.",
         typeConverter=TypeConverters.toFloat,
     )
     monitor: "Param[str]" = Param(

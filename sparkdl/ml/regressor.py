@@ -46,7 +46,7 @@ class SparkNetworkRegressor(Regressor, NetworkEstimator):
     seed : int, optional
         Of all random numbers, in the place of the network's.
     weightCol : str, optional
-        Factors of the examples' losses.
+        Factors of the examples' losses, also of those that are evaluated.
     validationIndicatorCol : str, optional
         Boolean: rows that are not trained on, but evaluated after each epoch; see model.history.
     validationSplit : float, optional

@@ -1,5 +1,7 @@
 """Rows and columns of a DataFrame that a fit reads."""
 
+from typing import Any
+
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import BooleanType
@@ -7,10 +9,7 @@ from pyspark.sql.types import BooleanType
 from sparkdl.data.readers.encodings.arrow_columns import require_column
 from sparkdl.errors import ConfigError, DataError
 from sparkdl.ml.params import FitParams
-from sparkdl.spark.records.frame_schema import WHERE, is_number
-
-WEIGHT = "sparkdl_weight"  # the column of weightCol times classWeights
-PLACES = 1_000_000  # of hashes, of which validationSplit is a share
+from sparkdl.spark.records.frame_schema import WHERE
 
 
 def weight_column(stage: FitParams) -> str | None:
@@ -19,37 +18,35 @@ def weight_column(stage: FitParams) -> str | None:
 
 
 def divide_rows(
-    stage: FitParams,
-    dataset: DataFrame,
-    columns: list[str],
-    label: str,
-    class_weights: list[float] | None,
-) -> tuple[DataFrame, DataFrame | None, str | None]:
-    """Returns the rows to train on, those to evaluate on or None, and the column of weights."""
-    train, validation = split(stage, dataset, columns)
-    weights = weight_column(stage)
-    if class_weights is None:
-        return train, validation, weights
-    return with_weights(train, weights, class_weights, label), validation, WEIGHT
+    stage: FitParams, dataset: DataFrame
+) -> tuple[DataFrame, DataFrame | None, dict[str, Any]]:
+    """Returns the rows to train on, those marked to evaluate on or None, and options of a fit.
 
-
-def split(
-    stage: FitParams, dataset: DataFrame, columns: list[str]
-) -> tuple[DataFrame, DataFrame | None]:
-    """Returns the rows to train on, and those that are set apart to evaluate on, or None."""
-    marked = stage.isDefined(stage.validationIndicatorCol)
-    if marked and stage.isDefined(stage.validationSplit):
+    The options are what SparkNetwork.fit does about the rest: a share held out, weights of classes.
+    """
+    marked, options = stage.isDefined(stage.validationIndicatorCol), fit_options(stage)
+    if marked and "validation_split" in options:
         raise ConfigError(
             f"validationSplit must be left out where validationIndicatorCol is given, got "
             f"{stage.getValidationSplit()}"
         )
-    if marked:
-        apart = marked_rows(dataset, stage.getValidationIndicatorCol())
-    elif stage.isDefined(stage.validationSplit):
-        apart = share_of_rows(stage.getValidationSplit(), columns)
-    else:
-        return dataset, None
-    return dataset.filter(~apart), dataset.filter(apart)
+    if not marked:
+        return dataset, None, options
+    apart = marked_rows(dataset, stage.getValidationIndicatorCol())
+    return dataset.filter(~apart), dataset.filter(apart), options
+
+
+def fit_options(stage: Any) -> dict[str, Any]:
+    """Returns `validation_split` and `class_weight` of SparkNetwork.fit, where Params have them."""
+    options: dict[str, Any] = {}
+    if stage.isDefined(stage.validationSplit):
+        share = stage.getValidationSplit()
+        if not 0 < share < 1:
+            raise ConfigError(f"validationSplit must be above 0 and below 1, got {share}")
+        options["validation_split"] = share
+    if stage.hasParam("classWeights") and stage.isDefined(stage.classWeights):
+        options["class_weight"] = dict(enumerate(stage.getClassWeights()))
+    return options
 
 
 def marked_rows(dataset: DataFrame, name: str) -> Column:
@@ -60,31 +57,6 @@ def marked_rows(dataset: DataFrame, name: str) -> Column:
         got = kind.simpleString()
         raise DataError(f"{WHERE}: column {name!r} must be boolean to set rows apart, got {got}")
     return F.coalesce(F.col(name), F.lit(False))
-
-
-def share_of_rows(share: float, columns: list[str]) -> Column:
-    """Returns whether a row is of a share, by what it holds: the same in each reading."""
-    if not 0 < share < 1:
-        raise ConfigError(f"validationSplit must be above 0 and below 1, got {share}")
-    return F.pmod(F.xxhash64(*columns), F.lit(PLACES)) < round(share * PLACES)
-
-
-def with_weights(
-    frame: DataFrame, weights: str | None, class_weights: list[float], label: str
-) -> DataFrame:
-    """Returns the frame with a column WEIGHT: that of a row times that of its class."""
-    kind = frame.schema[label].dataType
-    if not is_number(kind):
-        got = kind.simpleString()
-        raise DataError(f"{WHERE}: column {label!r} must hold a class for classWeights, got {got}")
-    factor = weight_of_class(class_weights, label)
-    return frame.withColumn(WEIGHT, factor if weights is None else F.col(weights) * factor)
-
-
-def weight_of_class(class_weights: list[float], label: str) -> Column:
-    """Returns the factor of a row's class; 1 for a label that is no class: its own check speaks."""
-    factors = F.array(*map(F.lit, class_weights))
-    return F.coalesce(F.get(factors, F.col(label).cast("int")), F.lit(1.0))
 
 
 def renamed(

@@ -169,7 +169,8 @@ class SparkNetwork(NetworkInUse):
             test net, of several a list. None: what they name.
         features, label, weights : str
             Columns, where the records have names; a network with several inputs or outputs takes
-            theirs. Weights are factors of the examples' losses.
+            theirs. Weights are factors of the examples' losses, also of those that are evaluated:
+            held out, or of a `validation` DataFrame that has the column.
         transform : callable, optional
             What workers do to minibatches of an RDD or DataFrame; see sparkdl.transforms.
         trigger : dict, optional
@@ -181,9 +182,11 @@ class SparkNetwork(NetworkInUse):
             asynchronous masters, and with backup workers, it may be some updates later.
         validation_split : float, optional
             Share of the records to hold out and evaluate, in place of `validation`. Each is drawn
-            by the seed, its partition and its place in that: cache data that comes in any order.
+            by the seed and a hash of what it holds, whatever the order and the partitions in which
+            data come; equal records stay together.
         class_weight : {class: factor}, optional
-            Factors of losses in training, by the example's class; 1 for those left out.
+            Factors of losses in training, by the example's class, 0 and 1 of a yes or no; 1 for
+            those left out.
         validate_every : int, optional
             Updates between two evaluations. None: of a solver its test_interval.
         validate_first : bool, optional
@@ -240,7 +243,7 @@ class SparkNetwork(NetworkInUse):
         source = SparkRecords(given, features, label, weights, transform)
 
         def records(data):
-            return records_to_evaluate(data, features, label, transform)
+            return records_to_evaluate(data, features, label, transform, weights)
 
         with living_jvm("the fit"), clean_interrupts(self.sc):
             link_page(self.sc, listeners)
@@ -342,7 +345,8 @@ class SparkNetwork(NetworkInUse):
 
         tests, changes = None, ()
         if validation is not None:
-            tests = SparkRecords(validation, source.features, source.label, None, source.transform)
+            names = source.features, source.label, source.transform, source.weights
+            tests = records_to_evaluate(validation, *names)
         elif division.held_out is not None:
             tests, changes = source, division.held_out
         on = None if tests is None else self._labelled(tests, changes)

@@ -110,10 +110,11 @@ class Network:
             Evaluated after each epoch, or where `validate_every` says.
         validation_split : float, optional
             Share of the records that are held out and evaluated, in place of `validation`: each is
-            drawn by the seed and its id, which is the number of its split in the source and its
-            place in that. So another fit with this seed holds out the same.
+            drawn by the seed and a hash of what it holds. So another fit with this seed holds out
+            the same, and equal records stay together.
         class_weight : {class: factor}, optional
-            Factors of the losses of a class's examples in training; 1 for those that are left out.
+            Factors of the losses of a class's examples in training, 0 and 1 of a yes or no; 1 for
+            those that are left out.
         validate_every : int, optional
             Updates between two evaluations.
         validate_first : bool, default False

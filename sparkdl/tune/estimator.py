@@ -137,13 +137,10 @@ class TuneEstimator(Estimator[Any]):
 
     def _data(self, stage, dataset):
         """Returns (rows to train on, rows to evaluate on or None, options of Search.fit)."""
-        features, label = stage.getFeaturesCol(), stage.getLabelCol()
-        columns = [name for name in (features, label, weight_column(stage)) if name]
-        has_factors = stage.hasParam("classWeights") and stage.isDefined(stage.classWeights)
-        factors = stage.getClassWeights() if has_factors else None
-        train, validation, weights = divide_rows(stage, dataset, columns, label, factors)
-        options = {"features": features, "label": label, "weights": weights}
-        return train, validation, options | {"transform": stage.getPreprocessing()}
+        train, validation, options = divide_rows(stage, dataset)
+        options |= {"features": stage.getFeaturesCol(), "label": stage.getLabelCol()}
+        options |= {"weights": weight_column(stage), "transform": stage.getPreprocessing()}
+        return train, validation, options
 
     def _model(self, search, labels):
         """Returns the model of the best networks, with the estimator's Params."""

@@ -35,7 +35,8 @@ class SearchData:
 
     def validation_records(self):
         """Returns the SparkRecords to evaluate on."""
-        return records_to_evaluate(self.validation, **self.columns, transform=self.transform)
+        options = {"weights": self.weights, "transform": self.transform}
+        return records_to_evaluate(self.validation, **self.columns, **options)
 
     @property
     def validation_transform(self):

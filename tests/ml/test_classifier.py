@@ -33,6 +33,9 @@ def test_weights_are_those_of_spark_network(classified, indexed, sc):
     found = [epoch.validation.loss for epoch in classified.history.epochs]
     assert found == [epoch.validation.loss for epoch in history.epochs]
     assert len(found) == 2
+    (y, _), w, truth = expected(classified), *by_id(indexed, "w", "index")
+    losses = -np.log(y[np.arange(len(y)), truth.astype(int)]) * w
+    assert found[1] == pytest.approx(losses[41:].mean(), rel=1e-5), "weighted as those trained on"
 
 
 def expected(model):
@@ -123,11 +126,6 @@ REFUSED = {
     ),
     "two thresholds": ({"thresholds": [1.0, 2.0]}, ConfigError, "one for each of 3 classes"),
     "thresholds below 0": ({"thresholds": [1.0, -2.0, 1.0]}, ConfigError, "must be numbers above"),
-    "labels that are lists": (
-        {"labelCol": "two", "classWeights": [1.0, 2.0, 1.0]},
-        DataError,
-        "column 'two' must hold a class for classWeights, got array<double>",
-    ),
     "two factors": ({"classWeights": [1.0, 2.0]}, ConfigError, "classWeights must have one for"),
     "no batch": ({"batchSize": 0}, ConfigError, "batch_size_per_worker must be an integer >= 1"),
     "no workers": ({"numWorkers": 0}, ConfigError, "workers must be an integer >= 1 or None"),
@@ -149,14 +147,23 @@ def test_what_cannot_be_is_refused_before_any_job(data, sc):
     sc.setLocalProperty("spark.jobGroup.id", None)
 
 
-def test_class_weights_are_factors_of_the_weights(data):
+YES_OR_NO = classes_conf(1, loss="sigmoid_cross_entropy")
+WEIGHTED = {
+    "classes": (classes_conf(), "label", [1.0, 3.0, 1.0]),
+    "yes": (YES_OR_NO, "yes", [1, 3]),
+}
+
+
+@pytest.mark.parametrize("case", WEIGHTED)
+def test_class_weights_are_factors_of_the_weights(case, data):
     from pyspark.sql import functions as F
 
-    options = {"network": classes_conf(), "batchSize": 10, "numWorkers": 2}
-    factors = F.when(F.col("label") == 1, 3.0).otherwise(1.0) * F.col("w")
-    given = SparkNetworkClassifier(weightCol="w", classWeights=[1.0, 3.0, 1.0], **options)
-    by_hand = SparkNetworkClassifier(weightCol="v", **options).fit(data.withColumn("v", factors))
-    assert_equal(given.fit(data).network.state, by_hand.network.state)
+    network, label, factors = WEIGHTED[case]
+    options = {"network": network, "labelCol": label, "batchSize": 10, "numWorkers": 2}
+    by_hand = data.withColumn("v", F.when(F.col(label) == 1, 3.0).otherwise(1.0) * F.col("w"))
+    given = SparkNetworkClassifier(weightCol="w", classWeights=factors, **options).fit(data)
+    expected = SparkNetworkClassifier(weightCol="v", **options).fit(by_hand)
+    assert_equal(given.network.state, expected.network.state)
 
 
 def test_a_convex_problem_has_the_solution_of_scikit_learn(data):
@@ -172,16 +179,20 @@ def test_a_convex_problem_has_the_solution_of_scikit_learn(data):
     np.testing.assert_allclose(p, theirs, atol=2e-4)
 
 
-def test_a_fit_ends_early_with_the_best_weights(data):
+def test_a_fit_ends_early_with_the_best_weights(data, sc):
     options = {"network": classes_conf(), "validationSplit": 0.3, "batchSize": 10, "numWorkers": 2}
+    options |= {"weightCol": "w", "classWeights": [1.0, 3.0, 0.5]}
     one = SparkNetworkClassifier(**options, maxIter=9, restoreBestWeights=True)
     model = one.fit(data, {one.patience: 2, one.minDelta: 10.0})  # no epoch is better by so much
     assert len(model.history.epochs) == 3
-    first = SparkNetworkClassifier(**options).fit(data)
-    np.testing.assert_array_equal(model.network.state.params, first.network.state.params)
-    apart = first.history.epochs[0].validation.examples
-    assert 8 < apart < 28
-    assert first.history.epochs[0].examples == 60 - apart
+    net = SparkNetwork(sc, classes_conf(), ParameterAveraging(batch_size_per_worker=10, workers=2))
+    factors = {0: 1.0, 1: 3.0, 2: 0.5}
+    history = net.fit(data, weights="w", validation_split=0.3, class_weight=factors)
+    np.testing.assert_array_equal(model.network.state.params, net.network.state.params)
+    [epoch], found = history.epochs, model.history.epochs[0]
+    assert found.validation.loss == epoch.validation.loss
+    assert 8 < found.validation.examples < 28
+    assert found.examples == epoch.examples == 60 - found.validation.examples
 
 
 def test_splits_are_refused_unless_they_are_shares(data):

@@ -122,8 +122,14 @@ class SparkRecords:
         return self.data.select(*dict.fromkeys(columns.values())), columns  # some may be the same
 
 
-def records_to_evaluate(data, features, label, transform):
-    """Returns SparkRecords with the columns of a fit; a source has a transform of its own."""
+def records_to_evaluate(data, features, label, transform, weights=None):
+    """Returns SparkRecords with the columns of a fit; a source has a transform of its own.
+
+    Losses are weighted where a DataFrame has the column `weights`.
+    """
+    if is_frame(data):  # over Spark Connect it seems to have any attribute
+        known = weights if weights in data.columns else None
+        return SparkRecords(data, features, label, known, transform)
     change = None if hasattr(data, "splits") else transform
     return SparkRecords(data, features, label, transform=change)
 

@@ -7,6 +7,7 @@ from functools import partial
 
 from sparkdl.config import is_integer
 from sparkdl.errors import CheckpointError, ConfigError, DivergedError
+from sparkdl.training.reporting.counters import COUNTERS, CounterKeeper
 from sparkdl.training.reporting.events import RestartDone, drive_rounds
 from sparkdl.training.reporting.history import History
 from sparkdl.training.reporting.listeners import Listeners
@@ -80,8 +81,15 @@ class Trainer:
         self.validation, self.figures = validation, figures
         self.writer = None if checkpoints is None else CheckpointWriter(checkpoints)
         # The checkpoint is written before others hear of the round: what they do may fail.
-        first_listeners = [self.writer, PhaseEnd(self.phases, "checkpoints")] if self.writer else []
-        self.listeners = Listeners(*first_listeners, *listeners)
+        # But it holds what listeners count, whose figures are known by then.
+        counting = [one for one in listeners if one.counters]
+        first_listeners = [*counting, CounterKeeper(counting)]
+        first_listeners += (
+            [self.writer, PhaseEnd(self.phases, "checkpoints")] if self.writer else []
+        )
+        self.listeners = Listeners(
+            *first_listeners, *(one for one in listeners if not one.counters)
+        )
         self.evaluate = evaluate
         self.state = self.history = self.extra = None
         self.marks = replace(marks, show=(*marks.show, *self.listeners.every_updates))
@@ -106,6 +114,7 @@ class Trainer:
         history = History(phases=self.phases.seconds, master=self.master.shown_options())
         self.steering = Steering(self.listeners.steers, state.rate_factor)
         extra = self.fingerprint(blocks) | {"first_epoch": first}
+        extra[COUNTERS] = (resumed or {}).get(COUNTERS)
         if self.master.resident:
             extra[BEGUN] = (resumed or {}).get(BEGUN)
         self.phases.end("starting")

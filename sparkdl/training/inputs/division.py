@@ -2,8 +2,9 @@
 
 from typing import NamedTuple
 
-from sparkdl.data.records.changes import ClassWeights, PartByLot
+from sparkdl.data.records.changes import ClassWeights, PartByHash
 from sparkdl.errors import ConfigError, brief
+from sparkdl.nn.losses import SigmoidCrossEntropy
 from sparkdl.training.inputs.schema import label_of
 
 WEIGHTS = "give each record its weight, as a column"
@@ -39,7 +40,10 @@ def divide(conf, master, validation, share, class_weight):
     if validation is not None:
         raise ConfigError("validation_split must be left out where there is validation data")
     seed = conf.seed if master.seed is None else master.seed
-    kept, held_out = (PartByLot(share=share, seed=seed, drawn=drawn) for drawn in (False, True))
+    columns = (*conf.feature_columns, *conf.label_columns)
+    kept, held_out = (
+        PartByHash(share=share, seed=seed, columns=columns, drawn=drawn) for drawn in (False, True)
+    )
     return Division((kept, *weights), (held_out,))
 
 
@@ -58,23 +62,29 @@ def class_weights(conf, factors):
     Raises ConfigError where records have no class, or another number of them.
     """
     [column, *others] = conf.label_columns
-    label = label_of(conf.label_columns[column])
-    if others or label.kind != "class" or label.shape != ():
+    size = None if others else class_count(conf.label_columns[column])
+    if size is None:
         raise ConfigError(
             f"class_weight must be left out where a record has not one class; {WEIGHTS}"
         )
     known = isinstance(factors, dict) and all(
-        isinstance(one, int) and not isinstance(one, bool) and 0 <= one < label.size
-        for one in factors
+        isinstance(one, int) and not isinstance(one, bool) and 0 <= one < size for one in factors
     )
     if not known or not factors:
         raise ConfigError(
-            f"class_weight must be {{class: factor}} of classes in [0, {label.size}), got "
+            f"class_weight must be {{class: factor}} of classes in [0, {size}), got "
             f"{brief(factors)}"
         )
     for one, factor in factors.items():
         if not isinstance(factor, float | int) or not 0 <= factor < float("inf"):
             raise ConfigError(f"class_weight[{one}] must be a number >= 0, got {brief(factor)}")
-    return ClassWeights(
-        column=column, factors=tuple(float(factors.get(n, 1)) for n in range(label.size))
-    )
+    return ClassWeights(column=column, factors=tuple(float(factors.get(n, 1)) for n in range(size)))
+
+
+def class_count(place):
+    """Returns the number of classes of an output's labels, two of a yes or no; None: no classes."""
+    label = label_of(place)
+    if label.kind == "class":
+        return label.size if label.shape == () else None
+    is_yes_or_no = isinstance(place.layer.loss, SigmoidCrossEntropy) and label.shape == (1,)
+    return 2 if is_yes_or_no else None

@@ -1,5 +1,6 @@
 """Listeners that end a fit: one whose figure no longer becomes better, and one out of time."""
 
+import logging
 import time
 from collections.abc import Callable
 from typing import Any
@@ -11,9 +12,13 @@ from sparkdl.training.reporting.monitor import Monitor, is_number
 from sparkdl.training.reporting.reports import FitPlan, RoundReport
 from sparkdl.training.reporting.steering import StopTraining
 
+log = logging.getLogger(__name__)
+
 
 class EarlyStopping(Monitor):
     """Ends a fit when a figure has not become better for some evaluations; as Keras does.
+
+    A resumed fit goes on with what it has waited, and the best figure.
 
     Parameters
     ----------
@@ -27,7 +32,8 @@ class EarlyStopping(Monitor):
         That must be beaten as well, within `patience`.
     restore_best_weights : bool
         Whether the fit ends with the weights of the best figure, however it ends; False: with its
-        last ones. The driver keeps them meanwhile.
+        last ones. The driver keeps them meanwhile; a resumed fit knows those alone that it has
+        trained itself, and says so.
     start_from_epoch : int
         The first epoch, from 0, that counts.
 
@@ -45,6 +51,7 @@ class EarlyStopping(Monitor):
     """
 
     steers = True
+    counters = ("best", "best_epoch", "_wait")
 
     def __init__(
         self,
@@ -74,6 +81,17 @@ class EarlyStopping(Monitor):
         super().on_fit_start(plan)
         self._begin()
 
+    def resume(self, counters: dict[str, Any]) -> None:
+        super().resume(counters)
+        if self.restore_best_weights and self.best is not None:
+            log.warning(
+                "the weights of %s %.6g are not kept for a fit that is resumed: the best ones from "
+                "here on are restored",
+                self.monitor,
+                self.best,
+            )
+            self.best = self.best_epoch = None
+
     def watch(self, value: float, state: Any) -> None:
         epoch = state.epoch - state.starts_epoch
         if epoch < self.start_from_epoch:
@@ -87,9 +105,10 @@ class EarlyStopping(Monitor):
                 self._wait = 0
         elif self._wait >= self.patience:
             self.stopped_epoch = epoch
-            best = "nothing" if self.best is None else f"{self.best:.6g}"
+            best, waited = "nothing" if self.best is None else f"{self.best:.6g}", self._wait
+            self._wait = 0  # whoever resumes the fit wants more of it
             raise StopTraining(
-                f"{self.monitor} was not better than {best} for {self._wait} evaluations"
+                f"{self.monitor} was not better than {best} for {waited} evaluations"
             )
 
 

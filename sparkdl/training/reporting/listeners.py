@@ -23,13 +23,20 @@ class Listener:
     `every_updates`, a tuple of numbers, it asks for the state after multiples of each, counted in
     updates. With `steers` workers that stay wait for it after each epoch and evaluation: what it
     does to `plan.steering`, as to the learning rates, then holds for all that they train next.
+    `counters` names attributes that a resumed fit goes on with, values that JSON has: checkpoints
+    hold them. Listeners with some are told before all others.
     """
 
     every_updates = ()
     steers = False
+    counters: tuple[str, ...] = ()
 
     def on_fit_start(self, plan: FitPlan) -> None:
         """Called when a fit begins; `plan` is a FitPlan."""
+
+    def resume(self, counters: dict[str, Any]) -> None:
+        """Called after on_fit_start of a fit that goes on, with what was counted before."""
+        vars(self).update(counters)
 
     def on_round(self, report: RoundReport, state: "TrainState | None") -> None:
         """Called after a round; `report` is its RoundReport, `state` the TrainState after it.

@@ -17,7 +17,7 @@ class ReduceLROnPlateau(Monitor):
     """Multiplies all learning rates when a figure has not become better for a while; as Keras does.
 
     The optimizers' schedules go on below. The factor stays with the network, also for later fits
-    and in checkpoints; how long the listener has waited does not.
+    and in checkpoints; a resumed fit goes on with what the listener has waited.
 
     Parameters
     ----------
@@ -36,6 +36,7 @@ class ReduceLROnPlateau(Monitor):
     """
 
     steers = True
+    counters = ("_best", "_wait", "_cooling")
 
     def __init__(
         self,

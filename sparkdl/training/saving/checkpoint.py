@@ -12,8 +12,14 @@ from sparkdl.config import Config, Integer, Number, Path, dataclass, option
 from sparkdl.config.field_types import PathName
 from sparkdl.data import files
 from sparkdl.errors import CheckpointError, DivergedError
+from sparkdl.training.reporting.counters import COUNTERS
 from sparkdl.training.reporting.listeners import Listener
-from sparkdl.training.reporting.reports import EpochReport, FitPlan, RoundReport
+from sparkdl.training.reporting.reports import (
+    EpochReport,
+    FitPlan,
+    RoundReport,
+    ValidationReport,
+)
 from sparkdl.training.saving.manifest import MANIFEST, as_text
 from sparkdl.training.saving.model_directory import load_model, save_model
 
@@ -29,9 +35,9 @@ class Checkpoints(Config):
     """The folder and the intervals of the checkpoints that a fit writes. Given neither interval,
     after each epoch.
 
-    A checkpoint has what each worker keeps for itself, too: with a codec that is a vector as long
-    as the weights for each worker, which the driver collects and writes only for checkpoints and
-    snapshots.
+    A checkpoint has what listeners such as EarlyStopping count, and what each worker keeps for
+    itself: with a codec that is a vector as long as the weights for each worker, which the driver
+    collects and writes only for checkpoints and snapshots.
     """
 
     path: PathName = option(
@@ -68,6 +74,7 @@ class CheckpointWriter(Listener):
     def on_fit_start(self, plan: FitPlan) -> None:
         """Raises CheckpointError where checkpoints of another run would get mixed with ours."""
         self._conf, self._extra, self._written_at = plan.conf, plan.extra, self.clock()
+        self._written: TrainState | None = None
         present = list_checkpoints(self.options.path)
         for rounds in present:
             if rounds > plan.rounds:
@@ -85,6 +92,19 @@ class CheckpointWriter(Listener):
     def on_epoch(self, report: EpochReport, state: "TrainState") -> None:
         if self.options.every_rounds is None and self.options.every_minutes is None:
             self.write(self._conf, state, self._extra)
+        else:
+            self._write_counters(state)
+
+    def on_validation(self, report: "ValidationReport", state: "TrainState") -> None:
+        self._write_counters(state)
+
+    def _write_counters(self, state):
+        """Writes the checkpoint of the last round anew, once listeners have counted its figures."""
+        written = self._written
+        if written is None or written.counters != state.counters:
+            return
+        if self._extra.get(COUNTERS):
+            self.write(self._conf, written, self._extra)
 
     def _is_due(self, state):
         rounds, minutes = self.options.every_rounds, self.options.every_minutes
@@ -98,7 +118,7 @@ class CheckpointWriter(Listener):
         self._refuse_diverged(state)
         path = f"{as_text(self.options.path)}/round-{state.rounds:08d}"
         save_model(path, conf, state, extra)
-        self.last, self._written_at = path, self.clock()
+        self.last, self._written_at, self._written = path, self.clock(), state
         self._prune(state.rounds)
 
     def _refuse_diverged(self, state: "TrainState") -> None:

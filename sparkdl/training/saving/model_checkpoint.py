@@ -23,7 +23,8 @@ class ModelCheckpoint(Monitor):
     monitor, mode
         As of Monitor; of use with `save_best_only`.
     save_best_only : bool
-        Whether a model that is no better than the one that is there is not written.
+        Whether a model that is no better than the one that this fit, or the one that it resumes,
+        has written is not written.
     """
 
     def __init__(
@@ -37,6 +38,7 @@ class ModelCheckpoint(Monitor):
         self.path, self.save_best_only = path, save_best_only
         require(self, "path", isinstance(path, str | PathLike), "a path")
         self.best: float | None = None
+        self.counters = ("best",) if save_best_only else ()
 
     def on_fit_start(self, plan: FitPlan) -> None:
         if self.save_best_only:

@@ -41,7 +41,8 @@ def classify(spark, path):
     data = rows(spark, path)
     model = SparkNetworkClassifier(network=classes_conf(), maxIter=3, **options, **SMALL).fit(data)
     [predicted, probability] = by_id(model.transform(data), "prediction", "probability")
-    figures = [(epoch.loss, epoch.validation.accuracy) for epoch in model.history.epochs]
+    epochs = [(epoch.loss, epoch.validation) for epoch in model.history.epochs]
+    figures = [(loss, on.loss, on.accuracy) for loss, on in epochs]
     return bits(model.network), predicted, probability, figures, model.evaluate(data).accuracy
 
 

@@ -39,6 +39,9 @@ def fit(workers, name, epochs=2, network=None, **options):
 class States(Listener):
     """Keeps the state after each round."""
 
+    def __init__(self):
+        self.of = {}
+
     def on_fit_start(self, plan):
         self.of = {}
 

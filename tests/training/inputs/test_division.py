@@ -30,14 +30,26 @@ def ids_of(conf, master, share, source):
     return [sorted(n for batch in part for n in batch.ids.tolist()) for part in parts]
 
 
-def test_records_are_held_out_by_lot(crews):
+def test_records_are_held_out_by_what_they_hold(crews):
     kept, held_out = ids_of(CONF, MASTER, 0.25, Arrays(X, Y))
     assert len(kept) + len(held_out) == 400 and 70 < len(held_out) < 130
     assert not {*kept} & {*held_out}
-    again = ids_of(CONF, MASTER, 0.25, Arrays(X[:, ::-1], Y))[1]
-    assert again == held_out, "by their places, not by what is in them"
     assert ids_of(CONF, replace(MASTER, seed=9), 0.25, Arrays(X, Y))[1] != held_out
     assert {*ids_of(CONF, MASTER, 0.1, Arrays(X, Y))[1]} < {*held_out}
+
+
+def test_the_same_records_are_held_out_in_any_order_and_equal_ones_together(crews):
+    order = np.random.default_rng(1).permutation(400)
+    found = rows_of(ids_of(CONF, MASTER, 0.25, Arrays(X[order], Y[order]))[1])
+    assert sorted(order[found]) == rows_of(ids_of(CONF, MASTER, 0.25, Arrays(X, Y))[1])
+    twice = Arrays(np.concatenate([X, X]), np.concatenate([Y, Y]))
+    found = np.array(rows_of(ids_of(CONF, MASTER, 0.25, twice)[1]))
+    assert (found[found < 400] == found[found >= 400] - 400).all()
+
+
+def rows_of(ids):
+    """Places of records in the arrays, of which a split has 256."""
+    return sorted(256 * (n >> 40) + (n & (1 << 40) - 1) for n in ids)
 
 
 def test_a_fit_trains_on_some_and_evaluates_the_others(crews):
@@ -45,8 +57,18 @@ def test_a_fit_trains_on_some_and_evaluates_the_others(crews):
     network = Network(CONF)
     [epoch] = network.fit((X, Y), 1, MASTER, crews(2), validation_split=0.25).epochs
     assert epoch.examples == len(kept) and epoch.validation.examples == len(held_out)
-    rows = [256 * (n >> 40) + (n & (1 << 40) - 1) for n in held_out]  # a split has 256 records
+    rows = rows_of(held_out)
     assert epoch.validation.loss == pytest.approx(network.score((X[rows], Y[rows])), rel=1e-6)
+
+
+def test_what_is_held_out_is_weighted_as_training_is(crews):
+    w = np.linspace(0.5, 2, 400, dtype=np.float32)
+    network, data = Network(CONF), Arrays({"features": X, "weights": w}, Y)
+    [epoch] = network.fit(data, 1, MASTER, crews(2), validation_split=0.25).epochs
+    rows = rows_of(ids_of(CONF, MASTER, 0.25, data)[1])
+    p = network.predict(X[rows])
+    expected = -np.log(p[np.arange(len(rows)), Y[rows]]) * w[rows]
+    assert epoch.validation.loss == pytest.approx(expected.mean(), rel=1e-5)
 
 
 def test_nothing_may_be_left_to_train_on(crews):
@@ -65,6 +87,18 @@ def test_weights_of_classes_are_those_of_their_records(crews, weighted):
     columns = {"features": X, "weights": factors * given.get("weights", np.float32(1))}
     by_record.fit(Arrays(columns, Y), 2, MASTER, crews(2))
     assert_equal(by_class.state, by_record.state)
+
+
+def test_weights_of_a_yes_or_no_are_those_of_its_two_classes(crews):
+    conf = perceptron(layers=[Dense(units=3), Output(units=1, loss="sigmoid_cross_entropy")])
+    yes = (Y > 0).astype(np.float32)
+    by_class, by_record = Network(conf), Network(conf)
+    by_class.fit((X, yes), 2, MASTER, crews(2), class_weight={0: 0.5, 1: 3})
+    weights = np.array([0.5, 3], np.float32)[yes.astype(int)]
+    by_record.fit(Arrays({"features": X, "weights": weights}, yes), 2, MASTER, crews(2))
+    assert_equal(by_class.state, by_record.state)
+    with pytest.raises(ConfigError, match=r"classes in \[0, 2\), got \{2: 1\}"):
+        divide(conf, MASTER, None, None, {2: 1})
 
 
 REGRESSION = perceptron(layers=[Dense(units=3), Output(units=3, loss="mse")])

@@ -1,0 +1,62 @@
+"""What listeners count, noted where a fit that is resumed finds it."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from sparkdl.training.reporting.listeners import Listener
+from sparkdl.training.reporting.reports import FitPlan
+
+COUNTERS = "listeners"  # the key in what a checkpoint holds besides the state
+
+
+class CounterKeeper(Listener):
+    """Notes what listeners count, and gives it back to those of a fit that goes on.
+
+    It is told after them, and notes in the fit's `extra`, which checkpoints hold and
+    `resume=True` finds.
+
+    Parameters
+    ----------
+    listeners : sequence of Listener
+        Each with `counters`.
+    """
+
+    def __init__(self, listeners: Iterable[Listener]) -> None:
+        self.listeners = list(listeners)
+
+    def on_fit_start(self, plan: FitPlan) -> None:
+        self._extra, remaining = plan.extra, list(plan.extra.get(COUNTERS) or [])
+        for listener in self.listeners:
+            noted = next((one for one in remaining if is_of(one, listener)), None)
+            if noted is not None:
+                remaining.remove(noted)
+                listener.resume(noted["counters"])
+        self._note()
+
+    def on_validation(self, report: Any, state: Any) -> None:
+        self._note()
+
+    def on_epoch(self, report: Any, state: Any) -> None:
+        self._note()
+
+    def _note(self):
+        if self.listeners:
+            self._extra[COUNTERS] = [note_of(listener) for listener in self.listeners]
+
+
+def note_of(listener):
+    """Returns what a listener counts, as JSON has it."""
+    values = {name: getattr(listener, name) for name in listener.counters}
+    plain = {name: x.item() if isinstance(x, np.generic) else x for name, x in values.items()}
+    return {"type": type(listener).__name__, "monitor": monitor_of(listener), "counters": plain}
+
+
+def is_of(noted, listener):
+    """Returns whether a listener watches what the one did of which something was noted."""
+    return (noted["type"], noted["monitor"]) == (type(listener).__name__, monitor_of(listener))
+
+
+def monitor_of(listener):
+    return getattr(listener, "monitor", None)

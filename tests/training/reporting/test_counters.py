@@ -1,0 +1,126 @@
+"""A fit that is resumed goes on with what its listeners have counted: as if it had been one."""
+
+import logging
+from contextlib import suppress
+
+import numpy as np
+import pytest
+
+from sparkdl.training.network import Network
+from sparkdl.training.reporting.early_stopping import EarlyStopping
+from sparkdl.training.reporting.lambda_listener import LambdaListener
+from sparkdl.training.reporting.listeners import Listener
+from sparkdl.training.reporting.reduce_rate import ReduceLROnPlateau
+from sparkdl.training.saving.checkpoint import Checkpoints
+from sparkdl.training.saving.model_checkpoint import ModelCheckpoint
+from tests.training.master_table import MASTERS
+from tests.training.models import assert_equal
+from tests.training.problems import Partitions, perceptron
+
+DATA, TEST = Partitions([40, 30]), Partitions([9], seed=5)
+DRIVER, PEERS = "averaging by the driver", "all-reduce"
+
+
+def patient(**options):
+    """Whose loss is never better than the first, so that it stops the fit after epoch 4."""
+    return EarlyStopping("validation loss", patience=3, min_delta=1e9, **options)
+
+
+def reducing():
+    return ReduceLROnPlateau("validation loss", factor=0.5, patience=2, min_delta=1e9)
+
+
+def interrupted(epoch):
+    """A listener that fails in the evaluation of an epoch."""
+
+    def on_epoch(report, state):
+        if state.epoch == epoch:
+            raise KeyboardInterrupt
+
+    return LambdaListener(on_epoch=on_epoch)
+
+
+def fit(workers, network, listeners, master=DRIVER, **options):
+    master = MASTERS[master].master
+    return network.fit(DATA, 9, master, workers, validation=TEST, listeners=listeners, **options)
+
+
+RESUMED = {  # the master, where checkpoints are written, or None: the network goes on by itself
+    "after each epoch": (DRIVER, {}),
+    "after each round": (DRIVER, {"every_rounds": 1}),
+    "workers that stay": (PEERS, {"every_rounds": 1}),
+    "without a checkpoint": (DRIVER, None),
+}
+
+
+@pytest.mark.parametrize("name", RESUMED)
+def test_a_resumed_fit_waits_no_longer_and_lowers_the_rates_where_it_would_have(
+    name, crews, tmp_path
+):
+    master, when = RESUMED[name]
+    whole, parts = Network(perceptron()), Network(perceptron())
+    fit(crews(2), whole, [patient(), reducing()], master)
+    assert (whole.state.epoch, whole.state.rate_factor) == (4, 0.5)
+
+    on = {} if when is None else {"checkpoints": Checkpoints(path=tmp_path, **when)}
+    first = [interrupted(2), patient(), reducing()]
+    with pytest.raises(KeyboardInterrupt):
+        fit(crews(2), parts, first, master, **on)
+    if on:
+        parts = Network(perceptron())
+    on |= {"resume": tmp_path if on else True}
+    fit(crews(2), parts, [patient(), reducing()], master, **on)
+    assert_equal(parts.state, whole.state)
+
+
+def test_a_best_model_is_replaced_by_a_better_one_alone(crews, tmp_path):
+    """The best, here the largest loss, comes before the interruption."""
+    path, network, states = tmp_path / "best", Network(perceptron()), []
+    note = LambdaListener(on_epoch=lambda report, state: states.append(state))
+    for stop, resume in ([interrupted(6)], None), ([], True):
+        keeping = ModelCheckpoint(path, "validation loss", save_best_only=True, mode="max")
+        with suppress(KeyboardInterrupt):
+            fit(crews(2), network, [keeping, note, *stop], resume=resume)
+    losses = [loss_with(network, state) for state in states]
+    best = int(np.argmax(losses))
+    assert best < 6 < len(losses)
+    np.testing.assert_array_equal(Network.load(path).state.params, states[best].params)
+
+
+def loss_with(network, state):
+    return Network(network.conf, state).score(TEST)
+
+
+def test_best_weights_of_before_are_said_to_be_lost(crews, caplog):
+    network, first, second = Network(perceptron()), patient(), patient(restore_best_weights=True)
+    with pytest.raises(KeyboardInterrupt):
+        fit(crews(2), network, [first, interrupted(2)])
+    with caplog.at_level(logging.WARNING):
+        fit(crews(2), network, [second], resume=True)
+    assert "the weights of validation loss" in caplog.text
+    assert second.best_epoch == 2, "of its own epochs"
+
+
+class Counts(Listener):
+    counters = ("heard",)
+
+    def on_fit_start(self, plan):
+        self.heard = 0
+
+    def on_epoch(self, report, state):
+        self.heard += 1
+
+
+def test_listeners_of_others_go_on_as_well_and_other_ones_begin_anew(crews):
+    network, again, other = Network(perceptron()), Counts(), patient()
+    with pytest.raises(KeyboardInterrupt):
+        fit(crews(2), network, [interrupted(2), Counts()])
+    fit(crews(2), network, [other, again], resume=True)
+    assert again.heard == network.state.epoch == 6, "patient() began in the third epoch"
+
+
+def test_a_fit_that_was_stopped_has_the_whole_patience_again(crews):
+    network = Network(perceptron())
+    fit(crews(2), network, [patient()])
+    fit(crews(2), network, [patient()], resume=True)
+    assert network.state.epoch == 7
