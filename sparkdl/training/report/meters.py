@@ -6,9 +6,8 @@ from typing import NamedTuple
 
 from sparkdl.training.report.curves import numbers
 from sparkdl.training.report.scalars import learning_rate
-from sparkdl.training.reporting.reports import WorkerFigures
 
-WORKER_PARTS = WorkerFigures._fields[1:]
+WORKER_PARTS = "reading", "compute", "averaging"  # seconds of a WorkerFigures
 
 
 class Meter(NamedTuple):
@@ -34,6 +33,8 @@ METERS = [
     Meter("round_seconds", COUNTER, "s", ("part",), "Seconds of all rounds by part."),
     Meter("worker_examples", COUNTER, "", ("worker",), "Examples that a worker trained."),
     Meter("worker_seconds", COUNTER, "s", ("worker", "part"), "Seconds of a worker by part."),
+    Meter("worker_sent_bytes", COUNTER, "", ("worker",), "Bytes that a worker sent to others."),
+    Meter("worker_memory_bytes", GAUGE, "", ("worker",), "The most memory of a worker's process."),
     Meter("phase_seconds", GAUGE, "s", ("phase",), "Seconds of the fit's wall clock by phase."),
     Meter("running", GAUGE, "", (), "1 while a fit goes on, else 0."),
     Meter("epoch", GAUGE, "", (), "The epoch, from 0."),
@@ -99,6 +100,8 @@ class Meters:
 
     def worker(self, rank, figures):
         self.add("worker_examples", figures.examples, rank)
+        self.add("worker_sent_bytes", figures.sent, rank)
+        self.set("worker_memory_bytes", figures.memory, rank)
         for part in WORKER_PARTS:
             self.add("worker_seconds", getattr(figures, part), rank, part)
 

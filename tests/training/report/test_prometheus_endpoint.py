@@ -85,6 +85,8 @@ def test_seconds_and_examples_of_each_worker_are_those_of_the_history():
         for part in ("reading", "compute", "averaging"):
             seconds = found[of("worker_seconds_total", worker=str(rank), part=part)]
             assert seconds == pytest.approx(getattr(figures, part))
+        assert found[of("worker_sent_bytes_total", worker=str(rank))] == figures.sent
+        assert found[of("worker_memory_bytes", worker=str(rank))] == figures.memory
     for part, seconds in history.times().items():
         assert found[of("round_seconds_total", part=part)] == pytest.approx(seconds)
     for phase, seconds in history.phases.items():
