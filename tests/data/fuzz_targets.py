@@ -26,6 +26,7 @@ from sparkdl.interop.caffe.checkpoints.weights import read_weights, write_weight
 from sparkdl.interop.caffe.messages.blobs import read_mean, write_mean
 from sparkdl.interop.caffe.messages.prototxt import parse_text
 from sparkdl.interop.caffe.messages.schema import MESSAGES
+from sparkdl.interop.dl4j import read_dl4j
 from sparkdl.interop.keras import read_keras
 from sparkdl.nn import GraphConf, NetworkConf
 from tests.data.lmdbs import datum
@@ -159,6 +160,42 @@ def keras_model(path):
         group["dense/bias:0"] = np.ones(2, np.float32)
 
 
+def dl4j_archive(path, stored=zipfile.ZIP_STORED):
+    """Writes a model of Deeplearning4j, its members compressed or not."""
+    saved = Path(__file__).parents[1] / "interop/dl4j/models/mlp.zip"
+    with zipfile.ZipFile(saved) as old, zipfile.ZipFile(path, "w", stored) as new:
+        for name in old.namelist():
+            new.writestr(name, old.read(name))
+
+
+def dl4j_member(name):
+    """Returns the target of one member: mutated, then put into the zip with a sound checksum."""
+
+    def good():
+        return written(lambda path: path.write_bytes(member_of(name)))
+
+    def read(path):
+        content = path.read_bytes()
+        with tempfile.TemporaryDirectory() as folder:
+            whole = Path(folder, "model.zip")
+            with zipfile.ZipFile(whole, "w") as archive:
+                for other in DL4J_MEMBERS:
+                    archive.writestr(other, content if other == name else member_of(other))
+            read_dl4j(str(whole))
+
+    return Target(good=good, read=read)
+
+
+DL4J_MEMBERS = ("configuration.json", "coefficients.bin", "updaterState.bin", "normalizer.bin")
+
+
+@functools.cache
+def member_of(name):
+    content = written(dl4j_archive)
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        return archive.read(name)
+
+
 TARGETS = {
     name: Target(
         good=functools.partial(kind.encode, *records(25)),
@@ -224,6 +261,14 @@ TARGETS |= {
     "Keras HDF5": Target(
         good=lambda: written(keras_model), read=lambda path: read_keras(str(path))
     ),
+    "Deeplearning4j archive": Target(
+        good=lambda: written(lambda path: dl4j_archive(path, zipfile.ZIP_DEFLATED)),
+        read=lambda path: read_dl4j(str(path)),
+    ),
+    **{  # coefficients.bin is read as updaterState.bin is
+        f"Deeplearning4j {name}": dl4j_member(name)
+        for name in ("configuration.json", "updaterState.bin", "normalizer.bin")
+    },
     "Keras JSON": Target(good=KERAS.encode, read=lambda path: read_keras(str(path))),
     "mean": Target(
         good=lambda: written(lambda path: write_mean(str(path), np.ones((3, 4, 5)))),

@@ -2,31 +2,19 @@
 
 import re
 import zipfile
-import zlib
 from dataclasses import dataclass
 from io import BytesIO
 
 from sparkdl.config.text import from_json
 from sparkdl.data import files
 from sparkdl.errors import ConfigError, DataError, UnsupportedError
+from sparkdl.interop.archives import DAMAGE, member
 from sparkdl.interop.hdf5 import open_hdf5
 from sparkdl.interop.keras.weights import is_hdf5, refuse_shards, text_of
 
 MEMBERS = ("config.json", "metadata.json", "model.weights.h5")
 GROWTH = 8  # a member of an archive may be so many times as long as what is stored of it
 LONGEST = 16 << 20  # bytes of a text
-DAMAGE = (
-    zipfile.BadZipFile,
-    zlib.error,
-    NotImplementedError,
-    RuntimeError,
-    EOFError,
-    OSError,
-    ValueError,
-    KeyError,
-    IndexError,
-    OverflowError,
-)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,7 +77,7 @@ def from_archive(content, path):
         with zipfile.ZipFile(BytesIO(content)) as archive:
             names = archive.namelist()
             refuse_shards(names, path)
-            parts = {name: member(archive, name, path) for name in MEMBERS if name in names}
+            parts = {name: member(archive, name, path, GROWTH) for name in MEMBERS if name in names}
     except (DataError, UnsupportedError):
         raise
     except DAMAGE as error:
@@ -105,18 +93,6 @@ def from_archive(content, path):
         training=config.get("compile_config"),
         weights=parts.get("model.weights.h5"),
     )
-
-
-def member(archive, name, path):
-    """Returns a member of a zip, no longer than the zip itself may hold."""
-    about = archive.getinfo(name)
-    if about.file_size > GROWTH * about.compress_size + 1024:
-        raise DataError(f"{path}: {name} claims {about.file_size} bytes of {about.compress_size}")
-    with archive.open(about) as file:
-        found = file.read(about.file_size + 1)
-    if len(found) != about.file_size:
-        raise DataError(f"{path}: {name} must have {about.file_size} bytes, got {len(found)}")
-    return found
 
 
 def from_hdf5(content, path):

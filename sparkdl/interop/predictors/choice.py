@@ -13,7 +13,7 @@ from sparkdl.training.network import Network
 log = logging.getLogger(__name__)
 MODELS = (
     "a Network, a SparkNetwork, a TorchModel or KerasModel, a folder of `save`, a .onnx, .keras "
-    "or .h5 file, or an OnnxPredictor, TorchPredictor or KerasPredictor"
+    "or .h5 file, a .zip of Deeplearning4j, or an OnnxPredictor, TorchPredictor or KerasPredictor"
 )
 
 
@@ -26,8 +26,9 @@ def choose_predictor(model: Any) -> Predictor:
     Parameters
     ----------
     model
-        A Network, SparkNetwork, OnnxNet or KerasNet; a TorchModel or KerasModel, with first values;
-        a Predictor; a path of a .onnx, .keras or .h5 file, or of a folder that `save` wrote.
+        A Network, SparkNetwork, OnnxNet, KerasNet or Dl4jNet; a TorchModel or KerasModel, with
+        first values; a Predictor; a path of a .onnx, .keras or .h5 file, of a .zip of
+        Deeplearning4j, or of a folder that `save` wrote.
 
     Raises
     ------
@@ -59,6 +60,10 @@ def predictor_of_path(path):
         from sparkdl.interop.keras.reader import read_keras
 
         return choose_predictor(read_keras(path, compiled=False))
+    if path.endswith(".zip"):
+        from sparkdl.interop.dl4j.reader import read_dl4j
+
+        return choose_predictor(read_dl4j(path, training=False))
     return NetworkPredictor(Network.load(path))
 
 

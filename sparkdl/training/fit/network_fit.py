@@ -11,6 +11,7 @@ from sparkdl.training.inputs.schema import schema_of
 from sparkdl.training.inputs.sources import CheckedBatches, as_source
 from sparkdl.training.reporting.automatic_listeners import automatic_listeners
 from sparkdl.training.reporting.phases import Phases
+from sparkdl.training.reporting.slow_workers import SlowWorkerLog
 from sparkdl.training.rounds.milestones import Milestones
 from sparkdl.training.saving.checkpoint import load_checkpoint
 from sparkdl.training.workers.base import Validation, closing_data
@@ -79,7 +80,7 @@ def fit_network(
     elif resume is not None:
         state, extra = load_to_resume(conf, resume)
     master, why, without_group = master.resolve(workers, extra)
-    listeners = (*listeners, *automatic_listeners())
+    listeners = (SlowWorkerLog(), *listeners, *automatic_listeners())
     options = {"listeners": listeners, "checkpoints": checkpoints, "marks": marks}
     options |= {"without_group": without_group, "phases": phases, "changes": changes}
     options |= evaluation_options(network, master, validation, evaluate)

@@ -251,6 +251,7 @@ class Trainer:
             extra.pop(BEGUN)
             extra.update(self.fingerprint(blocks))
             reason = f"workers do not reach each other, so the driver averages: {lost}"
+            log.warning("%s", reason)
             yield RestartDone(
                 Restart(
                     epoch=state.epoch,

@@ -19,6 +19,8 @@ VECTORS = ("params", "buffers", "slots")
 class Control:
     """A worker's connection to the driver.
 
+    What `warnings`, its KeptWarnings, have goes ahead of its next word.
+
     Attributes
     ----------
     saved_state : {name: vector}
@@ -32,11 +34,11 @@ class Control:
         From any call, if the driver is gone or silent.
     """
 
-    def __init__(self, shared, rank):
+    def __init__(self, shared, rank, warnings):
         timeout, tls = shared.master.timeout, shared.master.tls
         sock = dial(shared.address, shared.secret, CHANNEL, rank, timeout=timeout, tls=tls)
         self._wire = Wire(sock, f"{shared.address[0]} (the driver)", timeout)
-        self._lost, self._ended = None, False
+        self._lost, self._ended, self._warnings = None, False, warnings
         self.saved_state = arrays_by_name(*self._wire.receive(waiting_for="what to go on from"))
         self.orders = Orders(shared.state.rounds, self.check)
         self._watch = threading.Thread(target=self._listen, name="sparkdl-control", daemon=True)
@@ -102,6 +104,8 @@ class Control:
 
     def _send(self, meta, *arrays):
         self.check()
+        if kept := self._warnings.take():
+            self._wire.send({"kind": "log", "messages": kept})
         self._wire.send(meta, *arrays)
 
     def _listen(self):

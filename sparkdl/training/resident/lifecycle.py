@@ -12,6 +12,7 @@ from sparkdl.nn.execution.device import PROCESSOR, choose_backend, describe_devi
 from sparkdl.nn.optimization.loss_scale import check_scale
 from sparkdl.training.reporting.peak_memory import peak_memory
 from sparkdl.training.resident.control import Control
+from sparkdl.training.resident.driver_log import kept_warnings
 from sparkdl.training.resident.metrics import WorkerMetrics
 from sparkdl.training.resident.record_cache import RecordCache
 from sparkdl.training.resident.steps import lockstep, steps_of
@@ -32,7 +33,11 @@ def run_worker(secret, shared, rank, blocks, validation):
     """
     shared = replace(shared, secret=secret)
     limit_threads()
-    with closing(Control(shared, rank)) as control, report_errors(control):
+    with (
+        kept_warnings() as warnings,
+        closing(Control(shared, rank, warnings)) as control,
+        report_errors(control),
+    ):
         device = describe_device(choose_backend(shared.master.device, shared.master.backend))
         control.report_device(device)  # first, since there may be none
         log.info("computes on %s", device)

@@ -14,6 +14,7 @@ from sparkdl.exchange.connections.endpoint import Endpoint
 from sparkdl.exchange.messages.wire import Wire
 from sparkdl.exchange.rendezvous.address_rendezvous import RendezvousServer
 from sparkdl.training.resident.control import CHANNEL, VECTORS, arrays_by_name
+from sparkdl.training.resident.driver_log import WorkerLog
 from sparkdl.training.resident.lifecycle import run_worker
 
 POLL = 0.2  # seconds
@@ -46,6 +47,7 @@ class WorkerGroup:
     def __init__(self, workers, blocks, shared, validation):
         self.size, self.master = shared.schedule.workers, shared.master
         self._messages, self._received, self._wires = SimpleQueue(), {}, {}
+        self._log = WorkerLog()
         self._limit = math.inf  # when to wait no longer for messages
         secret, timeout = secrets.token_bytes(32), shared.master.timeout
         self._endpoint = Endpoint(
@@ -199,6 +201,9 @@ class WorkerGroup:
                 del start
                 while True:
                     meta, arrays = wire.receive(waiting_for="a message from a worker")
+                    if meta["kind"] == "log":
+                        self._log.write(rank, wire.peer, meta["messages"])
+                        continue
                     self._messages.put((rank, meta, arrays))
                     if meta["kind"] in ("done", "failed"):
                         return

@@ -178,7 +178,7 @@ def test_after_so_many_restarts_the_fit_fails_and_says_why(workers):
     assert not harm.restarts
 
 
-def test_restarts_are_counted(workers):
+def test_restarts_are_counted_and_each_is_logged_once(workers, caplog):
     class Again(Harm):
         def on_restart(self, restart):
             super().on_restart(restart)
@@ -188,6 +188,8 @@ def test_restarts_are_counted(workers):
     with pytest.raises(WorkerError, match=r"-9 .*\(2 restarts did not help\)"):
         fit(workers, data=harm.data, listeners=[harm], epochs=50, master={"max_restarts": 2})
     assert len(harm.restarts) == 2
+    logged = [record.getMessage() for record in caplog.records]
+    assert [logged.count(str(restart)) for restart in harm.restarts] == [1, 1]
 
 
 ADDED = {DivergedError: "; there is no checkpoint to go back to"}

@@ -79,14 +79,16 @@ class Restarts(Listener):
 
 
 @pytest.mark.slow
-def test_the_driver_averages_where_workers_do_not_reach_each_other(crews, tmp_path):
+def test_the_driver_averages_where_workers_do_not_reach_each_other(crews, tmp_path, caplog):
     parted, restarts = Parted(**{**AUTO.to_dict(), "codec": None, "tls": None}), Restarts()
     options = {"listeners": [restarts], "checkpoints": Checkpoints(path=str(tmp_path))}
     state, history = fit(crews(2), parted, validation=Partitions([9]), **options)
     assert_equal(state, fit(crews(2), by("driver"))[0])
     (restart,) = history.restarts
     assert restarts.told == [restart] and restart.lost == 0
-    assert "workers do not reach each other, so the driver averages: rank 1 on" in str(history)
+    text = "workers do not reach each other, so the driver averages: rank 1 on"
+    assert text in str(history)
+    assert [text in record.getMessage() for record in caplog.records].count(True) == 1
     assert [epoch.validation.examples for epoch in history.epochs] == [9, 9]
     assert load_checkpoint(str(tmp_path))[2]["aggregation"] == "driver"
 

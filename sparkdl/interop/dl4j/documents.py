@@ -1,0 +1,70 @@
+"""What a zip of Deeplearning4j's ModelSerializer holds."""
+
+from dataclasses import dataclass
+
+from sparkdl.config.text import from_json
+from sparkdl.errors import ConfigError, DataError
+from sparkdl.interop.archives import read_members
+
+MEMBERS = ("configuration.json", "coefficients.bin", "updaterState.bin", "normalizer.bin")
+LONGEST = 16 << 20  # bytes of a text
+SERIALIZED = b"\xac\xed"  # what objects that Java serialized begin with
+OLD = ("updater.bin", "preprocessor.bin")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dl4jDocument:
+    """A model as a file has it.
+
+    Parameters
+    ----------
+    path : str
+        For errors.
+    config : dict
+        Of a MultiLayerNetwork or a ComputationGraph.
+    coefficients : bytes
+    updater, normalizer : bytes or None
+    """
+
+    path: str
+    config: dict
+    coefficients: bytes
+    updater: bytes | None = None
+    normalizer: bytes | None = None
+
+
+def read_document(path):
+    """Returns the Dl4jDocument in a file, local or a URI."""
+    parts, names = read_members(path, MEMBERS)
+    for name in ("configuration.json", "coefficients.bin"):
+        if name not in parts:
+            raise DataError(f"{path}: must hold {name}, got {sorted(names)[:5]}")
+    refuse_serialized(path, parts, names)
+    return Dl4jDocument(
+        path=str(path),
+        config=parsed(parts["configuration.json"], f"{path}, configuration.json"),
+        coefficients=parts["coefficients.bin"],
+        updater=parts.get("updaterState.bin"),
+        normalizer=parts.get("normalizer.bin"),
+    )
+
+
+def refuse_serialized(path, parts, names):
+    """Refuses objects that only Java could read, by running code of their classes."""
+    found = [name for name in OLD if name in names]
+    found += [name for name, content in parts.items() if content[:2] == SERIALIZED]
+    if found:
+        raise DataError(
+            f"{path}: {', '.join(found)} must not be serialized by Java; save the model by "
+            "Deeplearning4j 0.9 or later"
+        )
+
+
+def parsed(content, where):
+    """Returns the mapping in a JSON text."""
+    if len(content) > LONGEST:
+        raise DataError(f"{where}: must have at most {LONGEST} bytes, got {len(content)}")
+    try:
+        return from_json(content.decode())
+    except (ConfigError, UnicodeDecodeError) as error:
+        raise DataError(f"{where}: must be JSON: {error}") from error

@@ -1,0 +1,91 @@
+"""The vectors of a file, parameters and state of the updater, as arrays of ours.
+
+The updater keeps its state by blocks: layers and arrays behind each other that have the same
+updater share one, in which each of its vectors lies as a whole. Means and variances, and layers
+that are not trained, have none and end a block.
+"""
+
+from dataclasses import replace
+from itertools import groupby
+
+import numpy as np
+
+from sparkdl.errors import DataError
+from sparkdl.interop.dl4j.training import SLOTS
+
+MOST = 1 << 33  # parameters
+
+
+def check_length(vector, taken, path):
+    """Refuses parameters that the layers do not have, before anything of their size is made."""
+    needed = sum(one.take.size for one in taken)
+    if needed != vector.size or needed > MOST:
+        raise DataError(
+            f"{path}, coefficients.bin: the layers must have {needed} parameters, got {vector.size}"
+        )
+
+
+def pieces(vector, taken):
+    """Yields (Taken, its array) of a vector in which they lie behind each other."""
+    start = 0
+    for one in taken:
+        part = vector[start : start + one.take.size]
+        start += one.take.size
+        yield one, part.reshape(one.take.shape, order=one.take.order)
+
+
+def filled(network, taken, vector):
+    """Returns the state of a network with the parameters of a file."""
+    state, conf = network.state, network.conf
+    vectors = {"params": state.params.copy(), "buffers": state.buffers.copy()}
+    views = {}
+    for kind, numbers in vectors.items():
+        views |= getattr(conf, f"{kind}_layout").views(numbers)
+    with np.errstate(over="ignore"):
+        for one, array in pieces(vector, taken):
+            for ours, change in one.take.parts.items():
+                views[f"{one.vertex}/{ours}"][...] = change(array)
+    return replace(state, **vectors)
+
+
+def with_slots(network, taken, vector, path):
+    """Returns the state of a network with what the updater of a file keeps."""
+    conf, slots, start = network.conf, network.state.slots.copy(), 0
+    views = slot_views(conf, slots)
+    for updater, block in groupby(taken, lambda one: one.updater):
+        block = list(block)
+        if updater is None:
+            continue
+        names = SLOTS[type(views[place_of(block[0])][0])]
+        size = sum(one.take.size for one in block)
+        for name in names:
+            part = vector[start : start + size]
+            if part.size != size:
+                raise DataError(f"{path}, updaterState.bin: is too short for the layers")
+            fill(views, block, part, name)
+            start += size
+    if start != vector.size:
+        raise DataError(f"{path}, updaterState.bin: must have {start} numbers, got {vector.size}")
+    return replace(network.state, slots=slots)
+
+
+def place_of(taken):
+    return f"{taken.vertex}/{next(iter(taken.take.parts))}"
+
+
+def slot_views(conf, slots):
+    """Returns {parameter: (its optimizer, {slot: view of it})}."""
+    vectors, found = conf.slots_layout.views(slots), {}
+    for group in conf.groups:
+        views = {slot: group.layout.views(vectors[name]) for slot, name in group.slots.items()}
+        for parameter, _ in group.layout.entries:
+            own = {slot: arrays[parameter] for slot, arrays in views.items()}
+            found[parameter] = group.optimizer, own
+    return found
+
+
+def fill(views, block, vector, name):
+    """Writes one vector of a block into its places."""
+    for one, array in pieces(vector, block):
+        for ours, change in one.take.parts.items():
+            views[f"{one.vertex}/{ours}"][1][name][...] = change(array)

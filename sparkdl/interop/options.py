@@ -1,0 +1,70 @@
+"""Options of an object of another system, of which none is overlooked."""
+
+from sparkdl.errors import DataError, UnsupportedError
+
+
+class Options:
+    """Options of one object; `finish` refuses those that nobody has asked for.
+
+    Parameters
+    ----------
+    values : dict
+        As a file has them.
+    """
+
+    free = frozenset()  # options that change no number
+
+    def __init__(self, values):
+        if not isinstance(values, dict):
+            raise DataError(f"a config must be a mapping, got {type(values).__name__}")
+        self.values, self.seen = values, set(self.free)
+
+    def take(self, name, default=None):
+        """Returns an option, or `default` where the file leaves it out."""
+        self.seen.add(name)
+        return self.values.get(name, default)
+
+    def number(self, name, default=None):
+        """Returns an option that must be a number."""
+        value = self.take(name, default)
+        self.need(isinstance(value, int | float) and not isinstance(value, bool), name, value)
+        return value
+
+    def size(self, name, default=None):
+        """Returns an option that must be a whole number."""
+        value = self.take(name, default)
+        self.need(isinstance(value, int) and not isinstance(value, bool), name, value)
+        return value
+
+    def flag(self, name, default=False):
+        """Returns an option that must be true or false."""
+        value = self.take(name, default)
+        self.need(isinstance(value, bool), name, value)
+        return value
+
+    def sizes(self, name, axes, default=None):
+        """Returns an option of a whole number for each axis, or one for all: a tuple, or a number
+        where there is one axis.
+        """
+        value = self.take(name, default)
+        value = [value] * axes if isinstance(value, int) else value
+        sound = isinstance(value, list | tuple) and len(value) == axes
+        self.need(sound and all(type(one) is int for one in value), name, value)
+        return value[0] if axes == 1 else tuple(value)
+
+    def only(self, **values):
+        """Refuses options that are neither left out nor the given value."""
+        for name, value in values.items():
+            given = self.take(name, value)
+            self.need(given == value, name, given)
+
+    def need(self, holds, name, value):
+        """Refuses an option unless `holds`."""
+        if not holds:
+            raise UnsupportedError(f"{name}={value!r} is not supported")
+
+    def finish(self):
+        """Refuses options that were not asked for, unless they ask for nothing."""
+        rest = {name: value for name, value in self.values.items() if name not in self.seen}
+        for name, value in rest.items():
+            self.need(value is None or value is False, name, value)
