@@ -3,6 +3,7 @@
 import sys
 import urllib.request
 from contextlib import closing
+from dataclasses import replace
 
 import numpy as np
 import psutil
@@ -21,6 +22,7 @@ from tests.training.report.fits import CONF
 from tests.training.reports import plan
 
 X = np.random.default_rng(0).normal(size=(64, 4)).astype(np.float32)
+WORKERS = fits.history().rounds[0].by_worker
 DATA = X, (X[:, 0] > 0).astype(int)
 
 
@@ -73,8 +75,10 @@ def test_figures_of_a_fit_are_those_of_the_history():
     assert end[of("restarts_total")] == 0
 
 
-def test_seconds_and_examples_of_each_worker_are_those_of_the_history():
+def test_figures_of_each_worker_are_those_of_the_history():
     history = fits.history()
+    more = [one._replace(sent=1 << rank, memory=300 << rank) for rank, one in enumerate(WORKERS)]
+    history.rounds = [replace(one, by_worker=tuple(more)) for one in history.rounds]
     with closing(PrometheusEndpoint()) as endpoint:
         replay(endpoint, history)
         found = scrape(endpoint.url)
