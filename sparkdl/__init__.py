@@ -106,7 +106,8 @@ EXPORTS = {
         OperandError PeerError ShapeError SparkdlError UnsupportedError WorkerError""",
 }
 HOMES = {name: module for module, names in EXPORTS.items() for name in names.split()}
-__all__ = ["__version__", *MODULES, *HOMES]
+# A star must not hide the package mlflow.
+__all__ = ["__version__", *(name for name in MODULES if name != "mlflow"), *HOMES]
 
 
 def __getattr__(name):
@@ -129,7 +130,7 @@ def place_of(name):
 
 
 def __dir__():
-    return sorted(__all__)
+    return sorted({*__all__, *MODULES})
 
 
 warn_if_shadowed()

@@ -77,6 +77,17 @@ print(json.dumps([Dense.__name__, Adam.__name__, NetworkConf.__name__, SparkNetw
     assert {*sparkdl.__all__} <= {*names}
 
 
+def test_a_star_hides_no_package_of_the_same_name():
+    code = """
+import json
+mlflow = "the package"
+from sparkdl import *
+import sparkdl
+print(json.dumps([mlflow, sparkdl.mlflow.autolog.__name__]))
+"""
+    assert run(code) == ["the package", "autolog"]
+
+
 # The names
 
 
@@ -108,7 +119,7 @@ def test_every_name_is_that_of_one_thing_which_is_documented():
 
 
 def test_nothing_private_is_public():
-    assert dir(sparkdl) == sorted(sparkdl.__all__)
+    assert dir(sparkdl) == sorted([*sparkdl.__all__, "mlflow"])
     assert len({*sparkdl.__all__}) == len(sparkdl.__all__)
     assert [name for name in sparkdl.__all__ if name.startswith("_")] == ["__version__"]
     assert not {name for name in public() if name.startswith("_")} | (INTERNAL & {*public()})
