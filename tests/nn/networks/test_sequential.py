@@ -189,7 +189,7 @@ OPTIONS = [
         {"layers": Output(units=1)},
         "NetworkConf.layers must be a sequence of members of Layer, got Output(",
     ),
-    ({"layers": [Output]}, "NetworkConf.layers[0] must be one of Activation, "),
+    ({"layers": [Output]}, "NetworkConf.layers[0] must be one of "),
     ({"layers": [{"type": "Output", "unit": 1}]}, "Output has no field 'unit'; did you mean 'un"),
     (
         {"layers": [Dense(units=1, name="dense_2"), Dense(units=1), Output(units=1)]},
