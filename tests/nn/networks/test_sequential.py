@@ -214,6 +214,11 @@ OPTIONS = [
 
 SHAPES = [
     (
+        [Conv2D(filters=4, kernel_size=5)],
+        (28, 28, 1),
+        "does not fit into images of (28, 1); channels come first: (1, 28, 28)",
+    ),
+    (
         [Conv2D(filters=4, kernel_size=3), Conv2D(filters=4, kernel_size=5)],
         (1, 6, 6),
         "conv2d_2 cannot follow conv2d_1 (4, 4, 4): a window of (5, 5) does not fit into images "
