@@ -64,7 +64,7 @@ def fit(spark, conf, resume=None, show=None, listeners=()):
         checkpoints=conf.checkpoints,
         resume=resume,
     )
-    net.save(conf.output)
+    net.save(conf.output, overwrite=True)
     if history.epochs and history.epochs[-1].validation is not None:
         print(history.epochs[-1].validation, end="\n\n")
     print(history, f"the model is in {conf.output}", sep="\n\n", flush=True)

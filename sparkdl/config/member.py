@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Self
 
 from sparkdl.config.config import Config, build
 from sparkdl.config.dataclass import dataclass
-from sparkdl.config.names import find_name, list_names, suggestion
+from sparkdl.config.names import find_name, one_of, suggestion
 from sparkdl.errors import ConfigError, brief
 
 
@@ -89,7 +89,7 @@ class Member(Config):
         match = find_name(name, cls.members)
         if match is None:
             end = f", got {brief(name)}{suggestion(name, cls.members, founder(cls).__name__)}"
-            raise ConfigError(f"{where_must_be}one of {list_names(cls.members)}{end}")
+            raise ConfigError(f"{where_must_be}{one_of(cls.members, end)}")
         return cls.members[match]
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from sparkdl.config import foreign
 
-LONGEST_LIST = 400
+SHORT_LIST, LONGEST_LIST = 250, 400  # characters
 LONGEST = 60  # a longer name is no misspelling, and is not worth the time of a comparison
 
 
@@ -38,6 +38,17 @@ def list_names(known):
         return names
     first = names[:LONGEST_LIST].rpartition(", ")[0]
     return f"{first} and {len(known) - len(first.split(', '))} more"
+
+
+def one_of(known, end):
+    """Returns "one of a, b, got 'c'", where `end` is what comes after the names.
+
+    Many names come last: the point would be lost behind them.
+    """
+    names = list_names(known)
+    if len(names) <= SHORT_LIST:
+        return f"one of {names}{end}"
+    return f"one of {len(known)} names{end}{'' if end.endswith('?') else ';'} they are {names}"
 
 
 def suggestion(name: Any, known: Iterable[str], family: str | None = None) -> str:

@@ -317,9 +317,12 @@ class SparkNetwork(NetworkInUse):
         options: dict[str, Any] = {"features": features, "label": label, "transform": transform}
         return self.evaluate(data, device=device, **options).loss
 
-    def save(self, path: str | PathLike[str]) -> None:
-        """Writes configuration and vectors to a directory."""
-        self.network.save(path)
+    def save(self, path: str | PathLike[str], *, overwrite: bool = False) -> None:
+        """Writes configuration and vectors to a directory.
+
+        Raises CheckpointError where a model is there, unless `overwrite`.
+        """
+        self.network.save(path, overwrite=overwrite)
 
     @classmethod
     def load(cls, sc: Context, path: str | PathLike[str], tm: TrainingMaster | None = None) -> Self:

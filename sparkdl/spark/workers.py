@@ -12,7 +12,7 @@ from pyspark.resource import ResourceProfile
 from sparkdl.data.batches.dealing import assemble_block
 from sparkdl.errors import SparkdlError
 from sparkdl.spark.gpu_process.dispatch import run_partition_on_device
-from sparkdl.spark.jobs.job import BEFORE, clear_errors, job, no_waiting_for_locality
+from sparkdl.spark.jobs.job import clear_errors, job, no_waiting_for_locality, on_pages
 from sparkdl.spark.jobs.log_prefix import sign_logs
 from sparkdl.spark.jobs.shared_value import sharing
 from sparkdl.spark.jobs.slot_request import request_slots
@@ -119,7 +119,9 @@ class SparkWorkers:
     def _round(self, description):
         """Describes the jobs of a round; a task that stalls in them is run again."""
         start = time.perf_counter()
-        watch = watch_tasks(self.sc, BEFORE + description, self._stall_timeout, self._longest_round)
+        watch = watch_tasks(
+            self.sc, on_pages(self.sc, description), self._stall_timeout, self._longest_round
+        )
         with job(self.sc, description, "a round"), watch:
             yield
         self._longest_round = max(self._longest_round or 0.0, time.perf_counter() - start)

@@ -38,6 +38,7 @@ from sparkdl.training.masters.parameter_averaging.master import ParameterAveragi
 from sparkdl.training.reporting.history import History
 from sparkdl.training.reporting.listeners import Listener
 from sparkdl.training.saving.checkpoint import Checkpoints
+from sparkdl.training.saving.manifest import refuse_model
 from sparkdl.training.saving.model_directory import load_model, save_model
 from sparkdl.training.saving.state import TrainState
 from sparkdl.training.workers.base import Workers
@@ -325,12 +326,17 @@ class Network:
         """Returns a table of layers, output shapes and parameters, with the memory of a step."""
         return self.conf.summary(batch_size)
 
-    def save(self, path: str | PathLike[str]) -> None:
+    def save(self, path: str | PathLike[str], *, overwrite: bool = False) -> None:
         """Writes conf and state to a directory, local or of another file system.
+
+        Raises CheckpointError where a model is there, unless `overwrite`; it is replaced once the
+        new one is whole.
 
         A model has no state of single workers (TrainState.worker_states): a fit that goes on from
         it begins without. A checkpoint has it.
         """
+        if not overwrite:
+            refuse_model(path)
         save_model(path, self.conf, replace(self.state, worker_states=(), owner=""))
 
     @classmethod

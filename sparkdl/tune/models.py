@@ -34,7 +34,7 @@ class Models:
         if self._path is None:
             self._networks[number] = network
         else:
-            network.save(self._place(number))
+            network.save(self._place(number), overwrite=True)
 
     def get(self, number):
         """Returns the network of a trial."""

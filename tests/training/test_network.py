@@ -260,6 +260,16 @@ def test_saved_and_loaded_it_is_the_same(trained, x, labels, tmp_path):
     assert loaded.evaluate((x, labels)).figures() == trained.evaluate((x, labels)).figures()
 
 
+def test_a_model_that_is_there_is_replaced_only_if_told_so(trained, tmp_path):
+    other = Network(trained.conf)
+    other.save(tmp_path / "model")
+    with pytest.raises(CheckpointError, match=r"model holds a model; overwrite=True replaces it"):
+        trained.save(tmp_path / "model")
+    assert_equal(Network.load(tmp_path / "model").state, other.state)
+    trained.save(tmp_path / "model", overwrite=True)
+    assert_equal(Network.load(tmp_path / "model").state, trained.state)
+
+
 def test_it_says_where_it_is_used_and_takes_no_other_word(trained, tmp_path):
     trained.save(tmp_path / "model")
     assert Network.load(tmp_path / "model", device="cpu").device == "cpu"

@@ -65,7 +65,18 @@ def shape_after(layer: Layer, shape: Any, before: str | None) -> Shape:
             layer.check(out_shape)
         return out_shape
     except ShapeError as error:
-        raise ShapeError(f"{layer.name} cannot follow {before} {shape}: {error}") from error
+        what = f"{layer.name} cannot follow {before} {shape}: {error}"
+        raise ShapeError(f"{what}{channels_cure(shape)}") from error
+
+
+def channels_cure(shape: Any) -> str:
+    """Returns what to do about a shape that seems to have an image's channels last, or nothing."""
+    if not isinstance(shape, tuple) or len(shape) != 3:
+        return ""
+    first, *rest, last = shape
+    if last in (1, 3, 4) and min(first, *rest) > 4:
+        return f"; channels come first: {(last, first, *rest)}"
+    return ""
 
 
 def check_unique(names: Iterable[Any], what: str) -> None:

@@ -13,6 +13,7 @@ from sparkdl.spark.jobs.error_notes import read_noted_error
 from sparkdl.spark.jobs.executor_python import python_cure
 from sparkdl.spark.jobs.interrupts import interruptible
 from sparkdl.spark.jobs.job_tags import JOB_GROUP
+from sparkdl.spark.jobs.log_prefix import ON_DRIVER
 from sparkdl.spark.jobs.page_link import link_of
 from sparkdl.spark.jobs.waiting import watch_job
 
@@ -39,9 +40,13 @@ def job(sc, description, doing):
             yield
 
 
+@contextmanager
 def describe_jobs(sc, description):
-    """Describes the jobs run inside on Spark's pages."""
-    return local_property(sc, DESCRIPTION, on_pages(sc, description))
+    """Describes the jobs run inside on Spark's pages, and tells their tasks where they run."""
+    on_driver = "true" if sc._jsc.sc().isLocal() else None
+    with local_property(sc, DESCRIPTION, on_pages(sc, description)):
+        with local_property(sc, ON_DRIVER, on_driver):
+            yield
 
 
 def watch(sc, description):

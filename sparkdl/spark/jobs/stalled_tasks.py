@@ -12,7 +12,7 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
 from sparkdl.errors import WorkerError
-from sparkdl.spark.jobs.waiting import jobs_described
+from sparkdl.spark.jobs.waiting import jobs_described, plain
 
 log = logging.getLogger(__name__)
 POLL = 1.0
@@ -119,8 +119,7 @@ class TaskWatch:
             self._sc._jsc.sc().cancelJob(job.jobId())
 
     def _late(self, seconds):
-        name = self._description.removeprefix("sparkdl: ")
-        return f"{name!r} has ended for {seconds:.0f} s"
+        return f"{plain(self._description)!r} has ended for {seconds:.0f} s"
 
 
 def running_stages(sc, description):

@@ -90,8 +90,13 @@ class Watch:
             log.warning("%s; %s", self._wait(waited), cure(self._sc))
 
     def _wait(self, seconds):
-        name = self._description.removeprefix("sparkdl: ").removesuffix(LINK)
+        name = plain(self._description)
         return f"no task of {name!r} has run for {seconds:.0f} s: {cluster_state(self._sc)}"
+
+
+def plain(description):
+    """Returns the description of a job as messages have it."""
+    return description.removeprefix("sparkdl: ").removesuffix(LINK)
 
 
 def jobs_described(sc, description):

@@ -71,6 +71,12 @@ def refuse_to_destroy(path):
         raise CheckpointError(f"{path}: {name} is no part of the model there and would be lost")
 
 
+def refuse_model(path):
+    """Raises CheckpointError where a model is."""
+    if files.exists(f"{as_text(path)}/{MANIFEST}"):
+        raise CheckpointError(f"{path} holds a model; overwrite=True replaces it")
+
+
 def as_text(path):
     """Returns a path or URI as text without a slash at its end."""
     path = os.fspath(path)

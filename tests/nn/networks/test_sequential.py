@@ -189,7 +189,7 @@ OPTIONS = [
         {"layers": Output(units=1)},
         "NetworkConf.layers must be a sequence of members of Layer, got Output(",
     ),
-    ({"layers": [Output]}, "NetworkConf.layers[0] must be one of Activation, "),
+    ({"layers": [Output]}, "NetworkConf.layers[0] must be one of "),
     ({"layers": [{"type": "Output", "unit": 1}]}, "Output has no field 'unit'; did you mean 'un"),
     (
         {"layers": [Dense(units=1, name="dense_2"), Dense(units=1), Output(units=1)]},
@@ -213,6 +213,11 @@ OPTIONS = [
 ]
 
 SHAPES = [
+    (
+        [Conv2D(filters=4, kernel_size=5)],
+        (28, 28, 1),
+        "does not fit into images of (28, 1); channels come first: (1, 28, 28)",
+    ),
     (
         [Conv2D(filters=4, kernel_size=3), Conv2D(filters=4, kernel_size=5)],
         (1, 6, 6),

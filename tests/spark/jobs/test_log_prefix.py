@@ -2,10 +2,14 @@
 
 import logging
 import platform
+from types import SimpleNamespace
+from unittest import mock
 
 import pytest
+from pyspark import TaskContext
 
-from sparkdl.spark.jobs.log_prefix import SPARKDL, sign_logs
+from sparkdl.spark.jobs.job import DESCRIPTION, describe_jobs
+from sparkdl.spark.jobs.log_prefix import ON_DRIVER, SPARKDL, sign_logs
 
 log = logging.getLogger("sparkdl.spark.workers")
 HOST = platform.node()
@@ -27,6 +31,25 @@ def test_a_level_that_somebody_chose_holds(capsys):
     finally:
         SPARKDL.setLevel(logging.NOTSET)
     assert capsys.readouterr().err == ""
+
+
+def test_tasks_of_the_driver_leave_its_terminal_to_the_progress_bar(capsys, monkeypatch):
+    driver = SimpleNamespace(getLocalProperty={ON_DRIVER: "true"}.get)
+    monkeypatch.setattr(TaskContext, "get", lambda: driver)
+    with sign_logs(0, 1):
+        log.info("begins to train")
+        log.warning("to be seen")
+    assert capsys.readouterr().err.endswith(f" WARNING rank 0 of 1 on {HOST}: to be seen\n")
+
+
+@pytest.mark.parametrize("is_local, said", [(True, "true"), (False, None)])
+def test_jobs_tell_their_tasks_whether_the_driver_runs_them(is_local, said):
+    sc, properties = mock.MagicMock(), {}
+    sc.getLocalProperty, sc.setLocalProperty = properties.get, properties.__setitem__
+    sc._jsc.sc().isLocal.return_value = is_local
+    with describe_jobs(sc, "a round"):
+        assert properties == {DESCRIPTION: "sparkdl: a round", ON_DRIVER: said}
+    assert set(properties.values()) == {None}
 
 
 def test_nothing_stays(capsys):

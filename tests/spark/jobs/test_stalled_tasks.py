@@ -11,7 +11,7 @@ import pytest
 
 from sparkdl.errors import WorkerError
 from sparkdl.spark.jobs import stalled_tasks
-from sparkdl.spark.jobs.job import BEFORE, describe_jobs
+from sparkdl.spark.jobs.job import describe_jobs, on_pages
 from sparkdl.spark.jobs.stalled_tasks import watch_tasks
 from sparkdl.training.network import Network
 from tests.spark.networks import arrays, rich
@@ -45,7 +45,7 @@ def test_a_stopped_process_costs_time_and_nothing_else(sc, tmp_path, caplog, mon
 
 def run(sc, function, limit, usual=None, tasks=2):
     description = "a round on 2 blocks"
-    with describe_jobs(sc, description), watch_tasks(sc, BEFORE + description, limit, usual):
+    with describe_jobs(sc, description), watch_tasks(sc, on_pages(sc, description), limit, usual):
         return sc.parallelize(range(tasks), tasks).map(function).collect()
 
 
