@@ -1,5 +1,7 @@
 """Models that Deeplearning4j trained and saved, with what it computes; java/ made them."""
 
+import json
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -48,3 +50,18 @@ def answers(name, kind):
     """Returns Deeplearning4j's outputs: "out" of the model, "next" after one more update."""
     given = arrays(name)
     return [given[key] for key in sorted(given) if key.startswith(kind)]
+
+
+def changed(tmp_path, members, name="mlp", change=None):
+    """Returns the path of a copy with other members, or another configuration."""
+    path = tmp_path / "model.zip"
+    with zipfile.ZipFile(path_of(name)) as old, zipfile.ZipFile(path, "w") as new:
+        parts = {one: old.read(one) for one in old.namelist()}
+        if change is not None:
+            config = json.loads(parts["configuration.json"])
+            change(config)
+            parts["configuration.json"] = json.dumps(config)
+        for one, content in (parts | members).items():
+            if content is not None:
+                new.writestr(one, content)
+    return str(path)

@@ -1,8 +1,6 @@
 """Models that Deeplearning4j saved: what they compute, and how their training goes on."""
 
-import json
 import shutil
-import zipfile
 from dataclasses import replace
 
 import numpy as np
@@ -12,7 +10,16 @@ from sparkdl.data import Batch
 from sparkdl.errors import ConfigError, DataError, UnsupportedError
 from sparkdl.interop.dl4j import read_dl4j
 from sparkdl.interop.predictors.choice import choose_predictor
-from tests.interop.dl4j.saved_models import NEW, OLD, answers, arrays, batch_columns, path_of, read
+from tests.interop.dl4j.saved_models import (
+    NEW,
+    OLD,
+    answers,
+    arrays,
+    batch_columns,
+    changed,
+    path_of,
+    read,
+)
 from tests.support.tables import for_all
 
 
@@ -114,21 +121,6 @@ def test_a_model_predicts_a_column():
     np.testing.assert_allclose(found, answers("mlp", "out")[0], atol=1e-5)
 
 
-def changed(tmp_path, members, name="mlp", change=None):
-    """Returns the path of a copy with other members, or another configuration."""
-    path = tmp_path / "model.zip"
-    with zipfile.ZipFile(path_of(name)) as old, zipfile.ZipFile(path, "w") as new:
-        parts = {one: old.read(one) for one in old.namelist()}
-        if change is not None:
-            config = json.loads(parts["configuration.json"])
-            change(config["confs"])
-            parts["configuration.json"] = json.dumps(config)
-        for one, content in (parts | members).items():
-            if content is not None:
-                new.writestr(one, content)
-    return str(path)
-
-
 SERIALIZED = b"\xac\xed\x00\x05sr\x00\x01x"
 DAMAGED = {
     "must hold coefficients.bin": {"coefficients.bin": None},
@@ -155,7 +147,8 @@ def test_damaged_files_are_named(tmp_path):
 
 
 def test_sizes_that_the_vector_does_not_have_are_refused_before_memory_is_taken(tmp_path):
-    def change(confs):
+    def change(config):
+        confs = config["confs"]
         confs[0]["layer"]["nout"] = confs[1]["layer"]["nin"] = 1 << 30
 
     with pytest.raises(DataError, match="the layers must have"):
@@ -177,7 +170,9 @@ REFUSED = {
 
 def test_options_that_have_no_twin_are_refused(tmp_path):
     def check(words):
-        path = changed(tmp_path, {}, change=lambda confs: REFUSED[words](confs[1]["layer"]))
+        path = changed(
+            tmp_path, {}, change=lambda config: REFUSED[words](config["confs"][1]["layer"])
+        )
         with pytest.raises(UnsupportedError, match=words):
             read_dl4j(path)
 

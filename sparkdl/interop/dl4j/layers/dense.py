@@ -79,7 +79,7 @@ def embedding(at):
     layer = nn.Embedding(
         vocabulary_size=size,
         units=units,
-        bias=at.options.flag("hasbias", False),
+        bias=at.options.flag("hasbias", True),  # 0.9 does not say so
         **activated(at),
         **at.trained(),
     )
