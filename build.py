@@ -126,15 +126,23 @@ def cluster_command(arguments):
 
 
 def docs_command(arguments):
-    """make the documentation, dist/docs/index.html, of notebooks/ and the docstrings"""
-    parse(docs_command, arguments)
+    """make the documentation, dist/docs/index.html, of notebooks/ and the docstrings; --links:
+    ask the internet whether what it links to is there"""
+    links = parse(docs_command, arguments, links="only check links to other sites, online").links
     setup()
+    if links:
+        with tempfile.TemporaryDirectory() as scratch:
+            sphinx("--builder", "linkcheck", "notebooks", scratch)
+        return
     shutil.rmtree(DOCS, ignore_errors=True)
-    strictly = "--quiet", "--fail-on-warning", "--keep-going", "--jobs", "auto"
     with tempfile.TemporaryDirectory() as scratch:
-        parts = "--doctree-dir", scratch, "notebooks", DOCS
-        must("sphinx", venv_python(), "-m", "sphinx", *strictly, *parts)
+        sphinx("--doctree-dir", scratch, "--fail-on-warning", "notebooks", DOCS)
     print(f"{DOCS.relative_to(ROOT)}/index.html")
+
+
+def sphinx(*arguments):
+    quietly = "--quiet", "--keep-going", "--jobs", "auto"
+    must("sphinx", venv_python(), "-m", "sphinx", *quietly, *arguments)
 
 
 def lint_command(arguments):

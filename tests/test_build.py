@@ -302,6 +302,16 @@ def test_docs_are_made_anew_and_a_warning_ends_it(build, checkout, monkeypatch, 
     assert "sphinx failed with exit code 1" in refusal(capsys, build.docs_command, [])
 
 
+def test_links_of_the_docs_are_checked_where_that_is_asked_for(build, checkout, monkeypatch):
+    monkeypatch.setattr(build, "setup", lambda: None)
+    ran = []
+    monkeypatch.setattr(build, "call", lambda *command: ran.append(command) or 0)
+    build.docs_command(["--links"])
+    [command] = ran
+    assert command[-4:-1] == ("--builder", "linkcheck", "notebooks")
+    assert not (checkout / "dist" / "docs").exists()
+
+
 def test_gpu_bench_takes_the_python_that_it_is_called_with(build, monkeypatch):
     ran = []
     monkeypatch.setattr(build, "call", lambda *command: ran.append(command) or 3)

@@ -5,8 +5,10 @@ Links and places are held by tests/test_readmes.py, code by tests/end_to_end/tes
 
 import importlib
 import inspect
+import json
 import re
 import shlex
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -131,6 +133,51 @@ def test_our_words_for_those_of_others_exist():
     words = {word for span in spans for word in words_of(span)}
     assert len(words) > 60
     assert words - names_in(PACKAGE) - free == set()
+
+
+# Links to other sites; `python build.py docs --links` asks whether they answer
+
+LINK = re.compile(r"\]\((\w+:[^)]*)\)|<(\w+://[^>]*)>")
+GUIDES = [*pages(), ".github/CONTRIBUTING.md", ".github/CHANGELOG.md"]
+
+
+def links_of(text):
+    """The links to other sites in Markdown, without its blocks of code."""
+    prose = FENCED.sub("", text)
+    return [marked or bare for marked, bare in LINK.findall(prose)]
+
+
+def is_sound(link):
+    """Whether a link is https, to a host with a name that any site can have, without a blank."""
+    parts = urlsplit(link)
+    named = re.fullmatch(r"([a-z0-9-]+\.)+[a-z]{2,}", parts.hostname or "")
+    return bool(parts.scheme == "https" and named and not re.search(r"\s", link))
+
+
+@pytest.mark.parametrize("page", GUIDES)
+def test_links_to_other_sites_are_sound(page):
+    assert [link for link in links_of(read(page)) if not is_sound(link)] == []
+
+
+def test_links_of_notebooks_are_sound():
+    notebooks = [json.loads(path.read_text()) for path in DOCS.glob("*.ipynb")]
+    cells = [cell for notebook in notebooks for cell in notebook["cells"]]
+    texts = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown"]
+    assert len(texts) > 40
+    assert [link for text in texts for link in links_of(text) if not is_sound(link)] == []
+
+
+def test_unsound_links_are_seen():
+    text = """[a](https://optuna.org) <https://spark.apache.org/docs/>
+    [b](http://optuna.org) [c](https://localhost:80/x) [d](https://optuna. org) <ftp://a.org>
+    [e](../index.md)
+```
+[f](http://no-link)
+```
+"""
+    wrong = ["http://optuna.org", "https://localhost:80/x", "https://optuna. org", "ftp://a.org"]
+    assert [link for link in links_of(text) if not is_sound(link)] == wrong
+    assert len(links_of(text)) == 6
 
 
 COMMANDS = [line for page in pages() for line in commands(page)]

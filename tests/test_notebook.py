@@ -10,7 +10,17 @@ from traitlets.config import Config
 
 ROOT = Path(__file__).resolve().parent.parent
 LIMIT = 240  # seconds for a cell, and for the kernel to come
-SMALL = {"EPOCHS": 1, "RECORDS": 1280, "TRIALS": 5}
+SMALL = {"EPOCHS": 1, "FOLDS": 2, "RECORDS": 1280, "TRIALS": 5}
+# Of all notebooks one Spark: a second one costs as much as most of them train.
+ONE_SPARK = """
+from functools import partial
+from sparkdl.spark import session
+shared = session.start(config={"spark.sql.shuffle.partitions": 2})
+session.stop_shared = partial(session.stop, shared)
+session.stop = lambda spark: spark.catalog.clearCache()
+"""
+FORGET = "%reset -f\n__spec__ = None"  # which processes that a notebook spawns ask for
+NO_SPARK = "from sparkdl.spark import session; session.stop_shared()"
 FIGURE = r"0\.\d+"
 # Of each notebook: what it prints when it runs in small, and its pictures.
 NOTEBOOKS = {
@@ -22,6 +32,15 @@ NOTEBOOKS = {
     "03_search_and_ensemble": ([r"COMPLETE", rf"ensemble: {FIGURE} on 599 digits"], 1),
     "04_text": ([rf"accuracy {FIGURE} on \d+ sentences", "dull and far too long"], 2),
     "05_images_from_a_folder": (["test 450 images", rf"accuracy {FIGURE} on 450 images"], 2),
+    "06_choose_a_master": (
+        [rf"steps, 1 bit +accuracy {FIGURE} +\d+\.\d\d MB", r"AllReduceSGD +OneBit"],
+        1,
+    ),
+    "07_faults": ([r"ExecutorLost.* 2 workers go on from epoch", "same weights: True"], 1),
+    "08_batch_inference": (
+        [rf"9 of 450 rows failed; accuracy {FIGURE}", r"largest difference \de-0[678]"],
+        1,
+    ),
 }
 
 
@@ -29,8 +48,8 @@ NOTEBOOKS = {
 def run(tmp_path_factory):
     """Run a notebook in small: `run(notebook)` gives the folder that its kernel runs in.
 
-    All have one kernel, for its Python and Spark's JVM cost more to start than most cells to run.
-    Each finds no name of those before it, and starts and stops a SparkContext of its own.
+    All have one kernel and one Spark, which cost more to start than most cells to run. Each finds
+    no name of those before it.
     """
     folder = tmp_path_factory.mktemp("notebooks")
     # Of ports that are free, others may take one before the kernel does.
@@ -39,8 +58,8 @@ def run(tmp_path_factory):
     resources = {"metadata": {"path": str(folder)}}
     client = nbclient.NotebookClient(nbformat.v4.new_notebook(), resources=resources, **options)
 
-    def execute(notebook):
-        notebook.cells.insert(0, nbformat.v4.new_code_cell("%reset -f"))
+    def execute(notebook, before=FORGET):
+        notebook.cells.insert(0, nbformat.v4.new_code_cell(before))
         client.nb = notebook
         client.execute(cleanup_kc=False)
         return folder
@@ -48,9 +67,10 @@ def run(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         for name, value in SMALL.items():
             patch.setenv(f"SPARKDL_{name}", str(value))
+        execute(nbformat.v4.new_notebook(), ONE_SPARK)
         yield execute
-        if client.km is not None:  # nothing has started before the first notebook
-            client._cleanup_kernel()
+        execute(nbformat.v4.new_notebook(), NO_SPARK)
+        client._cleanup_kernel()
 
 
 def read(name):

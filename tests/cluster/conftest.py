@@ -20,14 +20,23 @@ KEPT = ROOT / ".pytest_cache" / "environments"  # for later runs too
 
 
 @pytest.fixture(scope="session")
-def archive(tmp_path_factory):
-    """The file of build.py package's environment, made once."""
+def packaged(tmp_path_factory):
+    """(archive, environment): the file that build.py package makes, and the folder it is of, whose
+    packages are sparkdl's wheel and what the wheel asks for but pyspark; made once."""
     spec = importlib.util.spec_from_file_location("sparkdl_build", ROOT / "build.py")
     build = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(build)
     build.DIST, build.VENV = tmp_path_factory.mktemp("dist"), Path(sys.prefix)
     build.tempfile = SimpleNamespace(TemporaryDirectory=lambda: environment(build))
-    return build.build_archive(build.build_wheel(), with_pyspark=False, python_prefix=None)
+    wheel = build.build_wheel()
+    archive = build.build_archive(wheel, with_pyspark=False, python_prefix=None)
+    return archive, environment_folder(build) / "environment"
+
+
+@pytest.fixture(scope="session")
+def archive(packaged):
+    """The file of build.py package's environment."""
+    return packaged[0]
 
 
 @contextlib.contextmanager
@@ -36,8 +45,7 @@ def environment(build):
 
     The wheel of sparkdl is not among them: its version says nothing of what is in it.
     """
-    parts = build.LOCK.read_bytes(), build.PROJECT.read_bytes(), sys.version, sys.prefix
-    folder = KEPT / hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
+    folder = environment_folder(build)
     KEPT.mkdir(parents=True, exist_ok=True)
     with open(KEPT / "lock", "w") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
@@ -69,6 +77,11 @@ def link(file, environment):
         if target.parts[-2] != "bin" and place.is_file():
             target.parent.mkdir(parents=True, exist_ok=True)
             os.link(place, target)
+
+
+def environment_folder(build):
+    parts = build.LOCK.read_bytes(), build.PROJECT.read_bytes(), sys.version, sys.prefix
+    return KEPT / hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
 
 
 @pytest.fixture(scope="session")
