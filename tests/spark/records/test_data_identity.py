@@ -6,7 +6,7 @@ import os
 import pytest
 from pyspark.sql import functions as F
 
-from sparkdl.data.records.changes import PartByLot
+from sparkdl.data.records.changes import PartByHash
 from sparkdl.spark.records import data_identity
 from sparkdl.spark.records.data_identity import identify, is_gone
 from sparkdl.spark.records.records import SparkRecords
@@ -78,7 +78,7 @@ def test_the_same_data_has_the_same_identity(kind, spark, tmp_path):
     assert identity(data) == identity(data)
     assert not is_gone(identity(data))
     assert identity(data, schema_of(plain(input_shape=(5,)))) != identity(data)
-    part = PartByLot(share=0.5, seed=1, drawn=True)
+    part = PartByHash(share=0.5, seed=1, columns=("features",), drawn=True)
     assert identity(data, schema_of(plain(), changes=(part,))) != identity(data)
     if kind not in ("RDD", "source"):
         assert identity(data, weights="label") != identity(data)
