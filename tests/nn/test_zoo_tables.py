@@ -108,6 +108,7 @@ def test_the_score_is_that_of_the_paper(name):
     np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SMALL)
 def test_a_parity_of_ids_is_learned(name):
     """No linear model of the ids can: what is learned is how two of them go together."""

@@ -20,6 +20,7 @@ def by_jax(x, size):
     return np.asarray(jax.image.resize(x, (*x.shape[:-2], *size), "linear", antialias=False))
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(SIDES, SIDES, SIDES, SIDES)
 def test_resize_is_that_of_jax(height, width, high, wide):

@@ -76,6 +76,7 @@ def metric(mlflow, run_id, name):
 
 
 @pytest.mark.slow
+@pytest.mark.slow
 def test_metrics_of_rounds_are_those_of_the_history(mlflow, logged):
     net, history, run = logged
     rates = [net.conf.optimizer.rate_at(r.iteration - 1, r.epoch) for r in history.rounds]
@@ -92,6 +93,7 @@ def test_metrics_of_rounds_are_those_of_the_history(mlflow, logged):
         assert metric(mlflow, run.info.run_id, name) == (steps, values), name
 
 
+@pytest.mark.slow
 def test_figures_of_evaluations_are_those_of_the_history(mlflow, logged):
     _, history, run = logged
     ends = [[r for r in history.rounds if r.epoch == one.epoch][-1] for one in history.epochs]
@@ -104,6 +106,7 @@ def test_figures_of_evaluations_are_those_of_the_history(mlflow, logged):
         assert metric(mlflow, run.info.run_id, name) == (steps, values), name
 
 
+@pytest.mark.slow
 def test_options_are_parameters(logged):
     net, _, run = logged
     expected = {
@@ -120,6 +123,7 @@ def test_options_are_parameters(logged):
     assert run.info.status == "FINISHED"
 
 
+@pytest.mark.slow
 def test_artifacts_are_the_page_and_the_network(mlflow, logged):
     net, history, run = logged
     uri = f"runs:/{run.info.run_id}/"
@@ -135,6 +139,7 @@ def model_uri(logged):
     return f"runs:/{logged[2].info.run_id}/model"
 
 
+@pytest.mark.slow
 def test_the_model_predicts_and_trains_on_as_the_network(mlflow, logged):
     net, *_ = logged
     expected = net.predict(X)
@@ -152,6 +157,7 @@ def test_the_model_predicts_and_trains_on_as_the_network(mlflow, logged):
     np.testing.assert_array_equal(again.state.slots, net.state.slots)
 
 
+@pytest.mark.slow
 def test_the_signature_has_the_shapes(mlflow, logged):
     info = mlflow.models.get_model_info(model_uri(logged))
     [given], [made] = info.signature.inputs.inputs, info.signature.outputs.inputs
@@ -159,6 +165,7 @@ def test_the_signature_has_the_shapes(mlflow, logged):
     assert {"sparkdl", "python_function"} == {*info.flavors}
 
 
+@pytest.mark.slow
 @pytest.mark.slow
 def test_spark_s_udf_predicts_as_the_network(mlflow, logged, spark):
     net, *_ = logged
@@ -169,6 +176,7 @@ def test_spark_s_udf_predicts_as_the_network(mlflow, logged, spark):
     np.testing.assert_allclose([row.y for row in found], net.predict(X), rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_inputs_of_a_graph_have_names(tmp_path, mlflow):
     build = GraphBuilder(left=(2,), right=(2,))
     build.add(Merge(), "left", "right")
@@ -180,6 +188,7 @@ def test_inputs_of_a_graph_have_names(tmp_path, mlflow):
     np.testing.assert_array_equal(found, net.predict(data))
 
 
+@pytest.mark.slow
 def test_a_model_of_another_flavor_is_refused(tmp_path, mlflow):
     import mlflow.pyfunc
 
@@ -195,6 +204,7 @@ def test_a_model_of_another_flavor_is_refused(tmp_path, mlflow):
 # Runs
 
 
+@pytest.mark.slow
 def test_an_active_run_takes_one_fit_and_others_are_nested(mlflow):
     listener = sparkdl.mlflow.MLflowLogger(report=False, model=False)
     with mlflow.start_run() as outer:
@@ -209,6 +219,7 @@ def test_an_active_run_takes_one_fit_and_others_are_nested(mlflow):
         assert metric(mlflow, run_id, "training/loss")[1] == values
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("error", "status"), [(ValueError("a bug"), "FAILED"), (KeyboardInterrupt(), "KILLED")]
 )
@@ -232,6 +243,7 @@ def throw(error):
     raise error
 
 
+@pytest.mark.slow
 def test_a_fit_that_diverges_has_failed(mlflow):
     layers, optimizer = [Output(units=1, loss="mse")], Momentum(learning_rate=1e12)
     conf = NetworkConf(input_shape=(4,), layers=layers, optimizer=optimizer)
@@ -243,6 +255,7 @@ def test_a_fit_that_diverges_has_failed(mlflow):
     assert all(math.isfinite(value) for value in run.data.metrics.values())
 
 
+@pytest.mark.slow
 def test_the_model_is_that_with_which_the_fit_ends(mlflow):
     logger = sparkdl.mlflow.MLflowLogger(report=False)
     net = Network(CONF)
@@ -253,6 +266,7 @@ def test_the_model_is_that_with_which_the_fit_ends(mlflow):
     assert mlflow.get_run(logger.run_id).info.status == "FINISHED"
 
 
+@pytest.mark.slow
 def test_restarts_are_counted_and_repeated_rounds_keep_their_steps(mlflow):
     logger = sparkdl.mlflow.MLflowLogger(report=False, model=False)
     from sparkdl.training.reporting.history import History
@@ -272,6 +286,7 @@ def test_restarts_are_counted_and_repeated_rounds_keep_their_steps(mlflow):
     assert metric(mlflow, logger.run_id, "training/restarts") == ([1], [1.0])
 
 
+@pytest.mark.slow
 def test_after_disable_nothing_is_logged(mlflow):
     before = len(runs(mlflow))
     sparkdl.mlflow.autolog(report=False, model=False)
@@ -285,6 +300,7 @@ def test_after_disable_nothing_is_logged(mlflow):
 # What goes wrong
 
 
+@pytest.mark.slow
 def test_metrics_wait_for_a_server_that_does_not_answer(mlflow, monkeypatch, caplog):
     logger = sparkdl.mlflow.MLflowLogger(report=False, model=False, seconds=0)
     taken, log_batch = [], mlflow.MlflowClient.log_batch
@@ -302,6 +318,7 @@ def test_metrics_wait_for_a_server_that_does_not_answer(mlflow, monkeypatch, cap
     assert metric(mlflow, logger.run_id, "training/loss")[1] == values
 
 
+@pytest.mark.slow
 def test_a_server_that_takes_no_page_ends_no_fit(mlflow, monkeypatch, caplog):
     log_artifact = mlflow.MlflowClient.log_artifact
 
@@ -317,6 +334,7 @@ def test_a_server_that_takes_no_page_ends_no_fit(mlflow, monkeypatch, caplog):
     assert mlflow.get_run(logger.run_id).info.status == "FINISHED"
 
 
+@pytest.mark.slow
 def test_options_are_checked(mlflow):
     with pytest.raises(ConfigError, match=r"MLflowLogger\.seconds must be"):
         sparkdl.mlflow.autolog(seconds=-1)

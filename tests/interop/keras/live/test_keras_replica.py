@@ -46,6 +46,7 @@ def vector_of(model):
     return np.concatenate([np.array(v.value).ravel() for v in model.trainable_variables])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", by_kind([name for name in JOINT if name in WHOLE]))
 def test_updates_are_those_of_keras_on_the_joint_batch(name, crews):
     row, workers, data = MASTERS[name], crews(2), Partitions(UNEVEN)

@@ -90,7 +90,7 @@ def test_memory_falls_with_the_number_of_workers_as_the_formula_says(shard, size
         assert held() == pytest.approx((2 + SLOTS) * TOTAL / size, rel=0.01)
 
 
-@pytest.mark.parametrize("size", [1, 2, 3, 7, 1000])
+@pytest.mark.parametrize("size", [1, 2, 3, 7, pytest.param(1000, marks=pytest.mark.slow)])
 def test_each_number_has_one_owner(size):
     """Also where there are more workers than numbers in a bucket."""
     master = AllReduceSGD(shard="optimizer", bucket_bytes=1 << 12)
