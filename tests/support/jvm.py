@@ -6,7 +6,7 @@ from tests.support.class_archive import JARS, place
 
 SMALL = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:-UsePerfData"
 # A heap begins with a 64th of the machine's memory, needed or not; and growing metaspace collects.
-GROWING = "-Xms48m -XX:MetaspaceSize=64m -XX:MinHeapFreeRatio=10 -XX:MaxHeapFreeRatio=25"
+GROWING = "-Xms48m -XX:MetaspaceSize=64m"
 # Archives stay where they were made for. Elsewhere each JVM would write 200 MB of its own.
 # To verify the bytecode of Hadoop's and Spark's jars is a tenth of what a short JVM does.
 IN_PLACE = "-XX:+UnlockDiagnosticVMOptions -XX:ArchiveRelocationMode=0"
@@ -16,7 +16,6 @@ FRUGAL = (
     f"{SMALL} {GROWING} {IN_PLACE} -XX:SharedArchiveFile={place()} -Xlog:cds=off,cds+dynamic=off"
 )
 PARTS = "driver", "executor"
-IDLE = {"spark.python.factory.idleWorkerMaxPoolSize": 1}  # processes of 60 MB; else for a minute
 
 
 def frugal_spark(folder):
@@ -36,4 +35,4 @@ def frugal_spark(folder):
 def options(*more):
     """Spark's, for drivers, executors and `more` to be frugal."""
     own = {f"spark.{part}.extraJavaOptions": FRUGAL for part in (*PARTS, *more)}
-    return IDLE | own | {f"spark.{part}.extraClassPath": JARS for part in PARTS}
+    return own | {f"spark.{part}.extraClassPath": JARS for part in PARTS}
