@@ -12,7 +12,7 @@ from pyspark.resource import ResourceProfile
 from sparkdl.data.batches.dealing import assemble_block
 from sparkdl.errors import SparkdlError
 from sparkdl.spark.gpu_process.dispatch import run_partition_on_device
-from sparkdl.spark.jobs.job import clear_errors, job, no_waiting_for_locality, on_pages
+from sparkdl.spark.jobs.job import clear_errors, job, no_waiting_for_locality
 from sparkdl.spark.jobs.log_prefix import sign_logs
 from sparkdl.spark.jobs.shared_value import sharing
 from sparkdl.spark.jobs.slot_request import request_slots
@@ -24,7 +24,7 @@ from sparkdl.spark.jobs.slots import (
     option,
     slots,
 )
-from sparkdl.spark.jobs.stalled_tasks import watch_tasks
+from sparkdl.spark.jobs.stalled_tasks import StalledTasks
 from sparkdl.spark.jobs.task_resources import (
     computing_with,
     threads_of_a_task,
@@ -118,11 +118,11 @@ class SparkWorkers:
     @contextmanager
     def _round(self, description):
         """Describes the jobs of a round; a task that stalls in them is run again."""
-        start = time.perf_counter()
-        watch = watch_tasks(
-            self.sc, on_pages(self.sc, description), self._stall_timeout, self._longest_round
-        )
-        with job(self.sc, description, "a round"), watch:
+        start, questions = time.perf_counter(), []
+        if self._stall_timeout is not None:
+            limits = self._stall_timeout, self._longest_round
+            questions.append(StalledTasks(self.sc, description, *limits))
+        with job(self.sc, description, "a round", *questions):
             yield
         self._longest_round = max(self._longest_round or 0.0, time.perf_counter() - start)
 

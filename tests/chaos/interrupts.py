@@ -13,8 +13,8 @@ from dataclasses import replace
 import numpy as np
 
 from sparkdl.spark import SparkNetwork
+from sparkdl.spark.jobs.job_watch import running_jobs
 from sparkdl.spark.jobs.slots import value_of
-from sparkdl.spark.jobs.waiting import running_jobs
 from sparkdl.spark.session import session
 from tests.conftest import SMALL
 from tests.spark.networks import arrays, rich

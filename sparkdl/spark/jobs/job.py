@@ -13,9 +13,10 @@ from sparkdl.spark.jobs.error_notes import read_noted_error
 from sparkdl.spark.jobs.executor_python import python_cure
 from sparkdl.spark.jobs.interrupts import interruptible
 from sparkdl.spark.jobs.job_tags import JOB_GROUP
+from sparkdl.spark.jobs.job_watch import watch_job
 from sparkdl.spark.jobs.log_prefix import ON_DRIVER
 from sparkdl.spark.jobs.page_link import link_of
-from sparkdl.spark.jobs.waiting import watch_job
+from sparkdl.spark.jobs.waiting import SlotWait
 
 BEFORE = "sparkdl: "  # on Spark's pages
 DESCRIPTION = "spark.job.description"
@@ -25,7 +26,7 @@ OURS = re.compile(r"sparkdl\.errors\.(\w+): (.*)")
 
 
 @contextmanager
-def job(sc, description, doing):
+def job(sc, description, doing, *questions):
     """Describes the jobs run inside; one that fails for good raises a clear error.
 
     Parameters
@@ -34,8 +35,10 @@ def job(sc, description, doing):
         What Spark's pages show.
     doing : str
         Begins the error: "a round" failed on the cluster.
+    questions : objects with `begin` and `look`
+        What else is asked while it runs; see watch_job.
     """
-    with interruptible(sc), describe_jobs(sc, description), watch(sc, description):
+    with interruptible(sc), describe_jobs(sc, description), watch(sc, description, *questions):
         with clear_errors(doing):
             yield
 
@@ -49,9 +52,9 @@ def describe_jobs(sc, description):
             yield
 
 
-def watch(sc, description):
+def watch(sc, description, *questions):
     """Says what jobs that were described so wait for, and ends those that wait too long."""
-    return watch_job(sc, on_pages(sc, description))
+    return watch_job(sc, on_pages(sc, description), SlotWait(sc, description), *questions)
 
 
 def on_pages(sc, description):

@@ -126,10 +126,14 @@ def value_of(scala_option):
     return scala_option.get() if scala_option.isDefined() else None
 
 
+def elements(sequence):
+    """Returns the elements of a Scala sequence."""
+    return [sequence.apply(number) for number in range(sequence.size())]
+
+
 def known_executors(sc, only_active=False):
     """Returns Spark's summaries of executors, of which one may be the driver."""
-    found = sc._jsc.sc().statusStore().executorList(only_active)
-    return [found.apply(number) for number in range(found.size())]
+    return elements(sc._jsc.sc().statusStore().executorList(only_active))
 
 
 def executors_wanted(sc):

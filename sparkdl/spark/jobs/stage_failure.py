@@ -5,7 +5,7 @@ import re
 from sparkdl.errors import SparkdlError, WorkerError
 from sparkdl.spark.jobs.error_notes import read_noted_error
 from sparkdl.spark.jobs.job import TRACEBACK, error_in_text, reason
-from sparkdl.spark.jobs.slots import value_of
+from sparkdl.spark.jobs.slots import elements, value_of
 
 LOST = re.compile(r"barrier task \w+\(\d+, (\d+)\) finished unsuccessfully\.\s*(.*)", re.DOTALL)
 CANCELLED = "SPARK_JOB_CANCELLED"
@@ -56,10 +56,9 @@ def stages_of(sc, job):
     return list(info.get().stageIds()) if info.isDefined() else []
 
 
-def tasks_of(sc, stage):
-    """Returns Spark's data of the tasks of a stage's first attempt."""
-    found = sc._jsc.sc().statusStore().taskList(stage, 0, MOST_TASKS)
-    return [found.apply(number) for number in range(found.size())]
+def tasks_of(sc, stage, attempt=0):
+    """Returns Spark's data of the tasks of an attempt of a stage."""
+    return elements(sc._jsc.sc().statusStore().taskList(stage, attempt, MOST_TASKS))
 
 
 def loss_reason(text):

@@ -25,6 +25,7 @@ from pyspark.sql import DataFrame
 
 from sparkdl.data.file_stamps import MOST_FILES, stamp_files
 from sparkdl.data.source import Source
+from sparkdl.spark.jobs.slots import elements
 
 MOST_RDDS = 256  # of a lineage: each takes some calls
 CONSTANT_RDDS = {  # whose records Spark has: in the driver, or in files of its own
@@ -214,8 +215,3 @@ def stamps_of(paths):
 
 def class_of(value):
     return value.getClass().getName()
-
-
-def elements(sequence):
-    """Returns the elements of a Scala sequence."""
-    return [sequence.apply(number) for number in range(sequence.size())]

@@ -9,7 +9,7 @@ import pytest
 from pyspark import InheritableThread
 
 from sparkdl.errors import ConfigError, UnsupportedError
-from sparkdl.spark.jobs import job_tags, slots, waiting
+from sparkdl.spark.jobs import job_tags, job_watch, slots, waiting
 from sparkdl.spark.jobs.job import job
 from tests.support.waiting import until
 
@@ -20,7 +20,7 @@ HELD = "held by a test"
 def impatient(sc, monkeypatch):
     """A function that sets how long a job waits for slots, in place of minutes."""
     monkeypatch.setattr(waiting, "PATIENCE", 0.2)
-    monkeypatch.setattr(waiting, "POLL", 0.05)
+    monkeypatch.setattr(job_watch, "POLL", 0.05)
 
     def limit(text):
         sc._conf.set(waiting.SETTING, text)
@@ -93,17 +93,16 @@ def test_a_job_that_gets_its_slots_goes_on(sc, impatient, caplog):
 )
 def test_only_time_without_a_task_counts(running, told, monkeypatch):
     clock = iter(range(0, 100, 10))
-    watch = waiting.Watch.__new__(waiting.Watch)
-    watch._sc, watch._description, watch._limit = None, "sparkdl: a job", 100.0
-    watch._since, watch._is_told, watch.error = 0.0, False, None
+    wait = waiting.SlotWait.__new__(waiting.SlotWait)
+    wait._sc, wait._description, wait._limit = None, "a job", 100.0
+    wait._since, wait._is_told = 0.0, False
     monkeypatch.setattr(waiting.time, "monotonic", lambda: next(clock))
     monkeypatch.setattr(waiting, "cluster_state", lambda sc: "")
     monkeypatch.setattr(waiting, "cure", lambda sc: "")
     for tasks in running:
         jobs = [SimpleNamespace(numActiveTasks=lambda count=count: count) for count in tasks]
-        monkeypatch.setattr(waiting, "jobs_described", lambda sc, name, jobs=jobs: jobs)
-        watch._look()
-    assert watch._is_told == told
+        assert wait.look(jobs) is None
+    assert wait._is_told == told
 
 
 def test_a_time_that_is_none_is_refused(sc, impatient):

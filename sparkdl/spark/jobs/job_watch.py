@@ -1,0 +1,84 @@
+"""A thread that looks at a job while it runs, and cancels it where something is wrong with it."""
+
+import time
+from contextlib import contextmanager
+from threading import Event, Thread
+
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+
+from sparkdl.spark.jobs.slots import elements, value_of
+
+POLL = 1.0  # seconds between two looks
+
+
+@contextmanager
+def watch_job(sc, description, *questions):
+    """Asks questions about the job run inside; one that is answered with an error cancels it.
+
+    Parameters
+    ----------
+    description : str
+        By which Spark knows the job.
+    questions : objects with `begin` and `look`
+        `look(jobs)` is asked again and again from `begin` seconds on, of Spark's data of the jobs
+        with the description that run. It gives the error that cancels them, or None.
+
+    Raises
+    ------
+    SparkdlError
+        That of the question.
+    """
+    watch = JobWatch(sc, description, questions)
+    try:
+        yield
+    except Exception as error:
+        if watch.error is not None:
+            raise watch.error from error
+        raise
+    finally:
+        watch.close()
+
+
+class JobWatch:
+    """The thread; `error` says why it has cancelled the job, or is None."""
+
+    def __init__(self, sc, description, questions):
+        self._sc, self._description, self._questions = sc, description, list(questions)
+        self._start, self.error, self._closed = time.monotonic(), None, Event()
+        Thread(target=self._run, daemon=True).start()
+
+    def close(self):
+        self._closed.set()
+
+    def _run(self):
+        if self._closed.wait(min(one.begin for one in self._questions)):  # as most jobs end by then
+            return
+        while self._questions and self.error is None and not self._closed.wait(POLL):
+            seconds = time.monotonic() - self._start
+            for question in [one for one in self._questions if one.begin <= seconds]:
+                self._ask(question)
+
+    def _ask(self, question):
+        try:
+            jobs = jobs_described(self._sc, self._description)
+            error = question.look(jobs)
+            if error is not None:
+                self.error = self.error or error
+                for job in jobs:
+                    self._sc._jsc.sc().cancelJob(job.jobId())
+        except (Py4JError, PySparkException, AttributeError):  # Spark itself has been stopped
+            self._questions.remove(question)
+
+
+def jobs_described(sc, description):
+    """Returns Spark's data of the running jobs with a description."""
+    return [job for job in running_jobs(sc) if value_of(job.description()) == description]
+
+
+def running_jobs(sc):
+    """Returns Spark's data of the jobs that run."""
+    statuses = sc._jvm.java.util.Collections.singletonList(
+        sc._jvm.org.apache.spark.JobExecutionStatus.RUNNING
+    )
+    return elements(sc._jsc.sc().statusStore().jobsList(statuses))
