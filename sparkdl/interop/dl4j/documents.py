@@ -2,12 +2,11 @@
 
 from dataclasses import dataclass
 
-from sparkdl.config.text import from_json
-from sparkdl.errors import ConfigError, DataError
+from sparkdl.errors import DataError
 from sparkdl.interop.archives import read_members
+from sparkdl.interop.json_member import parse_json
 
 MEMBERS = ("configuration.json", "coefficients.bin", "updaterState.bin", "normalizer.bin")
-LONGEST = 16 << 20  # bytes of a text
 SERIALIZED = b"\xac\xed"  # what objects that Java serialized begin with
 OLD = ("updater.bin", "preprocessor.bin")
 
@@ -42,7 +41,7 @@ def read_document(path):
     refuse_serialized(path, parts, names)
     return Dl4jDocument(
         path=str(path),
-        config=parsed(parts["configuration.json"], f"{path}, configuration.json"),
+        config=parse_json(parts["configuration.json"], f"{path}, configuration.json"),
         coefficients=parts["coefficients.bin"],
         updater=parts.get("updaterState.bin"),
         normalizer=parts.get("normalizer.bin"),
@@ -58,13 +57,3 @@ def refuse_serialized(path, parts, names):
             f"{path}: {', '.join(found)} must not be serialized by Java; save the model by "
             "Deeplearning4j 0.9 or later"
         )
-
-
-def parsed(content, where):
-    """Returns the mapping in a JSON text."""
-    if len(content) > LONGEST:
-        raise DataError(f"{where}: must have at most {LONGEST} bytes, got {len(content)}")
-    try:
-        return from_json(content.decode())
-    except (ConfigError, UnicodeDecodeError) as error:
-        raise DataError(f"{where}: must be JSON: {error}") from error

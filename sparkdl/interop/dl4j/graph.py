@@ -8,6 +8,7 @@ from sparkdl.interop.dl4j.layers import RULES
 from sparkdl.interop.dl4j.objects import object_of
 from sparkdl.interop.dl4j.places import Place
 from sparkdl.interop.dl4j.training import UpdaterRules
+from sparkdl.interop.translated_network import free_name
 from sparkdl.nn import GraphBuilder
 from sparkdl.nn import layers as nn
 
@@ -88,10 +89,7 @@ class GraphTranslation:
 
     def free(self, name):
         """Returns a name of a vertex that is not taken."""
-        number, wanted = 1, name
-        while name in self.names:
-            number += 1
-            name = f"{wanted}_{number}"
+        name = free_name(name, self.names)
         self.names.add(name)
         return name
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from sparkdl.errors import DataError
 from sparkdl.interop.dl4j.training import SLOTS
+from sparkdl.interop.translated_network import state_with
 
 MOST = 1 << 33  # parameters
 
@@ -34,18 +35,15 @@ def pieces(vector, taken):
         yield one, part.reshape(one.take.shape, order=one.take.order)
 
 
-def filled(network, taken, vector):
+def state_of_file(network, taken, vector):
     """Returns the state of a network with the parameters of a file."""
-    state, conf = network.state, network.conf
-    vectors = {"params": state.params.copy(), "buffers": state.buffers.copy()}
-    views = {}
-    for kind, numbers in vectors.items():
-        views |= getattr(conf, f"{kind}_layout").views(numbers)
+    arrays = (
+        (f"{one.vertex}/{ours}", change(array))
+        for one, array in pieces(vector, taken)
+        for ours, change in one.take.parts.items()
+    )
     with np.errstate(over="ignore"):
-        for one, array in pieces(vector, taken):
-            for ours, change in one.take.parts.items():
-                views[f"{one.vertex}/{ours}"][...] = change(array)
-    return replace(state, **vectors)
+        return state_with(network, arrays)
 
 
 def with_slots(network, taken, vector, path):

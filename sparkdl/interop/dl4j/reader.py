@@ -9,7 +9,8 @@ from sparkdl.interop.dl4j.graph import GraphTranslation
 from sparkdl.interop.dl4j.nd4j_arrays import read_vector
 from sparkdl.interop.dl4j.nodes import nodes_of
 from sparkdl.interop.dl4j.normalizers import read_normalizer
-from sparkdl.interop.dl4j.parameters import check_length, filled, with_slots
+from sparkdl.interop.dl4j.parameters import check_length, state_of_file, with_slots
+from sparkdl.interop.translated_network import shapes_by_input
 from sparkdl.training.network import Network
 
 OLD = (
@@ -80,7 +81,7 @@ def read_dl4j(path, *, shapes=None, training=True, **conf):
     document = read_document(path)
     inputs, nodes, outputs = nodes_of(document.config)
     graph = GraphTranslation(training, conf.get("optimizer") is None)
-    graph.add_inputs(inputs, nodes, named(shapes))
+    graph.add_inputs(inputs, nodes, shapes_by_input(shapes))
     for node in nodes:
         graph.add(node)
     names = tuple(graph.output(name) for name in outputs)
@@ -89,7 +90,7 @@ def read_dl4j(path, *, shapes=None, training=True, **conf):
     vector = read_vector(document.coefficients, f"{path}, coefficients.bin")
     check_length(vector, graph.taken, path)
     network = Network(graph.build.conf(**{**options, **conf}))
-    network.state = filled(network, graph.taken, vector)
+    network.state = state_of_file(network, graph.taken, vector)
     notes, old = graph.rules.notes, any(is_old(node.value) for node in nodes)
     if old and training:
         notes.append(OLD)
@@ -149,10 +150,3 @@ def refuse(reasons, path):
     if reasons:
         lines = "\n  ".join(reasons)
         raise UnsupportedError(f"{path} has layers or options without a twin:\n  {lines}")
-
-
-def named(shapes):
-    """Returns {input: shape}, with None for the name of an only input."""
-    if shapes is None or isinstance(shapes, dict):
-        return shapes or {}
-    return {None: tuple(shapes)}

@@ -5,16 +5,15 @@ import zipfile
 from dataclasses import dataclass
 from io import BytesIO
 
-from sparkdl.config.text import from_json
 from sparkdl.data import files
-from sparkdl.errors import ConfigError, DataError, UnsupportedError
+from sparkdl.errors import DataError, UnsupportedError
 from sparkdl.interop.archives import DAMAGE, member
 from sparkdl.interop.hdf5 import open_hdf5
+from sparkdl.interop.json_member import parse_json
 from sparkdl.interop.keras.weights import is_hdf5, refuse_shards, text_of
 
 MEMBERS = ("config.json", "metadata.json", "model.weights.h5")
 GROWTH = 8  # a member of an archive may be so many times as long as what is stored of it
-LONGEST = 16 << 20  # bytes of a text
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,8 +83,8 @@ def from_archive(content, path):
         raise DataError(f"{path}: cannot be read as a zip: {error}") from error
     if "config.json" not in parts:
         raise DataError(f"{path}: must hold config.json, got {names[:5]}")
-    config = parsed(parts["config.json"], f"{path}, config.json")
-    about = parsed(parts.get("metadata.json", b"{}"), f"{path}, metadata.json")
+    config = parse_json(parts["config.json"], f"{path}, config.json")
+    about = parse_json(parts.get("metadata.json", b"{}"), f"{path}, metadata.json")
     return KerasDocument(
         path=path,
         config=config,
@@ -107,9 +106,9 @@ def from_hdf5(content, path):
         )
     return KerasDocument(
         path=path,
-        config=parsed(bytes_of(config), f"{path}, model_config"),
+        config=parse_json(bytes_of(config), f"{path}, model_config"),
         version=version_of(version, 2),
-        training=training and parsed(bytes_of(training), f"{path}, training_config"),
+        training=training and parse_json(bytes_of(training), f"{path}, training_config"),
         weights=content,
     )
 
@@ -121,21 +120,11 @@ def bytes_of(text):
 
 def from_text(content, path):
     """Returns the document of what `model.to_json()` gave."""
-    config = parsed(content, path)
+    config = parse_json(content, path)
     version = version_of(config.get("keras_version"), 3 if "module" in config else 2)
     return KerasDocument(
         path=path, config=config, version=version, training=config.get("compile_config")
     )
-
-
-def parsed(content, where):
-    """Returns the mapping in a JSON text."""
-    if len(content) > LONGEST:
-        raise DataError(f"{where}: must have at most {LONGEST} bytes, got {len(content)}")
-    try:
-        return from_json(content.decode())
-    except (ConfigError, UnicodeDecodeError) as error:
-        raise DataError(f"{where}: must be JSON: {error}") from error
 
 
 def version_of(text, default):

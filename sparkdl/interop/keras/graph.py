@@ -7,6 +7,7 @@ from sparkdl.errors import ConfigError, DataError, SparkdlError, UnsupportedErro
 from sparkdl.interop.keras.calls import calls_of, is_model
 from sparkdl.interop.keras.layers import RULES
 from sparkdl.interop.keras.places import Place, channels_first, channels_last
+from sparkdl.interop.translated_network import free_name
 from sparkdl.nn import GraphBuilder
 from sparkdl.nn.layers import Activation, Frozen, Permute
 
@@ -176,10 +177,7 @@ class GraphTranslation:
 
     def free(self, name):
         """Returns a name of a vertex that is not taken."""
-        number, wanted = 1, name
-        while name in self.names:
-            number += 1
-            name = f"{wanted}_{number}"
+        name = free_name(name, self.names)
         self.names.add(name)
         return name
 

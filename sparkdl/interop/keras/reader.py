@@ -2,14 +2,13 @@
 
 from dataclasses import dataclass, field, replace
 
-import numpy as np
-
 from sparkdl.errors import ConfigError, UnsupportedError
 from sparkdl.interop.keras.documents import read_document
 from sparkdl.interop.keras.graph import GraphTranslation
 from sparkdl.interop.keras.optimizers import with_slots
 from sparkdl.interop.keras.training import Compiled, read_training
 from sparkdl.interop.keras.weights import read_arrays
+from sparkdl.interop.translated_network import shapes_by_input, state_with
 from sparkdl.training.network import Network
 
 IMAGES = ("channels_last", "channels_first")
@@ -79,7 +78,7 @@ def read_keras(model, weights=None, *, shapes=None, images="channels_last", comp
     if images not in IMAGES:
         raise ConfigError(f"read_keras.images must be one of {IMAGES}, got {images!r}")
     document = document_of(model, weights)
-    graph = GraphTranslation(document.version, named(shapes), images)
+    graph = GraphTranslation(document.version, shapes_by_input(shapes), images)
     places = graph.model(document.config)
     training = document.training if compiled else None
     found = Compiled()
@@ -92,7 +91,8 @@ def read_keras(model, weights=None, *, shapes=None, images="channels_last", comp
         arrays = read_arrays(document.weights, document.path, graph.taken)
     network = Network(graph.build.conf(**{**found.options, **conf}))
     if arrays is not None:
-        network.state = filled(network, graph.taken, arrays)
+        names = (f"{one.vertex}/{one.ours}" for one in graph.taken)
+        network.state = state_with(network, zip(names, arrays, strict=True))
         if "optimizer" in found.options:
             network.state = with_slots(network, document, graph.taken, found.notes)
     return KerasNet(
@@ -125,22 +125,3 @@ def saved(model):
         path = f"{folder}/model.keras"
         model.save(path)
         return replace(read_document(path), path="the model")
-
-
-def named(shapes):
-    """Returns {input: shape}, with None for the name of an only input."""
-    if shapes is None or isinstance(shapes, dict):
-        return shapes or {}
-    return {None: tuple(shapes)}
-
-
-def filled(network, taken, arrays):
-    """Returns the state with the arrays of the file."""
-    state, conf = network.state, network.conf
-    vectors = {"params": state.params.copy(), "buffers": state.buffers.copy()}
-    views = {}
-    for kind, vector in vectors.items():
-        views |= getattr(conf, f"{kind}_layout").views(vector)
-    for take, array in zip(taken, arrays, strict=True):
-        views[f"{take.vertex}/{take.ours}"][...] = array
-    return replace(state, **{name: np.asarray(v) for name, v in vectors.items()})

@@ -8,6 +8,7 @@ from sparkdl.interop.keras.twins import document
 from sparkdl.interop.keras.writing.heads import HEADS
 from sparkdl.interop.keras.writing.layer_order import layer_order
 from sparkdl.interop.keras.writing.rules import RULES
+from sparkdl.interop.translated_network import free_name
 from sparkdl.nn.layers import Frozen
 
 
@@ -127,12 +128,7 @@ class GraphWriter:
 
     def free(self, name):
         """Returns a name for a layer: without slashes, and not taken."""
-        wanted = name = name.replace("/", "__")
-        number = 1
-        while name in self.layers:
-            number += 1
-            name = f"{wanted}_{number}"
-        return name
+        return free_name(name.replace("/", "__"), self.layers)
 
     def add(self, kind, config, name, sources, shape=None, owner=None, trainable=True, kwargs=None):
         """Adds a layer; returns the Tensor of its call, whose axes stand as ours has them."""
