@@ -5,9 +5,8 @@ import threading
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-from sparkdl.errors import UnsupportedError
+from sparkdl.training.report.loopback import HOST, port_error
 
-HOST = "127.0.0.1"
 MOST_BROWSERS = 16  # that listen for changes at once
 SILENCE = 15.0  # seconds after which a browser hears that nothing has changed
 TIMEOUT = 30.0  # seconds that a browser has to send its request, or to take an answer
@@ -39,11 +38,7 @@ class PageServer:
         try:
             self.server = _Server((host, port), _Handler)
         except (OSError, OverflowError) as error:
-            reason = getattr(error, "strerror", None) or error
-            raise UnsupportedError(
-                f"Dashboard.port must be one that is free on {host}, got {port}: {reason}; "
-                "0 takes any"
-            ) from error
+            raise port_error("Dashboard", host, port, error) from error
         self.server.pages = self
         self.url = f"http://{host}:{self.server.server_port}/{self.token}/"
         self.thread = threading.Thread(target=self.server.serve_forever, daemon=True)

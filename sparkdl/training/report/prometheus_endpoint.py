@@ -4,9 +4,8 @@ from typing import Any
 
 from sparkdl.config import is_integer
 from sparkdl.errors import UnsupportedError, require
+from sparkdl.training.report.loopback import HOST, port_error
 from sparkdl.training.report.meter_listener import MeterListener
-
-HOST = "127.0.0.1"
 
 
 class PrometheusEndpoint(MeterListener):
@@ -54,11 +53,7 @@ class PrometheusEndpoint(MeterListener):
         try:
             self._server, self._thread = self._package.start_http_server(port, host, registry)
         except (OSError, OverflowError) as error:
-            reason = getattr(error, "strerror", None) or error
-            raise UnsupportedError(
-                f"PrometheusEndpoint.port must be one that is free on {host}, got {port}: "
-                f"{reason}; 0 takes any"
-            ) from error
+            raise port_error("PrometheusEndpoint", host, port, error) from error
         self.url = f"http://{host}:{self._server.server_port}/metrics"
 
     def close(self) -> None:

@@ -15,13 +15,13 @@ def slowest_of(report):
     if not report.by_worker:
         return None
     figures = report.by_worker
-    rank = max(range(len(figures)), key=lambda n: figures[n].reading + figures[n].compute)
+    rank = max(range(len(figures)), key=lambda n: figures[n].busy)
     return rank, "reading" if figures[rank].reading > figures[rank].compute else "computing"
 
 
 def waited_for(report):
     """Returns the seconds that the others of a round waited for the slowest, all together."""
-    busy = [one.reading + one.compute for one in report.by_worker]
+    busy = [one.busy for one in report.by_worker]
     return sum(max(busy) - seconds for seconds in busy)
 
 

@@ -40,6 +40,11 @@ class WorkerFigures(NamedTuple):
     sent: int = 0
     memory: int = 0
 
+    @property
+    def busy(self) -> float:
+        """Seconds that the others may have waited for it: it read and computed."""
+        return self.reading + self.compute
+
     @classmethod
     def of_rounds(cls, rounds: "list[WorkerFigures]") -> Self:
         """Returns the sums over rounds; of memory the most."""

@@ -25,7 +25,7 @@ class SlowWorkerLog(Listener):
         self._named: set[int] = set()
 
     def on_round(self, report: RoundReport, state: Any) -> None:
-        seconds = tuple(one.reading + one.compute for one in report.by_worker)
+        seconds = tuple(one.busy for one in report.by_worker)
         if len(seconds) < 3 or (self._rounds and len(self._rounds[-1][1]) != len(seconds)):
             self._rounds.clear()
         if len(seconds) < 3:  # of two neither is the usual one
