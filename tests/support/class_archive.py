@@ -72,10 +72,9 @@ def main():
 
 def use_spark(part):
     """Do what tests have Spark do; its JVM writes the archive as it ends."""
-    from pyspark import SparkContext
-
     from sparkdl.spark.session import session
     from tests.support.jvm import SMALL
+    from tests.support.jvm_end import end_jvm
 
     options = {
         "spark.driver.extraClassPath": JARS,
@@ -87,9 +86,7 @@ def use_spark(part):
         use_records(spark.sparkContext)
         with tempfile.TemporaryDirectory() as folder:
             use_frames(spark, folder)
-    SparkContext._gateway.shutdown()
-    SparkContext._gateway.proc.stdin.close()
-    SparkContext._gateway.proc.wait()
+    end_jvm()
 
 
 ELSEWHERE = [  # what a driver of local[2] does without

@@ -1,8 +1,8 @@
 """What ends when a process goes on to tests of another lane: services that hold much memory."""
 
-import sys
 from contextlib import ExitStack, contextmanager
 
+from tests.support.jvm_end import end_jvm
 from tests.support.lanes import FIRST, lane, path_of
 
 _services = ExitStack()
@@ -23,14 +23,3 @@ def end_lane(item, following):
     if own in FIRST and following is not None and lane(path_of(following)) != own:
         _services.close()
         end_jvm()
-
-
-def end_jvm():
-    """Ends the JVM of a Spark that has been stopped in this process."""
-    context = getattr(sys.modules.get("pyspark"), "SparkContext", None)
-    gateway = context and context._gateway
-    if gateway:
-        gateway.shutdown()
-        gateway.proc.stdin.close()
-        gateway.proc.wait()
-        context._gateway = context._jvm = None

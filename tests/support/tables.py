@@ -28,7 +28,11 @@ def in_parts(rows, quick=QUICK):
     return [pytest.param(few, id="few"), pytest.param(others, id="others", marks=pytest.mark.slow)]
 
 
-def first_of_each(names):
-    """Parameters of a test of named rows: all are slow but the first of each first word."""
-    first = {name.split()[0]: name for name in reversed([*names])}.values()
+def first_word(name):
+    return name.split()[0]
+
+
+def first_of_each(names, kind=first_word):
+    """Parameters of a test of named rows: all are slow but the first of each kind."""
+    first = {kind(name): name for name in reversed([*names])}.values()
     return [pytest.param(each, marks=[pytest.mark.slow] * (each not in first)) for each in names]

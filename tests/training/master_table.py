@@ -3,7 +3,6 @@
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-import pytest
 
 from sparkdl.data.batches.batch import Batch
 from sparkdl.data.batches.blocks import permutation
@@ -19,6 +18,7 @@ from sparkdl.training.masters.parameter_averaging.master import ParameterAveragi
 from sparkdl.training.masters.parameter_server.master import ParameterServer
 from sparkdl.training.network import first_state
 from sparkdl.training.resident.schedule import BlockSchedule
+from tests.support.tables import first_of_each
 
 SMALL = {"batch_size_per_worker": 4, "timeout": 60.0, "stall_timeout": 200.0}
 
@@ -199,8 +199,7 @@ JOINT = [name for name, row in MASTERS.items() if row.joint is not None]
 
 def by_kind(names):
     """Rows as parameters of a test: all are slow but the first of each kind of master."""
-    first = {type(MASTERS[name].master): name for name in reversed([*names])}.values()
-    return [pytest.param(each, marks=[pytest.mark.slow] * (each not in first)) for each in names]
+    return first_of_each(names, lambda name: type(MASTERS[name].master))
 
 
 def schedule_of(blocks, workers, conf):

@@ -1,0 +1,14 @@
+"""The end of the JVM that a Spark of this process had: else it lives as long as the process."""
+
+import sys
+
+
+def end_jvm():
+    """Ends the JVM of a Spark that has been stopped in this process."""
+    context = getattr(sys.modules.get("pyspark"), "SparkContext", None)
+    gateway = context and context._gateway
+    if gateway:
+        gateway.shutdown()
+        gateway.proc.stdin.close()
+        gateway.proc.wait()
+        context._gateway = context._jvm = None
