@@ -41,6 +41,10 @@ NOTEBOOKS = {
         [rf"9 of 450 rows failed; accuracy {FIGURE}", r"largest difference \de-0[678]"],
         1,
     ),
+    "09_words_and_numbers": (
+        [rf"network +area under ROC {FIGURE} on \d+ people", rf"regression +area under ROC {FIGURE}"],
+        2,
+    ),
 }
 
 
