@@ -42,7 +42,10 @@ NOTEBOOKS = {
         1,
     ),
     "09_words_and_numbers": (
-        [rf"network +area under ROC {FIGURE} on \d+ people", rf"regression +area under ROC {FIGURE}"],
+        [
+            rf"network +area under ROC {FIGURE} on \d+ people",
+            rf"regression +area under ROC {FIGURE}",
+        ],
         2,
     ),
 }

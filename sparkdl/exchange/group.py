@@ -232,7 +232,12 @@ class Group:
     @property
     def sent_bytes(self):
         """All that has gone out to other ranks, with headers and heartbeats."""
-        return sum(link.sent for link in self._links if link is not None)
+        return sum(self.sent_by_rank)
+
+    @property
+    def sent_by_rank(self):
+        """What has gone out to each rank; 0 to this one."""
+        return [0 if link is None else link.sent for link in self._links]
 
     def close(self):
         """Leaves the group and closes the links; a rank that needs this one later gets a PeerError.

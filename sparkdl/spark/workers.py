@@ -13,6 +13,7 @@ from sparkdl.data.batches.dealing import assemble_block
 from sparkdl.errors import SparkdlError
 from sparkdl.spark.gpu_process.dispatch import run_partition_on_device
 from sparkdl.spark.jobs.job import clear_errors, job, no_waiting_for_locality
+from sparkdl.spark.jobs.jvm_memory import jvm_memory
 from sparkdl.spark.jobs.log_prefix import sign_logs
 from sparkdl.spark.jobs.shared_value import sharing
 from sparkdl.spark.jobs.slot_request import request_slots
@@ -134,6 +135,10 @@ class SparkWorkers:
     def room(self) -> int:
         """Returns how many workers can be launched: all, however few slots are left."""
         return self.size
+
+    def other_memory(self) -> dict[str, int]:
+        """Returns what Spark's JVMs have used of memory."""
+        return jvm_memory(self.sc)
 
     def obstacle(self) -> str | None:
         """Returns why workers cannot stay in the tasks of a stage, or None."""

@@ -199,7 +199,12 @@ class KeyValueStore(Verbs):
     @property
     def sent_bytes(self):
         """Bytes of arrays that this process has sent to others, as worker and as server."""
-        return self._servers.sent_bytes
+        return sum(self.sent_by_rank.values())
+
+    @property
+    def sent_by_rank(self):
+        """The same, {rank: bytes}."""
+        return self._servers.sent_by_rank
 
     def abandon(self):
         """Ends at once, without waiting; a worker that needs this process gets a PeerError."""

@@ -51,6 +51,9 @@ class StageWorkers:
     def room(self):
         return self.size
 
+    def other_memory(self):
+        return {}  # the server's JVMs are out of sight
+
     def obstacle(self):
         return None
 

@@ -139,6 +139,7 @@ class Trainer:
             self.phases.end("ending")
             history.end_reason = history.end_reason or self.steering.end_reason
             history.driver_memory = peak_memory()
+            history.other_memory = self.workers.other_memory()
             self.listeners.on_fit_end(history)
             self.phases.end("listeners")
         self.state = self.steering.ending(self.state)

@@ -9,7 +9,6 @@ from pathlib import Path
 from sparkdl.errors import ConfigError
 from sparkdl.html_elements import element, table, text_of
 from sparkdl.nn.networks.picture import network_picture
-from sparkdl.nn.networks.summary import size
 from sparkdl.training.report.advice import advise
 from sparkdl.training.report.curves import evaluation_curves, round_curves
 from sparkdl.training.report.environment import environment_rows
@@ -21,6 +20,7 @@ from sparkdl.training.report.inspection_sections import (
     layer_curves,
     wrong_table,
 )
+from sparkdl.training.report.processes import exchange_table, link_table, worker_table
 from sparkdl.training.report.quality import calibration, roc_curves
 from sparkdl.training.report.tables import confusion_table, phase_table
 from sparkdl.training.report.timeline import timeline
@@ -28,8 +28,6 @@ from sparkdl.training.report.waits import waits
 from sparkdl.training.report.weights import MOST, weights_of
 
 WAITS = "worker", "rounds in which it was the slowest", "others waited, s", "while it was"
-PROCESSES = "process", "examples", "reading", "compute", "averaging", "sent", "peak memory"
-NOT_SENT = "nothing: workers share a machine's memory, or Spark takes sums to the driver"
 VALUES = "how often each value occurs, by array"
 RATIO = "log10 of mean |update| / mean |parameter|; about -3 is usual"
 DEAD = "share of a rectifier's units that are 0 for the whole sample"
@@ -171,42 +169,10 @@ def time_section(run):
         worker_table(history),
         table(WAITS, waits(history), "Who was waited for") if waits(history) else None,
         exchange_table(run),
+        link_table(history),
         table(["restart", "what happened"], restarts, "Restarts") if restarts else None,
         element("p", history.aggregation) if history.aggregation else None,
     )
-
-
-def worker_table(history):
-    """Returns what each process did, sent, and took of memory."""
-    rows = [
-        [f"worker {rank}", *one[:4], size(one.sent), size(one.memory) if one.memory else ""]
-        for rank, one in enumerate(history.by_worker())
-    ]
-    if history.driver_memory:
-        rows.append(["driver", *[""] * 5, size(history.driver_memory)])
-    return table(PROCESSES, rows, "Processes; times in seconds")
-
-
-def exchange_table(run):
-    """Returns what went over which link, and how it was encoded; None where nobody knows."""
-    history = run.history
-    if history.master is None:
-        return None
-    codec = history.master.get("codec")
-    sent = sum(report.bytes_sent for report in history.rounds)
-    each = sent / max(1, len(history.rounds) * max(1, history.workers))
-    between = f"{size(sent)}, {size(round(each))} of a worker in a round" if sent else NOT_SENT
-    rows = [
-        ["master", json.dumps(history.master)],
-        ["codec", "none: numbers as they are" if codec is None else json.dumps(codec)],
-        ["over the network, between workers", between],
-    ]
-    if run.conf is not None:
-        layouts = run.conf.params_layout, run.conf.buffers_layout, run.conf.slots_layout
-        state = [4 * layout.size for layout in layouts]
-        words = "parameters {}, buffers {}, state of the optimizer {}"
-        rows.append(["what there is to exchange", words.format(*map(size, state))])
-    return table(["exchange", "what"], rows, "Exchange")
 
 
 def evaluation_section(run, shown):

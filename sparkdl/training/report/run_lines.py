@@ -13,7 +13,8 @@
 | layers | the fields of a LayerReport |
 | inspection | fields of an Inspection that are new: costs at first, the others at the end |
 | evaluation | the last one with its matrix and curves |
-| end | reason, aggregation, whether data were kept, memory of the driver |
+| end | reason, aggregation, whether data were kept, memory of the driver and of JVMs |
+|  | bytes by link, of up to 64 workers |
 
 Seconds count from the call of fit. A number that is not finite is null.
 """
@@ -31,6 +32,7 @@ from sparkdl.training.reporting.reports import PARTS
 FORMAT = 1
 MB = 1_000_000
 LOSS_DIGITS, SECOND_DIGITS = 9, 4  # significant digits; decimals
+MOST_RANKS = 64  # workers of which each link is told
 AT_TIMES = "bytes_sent", "dropped", "skipped"  # fields of a RoundReport that are often 0
 
 
@@ -143,7 +145,9 @@ def evaluation_line(evaluation):
 
 def end_line(history):
     about = {"aggregation": history.aggregation, "data_were_kept": history.data_were_kept}
-    about["driver_memory"] = history.driver_memory
+    about |= {"driver_memory": history.driver_memory, "other_memory": history.other_memory}
+    if len(history.sent_between) <= MOST_RANKS:
+        about["sent_between"] = history.sent_between
     return text_of_line("end", reason=history.end_reason, **about)
 
 

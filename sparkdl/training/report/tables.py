@@ -29,6 +29,7 @@ def confusion_table(evaluation):
 
 
 def shaded(count, share):
-    """Returns the cell of a count; also notebooks, which have no style sheet of ours, shade it."""
+    """Returns the cell of a number or text; notebooks, which have no style sheet, shade it too."""
     style = f"text-align:right;background:rgba(47,129,247,{0.6 * share:.2f})"
-    return element("td", f"{count:,}", style=style)
+    text = count if isinstance(count, str) else f"{count:,}"
+    return element("td", text, style=style)

@@ -60,6 +60,20 @@ class RestartDone(NamedTuple):
         listeners.on_restart(self.restart)
 
 
+class GroupDone(NamedTuple):
+    """Workers that stayed have ended well; the bytes that each has sent to each, rows by rank."""
+
+    sent: tuple[tuple[int, ...], ...]
+    state = None
+
+    def end(self, phases):
+        phases.end("ending")
+
+    def tell(self, history, listeners):
+        """Tells no listener: the history has it at the end of the fit."""
+        history.sent_between = self.sent
+
+
 class PhaseDone(NamedTuple):
     """A phase before the first round is over."""
 

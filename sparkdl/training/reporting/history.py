@@ -57,6 +57,11 @@ class History:
         The master's options that are not their defaults, and its type.
     driver_memory : int
         The most bytes of memory that the driver's Python process had by the end; 0 before.
+    other_memory : dict
+        {process: the most bytes that it had}, of Spark's JVMs.
+    sent_between : tuple of tuple of int
+        The bytes that each worker has sent to each other over the network, rows by rank, since the
+        last restart; empty where no workers have stayed.
     round_ends, restart_times : list of float
         The seconds of the fit's wall clock at which the driver heard of each of `rounds` and
         `restarts`.
@@ -75,6 +80,8 @@ class History:
     inspection: Inspection | None = None
     master: dict[str, Any] | None = None
     driver_memory: int = 0
+    other_memory: dict[str, int] = field(default_factory=dict)
+    sent_between: tuple[tuple[int, ...], ...] = ()
 
     def add_round(self, report: RoundReport) -> None:
         self.rounds.append(report)
@@ -108,6 +115,9 @@ class History:
         self.restart_times += [wall + second for second in later.restart_times]
         self.master = later.master or self.master
         self.driver_memory = max(self.driver_memory, later.driver_memory)
+        for process, memory in later.other_memory.items():
+            self.other_memory[process] = max(memory, self.other_memory.get(process, 0))
+        self.sent_between = later.sent_between
         if later.inspection is not None:
             self.inspection = later.inspection.after(self.inspection)
         for phase, seconds in later.phases.items():

@@ -94,9 +94,9 @@ class Control:
             meta = {"kind": "failed", "lost": is_loss(error), "forming": forming}
             self._send(meta | error_to_json(error))
 
-    def report_end(self, rounds):
-        """Tells the driver that the fit is over, after so many rounds."""
-        self._send({"kind": "done", "begun": rounds})
+    def report_end(self, rounds, sent):
+        """Tells the driver that the fit is over after so many rounds, and bytes sent by rank."""
+        self._send({"kind": "done", "begun": rounds}, np.array(sent, np.int64))
 
     def close(self):
         self._wire.close()

@@ -139,7 +139,7 @@ class WorkerLifecycle:
                 is_last = self.control.orders.is_last(state.rounds)
                 self._tell(before, state, is_last)
                 over = self._follow(state, self.shared.due(before, state)) or is_last
-            self.control.report_end(state.rounds)
+            self.control.report_end(state.rounds, self.worker.sent_by_rank)
 
     def _follow(self, state, due):
         """Does what is due after a round; returns whether the driver has the fit end with it."""

@@ -8,6 +8,7 @@ from dataclasses import replace
 from sparkdl.errors import DataError, SparkdlError, WorkerError
 from sparkdl.training.reporting.events import (
     EpochDone,
+    GroupDone,
     PhaseDone,
     RestartDone,
     RoundDone,
@@ -99,7 +100,7 @@ class Supervisor:
         group = WorkerGroup(self.workers, self.blocks, self.shared, self.validation)
         try:
             if (yield from self._follow(group)):
-                group.finish()
+                yield GroupDone(group.finish())
         except (KeyboardInterrupt, GeneratorExit):
             with suppress(LostWorker, SparkdlError):
                 self._salvage(group)

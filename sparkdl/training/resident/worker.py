@@ -58,7 +58,16 @@ class Worker:
     @property
     def sent_bytes(self):
         """Bytes sent to other workers since the start."""
-        return self.group.sent_bytes + sum(store.sent_bytes for store in self._stores)
+        return sum(self.sent_by_rank)
+
+    @property
+    def sent_by_rank(self):
+        """Bytes sent to each worker since the start."""
+        sent = list(self.group.sent_by_rank)
+        for store in self._stores:
+            for rank, count in store.sent_by_rank.items():
+                sent[rank] += count
+        return sent
 
     @property
     def rank(self):

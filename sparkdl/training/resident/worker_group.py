@@ -141,11 +141,15 @@ class WorkerGroup:
         return {rank: meta["begun"] for kind in kinds for rank, (meta, _) in kind.items()}
 
     def finish(self):
-        """Waits until all workers have ended well."""
-        self.gather("done")
+        """Waits until all workers have ended well.
+
+        Returns the bytes that each has sent to each, as rows by rank.
+        """
+        sent = tuple(tuple(counts.tolist()) for [counts] in self.gather("done"))
         deadline = time.monotonic() + ENDING
         while not self._launched.is_finished() and time.monotonic() < deadline:
             time.sleep(POLL / 20)
+        return sent
 
     def stop(self):
         """Ends all that is left."""

@@ -135,5 +135,8 @@ class Workers(Protocol):
             Where there is no room for so many at once; says for how many there is.
         """
 
+    def other_memory(self) -> dict[str, int]:
+        """Returns the most bytes of processes that take part and are no workers: {name: bytes}."""
+
     def close(self) -> None:
         """Ends the processes, where they are ours."""

@@ -104,6 +104,10 @@ class LocalWorkers:
         """Returns the number of workers; see Workers.room."""
         return self.size
 
+    def other_memory(self) -> dict[str, int]:
+        """Returns nothing: all processes are workers, or the driver."""
+        return {}
+
     def obstacle(self) -> str | None:
         """Returns None: processes of this machine run all at once."""
         return None

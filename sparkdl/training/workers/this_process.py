@@ -55,6 +55,10 @@ class ThisProcess:
         """Returns why workers cannot stay for the whole fit: there is no process for them."""
         return "the only worker is this process"
 
+    def other_memory(self) -> dict[str, int]:
+        """Returns nothing: there is no other process."""
+        return {}
+
     def close(self) -> None:
         """Ends nothing."""
 

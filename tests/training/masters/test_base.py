@@ -148,6 +148,9 @@ def test_reports_say_where_time_bytes_and_memory_went(row, crews):
         assert sum(one.sent for one in report.by_worker) == report.bytes_sent
         assert all(20e6 < one.memory < 20e9 for one in report.by_worker)
     assert history.driver_memory > 20e6
+    assert len(history.sent_between) == 2 * row.master.resident
+    for rank, (to, figures) in enumerate(zip(history.sent_between, history.by_worker())):
+        assert to[rank] == 0 and sum(to) >= figures.sent
     assert history.master == master.shown_options()
 
 

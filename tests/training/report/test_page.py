@@ -56,18 +56,31 @@ def test_processes_and_their_exchange_are_there():
     made = history()
     both = [FIGURES._replace(sent=2_000_000, memory=210_000_000)] * 2
     made.rounds = [replace(one, by_worker=tuple(both), bytes_sent=4_000_000) for one in made.rounds]
-    made.driver_memory = 512_000_000
+    made.driver_memory, made.sent_between = 512_000_000, ((0, 9_000_000), (3_000_000, 0))
     made.master = {"type": "AllReduceSGD", "codec": {"type": "Half"}}
+    made.other_memory = {"JVM of executor 0": 157_000_000}
     text = page([Run.of("a", made, network())])
     shown = cells(text, "Processes; times in seconds")
     assert shown[7:14] == ["worker 0", "300", "1.2", "8.4", "1.8", "12.0 MB", "210.0 MB"]
-    assert shown[-7:] == ["driver", "", "", "", "", "", "512.0 MB"]
+    assert shown[-14:-7] == ["driver", "", "", "", "", "", "512.0 MB"]
+    assert shown[-7:] == ["JVM of executor 0", "", "", "", "", "", "157.0 MB"]
     assert cells(text, "Who was waited for")[4:8] == ["0", "6", "0", "computing"]
     shown = cells(text, "Exchange")
     assert shown[2:4] == ["master", '{"type": "AllReduceSGD", "codec": {"type": "Half"}}']
     assert shown[4:6] == ["codec", '{"type": "Half"}']
     assert shown[7] == "24.0 MB, 2.0 MB of a worker in a round"
     assert shown[9] == "parameters 172 B, buffers 0 B, state of the optimizer 172 B"
+    shown = cells(text, "Sent by link")
+    assert shown[:3] == ["from \\ to", "0", "1"]
+    assert shown[3:] == ["worker 0", "0 B", "9.0 MB", "worker 1", "3.0 MB", "0 B"]
+
+
+def test_of_many_workers_the_busiest_links_are_shown():
+    made = history()
+    made.sent_between = tuple(tuple(n * m for m in range(20)) for n in range(20))
+    shown = cells(page([Run.of("a", made)]), "The 16 busiest links")
+    assert shown[:6] == ["from", "to", "sent", "worker 19", "worker 19", "361 B"]
+    assert len(shown) == 3 * 17
 
 
 def test_a_page_replaces_another(tmp_path):

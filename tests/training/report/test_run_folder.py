@@ -71,9 +71,13 @@ def test_bytes_memory_and_devices_are_written_where_they_change(tmp_path):
         options = {"bytes_sent": 2 * sent, "devices": devices, "by_worker": tuple(workers)}
         made.rounds[n] = replace(made.rounds[n], **options)
     made.master, made.driver_memory = {"type": "AllReduceSGD"}, 5 * MB
+    made.other_memory = {"driver's JVM": 7 * MB}
+    made.sent_between = ((0, 450), (450, 0))
     write(tmp_path, made)
     found = read_run(tmp_path).history
     assert (found.master, found.driver_memory) == (made.master, made.driver_memory)
+    assert found.sent_between == made.sent_between
+    assert found.other_memory == made.other_memory
     for ours, theirs in zip(found.rounds, made.rounds, strict=True):
         assert (ours.bytes_sent, ours.devices) == (theirs.bytes_sent, theirs.devices)
         for one, other in zip(ours.by_worker, theirs.by_worker, strict=True):

@@ -1,5 +1,7 @@
 """The servers of a store as one worker reaches them: lines to all, and the one in this process."""
 
+from collections import Counter
+
 from sparkdl.errors import ConfigError, PeerError
 from sparkdl.exchange.messages.wire import Wire
 from sparkdl.exchange.store.client.request_queue import (
@@ -64,10 +66,12 @@ class Servers:
         self.ask({0: ({"verb": "barrier"}, (), None)})
 
     @property
-    def sent_bytes(self):
-        """Bytes of arrays that this process has sent to others, as worker and as server."""
-        served = self.local_server.service.sent_bytes if self.local_server else 0
-        return served + sum(queue.server.sent_bytes for queue in self._queues)
+    def sent_by_rank(self):
+        """Bytes of arrays that this process has sent, {rank: bytes}, as worker and as server."""
+        sent = Counter(self.local_server.service.sent_by_rank if self.local_server else {})
+        for rank, queue in zip(self.ranks, self._queues, strict=False):  # while it opens: fewer
+            sent[rank] += queue.server.sent_bytes
+        return sent
 
     def end_error(self, what):
         """Returns the PeerError that says why this worker takes no more part."""

@@ -6,6 +6,7 @@ there are any. What a request says is checked before it is used: the worker may 
 """
 
 import logging
+from collections import Counter
 from contextlib import suppress
 from queue import Full, Queue
 from threading import Condition, Thread
@@ -24,7 +25,7 @@ class Service:
     def __init__(self, shard):
         self.shard = shard
         self._changed = Condition()
-        self._connections, self._left, self._sent = {}, set(), 0
+        self._connections, self._left, self._sent = {}, set(), Counter()
         shard.roster.watch(self._changed)
         shard.roster.on_failure(self._tell_all)
 
@@ -67,13 +68,14 @@ class Service:
             self._changed.notify_all()
 
     @property
-    def sent_bytes(self):
-        """Bytes of arrays in answers."""
-        return self._sent
-
-    def count(self, nbytes):
+    def sent_by_rank(self):
+        """Bytes of arrays in answers, {rank: bytes}."""
         with self._changed:
-            self._sent += nbytes
+            return dict(self._sent)
+
+    def count(self, rank, nbytes):
+        with self._changed:
+            self._sent[rank] += nbytes
 
     def on_failure_known(self, connection):
         """Notes that this worker knows of the store's failure."""
@@ -168,7 +170,7 @@ class WorkerConnection:
         self._wire.send(meta | {"arrays": len(arrays)})
         if arrays:  # apart, so that the worker can receive them into memory that it has
             self._wire.send({}, *arrays)
-            self._service.count(sum(array.nbytes for array in arrays))
+            self._service.count(self._rank, sum(array.nbytes for array in arrays))
 
     def _handle_request(self, meta, arrays):
         try:
