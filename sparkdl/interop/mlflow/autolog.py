@@ -17,6 +17,7 @@ def autolog(
     """Logs each fit that this process begins from now on to MLflow, as MLflowLogger does.
 
     Fits of networks, of pyspark.ml's estimators and of SparkNetwork alike: what runs on the driver.
+    Over Spark Connect the run begins with the fit, and gets its figures once the fit is over.
 
     Parameters
     ----------

@@ -101,7 +101,8 @@ class MLflowLogger(RunListener):
     def on_epoch(self, report: Any, state: Any) -> None:
         super().on_epoch(report, state)
         if report.validation is not None:
-            self._buffer.add(evaluation_scalars(report.validation), state.iteration)
+            update = self._last_update(self._plan.history)
+            self._buffer.add(evaluation_scalars(report.validation), update)
 
     def on_restart(self, restart: Any) -> None:
         history = self._plan.history

@@ -22,10 +22,21 @@ from sparkdl.spark.connect.stage_fit import (
 )
 from sparkdl.spark.jobs.job import clear_errors
 from sparkdl.spark.launch.team import Team
-from sparkdl.training.fit.network_fit import UnfinishedFit, load_to_resume, start_state, with_seed
+from sparkdl.training.fit.network_fit import (
+    UnfinishedFit,
+    duration,
+    load_to_resume,
+    start_state,
+    with_seed,
+)
 from sparkdl.training.inputs.schema import schema_of
+from sparkdl.training.reporting.automatic_listeners import automatic_listeners
 from sparkdl.training.reporting.early_stopping import TerminateOnTime
+from sparkdl.training.reporting.history import History
+from sparkdl.training.reporting.listeners import Listeners
 from sparkdl.training.reporting.monitor import Monitor
+from sparkdl.training.reporting.replay import replay, tell_around
+from sparkdl.training.reporting.reports import FitPlan
 from sparkdl.training.resident.schedule import schedule_of
 from sparkdl.training.workers.base import Validation
 
@@ -68,8 +79,32 @@ def fit(spark, network, master, source, epochs, validation, changes, options):
         given = network.conf, network.state, network.unfinished
         stage = StageFit(*given, data, replace(master, workers=size), epochs, options)
         dealt = deal_frame(spark, dealing, train, test, Team.of(shares, 1))
-        result = run(spark, dealt, stage)
-    return keep(network, result, listeners, why)
+        late = Listeners(*automatic_listeners())
+        plan = plan_of(network, stage, size)
+        with tell_around(late, plan):
+            result = run(spark, dealt, stage)
+            replay(result.history, result.state, plan, late)
+            return keep(network, result, listeners, why)
+
+
+def plan_of(network, stage, workers):
+    """Returns the FitPlan of a fit in a stage, for listeners on this side."""
+    resume, state = stage.options["resume"], start_of(network, stage.master)
+    epochs, updates = duration(network, stage.epochs, stage.options["updates"], resume)
+    first = network.unfinished.extra["first_epoch"] if resume else state.epoch
+    size = SimpleNamespace(size=workers)
+    return FitPlan(
+        conf=stage.conf,
+        epochs=first + (updates if epochs is None else epochs),
+        rounds_in_epoch=stage.master.rounds_in_epoch(size, stage.data.blocks),
+        workers=workers,
+        epoch=state.epoch,
+        round=state.round,
+        rounds=state.rounds,
+        iteration=state.iteration,
+        updates=updates,
+        history=History(master=stage.master.shown_options()),
+    )
 
 
 def check_listeners(listeners):

@@ -206,3 +206,22 @@ def fail(spark, path, what):
 
 def broken(batch):
     raise KeyError("of the user's own")
+
+
+def log_to_mlflow(spark, path, uri):
+    """The losses of a fit by update, and those that MLflow's own client finds."""
+    import mlflow
+
+    import sparkdl.mlflow
+
+    mlflow.set_tracking_uri(uri)
+    sparkdl.mlflow.autolog(report=False, model=False)
+    try:
+        net = SparkNetwork(spark, classes_conf(), PEERS)
+        history = net.fit(rows(spark, path), 3)
+    finally:
+        sparkdl.mlflow.autolog(disable=True)
+    [run] = mlflow.search_runs(output_format="list")
+    logged = mlflow.MlflowClient().get_metric_history(run.info.run_id, "training/loss")
+    losses = {one.iteration: one.loss for one in history.rounds}
+    return run.info.status, losses, {one.step: one.value for one in logged}

@@ -36,6 +36,12 @@ def test_another_network_goes_on_from_a_checkpoint(connect, spark, path, tmp_pat
     assert (epoch, weights) == (3, steps.whole(spark, path))
 
 
+def test_mlflow_gets_the_losses(connect, path, tmp_path):
+    status, losses, logged = connect(steps.log_to_mlflow, path, f"sqlite:///{tmp_path}/mlflow.db")
+    assert status == "FINISHED" and len(losses) >= 3
+    assert logged == losses
+
+
 def test_a_ctrl_c_ends_the_fit_on_the_server(connect, spark, path, tmp_path):
     interrupted, weights = connect(steps.interrupt, path, str(tmp_path))
     assert interrupted

@@ -1,0 +1,51 @@
+"""A fit that is driven where listeners cannot be: they hear of its rounds once it is over."""
+
+from contextlib import contextmanager
+
+
+@contextmanager
+def tell_around(listeners, plan):
+    """Tells listeners the start of the fit that runs inside, and its end, also where it fails.
+
+    Parameters
+    ----------
+    listeners : Listeners
+    plan : FitPlan
+        Its history is still empty; `replay` fills it.
+    """
+    listeners.on_fit_start(plan)
+    try:
+        yield
+    except BaseException as error:
+        plan.steering.error = error
+        raise
+    finally:
+        listeners.on_fit_end(plan.history)
+
+
+def replay(history, state, plan, listeners):
+    """Tells listeners what a History holds, in the order in which it came about.
+
+    The History of the plan grows with it, as it does in a fit that goes on. `state`, the last one,
+    comes with what is told last; with all else comes None.
+    """
+    known, evaluations = plan.history, {one.iteration: one for one in history.validations}
+    epochs = {one.epoch: one for one in history.epochs}
+    if plan.iteration in evaluations:
+        tell_evaluation(evaluations[plan.iteration], None, known, listeners)
+    for report, second in zip(history.rounds, history.round_ends, strict=True):
+        last = state if report is history.rounds[-1] else None
+        known.rounds.append(report)
+        known.round_ends.append(second)
+        listeners.on_round(report, last)
+        if report.iteration in evaluations:
+            tell_evaluation(evaluations[report.iteration], last, known, listeners)
+        if report.round + 1 == report.rounds_in_epoch and report.epoch in epochs:
+            known.epochs.append(epochs[report.epoch])
+            listeners.on_epoch(epochs[report.epoch], last)
+    vars(known).update(vars(history))
+
+
+def tell_evaluation(report, state, known, listeners):
+    known.validations.append(report)
+    listeners.on_validation(report, state)
