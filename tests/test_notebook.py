@@ -48,6 +48,10 @@ NOTEBOOKS = {
         ],
         2,
     ),
+    "10_from_elephas": (
+        [rf"Keras: accuracy {FIGURE} on 2000 digits", r"largest difference .* \de-0[678]"],
+        1,
+    ),
 }
 
 
