@@ -211,9 +211,9 @@ def test_older_opsets_are_brought_to_13(opset, tmp_path):
     np.testing.assert_allclose(read_onnx(saved(made, tmp_path)).run(x)["y"], theirs, rtol=1e-6)
 
 
-def test_opsets_before_9_are_refused(tmp_path):
-    with pytest.raises(UnsupportedError, match="opset must be of 9 to"):
-        read_onnx(saved(model([node("Relu", "x")], (4,), opset=8), tmp_path))
+def test_opsets_before_7_are_refused(tmp_path):
+    with pytest.raises(UnsupportedError, match="opset must be of 7 to"):
+        read_onnx(saved(model([node("Relu", "x")], (4,), opset=6), tmp_path))
 
 
 def initializer(made):
