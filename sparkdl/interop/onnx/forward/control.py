@@ -6,7 +6,7 @@ import numpy as np
 
 from sparkdl.errors import UnsupportedError
 
-MOST_TURNS = 2**20
+MOST_TURNS = 2**17
 
 
 def branch(condition, *, then_branch, else_branch, scope):
