@@ -73,9 +73,9 @@ class OnnxFunction:
         dtype = np.dtype(helper.tensor_dtype_to_np_dtype(kind.elem_type))
         if value.dtype != dtype:
             raise ConfigError(f"{self.path}: {name} must be of {dtype}, got {value.dtype}")
-        axes = [axis.dim_value or None for axis in kind.shape.dim]
+        axes = [axis.dim_value for axis in kind.shape.dim]  # an open one is 0, or -1 by Paddle
         fits = len(axes) == value.ndim and all(
-            n in (None, given) for n, given in zip(axes, value.shape, strict=True)
+            n in (0, -1, given) for n, given in zip(axes, value.shape, strict=True)
         )
         if kind.HasField("shape") and not fits:
             axes = [axis.dim_param or axis.dim_value for axis in kind.shape.dim]

@@ -60,6 +60,14 @@ def cases():
         if (mode, alias, outside) != ("linear", 0, 1):  # which onnxruntime refuses
             yield [node("Resize", "x", "", "s", **options)], IMAGE, LESS, 19
 
+    depthwise = {"w": drawn(6, 3, 1, 3, 2), "b": drawn(7, 3)}
+    options = {"group": 3, "strides": [2, 1], "pads": [1, 0, 0, 1], "dilations": [1, 2]}
+    yield [node("Conv", "x", "w", "b", **options)], IMAGE, depthwise, 18
+    pairs = {"w": drawn(6, 2, 2, 3, 2)}
+    yield [node("Conv", "x", "w", group=2, pads=[0, 1, 1, 0])], IMAGE[:, [0, 1, 2, 0]], pairs, 18
+    wide = {"w": drawn(6, 6, 2, 3, 2)}
+    yield [node("Conv", "x", "w", group=2)], IMAGE[:, [0, 1, 2, 0]], wide, 18
+
 
 CASES = list(cases())
 
@@ -128,6 +136,29 @@ def test_a_small_file_does_not_fill_the_memory(tmp_path, monkeypatch):
     made = graph_of(nodes, STEPS, {"s": np.array([10**6])})
     with pytest.raises(UnsupportedError, match="an array of 1000000 numbers"):
         OnnxFunction(saved(made, tmp_path)).run({"x": STEPS})
+
+
+def test_what_is_made_is_what_counts(tmp_path, monkeypatch):
+    monkeypatch.setattr(shapes, "MOST", 4 * IMAGE.size)
+    made = graph_of([node("Resize", "x", "", "s", mode="linear")], IMAGE, DOUBLE, 18, [2, 3, 8, 10])
+    assert OnnxFunction(saved(made, tmp_path)).run({"x": IMAGE})["y"].shape == (2, 3, 8, 10)
+
+
+def test_axes_that_paddle_leaves_open_are_open(tmp_path):
+    made = graph_of([node("Relu", "x")], STEPS)
+    made.graph.input[0].type.tensor_type.shape.dim[1].dim_value = -1
+    path = tmp_path / "net.onnx"
+    path.write_bytes(made.SerializeToString())
+    assert OnnxFunction(path).run({"x": STEPS})["y"].shape == STEPS.shape
+
+
+def test_values_are_kept_no_longer_than_they_are_read(tmp_path):
+    nodes = [node("Relu", "x", to="a"), node("Neg", "a", to="b"), node("Add", "b", "b")]
+    made = graph_of([*nodes, node("Abs", "b", to="unread")], STEPS)
+    body = OnnxFunction(saved(made, tmp_path))._body
+    values = {"x": STEPS}
+    body.compute(values)
+    assert values.keys() == {"y"}
 
 
 def test_a_loop_ends(tmp_path, monkeypatch):

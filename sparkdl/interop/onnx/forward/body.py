@@ -34,6 +34,15 @@ class Body:
                 self.calls.append(Call(proto, path, opset, refused))
             except UnsupportedError as error:
                 refused.append(f"{proto.name or proto.output[0]} ({proto.op_type}): {error}")
+        self.reads = self.mark_last_reads()
+
+    def mark_last_reads(self):
+        """Tells calls which values nobody reads after them; returns the names read from around."""
+        later = set(self.outputs)
+        for call in reversed(self.calls):
+            call.last = [name for name in {*call.reads, *call.outputs} if name not in later]
+            later |= call.reads
+        return later - self.constants.keys() - set(self.inputs)
 
     def run(self, scope, inputs):
         """Returns the outputs for inputs in order, with the values of `scope` around them."""
@@ -45,6 +54,8 @@ class Body:
         """Adds to {tensor: value} what the nodes compute."""
         for call in self.calls:
             call.compute(values)
+            for name in call.last:
+                values.pop(name, None)
 
 
 class Call:
@@ -60,6 +71,9 @@ class Call:
             name: Body(value, path, opset, refused) if isinstance(value, GraphProto) else value
             for name, value in attributes_of(proto).items()
         }
+        inner = [value for value in self.attributes.values() if isinstance(value, Body)]
+        self.reads = {*self.inputs, *(name for body in inner for name in body.reads)} - {""}
+        self.last = []
         names, any_name = options_of(self.rule)
         unknown = set() if any_name else self.attributes.keys() - names
         if unknown:

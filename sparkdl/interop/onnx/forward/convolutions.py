@@ -1,5 +1,8 @@
 """Convolutions over any number of axes."""
 
+from itertools import product
+from math import prod
+
 import numpy as np
 
 from sparkdl.interop.onnx.forward.shapes import whole_numbers
@@ -20,12 +23,33 @@ def conv(
 ):
     """Returns y (N, M, *out) of x (N, C, *in), W (M, C / group, *kernel), b (M,)."""
     windows = Windows.over(x.shape[2:], W.shape[2:], strides, dilations, pads, auto_pad)
-    axes = x.ndim - 2
-    over = [1, *range(2 + axes, 2 + 2 * axes)]
-    parts = zip(np.split(windows.cut(x), group, 1), np.split(W, group), strict=True)
-    products = [np.tensordot(view, w, (over, [1, *range(2, 2 + axes)])) for view, w in parts]
-    y = np.moveaxis(np.concatenate(products, -1), -1, 1).astype(x.dtype)
+    y = by_channels(windows, x, W) if 1 < len(W) == group else by_groups(windows, x, W, group)
     return y if b is None else y + by_channel(b, y.ndim)
+
+
+def by_channels(windows, x, W):
+    """Returns the convolution of groups with one filter each, one place of it after the other."""
+    kind = x.dtype
+    if kind.itemsize == 2 and kind.kind not in "iu":  # sums of 16 bits would lose digits
+        x, W = x.astype(np.float32), W.astype(np.float32)
+    x = windows.padded(x, np.zeros((), x.dtype))
+    x = x.reshape(len(x), len(W), -1, *x.shape[2:])
+    y = np.zeros((len(x), len(W), *windows.counts), x.dtype)
+    for channel, place in product(range(W.shape[1]), windows.places()):
+        numbers = x[(slice(None), slice(None), channel, *windows.numbers_at(place))]
+        y += numbers * by_channel(W[(slice(None), channel, *place)], y.ndim)
+    return y.astype(kind)
+
+
+def by_groups(windows, x, W, group):
+    """Returns the convolution as a product of matrices for each group."""
+    axes, n = x.ndim - 2, len(x)
+    view = windows.cut(x)
+    view = view.reshape(n, group, -1, *view.shape[2:])  # (N, G, C / G, *out, *kernel)
+    order = (0, 1, 2, *range(3 + axes, 3 + 2 * axes), *range(3, 3 + axes))
+    columns = view.transpose(order).reshape(n, group, W[0].size, prod(windows.counts))
+    y = np.matmul(W.reshape(group, -1, W[0].size), columns).astype(x.dtype)
+    return y.reshape(n, len(W), *windows.counts)
 
 
 def by_channel(values, rank):

@@ -35,7 +35,7 @@ def resize(
         to = [floor(n * (end - start) * scale) for n, start, end, scale in ends]
     else:
         scales, to = fitted(lengths, whole_numbers(sizes), keep_aspect_ratio_policy)
-    need_room([x.size, *to])
+    need_room([to[axes.index(axis)] if axis in axes else n for axis, n in enumerate(x.shape)])
     y, outside = x.astype(np.float64), np.zeros((), bool)
     for axis, n, start, end, scale, wanted in zip(axes, lengths, *parts, scales, to, strict=True):
         if n == wanted and scale == 1 and not crops:

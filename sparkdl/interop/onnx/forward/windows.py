@@ -67,20 +67,23 @@ class Windows:
             places.append(slice(0, (n - 1) * stride + 1, stride))
         return view[(*places, *(slice(None, None, d) for d in self.dilations))]
 
+    def places(self):
+        """Returns all places of the kernel."""
+        return product(*map(range, self.kernel))
+
+    def numbers_at(self, place):
+        """Returns the slices of the padded array that a place of the kernel meets."""
+        rows = zip(place, self.dilations, self.counts, self.strides, strict=True)
+        return [slice(k * d, k * d + (n - 1) * stride + 1, stride) for k, d, n, stride in rows]
+
     def add_up(self, parts):
         """Returns the sums (..., *sizes) of parts (*kernel, ..., *counts) where they overlap."""
         front = parts.shape[len(self.kernel) : -len(self.counts)]
         before = [pair[0] for pair in self.pads]
         rows = zip(before, self.sizes, self.reach(), strict=True)
         y = np.zeros((*front, *(max(b + size, reach) for b, size, reach in rows)), parts.dtype)
-        for place in product(*map(range, self.kernel)):
-            to = [
-                slice(k * d, k * d + (n - 1) * stride + 1, stride)
-                for k, d, n, stride in zip(
-                    place, self.dilations, self.counts, self.strides, strict=True
-                )
-            ]
-            y[(..., *to)] += parts[place]
+        for place in self.places():
+            y[(..., *self.numbers_at(place))] += parts[place]
         inner = [slice(b, b + size) for b, size in zip(before, self.sizes, strict=True)]
         return y[(..., *inner)]
 
