@@ -3,7 +3,7 @@
 import numpy as np
 from onnx import helper
 
-from sparkdl.errors import ConfigError, ShapeError, UnsupportedError
+from sparkdl.errors import ConfigError, DataError, ShapeError, UnsupportedError
 from sparkdl.interop.onnx.forward.body import Body
 from sparkdl.interop.onnx.messages import opset_of, read_model
 
@@ -64,13 +64,19 @@ class OnnxFunction:
             self._body.compute(values)
         return {name: values[name] for name in self.outputs}
 
+    def _dtype(self, name, number):
+        try:
+            return np.dtype(helper.tensor_dtype_to_np_dtype(number))
+        except KeyError as error:
+            raise DataError(f"{self.path}: {name} has the unknown type {number}") from error
+
     def _checked(self, name, value):
         """Returns an input as an array, if it has the type and shape that the file says."""
         kind = self._types[name]
         if not kind.HasField("tensor_type"):
             return value
         kind, value = kind.tensor_type, np.asarray(value)
-        dtype = np.dtype(helper.tensor_dtype_to_np_dtype(kind.elem_type))
+        dtype = self._dtype(name, kind.elem_type)
         if value.dtype != dtype:
             raise ConfigError(f"{self.path}: {name} must be of {dtype}, got {value.dtype}")
         axes = [axis.dim_value for axis in kind.shape.dim]  # an open one is 0, or -1 by Paddle

@@ -8,7 +8,7 @@ import onnxruntime
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from sparkdl.errors import ConfigError, ShapeError, UnsupportedError
+from sparkdl.errors import ConfigError, DataError, ShapeError, UnsupportedError
 from sparkdl.interop.onnx import OnnxFunction
 from sparkdl.interop.onnx.forward import control, shapes
 from tests.interop.onnx.models import drawn, node, saved
@@ -150,6 +150,15 @@ def test_axes_that_paddle_leaves_open_are_open(tmp_path):
     path = tmp_path / "net.onnx"
     path.write_bytes(made.SerializeToString())
     assert OnnxFunction(path).run({"x": STEPS})["y"].shape == STEPS.shape
+
+
+def test_types_that_are_none_are_refused(tmp_path):
+    made = graph_of([node("Relu", "x")], STEPS)
+    made.graph.input[0].type.tensor_type.elem_type = 65
+    path = tmp_path / "net.onnx"
+    path.write_bytes(made.SerializeToString())
+    with pytest.raises(DataError, match="x has the unknown type 65"):
+        OnnxFunction(path).run({"x": STEPS})
 
 
 def test_values_are_kept_no_longer_than_they_are_read(tmp_path):
