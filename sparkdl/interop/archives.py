@@ -2,10 +2,11 @@
 
 import zipfile
 import zlib
+from contextlib import contextmanager
 from io import BytesIO
 
 from sparkdl.data import files
-from sparkdl.errors import DataError
+from sparkdl.errors import DataError, SparkdlError
 
 GROWTH = 200  # a member may be so many times as long as what is stored of it
 DAMAGE = (
@@ -33,14 +34,32 @@ def read_members(path, wanted):
     """
     with files.open(path) as file:
         content = file.read()
+    with open_members(content, path) as archive:
+        found = {name: archive.read(name) for name in wanted if name in archive.names}
+        return found, archive.names
+
+
+@contextmanager
+def open_members(content, path):
+    """Yields the Members of a zip's bytes; what is damaged in it is a DataError."""
     try:
         with zipfile.ZipFile(BytesIO(content)) as archive:
-            names = archive.namelist()
-            return {name: member(archive, name, path) for name in wanted if name in names}, names
-    except DataError:
+            yield Members(archive, path)
+    except SparkdlError:
         raise
     except DAMAGE as error:
         raise DataError(f"{path}: cannot be read as a zip: {error}") from error
+
+
+class Members:
+    """The members of an open zip."""
+
+    def __init__(self, archive, path):
+        self.archive, self.path, self.names = archive, path, archive.namelist()
+
+    def read(self, name, growth=GROWTH):
+        """Returns the bytes of a member, no more than `growth` times what is stored of it."""
+        return member(self.archive, name, self.path, growth)
 
 
 def member(archive, name, path, growth=GROWTH):

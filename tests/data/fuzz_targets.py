@@ -15,6 +15,8 @@ import fastavro
 import h5py
 import lmdb
 import numpy as np
+import safetensors.numpy
+from onnx import helper, numpy_helper
 
 from sparkdl.config.text import from_json, from_yaml
 from sparkdl.data import HDF5, LMDB, AvroFiles, Cifar, Idx, TFRecords
@@ -28,9 +30,12 @@ from sparkdl.interop.caffe.messages.prototxt import parse_text
 from sparkdl.interop.caffe.messages.schema import MESSAGES
 from sparkdl.interop.dl4j import read_dl4j
 from sparkdl.interop.keras import read_keras
+from sparkdl.interop.onnx import OnnxFunction
+from sparkdl.interop.torch import read_torch
 from sparkdl.nn import GraphConf, NetworkConf
 from tests.data.lmdbs import datum
 from tests.data.sources import KINDS, encode_avro, encode_tfrecords, records
+from tests.interop.torch.weights.modules import PERCEPTRON
 
 RNG = np.random.default_rng(0)
 IMAGE = RNG.integers(0, 256, (3, 20, 30)).astype(np.uint8)
@@ -186,6 +191,64 @@ def dl4j_member(name):
     return Target(good=good, read=read)
 
 
+TORCH = Path(__file__).parents[1] / "interop/torch/weights/models/perceptron.pt"
+
+
+def torch_pickle(path):
+    """Reads a pickle that was mutated in a sound archive."""
+    with tempfile.TemporaryDirectory() as folder:
+        whole = Path(folder, "a.pt")
+        with zipfile.ZipFile(TORCH) as old, zipfile.ZipFile(whole, "w") as new:
+            for name in old.namelist():
+                mutated = name.endswith("data.pkl")
+                new.writestr(name, path.read_bytes() if mutated else old.read(name))
+        read_torch(str(whole), PERCEPTRON)
+
+
+def torch_member():
+    with zipfile.ZipFile(TORCH) as archive:
+        return next(archive.read(name) for name in archive.namelist() if "data.pkl" in name)
+
+
+def safetensors_file():
+    with np.load(TORCH.with_suffix(".npz")) as file:
+        return safetensors.numpy.save({name: x for name, x in file.items() if "." in name})
+
+
+def onnx_function(path):
+    """Computes what is left of a file on zeros."""
+    function = OnnxFunction(str(path))
+    function.run({name: np.zeros((2, 1, 6, 6), np.float32) for name in function.inputs})
+
+
+def onnx_file():
+    """Returns a net of windows, shapes, a loop over turns and sums."""
+    value = helper.make_tensor_value_info
+    inputs = [value(name, kind, []) for name, kind in (("i", 7), ("on", 9), ("a", 1))]
+    nodes = [helper.make_node("Identity", ["on"], ["go"]), helper.make_node("Abs", ["a"], ["b"])]
+    body = helper.make_graph(nodes, "body", inputs, [value("go", 9, []), value("b", 1, [])])
+    nodes = [
+        helper.make_node("Conv", ["x", "w"], ["c"], pads=[1, 1, 1, 1]),
+        helper.make_node("MaxPool", ["c"], ["p"], kernel_shape=[2, 2], strides=[2, 2]),
+        helper.make_node("Reshape", ["p", "s"], ["r"]),
+        helper.make_node("ReduceSum", ["r"], ["t"], keepdims=0),
+        helper.make_node("Loop", ["n", "", "t"], ["l"], body=body),
+        helper.make_node("Expand", ["l", "e"], ["y"]),
+    ]
+    arrays = {
+        "w": np.ones((2, 1, 3, 3), np.float32),
+        "s": np.array([-1, 18]),
+        "n": np.array(3),
+        "e": np.array([2, 3]),
+    }
+    stored = [numpy_helper.from_array(array, name) for name, array in arrays.items()]
+    x, y = value("x", 1, ["n", 1, 6, 6]), value("y", 1, [2, 3])
+    graph = helper.make_graph(nodes, "net", [x], [y], stored)
+    imports = [helper.make_opsetid("", 18)]
+    made = helper.make_model(graph, opset_imports=imports, ir_version=8)
+    return made.SerializeToString()
+
+
 DL4J_MEMBERS = ("configuration.json", "coefficients.bin", "updaterState.bin", "normalizer.bin")
 
 
@@ -269,6 +332,17 @@ TARGETS |= {
         f"Deeplearning4j {name}": dl4j_member(name)
         for name in ("configuration.json", "updaterState.bin", "normalizer.bin")
     },
+    "ONNX": Target(good=onnx_file, read=onnx_function),
+    "torch archive": Target(
+        good=TORCH.read_bytes, read=lambda path: read_torch(str(path), PERCEPTRON)
+    ),
+    "torch pickle": Target(good=torch_member, read=torch_pickle),
+    "safetensors": Target(
+        good=safetensors_file,
+        read=lambda path: read_torch(
+            str(path), PERCEPTRON, names={"dense_1": "0", "output_1": "2"}
+        ),
+    ),
     "Keras JSON": Target(good=KERAS.encode, read=lambda path: read_keras(str(path))),
     "mean": Target(
         good=lambda: written(lambda path: write_mean(str(path), np.ones((3, 4, 5)))),

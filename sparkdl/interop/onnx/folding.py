@@ -1,4 +1,4 @@
-"""Nodes of an ONNX graph that read constants alone: computed once, by onnx's own evaluator.
+"""Nodes of an ONNX graph that read constants alone: computed once.
 
 Shapes are constants, too, but for the size of the batch, for which BATCH stands: what reads it may
 move it, and compute nothing with it.
@@ -7,10 +7,10 @@ move it, and compute nothing with it.
 from math import prod
 
 import numpy as np
-from onnx import TensorProto, helper
-from onnx.reference import ReferenceEvaluator
+from onnx import TensorProto
 
-from sparkdl.errors import UnsupportedError
+from sparkdl.errors import ShapeError, UnsupportedError
+from sparkdl.interop.onnx.forward.body import Call
 from sparkdl.interop.onnx.messages import array_of
 
 BATCH = -1  # in the constant that stands for a Shape
@@ -33,7 +33,7 @@ class Constants(dict):
         Its initializers are the first.
     path : str
         For errors.
-    opset : list of OperatorSetIdProto
+    opset : int
         Of the graph.
     """
 
@@ -98,7 +98,7 @@ def fold(proto, values, opset):
     ----------
     proto : NodeProto
     values : {tensor: array}
-    opset : list of OperatorSetIdProto
+    opset : int
         Of the graph.
 
     Raises
@@ -106,14 +106,9 @@ def fold(proto, values, opset):
     UnsupportedError
         The values do not fit the node.
     """
-    types = [
-        helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(x.dtype), x.shape)
-        for name, x in values.items()
-    ]
-    output = helper.make_empty_tensor_value_info(proto.output[0])
-    graph = helper.make_graph([proto], "constant", types, [output])
     try:
-        evaluator = ReferenceEvaluator(helper.make_model(graph, opset_imports=opset))
-        return evaluator.run(None, values)[0]
-    except Exception as error:  # of any kind: it checks nothing before it computes
+        with np.errstate(all="ignore"):
+            Call(proto, proto.name, opset, []).compute(values)
+    except (ShapeError, UnsupportedError) as error:
         raise UnsupportedError(f"{proto.op_type} of such constants: {error}") from error
+    return values[proto.output[0]]

@@ -7,8 +7,9 @@ from onnx import checker, numpy_helper, version_converter
 from sparkdl.data import files
 from sparkdl.errors import DataError, UnsupportedError
 
-OLDEST = 9  # of those that the `onnx` package brings to RULED
+OLDEST = 7  # of those that the `onnx` package brings to RULED
 RULED = 13  # the first opset whose operations are translated as they are
+CHANGED = {"Hardmax": 13, "Scan": 9}  # which became others, but not in onnx's converter
 DAMAGE = (checker.ValidationError, DecodeError, ValueError, TypeError, RuntimeError, KeyError)
 
 
@@ -20,7 +21,7 @@ def read_model(path):
     DataError
         If it cannot be read, or is damaged.
     UnsupportedError
-        For opsets before 9 or after those of the `onnx` package, and for weights in other files.
+        For opsets before 7 or after those of the `onnx` package, and for weights in other files.
     """
     with files.open(path) as file:
         content = file.read()
@@ -39,10 +40,34 @@ def read_model(path):
 
 def convert(model, path):
     """Returns a model of an older opset as one of the first whose operations are known here."""
+    opset = opset_of(model, path)
+    ops = {node.op_type for node in model.graph.node}
+    if changed := sorted(op for op, since in CHANGED.items() if op in ops and opset < since):
+        raise UnsupportedError(f"{path}: {changed} of opset {opset} is not supported")
     try:
-        return version_converter.convert_version(model, RULED)
+        converted = version_converter.convert_version(model, RULED)
     except (*DAMAGE, version_converter.ConvertError) as error:
         raise UnsupportedError(f"{path} cannot be brought to opset {RULED}: {error}") from error
+    if opset < 11:
+        correct_resizing(converted.graph, opset, path)
+    return converted
+
+
+def correct_resizing(graph, opset, path):
+    """Names the places that Resize of opset 10 and Upsample read, which onnx's converter omits.
+
+    Where it shrinks, opset 10 does not say which pixel is the nearest: that is refused.
+    """
+    known = {tensor.name: tensor for tensor in graph.initializer}
+    known |= {n.output[0]: n.attribute[0].t for n in graph.node if n.op_type == "Constant"}
+    for node in graph.node:
+        if node.op_type == "Resize":
+            scales = known.get(node.input[2])
+            grows = opset < 10 or (scales is not None and array_of(scales, path).min() >= 1)
+            if not grows and attributes_of(node).get("mode") != "linear":
+                raise UnsupportedError(f"{path}: a Resize of opset 10 to fewer pixels")
+            ways = {"coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor"}
+            node.attribute.extend(onnx.helper.make_attribute(*way) for way in ways.items())
 
 
 def opset_of(model, path):
@@ -56,11 +81,28 @@ def opset_of(model, path):
 
 def check_files(model, path):
     """Refuses arrays that lie in other files: a file must not name what else is read."""
-    nodes = [attribute.t for node in model.graph.node for attribute in node.attribute]
-    tensors = [*model.graph.initializer, *nodes]
+    tensors = tensors_of(model.graph)
     outside = [tensor.name for tensor in tensors if tensor.data_location == tensor.EXTERNAL]
     if outside:
         raise UnsupportedError(f"{path}: weights in other files are not read: {outside}")
+
+
+def graphs_of(graph):
+    """Yields a graph and the graphs in it."""
+    yield graph
+    for node in graph.node:
+        for attribute in node.attribute:
+            for inner in (attribute.g, *attribute.graphs):
+                yield from graphs_of(inner)
+
+
+def tensors_of(graph):
+    """Yields the tensors of a graph and of the graphs in it."""
+    for each in graphs_of(graph):
+        yield from each.initializer
+        for node in each.node:
+            for attribute in node.attribute:
+                yield from (attribute.t, *attribute.tensors)
 
 
 def array_of(tensor, path):

@@ -6,7 +6,7 @@ from onnx import TensorProto
 
 from sparkdl.errors import ConfigError, ShapeError, SparkdlError, UnsupportedError
 from sparkdl.interop.onnx.folding import Constants
-from sparkdl.interop.onnx.messages import attributes_of, read_model
+from sparkdl.interop.onnx.messages import attributes_of, opset_of, read_model
 from sparkdl.interop.onnx.nodes import OnnxNode
 from sparkdl.interop.onnx.steps import BEFORE
 from sparkdl.interop.onnx.translation import RULES
@@ -64,7 +64,7 @@ class GraphTranslation:
 
     def __init__(self, model, path, shape):
         self.graph, self.path = model.graph, path
-        self.constants = Constants(self.graph, path, list(model.opset_import))
+        self.constants = Constants(self.graph, path, opset_of(model, path))
         name, shape = self.input(shape)
         self.build = GraphBuilder()
         self.build.inputs = {name: shape}

@@ -1,4 +1,4 @@
-"""Layers for nodes that move numbers: shapes, axes, padding, resizing, means over images."""
+"""Layers for nodes that move numbers: shapes, axes, padding, resizing."""
 
 from math import prod
 
@@ -60,15 +60,6 @@ def transpose(node):
     return [Step(layer=nn.Permute(order=tuple(axis - 1 for axis in order)))]
 
 
-def reduce_mean(node):
-    """Means over all places of images, with the axes as an attribute or, from 18 on, an input."""
-    shape = node.shape()
-    axes = integers(node, 1) if node.has(1) else node.attributes.get("axes", [])
-    over = positions(node, axes, len(shape) + 1)
-    node.need(len(shape) > 2 and over == list(range(2, len(shape) + 1)), f"axes={axes}")
-    return pool_all("avg", shape, node.attributes.get("keepdims", 1))
-
-
 def pool_all(kind, shape, keeps_axes=True):
     """Returns the Steps from images or volumes of `shape` to a number for each channel."""
     steps = [Step(layer=nn.GlobalPool(kind=kind))]
@@ -118,7 +109,6 @@ def factors_of(node, shape):
 
 SHAPE_RULES = {
     "Pad": pad,
-    "ReduceMean": reduce_mean,
     "Reshape": reshape,
     "Resize": resize,
     "Squeeze": squeeze,

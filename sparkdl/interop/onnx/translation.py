@@ -4,6 +4,7 @@ from math import prod
 
 import numpy as np
 
+from sparkdl.interop.onnx.number_translation import NUMBER_RULES
 from sparkdl.interop.onnx.shape_translation import SHAPE_RULES, pool_all
 from sparkdl.interop.onnx.steps import BEFORE, Step
 from sparkdl.nn import layers as nn
@@ -190,8 +191,13 @@ def multiply(node):
 
 
 def divide(node):
-    node.need(node.is_constant(1), "a divisor that is computed")
-    return constant_operand(node, "scale", "gamma", np.reciprocal)
+    if node.is_constant(1):
+        return constant_operand(node, "scale", "gamma", np.reciprocal)
+    shapes = node.shape(0), node.shape(1)
+    node.need(shapes[0] == shapes[1], f"broadcasting of {shapes}")
+    inverse = nn.Activation({"type": "power", "power": -1.0})
+    product = nn.ElementWise(operation="product")
+    return [Step(layer=inverse, sources=(1,)), Step(layer=product, sources=(0, BEFORE))]
 
 
 def several(operation):
@@ -264,40 +270,44 @@ def windows(node, axes):
     }
 
 
-RULES = SHAPE_RULES | {
-    "Add": add,
-    "AveragePool": average_pool,
-    "BatchNormalization": batch_normalization,
-    "Clip": clip,
-    "Concat": concat,
-    "Conv": conv,
-    "ConvTranspose": conv_transpose,
-    "Div": divide,
-    "Dropout": identity,
-    "Elu": activation(type="elu", alpha=("alpha", 1.0)),
-    "Flatten": flatten,
-    "Gelu": gelu,
-    "Gemm": gemm,
-    "GlobalAveragePool": global_pool,
-    "GlobalMaxPool": global_pool,
-    "HardSigmoid": hard_sigmoid,
-    "HardSwish": hard_swish,
-    "Identity": identity,
-    "LRN": lrn,
-    "LeakyRelu": activation(type="leaky_relu", alpha=("alpha", 0.01)),
-    "LogSoftmax": softmax,
-    "MatMul": matmul,
-    "Max": several("max"),
-    "MaxPool": max_pool,
-    "Mish": activation(type="mish"),
-    "Mul": multiply,
-    "PRelu": prelu,
-    "Relu": activation(type="relu"),
-    "Sigmoid": activation(type="sigmoid"),
-    "Softmax": softmax,
-    "Softplus": activation(type="softplus"),
-    "Softsign": activation(type="softsign"),
-    "Sub": subtract,
-    "Sum": several("add"),
-    "Tanh": activation(type="tanh"),
-}
+RULES = (
+    NUMBER_RULES
+    | SHAPE_RULES
+    | {
+        "Add": add,
+        "AveragePool": average_pool,
+        "BatchNormalization": batch_normalization,
+        "Clip": clip,
+        "Concat": concat,
+        "Conv": conv,
+        "ConvTranspose": conv_transpose,
+        "Div": divide,
+        "Dropout": identity,
+        "Elu": activation(type="elu", alpha=("alpha", 1.0)),
+        "Flatten": flatten,
+        "Gelu": gelu,
+        "Gemm": gemm,
+        "GlobalAveragePool": global_pool,
+        "GlobalMaxPool": global_pool,
+        "HardSigmoid": hard_sigmoid,
+        "HardSwish": hard_swish,
+        "Identity": identity,
+        "LRN": lrn,
+        "LeakyRelu": activation(type="leaky_relu", alpha=("alpha", 0.01)),
+        "LogSoftmax": softmax,
+        "MatMul": matmul,
+        "Max": several("max"),
+        "MaxPool": max_pool,
+        "Mish": activation(type="mish"),
+        "Mul": multiply,
+        "PRelu": prelu,
+        "Relu": activation(type="relu"),
+        "Sigmoid": activation(type="sigmoid"),
+        "Softmax": softmax,
+        "Softplus": activation(type="softplus"),
+        "Softsign": activation(type="softsign"),
+        "Sub": subtract,
+        "Sum": several("add"),
+        "Tanh": activation(type="tanh"),
+    }
+)

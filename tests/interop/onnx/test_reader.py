@@ -33,6 +33,7 @@ CASES = {
     "add_itself": ([node("Add", "x", "x")], IMAGE, {}),
     "average_pool": ([node("AveragePool", "x", **WINDOW)], IMAGE, {}),
     "average_pool_all": ([node("AveragePool", "x", count_include_pad=1, **WINDOW)], IMAGE, {}),
+    "absolute": ([node("Abs", "x")], IMAGE, {}),
     "add_gate": ([*GATE, node("Add", "s", "m")], IMAGE, {}),
     "batch_norm": (
         [node("BatchNormalization", "x", "g", "h", "m", "v", epsilon=1e-3)],
@@ -56,6 +57,9 @@ CASES = {
         {"W": drawn(1, 3, 2, 3, 2)},
     ),
     "conv_volume": ([node("Conv", "x", "W")], (2, 4, 5, 6), {"W": drawn(1, 3, 2, 2, 3, 3)}),
+    "cast": ([helper.make_node("Cast", ["x"], ["y"], to=1)], IMAGE, {}),
+    "depth_to_space": ([node("DepthToSpace", "x", blocksize=2)], (8, 3, 2), {}),
+    "divide_both": ([node("Exp", "x", to="e"), node("Div", "x", "e")], IMAGE, {}),
     "divide": ([node("Div", "x", "c")], IMAGE, {"c": np.abs(drawn(1, 3, 1, 1)) + 1}),
     "dropout": ([node("Dropout", "x")], (5,), {}),
     "elu": ([node("Elu", "x", alpha=0.7)], IMAGE, {}),
@@ -67,6 +71,12 @@ CASES = {
     "hard_sigmoid": ([node("HardSigmoid", "x", alpha=0.3)], IMAGE, {}),
     "hard_swish": ([node("HardSwish", "x")], IMAGE, {}),
     "identity": ([node("Identity", "x")], IMAGE, {}),
+    "layer_norm": (
+        [node("LayerNormalization", "x", "g", "h", epsilon=1e-3)],
+        (4, 3),
+        {"g": drawn(1, 3), "h": drawn(2, 3)},
+    ),
+    "layer_norm_scale": ([node("LayerNormalization", "x", "g", axis=1)], (4,), {"g": drawn(1, 4)}),
     "leaky_relu": ([node("LeakyRelu", "x", alpha=0.2)], IMAGE, {}),
     "lenet": (LENET, IMAGE, LENET_WEIGHTS),
     "log_softmax": ([node("LogSoftmax", "x")], (5,), {}),
@@ -76,11 +86,21 @@ CASES = {
     "max": ([node("Relu", "x", to="r"), node("Max", "x", "r", "x")], IMAGE, {}),
     "max_pool": ([node("MaxPool", "x", **WINDOW)], IMAGE, {}),
     "max_pool_ones": ([node("MaxPool", "x", kernel_shape=[3, 2])], IMAGE, {}),
+    "logarithm": (
+        [node("Exp", "x", to="e"), node("Log", "e", to="l"), node("Neg", "l")],
+        IMAGE,
+        {},
+    ),
     "mul_itself": ([node("Mul", "x", "x")], IMAGE, {}),
     "mul_number": ([node("Mul", "x", "c")], IMAGE, {"c": np.array(3, np.float32)}),
     "pad": ([node("Pad", "x", "p")], IMAGE, {"p": np.array([0, 0, 1, 2, 0, 0, 0, 3])}),
+    "power": ([node("Pow", "x", "c")], IMAGE, {"c": np.array(3, np.float32)}),
     "prelu": ([node("PRelu", "x", "a")], IMAGE, {"a": drawn(1, 3, 1, 1)}),
     "reduce_mean": ([node("ReduceMean", "x", axes=[2, 3])], IMAGE, {}),
+    "reduce_mean_last": ([node("ReduceMean", "x", axes=[2])], (4, 3), {}),
+    "reduce_l1": ([node("ReduceL1", "x", axes=[2, 3], keepdims=0)], IMAGE, {}),
+    "reduce_sum": ([node("ReduceSum", "x", "a")], IMAGE, {"a": np.array([1, 2, 3])}),
+    "reduce_squares": ([node("ReduceSumSquare", "x", axes=[-1])], IMAGE, {}),
     "reduce_mean_flat": ([node("ReduceMean", "x", axes=[-1, -2], keepdims=0)], IMAGE, {}),
     "relu": ([node("Relu", "x")], IMAGE, {}),
     "reshape": ([node("Reshape", "x", "s")], IMAGE, {"s": np.array([-1, 6, 24])}),
@@ -95,11 +115,18 @@ CASES = {
         IMAGE,
         {"k": np.array([1, 1, 2, 1], np.float32)},
     ),
+    "root": (
+        [node("Exp", "x", to="e"), node("Sqrt", "e", to="r"), node("Reciprocal", "r")],
+        IMAGE,
+        {},
+    ),
+    "selu": ([node("Selu", "x")], IMAGE, {}),
     "sigmoid": ([node("Sigmoid", "x")], IMAGE, {}),
     "softmax": ([node("Softmax", "x")], (5,), {}),
     "softmax_steps": ([node("Softmax", "x", axis=-1)], (3, 5), {}),
     "softplus": ([node("Softplus", "x")], IMAGE, {}),
     "softsign": ([node("Softsign", "x")], IMAGE, {}),
+    "space_to_depth": ([node("SpaceToDepth", "x", blocksize=2)], (3, 4, 6), {}),
     "squeeze": (
         [node("Unsqueeze", "x", "a", to="u"), node("Squeeze", "u", "b")],
         IMAGE,
@@ -136,12 +163,19 @@ REFUSED = {
         IMAGE,
         {"k": np.array([1, 1, 2, 2], np.float32)},
     ),
+    "power_of_channels": ([node("Pow", "x", "c")], IMAGE, {"c": drawn(1, 3, 1, 1)}),
+    "reduce_rows": ([node("ReduceSum", "x", "a")], IMAGE, {"a": np.array([2])}),
+    "selu_alpha": ([node("Selu", "x", alpha=2.0)], IMAGE, {}),
     "reshape_batch": ([node("Reshape", "x", "s")], IMAGE, {"s": np.array([6, -1])}),
     "same": ([node("Conv", "x", "W", auto_pad="SAME_UPPER")], IMAGE, FILTERS),
 }
 
 
-SINCE = {"hard_swish": 14}  # opsets, where they are later than 13
+SINCE = {
+    "hard_swish": 14,
+    "layer_norm": 17,
+    "layer_norm_scale": 17,
+}  # opsets, where they are later than 13
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -211,9 +245,9 @@ def test_older_opsets_are_brought_to_13(opset, tmp_path):
     np.testing.assert_allclose(read_onnx(saved(made, tmp_path)).run(x)["y"], theirs, rtol=1e-6)
 
 
-def test_opsets_before_9_are_refused(tmp_path):
-    with pytest.raises(UnsupportedError, match="opset must be of 9 to"):
-        read_onnx(saved(model([node("Relu", "x")], (4,), opset=8), tmp_path))
+def test_opsets_before_7_are_refused(tmp_path):
+    with pytest.raises(UnsupportedError, match="opset must be of 7 to"):
+        read_onnx(saved(model([node("Relu", "x")], (4,), opset=6), tmp_path))
 
 
 def initializer(made):

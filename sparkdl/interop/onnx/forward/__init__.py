@@ -1,0 +1,1 @@
+"""What each operation of ONNX makes of arrays."""

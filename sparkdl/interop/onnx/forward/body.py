@@ -1,0 +1,111 @@
+"""The nodes of a graph as calls of rules, and their values."""
+
+import numpy as np
+from onnx import GraphProto
+
+from sparkdl.errors import ShapeError, UnsupportedError
+from sparkdl.interop.onnx.forward.functions import FunctionRule, has_function
+from sparkdl.interop.onnx.forward.rules import GIVEN, RULES, options_of
+from sparkdl.interop.onnx.messages import array_of, attributes_of
+
+WRONG = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, MemoryError)
+
+
+class Body:
+    """A graph, or a graph in a graph.
+
+    Parameters
+    ----------
+    graph : GraphProto
+    path : str
+        For errors.
+    opset : int
+    refused : list of str
+        Takes a line for each node that has no rule.
+    """
+
+    def __init__(self, graph, path, opset, refused):
+        self.inputs = [value.name for value in graph.input]
+        self.outputs = [value.name for value in graph.output]
+        self.constants = {tensor.name: array_of(tensor, path) for tensor in graph.initializer}
+        self.calls = []
+        for proto in graph.node:
+            try:
+                self.calls.append(Call(proto, path, opset, refused))
+            except UnsupportedError as error:
+                refused.append(f"{proto.name or proto.output[0]} ({proto.op_type}): {error}")
+        self.reads = self.mark_last_reads()
+
+    def mark_last_reads(self):
+        """Tells calls which values nobody reads after them; returns the names read from around."""
+        later = set(self.outputs)
+        for call in reversed(self.calls):
+            call.last = [name for name in {*call.reads, *call.outputs} if name not in later]
+            later |= call.reads
+        return later - self.constants.keys() - set(self.inputs)
+
+    def run(self, scope, inputs):
+        """Returns the outputs for inputs in order, with the values of `scope` around them."""
+        values = {**scope, **self.constants, **dict(zip(self.inputs, inputs, strict=True))}
+        self.compute(values)
+        return [values.get(name) for name in self.outputs]  # None: left out by a function
+
+    def compute(self, values):
+        """Adds to {tensor: value} what the nodes compute."""
+        for call in self.calls:
+            call.compute(values)
+            for name in call.last:
+                values.pop(name, None)
+
+
+class Call:
+    """A node: a rule, and where its inputs and outputs are."""
+
+    def __init__(self, proto, path, opset, refused):
+        self.op, self.name = proto.op_type, proto.name or proto.output[0]
+        self.inputs, self.outputs = list(proto.input), list(proto.output)
+        while self.inputs and not self.inputs[-1]:
+            self.inputs.pop()
+        self.rule, self.opset = rule_of(proto, opset), opset
+        self.attributes = {
+            name: Body(value, path, opset, refused) if isinstance(value, GraphProto) else value
+            for name, value in attributes_of(proto).items()
+        }
+        inner = [value for value in self.attributes.values() if isinstance(value, Body)]
+        self.reads = {*self.inputs, *(name for body in inner for name in body.reads)} - {""}
+        self.last = []
+        names, any_name = options_of(self.rule)
+        unknown = set() if any_name else self.attributes.keys() - names
+        if unknown:
+            raise UnsupportedError(f"{', '.join(sorted(unknown))} is not supported")
+        self.given = names & GIVEN
+
+    def compute(self, values):
+        known = {"opset": self.opset, "outputs": len(self.outputs), "scope": values}
+        options = self.attributes | {name: known[name] for name in self.given}
+        inputs = [values[name] if name else None for name in self.inputs]
+        try:
+            found = self.rule(*inputs, **options)
+        except UnsupportedError as error:
+            raise UnsupportedError(f"{self.name} ({self.op}): {error}") from error
+        except WRONG as error:
+            shapes = [getattr(x, "shape", None) for x in inputs]
+            raise ShapeError(
+                f"{self.name} ({self.op}) cannot be computed of inputs of {shapes}: {error}"
+            ) from error
+        found = found if isinstance(found, tuple) else (found,)
+        if len(found) < len(self.outputs):
+            raise UnsupportedError(f"{self.name} ({self.op}): outputs {self.outputs[len(found) :]}")
+        for name, value in zip(self.outputs, found, strict=False):
+            values[name] = value if value is None or isinstance(value, list) else np.asarray(value)
+
+
+def rule_of(proto, opset):
+    """Returns the function of arrays for a node."""
+    if proto.domain not in ("", "ai.onnx"):
+        raise UnsupportedError(f"the domain {proto.domain} is not supported")
+    if proto.op_type in RULES:
+        return RULES[proto.op_type]
+    if has_function(proto.op_type, opset):
+        return FunctionRule(proto, opset, Body)
+    raise UnsupportedError("the operation is not supported")

@@ -1,0 +1,80 @@
+"""Graphs in graphs: branches, loops and scans."""
+
+from itertools import count
+
+import numpy as np
+
+from sparkdl.errors import UnsupportedError
+
+MOST_TURNS = 2**17
+
+
+def branch(condition, *, then_branch, else_branch, scope):
+    chosen = then_branch if bool(np.reshape(condition, ())) else else_branch
+    return tuple(chosen.run(scope, ()))
+
+
+def loop(most=None, condition=None, *carried, body, scope):
+    """Returns what is carried from turn to turn, then each turn's other outputs, stacked."""
+    n, carried, found = len(carried), list(carried), []
+    goes_on = True if condition is None else bool(np.reshape(condition, ()))
+    turns = count() if most is None else range(int(np.reshape(most, ())))
+    for turn in turns:
+        if not goes_on:
+            break
+        if turn == MOST_TURNS:
+            raise UnsupportedError(f"a Loop of more than {MOST_TURNS} turns is not supported")
+        flag, *results = body.run(scope, (np.array(turn, np.int64), np.array(True), *carried))
+        goes_on, carried = bool(np.reshape(flag, ())), results[:n]
+        found.append(results[n:])
+    others = len(body.outputs) - 1 - n
+    return (*carried, *stacked(found, [0] * others))
+
+
+def scan(
+    *inputs,
+    body,
+    num_scan_inputs,
+    scan_input_axes=None,
+    scan_input_directions=None,
+    scan_output_axes=None,
+    scan_output_directions=None,
+    scope,
+):
+    """Returns the last states, then what each step gives, stacked."""
+    n = len(inputs) - num_scan_inputs
+    states, given = list(inputs[:n]), inputs[n:]
+    axes = scan_input_axes or [0] * len(given)
+    backwards = scan_input_directions or [0] * len(given)
+    steps = [np.moveaxis(x, axis, 0) for x, axis in zip(given, axes, strict=True)]
+    steps = [x[::-1] if back else x for x, back in zip(steps, backwards, strict=True)]
+    found = []
+    for parts in zip(*steps, strict=True):
+        results = body.run(scope, (*states, *parts))
+        states = results[:n]
+        found.append(results[n:])
+    others = len(body.outputs) - n
+    backwards = scan_output_directions or [0] * others
+    return (*states, *stacked(found, scan_output_axes or [0] * others, backwards))
+
+
+def stacked(rows, axes, backwards=None):
+    """Returns the columns of rows of arrays, each an array with an axis of the rows."""
+    columns = zip(*rows, strict=True) if rows else ([] for _ in axes)
+    backwards = backwards or [0] * len(axes)
+    return [
+        np.stack(list(column)[:: -1 if back else 1], axis) if rows else np.zeros((0,), np.float32)
+        for column, axis, back in zip(columns, axes, backwards, strict=True)
+    ]
+
+
+def sequence_map(sequence, *more, body, scope):
+    """Returns lists of what the body makes of each value of a list."""
+    rows = [
+        body.run(scope, (x, *(each[at] if isinstance(each, list) else each for each in more)))
+        for at, x in enumerate(sequence)
+    ]
+    return tuple([row[place] for row in rows] for place in range(len(body.outputs)))
+
+
+CONTROL = {"If": branch, "Loop": loop, "Scan": scan, "SequenceMap": sequence_map}

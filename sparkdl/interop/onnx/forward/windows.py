@@ -1,0 +1,102 @@
+"""Where the windows of convolutions and pooling lie, along any number of axes."""
+
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Windows:
+    """Windows over the last axes of arrays.
+
+    Parameters
+    ----------
+    kernel, strides, dilations : tuple of int
+        For each axis.
+    pads : tuple of (before, after)
+    sizes : tuple of int
+        Lengths of what is cut into windows.
+    counts : tuple of int
+        Windows along each axis.
+    """
+
+    kernel: tuple
+    strides: tuple
+    dilations: tuple
+    pads: tuple
+    sizes: tuple
+    counts: tuple
+
+    @classmethod
+    def over(
+        cls, sizes, kernel, strides=None, dilations=None, pads=None, auto_pad="NOTSET", ceil=False
+    ):
+        """Returns the windows that the attributes of a node describe."""
+        axes = len(sizes)
+        strides, dilations = (tuple(given or [1] * axes) for given in (strides, dilations))
+        spans = [(k - 1) * d + 1 for k, d in zip(kernel, dilations, strict=True)]
+        if auto_pad in ("SAME_UPPER", "SAME_LOWER"):
+            pairs = [same(*each, auto_pad) for each in zip(sizes, spans, strides, strict=True)]
+        else:
+            pads = [0] * 2 * axes if pads is None or auto_pad == "VALID" else pads
+            pairs = list(zip(pads[:axes], pads[axes:], strict=True))
+        rows = zip(sizes, spans, strides, pairs, strict=True)
+        counts = tuple(count(*each, ceil) for each in rows)
+        return cls(tuple(kernel), strides, dilations, tuple(pairs), tuple(sizes), counts)
+
+    def padded(self, x, fill):
+        """Returns x with `fill` around it, as far as the windows reach."""
+        pairs = [(0, 0)] * (x.ndim - len(self.sizes))
+        for (before, after), reach, size in zip(self.pads, self.reach(), self.sizes, strict=True):
+            pairs.append((before, max(after, reach - before - size)))
+        return np.pad(x, pairs, constant_values=fill)
+
+    def reach(self):
+        rows = zip(self.counts, self.strides, self.kernel, self.dilations, strict=True)
+        return [(n - 1) * stride + (k - 1) * d + 1 for n, stride, k, d in rows]
+
+    def cut(self, x, fill=0):
+        """Returns the view (..., *counts, *kernel) of x (..., *sizes)."""
+        x, axes = self.padded(x, np.asarray(fill, x.dtype)), len(self.sizes)
+        front = x.ndim - axes
+        spans = [(k - 1) * d + 1 for k, d in zip(self.kernel, self.dilations, strict=True)]
+        view = np.lib.stride_tricks.sliding_window_view(x, spans, tuple(range(front, x.ndim)))
+        places = [slice(None)] * front
+        for n, stride in zip(self.counts, self.strides, strict=True):
+            places.append(slice(0, (n - 1) * stride + 1, stride))
+        return view[(*places, *(slice(None, None, d) for d in self.dilations))]
+
+    def places(self):
+        """Returns all places of the kernel."""
+        return product(*map(range, self.kernel))
+
+    def numbers_at(self, place):
+        """Returns the slices of the padded array that a place of the kernel meets."""
+        rows = zip(place, self.dilations, self.counts, self.strides, strict=True)
+        return [slice(k * d, k * d + (n - 1) * stride + 1, stride) for k, d, n, stride in rows]
+
+    def add_up(self, parts):
+        """Returns the sums (..., *sizes) of parts (*kernel, ..., *counts) where they overlap."""
+        front = parts.shape[len(self.kernel) : -len(self.counts)]
+        before = [pair[0] for pair in self.pads]
+        rows = zip(before, self.sizes, self.reach(), strict=True)
+        y = np.zeros((*front, *(max(b + size, reach) for b, size, reach in rows)), parts.dtype)
+        for place in self.places():
+            y[(..., *self.numbers_at(place))] += parts[place]
+        inner = [slice(b, b + size) for b, size in zip(before, self.sizes, strict=True)]
+        return y[(..., *inner)]
+
+
+def same(size, span, stride, auto_pad):
+    """Returns (before, after) such that there are size / stride windows."""
+    total = max((-(-size // stride) - 1) * stride + span - size, 0)
+    less, more = total // 2, total - total // 2
+    return (less, more) if auto_pad == "SAME_UPPER" else (more, less)
+
+
+def count(size, span, stride, pads, ceil):
+    room = size + sum(pads) - span
+    found = (-(-room // stride) if ceil else room // stride) + 1
+    behind = ceil and (found - 1) * stride >= size + pads[0]  # a window of padding alone
+    return found - 1 if behind else found

@@ -1,0 +1,112 @@
+"""Layers for nodes that change each number, or add up along axes."""
+
+import numpy as np
+from onnx import TensorProto
+
+from sparkdl.interop.onnx.shape_translation import integers, pool_all, positions
+from sparkdl.interop.onnx.steps import Step
+from sparkdl.nn import layers as nn
+
+
+def fixed(**options):
+    """Returns the rule of an operation that is an activation of ours."""
+
+    def translate(node):
+        node.shape()
+        return [Step(layer=nn.Activation(options))]
+
+    return translate
+
+
+def power(node):
+    node.shape()
+    exponent = node.constant(1)
+    node.need(exponent.size == 1, f"an exponent of shape {exponent.shape}")
+    return [Step(layer=nn.Activation({"type": "power", "power": float(exponent.reshape(()))}))]
+
+
+def swish(node):
+    node.shape()
+    node.only(alpha=1.0)
+    return [Step(layer=nn.Activation("swish"))]
+
+
+def cast(node):
+    """What is computed is of 32-bit floats already."""
+    node.shape()
+    node.need(node.attributes["to"] == TensorProto.FLOAT, f"to={node.attributes['to']}")
+    return [Step(layer=nn.Activation("identity"))]
+
+
+def layer_normalization(node):
+    shape, rank = node.shape(), len(node.shape()) + 1
+    node.only(stash_type=1)
+    [axis] = positions(node, [node.attributes.get("axis", -1)], rank)
+    node.need(not any(node.outputs[1:]), "mean and deviation as outputs")
+    weights = {"gamma": node.constant(1)} | ({"beta": node.constant(2)} if node.has(2) else {})
+    options = {"epsilon": node.attributes.get("epsilon", 1e-5), "shift": "beta" in weights}
+    axes = tuple(range(axis - 1, len(shape)))
+    return [Step(layer=nn.LayerNorm(axes=axes, **options), weights=weights)]
+
+
+def reduction(operation):
+    """Returns the rule of a sum or mean over the last axes; they are an attribute before 18."""
+
+    def translate(node):
+        shape = node.shape()
+        node.only(noop_with_empty_axes=0)
+        axes = integers(node, 1) if node.has(1) else node.attributes.get("axes", [])
+        over, keeps = positions(node, axes, len(shape) + 1), node.attributes.get("keepdims", 1)
+        if operation == "mean" and len(shape) > 2 and over == list(range(2, len(shape) + 1)):
+            return pool_all("avg", shape, keeps)
+        last = list(range(over[0], len(shape) + 1))
+        node.need(over == last and (keeps or over[0] > 1), f"axes={axes} with keepdims={keeps}")
+        steps = [Step(layer=nn.Reduce(operation=operation, axis=over[0] - 1))]
+        if keeps:
+            to = (*shape[: over[0] - 1], *[1] * len(over))
+            steps.append(Step(layer=nn.Reshape(shape=to)))
+        return steps
+
+    return translate
+
+
+def depth_to_space(node):
+    node.need(len(node.shape()) == 3, f"an example of shape {node.shape()}")
+    node.only(mode="DCR")
+    return [Step(layer=nn.DepthToSpace(block=node.attributes["blocksize"]))]
+
+
+def space_to_depth(node):
+    node.need(len(node.shape()) == 3, f"an example of shape {node.shape()}")
+    node.only(mode="DCR")
+    return [Step(layer=nn.SpaceToDepth(block=node.attributes["blocksize"]))]
+
+
+def selu(node):
+    node.shape()
+    known = {"alpha": 1.6732632423543772, "gamma": 1.0507009873554805}
+    given = {name: node.attributes.get(name, value) for name, value in known.items()}
+    alike = all(np.isclose(given[name], value, rtol=1e-6) for name, value in known.items())
+    node.need(alike, f"{given}")
+    return [Step(layer=nn.Activation("selu"))]
+
+
+NUMBER_RULES = {
+    "Abs": fixed(type="abs_val"),
+    "Cast": cast,
+    "DepthToSpace": depth_to_space,
+    "Exp": fixed(type="exp"),
+    "LayerNormalization": layer_normalization,
+    "Log": fixed(type="log"),
+    "Neg": fixed(type="power", scale=-1.0),
+    "Pow": power,
+    "Reciprocal": fixed(type="power", power=-1.0),
+    "ReduceL1": reduction("asum"),
+    "ReduceMean": reduction("mean"),
+    "ReduceSum": reduction("sum"),
+    "ReduceSumSquare": reduction("sumsq"),
+    "Selu": selu,
+    "SpaceToDepth": space_to_depth,
+    "Sqrt": fixed(type="power", power=0.5),
+    "Swish": swish,
+}

@@ -1,0 +1,89 @@
+"""ONNX files as functions of arrays, computed in this process and forward only."""
+
+import numpy as np
+from onnx import helper
+
+from sparkdl.errors import ConfigError, DataError, ShapeError, UnsupportedError
+from sparkdl.interop.onnx.forward.body import Body
+from sparkdl.interop.onnx.messages import opset_of, read_model
+
+
+class OnnxFunction:
+    """An ONNX file as a function of named arrays, computed by numpy, forward only.
+
+    It takes what `read_onnx` does not: inputs of any number, type and first axis, and nearly all
+    operations of the standard but those on strings. It cannot be trained.
+
+    Parameters
+    ----------
+    path : str
+        Local or a URI.
+
+    Attributes
+    ----------
+    inputs, outputs : list of str
+
+    Raises
+    ------
+    UnsupportedError
+        Lists all nodes that cannot be computed here, each with its reason.
+    DataError
+        If the file cannot be read, or is damaged.
+
+    Examples
+    --------
+    >>> OnnxFunction("encoder.onnx").run({"ids": ids, "mask": mask})["embedding"]  # doctest: +SKIP
+    """
+
+    def __init__(self, path):
+        model = read_model(path)
+        self.path, refused = str(path), []
+        self._body = Body(model.graph, self.path, opset_of(model, path), refused)
+        if refused:
+            lines = "\n  ".join(refused)
+            raise UnsupportedError(f"{path} has nodes that cannot be computed:\n  {lines}")
+        given = self._body.constants
+        self._types = {v.name: v.type for v in model.graph.input if v.name not in given}
+        self.inputs, self.outputs = list(self._types), self._body.outputs
+
+    def run(self, inputs):
+        """Returns {output: array} for {input: array}; sequences are lists of arrays.
+
+        Raises
+        ------
+        ConfigError, ShapeError
+            The inputs are not those of the file.
+        UnsupportedError
+            A node of these types, such as one that draws random numbers.
+        """
+        if inputs.keys() != self._types.keys():
+            raise ConfigError(f"{self.path}: inputs must be {self.inputs}, got {list(inputs)}")
+        given = [self._checked(name, inputs[name]) for name in self.inputs]
+        values = self._body.constants | dict(zip(self.inputs, given, strict=True))
+        with np.errstate(all="ignore"):
+            self._body.compute(values)
+        return {name: values[name] for name in self.outputs}
+
+    def _dtype(self, name, number):
+        try:
+            return np.dtype(helper.tensor_dtype_to_np_dtype(number))
+        except KeyError as error:
+            raise DataError(f"{self.path}: {name} has the unknown type {number}") from error
+
+    def _checked(self, name, value):
+        """Returns an input as an array, if it has the type and shape that the file says."""
+        kind = self._types[name]
+        if not kind.HasField("tensor_type"):
+            return value
+        kind, value = kind.tensor_type, np.asarray(value)
+        dtype = self._dtype(name, kind.elem_type)
+        if value.dtype != dtype:
+            raise ConfigError(f"{self.path}: {name} must be of {dtype}, got {value.dtype}")
+        axes = [axis.dim_value for axis in kind.shape.dim]  # an open one is 0, or -1 by Paddle
+        fits = len(axes) == value.ndim and all(
+            n in (0, -1, given) for n, given in zip(axes, value.shape, strict=True)
+        )
+        if kind.HasField("shape") and not fits:
+            axes = [axis.dim_param or axis.dim_value for axis in kind.shape.dim]
+            raise ShapeError(f"{self.path}: {name} must have the shape {axes}, got {value.shape}")
+        return value

@@ -1,0 +1,1 @@
+"""Weights that PyTorch saved, read without it."""

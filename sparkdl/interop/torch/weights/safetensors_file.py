@@ -1,0 +1,79 @@
+"""Arrays of a safetensors file: a length, a header of JSON, and the numbers of all arrays."""
+
+import json
+
+import numpy as np
+
+from sparkdl.errors import DataError, UnsupportedError
+from sparkdl.interop.torch.weights.tensors import TYPES, array_of
+
+LONGEST = 100_000_000  # bytes of a header, as the format has it
+KINDS = {  # {name in a header: name in torch}
+    "BOOL": "bool",
+    "U8": "uint8",
+    "I8": "int8",
+    "I16": "int16",
+    "I32": "int32",
+    "I64": "int64",
+    "F16": "float16",
+    "BF16": "bfloat16",
+    "F32": "float32",
+    "F64": "float64",
+}
+
+
+def read_safetensors(content, path):
+    """Returns {name: array} of a file's bytes.
+
+    Raises
+    ------
+    DataError
+        The file is damaged.
+    UnsupportedError
+        An array has a type that is not read.
+    """
+    header, start = header_of(content, path)
+    body = memoryview(content)[start:]
+    entries = [(name, about) for name, about in header.items() if name != "__metadata__"]
+    try:
+        entries.sort(key=lambda entry: entry[1]["data_offsets"])
+        check_order([about["data_offsets"] for _, about in entries], len(body), path)
+        return {name: tensor(name, about, body, path) for name, about in entries}
+    except (LookupError, TypeError, ValueError) as error:
+        raise DataError(f"{path}: its header is damaged: {error!r}") from error
+
+
+def header_of(content, path):
+    """Returns (header, where the numbers start)."""
+    length = int.from_bytes(content[:8], "little")
+    if len(content) < 8 or not 2 <= length <= min(LONGEST, len(content) - 8):
+        raise DataError(f"{path}: is no safetensors file, nor a zip of torch.save")
+    try:
+        header = json.loads(content[8 : 8 + length])
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"{path}: its header is no JSON: {error}") from error
+    if not isinstance(header, dict):
+        raise DataError(f"{path}: its header must be an object, got {type(header).__name__}")
+    return header, 8 + length
+
+
+def check_order(places, end, path):
+    """Refuses arrays that do not lie one behind the other, from the first byte to the last."""
+    ends = [0, *(place[1] for place in places)]
+    if [place[0] for place in places] != ends[:-1] or ends[-1] != end:
+        raise DataError(f"{path}: its arrays must lie one behind the other, up to the end")
+
+
+def tensor(name, about, body, path):
+    """Returns the array that an entry of the header describes."""
+    kind, shape, (start, end) = about["dtype"], about["shape"], about["data_offsets"]
+    if kind not in KINDS:
+        raise UnsupportedError(f"{path}: {name} of type {kind} is not supported")
+    whole = all(type(n) is int and n >= 0 for n in (start, end, *shape))
+    if not whole or not start <= end <= len(body):
+        raise DataError(f"{path}: {name} must lie in the file, got {start} to {end}")
+    numbers = body[start:end]
+    count, size = len(numbers), np.dtype(TYPES[KINDS[kind]]).itemsize
+    if count != size * int(np.prod(shape, dtype=object)):
+        raise DataError(f"{path}: {name} of shape {shape} must not have {count} bytes")
+    return array_of(KINDS[kind], numbers).reshape(shape)

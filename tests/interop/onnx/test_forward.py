@@ -1,0 +1,184 @@
+"""Operations of ONNX on arrays, where onnx's own tests do not ask, against onnxruntime."""
+
+from itertools import product
+
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+from sparkdl.errors import ConfigError, DataError, ShapeError, UnsupportedError
+from sparkdl.interop.onnx import OnnxFunction
+from sparkdl.interop.onnx.forward import control, shapes
+from tests.interop.onnx.models import drawn, node, saved
+
+IMAGE, STEPS = drawn(1, 2, 3, 4, 5), drawn(2, 2, 3, 4)
+POSITIVE = np.abs(drawn(3, 3)) + np.float32(0.5)
+BOXES = {
+    "r": np.array([[0, 0, 3, 3], [0.5, 1, 2.5, 3]], np.float32),
+    "b": np.array([0, 1]),
+}
+GRID = {"g": np.random.default_rng(0).uniform(-1.5, 1.5, (2, 3, 3, 2)).astype(np.float32)}
+CELLS = {"output_height": 2, "output_width": 2, "sampling_ratio": 2}
+DOUBLE = {"s": np.array([1, 1, 2, 2], np.float32)}
+LESS = {"s": np.array([1, 1, 0.7, 0.6], np.float32)}
+STATISTICS = dict.fromkeys("abmv", POSITIVE)
+CEIL = {"kernel_shape": [2, 3], "strides": [2, 2], "ceil_mode": 1, "pads": [1, 1, 0, 1]}
+UP = [node("Upsample", "x", "s", mode="linear")]
+LSTM = {"w": drawn(4, 1, 12, 4), "r": drawn(5, 1, 12, 3)}
+
+
+def cases():
+    """Yields (nodes, x, constants, opset)."""
+    for opset in (7, 9, 11):
+        yield [node("Softmax", "x", axis=1)], STEPS, {}, opset
+        yield [node("LogSoftmax", "x")], IMAGE, {}, opset
+        yield [node("BatchNormalization", "x", *"abmv")], IMAGE, STATISTICS, opset
+        yield [node("ReduceSum", "x", axes=[1, 2], keepdims=0)], IMAGE, {}, opset
+        yield [node("Flatten", "x", axis=2)], IMAGE, {}, opset
+        yield [node("LSTM", "x", "w", "r", hidden_size=3)], STEPS, LSTM, opset
+    yield [node("Upsample", "x", mode="linear", scales=[1.0, 1.0, 2.0, 3.0])], IMAGE, {}, 7
+    yield UP, IMAGE, DOUBLE, 9
+    for mode in ("nearest", "linear"):
+        yield [node("Resize", "x", "s", mode=mode)], IMAGE, DOUBLE, 10
+    yield [node("Resize", "x", "s", mode="linear")], IMAGE, LESS, 10
+    for opset, mode in product((13, 16), ("avg", "max")):
+        yield [node("RoiAlign", "x", "r", "b", mode=mode, **CELLS)], IMAGE, BOXES, opset
+    modes = {16: ("bilinear", "bicubic", "nearest"), 20: ("linear", "cubic", "nearest")}
+    ways = product(("zeros", "border", "reflection"), (0, 1))
+    for (padding, align), opset in product(ways, modes):
+        for mode in modes[opset]:
+            options = {"mode": mode, "padding_mode": padding, "align_corners": align}
+            yield [node("GridSample", "x", "g", **options)], IMAGE, GRID, opset
+    yield [node("DFT", "x")], STEPS[..., None], {}, 17
+    for counts in (0, 1):
+        yield [node("AveragePool", "x", count_include_pad=counts, **CEIL)], IMAGE, {}, 19
+    yield [node("MaxPool", "x", dilations=[2, 1], **CEIL)], IMAGE, {}, 13
+    for mode, alias, outside in product(("linear", "cubic"), (0, 1), (0, 1)):
+        options = {"mode": mode, "antialias": alias, "exclude_outside": outside}
+        if (mode, alias, outside) != ("linear", 0, 1):  # which onnxruntime refuses
+            yield [node("Resize", "x", "", "s", **options)], IMAGE, LESS, 19
+
+    depthwise = {"w": drawn(6, 3, 1, 3, 2), "b": drawn(7, 3)}
+    options = {"group": 3, "strides": [2, 1], "pads": [1, 0, 0, 1], "dilations": [1, 2]}
+    yield [node("Conv", "x", "w", "b", **options)], IMAGE, depthwise, 18
+    pairs = {"w": drawn(6, 2, 2, 3, 2)}
+    yield [node("Conv", "x", "w", group=2, pads=[0, 1, 1, 0])], IMAGE[:, [0, 1, 2, 0]], pairs, 18
+    wide = {"w": drawn(6, 6, 2, 3, 2)}
+    yield [node("Conv", "x", "w", group=2)], IMAGE[:, [0, 1, 2, 0]], wide, 18
+
+
+CASES = list(cases())
+
+
+def graph_of(nodes, x, constants=None, opset=18, shape=()):
+    inputs = [helper.make_tensor_value_info("x", TensorProto.FLOAT, x.shape)]
+    y = helper.make_tensor_value_info("y", TensorProto.FLOAT, shape)
+    stored = [numpy_helper.from_array(v, name) for name, v in (constants or {}).items()]
+    graph = helper.make_graph(nodes, "net", inputs, [y], stored)
+    imports = [helper.make_opsetid("", opset)]
+    return helper.make_model(graph, opset_imports=imports, ir_version=8)
+
+
+@pytest.mark.parametrize("row", range(len(CASES)), ids=lambda r: f"{r}-{CASES[r][0][0].op_type}")
+def test_numbers_are_those_of_onnxruntime(row, tmp_path):
+    nodes, x, constants, opset = CASES[row]
+    content = graph_of(nodes, x, constants, opset).SerializeToString()
+    session = onnxruntime.InferenceSession(content, providers=["CPUExecutionProvider"])
+    [theirs] = session.run(["y"], {"x": x})
+    made = graph_of(nodes, x, constants, opset, theirs.shape)
+    ours = OnnxFunction(saved(made, tmp_path)).run({"x": x})["y"]
+    np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("nodes", "constants", "opset", "says"),
+    [
+        ([node("Hardmax", "x")], {}, 11, "'Hardmax'] of opset 11 is not supported"),
+        ([node("Resize", "x", "s")], LESS, 10, "a Resize of opset 10 to fewer pixels"),
+        ([node("Relu", "x")], {}, 6, "opset must be of 7 to"),
+        ([node("RandomNormalLike", "x")], {}, 18, r"y \(RandomNormalLike\): the operation is not"),
+        (
+            [node("Resize", "x", "r", "s", coordinate_transformation_mode="tf_half_pixel_for_nn")],
+            DOUBLE | {"r": np.zeros(0, np.float32)},
+            12,
+            "tf_half_pixel_for_nn is not supported",
+        ),
+    ],
+)
+def test_what_would_give_other_numbers_is_refused(nodes, constants, opset, says, tmp_path):
+    made = graph_of(nodes, IMAGE, constants, opset, IMAGE.shape)
+    with pytest.raises(UnsupportedError, match=says):
+        OnnxFunction(saved(made, tmp_path)).run({"x": IMAGE})
+
+
+def test_inputs_are_those_of_the_file(tmp_path):
+    function = OnnxFunction(saved(graph_of([node("Relu", "x")], STEPS), tmp_path))
+    with pytest.raises(ConfigError, match=r"inputs must be \['x'\], got \['z'\]"):
+        function.run({"z": STEPS})
+    with pytest.raises(ConfigError, match="x must be of float32, got float64"):
+        function.run({"x": STEPS.astype(np.float64)})
+    with pytest.raises(ShapeError, match=r"x must have the shape \[2, 3, 4\], got \(2, 3\)"):
+        function.run({"x": STEPS[..., 0]})
+
+
+def test_what_does_not_fit_names_the_node(tmp_path):
+    nodes = [node("Reshape", "x", "s")]
+    function = OnnxFunction(saved(graph_of(nodes, STEPS, {"s": np.array([5, 5])}), tmp_path))
+    with pytest.raises(ShapeError, match=r"y \(Reshape\) cannot be computed of inputs of \[\(2, 3"):
+        function.run({"x": STEPS})
+
+
+def test_a_small_file_does_not_fill_the_memory(tmp_path, monkeypatch):
+    monkeypatch.setattr(shapes, "MOST", 1000)
+    nodes = [node("ConstantOfShape", "s", to="c"), node("Add", "x", "c")]
+    made = graph_of(nodes, STEPS, {"s": np.array([10**6])})
+    with pytest.raises(UnsupportedError, match="an array of 1000000 numbers"):
+        OnnxFunction(saved(made, tmp_path)).run({"x": STEPS})
+
+
+def test_what_is_made_is_what_counts(tmp_path, monkeypatch):
+    monkeypatch.setattr(shapes, "MOST", 4 * IMAGE.size)
+    made = graph_of([node("Resize", "x", "", "s", mode="linear")], IMAGE, DOUBLE, 18, [2, 3, 8, 10])
+    assert OnnxFunction(saved(made, tmp_path)).run({"x": IMAGE})["y"].shape == (2, 3, 8, 10)
+
+
+def test_axes_that_paddle_leaves_open_are_open(tmp_path):
+    made = graph_of([node("Relu", "x")], STEPS)
+    made.graph.input[0].type.tensor_type.shape.dim[1].dim_value = -1
+    path = tmp_path / "net.onnx"
+    path.write_bytes(made.SerializeToString())
+    assert OnnxFunction(path).run({"x": STEPS})["y"].shape == STEPS.shape
+
+
+def test_types_that_are_none_are_refused(tmp_path):
+    made = graph_of([node("Relu", "x")], STEPS)
+    made.graph.input[0].type.tensor_type.elem_type = 65
+    path = tmp_path / "net.onnx"
+    path.write_bytes(made.SerializeToString())
+    with pytest.raises(DataError, match="x has the unknown type 65"):
+        OnnxFunction(path).run({"x": STEPS})
+
+
+def test_values_are_kept_no_longer_than_they_are_read(tmp_path):
+    nodes = [node("Relu", "x", to="a"), node("Neg", "a", to="b"), node("Add", "b", "b")]
+    made = graph_of([*nodes, node("Abs", "b", to="unread")], STEPS)
+    body = OnnxFunction(saved(made, tmp_path))._body
+    values = {"x": STEPS}
+    body.compute(values)
+    assert values.keys() == {"y"}
+
+
+def test_a_loop_ends(tmp_path, monkeypatch):
+    monkeypatch.setattr(control, "MOST_TURNS", 10)
+    inputs = [("i", TensorProto.INT64), ("on", TensorProto.BOOL), ("a", TensorProto.FLOAT)]
+    values = [helper.make_tensor_value_info(name, kind, []) for name, kind in inputs]
+    results = [helper.make_tensor_value_info(n, k, []) for n, k in [("go", 9), ("b", 1)]]
+    nodes = [node("Identity", "on", to="go"), node("Identity", "a", to="b")]
+    body = helper.make_graph(nodes, "body", values, results)
+    made = graph_of([node("Loop", "", "", "x", body=body)], np.zeros((), np.float32))
+    path = tmp_path / "net.onnx"
+    onnx.save(made, path)
+    with pytest.raises(UnsupportedError, match="a Loop of more than 10 turns"):
+        OnnxFunction(path).run({"x": np.zeros((), np.float32)})
