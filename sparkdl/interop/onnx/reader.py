@@ -1,6 +1,6 @@
 """Networks from ONNX files."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from onnx import TensorProto
 
@@ -10,6 +10,7 @@ from sparkdl.interop.onnx.messages import attributes_of, opset_of, read_model
 from sparkdl.interop.onnx.nodes import OnnxNode
 from sparkdl.interop.onnx.steps import BEFORE
 from sparkdl.interop.onnx.translation import RULES
+from sparkdl.interop.translated_network import state_with
 from sparkdl.nn import GraphBuilder
 from sparkdl.training.network import Network
 
@@ -145,15 +146,6 @@ class GraphTranslation:
             lines = "\n  ".join(reasons)
             raise UnsupportedError(f"{self.path} has nodes without a layer:\n  {lines}")
         network = Network(self.build.conf(**options))
-        network.state = self.fill(network.conf, network.state)
+        weights = ((f"{layer}/{name}", value) for (layer, name), value in self.weights.items())
+        network.state = state_with(network, weights)
         return OnnxNet(network=network, outputs={name: self.places[name] for name in names})
-
-    def fill(self, conf, state):
-        """Returns the state with the weights of the file."""
-        vectors = {"params": state.params.copy(), "buffers": state.buffers.copy()}
-        views = {}
-        for kind, vector in vectors.items():
-            views |= getattr(conf, f"{kind}_layout").views(vector)
-        for (layer, name), value in self.weights.items():
-            views[f"{layer}/{name}"][...] = value
-        return replace(state, **vectors)

@@ -18,6 +18,7 @@ from sparkdl.nn import Sgd
 from sparkdl.spark import SparkNetwork
 from sparkdl.training.saving.checkpoint import Checkpoints
 from sparkdl.transforms import Scale
+from tests.interop.mlflow.server import QUIET
 from tests.ml.frames import by_id, classes_conf, values_conf
 from tests.spark.slow import executor_of
 from tests.support.waiting import until
@@ -208,13 +209,16 @@ def broken(batch):
     raise KeyError("of the user's own")
 
 
-def log_to_mlflow(spark, path, uri):
+def log_to_mlflow(spark, path, folder):
     """The losses of a fit by update, and those that MLflow's own client finds."""
+    os.environ |= QUIET
     import mlflow
 
     import sparkdl.mlflow
 
-    mlflow.set_tracking_uri(uri)
+    mlflow.set_tracking_uri(f"sqlite:///{folder}/mlflow.db")
+    mlflow.create_experiment("fits", artifact_location=f"file://{folder}/artifacts")
+    mlflow.set_experiment("fits")
     sparkdl.mlflow.autolog(report=False, model=False)
     try:
         net = SparkNetwork(spark, classes_conf(), PEERS)

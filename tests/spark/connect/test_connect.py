@@ -37,7 +37,7 @@ def test_another_network_goes_on_from_a_checkpoint(connect, spark, path, tmp_pat
 
 
 def test_mlflow_gets_the_losses(connect, path, tmp_path):
-    status, losses, logged = connect(steps.log_to_mlflow, path, f"sqlite:///{tmp_path}/mlflow.db")
+    status, losses, logged = connect(steps.log_to_mlflow, path, str(tmp_path))
     assert status == "FINISHED" and len(losses) >= 3
     assert logged == losses
 

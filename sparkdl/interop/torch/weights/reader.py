@@ -1,6 +1,6 @@
 """Networks with weights that PyTorch saved."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -8,6 +8,7 @@ from sparkdl.errors import DataError, SparkdlError
 from sparkdl.interop.torch.weights.layer_arrays import arrays_for
 from sparkdl.interop.torch.weights.matching import modules_of, pairs_of
 from sparkdl.interop.torch.weights.state_dict import read_state_dict
+from sparkdl.interop.translated_network import state_with
 from sparkdl.training.network import Network
 
 MOST = 30  # lines of an error
@@ -92,7 +93,8 @@ def read_torch(path, conf, *, by="order", names=None, strict=True, key=None):
         wrong += [f"{name} of the file: no layer" for name in unused]
     refuse(wrong, path)
     network = Network(conf)
-    network.state = filled(network, found)
+    with np.errstate(over="ignore"):
+        network.state = state_with(network, found.items())
     matched = {name: array.shape for name, array in found.items()}
     return TorchNet(network=network, pairs=pairs, matched=matched, missing=missing, unused=unused)
 
@@ -114,16 +116,3 @@ def refuse(wrong, path):
         more = [f"and {len(wrong) - MOST} more"] * (len(wrong) > MOST)
         lines = "\n  ".join([*wrong[:MOST], *more])
         raise DataError(f"{path} does not fit the network:\n  {lines}")
-
-
-def filled(network, arrays):
-    """Returns the state with {"layer/array": array}."""
-    state, conf = network.state, network.conf
-    vectors = {"params": state.params.copy(), "buffers": state.buffers.copy()}
-    views = {}
-    for kind, vector in vectors.items():
-        views |= getattr(conf, f"{kind}_layout").views(vector)
-    with np.errstate(over="ignore"):
-        for name, array in arrays.items():
-            views[name][...] = array
-    return replace(state, **vectors)
