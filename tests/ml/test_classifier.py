@@ -19,6 +19,7 @@ from sparkdl.nn import Conv2D, Nesterov, NetworkConf, Output
 from sparkdl.nn.execution.forward import Z
 from sparkdl.spark import SparkNetwork
 from sparkdl.training.masters.parameter_averaging.master import ParameterAveraging
+from sparkdl.training.reporting.lambda_listener import LambdaListener
 from sparkdl.transforms import Scale
 from tests.ml.conftest import SMALL
 from tests.ml.frames import arrays, by_id, classes_conf, values_conf
@@ -242,6 +243,17 @@ def test_a_fit_ends_early_with_the_best_weights(data, sc):
     assert found.validation.loss == epoch.validation.loss
     assert 8 < found.validation.examples < 28
     assert found.examples == epoch.examples == 60 - found.validation.examples
+
+
+def test_a_fit_goes_on_from_a_model(data):
+    """As with xgboost's xgb_model: two fits of an epoch are one of two."""
+    heard = []
+    note = LambdaListener(on_epoch=lambda report, state: heard.append(state.epoch))
+    one = SparkNetworkClassifier(network=classes_conf(), **SMALL)
+    first, whole = one.fit(data), one.fit(data, {one.maxIter: 2, one.listeners: note})
+    second = one.copy({one.network: first.network, one.listeners: [note]}).fit(data)
+    assert_equal(second.network.state, whole.network.state)
+    assert (first.network.state.epoch, heard) == (1, [1, 2, 2]), "what it began with stays"
 
 
 def test_splits_are_refused_unless_they_are_shares(data):
