@@ -120,7 +120,7 @@ def test_images_of_sparks_own_source(spark, tmp_path):
     name = F.element_at(F.split("image.origin", "/"), -1)
     frame = spark.read.format("image").load(str(tmp_path)).withColumn("name", name)
     frame = frame.withColumn("label", F.split("name", "[.]")[0].cast("int") % 3)
-    flat = F.udf(lambda name: bgr[name].ravel().tolist(), "array<float>")("name")
+    flat = F.udf(lambda name: bgr[name].ravel().astype(float).tolist(), "array<float>")("name")
     frame = frame.withColumn("flat", flat).repartition(2, "name").cache()
     layers = [Conv2D(filters=2, kernel_size=2, activation="tanh"), Output(units=3)]
     conf = NetworkConf(input_shape=(3, 4, 5), layers=layers, seed=4)
