@@ -185,7 +185,7 @@ def test_a_stream_ends_when_a_listener_stops_the_training(spark, folder):
 def test_a_record_that_cannot_be_used_and_a_file_that_cannot_be_read(spark, folder, tmp_path):
     with pytest.raises(DataError, match="record 0: column 'features' must have 6 numbers, got 5"):
         fitted(spark, stream(spark, folder).selectExpr("slice(features, 1, 5) features", "label"))
-    (tmp_path / "bad.parquet").write_bytes(b"PAR1" * 9)
+    (tmp_path / "bad.parquet").write_bytes(b"no Parquet" * 9)
     with pytest.raises(WorkerError, match="bad.parquet"):
         fitted(spark, stream(spark, tmp_path))
     assert spark.sparkContext._jsc.getPersistentRDDs().isEmpty()
