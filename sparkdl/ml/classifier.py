@@ -31,6 +31,7 @@ from sparkdl.training.evaluation import Evaluation
 from sparkdl.training.masters.base import TrainingMaster
 from sparkdl.training.network import Network
 from sparkdl.training.reporting.history import History
+from sparkdl.training.reporting.listeners import Listener
 
 
 class SparkNetworkClassifier(ProbabilisticClassifier, NetworkEstimator, HasClassWeights):
@@ -80,6 +81,8 @@ class SparkNetworkClassifier(ProbabilisticClassifier, NetworkEstimator, HasClass
         Whether the model has the weights of the best epoch, not the last ones.
     thresholds : list of float, optional
         One for each class: the class with the largest probability / threshold is predicted.
+    listeners : list of Listener, optional
+        Who hears of the fit as it goes on; a stage that is saved has none.
     batchSize : int, optional
         Examples of a worker's minibatch; unless given the master's, by default 64.
     numWorkers : int, optional
@@ -114,6 +117,7 @@ class SparkNetworkClassifier(ProbabilisticClassifier, NetworkEstimator, HasClass
         patience: int | None = None,
         minDelta: float = 0.0,
         restoreBestWeights: bool = False,
+        listeners: list[Listener] | None = None,
         thresholds: list[float] | None = None,
         batchSize: int | None = None,
         numWorkers: int | None = None,

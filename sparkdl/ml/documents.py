@@ -1,5 +1,7 @@
 """Networks, masters and transforms as JSON texts: values of Params that pyspark.ml can write.
 
+Listeners, which cannot be written, stay what they are.
+
 Each `to_...` is the typeConverter of a Param: it takes the object or its JSON, and refuses what is
 neither with a TypeError, as pyspark.ml's converters do.
 """
@@ -15,6 +17,7 @@ from sparkdl.errors import ConfigError, brief
 from sparkdl.nn import Conf, conf_from_json
 from sparkdl.training.masters.base import TrainingMaster
 from sparkdl.training.network import Network
+from sparkdl.training.reporting.listeners import Listener
 
 NETWORKS = "a NetworkConf, GraphConf, Network, or the JSON of a conf"
 
@@ -48,6 +51,15 @@ def to_transform(value: Any) -> str:
         cure = "it is saved with the model, so it is a member of sparkdl.transforms"
         raise TypeError(f"transform must be a Transform, got {brief(value)}; {cure}")
     return json.dumps(value.to_dict())
+
+
+def to_listeners(value: Any) -> list[Listener]:
+    """Returns listeners as a list."""
+    several = list(value) if isinstance(value, list | tuple) else [value]
+    for one in several:
+        if not isinstance(one, Listener):
+            raise TypeError(f"listeners must be members of sparkdl.listeners, got {brief(one)}")
+    return several
 
 
 def to_names(value: Any) -> str | list[str]:

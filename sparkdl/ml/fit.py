@@ -50,7 +50,8 @@ def fit_network(
     check_fields(dataset.schema, columns, schema_of(network.conf, transform=preprocessing))
     train, validation, options = divide_rows(stage, dataset)
     evaluates = validation is not None or "validation_split" in options
-    sc, listeners = context_of(dataset.sparkSession), stopping(stage, evaluates)
+    sc = context_of(dataset.sparkSession)
+    listeners = [*stopping(stage, evaluates), *stage.getListeners()]
     net = SparkNetwork(sc, network, master)
     with taking_turns(sc):
         history = net.fit(

@@ -21,6 +21,7 @@ from sparkdl.training.evaluation import Evaluation
 from sparkdl.training.masters.base import TrainingMaster
 from sparkdl.training.network import Network
 from sparkdl.training.reporting.history import History
+from sparkdl.training.reporting.listeners import Listener
 
 
 class SparkNetworkEstimator(Estimator["SparkNetworkModel"], NetworkEstimator, SeveralColumns):
@@ -66,6 +67,8 @@ class SparkNetworkEstimator(Estimator["SparkNetworkModel"], NetworkEstimator, Se
         A smaller change does not count as better.
     restoreBestWeights : bool, default False
         Whether the model has the weights of the best epoch, not the last ones.
+    listeners : list of Listener, optional
+        Who hears of the fit as it goes on; a stage that is saved has none.
     batchSize : int, optional
         Examples of a worker's minibatch; unless given the master's, by default 64.
     numWorkers : int, optional
@@ -93,6 +96,7 @@ class SparkNetworkEstimator(Estimator["SparkNetworkModel"], NetworkEstimator, Se
         patience: int | None = None,
         minDelta: float = 0.0,
         restoreBestWeights: bool = False,
+        listeners: list[Listener] | None = None,
         batchSize: int | None = None,
         numWorkers: int | None = None,
     ) -> None:

@@ -20,6 +20,7 @@ from sparkdl.errors import ConfigError
 from sparkdl.ml.documents import (
     conf_of,
     master_of,
+    to_listeners,
     to_master,
     to_names,
     to_network,
@@ -29,6 +30,7 @@ from sparkdl.ml.documents import (
 from sparkdl.nn import Conf
 from sparkdl.training.masters.base import TrainingMaster
 from sparkdl.training.network import Network
+from sparkdl.training.reporting.listeners import Listener
 
 
 class HasMaster(Params):
@@ -197,7 +199,34 @@ class HasValidation(HasValidationIndicatorCol):
         return self._set(restoreBestWeights=value)
 
 
-class FitParams(StageParams, HasNetwork, HasValidation, HasMaxIter, HasSeed, HasWeightCol):
+class HasListeners(Params):
+    """Mixin for param listeners: who hears of a fit as it goes on."""
+
+    listeners: "Param[list[Listener]]" = Param(
+        Params._dummy(),
+        "listeners",
+        "members of sparkdl.listeners, or of classes below Listener, that hear of rounds and "
+        "epochs on the driver, and may steer the fit. They are of this process: a stage that is "
+        "saved has none.",
+        typeConverter=to_listeners,
+    )
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._setDefault(listeners=[])
+
+    def getListeners(self) -> list[Listener]:
+        """Returns the value of listeners."""
+        return self.getOrDefault(self.listeners)
+
+    def setListeners(self, value: list[Listener]) -> Self:
+        """Sets the value of `listeners`."""
+        return self._set(listeners=value)
+
+
+class FitParams(
+    StageParams, HasNetwork, HasListeners, HasValidation, HasMaxIter, HasSeed, HasWeightCol
+):
     """Params of all estimators."""
 
     batchSize: "Param[int]" = Param(

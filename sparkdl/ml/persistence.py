@@ -24,6 +24,7 @@ from sparkdl.training.network import Network
 
 NETWORK = "network"  # the folder below that of a stage
 ABOUT = "sparkdl"  # the key of our own in the metadata
+LISTENERS = "listeners"  # the Param whose values are of this process alone
 
 
 class SavedStage(MLWritable, MLReadable[Any]):
@@ -54,6 +55,7 @@ class StageWriter(MLWriter):
         require_files(self.sparkSession)
         stage = self.stage
         params = {p.name: v for p, v in stage._paramMap.items() if not isinstance(v, Network)}
+        params.pop(LISTENERS, None)
         about = {"class": public_name(type(stage)), ABOUT: stage.about()}
         DefaultParamsWriter.saveMetadata(stage, path, self.sc, about, params)
         for number, network in enumerate(stage.networks_to_write()):

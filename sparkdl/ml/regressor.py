@@ -17,6 +17,7 @@ from sparkdl.nn import Conf
 from sparkdl.spark.inference.output_columns import VALUES, OutputColumns
 from sparkdl.training.masters.base import TrainingMaster
 from sparkdl.training.network import Network
+from sparkdl.training.reporting.listeners import Listener
 
 
 class SparkNetworkRegressor(Regressor, NetworkEstimator):
@@ -59,6 +60,8 @@ class SparkNetworkRegressor(Regressor, NetworkEstimator):
         A smaller change does not count as better.
     restoreBestWeights : bool, default False
         Whether the model has the weights of the best epoch, not the last ones.
+    listeners : list of Listener, optional
+        Who hears of the fit as it goes on; a stage that is saved has none.
     batchSize : int, optional
         Examples of a worker's minibatch; unless given the master's, by default 64.
     numWorkers : int, optional
@@ -84,6 +87,7 @@ class SparkNetworkRegressor(Regressor, NetworkEstimator):
         patience: int | None = None,
         minDelta: float = 0.0,
         restoreBestWeights: bool = False,
+        listeners: list[Listener] | None = None,
         batchSize: int | None = None,
         numWorkers: int | None = None,
     ) -> None:

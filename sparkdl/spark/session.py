@@ -202,7 +202,7 @@ def gateway(options: Mapping[str, Any], submitted: bool) -> Any:
     with tempfile.NamedTemporaryFile(prefix="sparkdl-spark-", suffix=".log", delete=False) as log:
         try:
             launched = launch_gateway(conf, {"stdout": log, "stderr": subprocess.STDOUT})
-        except (PySparkException, OSError) as error:
+        except (RuntimeError, OSError) as error:  # also PySparkRuntimeError, from 3.5 on
             raise UnsupportedError(why_not(Path(log.name), options, error)) from error
     launched.sparkdl_log = log.name
     return launched

@@ -66,8 +66,8 @@ def interrupt_fit(sc, master, delay):
     """Yields what became of a fit that a Ctrl-C interrupts after `delay` seconds."""
     net, has_ended = SparkNetwork(sc, rich(), master), False
     timer = threading.Timer(delay, os.kill, [os.getpid(), signal.SIGINT])
-    timer.start()
     try:
+        timer.start()  # may be so soon that there is no fit yet
         net.fit(arrays(RECORDS), EPOCHS)
         has_ended = True
         timer.join()

@@ -4,24 +4,30 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from PIL import Image
 from pyspark.ml.evaluation import BinaryClassificationEvaluator
+from pyspark.ml.feature import IndexToString, StringIndexer
 from pyspark.ml.linalg import Vectors, VectorUDT
+from pyspark.sql import functions as F
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import roc_auc_score
+from sklearn.metrics import accuracy_score, precision_score, recall_score, roc_auc_score
 
 from sparkdl.errors import ConfigError, DataError
 from sparkdl.masters import AllReduceSGD
 from sparkdl.ml import SparkNetworkClassifier
-from sparkdl.nn import Nesterov, NetworkConf, Output
+from sparkdl.nn import Conv2D, Nesterov, NetworkConf, Output
 from sparkdl.nn.execution.forward import Z
 from sparkdl.spark import SparkNetwork
 from sparkdl.training.masters.parameter_averaging.master import ParameterAveraging
+from sparkdl.training.reporting.lambda_listener import LambdaListener
 from sparkdl.transforms import Scale
+from tests.ml.conftest import SMALL
 from tests.ml.frames import arrays, by_id, classes_conf, values_conf
 from tests.support.bus import told_all
 from tests.training.models import assert_equal
 
 SCALE = Scale(factor=2.0)
+YES_OR_NO = classes_conf(1, loss="sigmoid_cross_entropy")
 
 
 def test_weights_are_those_of_spark_network(classified, indexed, sc):
@@ -81,6 +87,53 @@ def test_names_of_classes_are_kept(classified, indexed):
     y, _ = expected(classified)
     [truth] = by_id(indexed, "index")
     assert result.accuracy == pytest.approx((y.argmax(axis=1) == truth).mean())
+
+
+def test_names_of_a_yes_or_no_are_those_of_its_indexer(data):
+    """Of two classes one number says whether it is the second, which is what is evaluated."""
+    texts = data.withColumn("found", F.when(F.col("yes") == 1, "ill").otherwise("well"))
+    indexer = StringIndexer(inputCol="found", outputCol="index", stringOrderType="alphabetDesc")
+    indexer = indexer.fit(texts)
+    named, options = indexer.transform(texts), {"labelCol": "index", "maxIter": 3, **SMALL}
+    model = SparkNetworkClassifier(network=YES_OR_NO, **options).fit(named)
+    assert model.labels == tuple(indexer.labels) == ("well", "ill")
+    found = model.transform(named)
+    noted = found.schema["prediction"].metadata["ml_attr"]
+    assert noted == {"type": "nominal", "vals": ["well", "ill"]}
+    texts = IndexToString(inputCol="prediction", outputCol="word").transform(found)
+    words, truth, p = by_id(texts, "word", "found", "probability")
+    assert set(words) == {"well", "ill"}
+    result = model.evaluate(named)
+    assert result.labels == ("ill",) and "ill" in str(result)
+    assert result.accuracy == pytest.approx(accuracy_score(truth, words))
+    assert result.precision == pytest.approx(precision_score(truth, words, pos_label="ill"))
+    assert result.recall == pytest.approx(recall_score(truth, words, pos_label="ill"))
+    assert result.auc() == pytest.approx(roc_auc_score(truth == "ill", p[:, 1]))
+
+
+def test_images_of_sparks_own_source(spark, tmp_path):
+    """Spark decodes files; their pixels as lists, as another reader has them, train the same."""
+    drawn = np.random.default_rng(3).integers(0, 256, (12, 4, 5, 3)).astype(np.uint8)
+    for i, pixels in enumerate(drawn):
+        Image.fromarray(pixels).save(tmp_path / f"{i}.png")
+    bgr = {f"{i}.png": pixels[..., ::-1].transpose(2, 0, 1) for i, pixels in enumerate(drawn)}
+    name = F.element_at(F.split("image.origin", "/"), -1)
+    frame = spark.read.format("image").load(str(tmp_path)).withColumn("name", name)
+    frame = frame.withColumn("label", F.split("name", "[.]")[0].cast("int") % 3)
+    flat = F.udf(lambda name: bgr[name].ravel().astype(float).tolist(), "array<float>")("name")
+    frame = frame.withColumn("flat", flat).repartition(2, "name").cache()
+    layers = [Conv2D(filters=2, kernel_size=2, activation="tanh"), Output(units=3)]
+    conf = NetworkConf(input_shape=(3, 4, 5), layers=layers, seed=4)
+    options = {"network": conf, "preprocessing": Scale(factor=1 / 255), "maxIter": 2, **SMALL}
+    one = SparkNetworkClassifier(featuresCol="image", **options)
+    model, same = one.fit(frame), one.setFeaturesCol("flat").fit(frame)
+    assert_equal(model.network.state, same.network.state)
+    rows = model.transform(frame).select("name", "probability").collect()
+    x = np.stack([bgr[row["name"]] for row in rows]).astype(np.float32) * np.float32(1 / 255)
+    found = np.array([row["probability"].toArray() for row in rows])
+    np.testing.assert_allclose(found, model.network.predict(x), rtol=1e-5)
+    assert len(found) == 12 and np.ptp(found[:, 0]) > 1e-3
+    frame.unpersist()
 
 
 def test_names_of_columns_and_thresholds_are_those_of_the_params(classified, indexed):
@@ -147,7 +200,6 @@ def test_what_cannot_be_is_refused_before_any_job(data, sc):
     sc.setLocalProperty("spark.jobGroup.id", None)
 
 
-YES_OR_NO = classes_conf(1, loss="sigmoid_cross_entropy")
 WEIGHTED = {
     "classes": (classes_conf(), "label", [1.0, 3.0, 1.0]),
     "yes": (YES_OR_NO, "yes", [1, 3]),
@@ -156,8 +208,6 @@ WEIGHTED = {
 
 @pytest.mark.parametrize("case", WEIGHTED)
 def test_class_weights_are_factors_of_the_weights(case, data):
-    from pyspark.sql import functions as F
-
     network, label, factors = WEIGHTED[case]
     options = {"network": network, "labelCol": label, "batchSize": 10, "numWorkers": 2}
     by_hand = data.withColumn("v", F.when(F.col(label) == 1, 3.0).otherwise(1.0) * F.col("w"))
@@ -193,6 +243,17 @@ def test_a_fit_ends_early_with_the_best_weights(data, sc):
     assert found.validation.loss == epoch.validation.loss
     assert 8 < found.validation.examples < 28
     assert found.examples == epoch.examples == 60 - found.validation.examples
+
+
+def test_a_fit_goes_on_from_a_model(data):
+    """As with xgboost's xgb_model: two fits of an epoch are one of two."""
+    heard = []
+    note = LambdaListener(on_epoch=lambda report, state: heard.append(state.epoch))
+    one = SparkNetworkClassifier(network=classes_conf(), **SMALL)
+    first, whole = one.fit(data), one.fit(data, {one.maxIter: 2, one.listeners: note})
+    second = one.copy({one.network: first.network, one.listeners: [note]}).fit(data)
+    assert_equal(second.network.state, whole.network.state)
+    assert (first.network.state.epoch, heard) == (1, [1, 2, 2]), "what it began with stays"
 
 
 def test_splits_are_refused_unless_they_are_shares(data):

@@ -7,6 +7,7 @@ from pyspark.ml.param import Param
 
 from sparkdl import ml
 from sparkdl.errors import ConfigError
+from sparkdl.listeners import EarlyStopping
 from sparkdl.masters import AllReduceSGD, ParameterAveraging
 from sparkdl.ml import SparkNetworkClassifier, SparkNetworkRegressor
 from sparkdl.training.network import Network
@@ -100,6 +101,13 @@ def test_without_a_seed_there_is_none():
 def test_without_a_network_the_error_says_so():
     with pytest.raises(ConfigError, match="SparkNetworkClassifier.network must be given"):
         SparkNetworkClassifier().getNetwork()
+
+
+def test_listeners_are_members_of_their_family():
+    with pytest.raises(TypeError, match="listeners must be members of sparkdl.listeners, got 3"):
+        SparkNetworkClassifier(listeners=[3])
+    one = SparkNetworkClassifier(listeners=(stopping := EarlyStopping()))
+    assert (one.getListeners(), SparkNetworkClassifier().getListeners()) == ([stopping], [])
 
 
 def test_set_params_takes_what_the_constructor_takes():

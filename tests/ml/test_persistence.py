@@ -10,6 +10,7 @@ from pyspark.ml import Pipeline, PipelineModel
 from pyspark.ml.feature import IndexToString
 
 from sparkdl.errors import CheckpointError
+from sparkdl.listeners import TerminateOnTime
 from sparkdl.masters import AllReduceSGD
 from sparkdl.ml import (
     SparkNetworkClassificationModel,
@@ -71,9 +72,10 @@ def test_what_is_there_is_replaced_only_if_told_so(estimated, tmp_path):
 def test_an_estimator_comes_back_with_the_weights_it_starts_from(spark, tmp_path):
     network = Network(classes_conf())
     one = SparkNetworkClassifier(network=network, master=AllReduceSGD(), maxIter=3)
+    one.setListeners([TerminateOnTime(60)])
     pipeline = Pipeline(stages=[one, SparkNetworkClassifier(network=classes_conf())])
     pipeline.save(str(tmp_path / "pipeline"))
     again, other = Pipeline.load(str(tmp_path / "pipeline")).getStages()
     assert_equal(again.getNetwork().state, network.state)
-    assert (again.getMaster(), again.getMaxIter()) == (AllReduceSGD(), 3)
+    assert (again.getMaster(), again.getMaxIter(), again.getListeners()) == (AllReduceSGD(), 3, [])
     assert other.getNetwork() == classes_conf()

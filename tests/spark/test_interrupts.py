@@ -4,6 +4,7 @@ import os
 import signal
 import threading
 import time
+from weakref import finalize
 
 import numpy as np
 import pytest
@@ -76,7 +77,7 @@ def test_an_interrupt_that_was_raised_is_not_repeated(monkeypatch):
         answered.wait(20)
 
     monkeypatch.setattr(interrupts, "cancel_tag", cancel_slowly)
-    monkeypatch.setattr(interrupts, "calls_jvm", lambda frame: not asked.is_set())
+    monkeypatch.setattr(interrupts, "must_wait", lambda frame: not asked.is_set())
     before, threads = signal.getsignal(signal.SIGINT), set(threading.enumerate())
     with pytest.raises(KeyboardInterrupt), interrupts.clean_interrupts(None):
         signal.raise_signal(signal.SIGINT)
@@ -87,6 +88,27 @@ def test_an_interrupt_that_was_raised_is_not_repeated(monkeypatch):
     answered.set()
     insisting.join(20)
     assert not insisting.is_alive()  # and here no second KeyboardInterrupt has come
+
+
+class Ended:
+    """An object that is interrupted as it ends."""
+
+    def __del__(self):
+        signal.raise_signal(signal.SIGINT)
+
+
+ENDED = {  # makes an object that is interrupted as it ends
+    "__del__": Ended,
+    "finalizer": lambda: finalize(one := type("One", (), {})(), signal.raise_signal, 2) and one,
+}
+
+
+@pytest.mark.parametrize("make", ENDED.values(), ids=list(ENDED))
+def test_an_interrupt_where_python_ignores_errors_is_raised_after_it(make, monkeypatch):
+    monkeypatch.setattr(interrupts, "cancel_tag", lambda sc, tag: None)
+    with pytest.raises(KeyboardInterrupt), interrupts.clean_interrupts(None):
+        make()
+        until(lambda: False, 20)
 
 
 def test_an_interrupt_while_the_handler_is_given_back_is_raised_once(monkeypatch):

@@ -41,6 +41,8 @@ def test_we_read_what_hadoop_writes(sc, tmp_path, options):
         kind = options["compression"].upper()
         codec = f"{IO}.compress.{options['codec']}"
         conf = {TYPE: "true", f"{TYPE}.type": kind, f"{TYPE}.codec": codec}
+    if options.get("codec") == "GzipCodec" and hadoop_version(sc) < (3, 4):
+        pytest.skip("before Hadoop 3.4 gzip needs its native library in SequenceFiles")
     pairs = sc.parallelize([(int(y), bytearray(x.tobytes())) for x, y in zip(X, Y)], 2)
     kinds = {"keyClass": f"{IO}.IntWritable", "valueClass": f"{IO}.BytesWritable"}
     pairs.saveAsNewAPIHadoopFile(str(tmp_path / "a"), OUTPUT, conf=conf, **kinds)
@@ -48,6 +50,11 @@ def test_we_read_what_hadoop_writes(sc, tmp_path, options):
     batch = read(source)
     np.testing.assert_array_equal(batch.features, X.reshape(2000, 120))
     np.testing.assert_array_equal(batch.labels, Y)
+
+
+def hadoop_version(sc):
+    text = sc._jvm.org.apache.hadoop.util.VersionInfo.getVersion()
+    return tuple(map(int, text.split(".")[:2]))
 
 
 def serialized(sc, java):

@@ -92,7 +92,11 @@ def environment(host, path=ROOT):
         "PYSPARK_PYTHON": sys.executable,
     }
     if path is not None:  # executors have the environment of the worker that starts them
-        own["PYTHONPATH"] = str(path)
+        paths = (
+            str(path),
+            os.environ.get("PYTHONPATH"),
+        )  # where another Spark than the pinned one is
+        own["PYTHONPATH"] = os.pathsep.join(filter(None, paths))
     return {name: value for name, value in os.environ.items() if name != "PYTHONPATH"} | own
 
 

@@ -1,5 +1,6 @@
 """Schema of the records that a network takes."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -79,6 +80,12 @@ class Schema:
         if isinstance(self.labels, dict):
             return self.labels
         return {"labels": Label(kind=self.labels, size=self.label_size)} if self.labels else {}
+
+    @cached_property
+    def sizes(self):
+        """{column: how many numbers each record has} of features, where that is fixed."""
+        shapes = {c: shape for c, shape in self.inputs.items() if c not in self.masks}
+        return {c: math.prod(shape) for c, shape in shapes.items() if None not in shape}
 
     def fields(self, features="features", label="label", weights=None):
         """Returns {column: name in records}.

@@ -1,4 +1,4 @@
-"""DataFrame.mapInArrow, also where its result has vectors of pyspark.ml.
+"""DataFrame.mapInArrow, also where its result has vectors of pyspark.ml, or structs.
 
 The Python half of Spark 3.4 refuses them; its JVM does not. From 3.5 on both take them.
 """
@@ -7,7 +7,7 @@ from typing import Any
 
 import pyspark
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.types import StructType, UserDefinedType
+from pyspark.sql.types import StructType
 from pyspark.sql.udf import UserDefinedFunction, _wrap_function
 
 TAKES_VECTORS = tuple(map(int, pyspark.__version__.split(".")[:2])) >= (3, 5)
@@ -16,8 +16,7 @@ MAP_IN_ARROW = 207  # PythonEvalType.SQL_MAP_ARROW_ITER_UDF
 
 def map_in_arrow(frame: Any, function: Any, fields: StructType) -> Any:
     """Returns the DataFrame of these fields that `function` makes of a frame's Arrow tables."""
-    has_vectors = any(isinstance(field.dataType, UserDefinedType) for field in fields)
-    if TAKES_VECTORS or not has_vectors:
+    if TAKES_VECTORS:
         return frame.mapInArrow(function, fields)
     column = UncheckedFunction(function, returnType=fields, evalType=MAP_IN_ARROW)(
         *(frame[name] for name in frame.columns)

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow
 
 from sparkdl.data.batches.batch import Batch
-from sparkdl.spark.inference.predictions import check_tables, load_replica
+from sparkdl.spark.inference.predictions import brief_errors, check_tables, load_replica
 from sparkdl.training.evaluation.batch_evaluation import pieces
 
 # The fields of pyspark.ml's vectors; pandas does not know them where all vectors are dense.
@@ -37,7 +37,8 @@ def column_udf(schema: Any, column: str, compute: Callable[..., Any]) -> Callabl
     def predict(parts: Iterator[pandas.Series]) -> Iterator[pandas.Series]:
         names = {name: name for name in schema.inputs}
         tables = (as_table(part, names) for part in parts)
-        for arrays in compute(check_tables(schema, names, tables, deque(maxlen=0))):
+        batches = check_tables(schema, names, tables, deque(maxlen=0))
+        for arrays in brief_errors(compute(batches)):
             array = arrays[column]
             flat = array if array.ndim == 1 else list(array.reshape(len(array), -1))
             yield pandas.Series(flat)

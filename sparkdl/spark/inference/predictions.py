@@ -63,8 +63,19 @@ def sound(batches):
     """Yields the batches; the error of a Failure among them is raised."""
     for batch in batches:
         if isinstance(batch, Failure):
-            raise batch.error
+            raise batch.error.with_traceback(None)
         yield batch
+
+
+def brief_errors(items):
+    """Yields the items; an error of ours among them loses the frames in which it arose.
+
+    A user's own action shows what PySpark makes of it, which has the traceback first.
+    """
+    try:
+        yield from items
+    except SparkdlError as error:
+        raise error.with_traceback(None) from None
 
 
 def merge_evaluations(ranked):
@@ -156,7 +167,7 @@ def extend_tables(schema, columns, places, kinds, compute, tables):
     `kinds` is {new column: whether it holds vectors}.
     """
     pending = deque()
-    for arrays in compute(check_tables(schema, columns, tables, pending)):
+    for arrays in brief_errors(compute(check_tables(schema, columns, tables, pending))):
         table = pending.popleft()
         new = [
             vector_column(arrays[name]) if vectors else arrow_column(arrays[name])
@@ -173,7 +184,8 @@ def check_tables(schema, new_fields, tables, pending):
     where = f"partition {partition}"
     for table in tables:
         if table.num_rows:
-            batch = table_batch(table, new_fields, where, partition, start, schema.masks)
+            sizes = schema.masks, schema.sizes
+            batch = table_batch(table, new_fields, where, partition, start, *sizes)
             pending.append(table)
             start += table.num_rows
             yield schema.check(batch, where)

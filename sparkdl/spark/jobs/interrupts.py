@@ -16,6 +16,7 @@ from py4j.protocol import Py4JError
 from sparkdl.spark.jobs.job_tags import add_tag, cancel_tag, remove_tag
 
 POLL = 0.02  # seconds
+FINALIZERS = ("weakref", "_weakrefset")  # modules
 
 
 @contextmanager
@@ -63,7 +64,7 @@ class Interrupt:
         if self._is_closed or (repeated and self.raised):
             self.asked = True
             return
-        if not calls_jvm(frame):
+        if not must_wait(frame):
             self.end()
         if not self.asked:
             self.asked = True
@@ -80,7 +81,7 @@ class Interrupt:
             pass
 
     def _insist(self):
-        """Cancels jobs until the main thread's call of the JVM has come to its end."""
+        """Cancels jobs until the main thread's call has come to its end; see `must_wait`."""
         goes_on = True
         while goes_on:
             with suppress(Py4JError, AttributeError):  # Spark itself has been stopped
@@ -98,10 +99,14 @@ class Interrupt:
         return True
 
 
-def calls_jvm(frame):
-    """Returns whether a thread with this frame waits for the JVM."""
+def must_wait(frame):
+    """Returns whether a thread with this frame is in a call that an error must not leave.
+
+    It waits for the JVM, or ends an object, where Python ignores errors.
+    """
     while frame is not None:
-        if frame.f_globals.get("__name__", "").startswith("py4j."):
+        module = frame.f_globals.get("__name__", "")
+        if module.startswith("py4j.") or module in FINALIZERS or frame.f_code.co_name == "__del__":
             return True
         frame = frame.f_back
     return False

@@ -189,7 +189,8 @@ def table_batches(schema, columns, partition, tables):
     start, where = 0, f"partition {partition}"
     for table in tables:
         if table.num_rows:
-            batch = table_batch(table, columns, where, partition, start, schema.masks)
+            sizes = schema.masks, schema.sizes
+            batch = table_batch(table, columns, where, partition, start, *sizes)
             checked = schema.check(batch, where)
             if len(checked):
                 yield checked

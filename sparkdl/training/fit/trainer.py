@@ -7,7 +7,7 @@ from functools import partial
 
 from sparkdl.config import is_integer
 from sparkdl.errors import CheckpointError, ConfigError, DivergedError
-from sparkdl.training.reporting.counters import COUNTERS, CounterKeeper
+from sparkdl.training.reporting.counters import COUNTERS, ENDING, CounterKeeper
 from sparkdl.training.reporting.events import RestartDone, drive_rounds
 from sparkdl.training.reporting.history import History
 from sparkdl.training.reporting.listeners import Listeners
@@ -112,8 +112,9 @@ class Trainer:
         first = (resumed or {}).get("first_epoch", state.epoch)
         state = self._restore_worker_state(state, bool(resumed))
         history = History(phases=self.phases.seconds, master=self.master.shown_options())
-        self.steering = Steering(self.listeners.steers, state.rate_factor)
-        extra = self.fingerprint(blocks) | {"first_epoch": first}
+        ending = (resumed or {}).get(ENDING)
+        self.steering = Steering(self.listeners.steers, state.rate_factor, ending)
+        extra = self.fingerprint(blocks) | {"first_epoch": first, ENDING: ending}
         extra[COUNTERS] = (resumed or {}).get(COUNTERS)
         if self.master.resident:
             extra[BEGUN] = (resumed or {}).get(BEGUN)

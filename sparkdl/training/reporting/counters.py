@@ -1,4 +1,4 @@
-"""What listeners count, noted where a fit that is resumed finds it."""
+"""What listeners count, and which weights they end a fit with, noted for a fit that is resumed."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -8,7 +8,8 @@ import numpy as np
 from sparkdl.training.reporting.listeners import Listener
 from sparkdl.training.reporting.reports import FitPlan
 
-COUNTERS = "listeners"  # the key in what a checkpoint holds besides the state
+# Keys in what a checkpoint holds besides the state: counters, and the TrainState to end with.
+COUNTERS, ENDING = "listeners", "ending"
 
 
 class CounterKeeper(Listener):
@@ -27,7 +28,8 @@ class CounterKeeper(Listener):
         self.listeners = list(listeners)
 
     def on_fit_start(self, plan: FitPlan) -> None:
-        self._extra, remaining = plan.extra, list(plan.extra.get(COUNTERS) or [])
+        self._extra, self._steering = plan.extra, plan.steering
+        remaining = list(plan.extra.get(COUNTERS) or [])
         for listener in self.listeners:
             noted = next((one for one in remaining if is_of(one, listener)), None)
             if noted is not None:
@@ -44,6 +46,7 @@ class CounterKeeper(Listener):
     def _note(self):
         if self.listeners:
             self._extra[COUNTERS] = [note_of(listener) for listener in self.listeners]
+            self._extra[ENDING] = self._steering.state_to_end_with
 
 
 def note_of(listener):

@@ -31,9 +31,9 @@ class EarlyStopping(Monitor):
     baseline : float, optional
         That must be beaten as well, within `patience`.
     restore_best_weights : bool
-        Whether the fit ends with the weights of the best figure, however it ends; False: with its
-        last ones. The driver keeps them meanwhile; a resumed fit knows those alone that it has
-        trained itself, and says so.
+        Whether the fit ends with the weights of the best figure; False: with its last ones. The
+        driver and checkpoints keep them meanwhile. Where a fit goes on with one whose listener did
+        not restore them, the best ones from there on count, and a warning says so.
     start_from_epoch : int
         The first epoch, from 0, that counts.
 
@@ -83,17 +83,22 @@ class EarlyStopping(Monitor):
 
     def resume(self, counters: dict[str, Any]) -> None:
         super().resume(counters)
-        if self.restore_best_weights and self.best is not None:
-            log.warning(
-                "the weights of %s %.6g are not kept for a fit that is resumed: the best ones from "
-                "here on are restored",
-                self.monitor,
-                self.best,
-            )
-            self.best = self.best_epoch = None
+        if not self.restore_best_weights or self.best is None:
+            return
+        kept = self.steering.earlier_ending
+        if kept is not None and epoch_of(kept) == self.best_epoch:
+            self.steering.end_with(kept)
+            return
+        log.warning(
+            "the weights of %s %.6g were not kept by the fit that goes on: the best ones from here "
+            "on are restored",
+            self.monitor,
+            self.best,
+        )
+        self.best = self.best_epoch = None
 
     def watch(self, value: float, state: Any) -> None:
-        epoch = state.epoch - state.starts_epoch
+        epoch = epoch_of(state)
         if epoch < self.start_from_epoch:
             return
         self._wait += 1
@@ -110,6 +115,11 @@ class EarlyStopping(Monitor):
             raise StopTraining(
                 f"{self.monitor} was not better than {best} for {waited} evaluations"
             )
+
+
+def epoch_of(state: Any) -> int:
+    """Returns the epoch, from 0, that a state is at the end or in the middle of."""
+    return int(state.epoch - state.starts_epoch)
 
 
 class TerminateOnTime(Listener):

@@ -213,7 +213,7 @@ class FitPlan:
     updates : int or None
         The update that it ends with, unless it ends with an epoch.
     extra : dict
-        What checkpoints shall hold besides the state; JSON values only.
+        What checkpoints shall hold besides the state; JSON values, and the state to end with.
     figures : tuple of str or None
         Names of the figures that epochs and evaluations will have; None where nobody knows.
     steering : Steering

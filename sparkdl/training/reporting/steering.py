@@ -28,6 +28,8 @@ class Steering:
         Whether the fit waits for listeners after each epoch and evaluation, wherever it trains.
     rate_factor : float
         That the fit starts with.
+    earlier_ending : TrainState, optional
+        What the fit that this one goes on with would have ended with, where a listener had said so.
 
     Attributes
     ----------
@@ -40,12 +42,18 @@ class Steering:
         Rounds that ended after the fit was interrupted, which no listener has heard of.
     """
 
-    def __init__(self, waits: bool = True, rate_factor: float = 1.0) -> None:
+    def __init__(
+        self,
+        waits: bool = True,
+        rate_factor: float = 1.0,
+        earlier_ending: "TrainState | None" = None,
+    ) -> None:
         self.stopped, self.end_reason = False, None
         self.waits, self._rate_factor = waits, rate_factor
         self.error: BaseException | None = None
         self.unheard: list[Any] = []
-        self._ending: TrainState | None = None
+        self.earlier_ending = earlier_ending
+        self.state_to_end_with: TrainState | None = None
 
     def stop(self, reason: str | None = None) -> None:
         """Ends the fit after the running round; the first reason counts."""
@@ -73,7 +81,7 @@ class Steering:
 
     def end_with(self, state: "TrainState | None") -> None:
         """Lets the fit end with the vectors of an earlier state; None: with its last."""
-        self._ending = state
+        self.state_to_end_with = state
 
     def steer(self, state: "TrainState") -> "TrainState":
         """Returns the state with the rates that are wished for."""
@@ -82,6 +90,7 @@ class Steering:
 
     def ending(self, state: "TrainState") -> "TrainState":
         """Returns the state to end with: the counters are the last ones in any case."""
-        if self._ending is not None:
-            state = replace(state, **{name: getattr(self._ending, name) for name in VECTORS})
+        chosen = self.state_to_end_with
+        if chosen is not None:
+            state = replace(state, **{name: getattr(chosen, name) for name in VECTORS})
         return self.steer(state)

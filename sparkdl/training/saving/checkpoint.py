@@ -35,9 +35,10 @@ class Checkpoints(Config):
     """The folder and the intervals of the checkpoints that a fit writes. Given neither interval,
     after each epoch.
 
-    A checkpoint has what listeners such as EarlyStopping count, and what each worker keeps for
-    itself: with a codec that is a vector as long as the weights for each worker, which the driver
-    collects and writes only for checkpoints and snapshots.
+    A checkpoint has what listeners such as EarlyStopping count, the best weights that they restore
+    in the end, and what each worker keeps for itself: with a codec that is a vector as long as the
+    weights for each worker, which the driver collects and writes only for checkpoints and
+    snapshots.
     """
 
     path: PathName = option(

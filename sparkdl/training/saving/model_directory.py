@@ -9,6 +9,7 @@ import safetensors.numpy
 from sparkdl.errors import CheckpointError, ConfigError, ShapeError
 from sparkdl.nn import conf_from_json
 from sparkdl.nn.tables.embedding_bag import load_tables
+from sparkdl.training.reporting.counters import ENDING
 from sparkdl.training.saving.manifest import (
     as_text,
     parse_json,
@@ -23,6 +24,7 @@ WORKERS = "workers.safetensors"  # the state of each worker alone; only if there
 TABLES = "tables.safetensors"  # only of a network with tables that have rows
 NAMES = ("params", "buffers", "slots")
 MASTER_PREFIX = "kept."  # before the names of what a master carries on besides
+ENDING_PREFIX = f"{ENDING}-"  # before the files of the state that the fit would end with
 
 
 def save_model(path, conf, state, extra=None):
@@ -36,28 +38,22 @@ def save_model(path, conf, state, extra=None):
     conf : NetworkConf
     state : TrainState
     extra : dict or None
-        What else to keep; JSON values only (lists for tuples).
+        What else to keep: JSON values (lists for tuples), and the TrainState to end with.
 
     Raises
     ------
     CheckpointError
         `path` holds something else, the state does not fit the network, or extra is no JSON.
     """
-    _check_vectors("the state", conf, {name: getattr(state, name) for name in NAMES})
-    training = {"state": state.counters, "extra": extra or {}, "owner": state.owner}
-    training["rate_factor"] = state.rate_factor
-    contents = {
-        NETWORK: conf.to_json().encode(),
-        TRAINING: _to_json(training).encode(),
-        VECTORS: safetensors.numpy.save(
-            {name: np.ascontiguousarray(vector) for name, vector in _vectors_by_name(state).items()}
-        ),
-    }
-    if state.worker_states:
-        contents[WORKERS] = safetensors.numpy.save(_of_workers(state.worker_states))
-    if state.tables:
-        _check_tables("the state", conf, state.tables)
-        contents[TABLES] = safetensors.numpy.save(state.tables)
+    extra = dict(extra or {})
+    ending = extra.pop(ENDING, None)
+    training = _numbers_of(state) | {"extra": extra}
+    arrays = _arrays_of(conf, state)
+    if ending is not None:
+        training[ENDING] = _numbers_of(ending)
+        arrays |= {ENDING_PREFIX + name: of for name, of in _arrays_of(conf, ending).items()}
+    contents = {NETWORK: conf.to_json().encode(), TRAINING: _to_json(training).encode()}
+    contents |= {name: safetensors.numpy.save(of) for name, of in arrays.items()}
     if _network(NETWORK, contents[NETWORK]) != conf:  # it must not replace one that can be read
         raise CheckpointError(f"the network must survive its JSON: {conf}")
     write_directory(path, contents)
@@ -72,26 +68,51 @@ def load_model(path):
         Missing, damaged, foreign or of a later format; names the file and what is wrong with it.
     """
     path = as_text(path)
-    names = (NETWORK, TRAINING, VECTORS)
+    optional = [WORKERS, TABLES, *(ENDING_PREFIX + name for name in (VECTORS, WORKERS, TABLES))]
     present = read_manifest(path)["files"]
-    names += tuple(name for name in (WORKERS, TABLES) if name in present)
+    names = NETWORK, TRAINING, VECTORS, *(name for name in optional if name in present)
     contents = dict(read_directory(path, names))
     conf = _network(f"{path}/{NETWORK}", contents[NETWORK])
-    vectors = _vectors(f"{path}/{VECTORS}", contents.pop(VECTORS))
-    _check_vectors(f"{path}/{VECTORS}", conf, vectors)
-    counters, extra, others = _training(f"{path}/{TRAINING}", contents[TRAINING])
-    master_state = {
-        n.removeprefix(MASTER_PREFIX): vectors.pop(n) for n in list(vectors) if n not in NAMES
-    }
-    worker_states = ()
-    if WORKERS in contents:
-        worker_states = _by_worker(f"{path}/{WORKERS}", contents.pop(WORKERS))
-    states = {"master_state": master_state, "worker_states": worker_states}
-    if TABLES in contents:
-        states["tables"] = _arrays(f"{path}/{TABLES}", contents.pop(TABLES))
-        _check_tables(f"{path}/{TABLES}", conf, states["tables"])
+    training, extra = _training(f"{path}/{TRAINING}", contents[TRAINING])
+    state = _state(path, conf, training, contents)
+    if ENDING_PREFIX + VECTORS in contents:
+        extra[ENDING] = _state(path, conf, training.get(ENDING), contents, ENDING_PREFIX)
+    return conf, state, extra
+
+
+def _numbers_of(state):
+    """Returns what TRAINING says of a state."""
+    return {"state": state.counters, "owner": state.owner, "rate_factor": state.rate_factor}
+
+
+def _arrays_of(conf, state):
+    """Returns {file: {name: array}} of a state that fits the network."""
+    _check_vectors("the state", conf, {name: getattr(state, name) for name in NAMES})
+    vectors = _vectors_by_name(state).items()
+    arrays = {VECTORS: {name: np.ascontiguousarray(vector) for name, vector in vectors}}
+    if state.worker_states:
+        arrays[WORKERS] = _of_workers(state.worker_states)
+    if state.tables:
+        _check_tables("the state", conf, state.tables)
+        arrays[TABLES] = state.tables
+    return arrays
+
+
+def _state(path, conf, numbers, contents, prefix=""):
+    """Returns the TrainState of what TRAINING says of it, and of the files of this prefix."""
+    where = {name: f"{path}/{prefix}{name}" for name in (VECTORS, WORKERS, TABLES)}
+    found = {name: contents.pop(prefix + name, None) for name in where}
+    vectors = _vectors(where[VECTORS], found[VECTORS])
+    _check_vectors(where[VECTORS], conf, vectors)
+    kept = {n.removeprefix(MASTER_PREFIX): vectors.pop(n) for n in [*vectors] if n not in NAMES}
+    states = {"master_state": kept}
+    if found[WORKERS] is not None:
+        states["worker_states"] = _by_worker(where[WORKERS], found[WORKERS])
+    if found[TABLES] is not None:
+        states["tables"] = _arrays(where[TABLES], found[TABLES])
+        _check_tables(where[TABLES], conf, states["tables"])
     try:
-        return conf, TrainState(**vectors, **counters, **states, **others), extra
+        return TrainState(**vectors, **states, **_numbers(f"{path}/{TRAINING}", numbers))
     except ConfigError as error:
         raise CheckpointError(f"{path}/{TRAINING}: {error}") from error
 
@@ -133,15 +154,20 @@ def _network(path, content):
 
 def _training(path, content):
     training = parse_json(path, content)
-    counters, extra = training.get("state"), training.get("extra")
+    if not isinstance(extra := training.get("extra"), dict):
+        raise CheckpointError(f"{path}: extra must be a JSON object, got {extra!r}")
+    return training, extra
+
+
+def _numbers(path, numbers):
+    """Returns {field: value} of a TrainState beside its arrays."""
+    counters = numbers.get("state") if isinstance(numbers, dict) else None
     if isinstance(counters, dict):
         counters = {"done": 0} | counters  # models of before rounds could be cut lack it
     if not isinstance(counters, dict) or set(counters) != set(COUNTERS):
         raise CheckpointError(f"{path}: state must have {list(COUNTERS)}, got {counters!r}")
-    if not isinstance(extra, dict):
-        raise CheckpointError(f"{path}: extra must be a JSON object, got {extra!r}")
     others = {"owner": "", "rate_factor": 1.0}  # which older models lack
-    return counters, extra, {name: training.get(name, least) for name, least in others.items()}
+    return counters | {name: numbers.get(name, least) for name, least in others.items()}
 
 
 def _vectors(path, content):

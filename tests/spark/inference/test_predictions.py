@@ -5,6 +5,8 @@ import decimal
 
 import numpy as np
 import pytest
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PythonException
 from pyspark.sql import Row
 
 from sparkdl.errors import ConfigError, DataError
@@ -184,6 +186,28 @@ def test_what_spark_gave_can_be_used_without_it(net, sc, tmp_path):
     np.testing.assert_array_equal(again.predict(rdd).collect(), net.predict(rdd).collect())
     alone = Network.load(tmp_path / "model")
     np.testing.assert_array_equal(alone.predict(x), net.network.predict(x))
+
+
+WRONG_ROWS = {
+    "frame": (3, "record 3: column 'x' must have 6 numbers, got 5"),
+    "first of a frame": (0, "record 0: column 'x' must have 6 numbers, got 5"),
+    "RDD": (3, "record 3: features must have 6 numbers, got 5"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG_ROWS)
+def test_the_last_line_says_which_row_has_another_width(case, net, spark, sc):
+    """The error of a lazy result is PySpark's own, which has the traceback first."""
+    place, said = WRONG_ROWS[case]
+    rows = data(7)[0].tolist()
+    rows[place].pop()
+    frame = spark.createDataFrame([(a,) for a in rows], "x array<float>").coalesce(1)
+    lazy = net.predict(sc.parallelize(rows, 1) if case == "RDD" else frame, features="x")
+    with pytest.raises((PythonException, Py4JJavaError)) as caught:
+        lazy.collect()
+    text = str(caught.value).partition("\n\n")[0]  # of the JVM's own lines, where they follow
+    assert text.splitlines()[-1] == f"sparkdl.errors.DataError: partition 0, {said}"
+    assert "table_batch" not in text, "nor is its traceback longer than it must be"
 
 
 @pytest.mark.parametrize("layers", ["dense_9", [], ["dense_1", "dense_9"]])

@@ -101,7 +101,7 @@ BAD = {
     ),
     "short features in a frame": (
         frame(number=17, value=[1.0, 2.0]),
-        "partition 1, record 7: column 'features' must have 6 numbers .*, got 2",
+        "partition 1, record 7: column 'features' must have 6 numbers, got 2",
     ),
     "NaN in a frame": (
         frame(number=12, value=[float("nan")] * 6),

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow
 import pyarrow.parquet
 import pytest
+from py4j.java_gateway import JavaPackage
 from pyspark.sql import DataFrame
 
 from sparkdl.data import files
@@ -182,9 +183,9 @@ def test_a_stream_ends_when_a_listener_stops_the_training(spark, folder):
 
 
 def test_a_record_that_cannot_be_used_and_a_file_that_cannot_be_read(spark, folder, tmp_path):
-    with pytest.raises(DataError, match="partition 0, record 0: features must have 6 numbers"):
+    with pytest.raises(DataError, match="record 0: column 'features' must have 6 numbers, got 5"):
         fitted(spark, stream(spark, folder).selectExpr("slice(features, 1, 5) features", "label"))
-    (tmp_path / "bad.parquet").write_bytes(b"PAR1" * 9)
+    (tmp_path / "bad.parquet").write_bytes(b"no Parquet" * 9)
     with pytest.raises(WorkerError, match="bad.parquet"):
         fitted(spark, stream(spark, tmp_path))
     assert spark.sparkContext._jsc.getPersistentRDDs().isEmpty()
@@ -235,6 +236,8 @@ def memory_stream(spark):
     """
     jvm = spark._jvm
     kind = jvm.org.apache.spark.sql.execution.streaming.runtime.MemoryStream
+    if isinstance(kind, JavaPackage):
+        pytest.skip("before Spark 4.1 its memory stream is elsewhere, and made in another way")
     stream = kind.apply(jvm.org.apache.spark.sql.Encoders.STRING(), spark._jsparkSession)
 
     def add(count):

@@ -91,7 +91,30 @@ def loss_with(network, state):
     return Network(network.conf, state).score(TEST)
 
 
-def test_best_weights_of_before_are_said_to_be_lost(crews, caplog):
+@pytest.mark.parametrize("name", RESUMED)
+def test_a_resumed_fit_ends_with_the_best_weights_of_all_epochs(name, crews, tmp_path):
+    """The best are those of the first epoch; the fit is interrupted in the second."""
+    master, when = RESUMED[name]
+    network, states, workers = Network(perceptron()), [], crews(2)
+    note = LambdaListener(on_epoch=lambda report, state: states.append(state))
+    on = {} if when is None else {"checkpoints": Checkpoints(path=tmp_path, **when)}
+    first = [interrupted(2), patient(restore_best_weights=True), note]
+    with pytest.raises(KeyboardInterrupt):
+        fit(workers, network, first, master, **on)
+    assert network.state.epoch == 2, "what is not over keeps its last weights"
+    if on:
+        network = Network(perceptron())
+    on |= {"resume": tmp_path if on else True}
+    stopping = patient(restore_best_weights=True)
+    fit(workers, network, [stopping, note], master, **on)
+    assert (stopping.best_epoch, network.state.epoch) == (0, 4)
+    losses = [loss_with(network, state) for state in (states[0], network.state)]
+    assert losses[0] == losses[1] == stopping.best
+    np.testing.assert_array_equal(network.state.params, states[0].params)
+    assert abs(states[0].params - states[-1].params).max() > 1e-3
+
+
+def test_best_weights_that_nobody_kept_are_said_to_be_lost(crews, caplog):
     network, first, second = Network(perceptron()), patient(), patient(restore_best_weights=True)
     with pytest.raises(KeyboardInterrupt):
         fit(crews(2), network, [first, interrupted(2)])

@@ -11,6 +11,7 @@ import safetensors.numpy
 from sparkdl.data import files
 from sparkdl.errors import CheckpointError, DataError
 from sparkdl.nn import Dense, NetworkConf, Output
+from sparkdl.training.reporting.counters import ENDING
 from sparkdl.training.saving import manifest
 from sparkdl.training.saving.model_directory import load_model, save_model
 from tests.training.models import assert_equal, small_conf, state_of
@@ -47,6 +48,16 @@ def test_what_a_master_keeps_comes_back(tmp_path):
     _, state, _ = load_model(tmp_path / "model")
     assert_equal(state, state_of(CONF, master_state=kept))
     assert set(state.master_state) == {"velocity", "center"}
+
+
+def test_the_state_to_end_with_comes_back(tmp_path):
+    kept = {"center": np.ones(2, np.float32)}
+    ending = state_of(CONF, epoch=1, worker_states=(kept, kept), owner="a", rate_factor=0.5)
+    save_model(tmp_path / "model", CONF, STATE, EXTRA | {ENDING: ending})
+    _, state, extra = load_model(tmp_path / "model")
+    assert_equal(extra.pop(ENDING), ending)
+    assert_equal(state, STATE)
+    assert extra == EXTRA
 
 
 def test_not_finite_weights_come_back(tmp_path):

@@ -1,5 +1,7 @@
 """Columns of Arrow tables to arrays; shared by Parquet files and DataFrames."""
 
+import math
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -23,7 +25,7 @@ IMAGE = {"origin", "data", *NUMBERS_OF_IMAGE}
 BYTE_MODES = {0: 1, 16: 3, 24: 4}  # {mode: channels}
 
 
-def table_batch(table, columns, where, partition, start=0, sequences=()):
+def table_batch(table, columns, where, partition, start=0, sequences=(), sizes=None):
     """Returns a Batch of some columns of a table or record batch, dtypes as stored.
 
     Parameters
@@ -36,6 +38,8 @@ def table_batch(table, columns, where, partition, start=0, sequences=()):
         Position in the partition of the table's first record.
     sequences : names in the batch
         Of columns whose records may differ in length; they become Ragged where they do.
+    sizes : {name in the batch: int}, optional
+        How many numbers each record of some columns has.
 
     Raises
     ------
@@ -46,7 +50,8 @@ def table_batch(table, columns, where, partition, start=0, sequences=()):
     for name, column in columns.items():
         require_column(column, present, where)
         try:
-            arrays[name] = to_array(table.column(column), name in sequences)
+            size = (sizes or {}).get(name)
+            arrays[name] = to_array(table.column(column), name in sequences, size)
         except Violation as offence:
             place = f"{where}, record {start + offence.row}"
             raise DataError(f"{place}: column {column!r} {offence}") from None
@@ -60,7 +65,7 @@ def require_column(column, names, where):
         raise DataError(f"{where}: has no column {column!r}; columns are {list(names)}{hint}")
 
 
-def to_array(column, ragged=False):
+def to_array(column, ragged=False, size=None):
     """Converts an Arrow column (or chunked column) of n records to an array (n, ...).
 
     Numbers give (n,), lists of k of them (n, k), nested lists (n, k, m), Spark vectors (n, k)
@@ -70,8 +75,16 @@ def to_array(column, ragged=False):
     Raises
     ------
     Violation
-        For the first record that is null or holds one, or has another length than the first.
+        For the first record that is null or holds one, or has another length than the first, or
+        another number of numbers than `size`, where that is known.
     """
+    y = _to_array(column, ragged, size)
+    if size is not None and len(y) and math.prod(y.shape[1:]) != size:
+        raise Violation(0, f"must have {size} numbers, got {math.prod(y.shape[1:])}")
+    return y
+
+
+def _to_array(column, ragged, size):
     if isinstance(column, pa.ChunkedArray):
         column = column.combine_chunks()
     if isinstance(column, pa.ChunkedArray):  # without chunks, in older versions of pyarrow
@@ -81,13 +94,13 @@ def to_array(column, ragged=False):
     _require_values(column)
     kind = column.type
     if _is_list(kind):
-        return _lists(column, ragged)
+        return _lists(column, ragged, size)
     if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
-        return _binary(column, column.cast(pa.large_binary()))
+        return _binary(column, column.cast(pa.large_binary()), size)
     if pa.types.is_fixed_size_binary(kind):
-        return _binary(column, column.cast(pa.binary()).cast(pa.large_binary()))
+        return _binary(column, column.cast(pa.binary()).cast(pa.large_binary()), size)
     if pa.types.is_struct(kind) and {field.name for field in kind} == VECTOR:
-        return _vectors(column)
+        return _vectors(column, size)
     if pa.types.is_struct(kind) and {field.name for field in kind} == IMAGE:
         return _images(column)
     return _scalars(column)
@@ -103,9 +116,10 @@ def _is_list(kind):
     return types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind)
 
 
-def _lists(column, ragged):
+def _lists(column, ragged, size):
     lengths = pc.list_value_length(column)
-    length = None if ragged else _same_length(lengths)
+    size = None if _is_list(column.type.value_type) else size
+    length = None if ragged else _same_length(lengths, size)
     lengths = lengths.to_numpy(zero_copy_only=False).astype(np.int64)
     try:
         inner = to_array(column.flatten())
@@ -117,20 +131,20 @@ def _lists(column, ragged):
     return inner.reshape(len(column), length, *inner.shape[1:])
 
 
-def _binary(column, binary):
-    length = _same_length(pc.binary_length(binary))
+def _binary(column, binary, size):
+    length = _same_length(pc.binary_length(binary), size)
     _, offsets, data = binary.buffers()
     begin = np.frombuffer(offsets, np.int64)[binary.offset] if len(binary) else 0
     flat = np.frombuffer(data or b"", np.uint8)[begin : begin + len(binary) * length]
     return flat.reshape(len(binary), length)
 
 
-def _vectors(column):
+def _vectors(column, wanted):
     """Returns the values of vectors: dense ones have type 1, sparse ones type 0 and indices."""
     kind, size = column.field("type").to_numpy(), column.field("size").to_numpy(False)
     counts = pc.list_value_length(column.field("values")).to_numpy(False)
     lengths = np.where(kind == 1, counts, size).astype(np.int64)
-    length = _same_length(pa.array(lengths))
+    length = _same_length(pa.array(lengths), wanted)
     rows = np.repeat(np.arange(len(column)), counts)
     first = np.repeat(np.cumsum(counts) - counts, counts)
     places = np.arange(len(rows)) - first  # of a dense vector; a sparse one says them
@@ -181,16 +195,17 @@ def _scalars(column):
     return column.to_numpy(zero_copy_only=False)
 
 
-def _same_length(lengths):
-    """Returns the length that all records have, 0 where there is no record."""
+def _same_length(lengths, size=None):
+    """Returns the length that all records have, `size` if that is known; 0 of no record."""
     lengths = lengths.to_numpy(zero_copy_only=False)
     if not len(lengths):
         return 0
-    other = lengths != lengths[0]
+    other = lengths != (lengths[0] if size is None else size)
     if other.any():
         row = int(np.argmax(other))
-        text = f"must have {lengths[0]} numbers as in the records before, got {lengths[row]}"
-        raise Violation(row, text)
+        as_before = " as in the records before" if size is None else ""
+        wanted = f"{lengths[0] if size is None else size} numbers{as_before}"
+        raise Violation(row, f"must have {wanted}, got {lengths[row]}")
     return int(lengths[0])
 
 

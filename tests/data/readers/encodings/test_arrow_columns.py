@@ -165,6 +165,24 @@ def test_the_offending_record_is_named(case):
         table_batch(pa.table({"x": column}), {"features": "x"}, "here", 0, start=100)
 
 
+SIZES = {  # column, where records have two numbers; the first that has not, and how many it has
+    "short first": (pa.array([[1], [3, 4]]), 0, 1),
+    "short later": (pa.array([[1, 2], [3]]), 1, 1),
+    "bytes": (pa.array([b"ab", b"abc"]), 1, 3),
+    "vectors": (pa.array([dense([1.0]), sparse([1.0, 2.0])], VECTOR), 0, 1),
+    "nested": (pa.array([[[1, 2], [3, 4]]]), 0, 4),
+    "numbers": (pa.array([1, 2]), 0, 1),
+}
+
+
+@pytest.mark.parametrize("case", SIZES)
+def test_a_known_size_is_said_in_place_of_the_first_records(case):
+    column, row, found = SIZES[case]
+    message = f"^here, record {row}: column 'x' must have 2 numbers, got {found}$"
+    with pytest.raises(DataError, match=message):
+        table_batch(pa.table({"x": column}), {"features": "x"}, "here", 0, sizes={"features": 2})
+
+
 @pytest.mark.parametrize("make", [pa.table, pa.record_batch])
 def test_tables_become_batches(make):
     table = make({"x": COLUMNS["list"], "y": pa.array([1, 0, 2, 1]), "z": pa.array(["a"] * 4)})
