@@ -1,6 +1,7 @@
 """Listening socket of a process, which admits only callers that know the job's secret."""
 
 from collections import Counter
+from functools import partial
 
 from sparkdl.errors import require
 from sparkdl.exchange.connections.address import own_address
@@ -141,7 +142,8 @@ class Endpoint:
             raise HandshakeRefused("too many callers")
         welcome(connection.sock, self._secret, caller, connection.deadline)
         connection.sock.settimeout(None)
-        self._callers.put(caller.channel, caller.rank, self._layered(connection.sock, caller))
+        connection.sock = self._layered(connection.sock, caller)
+        return partial(self._callers.put, caller.channel, caller.rank, connection.sock)
 
     def _layered(self, sock, caller):
         """Returns the socket of a caller as handlers are to use it."""
