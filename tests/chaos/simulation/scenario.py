@@ -40,7 +40,7 @@ FAULTS = {
 ASTRAY = "leaves early", "makes another call", "keeps the others waiting"  # in the last call
 WEIGHTS = [3, *[1] * (len(FAULTS) - 1)]
 SIZES = [2, 3, 4, 5, 6, 7, 8, 11, 16, 27, 64]
-SIZE_WEIGHTS = [9, 12, 9, 6, 5, 4, 4, 2, 1, 0.4, 0.1]
+SIZE_WEIGHTS = [9, 12, 9, 6, 5, 4, 4, 2, 0.8, 0.3, 0.06]
 
 
 @dataclass
