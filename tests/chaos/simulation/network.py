@@ -161,7 +161,6 @@ class Connection(Waitable):
     def _send_reset(self):
         def arrive():
             self.peer.is_reset = True
-            self.peer.in_flight = 0
             self.peer.touch()
 
         self._later(arrive)

@@ -221,4 +221,5 @@ def modules(network):
 
 def unconfirmed(sock, operation, buffer):
     """What takes the place of `fcntl.ioctl`: the bytes that have not arrived."""
-    return sock.end.in_flight.to_bytes(len(buffer), "little")
+    count = 0 if sock.end.is_reset else sock.end.in_flight
+    return count.to_bytes(len(buffer), "little")
