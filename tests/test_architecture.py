@@ -92,6 +92,7 @@ HOME = {
     "socket": {"exchange", "spark/cluster_check"},
     "selectors": {"exchange"},
     "ssl": {"exchange"},
+    "cryptography": {"exchange"},
     "mlflow": {"interop/mlflow"},
     "opentelemetry": {"training/report"},
     "prometheus_client": {"training/report"},

@@ -55,6 +55,7 @@ class Group:
         interface=None,
         toward=None,
         tls=None,
+        integrity=False,
         shared_memory=True,
     ):
         """Meets all other processes of a rendezvous, and links up with each of them.
@@ -69,7 +70,7 @@ class Group:
             Seconds that forming may take, and of silence after which a peer counts as dead.
         stall_timeout : float
             Seconds after which a call that does not go on has failed, though all peers live.
-        ports, interface, toward, tls
+        ports, interface, toward, tls, integrity
             As Endpoint takes them.
         shared_memory : bool
             Whether ranks of one machine use memory that they share, where they can; all ranks give
@@ -80,13 +81,18 @@ class Group:
         WorkerError
             If not all have come and linked up within `timeout` seconds; says who is missing.
         """
-        options = {"ports": ports, "interface": interface, "toward": toward, "tls": tls}
+        options = {"ports": ports, "interface": interface, "toward": toward}
+        options |= {"tls": tls, "integrity": integrity}
         with Endpoint(secret, timeout=timeout, **options) as endpoint:
             members = meet(rendezvous, endpoint, timeout)
             sockets = connect(members, rendezvous.rank, endpoint, timeout)
         group = cls.over(sockets, members, rendezvous.rank, timeout, stall_timeout)
-        group.barrier()
-        return group._add_levels(shared_memory)
+        try:
+            group.barrier()
+            return group._add_levels(shared_memory)
+        except BaseException:
+            group.close()
+            raise
 
     @classmethod
     def over(cls, sockets, members, rank, timeout=60.0, stall_timeout=600.0):

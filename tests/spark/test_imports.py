@@ -49,7 +49,7 @@ TASKS = {
     "rounds through the driver": (contribute, CONF, ParameterAveraging()),
     "workers that stay": (
         StoredShare,
-        partial(work, partial(run_worker, b""), None, False, "cpu", Team.of([[0]], 1)),
+        partial(work, partial(run_worker, b"", None), None, False, "cpu", Team.of([[0]], 1)),
     ),
     "what they train": (run_worker, CONF, AllReduceSGD()),
     "evaluation": (evaluate_partition, CONF),

@@ -3,13 +3,17 @@
 import base64
 import os
 import secrets
+from contextlib import contextmanager
 from pathlib import Path
 
 import psutil
 import pytest
+from cryptography.hazmat.primitives import serialization
 from pyspark.find_spark_home import _find_spark_home
 
 from sparkdl.errors import DataError
+from sparkdl.exchange.connections.job_tls import JobTls
+from sparkdl.exchange.connections.tls import Tls
 from sparkdl.spark import SparkNetwork
 from sparkdl.spark.session import log_of
 from sparkdl.training.masters.all_reduce.master import AllReduceSGD
@@ -120,22 +124,49 @@ def read(path):
         return b""
 
 
-def test_the_secret_of_a_fit_is_in_no_file_log_or_command_line(spark, monkeypatch):
-    made, make = [], secrets.token_bytes
+def test_the_secret_of_a_fit_is_in_no_file_log_or_command_line(spark, monkeypatch, tmp_path):
+    made, make, keys = [], secrets.token_bytes, []
     monkeypatch.setattr(secrets, "token_bytes", lambda n=None: made.append(make(n)) or made[-1])
-    net = SparkNetwork(spark.sparkContext, rich(), AllReduceSGD(workers=2, updates_per_round=2))
+    monkeypatch.setattr(JobTls, "new", lambda new=JobTls.new: keys.append(new()) or keys[-1])
+    sc, master = spark.sparkContext, AllReduceSGD(workers=2, updates_per_round=2, tls=Tls())
+    net = SparkNetwork(sc, rich(), master)
     start = net.network.state.params.tobytes()  # travels beside it, so it shows that all is seen
 
     def texts():
-        return [start, *(form for one in made for form in forms(one))]
+        return [start, *(form for one in made + list(map(private, keys)) for form in forms(one))]
 
     finder = Finder(spark, texts)
-    net.fit(arrays(), listeners=[finder])
-    assert made
+    with events_logged(sc, tmp_path) as events:
+        net.fit(arrays(), listeners=[finder])
+    assert made and keys
     assert {text for text, _ in finder.found} == {start}
+    shown = read(events)
+    assert b"SparkListenerTaskEnd" in shown
+    assert not [text for text in texts() if text in shown + repr(sc.getConf().getAll()).encode()]
+
+
+def private(tls):
+    """The 32 bytes of a private key, as all of its forms have them in base64."""
+    key = serialization.load_pem_private_key(tls.key, None)
+    return key.private_numbers().private_value.to_bytes(32)
 
 
 def forms(secret):
-    """The secret as bytes, as hexadecimal digits, and as it stands in base64 wherever it begins."""
+    """The secret as bytes, as hexadecimal digits, as Python writes it, and as it stands in base64
+    wherever it begins."""
     encoded = [base64.b64encode(b"x" * shift + secret)[4:-4] for shift in range(3)]
-    return [secret, secret.hex().encode(), *encoded]
+    return [secret, secret.hex().encode(), repr(secret)[2:-1].encode(), *encoded]
+
+
+@contextmanager
+def events_logged(sc, folder):
+    """The file of Spark's events in here, of which its pages and its history server are made."""
+    conf = sc._jsc.sc().conf().clone()
+    conf.set("spark.eventLog.compress", "false").set("spark.eventLog.rolling.enabled", "false")
+    none, where = sc._jvm.scala.Option.empty(), sc._jvm.java.net.URI(folder.as_uri())
+    log = sc._jvm.org.apache.spark.scheduler.EventLoggingListener("events", none, where, conf)
+    log.start()
+    sc._jsc.sc().addSparkListener(log)
+    yield folder / "events"
+    sc._jsc.sc().removeSparkListener(log)
+    log.stop()

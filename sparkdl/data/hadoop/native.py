@@ -19,7 +19,11 @@ from sparkdl.data.hadoop.streams import RangeReader, RequestRefused, UploadOnClo
 log = logging.getLogger(__name__)
 
 BUFFER = 2**20  # bytes; measured: 64 KB reads take five times as long
+PIECE = 2**24  # bytes that one call reads at most: each has a limit
 LIMIT = 120.0  # seconds for a piece, or the end, of a file to be taken
+# Seconds for an answer or a piece. Linux takes 127 s to find that a host is gone; then the library
+# asks another.
+ANSWER = 300.0
 SWITCHES = "dfs.client.failover.max.attempts"
 REMOTE = re.compile(r'RPCError\("(?:\w+\.)*(\w+)", "(.*?)(?:\\n.*)?"\)', re.DOTALL)
 
@@ -54,31 +58,26 @@ class NativeFiles(HadoopFiles):
             return Client(f"{scheme}://{chosen}", config)
 
     def info(self, path, **options):
-        with plain(path):
-            return entry(self.client.get_file_info(path))
+        return entry(answer(path, self.client.get_file_info, path))
 
     def ls(self, path, detail=True, **options):
-        with plain(path):
-            entries = [entry(status) for status in self.client.list_status(path)]
+        listed = answer(path, lambda: list(self.client.list_status(path)))
+        entries = [entry(status) for status in listed]
         return entries if detail else [one["name"] for one in entries]
 
     def makedirs(self, path, exist_ok=False):
-        with plain(path):
-            self.client.mkdirs(path, create_parent=True)
+        answer(path, lambda: self.client.mkdirs(path, create_parent=True))
 
     def mv(self, path1, path2, **options):
-        with plain(path1):
-            self.client.rename(path1, path2)
+        answer(path1, self.client.rename, path1, path2)
 
     def rm(self, path, recursive=False, maxdepth=None):
-        with plain(path):
-            if not self.client.delete(path, recursive):
-                raise FileNotFoundError(path)
+        if not answer(path, self.client.delete, path, recursive):
+            raise FileNotFoundError(path)
 
     def _open(self, path, mode="rb", **options):
         if mode == "rb":
-            with plain(path):
-                reader = self.client.read(path)
+            reader = answer(path, self.client.read, path)
             return io.BufferedReader(NativeReader(self.uri(path), reader), BUFFER)
         if mode == "wb":
             return UploadOnClose(ReplicatedWrite(self.client, path).send)
@@ -99,13 +98,13 @@ class ReplicatedWrite:
         self._wanted = self._replicas = None  # as many as the cluster makes by itself
 
     def send(self, content):
+        options = WriteOptions(overwrite=True, replication=self._replicas)
+        out = answer(self._path, self._client.create, self._path, options)
         with plain(self._path):
-            options = WriteOptions(overwrite=True, replication=self._replicas)
-            out = self._client.create(self._path, options)
             try:
                 while piece := content.read(BUFFER):  # bytes: a memoryview takes four times as long
-                    call_within(LIMIT, out.write, piece)
-                call_within(LIMIT, out.close)
+                    call_within(LIMIT, "DataNodes did not accept it", out.write, piece)
+                call_within(LIMIT, "DataNodes did not accept it", out.close)
             except BaseException:
                 self._take_back()
                 raise
@@ -114,19 +113,25 @@ class ReplicatedWrite:
 
     def _take_back(self):
         """Removes the part, which the library waits for, and wants less the next time."""
-        with suppress(OSError), plain(self._path):
-            replicas = self._client.get_file_info(self._path).replication
-            self._client.delete(self._path, False)
+        with suppress(OSError):
+            replicas = answer(self._path, self._client.get_file_info, self._path).replication
+            answer(self._path, self._client.delete, self._path, False)
             if replicas > 1:
                 self._wanted, self._replicas = self._wanted or replicas, replicas - 1
 
     def _ask_for_more(self):
-        self._client.set_replication(self._path, self._wanted)
+        answer(self._path, self._client.set_replication, self._path, self._wanted)
         details = self._path, self._replicas, self._wanted
         log.warning("%s has only %d replicas of %d: a node does not answer", *details)
 
 
-def call_within(seconds, call, *arguments):
+def answer(path, call, *arguments):
+    """Returns what the cluster says to call(*arguments) on a path; OSError if that is nothing."""
+    with plain(path):
+        return call_within(ANSWER, "HDFS did not answer", call, *arguments)
+
+
+def call_within(seconds, failure, call, *arguments):
     """Returns call(*arguments); raises OSError if it takes longer than so many seconds.
 
     The library may wait for ever for what a node that died owes it. Then its thread is given up.
@@ -143,7 +148,7 @@ def call_within(seconds, call, *arguments):
     try:
         result, error = ended.get(timeout=seconds)
     except Empty:
-        raise OSError(f"DataNodes did not accept it within {seconds:g} s") from None
+        raise OSError(f"{failure} within {seconds:g} s") from None
     if error is not None:
         raise error
     return result
@@ -157,8 +162,10 @@ class NativeReader(RangeReader):
         self._inner = inner
 
     def read_range(self, start, length):
-        with plain(self.uri):
-            return self._inner.read_range(start, length)
+        end, read = start + length, self._inner.read_range
+        places = range(start, end, PIECE)
+        pieces = [answer(self.uri, read, at, min(PIECE, end - at)) for at in places]
+        return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
 
 def entry(status):
@@ -181,7 +188,7 @@ def plain(path):
             raise IsADirectoryError(f"{path} is a directory") from None
         raise FileNotFoundError(reason(error)) from None
     except (OSError, RuntimeError, ValueError) as error:
-        answer = REMOTE.fullmatch(reason(error))
-        if answer:
-            raise RequestRefused(f"{answer[1]}: {answer[2]}") from error
+        refusal = REMOTE.fullmatch(reason(error))
+        if refusal:
+            raise RequestRefused(f"{refusal[1]}: {refusal[2]}") from error
         raise OSError(reason(error)) from error

@@ -32,7 +32,8 @@ class Admission:
     ----------
     listener : socket
     examine : callable
-        Raises HandshakeRefused, OSError or TimeoutError if the visitor cannot come in.
+        Raises HandshakeRefused, OSError or TimeoutError if the visitor cannot come in. What it
+        returns is called, without arguments, once this no longer has a hand on the connection.
     refused : collections.Counter
         Gets the reasons of those who did not.
     limit : float
@@ -87,11 +88,12 @@ class Admission:
         except RuntimeError:  # no more threads: that may pass, the door stays open
             log.exception("the handshake with %s", connection.host)
             self._leave(connection, "failed")
+            hang_up(connection.sock)
 
     def _receive(self, connection):
-        reason = None
+        reason = let_in = None
         try:
-            self._examine(connection)
+            let_in = self._examine(connection)
         except HandshakeRefused as error:
             reason = error.reason
         except TimeoutError:
@@ -101,18 +103,19 @@ class Admission:
         except Exception:
             log.exception("the handshake with %s", connection.host)
             reason = "failed"
-        finally:
-            self._leave(connection, reason)
+        if self._leave(connection, reason):
+            let_in()
+        else:
+            hang_up(connection.sock)
 
     def _leave(self, connection, reason):
-        """Ends a handshake; a reason says that it was in vain."""
-        if reason:
-            hang_up(connection.sock)
+        """Ends a handshake; a reason says that it was in vain. Returns whether it was not."""
         with self._changed:
             evicted = self._pending.pop(id(connection), None) is None  # and counted there
             if reason and not evicted and not self._closed:
                 self._count(reason, connection.host)
             self._changed.notify_all()
+            return not (reason or evicted or self._closed)
 
     def _make_room(self):
         """Waits until one more may come in; a handshake whose time is up goes first."""

@@ -5,14 +5,21 @@ import time
 from sparkdl.errors import PeerError
 from sparkdl.exchange.connections.address import VARIABLE
 from sparkdl.exchange.connections.deadline import Deadline
-from sparkdl.exchange.connections.handshake import HandshakeRefused, check_channel, introduce
+from sparkdl.exchange.connections.handshake import (
+    CHECKED,
+    PROTOCOL,
+    HandshakeRefused,
+    check_channel,
+    checked_socket,
+    introduce,
+)
 from sparkdl.exchange.connections.sockets import connect, format_address, hang_up
-from sparkdl.exchange.connections.tls import name_tls_errors
+from sparkdl.exchange.connections.tls_sides import name_tls_errors
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.02, 1.0
 
 
-def dial(address, secret, channel, rank=0, *, timeout=60.0, tls=None):
+def dial(address, secret, channel, rank=0, *, timeout=60.0, tls=None, integrity=False):
     """Returns a socket to `channel` of the process at `address`.
 
     Both sides have proved the secret.
@@ -25,6 +32,8 @@ def dial(address, secret, channel, rank=0, *, timeout=60.0, tls=None):
         Of the caller.
     timeout : float
         Seconds. As long as nobody answers there it is tried again: the other may still be starting.
+    tls, integrity
+        As Endpoint takes them.
 
     Raises
     ------
@@ -37,7 +46,7 @@ def dial(address, secret, channel, rank=0, *, timeout=60.0, tls=None):
     deadline, pause = Deadline(timeout), FIRST_PAUSE
     while True:
         try:
-            return attempt(address, secret, channel, rank, deadline, tls)
+            return attempt(address, secret, channel, rank, deadline, tls, integrity)
         except HandshakeRefused as error:
             if error.final:
                 raise refusal_error(address, channel, error) from error
@@ -55,15 +64,18 @@ def dial(address, secret, channel, rank=0, *, timeout=60.0, tls=None):
         pause = min(2 * pause, LONGEST_PAUSE)
 
 
-def attempt(address, secret, channel, rank, deadline, tls):
+def attempt(address, secret, channel, rank, deadline, tls, integrity):
+    protocol = CHECKED if integrity else PROTOCOL
     sock = connect(address, deadline)
     try:
         if tls:
             sock = tls.as_caller(sock, deadline)
         with name_tls_errors():  # the listener looks at our certificate when we are already through
-            introduce(sock, secret, channel, rank, deadline)
+            transcript = introduce(sock, secret, channel, rank, deadline, protocol)
         sock.settimeout(None)
-        return tls.plain(sock) if tls else sock
+        if tls:
+            return tls.plain(sock)
+        return checked_socket(sock, secret, transcript, True) if integrity else sock
     except BaseException:
         hang_up(sock)
         raise
@@ -79,7 +91,8 @@ def refusal_error(address, channel, error):
     cause = {
         "another secret": "it is not of this job: the secrets differ",
         "TLS": "no certificate of the given authorities, or TLS on one side only",
-        "garbage": "it speaks another protocol; is it sparkdl, with TLS on both sides or on none?",
+        "garbage": "it speaks another protocol; is it sparkdl, with the same tls and "
+        "integrity on both sides?",
     }[error.reason]
     return PeerError(
         None, format_address(address), f"cannot be called on channel {channel!r}: {cause}"

@@ -1,6 +1,7 @@
 """Listening socket of a process, which admits only callers that know the job's secret."""
 
 from collections import Counter
+from functools import partial
 
 from sparkdl.errors import require
 from sparkdl.exchange.connections.address import own_address
@@ -8,9 +9,12 @@ from sparkdl.exchange.connections.admission import Admission
 from sparkdl.exchange.connections.callers import Callers
 from sparkdl.exchange.connections.dialer import dial
 from sparkdl.exchange.connections.handshake import (
+    CHECKED,
+    PROTOCOL,
     HandshakeRefused,
     check_channel,
     check_secret,
+    checked_socket,
     examine,
     turn_away,
     welcome,
@@ -36,6 +40,9 @@ class Endpoint:
         A host that all processes reach, as the driver.
     tls : Tls, optional
         On all processes of the job or on none.
+    integrity : bool
+        Whether frames carry checksums under a key that follows from the secret, so that changed
+        ones are an error; on all processes of the job or on none. TLS has checksums of its own.
     timeout : float
         Seconds that a call may take, and that a caller waits to be taken.
 
@@ -53,9 +60,20 @@ class Endpoint:
         If no port of the range is free, or there is no such interface.
     """
 
-    def __init__(self, secret, *, ports="0", interface=None, toward=None, tls=None, timeout=60.0):
+    def __init__(
+        self,
+        secret,
+        *,
+        ports="0",
+        interface=None,
+        toward=None,
+        tls=None,
+        integrity=False,
+        timeout=60.0,
+    ):
         check_secret(secret)
-        self._secret, self._tls, self.timeout = secret, tls, timeout
+        self._secret, self.timeout = secret, timeout
+        self._tls, self._integrity = tls, integrity
         require(self, "timeout", timeout > 0, "a number of seconds > 0")
         if tls:
             tls.check()
@@ -79,7 +97,8 @@ class Endpoint:
             If nobody answers within `timeout` (None: the endpoint's) seconds, or a stranger does.
         """
         timeout = self.timeout if timeout is None else timeout
-        return dial(address, self._secret, channel, rank, timeout=timeout, tls=self._tls)
+        layers = {"tls": self._tls, "integrity": self._integrity}
+        return dial(address, self._secret, channel, rank, timeout=timeout, **layers)
 
     def accept(self, channel, timeout=None):
         """Returns (rank, socket) of the next caller of `channel`.
@@ -116,14 +135,23 @@ class Endpoint:
     def _examine(self, connection):
         if self._tls:
             connection.sock = self._tls.as_listener(connection.sock, connection.deadline)
-        caller = examine(connection.sock, self._secret, connection.deadline)
+        protocol = CHECKED if self._integrity else PROTOCOL
+        caller = examine(connection.sock, self._secret, connection.deadline, protocol)
         if not self._callers.has_room(caller.channel):
             turn_away(connection.sock, connection.deadline)
             raise HandshakeRefused("too many callers")
         welcome(connection.sock, self._secret, caller, connection.deadline)
         connection.sock.settimeout(None)
-        sock = self._tls.plain(connection.sock) if self._tls else connection.sock
-        self._callers.put(caller.channel, caller.rank, sock)
+        connection.sock = self._layered(connection.sock, caller)
+        return partial(self._callers.put, caller.channel, caller.rank, connection.sock)
+
+    def _layered(self, sock, caller):
+        """Returns the socket of a caller as handlers are to use it."""
+        if self._tls:
+            return self._tls.plain(sock)
+        if self._integrity:
+            return checked_socket(sock, self._secret, caller.transcript, False)
+        return sock
 
     def _expire(self):
         late = self._callers.expire()

@@ -13,8 +13,10 @@ from struct import Struct
 from typing import NamedTuple
 
 from sparkdl.errors import ConfigError
+from sparkdl.exchange.connections.checksums import CheckedSocket, Checksums
 
 PROTOCOL = b"sparkdl1"
+CHECKED = b"sparkdl2"  # the same, and frames then carry checksums
 NONCE = MAC = 32
 HELLO = Struct("<qB")  # rank, bytes of the channel's name
 LONGEST_CHANNEL = 255
@@ -45,14 +47,14 @@ class Caller(NamedTuple):
     transcript: bytes
 
 
-def examine(sock, secret, deadline):
+def examine(sock, secret, deadline, protocol=PROTOCOL):
     """Examines a caller, on the listener's side: returns the Caller, who holds the secret.
 
-    `welcome` must follow.
+    `welcome` must follow. Both sides have the same protocol, PROTOCOL or CHECKED.
     """
-    greeting = PROTOCOL + token_bytes(NONCE)
+    greeting = protocol + token_bytes(NONCE)
     send(sock, greeting, deadline)
-    expect_protocol(sock, deadline)
+    expect_protocol(sock, deadline, protocol)
     head = receive(sock, NONCE + HELLO.size, deadline)
     rank, length = HELLO.unpack(head[NONCE:])
     name = receive(sock, length, deadline)
@@ -77,14 +79,17 @@ def turn_away(sock, deadline):
     send(sock, bytes([Verdict.BUSY]) + bytes(MAC), deadline)
 
 
-def introduce(sock, secret, channel, rank, deadline):
-    """Introduces the caller; returns once the listener, who holds the secret, has let us in."""
-    expect_protocol(sock, deadline)
+def introduce(sock, secret, channel, rank, deadline, protocol=PROTOCOL):
+    """Introduces the caller; returns once the listener, who holds the secret, has let us in.
+
+    Returns all bytes exchanged before the proofs, the same as the listener's Caller has.
+    """
+    expect_protocol(sock, deadline, protocol)
     nonce = receive(sock, NONCE, deadline)
     name = channel.encode()
     head = token_bytes(NONCE) + HELLO.pack(rank, len(name))
-    transcript = PROTOCOL + nonce + head + name
-    send(sock, PROTOCOL + head + name + sign(secret, b"caller", transcript), deadline)
+    transcript = protocol + nonce + head + name
+    send(sock, protocol + head + name + sign(secret, b"caller", transcript), deadline)
     verdict, proof = receive(sock, 1, deadline), receive(sock, MAC, deadline)
     if verdict[0] == Verdict.BUSY:
         raise HandshakeRefused("too many callers", final=False)
@@ -92,14 +97,28 @@ def introduce(sock, secret, channel, rank, deadline):
         proof, sign(secret, b"listener", transcript + verdict)
     ):
         raise HandshakeRefused("another secret")
+    return transcript
+
+
+def checked_socket(sock, secret, transcript, is_caller):
+    """Returns the socket of a handshake as a CheckedSocket.
+
+    Its keys follow from the secret and the nonces, so another connection has others.
+    """
+    of_caller, of_listener = (
+        Checksums(sign(secret, role, transcript))
+        for role in (b"frames of the caller", b"frames of the listener")
+    )
+    pair = (of_caller, of_listener) if is_caller else (of_listener, of_caller)
+    return CheckedSocket(sock, *pair)
 
 
 def sign(secret, role, transcript):
     return hmac.digest(secret, role + transcript, "sha256")
 
 
-def expect_protocol(sock, deadline):
-    if receive(sock, len(PROTOCOL), deadline) != PROTOCOL:
+def expect_protocol(sock, deadline, protocol):
+    if receive(sock, len(protocol), deadline) != protocol:
         raise HandshakeRefused("garbage")
 
 

@@ -2,19 +2,22 @@
 
 import pathlib
 import ssl
-from contextlib import contextmanager
 from functools import cache
 from typing import ClassVar
 
 from sparkdl.config import Config, Path, dataclass, option
 from sparkdl.errors import ConfigError, require
-from sparkdl.exchange.connections.handshake import HandshakeRefused
-from sparkdl.exchange.connections.tls_pump import plain
+from sparkdl.exchange.connections.job_tls import JobTls
+from sparkdl.exchange.connections.tls_sides import TlsSides, new_context
+
+FIELDS = ("certificate", "key", "authorities")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Tls(Config):
+class Tls(Config, TlsSides):
     """Files, all PEM, at the same paths on every host; both sides of a connection show theirs.
+
+    Without files a fit makes a key and a certificate of its own, which no file holds.
 
     The secret of the job is proved on top, so host names in certificates do not matter: whoever
     has a certificate of the authorities and the secret belongs to the job.
@@ -22,70 +25,38 @@ class Tls(Config):
 
     complete: ClassVar = True
 
-    certificate: str = option(
-        Path(), "Certificate of this process, with the chain up to the authority."
+    certificate: str | None = option(
+        Path(), "Certificate of this process, with the chain up to the authority.", default=None
     )
-    key: str = option(Path(), "Private key of the certificate, without a password.")
-    authorities: str = option(Path(), "Authorities whose certificates are accepted.")
+    key: str | None = option(
+        Path(), "Private key of the certificate, without a password.", default=None
+    )
+    authorities: str | None = option(
+        Path(), "Authorities whose certificates are accepted.", default=None
+    )
 
-    def check(self):
-        """Raises ConfigError unless the files are there and fit together."""
-        for protocol in (ssl.PROTOCOL_TLS_SERVER, ssl.PROTOCOL_TLS_CLIENT):
-            context(self, protocol)
+    def validate(self):
+        super().validate()
+        missing = [name for name in FIELDS if getattr(self, name) is None]
+        for name in missing if len(missing) < len(FIELDS) else ():
+            cure = f"give {', '.join(FIELDS)}, or none of them: then they are made for the fit"
+            require(self, name, False, "the path of a file", cure)
 
-    def as_listener(self, sock, deadline):
-        """Returns the socket under TLS, as the side that was called.
+    def for_job(self):
+        """Returns what the processes of a job have in common: this, or a JobTls without files."""
+        return self if self.key is not None else JobTls.new()
 
-        Raises HandshakeRefused if the other cannot do it.
-        """
-        return wrap_socket(context(self, ssl.PROTOCOL_TLS_SERVER), sock, deadline, server_side=True)
-
-    def as_caller(self, sock, deadline):
-        """Returns the socket under TLS, as the side that calls.
-
-        Raises HandshakeRefused if the other cannot do it.
-        """
-        return wrap_socket(
-            context(self, ssl.PROTOCOL_TLS_CLIENT), sock, deadline, server_side=False
-        )
-
-    def plain(self, sock):
-        """Returns an ordinary socket whose bytes travel through the one under TLS."""
-        return plain(sock)
-
-
-def wrap_socket(context, sock, deadline, server_side):
-    sock.settimeout(deadline.remaining())
-    with name_tls_errors():
-        safe = context.wrap_socket(sock, server_side=server_side, do_handshake_on_connect=False)
-        try:
-            safe.do_handshake()
-        except BaseException:
-            safe.close()
-            raise
-    return safe
-
-
-@contextmanager
-def name_tls_errors():
-    """Turns TLS errors of the other side into HandshakeRefused; a cut connection stays one."""
-    try:
-        yield
-    except (ssl.SSLEOFError, ssl.SSLZeroReturnError):
-        raise
-    except ssl.SSLError as error:
-        raise HandshakeRefused("TLS") from error
+    def context(self, protocol):
+        return context_of_files(self, protocol)
 
 
 @cache
-def context(tls, protocol):
-    """Makes the context of both sides: TLS 1.3, and a certificate of our authorities."""
-    for field in ("certificate", "key", "authorities"):
-        require(tls, field, pathlib.Path(getattr(tls, field)).is_file(), "a file on this host")
-    context = ssl.SSLContext(protocol)
-    context.minimum_version = ssl.TLSVersion.TLSv1_3
-    context.check_hostname = False
-    context.verify_mode = ssl.CERT_REQUIRED
+def context_of_files(tls, protocol):
+    """Returns the SSLContext of a side; ConfigError unless the files fit together."""
+    for field in FIELDS:
+        path = getattr(tls, field)
+        require(tls, field, path and pathlib.Path(path).is_file(), "a file on this host")
+    context = new_context(protocol)
     try:
         context.load_cert_chain(tls.certificate, tls.key, password="")
         context.load_verify_locations(tls.authorities)

@@ -23,8 +23,9 @@ running = {}
 
 def plain(safe):
     """Returns an ordinary socket whose bytes go through `safe`, which from now on belongs to it."""
+    peer = safe.getpeername()  # an OSError where it has gone
     outer, inner = socket.socketpair()
-    outer = PumpSocket(outer, safe.getpeername())
+    outer = PumpSocket(outer, peer)
     for sock in (safe, inner):
         sock.setblocking(False)
     thread = threading.Thread(target=Pump(safe, inner).run, name="sparkdl-tls", daemon=True)

@@ -25,11 +25,13 @@ class FrameReader:
     sock : socket
     opened : callable
         opened(header bytes) gives what the frame is for: its bytes are read to `view` of that, and
-        then its `complete` is called.
+        then its `complete` is called, which may return what the bytes behind it are for.
+    head : int
+        Bytes of a header.
     """
 
-    def __init__(self, sock, opened):
-        self._sock, self._opened = sock, opened
+    def __init__(self, sock, opened, head=HEAD):
+        self._sock, self._opened, self._head = sock, opened, head
         self._stage, self._filled = bytearray(STAGE), 0
         self._stage_view = memoryview(self._stage)
         self._body = self._goal = None  # the memory left to fill, and its receipt
@@ -84,10 +86,12 @@ class FrameReader:
     def _unpack(self):
         """Splits what lies in the stage: frames, and the beginning of one."""
         at, end = 0, self._filled
-        while end - at >= HEAD and self._body is None:
-            self._goal = self._opened(self._stage_view[at : at + HEAD])
-            self._body = self._goal.view
-            at += HEAD
+        while at < end:
+            if self._body is None:
+                if end - at < self._head:
+                    break
+                self._read_to(self._opened(self._stage_view[at : at + self._head]))
+                at += self._head
             count = min(end - at, len(self._body))
             self._body[:count] = self._stage_view[at : at + count]
             self._body = self._body[count:]
@@ -98,8 +102,11 @@ class FrameReader:
 
     def _complete(self):
         if not self._body:
-            goal, self._body, self._goal = self._goal, None, None
-            goal.complete()
+            self._read_to(self._goal.complete())
+
+    def _read_to(self, goal):
+        """Has the next bytes read to the view of a goal; None: a header comes next."""
+        self._goal, self._body = goal, None if goal is None else goal.view
 
     def _await(self):
         """Sets how many bytes must have come before the socket counts as ready."""

@@ -2,11 +2,19 @@
 
 from collections import deque
 
+from sparkdl.exchange.messages.frame import HEADER
+
 PIECES = 32  # of memory that one system call sends
 
 
 class FrameWriter:
     """Sends over a socket that does not block.
+
+    Parameters
+    ----------
+    sock : socket
+    checksums : Checksums, optional
+        That frames are to carry.
 
     Attributes
     ----------
@@ -14,9 +22,9 @@ class FrameWriter:
         Bytes that the socket has taken.
     """
 
-    def __init__(self, sock):
+    def __init__(self, sock, checksums=None):
         self.sent = 0
-        self._sock = sock
+        self._sock, self._checksums = sock, checksums
         self._queue = deque()  # of [views, call or None, whether begun]
 
     @property
@@ -33,10 +41,10 @@ class FrameWriter:
 
         With `copy`, `view` may change after that.
         """
-        sent, views = 0, [head, view]
+        sent, views = 0, self._frame(head, view)
         if not self._queue:
             sent = self._push(views)
-            if sent == len(head) + len(view):
+            if sent == sum(map(len, views)):
                 return False
             views = unsent_views(views, sent)
         if copy:
@@ -46,12 +54,20 @@ class FrameWriter:
         return True
 
     def add(self, data):
-        """Queues bytes that belong to no call behind all else."""
-        self._queue.append([[memoryview(data)], None, False])
+        """Queues a frame that belongs to no call behind all else."""
+        data = memoryview(data)
+        self._queue.append([self._frame(data[: HEADER.size], data[HEADER.size :]), None, False])
 
     def drop(self):
         """Drops all that has not begun to go out."""
-        self._queue = deque(entry for entry in self._queue if entry[2])
+        begun = deque(entry for entry in self._queue if entry[2])
+        if self._checksums is not None:
+            self._checksums.take_back(len(self._queue) - len(begun))
+        self._queue = begun
+
+    def _frame(self, head, view):
+        """Returns the views of a frame."""
+        return [head, view] if self._checksums is None else self._checksums.frame(head, view)
 
     def flush(self):
         """Sends what waits, as far as there is room."""

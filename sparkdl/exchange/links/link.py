@@ -8,6 +8,8 @@ import termios
 import time
 
 from sparkdl.errors import DataError, PeerError
+from sparkdl.exchange.connections.checksums import CHECKSUM, checksums_of
+from sparkdl.exchange.links.checked_body import CheckedBody
 from sparkdl.exchange.links.control_frames import GOODBYE, ControlFrame, abort, beat
 from sparkdl.exchange.links.frame_reader import FrameReader, LinkLoss
 from sparkdl.exchange.links.frame_writer import FrameWriter
@@ -46,7 +48,12 @@ class Link:
         self.member, self.box = member, Mailbox(calls)
         self.last_received, self.has_left, self.awaited_rank = time.monotonic(), False, None
         self._sock, self._changed = sock, changed
-        self._out, self._in = FrameWriter(sock), FrameReader(sock, self._open_frame)
+        sending, self._received = checksums_of(sock)
+        self._out = FrameWriter(sock, sending)
+        if self._received is None:
+            self._in = FrameReader(sock, self._open_frame)
+        else:
+            self._in = FrameReader(sock, self._open_checked_frame, HEADER.size + CHECKSUM)
 
     def fileno(self):
         return self._sock.fileno()
@@ -141,6 +148,21 @@ class Link:
             return self.box.arrive(tag, length)
         except DataError as error:
             raise self.trouble(str(error)) from error
+
+    def _open_checked_frame(self, head):
+        """Returns the same of a header with its checksum, for a body that has one, too."""
+        try:
+            goal = self._open_frame(self._received.checked(head))
+        except DataError as error:
+            raise self.trouble(f"sent {error}") from error
+        return CheckedBody(self, goal) if len(goal.view) else goal
+
+    def check(self, body, checksum):
+        """Raises PeerError unless this is the checksum of a frame's body."""
+        try:
+            self._received.check(body, checksum)
+        except DataError as error:
+            raise self.trouble(f"sent {error}") from error
 
     def end(self):
         """Notes the peer's goodbye: PeerError if it is still needed."""

@@ -88,8 +88,8 @@ class LinkWatch:
             poll = select.poll()
             for number in open_ones:
                 poll.register(number, select.POLLOUT)
-            for number, _ in poll.poll(1000 * remaining):
-                if not flush(open_ones[number]):
+            for number, event in poll.poll(1000 * remaining):
+                if event & ~select.POLLOUT or not flush(open_ones[number]):  # over, or all is sent
                     del open_ones[number]
 
     def settle(self, seconds):

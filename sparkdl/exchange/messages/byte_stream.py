@@ -5,6 +5,7 @@ import select
 import socket
 import time
 
+from sparkdl.exchange.connections.checksums import CHECKSUM, checksums_of
 from sparkdl.exchange.connections.deadline import Deadline
 from sparkdl.exchange.connections.sockets import hang_up
 
@@ -24,15 +25,38 @@ class Stream:
     sock : socket
     timeout : float
         Seconds without a single byte after which the peer counts as dead.
+
+    Attributes
+    ----------
+    checksum : int
+        Bytes behind each piece of a frame.
     """
 
     def __init__(self, sock, timeout):
         self._sock, self.timeout = sock, timeout
         self._last_received = time.monotonic()
+        self._sending, self._receiving = checksums_of(sock)
+        self.checksum = 0 if self._receiving is None else CHECKSUM
         sock.setblocking(False)
         self._readable, self._writable = select.poll(), select.poll()
         self._readable.register(sock, select.POLLIN)
         self._writable.register(sock, select.POLLOUT)
+
+    def frame(self, pieces):
+        """Returns the views to send for the pieces of a frame, the first of which is its header."""
+        return pieces if self._sending is None else self._sending.frame(*pieces)
+
+    def checked(self, head):
+        """Returns a header that came with its checksum; DataError if that is another."""
+        return head if self._receiving is None else self._receiving.checked(head)
+
+    def fill_checked(self, view):
+        """Reads a further piece of a frame: `fill`, and DataError if its checksum is another."""
+        self.fill(view)
+        if self._receiving is not None:
+            checksum = memoryview(bytearray(CHECKSUM))
+            self.fill(checksum)
+            self._receiving.check(view, checksum)
 
     def send(self, views):
         """Sends all bytes of a list of memoryviews, which is used up, or there is StreamLoss."""

@@ -25,8 +25,9 @@ def pack_message(meta, arrays):
             f"a message must have at most {LONGEST_TEXT} bytes of JSON and {MOST_ARRAYS} arrays, "
             f"got {len(text)} and {len(arrays)}; send large things as arrays"
         )
-    head = pack_header(Kind.MESSAGE, length=len(text)) + text
-    return [memoryview(head), *(raw(array) for array in arrays if array.size)]
+    head = pack_header(Kind.MESSAGE, length=len(text))
+    views = [raw(array) for array in arrays if array.size]
+    return [memoryview(head), memoryview(text), *views]
 
 
 def as_array(array):

@@ -44,8 +44,8 @@ class Wire:
         self.peer, self.rank, self.timeout, self.limit = peer, rank, timeout, limit
         self._stream = Stream(sock, timeout)
         self._sending, self._receiving = threading.Lock(), threading.Lock()
-        self._unsent = memoryview(b"")  # the rest of a heartbeat, if there was room for a part only
-        self._head, self._filled = memoryview(bytearray(HEADER.size)), 0
+        self._unsent = memoryview(b"")  # a heartbeat, or its rest, for which there was no room
+        self._head, self._filled = memoryview(bytearray(HEADER.size + self._stream.checksum)), 0
         self._begun = None  # the FrameHeader of a message whose rest has not been read
         self._broken = None
         HEARTBEAT.add(self, timeout / 4)
@@ -58,9 +58,10 @@ class Wire:
         PeerError
             If the peer is gone or takes nothing for `timeout` seconds.
         """
-        views = pack_message(meta, arrays)
+        pieces = pack_message(meta, arrays)
         with self._sending:
-            self._watch(lambda: self._stream.send([*filter(None, [self._unsent]), *views]))
+            views = [*filter(None, [self._unsent]), *self._stream.frame(pieces)]
+            self._watch(lambda: self._stream.send(views))
             self._unsent = memoryview(b"")
 
     def receive(self, timeout=None, *, into=None, waiting_for="a message"):
@@ -96,9 +97,8 @@ class Wire:
         if self._sending.acquire(blocking=False):
             try:
                 if not self._broken:
-                    beat = self._unsent or BEAT
-                    sent = self._stream.offer(beat)
-                    self._unsent = beat[sent:] if sent else self._unsent
+                    beat = self._unsent or memoryview(b"".join(self._stream.frame([BEAT])))
+                    self._unsent = beat[self._stream.offer(beat) :]
             finally:
                 self._sending.release()
 
@@ -157,12 +157,12 @@ class Wire:
         """Reads up to the header of a message; False if it has not come by then."""
         while not self._begun:
             try:
-                while self._filled < HEADER.size:
+                while self._filled < len(self._head):
                     self._filled += self._stream.read(self._head[self._filled :], deadline)
             except TimeoutError:
                 return False
             self._filled = 0
-            header = unpack_header(self._head, LONGEST_TEXT)
+            header = unpack_header(self._stream.checked(self._head), LONGEST_TEXT)
             if header.kind == Kind.MESSAGE:
                 self._begun = header
             elif header.kind != Kind.HEARTBEAT or header.length:
@@ -171,11 +171,11 @@ class Wire:
 
     def _rest(self, into):
         text = memoryview(bytearray(self._begun.length))
-        self._stream.fill(text)
+        self._stream.fill_checked(text)
         meta, specs = unpack_message(text, self.limit)
         arrays = memory(specs) if into is None else fitting(into, specs)
         for array in arrays:
             if array.size:
-                self._stream.fill(raw(array))
+                self._stream.fill_checked(raw(array))
         self._begun = None
         return meta, arrays

@@ -27,15 +27,28 @@ class AddressRendezvous:
     rank, size : int
     channel : str
         Of the RendezvousServer.
-    tls : Tls, optional
+    tls, integrity
+        As Endpoint takes them.
     timeout : float
         Seconds of silence after which the meeting's process counts as dead.
     """
 
-    def __init__(self, address, secret, rank, size, *, channel=CHANNEL, tls=None, timeout=60.0):
+    def __init__(
+        self,
+        address,
+        secret,
+        rank,
+        size,
+        *,
+        channel=CHANNEL,
+        tls=None,
+        integrity=False,
+        timeout=60.0,
+    ):
         self.address, self.rank, self.size, self.timeout = tuple(address), rank, size, timeout
         check_place(self)
-        self._dial = lambda limit: dial(self.address, secret, channel, rank, timeout=limit, tls=tls)
+        where, layers = (self.address, secret, channel, rank), {"tls": tls, "integrity": integrity}
+        self._dial = lambda limit: dial(*where, timeout=limit, **layers)
         self._wire = None
 
     def all_gather(self, text, timeout):

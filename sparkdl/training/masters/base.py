@@ -37,7 +37,7 @@ WITHOUT_EFFECT = {
     "stall_timeout",
     "snapshot_every",
 }
-WITHOUT_EFFECT |= {"max_restarts", "ports", "interface", "tls", "shard"}
+WITHOUT_EFFECT |= {"max_restarts", "ports", "interface", "tls", "integrity", "shard"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -220,9 +220,16 @@ class ResidentMaster(TrainingMaster, abstract=True):
     )
     tls: OptionalNested[Tls] = option(
         Nested(of=Tls),
-        "Certificates, at the same paths on the driver and all executors: with them "
-        "connections are encrypted.",
+        "With it connections are encrypted. Tls() makes a key and a certificate for the fit; "
+        "Tls(certificate=...) takes files, at the same paths on the driver and all executors. "
+        "What NCCL sends is not encrypted: exchange='sockets' is without it.",
         default=None,
+    )
+    integrity: bool = option(
+        Boolean(),
+        "Whether frames carry checksums under a key that only the fit's processes have, so that "
+        "bytes changed on their way are an error; tls has its own. What NCCL sends has none.",
+        default=False,
     )
     shared_memory: bool = option(
         Boolean(), "Whether workers of one machine exchange through its memory.", default=True

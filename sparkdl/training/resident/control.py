@@ -35,8 +35,8 @@ class Control:
     """
 
     def __init__(self, shared, rank, warnings):
-        timeout, tls = shared.master.timeout, shared.master.tls
-        sock = dial(shared.address, shared.secret, CHANNEL, rank, timeout=timeout, tls=tls)
+        timeout, layers = shared.master.timeout, shared.layers
+        sock = dial(shared.address, shared.secret, CHANNEL, rank, timeout=timeout, **layers)
         self._wire = Wire(sock, f"{shared.address[0]} (the driver)", timeout)
         self._lost, self._ended, self._warnings = None, False, warnings
         self.saved_state = arrays_by_name(*self._wire.receive(waiting_for="what to go on from"))

@@ -45,6 +45,8 @@ class FitSetup:
         Where the driver listens.
     secret : bytes
         Of this launch; in the workers only.
+    tls : Tls, JobTls or None
+        The same.
     """
 
     conf: Any
@@ -60,6 +62,12 @@ class FitSetup:
     steered: bool = False
     address: tuple[str, int] = ("", 0)
     secret: bytes = field(default=b"", repr=False)
+    tls: Any = field(default=None, repr=False)
+
+    @property
+    def layers(self):
+        """What an Endpoint takes, and `dial`, to protect bytes on their way."""
+        return {"tls": self.tls, "integrity": self.master.integrity}
 
     def over(self, state):
         """Returns whether nothing is left to train."""

@@ -26,12 +26,12 @@ ADVICE = (
 )
 
 
-def run_worker(secret, shared, rank, blocks, validation):
+def run_worker(secret, tls, shared, rank, blocks, validation):
     """Runs the task of a resident master's workers; see Workers.launch.
 
-    The secret comes with the task: what workers share may travel in files.
+    The secret and the key of TLS come with the task: what workers share may travel in files.
     """
-    shared = replace(shared, secret=secret)
+    shared = replace(shared, secret=secret, tls=tls)
     limit_threads()
     with (
         kept_warnings() as warnings,
@@ -88,7 +88,7 @@ def join_group(shared, rank, device):
             stall_timeout=master.stall_timeout,
             ports=master.ports,
             interface=master.interface,
-            tls=master.tls,
+            **shared.layers,
             toward=shared.address[0],
             shared_memory=master.shared_memory,
         )
@@ -104,7 +104,7 @@ def meeting_at_driver(shared, rank):
         shared.secret,
         rank,
         shared.schedule.workers,
-        tls=shared.master.tls,
+        **shared.layers,
         timeout=shared.master.timeout,
     )
 

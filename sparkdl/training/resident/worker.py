@@ -48,7 +48,7 @@ class Worker:
         """Returns a KeyValueStore of all workers with these options; all call this."""
         master, secret = self._shared.master, self._shared.secret
         limits = {"timeout": master.timeout, "stall_timeout": master.stall_timeout}
-        where = {"ports": master.ports, "interface": master.interface, "tls": master.tls}
+        where = {"ports": master.ports, "interface": master.interface} | self._shared.layers
         places = Places.of(
             self.group, secret, timeout=master.timeout, toward=self._shared.address[0], **where
         )

@@ -50,11 +50,13 @@ class WorkerGroup:
         self._log = WorkerLog()
         self._limit = math.inf  # when to wait no longer for messages
         secret, timeout = secrets.token_bytes(32), shared.master.timeout
+        tls = self.master.tls and self.master.tls.for_job()
         self._endpoint = Endpoint(
             secret,
             ports=self.master.ports,
             toward=workers.host,
-            tls=self.master.tls,
+            tls=tls,
+            integrity=self.master.integrity,
             timeout=timeout,
         )
         state = shared.state
@@ -67,7 +69,7 @@ class WorkerGroup:
             self._endpoint.serve(CHANNEL, self._listen)
             RendezvousServer(self.size, self._endpoint)
             shares = shared.schedule.shares
-            task = partial(run_worker, secret)
+            task = partial(run_worker, secret, tls)
             self._launched = workers.launch(task, blocks, shares, shared, validation)
         except BaseException as error:
             self._endpoint.close()

@@ -10,6 +10,8 @@ from tests.benchmarks.exchange.row import Bar, Row, best, duration, ratio
 from tests.benchmarks.exchange.sides import (
     BARE,
     BARE_TWO,
+    CHECKED,
+    ENCRYPTED,
     OPEN_MPI_SHARED,
     OURS,
     OURS_SHARED,
@@ -18,7 +20,7 @@ from tests.benchmarks.exchange.sides import (
 
 LARGE, SMALL = 64_000_000, 4_096
 BURSTS = {LARGE: 1.0, SMALL: 0.2}  # of the burst that was asked for
-SIDES = (OURS, OURS_SHARED, BARE, BARE_TWO, *OVER_SOCKETS, OPEN_MPI_SHARED)
+SIDES = (OURS, OURS_SHARED, CHECKED, ENCRYPTED, BARE, BARE_TWO, *OVER_SOCKETS, OPEN_MPI_SHARED)
 
 
 class Turn:
@@ -59,6 +61,9 @@ def rows(found, nbytes, size, notes):
     yield row(f"all-reduce {what}, sockets", found, OURS, bars, notes)
     bars = through_memory(found, nbytes)
     yield row(f"all-reduce {what}, shared memory", found, OURS_SHARED, bars, [])
+    for side in (CHECKED, ENCRYPTED):
+        bars = [Bar(what="our sockets", value=ratio(found, OURS, side))]
+        yield row(f"all-reduce {what}, {side.split(', ')[1]}", found, side, bars, [])
 
 
 def row(title, found, ours, bars, notes):

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-AT, RANK, SIZE, SHARED = "CREW_AT", "CREW_RANK", "CREW_SIZE", "CREW_SHARED"
+AT, RANK, SIZE, SIDE = "CREW_AT", "CREW_RANK", "CREW_SIZE", "CREW_SIDE"
 ORDERS = "orders"  # the socket in the folder where they meet
 LIMIT = 60.0  # seconds until all have met
 

@@ -1,4 +1,4 @@
-"""sparkdl's Group, over sockets alone or with shared memory too."""
+"""sparkdl's Group, over sockets alone, bare or protected, or with shared memory too."""
 
 import os
 
@@ -7,9 +7,11 @@ import numpy as np
 import sparkdl
 from sparkdl.exchange.codecs import codec_from_dict
 from sparkdl.exchange.compressed_sum import CompressedSum
+from sparkdl.exchange.connections.job_tls import JobTls
 from sparkdl.exchange.group import Group
 from sparkdl.exchange.rendezvous.file_rendezvous import FileRendezvous
-from tests.benchmarks.exchange.member import SHARED, folder, place, serve
+from tests.benchmarks.exchange.member import SIDE, folder, found, left, place, serve
+from tests.benchmarks.exchange.sides import CHECKED, ENCRYPTED, OURS_SHARED
 
 SECRET = b"of this benchmark only, 32 bytes"
 
@@ -45,11 +47,21 @@ class Actions(dict):
         return self.setdefault(codec, Coded(self.group, codec))
 
 
+def job_tls(rank):
+    """The JobTls that rank 0 has made."""
+    if rank == 0:
+        made = JobTls.new()
+        left("tls", f"{made.certificate.decode()}|{made.key.decode()}")
+    return JobTls(*map(str.encode, found("tls").split("|")))
+
+
 def main():
     rank, size = place()
     rendezvous = FileRendezvous(folder() / "group", rank, size)
-    shared = os.environ[SHARED] == "True"
-    with Group.form(rendezvous, SECRET, shared_memory=shared) as group:
+    side = os.environ[SIDE]
+    options = {"shared_memory": side == OURS_SHARED, "integrity": side == CHECKED}
+    tls = job_tls(rank) if side == ENCRYPTED else None
+    with Group.form(rendezvous, SECRET, tls=tls, **options) as group:
         serve(rank, f"sparkdl {sparkdl.__version__}", Actions(group))
 
 

@@ -3,11 +3,12 @@
 import os
 import sys
 
-from tests.benchmarks.exchange.member import AT, RANK, SHARED, SIZE
+from tests.benchmarks.exchange.member import AT, RANK, SIDE, SIZE
 from tests.benchmarks.peers.environment import ROOT, python_of
 
 PACKAGE = "tests.benchmarks.exchange"
 OURS, OURS_SHARED = "sparkdl", "sparkdl, shared memory"
+CHECKED, ENCRYPTED = "sparkdl, checksums", "sparkdl, TLS"
 BARE, BARE_TWO = "bare sockets", "bare sockets, two threads"
 GLOO, XGBOOST = "gloo", "xgboost"
 OPEN_MPI, OPEN_MPI_SHARED = "Open MPI over TCP", "Open MPI, shared memory"
@@ -16,6 +17,8 @@ OVER_SOCKETS = (GLOO, XGBOOST, OPEN_MPI)
 MODULES = {
     OURS: (None, "our_worker"),
     OURS_SHARED: (None, "our_worker"),
+    CHECKED: (None, "our_worker"),
+    ENCRYPTED: (None, "our_worker"),
     BARE: (None, "bare_worker"),
     BARE_TWO: (None, "bare_worker"),
     GLOO: ("torch", "gloo_worker"),
@@ -41,5 +44,5 @@ def commands(name, size):
 def variables(name, size, rank, folder):
     """The environment of a process. Sums take one thread: there are as many processes as cores."""
     fixed = {"PYTHONPATH": str(ROOT), "PYTHONNOUSERSITE": "1", "OMP_NUM_THREADS": "1"}
-    told = {AT: str(folder), RANK: str(rank), SIZE: str(size), SHARED: str(name == OURS_SHARED)}
+    told = {AT: str(folder), RANK: str(rank), SIZE: str(size), SIDE: name}
     return {**os.environ, **fixed, **told}

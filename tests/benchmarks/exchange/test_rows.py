@@ -10,12 +10,21 @@ from tests.benchmarks.exchange import crew as crews
 from tests.benchmarks.exchange.all_reduce import LARGE, SMALL, rows
 from tests.benchmarks.exchange.crew import Crew
 from tests.benchmarks.exchange.row import Bar, Row, best, duration, ratio
-from tests.benchmarks.exchange.sides import BARE, GLOO, OPEN_MPI, OURS, OURS_SHARED, XGBOOST
+from tests.benchmarks.exchange.sides import (
+    BARE,
+    CHECKED,
+    GLOO,
+    OPEN_MPI,
+    OURS,
+    OURS_SHARED,
+    XGBOOST,
+)
 
 FOUND = {
     OURS: [0.10, 0.10, 0.20],
     OURS_SHARED: [0.05, 0.05, 0.05],
     BARE: [0.09, 0.09, 0.20],
+    CHECKED: [0.20, 0.20, 0.40],
     GLOO: [0.20, 0.15, 0.30],
     XGBOOST: [0.40, 0.40, 0.40],
 }
@@ -64,10 +73,11 @@ def test_durations_have_three_digits(seconds, text):
 
 
 def test_an_all_reduce_is_held_against_bare_sockets_and_peers():
-    sockets, memory = rows(FOUND, LARGE, 2, [])
+    sockets, memory, checked, _ = rows(FOUND, LARGE, 2, [])
     assert [bar.value for bar in sockets.bars] == pytest.approx([0.9, 1.5])
     assert [bar.value for bar in memory.bars[:2]] == pytest.approx([4.0, 2.0])
-    small, _ = rows(FOUND, SMALL, 2, [])
+    assert [bar.value for bar in checked.bars] == [0.5]
+    small, *_ = rows(FOUND, SMALL, 2, [])
     assert small.bars[0].value == pytest.approx(1 / 0.9)  # of a ping-pong the time is told
     assert small.bars[0].most
 

@@ -13,6 +13,7 @@ from sparkdl.data import files
 from sparkdl.data.hadoop import base, file_system, native, streams, web
 from sparkdl.errors import DataError, UnsupportedError
 from tests.data.hadoop.folders import SERVICE, configured
+from tests.support.tables import for_all
 
 SECURE = {"hadoop.security.authentication": "kerberos", "fs.defaultFS": "hdfs://Blue"}
 
@@ -260,3 +261,69 @@ def test_a_write_that_never_ends_is_given_up(monkeypatch, call):
         file.write(b"some")
     assert (cluster.tried, cluster.asked, cluster.content) == ([None, 2], [3], b"some")
     cluster.never.set()
+
+
+class SilentCluster:
+    """A client whose cluster never answers, or whose DataNodes do not."""
+
+    def __init__(self, answers=()):
+        self.answers, self.never = answers, threading.Event()
+
+    def __getattr__(self, name):
+        return self.answers[name] if name in self.answers else lambda *_, **__: self.never.wait()
+
+
+class SilentNodes:
+    """A file whose bytes never come."""
+
+    def __init__(self, cluster):
+        self.cluster = cluster
+
+    def __len__(self):
+        return 9
+
+    def read_range(self, start, length):
+        self.cluster.never.wait()
+
+
+def test_what_hdfs_never_answers_is_given_up(monkeypatch):
+    monkeypatch.setattr(native, "ANSWER", 0.05)
+    cluster = SilentCluster()
+    monkeypatch.setattr(native.NativeFiles, "client", cluster)
+    hdfs = native.NativeFiles("hdfs", "nn")
+    verbs = {
+        "info": lambda: hdfs.info("/a"),
+        "exists": lambda: hdfs.exists("/a"),
+        "ls": lambda: hdfs.ls("/a"),
+        "makedirs": lambda: hdfs.makedirs("/a"),
+        "mv": lambda: hdfs.mv("/a", "/b"),
+        "rm": lambda: hdfs.rm("/a"),
+        "open": lambda: hdfs.open("/a"),
+    }
+
+    def check(name):
+        with pytest.raises(OSError, match="^HDFS did not answer within 0.05 s$"):
+            verbs[name]()
+
+    for_all(verbs, check)
+    cluster.answers = {"read": lambda path: SilentNodes(cluster)}
+    why = "^hdfs://nn/a: cannot be read from byte 0 on .*: HDFS did not answer within 0.05 s$"
+    with pytest.raises(DataError, match=why):
+        hdfs.open("/a").read()
+    cluster.never.set()
+
+
+def test_a_long_range_is_read_in_pieces_each_of_which_has_a_limit(monkeypatch):
+    monkeypatch.setattr(native, "PIECE", 4)
+    content, asked = b"some bytes", []
+
+    class Inner:
+        def __len__(self):
+            return len(content)
+
+        def read_range(self, start, length):
+            asked.append((start, length))
+            return content[start : start + length]
+
+    assert native.NativeReader("hdfs://nn/a", Inner()).read() == content
+    assert asked == [(0, 4), (4, 4), (8, 2)]

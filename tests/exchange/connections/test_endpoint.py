@@ -3,11 +3,14 @@
 import socket
 import threading
 import time
+from collections import Counter
 from contextlib import contextmanager
+from functools import partial
 
 import pytest
 
 from sparkdl.errors import ConfigError, PeerError, WorkerError
+from sparkdl.exchange.connections.admission import Admission
 from sparkdl.exchange.connections.endpoint import Endpoint
 from sparkdl.exchange.connections.handshake import HELLO, PROTOCOL
 from sparkdl.exchange.connections.sockets import BUFFER, LIMITS, kernel_limit
@@ -18,6 +21,25 @@ from tests.exchange.pairs import OTHER, SECRET
 def endpoint():
     with Endpoint(SECRET, timeout=5.0) as endpoint:
         yield endpoint
+
+
+def test_who_is_let_in_is_out_of_the_reach_of_who_ends_handshakes():
+    """An endpoint is closed as soon as all have been let in, and ends the handshakes it has."""
+    pending, ready = [], threading.Event()
+
+    def let_in(one):
+        pending.append(len(admission._pending))
+        one.sock.close()
+        ready.set()
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        admission = Admission(
+            listener, lambda one: partial(let_in, one), Counter(), 5.0, lambda: None
+        )
+        with socket.create_connection(listener.getsockname()):
+            assert ready.wait(5)
+        admission.close()
+    assert pending == [0]
 
 
 def within(seconds, holds):

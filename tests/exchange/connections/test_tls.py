@@ -2,6 +2,7 @@
 
 import dataclasses
 import os
+import pickle
 import subprocess
 import sys
 import threading
@@ -10,9 +11,10 @@ import time
 import numpy as np
 import pytest
 
-from sparkdl.errors import ConfigError, PeerError
+from sparkdl.errors import ConfigError, PeerError, UnsupportedError
 from sparkdl.exchange.connections.dialer import dial
 from sparkdl.exchange.connections.endpoint import Endpoint
+from sparkdl.exchange.connections.tls import Tls
 from sparkdl.exchange.messages.wire import Wire
 from tests.exchange.certificates import authority, member
 from tests.exchange.pairs import SECRET
@@ -144,3 +146,21 @@ def test_files_must_be_there_and_fit(field, tls, stranger, tmp_path):
             Endpoint(SECRET, tls=broken)
         with pytest.raises(ConfigError, match=text):
             dial(("127.0.0.1", 9), SECRET, "wire", tls=broken)
+
+
+def test_a_certificate_for_the_job_needs_a_package_on_the_driver(monkeypatch):
+    for name in ("cryptography.hazmat.primitives.asymmetric", "cryptography.hazmat.primitives"):
+        monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(UnsupportedError, match=r"cryptography on the driver: pip install 'sparkdl"):
+        Tls().for_job()
+
+
+def test_a_certificate_for_the_job_is_accepted_by_its_processes_alone():
+    ours, theirs = Tls().for_job(), Tls().for_job()
+    assert ours.key not in repr(ours).encode() and "PRIVATE" not in repr(ours)
+    with Endpoint(SECRET, tls=pickle.loads(pickle.dumps(ours))) as endpoint:
+        with Endpoint(SECRET, tls=theirs) as other:
+            with pytest.raises(PeerError, match="no certificate of the given authorities"):
+                other.connect(endpoint.address, "wire")
+        with Endpoint(SECRET, tls=ours) as other:
+            other.connect(endpoint.address, "wire").close()

@@ -8,6 +8,7 @@ import pytest
 
 from sparkdl.exchange.connections.address import addresses
 from sparkdl.exchange.connections.endpoint import Endpoint
+from sparkdl.exchange.connections.tls import Tls
 from sparkdl.exchange.group import Group
 from sparkdl.exchange.rendezvous.address_rendezvous import AddressRendezvous, RendezvousServer
 from sparkdl.exchange.rendezvous.file_rendezvous import FileRendezvous
@@ -33,16 +34,26 @@ def by_address(folder):
 
 
 @contextmanager
-def under_tls(folder):
-    tls = member(folder, "member", authority(folder, "ours"))
-    with Endpoint(SECRET, tls=tls) as endpoint:
+def protected(**layers):
+    with Endpoint(SECRET, **layers) as endpoint:
         RendezvousServer(SIZE, endpoint)
-        places = [
-            AddressRendezvous(endpoint.address, SECRET, r, SIZE, tls=tls) for r in range(SIZE)
-        ]
-        yield places, {"tls": tls}
+        ranks = range(SIZE)
+        places = [AddressRendezvous(endpoint.address, SECRET, r, SIZE, **layers) for r in ranks]
+        yield places, layers
         for place in places:
             place.close()
+
+
+def under_tls(folder):
+    return protected(tls=member(folder, "member", authority(folder, "ours")))
+
+
+def under_tls_of_the_job(folder):
+    return protected(tls=Tls().for_job())
+
+
+def with_checksums(folder):
+    return protected(integrity=True)
 
 
 @contextmanager
@@ -61,7 +72,11 @@ def in_a_range_of_ports(folder):
         yield places, {"ports": f"{first}-{first + 400}"}
 
 
-@pytest.mark.parametrize("way", [by_files, by_address, under_tls, by_six, in_a_range_of_ports])
+WAYS = [by_files, by_address, under_tls, under_tls_of_the_job, with_checksums]
+WAYS += [by_six, in_a_range_of_ports]
+
+
+@pytest.mark.parametrize("way", WAYS)
 def test_a_group_forms_and_sums(way, tmp_path):
     with way(tmp_path) as (places, options), ThreadPoolExecutor(SIZE) as pool:
         sums = list(pool.map(lambda place: summed(place, options), places))

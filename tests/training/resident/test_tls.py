@@ -1,4 +1,4 @@
-"""Masters whose connections are encrypted train as the others do."""
+"""Masters whose connections are protected train as the others do."""
 
 import json
 from dataclasses import asdict, replace
@@ -6,11 +6,17 @@ from dataclasses import asdict, replace
 import pytest
 
 from sparkdl.errors import ConfigError
+from sparkdl.exchange.connections.checksums import CHANGED
+from sparkdl.exchange.connections.tls import Tls
+from sparkdl.exchange.rendezvous.address_rendezvous import RendezvousServer
 from sparkdl.nn import Momentum
 from sparkdl.training.masters.all_reduce.master import AllReduceSGD
 from sparkdl.training.masters.parameter_server.master import ParameterServer
 from sparkdl.training.network import Network
+from sparkdl.training.resident import worker_group
+from sparkdl.training.workers.local import LocalWorkers
 from tests.exchange.certificates import authority, member
+from tests.exchange.proxy import through_proxy
 from tests.training.models import assert_equal
 from tests.training.problems import Partitions, softmax_net
 
@@ -33,15 +39,49 @@ def trained(master, workers):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("master", MASTERS, ids=lambda master: type(master).__name__)
-def test_encrypted_links_give_the_same_weights(master, tls, crews):
+def test_protected_links_give_the_same_weights(master, tls, crews):
     plain = trained(master, crews(2))
-    assert_equal(trained(replace(master, tls=tls), crews(2)), plain)
+    for layer in ({"tls": tls}, {"tls": Tls()}, {"integrity": True}):
+        assert_equal(trained(replace(master, **layer), crews(2)), plain)
+
+
+class OverProxy(RendezvousServer):
+    """Tells workers that rank 0 is at a Proxy, which changes one bit in the first group."""
+
+    flips = iter([])
+
+    def _answer(self, wire, number, rank, text, seconds):
+        if rank == 0 and text.startswith("{"):
+            text, proxy = through_proxy(text, next(self.flips, None))
+            PROXIES.append(proxy)
+        super()._answer(wire, number, rank, text, seconds)
+
+
+PROXIES = []
+
+
+@pytest.mark.slow
+def test_a_bit_that_changes_on_its_way_costs_a_restart_and_no_weights(monkeypatch, crews):
+    master = AllReduceSGD(**OPTIONS, integrity=True)
+    plain = trained(master, crews(2))
+    monkeypatch.setattr(worker_group, "RendezvousServer", OverProxy)
+    monkeypatch.setattr(OverProxy, "flips", iter([1500]))
+    with LocalWorkers(2) as workers:
+        network = Network(softmax_net(optimizer=Momentum(learning_rate=0.1)))
+        history = network.fit(Partitions([21, 0, 8]), 2, master, workers)
+    for proxy in PROXIES:
+        proxy.close()
+    assert [proxy.flipped for proxy in PROXIES] == [True, False]
+    (restart,) = history.restarts
+    assert CHANGED in restart.reason and "rank 1" in restart.reason
+    assert_equal(network.state, plain)
 
 
 def test_options_go_through_json(tls):
     master = AllReduceSGD(tls=tls)
     assert AllReduceSGD(**json.loads(json.dumps(master.to_dict()))) == master
-    assert "tls" not in master.identity()
+    assert not {"tls", "integrity"} & set(master.identity())
+    assert AllReduceSGD(**json.loads(json.dumps(AllReduceSGD(tls={}).to_dict()))).tls == Tls()
 
 
 def test_files_that_are_not_there_are_named(tls, crews):
@@ -51,7 +91,10 @@ def test_files_that_are_not_there_are_named(tls, crews):
 
 
 WRONG = {
-    "a file is missing": ({"key": "k", "certificate": "c"}, "Tls needs the field 'authorities'"),
+    "a file is missing": (
+        {"key": "k", "certificate": "c"},
+        "Tls.authorities must be the path of a file, got None; give certificate, key, authorities",
+    ),
     "no mapping": ("certificates", "AllReduceSGD.tls must be a Tls or a mapping of its options or"),
 }
 

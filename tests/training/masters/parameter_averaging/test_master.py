@@ -332,6 +332,7 @@ def test_options_as_a_dict_are_json_and_give_the_master_back():
         "ports": "0",
         "interface": None,
         "tls": None,
+        "integrity": False,
         "shared_memory": True,
         "exchange": "auto",
     }

@@ -1,0 +1,24 @@
+"""The exchange keeps its promises in simulated worlds, and each seed repeats."""
+
+import subprocess
+import sys
+
+import pytest
+
+PROGRAM = [sys.executable, "-m", "tests.chaos.simulation"]
+
+
+def simulated(*options):
+    """In a process of its own: it replaces what other threads of this one may use."""
+    done = subprocess.run([*PROGRAM, *options], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert " 0 failed" in done.stdout
+
+
+def test_seeds_keep_all_promises_and_repeat():
+    simulated("--seeds", "40", "--twice")
+
+
+@pytest.mark.slow
+def test_a_group_of_64_forms_and_computes():
+    simulated("--seeds", "1", "--size", "64", "--fault", "nothing")
