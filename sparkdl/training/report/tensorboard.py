@@ -11,6 +11,7 @@ from sparkdl.errors import UnsupportedError, require
 from sparkdl.training.report.hyperparameters import hyperparameters
 from sparkdl.training.report.scalars import epoch_scalars, evaluation_scalars, training_scalars
 from sparkdl.training.report.tensorboard_events import (
+    EventFile,
     bytes_of,
     graph_of,
     restart_at,
@@ -65,13 +66,13 @@ class TensorBoard(Listener):
         sound = bytes_per_round is None or is_integer(bytes_per_round, 1)
         require(self, "bytes_per_round", sound, "an integer >= 1 or None")
         self._package = load_package()
-        self._writer: Any = None
+        self._file: Any = None
 
     def on_fit_start(self, plan: Any) -> None:
         self._plan, self._tags, self._room = plan, {}, 0.0
         self._sent, self._seen = 0, None
-        self._writer = self._package.SummaryWriter(str(self.folder))
-        self._writer.file_writer.add_event(graph_of(plan.conf))
+        self._file = EventFile(str(self.folder))
+        self._file.add(graph_of(plan.conf))
 
     def on_round(self, report: Any, state: Any) -> None:
         scalars = training_scalars(self._plan, report)
@@ -95,15 +96,15 @@ class TensorBoard(Listener):
     def on_restart(self, restart: Any) -> None:
         rounds = self._plan.history.rounds
         last = rounds[-1].iteration if rounds else self._plan.iteration
-        self._writer.file_writer.add_event(restart_at(), last + 1)
+        self._file.add(restart_at(), last + 1)
 
     def on_fit_end(self, history: Any) -> None:
-        if self._writer is not None:  # else another listener has refused the fit
+        if self._file is not None:  # else another listener has refused the fit
             self._write_layers()
             summary = self._package.summary.hparams(hyperparameters(self._plan), self._tags)
             for part in summary:
-                self._writer.file_writer.add_summary(part)
-            self._writer.close()
+                self._file.add_summary(part)
+            self._file.close()
 
     def _write_layers(self):
         """Writes the last inspection, if there is a new one."""
@@ -119,7 +120,7 @@ class TensorBoard(Listener):
         return self._add(summary_of(scalars), update)
 
     def _add(self, summary, update):
-        self._writer.file_writer.add_summary(summary, update)
+        self._file.add_summary(summary, update)
         return bytes_of(summary)
 
     def _write_in_room(self, scalars, update):

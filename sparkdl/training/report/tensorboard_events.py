@@ -1,9 +1,44 @@
-"""Parts of TensorBoard's events: scalars, a graph, the mark of a restart.
+"""TensorBoard's events: scalars, a graph, the mark of a restart, and the file that has them.
 
 tensorboardX is imported by whoever calls these, so that a fit without it needs none of them.
 """
 
+import os
+import time
+
+FLUSH = 5.0  # seconds between two times that what was written is given to readers
 FRAME = 34  # bytes of an event beside its summary, at most, with steps below 250 million
+
+
+class EventFile:
+    """A new file of events in a folder, written at once.
+
+    tensorboardX's own writer sends each event through a pipe to a thread of this process: a round
+    took 0.5 ms for that.
+    """
+
+    def __init__(self, folder):
+        from tensorboardX.event_file_writer import EventsWriter
+        from tensorboardX.record_writer import directory_check
+
+        directory_check(folder)
+        self._file, self._flushed = EventsWriter(os.path.join(folder, "events")), 0.0
+
+    def add(self, event, step=0):
+        """Writes an event that now has happened."""
+        event.wall_time, event.step = time.time(), int(step)
+        self._file.write_event(event)
+        if event.wall_time > self._flushed + FLUSH:
+            self._file.flush()
+            self._flushed = event.wall_time
+
+    def add_summary(self, summary, step=0):
+        from tensorboardX.proto.event_pb2 import Event
+
+        self.add(Event(summary=summary), step)
+
+    def close(self):
+        self._file.close()
 
 
 def graph_of(conf):
