@@ -1,16 +1,18 @@
 """A network trained and used on a Spark cluster."""
 
+import logging
 from collections.abc import Iterable
 from functools import partial
 from os import PathLike
-from typing import Any, Self
+from typing import Any, Literal, Self
 
-from pyspark import SparkContext
+from pyspark import RDD, SparkContext
 from pyspark.resource import ResourceProfile
 from pyspark.sql import DataFrame, SparkSession
 
 from sparkdl.config.calls import refuse_unknown_options
 from sparkdl.data.batches.type_names import kind_of
+from sparkdl.data.transforms.base import Transform
 from sparkdl.errors import ConfigError, require_kind
 from sparkdl.interop.recipes import is_description, recipe_of
 from sparkdl.nn import Conf
@@ -51,6 +53,7 @@ from sparkdl.training.saving.checkpoint import Checkpoints
 from sparkdl.training.workers.base import Validation
 
 Context = SparkContext | SparkSession
+log = logging.getLogger(__name__)
 
 
 class SparkNetwork(NetworkInUse):
@@ -173,6 +176,7 @@ class SparkNetwork(NetworkInUse):
             held out, or of a `validation` DataFrame that has the column.
         transform : callable, optional
             What workers do to minibatches of an RDD or DataFrame; see sparkdl.transforms.
+            `evaluate`, `predict` and `features` do it too unless they are given another.
         trigger : dict, optional
             Of a DataFrame that streams, when it gives micro-batches: options of pyspark's
             DataStreamWriter.trigger, such as {"availableNow": True}. Each is trained on for
@@ -232,6 +236,7 @@ class SparkNetwork(NetworkInUse):
         if is_connect(self.sc):
             source = SparkRecords(data, features, label, weights, transform)
             options["validate_first"] = bool(validate_first)
+            self._remember(source)
             return self._fit_on_connect(source, epochs, validation, division, options)
         master = self.master
         limit = getattr(master, "stall_timeout", None)
@@ -256,6 +261,7 @@ class SparkNetwork(NetworkInUse):
             held_out = None if validation is None else records(validation)
             if division.held_out is not None:
                 held_out = source
+            self._remember(source)
             # What cannot be read is refused before anything is trained.
             with open_validation(self.sc, self.conf, held_out, division.held_out or ()) as on:
                 options["validation"] = on
@@ -276,7 +282,7 @@ class SparkNetwork(NetworkInUse):
         *,
         features: str = "features",
         label: str = "label",
-        transform: Change | None = None,
+        transform: Change | Literal[False] | None = None,
         device: str | None = None,
     ) -> Evaluation:
         """Returns an Evaluation of the network over labelled data.
@@ -287,10 +293,12 @@ class SparkNetwork(NetworkInUse):
         features, label : str
             Columns, where the records have names.
         transform : callable, optional
-            What is done to minibatches of an RDD or DataFrame; see sparkdl.transforms.
+            What is done to minibatches of an RDD or DataFrame; see sparkdl.transforms. None: what
+            the fit did to its data, which is saved with the network; False: nothing.
         device : "auto", "cpu" or "cuda", optional
             None: the master's.
         """
+        transform = self.transform_for(data, transform)
         records = SparkRecords(data, features, label, transform=transform)
         if is_connect(self.sc):
             from sparkdl.spark.connect.evaluation import evaluate as connect_evaluate
@@ -310,7 +318,7 @@ class SparkNetwork(NetworkInUse):
         *,
         features: str = "features",
         label: str = "label",
-        transform: Change | None = None,
+        transform: Change | Literal[False] | None = None,
         device: str | None = None,
     ) -> float:
         """Returns the mean loss over labelled data; the options are those of `evaluate`."""
@@ -355,6 +363,15 @@ class SparkNetwork(NetworkInUse):
         on = None if tests is None else self._labelled(tests, changes)
         parts = self.network, self.master, source, epochs, on, division.training
         return connect_fit(self.sc, *parts, options)
+
+    def _remember(self, source):
+        """Keeps what a fit does to its data, for uses that are given nothing else."""
+        before, now = self.network.transform, source.transform
+        is_given = isinstance(source.data, RDD) or is_frame(source.data)
+        if is_given and now is None and before is not None:
+            log.warning("this fit has no transform; the network's last one had %s", before)
+        if is_given or isinstance(now, Transform):
+            self.network.transform = now
 
     def _labelled(self, records, changes=()):
         """Returns (records, Schema, Evaluator)."""

@@ -40,6 +40,7 @@ from sparkdl.training.reporting.listeners import Listener
 from sparkdl.training.saving.checkpoint import Checkpoints
 from sparkdl.training.saving.manifest import refuse_model
 from sparkdl.training.saving.model_directory import load_model, save_model
+from sparkdl.training.saving.saved_transform import transform_from_json, transform_to_json
 from sparkdl.training.saving.state import TrainState
 from sparkdl.training.workers.base import Workers
 from sparkdl.training.workers.local import LocalWorkers
@@ -60,6 +61,8 @@ class Network:
     ----------
     history : History or None
         Of the last fit, also of one that was interrupted.
+    transform : callable or None
+        What the last fit of SparkNetwork did to its data; see sparkdl.transforms.
     """
 
     def __init__(self, conf: Conf, state: TrainState | None = None, device: str = "auto") -> None:
@@ -68,6 +71,7 @@ class Network:
         self.state = first_state(conf) if state is None else state
         self._carried: dict[str, Any] = {}
         self.history: History | None = None
+        self.transform: Any = None
         self.unfinished: UnfinishedFit | None = None
 
     @cached_property
@@ -332,18 +336,24 @@ class Network:
         Raises CheckpointError where a model is there, unless `overwrite`; it is replaced once the
         new one is whole.
 
+        A transform that is a member of sparkdl.transforms is written too; another function is not,
+        and a warning says so.
+
         A model has no state of single workers (TrainState.worker_states): a fit that goes on from
         it begins without. A checkpoint has it.
         """
         if not overwrite:
             refuse_model(path)
-        save_model(path, self.conf, replace(self.state, worker_states=(), owner=""))
+        state = replace(self.state, worker_states=(), owner="")
+        save_model(path, self.conf, state, transform_to_json(self.transform))
 
     @classmethod
     def load(cls, path: str | PathLike[str], device: str = "auto") -> Self:
         """Returns the network that `save` wrote; CheckpointError where it is damaged or foreign."""
-        conf, state, _ = load_model(path)
-        return cls(conf, state, device)
+        conf, state, extra = load_model(path)
+        network = cls(conf, state, device)
+        network.transform = transform_from_json(path, extra)
+        return network
 
     def _load(self):
         self.replica.load(self.state.params, self.state.buffers, self.state.slots)

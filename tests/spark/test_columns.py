@@ -141,7 +141,7 @@ def frame_of_images(sc):
 
 
 @pytest.mark.parametrize("make", [source_of_images, rdd_of_images, frame_of_images])
-def test_images_are_cropped_on_executors(sc, crew, make):
+def test_images_are_cropped_on_executors(sc, crew, make, tmp_path):
     conf = NetworkConf(input_shape=(1, 3, 3), layers=[Output(units=CLASSES)], seed=2)
     net, (data, options) = SparkNetwork(sc, conf, MASTER), make(sc)
     net.fit(data, 2, **options)
@@ -151,8 +151,35 @@ def test_images_are_cropped_on_executors(sc, crew, make):
     assert net.evaluate(data, **options).loss == pytest.approx(here.evaluate(source).loss, rel=1e-5)
     found = net.predict(data, **options).collect()
     center = images()[0][:, :, 1:4, 1:4] / np.float32(255)
-    for row, p in zip(found, here.predict(center), strict=True):
+    unasked = net.predict(data).collect()  # the fit's transform need not be repeated
+    for row, again, p in zip(found, unasked, here.predict(center), strict=True):
         np.testing.assert_allclose(getattr(row, "probability", row), p, rtol=1e-4)
+        np.testing.assert_array_equal(*(getattr(one, "probability", one) for one in (row, again)))
+    net.save(tmp_path / "model")
+    loaded = SparkNetwork.load(sc, tmp_path / "model", MASTER)
+    assert loaded.network.transform == CROP
+    assert loaded.evaluate(data).loss == net.evaluate(data, **options).loss
+
+
+def test_another_transform_or_none_is_taken_as_it_is_given(sc, caplog):
+    rng = np.random.default_rng(3)
+    rows = [*zip(rng.random((20, F)).tolist(), rng.integers(0, CLASSES, 20).tolist())]
+    data = frame(rows, "features array<double>, label int")
+    conf = NetworkConf(input_shape=(F,), layers=[Output(units=CLASSES)], seed=2)
+    net = SparkNetwork(sc, conf, MASTER)
+    net.fit(data, transform=Scale(factor=3.0))
+    plain = SparkNetwork(sc, Network(conf, net.network.state), MASTER)
+    for options in ({}, {"transform": False}, {"transform": Scale(factor=0.5)}):
+        same = {"transform": options.get("transform", Scale(factor=3.0)) or None}
+        assert net.evaluate(data, **options).loss == plain.evaluate(data, **same).loss
+        assert net.predict(data, **options).collect() == plain.predict(data, **same).collect()
+        ours, theirs = (
+            one.features(data, "output_1", **o) for one, o in ((net, options), (plain, same))
+        )
+        assert ours.collect() == theirs.collect()
+    net.fit(data)
+    assert "this fit has no transform; the network's last one had Scale" in caplog.text
+    assert net.network.transform is None
 
 
 def test_a_source_has_the_transform_that_it_has(sc):

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 from pyspark import RDD
 from pyspark.sql import DataFrame
@@ -52,7 +52,7 @@ class NetworkInUse:
         data: Data,
         *,
         features: str = "features",
-        transform: Change | None = None,
+        transform: Change | Literal[False] | None = None,
         device: str | None = None,
         prediction: str = "prediction",
         probability: str = "probability",
@@ -77,6 +77,7 @@ class NetworkInUse:
         RDD of float32 vectors (units,), for an RDD or source; for a DataFrame its columns with
         `prediction` (the class, or the value) and `probability` (for classes) behind them.
         """
+        transform = self.transform_for(data, transform)
         if is_frame(data):
             new = predictions.prediction_fields(self.conf, prediction, probability)
             compute = partial(predictions.prediction_columns, [field.name for field in new])
@@ -95,7 +96,7 @@ class NetworkInUse:
         layers: str | Iterable[str],
         *,
         features: str = "features",
-        transform: Change | None = None,
+        transform: Change | Literal[False] | None = None,
         device: str | None = None,
         keep: str | Iterable[str] | None = None,
     ) -> RDD | DataFrame:
@@ -121,6 +122,7 @@ class NetworkInUse:
         ConfigError for a layer that does not exist, DataError for such a column.
         """
         layers = predictions.check_layers(self.conf, layers)
+        transform = self.transform_for(data, transform)
         if is_frame(data):
             new = [predictions.numbers(name) for name in layers]
             compute = partial(predictions.layer_columns, layers)
@@ -137,6 +139,17 @@ class NetworkInUse:
     def _require_context(self, data):
         if is_connect(self.sc):
             raise unsupported(kind_of(data), "data must be a DataFrame of its session")
+
+    def transform_for(self, data: Data, given: Change | Literal[False] | None) -> Change | None:
+        """Returns what is done to minibatches: what is given, or what the fit did; False: nothing.
+
+        A source has its own.
+        """
+        if given is False:
+            return None
+        if given is None and (isinstance(data, RDD) or is_frame(data)):
+            return self.network.transform
+        return given
 
     def _add_columns(self, frame, *arguments):
         function, fields = self.column_function(frame.schema, *arguments)
