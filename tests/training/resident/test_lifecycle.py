@@ -35,6 +35,7 @@ def setup_of(driver, size, **options):
         secret=SECRET,
         address=driver.address,
         schedule=SimpleNamespace(workers=size),
+        layers={},  # of protection: none
     )
 
 
