@@ -12,7 +12,6 @@ from pyspark.sql import DataFrame, SparkSession
 
 from sparkdl.config.calls import refuse_unknown_options
 from sparkdl.data.batches.type_names import kind_of
-from sparkdl.data.transforms.base import Transform
 from sparkdl.errors import ConfigError, require_kind
 from sparkdl.interop.recipes import is_description, recipe_of
 from sparkdl.nn import Conf
@@ -294,7 +293,7 @@ class SparkNetwork(NetworkInUse):
             Columns, where the records have names.
         transform : callable, optional
             What is done to minibatches of an RDD or DataFrame; see sparkdl.transforms. None: what
-            the fit did to its data, which is saved with the network; False: nothing.
+            the fit did to its RDD or DataFrame, which is saved with the network; False: nothing.
         device : "auto", "cpu" or "cuda", optional
             None: the master's.
         """
@@ -365,13 +364,16 @@ class SparkNetwork(NetworkInUse):
         return connect_fit(self.sc, *parts, options)
 
     def _remember(self, source):
-        """Keeps what a fit does to its data, for uses that are given nothing else."""
+        """Keeps what a fit does to an RDD or DataFrame, for uses that are given nothing else.
+
+        Not what a source does: a DataFrame may hold what comes out of it.
+        """
+        if not (isinstance(source.data, RDD) or is_frame(source.data)):
+            return
         before, now = self.network.transform, source.transform
-        is_given = isinstance(source.data, RDD) or is_frame(source.data)
-        if is_given and now is None and before is not None:
+        if now is None and before is not None:
             log.warning("this fit has no transform; the network's last one had %s", before)
-        if is_given or isinstance(now, Transform):
-            self.network.transform = now
+        self.network.transform = now
 
     def _labelled(self, records, changes=()):
         """Returns (records, Schema, Evaluator)."""

@@ -62,7 +62,7 @@ class Network:
     history : History or None
         Of the last fit, also of one that was interrupted.
     transform : callable or None
-        What the last fit of SparkNetwork did to its data; see sparkdl.transforms.
+        What the last fit of SparkNetwork did to its RDD or DataFrame; see sparkdl.transforms.
     """
 
     def __init__(self, conf: Conf, state: TrainState | None = None, device: str = "auto") -> None:

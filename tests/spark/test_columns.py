@@ -151,13 +151,13 @@ def test_images_are_cropped_on_executors(sc, crew, make, tmp_path):
     assert net.evaluate(data, **options).loss == pytest.approx(here.evaluate(source).loss, rel=1e-5)
     found = net.predict(data, **options).collect()
     center = images()[0][:, :, 1:4, 1:4] / np.float32(255)
-    unasked = net.predict(data).collect()  # the fit's transform need not be repeated
+    unasked = net.predict(data).collect()  # the fit's transform, or the source's own
     for row, again, p in zip(found, unasked, here.predict(center), strict=True):
         np.testing.assert_allclose(getattr(row, "probability", row), p, rtol=1e-4)
         np.testing.assert_array_equal(*(getattr(one, "probability", one) for one in (row, again)))
     net.save(tmp_path / "model")
     loaded = SparkNetwork.load(sc, tmp_path / "model", MASTER)
-    assert loaded.network.transform == CROP
+    assert loaded.network.transform == options.get("transform")
     assert loaded.evaluate(data).loss == net.evaluate(data, **options).loss
 
 

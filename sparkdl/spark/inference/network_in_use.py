@@ -143,7 +143,7 @@ class NetworkInUse:
     def transform_for(self, data: Data, given: Change | Literal[False] | None) -> Change | None:
         """Returns what is done to minibatches: what is given, or what the fit did; False: nothing.
 
-        A source has its own.
+        A source has its own, as data and as what the fit was on.
         """
         if given is False:
             return None
