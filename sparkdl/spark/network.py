@@ -6,7 +6,7 @@ from functools import partial
 from os import PathLike
 from typing import Any, Literal, Self
 
-from pyspark import RDD, SparkContext
+from pyspark import SparkContext
 from pyspark.resource import ResourceProfile
 from pyspark.sql import DataFrame, SparkSession
 
@@ -33,7 +33,13 @@ from sparkdl.spark.jobs.jvm import living_jvm
 from sparkdl.spark.jobs.page_link import link_page
 from sparkdl.spark.jobs.task_resources import known_profile
 from sparkdl.spark.records.recipe_tests import recipe_validation
-from sparkdl.spark.records.records import Change, Data, SparkRecords, records_to_evaluate
+from sparkdl.spark.records.records import (
+    Change,
+    Data,
+    SparkRecords,
+    is_records,
+    records_to_evaluate,
+)
 from sparkdl.spark.records.validation_records import open_validation
 from sparkdl.spark.streaming.stream_fit import fit_micro_batches
 from sparkdl.spark.workers import SparkWorkers
@@ -368,7 +374,7 @@ class SparkNetwork(NetworkInUse):
 
         Not what a source does: a DataFrame may hold what comes out of it.
         """
-        if not (isinstance(source.data, RDD) or is_frame(source.data)):
+        if not is_records(source.data):
             return
         before, now = self.network.transform, source.transform
         if now is None and before is not None:

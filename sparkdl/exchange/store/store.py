@@ -197,13 +197,8 @@ class KeyValueStore(Verbs):
             self._left = True
 
     @property
-    def sent_bytes(self):
-        """Bytes of arrays that this process has sent to others, as worker and as server."""
-        return sum(self.sent_by_rank.values())
-
-    @property
     def sent_by_rank(self):
-        """The same, {rank: bytes}."""
+        """Bytes of arrays that this process has sent, {rank: bytes}, as worker and as server."""
         return self._servers.sent_by_rank
 
     def abandon(self):

@@ -10,6 +10,8 @@ from sparkdl.errors import DataError, UnsupportedError
 OLDEST = 7  # of those that the `onnx` package brings to RULED
 RULED = 13  # the first opset whose operations are translated as they are
 CHANGED = {"Hardmax": 13, "Scan": 9}  # which became others, but not in onnx's converter
+# The places that Upsample reads, as attributes of Resize.
+OF_UPSAMPLE = {"coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor"}
 DAMAGE = (checker.ValidationError, DecodeError, ValueError, TypeError, RuntimeError, KeyError)
 
 
@@ -66,8 +68,8 @@ def correct_resizing(graph, opset, path):
             grows = opset < 10 or (scales is not None and array_of(scales, path).min() >= 1)
             if not grows and attributes_of(node).get("mode") != "linear":
                 raise UnsupportedError(f"{path}: a Resize of opset 10 to fewer pixels")
-            ways = {"coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor"}
-            node.attribute.extend(onnx.helper.make_attribute(*way) for way in ways.items())
+            ways = OF_UPSAMPLE.items()
+            node.attribute.extend(onnx.helper.make_attribute(*way) for way in ways)
 
 
 def opset_of(model, path):

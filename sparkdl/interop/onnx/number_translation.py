@@ -70,16 +70,15 @@ def reduction(operation):
     return translate
 
 
-def depth_to_space(node):
-    node.need(len(node.shape()) == 3, f"an example of shape {node.shape()}")
-    node.only(mode="DCR")
-    return [Step(layer=nn.DepthToSpace(block=node.attributes["blocksize"]))]
+def blocks_of_pixels(layer):
+    """Returns the rule of DepthToSpace or SpaceToDepth."""
 
+    def translate(node):
+        node.need(len(node.shape()) == 3, f"an example of shape {node.shape()}")
+        node.only(mode="DCR")
+        return [Step(layer=layer(block=node.attributes["blocksize"]))]
 
-def space_to_depth(node):
-    node.need(len(node.shape()) == 3, f"an example of shape {node.shape()}")
-    node.only(mode="DCR")
-    return [Step(layer=nn.SpaceToDepth(block=node.attributes["blocksize"]))]
+    return translate
 
 
 def selu(node):
@@ -94,7 +93,7 @@ def selu(node):
 NUMBER_RULES = {
     "Abs": fixed(type="abs_val"),
     "Cast": cast,
-    "DepthToSpace": depth_to_space,
+    "DepthToSpace": blocks_of_pixels(nn.DepthToSpace),
     "Exp": fixed(type="exp"),
     "LayerNormalization": layer_normalization,
     "Log": fixed(type="log"),
@@ -106,7 +105,7 @@ NUMBER_RULES = {
     "ReduceSum": reduction("sum"),
     "ReduceSumSquare": reduction("sumsq"),
     "Selu": selu,
-    "SpaceToDepth": space_to_depth,
+    "SpaceToDepth": blocks_of_pixels(nn.SpaceToDepth),
     "Sqrt": fixed(type="power", power=0.5),
     "Swish": swish,
 }

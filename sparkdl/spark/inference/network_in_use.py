@@ -19,7 +19,7 @@ from sparkdl.spark.inference import predictions
 from sparkdl.spark.inference.arrow_map import map_in_arrow
 from sparkdl.spark.jobs.device_tally import DeviceTally
 from sparkdl.spark.jobs.shared_value import LocalValue, SharedValue
-from sparkdl.spark.records.records import Change, Data, SparkRecords
+from sparkdl.spark.records.records import Change, Data, SparkRecords, is_records
 from sparkdl.training.inputs.schema import schema_of
 from sparkdl.training.masters.base import TrainingMaster
 from sparkdl.training.network import Network
@@ -147,7 +147,7 @@ class NetworkInUse:
         """
         if given is False:
             return None
-        if given is None and (isinstance(data, RDD) or is_frame(data)):
+        if given is None and is_records(data):
             return self.network.transform
         return given
 

@@ -42,6 +42,11 @@ CURES = {
 FOR_ARRAYS = "arrays are a source as Arrays(features, labels)"
 
 
+def is_records(data: Any) -> bool:
+    """Returns whether data are an RDD or a DataFrame, and no source."""
+    return isinstance(data, RDD) or is_frame(data)
+
+
 @dataclass(frozen=True)
 class SparkRecords:
     """Data of any kind that Spark can read, and the columns of it to take.
@@ -64,7 +69,7 @@ class SparkRecords:
     def __post_init__(self):
         if is_frame(self.data) and self.data.isStreaming:
             raise ConfigError(f"data must be {KINDS}, got a DataFrame that streams; fit takes one")
-        if isinstance(self.data, RDD) or is_frame(self.data):
+        if is_records(self.data):
             return
         if not hasattr(self.data, "splits"):
             cure = CURES.get(package_of(self.data), FOR_ARRAYS)

@@ -54,9 +54,6 @@ def read_run(folder, name=None):
     return reader.run(name or path.parent.resolve().name)
 
 
-LATER = "other_memory", "sent_between"  # which logs of older versions lack
-
-
 class RunReader:
     """Takes the events of a log one by one and holds the fit that they tell of."""
 
@@ -68,7 +65,8 @@ class RunReader:
     def run(self, name):
         """Returns the Run until now, of all parts of the fit; nothing is read after that."""
         self.earlier.extend(self.history)
-        told = ("end_reason", "aggregation", "data_were_kept", "driver_memory", *LATER)
+        told = ("end_reason", "aggregation", "data_were_kept")
+        told += ("driver_memory", "other_memory", "sent_between")
         whole = replace(self.earlier, **{name: getattr(self.history, name) for name in told})
         more = {"histograms": self.histograms, "environment": self.environment, "last": self.last}
         return Run(name, whole, self.conf, **more)
@@ -164,12 +162,20 @@ class RunReader:
     def _read_evaluation(self, **about):
         self.last = evaluation_of(**about)
 
-    def _read_end(self, reason, aggregation, data_were_kept, driver_memory=0, **more):
+    def _read_end(
+        self,
+        reason,
+        aggregation,
+        data_were_kept,
+        driver_memory=0,  # this one and what follows: logs of older versions lack them
+        other_memory=(),
+        sent_between=(),
+    ):
         self.history.end_reason, self.history.aggregation = reason, aggregation
         self.history.data_were_kept = data_were_kept
         self.history.driver_memory = driver_memory
-        self.history.other_memory = more.get("other_memory", {})
-        self.history.sent_between = tuple(map(tuple, more.get("sent_between", ())))
+        self.history.other_memory = dict(other_memory)
+        self.history.sent_between = tuple(map(tuple, sent_between))
 
 
 def number(value):

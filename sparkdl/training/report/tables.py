@@ -22,14 +22,13 @@ def confusion_table(evaluation):
     if not 0 < len(getattr(evaluation, "confusion", ())) <= MOST_CELLS:
         return None
     rows = [
-        [name, *(shaded(count, count / max(1, sum(counts))) for count in counts)]
+        [name, *(shaded(f"{count:,}", count / max(1, sum(counts))) for count in counts)]
         for name, counts in zip(evaluation.labels, evaluation.confusion.tolist(), strict=True)
     ]
     return table(["true \\ predicted", *evaluation.labels], rows, "Confusion matrix")
 
 
-def shaded(count, share):
-    """Returns the cell of a number or text; notebooks, which have no style sheet, shade it too."""
+def shaded(text, share):
+    """Returns the cell of a text; notebooks, which have no style sheet of ours, shade it too."""
     style = f"text-align:right;background:rgba(47,129,247,{0.6 * share:.2f})"
-    text = count if isinstance(count, str) else f"{count:,}"
     return element("td", text, style=style)

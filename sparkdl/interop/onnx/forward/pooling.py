@@ -1,5 +1,7 @@
 """Pooling over any number of axes."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from sparkdl.interop.onnx.forward.reductions import lowest
@@ -19,14 +21,11 @@ def average_pool(
 ):
     """Returns means of windows; what lies behind the padding is never counted."""
     windows = Windows.over(x.shape[2:], kernel_shape, strides, dilations, pads, auto_pad, ceil_mode)
-    ones = np.ones(x.shape[2:], x.dtype)
+    ones, counted = np.ones(x.shape[2:], x.dtype), windows
     if count_include_pad:
         ones = np.pad(ones, windows.pads, constant_values=1)
-        flat = Windows(*(getattr(windows, name) for name in ("kernel", "strides", "dilations")),
-                       ((0, 0),) * ones.ndim, ones.shape, windows.counts)  # fmt: skip
-    else:
-        flat = windows
-    return (total(windows, x) / total(flat, ones)).astype(x.dtype)
+        counted = replace(windows, pads=((0, 0),) * ones.ndim, sizes=ones.shape)
+    return (total(windows, x) / total(counted, ones)).astype(x.dtype)
 
 
 def total(windows, x):

@@ -6,6 +6,7 @@ import numpy as np
 
 from sparkdl.errors import UnsupportedError
 from sparkdl.interop.onnx.forward.shapes import need_room, whole_numbers
+from sparkdl.interop.onnx.messages import OF_UPSAMPLE
 
 
 def resize(
@@ -120,8 +121,7 @@ def cubic(distance, a):
 
 
 def upsample(x, scales, *, mode="nearest"):
-    ways = {"coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor"}
-    return resize(x, None, scales, mode=mode, **ways)
+    return resize(x, None, scales, mode=mode, **OF_UPSAMPLE)
 
 
 def grid_sample(x, grid, *, align_corners=0, mode="linear", padding_mode="zeros"):
