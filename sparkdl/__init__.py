@@ -87,7 +87,7 @@ EXPORTS = {
     # ways of training on several workers
     "sparkdl.masters": """
         AllReduceSGD BlockMomentum ElasticAveraging GradientSharing LocalSGD ParameterAveraging
-        ParameterServer TrainingMaster""",
+        ParameterServer PipelineParallel TrainingMaster""",
     # data
     "sparkdl.data": "Batch digits write_lmdb",
     "sparkdl.readers": """

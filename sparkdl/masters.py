@@ -8,6 +8,7 @@ from sparkdl.training.masters.gradient_sharing.master import GradientSharing
 from sparkdl.training.masters.local_sgd.master import LocalSGD
 from sparkdl.training.masters.parameter_averaging.master import ParameterAveraging
 from sparkdl.training.masters.parameter_server.master import ParameterServer
+from sparkdl.training.masters.pipeline_parallel.master import PipelineParallel
 
 __all__ = [
     "AllReduceSGD",
@@ -17,5 +18,6 @@ __all__ = [
     "LocalSGD",
     "ParameterAveraging",
     "ParameterServer",
+    "PipelineParallel",
     "TrainingMaster",
 ]

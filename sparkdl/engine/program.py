@@ -199,13 +199,14 @@ class Program:
         total += f"; {len(self._early)} calls where weights are new" * bool(self._early)
         return "\n".join(filter(None, [total, self.backend.note, *lines]))
 
-    def _feed(self, feeds):
-        for name, value in self._check_feeds(feeds).items():
+    def _feed(self, feeds, names=None):
+        for name, value in self._check_feeds(feeds, names).items():
             copy_into(self._feeds[name], value)
 
-    def _check_feeds(self, feeds):
-        if feeds.keys() != self._feeds.keys():
-            raise ShapeError(f"the program takes {sorted(self._feeds)}, got {sorted(feeds)}")
+    def _check_feeds(self, feeds, names=None):
+        names = self._feeds.keys() if names is None else names
+        if feeds.keys() != names:
+            raise ShapeError(f"the program takes {sorted(names)}, got {sorted(feeds)}")
         return {name: self._check_feed(name, value) for name, value in feeds.items()}
 
     def _check_feed(self, name, value):

@@ -207,6 +207,16 @@ class Group:
         self._progress.run(self._message(message.receive, flat(x, "receive"), source, tag))
         return x
 
+    def start_send(self, x, to, tag=0):
+        """Begins `send`, beside what the caller does next; messages of a tag keep their order."""
+        vector = flat(x, "send", writeable=False)
+        return Pending(self._progress.start(self._message(message.send, vector, to, tag)))
+
+    def start_receive(self, x, source, tag=0):
+        """Begins `receive`, beside what the caller does next."""
+        call = self._message(message.receive, flat(x, "receive"), source, tag)
+        return Pending(self._progress.start(call), x)
+
     def call(self, text, steps, *arguments):
         """Makes a collective of another kind: what `steps(call, *arguments)` returns; see Call.
 

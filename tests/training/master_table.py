@@ -16,6 +16,7 @@ from sparkdl.training.masters.gradient_sharing.master import GradientSharing
 from sparkdl.training.masters.local_sgd.master import LocalSGD
 from sparkdl.training.masters.parameter_averaging.master import ParameterAveraging
 from sparkdl.training.masters.parameter_server.master import ParameterServer
+from sparkdl.training.masters.pipeline_parallel.master import PipelineParallel
 from sparkdl.training.network import first_state
 from sparkdl.training.resident.schedule import BlockSchedule
 from tests.support.tables import first_of_each
@@ -98,6 +99,11 @@ MASTERS = {
     ),
     "all-reduce, shards of parameters": Row(
         master=AllReduceSGD(updates_per_round=3, bucket_bytes=64, shard="parameters", **SMALL),
+        joint={},
+        optimizer=Momentum(learning_rate=0.1),
+    ),
+    "pipeline": Row(
+        master=PipelineParallel(updates_per_round=3, **SMALL),
         joint={},
         optimizer=Momentum(learning_rate=0.1),
     ),

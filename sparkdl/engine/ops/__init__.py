@@ -41,6 +41,7 @@ from sparkdl.engine.ops.random import normal, uniform
 from sparkdl.engine.ops.recurrent import gru, lstm, simple_rnn
 from sparkdl.engine.ops.reduce import max, mean, sum
 from sparkdl.engine.ops.shape import (
+    barrier,
     broadcast_to,
     cast,
     concat,
@@ -84,6 +85,7 @@ __all__ = [
     "add_bias",
     "avg_pool",
     "batch_norm",
+    "barrier",
     "broadcast_to",
     "cast",
     "concat",

@@ -263,9 +263,14 @@ def inputs_of(replica, shapes):
     conf, (params, buffers) = replica.conf, replica.arrays()
     weights = {name: tensor(name, view.shape) for name, view in params.items()}
     states = {name: tensor(name, view.shape) for name, view in buffers.items()}
-    classes = [c for c, place in conf.label_columns.items() if place.layer.label_kind == "class"]
-    batch = {n: tensor(n, s, "int32" if n in classes else "float32") for n, s in shapes}
+    batch = {name: tensor(name, shape, type_of(conf, name)) for name, shape in shapes}
     return weights, states, batch
+
+
+def type_of(conf, column):
+    """Returns the type in which a program takes a column."""
+    place = conf.label_columns.get(column)
+    return "int32" if place is not None and place.layer.label_kind == "class" else "float32"
 
 
 def identity_of(n):
@@ -340,12 +345,15 @@ def update_program(replica):
     return compile_update(replica, update, vectors, slots)
 
 
-def compile_update(replica, update, vectors, slots):
-    """Returns the program of an update of `vectors`, "params" by "grad", and of `slots`."""
-    conf = replica.conf
+def compile_update(replica, update, vectors, slots, groups=None):
+    """Returns the program of an update of `vectors`, "params" by "grad", and of `slots`.
+
+    `groups` are those that have a learning rate each; None: the network's.
+    """
+    groups = replica.conf.groups if groups is None else groups
     bindings = vectors | {f"slot:{name}": view for name, view in slots.items()}
     inputs = {name: tensor(name, array.shape) for name, array in bindings.items()}
-    inputs |= {"rate": tensor("rate", np.shape(rate_at(conf.groups, 0, 0))), "t": tensor("t", ())}
+    inputs |= {"rate": tensor("rate", np.shape(rate_at(groups, 0, 0))), "t": tensor("t", ())}
     old = {name: inputs[f"slot:{name}"] for name in slots}
     arguments = inputs["params"], inputs["grad"], old, inputs["rate"], inputs["t"]
     params, new = update(*arguments)

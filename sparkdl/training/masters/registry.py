@@ -11,6 +11,7 @@ from sparkdl.training.masters.gradient_sharing.master import GradientSharing
 from sparkdl.training.masters.local_sgd.master import LocalSGD
 from sparkdl.training.masters.parameter_averaging.master import ParameterAveraging
 from sparkdl.training.masters.parameter_server.master import ParameterServer
+from sparkdl.training.masters.pipeline_parallel.master import PipelineParallel
 
 CLASSES = (
     AllReduceSGD,
@@ -20,6 +21,7 @@ CLASSES = (
     LocalSGD,
     ParameterAveraging,
     ParameterServer,
+    PipelineParallel,
 )
 MASTERS = {master.__name__: master for master in CLASSES}
 

@@ -192,8 +192,8 @@ class WorkerLifecycle:
         metrics.duration += metrics.reporting
 
     def _evaluate(self, state):
-        evaluator, replica = self.shared.evaluator, self.worker.replica
-        with self.strategy.in_use():
+        evaluator = self.shared.evaluator
+        with self.strategy.in_use() as replica:
             batches = map(self.validation_records.block, self.validation_records)
             evaluation = evaluator.evaluate(replica, batches)
         self.control.report_evaluation(state.rounds, evaluator.counts(evaluation))

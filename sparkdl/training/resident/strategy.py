@@ -78,9 +78,9 @@ class Strategy:
 
     @contextmanager
     def in_use(self):
-        """Gives the replica what `state` has while it evaluates; called in all workers."""
+        """Gives a replica that has what `state` has, to evaluate; called in all workers."""
         with with_vectors(self.worker.replica, self.state()):
-            yield
+            yield self.worker.replica
 
     def worker_state(self):
         """Returns {name: vector of floats}: the state of this worker alone, at the same time.

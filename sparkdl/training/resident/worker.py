@@ -87,16 +87,17 @@ class Worker:
         """
         rate, age = self._next(age)
         loss = self.replica.step(step.batch, rate, age, self.epoch, step.states)
-        self._count(step, loss, len(step.batch))
+        self.count(step, loss, len(step.batch))
 
     def gradient(self, step, after=None, queued=None):
         """Fills replica.grad with the mean gradient of a step; returns its examples."""
         replica = self.replica
         loss, examples = replica.gradient(step.batch, self.epoch, after, step.states, queued)
-        self._count(step, loss, examples)
+        self.count(step, loss, examples)
         return examples
 
-    def _count(self, step, loss, examples):
+    def count(self, step, loss, examples):
+        """Counts what a step has trained, with the sum of its losses."""
         self.metrics.loss += step.share * loss
         self.metrics.examples += step.share * examples
 
@@ -113,13 +114,13 @@ class Worker:
         grad[:] = np.nan
         return False
 
-    def apply(self, age=None):
-        """Updates once with replica.grad."""
-        self.replica.apply(*self._next(age))
+    def apply(self, age=None, conf=None):
+        """Updates once with replica.grad; `conf` may be a section of the network."""
+        self.replica.apply(*self._next(age, conf))
 
-    def _next(self, age):
+    def _next(self, age, conf=None):
         """Returns (learning rate, number) of the update that comes now."""
-        rate = self.rate_of(self.conf, self.iteration)
+        rate = self.rate_of(conf or self.conf, self.iteration)
         self.iteration += 1
         return rate, self.iteration if age is None else age
 

@@ -195,6 +195,7 @@ CASES = {
     ),
     "Cast": Case(lambda x: ops.cast(ops.cast(x, "int32"), x.dtype), (A,), jnp.trunc, order=0),
     "Copy": Case(ops.copy, (A,), lambda x: x),
+    "Barrier": Case(ops.barrier, (A, A), lambda x, other: x),
     "StopGradient": Case(ops.stop_gradient, (A,), lambda x: x, order=0),
     "Sum": Case(ops.sum, (A,), jnp.sum),
     "Sum axes": Case(lambda x: ops.sum(x, (0, -1)), (IMAGES,), lambda x: x.sum((0, 3))),

@@ -49,12 +49,13 @@ class ShardedWorker(AllReduceWorker):
     @contextmanager
     def in_use(self):
         """Gathers the parameters, where only parts are here, for as long as they are in use."""
-        if "params" not in self.worker.replica.pages:
-            yield
+        replica = self.worker.replica
+        if "params" not in replica.pages:
+            yield replica
             return
         self._buckets.open_params()
         try:
-            yield
+            yield replica
         finally:
             self._buckets.close_params()
 

@@ -1,0 +1,96 @@
+"""A replica of one stage of a network: its parameters, and microbatches on their way through."""
+
+from functools import lru_cache, partial
+
+import numpy as np
+
+from sparkdl.nn.execution.replica import PROGRAMS, Replica, compile_update
+from sparkdl.nn.execution.stage_program import stage_program
+from sparkdl.nn.optimization.optimizer_groups import slots_layout
+from sparkdl.nn.optimization.update import update_params
+
+
+class StageReplica(Replica):
+    """A Replica of neighboring layers.
+
+    `params`, `grad` and `slots` are those of the stage, as `section.params_layout` and
+    `slots_layout` say; `buffers` those of the whole network, of which it updates its own.
+
+    Parameters
+    ----------
+    conf : NetworkConf or GraphConf
+    stage : Stage
+    params, slots : float32 vectors
+        Those of the stage; copied.
+    buffers : float32 vector
+        All of them; copied.
+    backend : str
+    """
+
+    def __init__(self, conf, stage, params, slots, buffers, backend="auto"):
+        self.stage, self.section = stage, stage.section
+        self.slots_layout = slots_layout(self.section.groups)
+        self._start = {"params": params, "buffers": buffers, "slots": slots}
+        super().__init__(conf, backend)
+        self._start = None
+        self._update = lru_cache(1)(partial(section_update_program, self))
+        self._spare = {}  # programs that no microbatch is in, by shapes
+
+    def _first_values(self):
+        values = {name: np.array(vector, np.float32) for name, vector in self._start.items()}
+        return values | {"grad": np.zeros_like(values["params"])}
+
+    @property
+    def decodes(self):
+        """None: images travel to the first stage as arrays."""
+        return ()
+
+    def arrays(self):
+        """Returns {name: view of params}, {name: view of buffers}"""
+        layout = self.conf.buffers_layout
+        return self.section.params_layout.views(self.params), layout.views(self.buffers)
+
+    def grad_views(self):
+        """Returns {name: view of grad}"""
+        return self.section.params_layout.views(self.grad)
+
+    def begin(self, feeds):
+        """Takes a microbatch forward.
+
+        Parameters
+        ----------
+        feeds : {input: array}
+            All but the late ones; see `stage_program`.
+
+        Returns
+        -------
+        (program, {output: array}); the microbatch is in the program until `finish`.
+        """
+        shapes = tuple((n, np.shape(x)) for n, x in feeds.items() if n not in WITHOUT_SHAPE)
+        if shapes not in self._spare and len(self._spare) == PROGRAMS:
+            del self._spare[next(iter(self._spare))]
+        spare = self._spare.setdefault(shapes, [])
+        program = spare.pop() if spare else stage_program(self, shapes)
+        program.shapes = shapes
+        self._expire()
+        return program, program.begin(feeds)
+
+    def finish(self, program, feeds):
+        """Takes its gradients back, which are added to `grad`; returns {output: array}.
+
+        The arrays hold until the next `begin`.
+        """
+        outputs = program.finish(feeds)
+        self._spare.setdefault(program.shapes, []).append(program)
+        return outputs
+
+
+WITHOUT_SHAPE = {"ids", "epoch", "scale"}  # what it takes of these follows from the others
+
+
+def section_update_program(replica):
+    """Returns the program of the optimizer over the stage's vectors, in place."""
+    section = replica.section
+    vectors = {"params": replica.params, "grad": replica.grad}
+    slots = replica.slots_layout.views(replica.slots)
+    return compile_update(replica, partial(update_params, section), vectors, slots, section.groups)

@@ -1,0 +1,1 @@
+"""Pipeline: the layers of a network divided over workers."""

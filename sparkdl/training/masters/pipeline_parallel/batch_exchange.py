@@ -1,0 +1,168 @@
+"""The minibatches of a pipeline's workers on their way to the stages that need their columns."""
+
+import json
+from collections.abc import Callable
+from itertools import pairwise
+from math import prod
+from typing import NamedTuple
+
+import numpy as np
+
+from sparkdl.exchange.collectives.pieces import cuts
+from sparkdl.nn.inputs.columns import WEIGHTS, columns_of, label_mask_of, mask_of
+
+IDS = "ids"
+TAG = 1  # of messages with columns
+
+
+class Minibatch(NamedTuple):
+    """What all know of a worker's minibatch.
+
+    Parameters
+    ----------
+    form : list of (column, type, shape)
+        Of all its columns, wherever they are; the first one has an entry for each example.
+    share : float
+        As GradientStep.share.
+    begins : bool
+        Whether recurrent layers begin with it, rather than go on.
+    """
+
+    form: list
+    share: float
+    begins: bool
+
+    @property
+    def examples(self):
+        return self.form[0][2][0]
+
+
+class Microbatch(NamedTuple):
+    """Some rows of a worker's minibatch.
+
+    Parameters
+    ----------
+    minibatch : Minibatch
+    place : (int, int)
+        The worker, and the number of the part.
+    shapes : ((column, shape), ...)
+        Of all its columns.
+    columns : callable
+        Returns {column: array (rows, ...)} of those that this stage needs; waits for them.
+    """
+
+    minibatch: Minibatch
+    place: tuple[int, int]
+    shapes: tuple
+    columns: Callable
+
+
+class BatchExchange:
+    """Sends the columns of minibatches to the stages.
+
+    Parameters
+    ----------
+    worker : Worker
+    pipe : Group
+        The workers of one pipeline, by stage.
+    stages : list of Stage
+    microbatches : int
+        Into which each minibatch is cut.
+    """
+
+    def __init__(self, worker, pipe, stages, microbatches):
+        self.worker, self.pipe, self.stages = worker, pipe, stages
+        self.microbatches = microbatches
+        self._states = None  # of the last step, one object for all chunks of a minibatch
+
+    def exchange(self, step):
+        """Sends this worker's minibatch, or that it has none, and takes part in that of others.
+
+        Parameters
+        ----------
+        step : GradientStep or None
+
+        Returns
+        -------
+        microbatches : list of Microbatch
+            Of all workers of the pipeline, in the order of ranks.
+        examples : (int, int)
+            Of the pipeline, and of all pipelines.
+        pending : list of Pending
+            Wait for these before the batch may change.
+        """
+        own, rank = self._columns_of(step), self.pipe.rank
+        everyone = self._gather(step, own)
+        first = self.worker.rank - rank
+        here = everyone[first : first + self.pipe.size]
+        pending = [self._send(own, to) for to in range(self.pipe.size) if to != rank and own]
+        found = []
+        for source, minibatch in enumerate(here):
+            if minibatch is not None:
+                columns = (lambda: own) if source == rank else self._receive(minibatch, source)
+                found += cut_minibatch(minibatch, source, columns, self.microbatches)
+        counts = (sum(m.examples for m in some if m is not None) for some in (here, everyone))
+        return found, tuple(counts), pending
+
+    def _columns_of(self, step):
+        """Returns {column: array} of a step, the one with the ids behind the others."""
+        if step is None:
+            return {}
+        columns = columns_of(self.worker.conf, step.batch) | {IDS: step.batch.ids}
+        return {name: np.ascontiguousarray(column) for name, column in columns.items()}
+
+    def _gather(self, step, own):
+        """Returns the Minibatch of each worker of all pipelines; None of one that has none."""
+        minibatch = None
+        if step is not None:
+            form = [[name, column.dtype.str, column.shape] for name, column in own.items()]
+            minibatch = Minibatch(form, step.share, step.states is not self._states)
+            self._states = step.states
+        gathered = self.worker.group.all_gather_bytes(json.dumps(minibatch).encode())
+        fields = [json.loads(bytes(text)) for text in gathered]
+        return [None if one is None else Minibatch(*one) for one in fields]
+
+    def _send(self, own, to):
+        names = columns_for(self.worker.conf, self.stages, to, own)
+        data = [own[name].reshape(-1).view(np.uint8) for name in names]
+        return self.pipe.start_send(np.concatenate(data), to, TAG)
+
+    def _receive(self, minibatch, source):
+        """Returns a function that gives {column: array} of what a worker sends this stage."""
+        forms = {name: (np.dtype(kind), tuple(shape)) for name, kind, shape in minibatch.form}
+        names = columns_for(self.worker.conf, self.stages, self.pipe.rank, forms)
+        sizes = [prod(forms[name][1]) * forms[name][0].itemsize for name in names]
+        data = np.empty(sum(sizes), np.uint8)
+        pending = self.pipe.start_receive(data, source, TAG)
+        pieces = dict(zip(names, np.split(data, np.cumsum(sizes)[:-1]), strict=True))
+        columns = {name: pieces[name].view(forms[name][0]).reshape(forms[name][1]) for name in names}
+
+        def received():
+            pending.wait()
+            return columns
+
+        return received
+
+
+def columns_for(conf, stages, number, present):
+    """Returns the columns that a stage needs, of those that are present, in their order."""
+    needed = {IDS, WEIGHTS}
+    if number == 0:
+        needed |= {*conf.feature_columns, *map(mask_of, conf.feature_columns)}
+    labels = stages[number].label_columns
+    needed |= {*labels, *map(label_mask_of, labels)}
+    return [name for name in present if name in needed]
+
+
+def cut_minibatch(minibatch, source, columns, count):
+    """Yields the Microbatches of a minibatch: as many as asked for, none of them empty."""
+    edges = cuts(minibatch.examples, min(count, minibatch.examples))
+    for number, (start, stop) in enumerate(pairwise(edges)):
+        sizes = ((n, (stop - start, *shape[1:])) for n, _, shape in minibatch.form if n != IDS)
+        rows = rows_of(columns, slice(start, stop))
+        yield Microbatch(minibatch, (source, number), tuple(sizes), rows)
+
+
+def rows_of(columns, rows):
+    """Returns a function that gives the rows of what `columns` gives."""
+    return lambda: {name: column[rows] for name, column in columns().items()}

@@ -1,0 +1,139 @@
+"""Where a network is cut into stages: where little travels, and no stage has much more to do."""
+
+from functools import lru_cache
+from itertools import pairwise
+
+import numpy as np
+
+from sparkdl.engine.graph import topological
+from sparkdl.errors import ConfigError
+from sparkdl.nn.execution.value_shapes import trace_values
+from sparkdl.nn.inputs.columns import nominal_shapes
+from sparkdl.nn.networks.stage import Stage, crossing_values, starts_of
+
+EXAMPLES = 7  # of a traced batch: a prime, as no other length is
+FLOPS = 6e10  # of a core in a second, in products
+BYTES = 1.5e10  # that a core reads and writes in a second
+BANDWIDTH = 1.25e9  # bytes between two workers in a second: 10 Gb/s
+TWICE_MORE = 3  # a backward pass does about twice what a forward pass does
+
+
+def stages_of(conf, wanted, workers):
+    """Returns the Stages of a network, from the first to the last.
+
+    Parameters
+    ----------
+    conf : NetworkConf or GraphConf
+    wanted : "auto", int or tuple of str
+        As PipelineParallel.stages.
+    workers : int
+
+    Raises
+    ------
+    ConfigError
+        Where the network has no such stages, or the workers are no multiple of them.
+    """
+    edges = edges_of(conf, wanted, workers)
+    return [Stage(conf, start, stop) for start, stop in pairwise(edges)]
+
+
+def edges_of(conf, wanted, workers):
+    """Returns the places of the stack at which stages begin, and its end."""
+    end = len(conf.stack)
+    if wanted == "auto":
+        counts = [n for n in range(workers, 0, -1) if workers % n == 0]
+        return next(edges for n in counts if (edges := best_edges(conf, n)) is not None)
+    if isinstance(wanted, int):
+        edges = best_edges(conf, wanted)
+        if edges is None:
+            most = next(n - 1 for n in range(1, end + 2) if best_edges(conf, n) is None)
+            refuse(f"at most {most} for this network", wanted, "a stage needs parameters")
+    else:
+        edges = named_edges(conf, wanted)
+    count = len(edges) - 1
+    if workers % count:
+        cure = f"{workers} workers are no whole number of pipelines; change `workers` or stages"
+        refuse(f"a divisor of {workers}, the number of workers", count, cure)
+    return edges
+
+
+def named_edges(conf, names):
+    """Returns the edges of stages that begin with the layers of these names."""
+    places, allowed = {p.name: i for i, p in enumerate(conf.stack)}, cut_places(conf)
+    found = [places.get(name) for name in names]
+    for name, place in zip(names, found, strict=True):
+        if place not in allowed:
+            can = [conf.stack[index].name for index in allowed]
+            refuse(f"layers that a stage may begin with, {can}", name, "name some of them")
+    edges, starts = [0, *found, len(conf.stack)], starts_of(conf)
+    if not all(starts[a] < starts[b] for a, b in pairwise(edges)):
+        refuse("layers in order, with parameters between them", names, "name fewer")
+    return edges
+
+
+def refuse(must, value, cure):
+    raise ConfigError(f"PipelineParallel.stages must be {must}, got {value!r}; {cure}")
+
+
+def cut_places(conf):
+    """Returns the places of the stack, in order, at which a stage may begin.
+
+    All that crosses has an entry for each example, and no layer has the parameters of one on the
+    other side.
+    """
+    values, _ = traced(conf)
+    index = {place.name: i for i, place in enumerate(conf.stack)}
+    return [
+        cut
+        for cut in range(1, len(conf.stack))
+        if all(values[name].shape[:1] == (EXAMPLES,) for name in crossing_values(conf, cut))
+        and not any(index[p.owner] < cut <= i for i, p in enumerate(conf.stack))
+    ]
+
+
+def best_edges(conf, count):
+    """Returns edges of so many stages of which the slowest is as fast as can be; None without any.
+
+    Each stage has parameters. What crosses an edge counts for the stage behind it.
+    """
+    allowed, starts = [0, *cut_places(conf), len(conf.stack)], starts_of(conf)
+    seconds = np.concatenate([[0], np.cumsum(layer_seconds(conf))])
+    crossing = {cut: crossing_bytes(conf, cut) / BANDWIDTH for cut in allowed}
+    best = {0: (0.0, [0])}  # {edge: (seconds of the slowest stage up to it, edges)}
+    for _ in range(count):
+        best = {
+            stop: min(
+                (max(slowest, seconds[stop] - seconds[start] + crossing[start]), [*edges, stop])
+                for start, (slowest, edges) in best.items()
+                if start < stop and starts[start] < starts[stop]
+            )
+            for stop in allowed
+            if any(start < stop and starts[start] < starts[stop] for start in best)
+        }
+    return best[len(conf.stack)][1] if len(conf.stack) in best else None
+
+
+def layer_seconds(conf):
+    """Returns an estimate of what each layer's two passes take for an example, on a core."""
+    values, _ = traced(conf)
+    named = {place.name: i for i, place in enumerate(conf.stack)}
+    seconds = np.zeros(len(conf.stack))
+    for node in topological(values.values()):
+        if node.scope in named:
+            moved = sum(tensor.spec.nbytes for tensor in (*node.inputs, *node.outputs))
+            seconds[named[node.scope]] += node.flops / FLOPS + moved / BYTES
+    return seconds * TWICE_MORE / EXAMPLES
+
+
+@lru_cache(maxsize=4)
+def traced(conf):
+    """Returns what `trace_values` gives for EXAMPLES of the network's own shapes."""
+    return trace_values(conf, nominal_shapes(conf, EXAMPLES))
+
+
+def crossing_bytes(conf, cut):
+    """Returns the bytes of an example that cross a cut, both ways."""
+    values, _ = traced(conf)
+    names = crossing_values(conf, cut) if 0 < cut < len(conf.stack) else ()
+    sizes = {name: values[name].spec.nbytes // EXAMPLES for name in names}
+    return sum(size * (1 + (name not in conf.input_shapes)) for name, size in sizes.items())
