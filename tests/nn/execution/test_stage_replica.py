@@ -1,0 +1,175 @@
+"""Stages of a network, one after the other, have the gradient of the whole network."""
+
+from dataclasses import replace
+from itertools import pairwise
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from sparkdl.data.batches.batch import Batch
+from sparkdl.errors import ConfigError
+from sparkdl.nn import (
+    GRU,
+    CenterLossOutput,
+    Dense,
+    GraphBuilder,
+    NetworkConf,
+    Output,
+    RnnOutput,
+    zoo,
+)
+from sparkdl.nn.execution.replica import Replica
+from sparkdl.nn.execution.stage_program import GRADIENT, MASK, VALUE, check_first_part
+from sparkdl.nn.execution.stage_replica import StageReplica
+from sparkdl.nn.inputs.columns import WEIGHTS, columns_of, label_mask_of, mask_of
+from sparkdl.nn.networks.stage import Stage
+from sparkdl.training.masters.pipeline_parallel.cuts import best_edges, cut_places
+from tests.nn.example_networks import lenet, mixed
+from tests.nn.networks.test_graph import batch_of, residual
+
+
+def masked():
+    layers = [GRU(units=4), Dense(units=3, activation="tanh"), GRU(units=5), RnnOutput(units=2)]
+    return NetworkConf(input_shape=(6, 3), layers=layers, seed=2)
+
+
+def centers():
+    """Two outputs; the gradient of the first one follows from buffers that it updates."""
+    build = GraphBuilder(x=(3,))
+    build.add(Dense(units=4), "x", name="dense")
+    build.add(CenterLossOutput(units=2), "dense", name="early")
+    build.add(Output(units=2), "dense", name="late")
+    return build.conf()
+
+
+def small(conf, **shapes):
+    return replace(conf, inputs=shapes)
+
+
+NETWORKS = {
+    "lenet": lenet,
+    "batch statistics, dropout, penalties": mixed,
+    "several inputs and outputs": residual,
+    "masks and weights": masked,
+    "centers of classes": centers,
+    "resnet18": lambda: small(zoo.resnet18(classes=5), features=(3, 32, 32)),
+    "char_lstm": lambda: zoo.char_lstm(characters=7, units=8, steps=5),
+    "transformer": lambda: zoo.transformer(symbols=9, steps=6, width=8, depth=2, heads=2),
+}
+
+
+def examples(name, conf):
+    batch = batch_of(conf, np.random.default_rng(5), n=6)
+    if "transformer" in name:
+        batch.columns["features"][...] = np.random.default_rng(6).integers(0, 9, (6, 6))
+    if "masks" in name:
+        mask = (np.arange(6) < np.array([6, 2, 5, 6, 1, 3])[:, None]).astype(np.float32)
+        weights = np.linspace(0.5, 2, 6).astype(np.float32)
+        more = {"mask": mask, "labels_mask": mask[:, ::-1] * mask, WEIGHTS: weights}
+        return replace(batch, columns=batch.columns | more)
+    return batch
+
+
+def whole_and_stages(conf, edges, backend):
+    whole = Replica(conf, backend)
+    stages = [Stage(conf, start, stop) for start, stop in pairwise(edges)]
+    slots = [stage.section.slots_in(whole.slots) for stage in stages]
+    return whole, [
+        StageReplica(
+            conf,
+            stage,
+            whole.params[stage.section.part],
+            np.concatenate([*own.values()]) if own else np.empty(0, np.float32),
+            whole.buffers,
+            backend,
+        )
+        for stage, own in zip(stages, slots, strict=True)
+    ]
+
+
+def feeds_of(conf, stage, batch, arrays, scale):
+    """What a stage is fed of a batch, given what the stage before it has passed on."""
+    columns = columns_of(conf, batch)
+    if stage.start == 0:
+        arrays = {VALUE + name: columns[c] for c, name in conf.feature_columns.items()}
+        masks = {MASK + name: mask_of(c) for c, name in conf.feature_columns.items()}
+        arrays |= {name: columns[c] for name, c in masks.items() if c in columns}
+    labels = [*stage.label_columns, *map(label_mask_of, stage.label_columns), WEIGHTS]
+    arrays |= {name: columns[name] for name in labels if name in columns}
+    return arrays | {"ids": batch.ids, "epoch": 3, "scale": scale}
+
+
+def passed(outputs):
+    return {n: np.array(x) for n, x in outputs.items() if n.startswith((VALUE, MASK))}
+
+
+def gradients(outputs):
+    return {n: np.array(x) for n, x in outputs.items() if n.startswith(GRADIENT)}
+
+
+def train(conf, replicas, batches, scale):
+    """The loss of all batches: all go forward, then all go back, the last one first."""
+    loss, under_way = 0.0, []
+    for batch in batches:
+        arrays, programs = {}, []
+        for replica in replicas:
+            feeds = feeds_of(conf, replica.stage, batch, arrays, scale)
+            program, outputs = replica.begin(feeds)
+            programs.append(program)
+            loss += float(outputs.get("loss", 0.0))
+            arrays = passed(outputs)
+        under_way.append(programs)
+    for programs in reversed(under_way):
+        arrays = {}
+        for replica, program in reversed([*zip(replicas, programs, strict=True)]):
+            arrays = gradients(replica.finish(program, arrays))
+    return loss
+
+
+WAYS = [(name, "auto") for name in NETWORKS]
+WAYS += [(name, "reference") for name in NETWORKS if name != "resnet18"]  # which takes minutes
+
+
+@pytest.mark.parametrize("name, backend", WAYS)
+def test_stages_have_the_gradient_of_the_whole_network(name, backend):
+    conf = NETWORKS[name]()
+    cuts = [[0, cut, len(conf.stack)] for cut in cut_places(conf)]
+    ways = cuts if len(cuts) < 8 else cuts[:: len(cuts) // 3]
+    for edges in [*ways, best_edges(conf, 3) or ways[0]]:
+        batch = examples(name, conf)
+        batches = [batch.take(np.arange(4)), batch.take(np.arange(4, 6))]
+        whole, replicas = whole_and_stages(conf, edges, backend)
+        loss, grad = 0.0, np.zeros_like(whole.params)
+        for part in batches:
+            loss += whole.gradient(part, epoch=3)[0]
+            grad += whole.grad * (len(part) / 6)
+        assert train(conf, replicas, batches, 1 / 6) == pytest.approx(loss, rel=1e-5)
+        found = np.concatenate([replica.grad for replica in replicas])
+        assert np.abs(found - grad).max() <= 1e-5 * np.abs(grad).max(), edges
+        for layer, part in conf.buffers_layout.split_by_layer.items():
+            own = [r for r in replicas if layer in {place.name for place in r.stage.stack}]
+            assert np.allclose(own[0].buffers[part], whole.buffers[part], rtol=1e-5, atol=1e-6)
+        for replica in replicas:
+            replica.grad[...] = grad[replica.section.part]
+            replica.apply(replica.section.rate_at(1, 3), 1)
+        whole.grad[...] = grad
+        whole.apply(conf.rate_at(1, 3), 1)
+        params = np.concatenate([replica.params for replica in replicas])
+        assert np.array_equal(params, whole.params)
+
+
+def test_what_goes_forward_must_not_wait_for_what_comes_back():
+    program = SimpleNamespace(early_outputs={"loss"})
+    check_first_part(program, {"loss": None})
+    with pytest.raises(ConfigError, match="layer 'a/centers' must not update what its gradient"):
+        check_first_part(program, {"loss": None, "next:a/centers": None})
+
+
+def test_batches_of_other_sizes_have_programs_of_their_own():
+    conf = lenet()
+    _, (replica,) = whole_and_stages(conf, [0, len(conf.stack)], "auto")
+    batch = batch_of(conf, np.random.default_rng(1), n=12)
+    for n in range(1, 12):
+        assert train(conf, [replica], [batch.take(np.arange(n))], 1 / n) > 0
+    assert len(replica._spare) == 8
