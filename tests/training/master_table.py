@@ -198,8 +198,8 @@ MASTERS = {
     ),
 }
 RESIDENT = [name for name, row in MASTERS.items() if row.master.resident]
-# Others refuse GPUs, float16, and modules of other frameworks.
-WHOLE = [name for name, row in MASTERS.items() if getattr(row.master, "shard", None) is None]
+# Of others a worker has parts of the network: they refuse GPUs, float16, and foreign modules.
+WHOLE = [name for name in MASTERS if name not in ("all-reduce, shards of parameters", "pipeline")]
 JOINT = [name for name, row in MASTERS.items() if row.joint is not None]
 
 

@@ -22,8 +22,8 @@ def stage_program(replica, shapes):
 
     Its inputs are "value:x" and "mask:x" of what the stage reads, the columns of its labels and
     states, "ids", "epoch", and "scale", by which the losses count; then, late, "gradient:y" of what
-    it has passed on. It gives "value:y" and "mask:y", "loss", the sum of this stage's losses, and "gradient:x";
-    it adds to `replica.grad`, and updates buffers in the first part.
+    it has passed on. It gives "value:y" and "mask:y", "loss", the sum of this stage's losses, and
+    "gradient:x"; it adds to `replica.grad`, and updates buffers in the first part.
 
     Parameters
     ----------

@@ -26,4 +26,3 @@ def trace_values(conf, shapes):
     values = {name: batch[column] for column, name in conf.feature_columns.items()}
     values |= {name: result.activations[asked] for name, asked in names.items()}
     return values, result.masks
-

@@ -7,7 +7,6 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from sparkdl.data.batches.batch import Batch
 from sparkdl.errors import ConfigError
 from sparkdl.nn import (
     GRU,

@@ -135,7 +135,9 @@ class BatchExchange:
         data = np.empty(sum(sizes), np.uint8)
         pending = self.pipe.start_receive(data, source, TAG)
         pieces = dict(zip(names, np.split(data, np.cumsum(sizes)[:-1]), strict=True))
-        columns = {name: pieces[name].view(forms[name][0]).reshape(forms[name][1]) for name in names}
+        columns = {
+            name: pieces[name].view(forms[name][0]).reshape(forms[name][1]) for name in names
+        }
 
         def received():
             pending.wait()

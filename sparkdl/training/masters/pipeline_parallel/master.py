@@ -69,7 +69,8 @@ class PipelineParallel(ResidentMaster):
         for what, is_there in refusals(conf):
             if is_there:
                 raise ConfigError(
-                    f"PipelineParallel needs a network without {what}; take AllReduceSGD, or leave it out"
+                    f"PipelineParallel needs a network without {what}; take AllReduceSGD, or "
+                    "leave it out"
                 )
         if self.workers is not None:
             stages_of(conf, self.stages, self.workers)

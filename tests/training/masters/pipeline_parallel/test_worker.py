@@ -1,0 +1,184 @@
+"""A pipeline trains as one process does that takes the same microbatches in turn."""
+
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from sparkdl.data.batches.blocks import permutation
+from sparkdl.errors import ConfigError
+from sparkdl.exchange.collectives.pieces import cuts
+from sparkdl.nn import Adam, Dense, LayerNorm, Momentum, NetworkConf, Output, zoo
+from sparkdl.nn.clipping import ClipLayerNorm, ClipNorm
+from sparkdl.nn.execution.replica import Replica
+from sparkdl.nn.optimizers import Lamb
+from sparkdl.training.inputs.schema import schema_of
+from sparkdl.training.masters.pipeline_parallel.master import PipelineParallel
+from sparkdl.training.network import Network
+from tests.nn.execution.test_stage_replica import NETWORKS, examples
+from tests.training.master_table import plan_of
+from tests.training.models import assert_equal
+from tests.training.problems import Partitions, perceptron, whole_net
+from tests.training.resident.test_supervisor import QUICK, Harm
+
+OPTIONS = {"batch_size_per_worker": 4, "updates_per_round": 2}
+DEEP = NetworkConf(
+    input_shape=(4,),
+    layers=[Dense(units=8, activation="relu"), LayerNorm(), Dense(units=7), Output(units=3)],
+    optimizer=Lamb(learning_rate=0.01),
+    clipping=ClipLayerNorm(limit=0.5),
+    l2=0.01,
+    seed=3,
+)
+
+
+class Examples:
+    """A source of one partition: the batches of a network's test, some times over."""
+
+    transform = None
+
+    def __init__(self, name, conf, times=5):
+        one = examples(name, conf)
+        ids = np.arange(times * len(one), dtype=np.uint64)
+        columns = {n: np.concatenate([column] * times) for n, column in one.columns.items()}
+        self.batch = replace(one, columns=columns, ids=ids)
+
+    def splits(self):
+        return Partitions([len(self.batch)]).splits()
+
+    def read(self, split):
+        yield self.batch
+
+
+def microbatches(master, blocks, workers, conf):
+    """[microbatches, in turn] of each update of an epoch."""
+    for chosen in plan_of(master, blocks, workers, conf, 0):
+        held = [blocks.blocks[n] for n in chosen]
+        orders = [permutation(conf.seed, 0, n, n=len(blocks.blocks[n])) for n in chosen]
+        for start in range(0, max(map(len, held)), master.batch_size_per_worker):
+            parts = [
+                block.take(order[start : start + master.batch_size_per_worker])
+                for block, order in zip(held, orders, strict=True)
+            ]
+            yield [
+                part.take(np.arange(a, b))
+                for part in parts
+                if len(part)
+                for a, b in pieces(len(part), master.microbatches)
+            ]
+
+
+def pieces(n, count):
+    edges = cuts(n, min(n, count))
+    return pairwise(edges)
+
+
+def alone(master, blocks, workers, conf):
+    """A Replica of one process that adds up the gradients of microbatches, after one epoch."""
+    replica, updates = Replica(conf), 0
+    for parts in microbatches(master, blocks, workers, conf):
+        total, grad = sum(map(len, parts)), np.zeros_like(replica.params)
+        for part in parts:
+            replica.gradient(part, epoch=0)
+            grad += replica.grad * np.float32(len(part) / total)
+        replica.grad[...] = grad
+        replica.apply(conf.rate_at(updates, 0), updates + 1)
+        updates += 1
+    return replica, updates
+
+
+FITS = {  # network, workers, stages
+    "lenet, 2": ("lenet", 2, "auto", 2),
+    "lenet, 4": ("lenet", 4, "auto", 1),
+    "lenet, 2 pipelines": ("lenet", 4, 2, 3),
+    "resnet18, 2": ("resnet18", 2, "auto", 1),
+    "resnet18, 4": ("resnet18", 4, 4, 1),
+    "char_lstm, 2": ("char_lstm", 2, "auto", 4),
+    "char_lstm, 4": ("char_lstm", 4, 2, 2),
+    "transformer, 2": ("transformer", 2, "auto", 2),
+    "transformer, 4": ("transformer", 4, "auto", 2),
+    "branches, labels in two stages": ("several inputs and outputs", 2, ("kind",), 2),
+    "masks and weights": ("masks and weights", 2, "auto", 2),
+}
+
+
+@pytest.mark.parametrize("name", FITS)
+def test_weights_are_those_of_one_process(name, crews):
+    network, size, stages, parts = FITS[name]
+    conf = replace(NETWORKS[network](), optimizer=Momentum(learning_rate=0.01))
+    master = PipelineParallel(**OPTIONS, stages=stages, microbatches=parts, seed=conf.seed)
+    data, workers = Examples(network, conf), crews(size)
+    trained = Network(conf)
+    trained.fit(data, 1, master, workers)
+    blocks = workers.load(data, schema_of(conf), master.records_per_block, master)
+    expected, updates = alone(master, blocks, workers, conf)
+    assert trained.state.iteration == updates > 1
+    moved = np.abs(expected.params - Replica(conf).params).max()
+    assert np.abs(trained.state.params - expected.params).max() < 1e-3 * moved
+    assert np.abs(trained.state.params - expected.params).max() < 1e-5
+    if len(expected.buffers):
+        assert np.allclose(trained.state.buffers, expected.buffers, rtol=1e-4, atol=1e-5)
+
+
+def fit(workers, conf=DEEP, epochs=2, state=None, **options):
+    master = PipelineParallel(**OPTIONS | options.pop("master", {}))
+    network = Network(conf, state)
+    network.fit(
+        options.pop("data", Partitions([41, 0, 3, 15, 1])), epochs, master, workers, **options
+    )
+    return network.state
+
+
+def test_norms_of_layers_are_those_of_the_whole_network(crews):
+    """Lamb and ClipLayerNorm look at whole arrays, which each lie in one stage."""
+    one = fit(crews(2), master={"stages": 1})
+    assert np.abs(fit(crews(2), master={"stages": 2}).params - one.params).max() < 1e-5
+
+
+def test_the_same_bits_over_sockets(crews):
+    options = {"stages": 2, "microbatches": 3}
+    one, two = (
+        fit(crews(4), master=options | {"shared_memory": shared}) for shared in (True, False)
+    )
+    assert_equal(one, two)
+
+
+def test_a_state_goes_on_with_other_workers(crews):
+    conf = whole_net(optimizer=Adam(learning_rate=0.01))
+    start = fit(crews(2), conf, epochs=1)
+    for size, stages in ((1, 1), (4, 2), (3, 1)):
+        again = fit(crews(size), conf, state=start, master={"stages": stages})
+        assert again.epoch == 3 and np.isfinite(again.params).all()
+
+
+def test_a_lost_worker_is_replaced_and_the_weights_are_those_of_the_quiet_run(crews):
+    conf, options = whole_net(optimizer=Adam(learning_rate=0.01)), {"stages": 2} | QUICK
+    harm = Harm(crews(4), rounds=3, rank=3)
+    quiet = fit(crews(4), conf, master=options, data=harm.data)
+    found = fit(harm.workers, conf, master=options, data=harm.data, listeners=[harm])
+    assert len(harm.restarts) == 1
+    assert_equal(found, quiet)
+
+
+@pytest.mark.parametrize(
+    "conf, options, error",
+    [
+        (perceptron(clipping=ClipNorm(limit=1.0)), {}, "needs a network without ClipNorm"),
+        (perceptron(dtype="float16"), {}, "needs a network without dtype 'float16'"),
+        (perceptron(), {"stages": 3, "workers": 3}, "stages must be at most 2 for this network"),
+        (perceptron(), {"stages": 2}, "stages must be a divisor of 3, the number of workers"),
+        (perceptron(), {"codec": "OneBit"}, "codec must be None"),
+        (perceptron(), {"device": "cuda"}, "device must be 'cpu'"),
+        (perceptron(), {"stages": 0}, "stages must be"),
+        (perceptron(), {"microbatches": 0}, "microbatches must be"),
+    ],
+)
+def test_what_no_pipeline_does_is_refused(conf, options, error, crews):
+    with pytest.raises(ConfigError, match=error):
+        fit(crews(3), conf, master=options)
+
+
+def test_the_zoo_has_stages():
+    for name in ("vgg16", "googlenet", "inception_v3"):
+        PipelineParallel(stages=4, workers=4).check_network(getattr(zoo, name)())
