@@ -10,12 +10,11 @@ from sparkdl.engine.backends.onednn.rewrites.recurrent_workspace import (
     FromWorkspaceOp,
     WithWorkspaceOp,
 )
+from sparkdl.engine.core_speed import BYTES, FLOPS
 from sparkdl.engine.native.threads import pool
 from sparkdl.engine.ops.recurrent.base import RecurrentOp
 from sparkdl.engine.ops.recurrent.grad import RecurrentGradOp
 
-FLOPS = 6e10  # of one core in a second, in a product that fits its caches
-BYTES = 1.5e10  # that one core reads and writes in a second
 WORTH_WAKING = 1e-4  # seconds on one thread, from which on several are worth it
 STEP_BY_STEP = RecurrentOp, RecurrentGradOp, WithWorkspaceOp, FromWorkspaceOp
 

@@ -5,17 +5,14 @@ from itertools import pairwise
 
 import numpy as np
 
-from sparkdl.engine.graph import topological
 from sparkdl.errors import ConfigError
+from sparkdl.nn.execution.cost_estimates import estimate_layer_seconds
 from sparkdl.nn.execution.value_shapes import trace_values
 from sparkdl.nn.inputs.columns import nominal_shapes
 from sparkdl.nn.networks.stage import Stage, crossing_values, starts_of
 
 EXAMPLES = 7  # of a traced batch: a prime, as no other length is
-FLOPS = 6e10  # of a core in a second, in products
-BYTES = 1.5e10  # that a core reads and writes in a second
 BANDWIDTH = 1.25e9  # bytes between two workers in a second: 10 Gb/s
-TWICE_MORE = 3  # a backward pass does about twice what a forward pass does
 
 
 def stages_of(conf, wanted, workers):
@@ -97,7 +94,8 @@ def best_edges(conf, count):
     Each stage has parameters. What crosses an edge counts for the stage behind it.
     """
     allowed, starts = [0, *cut_places(conf), len(conf.stack)], starts_of(conf)
-    seconds = np.concatenate([[0], np.cumsum(layer_seconds(conf))])
+    values, _ = traced(conf)
+    seconds = np.concatenate([[0], np.cumsum(estimate_layer_seconds(conf, values, EXAMPLES))])
     crossing = {cut: crossing_bytes(conf, cut) / BANDWIDTH for cut in allowed}
     best = {0: (0.0, [0])}  # {edge: (seconds of the slowest stage up to it, edges)}
     for _ in range(count):
@@ -111,18 +109,6 @@ def best_edges(conf, count):
             if any(start < stop and starts[start] < starts[stop] for start in best)
         }
     return best[len(conf.stack)][1] if len(conf.stack) in best else None
-
-
-def layer_seconds(conf):
-    """Returns an estimate of what each layer's two passes take for an example, on a core."""
-    values, _ = traced(conf)
-    named = {place.name: i for i, place in enumerate(conf.stack)}
-    seconds = np.zeros(len(conf.stack))
-    for node in topological(values.values()):
-        if node.scope in named:
-            moved = sum(tensor.spec.nbytes for tensor in (*node.inputs, *node.outputs))
-            seconds[named[node.scope]] += node.flops / FLOPS + moved / BYTES
-    return seconds * TWICE_MORE / EXAMPLES
 
 
 @lru_cache(maxsize=4)

@@ -6,13 +6,15 @@ import pytest
 
 from sparkdl.errors import ConfigError
 from sparkdl.nn import Dense, ElementWise, GraphBuilder, NetworkConf, Output, zoo
+from sparkdl.nn.execution.cost_estimates import estimate_layer_seconds
 from sparkdl.training.masters.pipeline_parallel.cuts import (
+    EXAMPLES,
     best_edges,
     crossing_bytes,
     cut_places,
     edges_of,
-    layer_seconds,
     stages_of,
+    traced,
 )
 from tests.nn.example_networks import lenet
 
@@ -34,6 +36,10 @@ def tied():
     return build.conf()
 
 
+def seconds_of(conf):
+    return estimate_layer_seconds(conf, traced(conf)[0], EXAMPLES)
+
+
 def test_equal_layers_make_equal_stages():
     conf = dense(100, 100, 100)
     assert [edges_of(conf, n, 4) for n in (1, 2, 4)] == [[0, 4], [0, 2, 4], [0, 1, 2, 3, 4]]
@@ -41,7 +47,7 @@ def test_equal_layers_make_equal_stages():
 
 def test_the_slowest_stage_is_as_fast_as_can_be():
     conf = zoo.vgg16(classes=10)
-    seconds, edges = layer_seconds(conf), best_edges(conf, 3)
+    seconds, edges = seconds_of(conf), best_edges(conf, 3)
     slowest = max(seconds[a:b].sum() for a, b in pairwise(edges))
     assert slowest < 0.45 * seconds.sum()
     assert edges[0] == 0 and edges[-1] == len(conf.stack)
@@ -49,7 +55,7 @@ def test_the_slowest_stage_is_as_fast_as_can_be():
 
 def test_operations_of_a_layer_are_counted():
     conf = dense(100, 1000)
-    one, two, three = layer_seconds(conf)
+    one, two, three = seconds_of(conf)
     assert 5 * one < two < 12 * one and 5 * one < three < 12 * one
 
 
