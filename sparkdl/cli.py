@@ -111,7 +111,12 @@ def add_simulate(commands):
     text = "say how long masters would take to exchange on a cluster, from a short run here"
     one = command(commands, "simulate", "simulate", text)
     one.add_argument("--workers", type=int, required=True, metavar="N", help="processes that train")
-    one.add_argument("--params", required=True, metavar="P", help="of the network: 25e6, 25M")
+    one.add_argument("--params", metavar="P", help="of the network: 25e6, 25M; else --conf")
+    what = "a run's YAML, whose network is also cut into stages of a pipeline"
+    one.add_argument("--conf", metavar="FILE", help=what)
+    one.add_argument(
+        "--set", action="append", default=[], metavar="KEY=VALUE", help="over the file"
+    )
     one.add_argument("--bandwidth", metavar="B", help="of a machine: 10Gb (bits), 1.2GB (bytes)")
     one.add_argument("--latency", default="0us", metavar="T", help="between machines: 50us (0)")
     one.add_argument("--compute", default="0ms", metavar="T", help="of a minibatch: 120ms (0)")

@@ -5,14 +5,17 @@ import os
 from typing import NamedTuple
 
 from sparkdl.commands.options.quantities import bandwidth, count, duration
+from sparkdl.commands.options.run_conf import RunConf
 from sparkdl.errors import ConfigError
 from sparkdl.exchange.codecs import Half, OneBit, Threshold, TopK, TwoBit
 from sparkdl.exchange.cost_model import measurement
 from sparkdl.exchange.cost_model.model import FREE, Cluster, Exchange
 from sparkdl.nn.networks.summary import line, size
+from sparkdl.training.masters.pipeline_parallel.model import pipeline_models
 
 BACKWARD = 2 / 3  # of a minibatch's compute, during which gradients can already travel
 CODECS = Half(), OneBit(), TwoBit(), Threshold(), TopK()
+EXACT = "AllReduceSGD", "PipelineParallel"  # an update on the minibatches of all
 HEAD = ("master", "codec", "every", "exchange", "a worker sends", "minibatch", "efficiency")
 
 
@@ -47,13 +50,48 @@ def simulate(arguments):
     """Prints the table; two processes sum vectors here first, for a second or two."""
     for name in ("workers", "workers_per_machine", "every"):
         at_least_one(f"--{name.replace('_', '-')}", getattr(arguments, name))
-    nbytes = 4 * count("--params", arguments.params)
+    run = arguments.conf and RunConf.read(arguments.conf, arguments.set)
+    nbytes = 4 * parameters(arguments.params, run)
     compute = duration("--compute", arguments.compute)
     place = cluster_options(arguments)
     cluster = Cluster(costs=measurement.measure_costs(), **place)
     codings = [measurement.measure_coding(codec) for codec in CODECS]
     chosen = plans(cluster, codings, nbytes, arguments.every)
+    if run:
+        chosen += pipelines(cluster, run, compute)
     print("\n".join([*about(cluster), "", *report(chosen, compute)]))
+    if run:
+        print("", fastest(chosen, compute), sep="\n")
+
+
+def parameters(given, run):
+    """Returns the number of parameters: what is given, else that of the run's network."""
+    if given is None and not run:
+        raise ConfigError("--params or --conf must say how large the network is, got neither")
+    return run.network.parameter_count if given is None else count("--params", given)
+
+
+def pipelines(cluster, run, compute):
+    """Returns the ExchangePlans of the run's network in stages."""
+    batch_size = run.training.batch_size_per_worker
+    return [
+        ExchangePlan(
+            f"PipelineParallel, {model.stages} stages", "", 1, model.exchange(cluster, compute)
+        )
+        for model in pipeline_models(run.network, cluster.workers, batch_size)
+    ]
+
+
+def fastest(plans, compute):
+    """Returns in words which way to train synchronously takes a minibatch the shortest time."""
+    exact = [
+        p for p in plans if p.master.startswith(EXACT) and not p.codec and "sharded" not in p.master
+    ]
+    best = min(exact, key=lambda plan: plan.minibatch(compute))
+    return (
+        f"The fastest with the weights of one process: {best.master}, "
+        f"{short(best.minibatch(compute))} a minibatch."
+    )
 
 
 def at_least_one(option, value):

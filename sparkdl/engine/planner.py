@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from sparkdl.engine.graph import Graph
-from sparkdl.engine.ops.elementwise import ElementwiseOp
 from sparkdl.engine.ops.shape import copy
 from sparkdl.errors import ShapeError
 
@@ -145,7 +144,7 @@ def split_outputs(graph, bindings, inputs, roots, last):
 def may_overwrite(graph, index, array, memory, end):
     """Returns whether the node may write to `array`; `memory`, an input, is read up to `end`."""
     places = [(a.ctypes.data, a.shape, a.dtype) for a in (array, memory)]
-    in_place = isinstance(graph.nodes[index].op, ElementwiseOp) and places[0] == places[1]
+    in_place = graph.nodes[index].op.in_place and places[0] == places[1]
     return end < index or (end == index and in_place)
 
 

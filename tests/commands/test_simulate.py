@@ -2,6 +2,7 @@
 
 import math
 import re
+from pathlib import Path
 
 import pytest
 
@@ -12,6 +13,7 @@ from sparkdl.errors import ConfigError
 from sparkdl.exchange.cost_model import measurement
 from sparkdl.exchange.cost_model.model import Cluster, Coding, Costs, Exchange
 
+CONFS = Path(__file__).parents[2] / "conf"
 COSTS = Costs(message=1e-5, socket=1e-9, add=1e-10, shared=5e-10, barrier=2e-5)
 BITS = Coding(name="OneBit", ratio=1 / 32, encode=1e-9, decode=5e-10, to_all=False)
 SPARSE = Coding(name="Threshold", ratio=0.01, encode=1e-9, decode=1e-10, to_all=True)
@@ -98,6 +100,34 @@ def test_command(known, capsys):
     # 2 1023/1024 of 400 MB at 1 GB a second and half of it added, and 2046 steps of 60 us
     [line] = [line for line in out.splitlines() if line.startswith("BlockMomentum")]
     assert line.split()[2:] == ["962", "ms", "799.2", "MB", "1.19", "s", "84%"]
+
+
+def test_a_network_is_also_cut_into_stages(known, capsys):
+    """A wide network over a slow wire: its activations are less than its gradients."""
+    conf = ["--conf", str(CONFS / "lenet.yaml"), "--set", "training.batch_size_per_worker=16"]
+    options = ["--workers", "4", "--bandwidth", "100Mb", "--compute", "100ms"]
+    assert cli.main(["simulate", *conf, *options]) == 0
+    out = capsys.readouterr().out
+    names = [line.split("  ")[0] for line in out.splitlines()]
+    assert "PipelineParallel, 2 stages" in names and "PipelineParallel, 4 stages" in names
+    assert (
+        out.endswith(" a minibatch.\n") and "\nThe fastest with the weights of one process: " in out
+    )
+
+
+def test_the_fastest_way_is_told():
+    slow, fast = (Exchange(seconds=seconds, sent=1e6) for seconds in (0.5, 0.1))
+    plans = [simulate.ExchangePlan("PipelineParallel, 2 stages", "", 1, fast)]
+    plans += [simulate.ExchangePlan("AllReduceSGD", "", 1, slow)]
+    plans += [simulate.ExchangePlan("AllReduceSGD", "OneBit", 1, Exchange(seconds=0, sent=0))]
+    found = simulate.fastest(plans, 0.2)
+    assert found.endswith(": PipelineParallel, 2 stages, 300 ms a minibatch.")
+
+
+def test_a_network_must_be_given(known, capsys):
+    assert cli.main(["simulate", "--workers", "2"]) == 2
+    error = "--params or --conf must say how large the network is, got neither"
+    assert capsys.readouterr().err == f"sparkdl simulate: {error}\n"
 
 
 @pytest.mark.parametrize(

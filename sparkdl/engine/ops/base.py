@@ -30,12 +30,14 @@ class Op(FrozenFields):
     An operation that is only a faster form of others says so in `decompose(*inputs)`. One that can
     fill memory it is given has `into(*outputs, *arrays)` beside `reference`.
     `floating` operations refuse inputs that are all integers, where numpy would go to float64.
+    What is computed `in_place` may lie on an input of its shape, which it reads no more after that.
     Of a `view` the reference gives the input's own memory: a program has nothing to compute there.
     """
 
     kind: ClassVar = ""  # what it computes: the name of the class without its suffix
     floating: ClassVar = False
     view: ClassVar = False
+    in_place: ClassVar = False
 
     def __init_subclass__(cls):
         cls.kind = cls.__name__.removesuffix("Op")

@@ -18,6 +18,7 @@ class ElementwiseOp(Op):
     `ufunc`, where there is one, computes the same as `reference`, with a destination.
     """
 
+    in_place: ClassVar = True
     ufunc: ClassVar = None
 
     def shape(self, *specs):

@@ -41,6 +41,7 @@ from sparkdl.engine.backends.onednn.rewrites import (
     conv_bias_gradient,
     conv_sum,
     lrn_workspace,
+    product_sum,
     recurrent_workspace,
 )
 from sparkdl.engine.backends.onednn.team_size import OneThread, in_sequence, team_to_spare
@@ -95,6 +96,7 @@ class OneDnn(reference.Reference):
             lrn_workspace.share_lrn_workspaces,
             batch_norm_relu.fuse_relus,
             partial(conv_sum.add_in_convolutions, self.session),
+            product_sum.products_into_sums,
             partial(recurrent_workspace.with_workspaces, self.session),
             conv_bias_gradient.biases_with_weights,
             column_sums.replace_feature_sums,
@@ -213,6 +215,7 @@ LOWERINGS = {
     ConvGradWeightOp: spread_arrays(convolutions.backward_weights),
     conv_bias_gradient.ConvGradWeightBiasOp: weights_and_bias,
     conv_sum.ConvSumOp: spread_arrays(conv_sum.lower),
+    product_sum.ProductSumOp: spread_arrays(product_sum.lower),
     MaxPoolOp: spread_arrays(pooling.forward),
     AvgPoolOp: spread_arrays(pooling.forward),
     AvgPoolGradOp: spread_arrays(pooling.backward),

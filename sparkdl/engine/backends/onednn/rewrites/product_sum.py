@@ -1,0 +1,69 @@
+"""A product that is added to an input of the graph, in one pass: gradients that add up in place."""
+
+from ctypes import c_float
+from dataclasses import dataclass
+from functools import partial
+from typing import ClassVar
+
+import numpy as np
+
+from sparkdl.engine.backends.onednn.lowerings import products
+from sparkdl.engine.fusion import fuse, once
+from sparkdl.engine.ops.base import Op
+from sparkdl.engine.ops.elementwise import AddOp, add
+from sparkdl.engine.ops.matmul import MatMulOp
+
+WITHOUT_SHIFT = 0, 0  # no zero point, and the destination's own type
+
+
+@dataclass(frozen=True)
+class ProductSumOp(Op):
+    """z plus a matrix product.
+
+    Shapes
+    ------
+    z (M, N); x, y as `product` takes them
+    """
+
+    in_place: ClassVar = True  # over z
+
+    product: MatMulOp
+
+    @property
+    def label(self):
+        return f"{self.product.label}+Add"
+
+    def shape(self, z, x, y):
+        return z
+
+    def decompose(self, z, x, y):
+        return add(z, self.product(x, y))
+
+    def flops(self, z, x, y):
+        return self.product.flops(x, y)
+
+
+def products_into_sums(graph):
+    """Returns the graph with products in the sums behind them."""
+    return fuse(graph, (product_into_sum,))
+
+
+def product_into_sum(node, inputs, uses):
+    """input + product, where nothing else reads the product."""
+    if not isinstance(node.op, AddOp) or not once(node.inputs[1], uses):
+        return None
+    z, product = inputs
+    is_input = z.node is None and z.value is None
+    if not is_input or product.node is None or not isinstance(product.node.op, MatMulOp):
+        return None
+    alike = z.shape == product.shape and z.ndim == 2 and z.spec.size
+    if alike and z.dtype == product.dtype == np.float32:
+        return ProductSumOp(product.node.op)(z, *product.node.inputs)
+
+
+def lower(session, op, z, x, y, out):
+    """Returns the calls of a ProductSumOp, and the kernel's name."""
+    after = [("sum", c_float(1), *WITHOUT_SHIFT)]
+    calls, name = products.forward(session, op.product, x, y, out, after=after)
+    copied = [] if np.may_share_memory(z, out) else [partial(np.copyto, out, z)]
+    return copied + calls, name
