@@ -1,8 +1,11 @@
 """The program of a pipeline's stage: forward to the next stage, later back from its gradients."""
 
+from typing import NamedTuple
+
 from sparkdl.engine import Graph, ops
 from sparkdl.engine.autodiff import backward
 from sparkdl.engine.backends import get
+from sparkdl.engine.graph import topological
 from sparkdl.engine.simplification import simplify
 from sparkdl.engine.two_part_program import TwoPartProgram, wait_for
 from sparkdl.errors import ConfigError
@@ -17,24 +20,42 @@ SCALE, LOSS = "scale", "loss"
 NEXT, SUM, GRAD = "next:", "sum:", "grad:"  # before the name of a buffer or a parameter
 
 
-def stage_program(replica, shapes):
-    """Returns the TwoPartProgram of a microbatch in a stage.
+class StageGraph(NamedTuple):
+    """The graph of a microbatch in a stage.
 
     Its inputs are "value:x" and "mask:x" of what the stage reads, the columns of its labels and
     states, "ids", "epoch", and "scale", by which the losses count; then, late, "gradient:y" of what
-    it has passed on. It gives "value:y" and "mask:y", "loss", the sum of this stage's losses, and
-    "gradient:x"; it adds to `replica.grad`, and updates buffers in the first part.
+    it has passed on.
+
+    Parameters
+    ----------
+    inputs : {name: Tensor}
+    first : {name: Tensor}
+        What goes forward: "value:y" and "mask:y", "loss", the sum of this stage's losses, states,
+        and buffers, which are updated.
+    second : {name: Tensor}
+        What comes back: "gradient:x", and what is added to `replica.grad`.
+    late : tuple of str
+    bindings : {name: array}
+    """
+
+    inputs: dict
+    first: dict
+    second: dict
+    late: tuple
+    bindings: dict
+
+
+def stage_graph(replica, shapes, wait=wait_for):
+    """Returns the StageGraph of a StageReplica.
 
     Parameters
     ----------
     replica : StageReplica
     shapes : ((input, shape), ...)
         Of values, masks and columns; the first one begins with the number of examples.
-
-    Raises
-    ------
-    ConfigError
-        Where a layer updates a buffer that its gradient reads: other microbatches come between.
+    wait : function (late Tensor, all that goes forward)
+        Returns the Tensor as the way back reads it.
     """
     stage, (params, buffers) = replica.stage, replica.arrays()
     weights, states, batch = inputs_of(replica, shapes)
@@ -42,19 +63,59 @@ def stage_program(replica, shapes):
     inputs |= identity_of(shapes[0][1][0])
     first = simplify(Graph(inputs, stage_outputs(stage, weights, states, inputs))).outputs
     late = {GRADIENT + n: tensor(n, first[VALUE + n].shape) for n in stage.passed}
-    slopes = slopes_of(stage, inputs | late, first, [*weights.values()])
+    slopes = slopes_of(stage, inputs | late, first, [*weights.values()], wait)
     inputs |= late
     bindings = params | buffers
     bindings |= {n: buffers[n.removeprefix(NEXT)] for n in first if n.startswith(NEXT)}
-    outputs = first | {GRADIENT + n: slopes[inputs[VALUE + n]] for n in stage.moved}
+    second = {GRADIENT + n: slopes[inputs[VALUE + n]] for n in stage.moved}
     for name, view in replica.grad_views().items():
         so_far = inputs[SUM + name] = tensor(SUM + name, view.shape)
-        outputs[GRAD + name] = ops.add(so_far, slopes[weights[name]])
+        second[GRAD + name] = ops.add(so_far, slopes[weights[name]])
         bindings |= {SUM + name: view, GRAD + name: view}
-    backend = get(replica.backend)
-    program = TwoPartProgram(Graph(inputs, outputs), backend, bindings, late.keys())
-    check_first_part(program, first)
+    return StageGraph(inputs, first, second, tuple(late), bindings)
+
+
+def stage_program(replica, shapes):
+    """Returns the TwoPartProgram of a StageGraph.
+
+    Raises
+    ------
+    ConfigError
+        Where a layer updates a buffer that its gradient reads: other microbatches come between.
+    """
+    graph = stage_graph(replica, shapes)
+    program = compile_part(replica, graph, graph.first | graph.second, graph.late)
+    check_first_part(program, graph.first)
     return program
+
+
+def forward_and_back(replica, shapes):
+    """Returns two programs of a StageGraph: the way forward, and the way back from the start.
+
+    Raises
+    ------
+    ConfigError
+        Where the way back reads a buffer, which other microbatches have updated in between.
+    """
+    graph = stage_graph(replica, shapes, wait=lambda late, first: late)
+    read = {tensor for node in topological(graph.second.values()) for tensor in node.inputs}
+    for name in replica.arrays()[1]:
+        if graph.inputs[name] in read:
+            raise ConfigError(
+                f"layer {name!r} must not be read on the way back where activations are computed "
+                "again in a PipelineParallel; give recompute=False"
+            )
+    return tuple(compile_part(replica, graph, some) for some in (graph.first, graph.second))
+
+
+def compile_part(replica, graph, outputs, late=()):
+    """Returns the program of some outputs of a StageGraph."""
+    read = {tensor for node in topological(outputs.values()) for tensor in node.inputs}
+    read |= {*outputs.values()}
+    inputs = {name: value for name, value in graph.inputs.items() if value in read}
+    bindings = {n: array for n, array in graph.bindings.items() if n in inputs or n in outputs}
+    late = [name for name in late if name in inputs]
+    return TwoPartProgram(Graph(inputs, outputs), get(replica.backend), bindings, late)
 
 
 def stage_outputs(stage, weights, states, inputs):
@@ -81,12 +142,12 @@ def stage_outputs(stage, weights, states, inputs):
     return outputs
 
 
-def slopes_of(stage, inputs, first, weights):
+def slopes_of(stage, inputs, first, weights, wait):
     """Returns {tensor: gradient} at the weights, and at what layers of earlier stages gave."""
     grads = {first[LOSS]: inputs[SCALE]} if LOSS in first else {}
     for name in stage.passed:
         y = first[VALUE + name]  # two names may be those of one tensor
-        gradient = wait_for(inputs[GRADIENT + name], first.values())
+        gradient = wait(inputs[GRADIENT + name], first.values())
         grads[y] = ops.add(grads[y], gradient) if y in grads else gradient
     wanted = [*weights, *(inputs[VALUE + name] for name in stage.moved)]
     slopes = backward(grads, wanted)

@@ -4,8 +4,9 @@ from functools import lru_cache, partial
 
 import numpy as np
 
+from sparkdl.nn.execution.microbatch_run import KeptActivations, RecomputedActivations
 from sparkdl.nn.execution.replica import PROGRAMS, Replica, compile_update
-from sparkdl.nn.execution.stage_program import stage_program
+from sparkdl.nn.execution.stage_program import forward_and_back, stage_program
 from sparkdl.nn.optimization.optimizer_groups import slots_layout
 from sparkdl.nn.optimization.update import update_params
 
@@ -25,16 +26,19 @@ class StageReplica(Replica):
     buffers : float32 vector
         All of them; copied.
     backend : str
+    recompute : bool
+        Whether activations are not kept until gradients come back, but computed again.
     """
 
-    def __init__(self, conf, stage, params, slots, buffers, backend="auto"):
-        self.stage, self.section = stage, stage.section
+    def __init__(self, conf, stage, params, slots, buffers, backend="auto", recompute=False):
+        self.stage, self.section, self.recompute = stage, stage.section, recompute
         self.slots_layout = slots_layout(self.section.groups)
         self._start = {"params": params, "buffers": buffers, "slots": slots}
         super().__init__(conf, backend)
         self._start = None
         self._update = lru_cache(1)(partial(section_update_program, self))
-        self._spare = {}  # programs that no microbatch is in, by shapes
+        self._programs = lru_cache(PROGRAMS)(partial(forward_and_back, self))
+        self._spare = {}  # runs that no microbatch is in, by shapes
 
     def _first_values(self):
         values = {name: np.array(vector, np.float32) for name, vector in self._start.items()}
@@ -60,29 +64,35 @@ class StageReplica(Replica):
         Parameters
         ----------
         feeds : {input: array}
-            All but the late ones; see `stage_program`.
+            All but the late ones; see `StageGraph`.
 
         Returns
         -------
-        (program, {output: array}); the microbatch is in the program until `finish`.
+        (run, {output: array}); the microbatch is in the run until `finish`.
         """
         shapes = tuple((n, np.shape(x)) for n, x in feeds.items() if n not in WITHOUT_SHAPE)
         if shapes not in self._spare and len(self._spare) == PROGRAMS:
             del self._spare[next(iter(self._spare))]
         spare = self._spare.setdefault(shapes, [])
-        program = spare.pop() if spare else stage_program(self, shapes)
-        program.shapes = shapes
+        run = spare.pop() if spare else self._new_run(shapes)
+        run.shapes = shapes
         self._expire()
-        return program, program.begin(feeds)
+        return run, run.begin(feeds)
 
-    def finish(self, program, feeds):
+    def finish(self, run, feeds):
         """Takes its gradients back, which are added to `grad`; returns {output: array}.
 
-        The arrays hold until the next `begin`.
+        The arrays hold until the next `begin` or `finish`.
         """
-        outputs = program.finish(feeds)
-        self._spare.setdefault(program.shapes, []).append(program)
+        outputs = run.finish(feeds)
+        self._spare.setdefault(run.shapes, []).append(run)
         return outputs
+
+    def _new_run(self, shapes):
+        """Returns what takes a microbatch of these shapes. A last stage goes back at once."""
+        if self.recompute and self.stage.passed:
+            return RecomputedActivations(*self._programs(shapes))
+        return KeptActivations(stage_program(self, shapes))
 
 
 WITHOUT_SHAPE = {"ids", "epoch", "scale"}  # what it takes of these follows from the others

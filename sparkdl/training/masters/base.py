@@ -37,7 +37,7 @@ WITHOUT_EFFECT = {
     "stall_timeout",
     "snapshot_every",
 }
-WITHOUT_EFFECT |= {"max_restarts", "ports", "interface", "tls", "integrity", "shard"}
+WITHOUT_EFFECT |= {"max_restarts", "ports", "interface", "tls", "integrity", "shard", "recompute"}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -70,7 +70,7 @@ def examples(name, conf):
     return batch
 
 
-def whole_and_stages(conf, edges, backend):
+def whole_and_stages(conf, edges, backend, recompute=False):
     whole = Replica(conf, backend)
     stages = [Stage(conf, start, stop) for start, stop in pairwise(edges)]
     slots = [stage.section.slots_in(whole.slots) for stage in stages]
@@ -82,6 +82,7 @@ def whole_and_stages(conf, edges, backend):
             np.concatenate([*own.values()]) if own else np.empty(0, np.float32),
             whole.buffers,
             backend,
+            recompute,
         )
         for stage, own in zip(stages, slots, strict=True)
     ]
@@ -156,6 +157,33 @@ def test_stages_have_the_gradient_of_the_whole_network(name, backend):
         whole.apply(conf.rate_at(1, 3), 1)
         params = np.concatenate([replica.params for replica in replicas])
         assert np.array_equal(params, whole.params)
+
+
+@pytest.mark.parametrize("name", ["batch statistics, dropout, penalties", "masks and weights"])
+def test_activations_may_be_computed_again(name):
+    conf = NETWORKS[name]()
+    for cut in cut_places(conf):
+        batch = examples(name, conf)
+        batches = [batch.take(np.arange(3)), batch.take(np.arange(3, 6))]
+        ways = [
+            whole_and_stages(conf, [0, cut, len(conf.stack)], "auto", recompute)[1]
+            for recompute in (False, True)
+        ]
+        losses = [train(conf, replicas, batches, 1 / 6) for replicas in ways]
+        assert losses[0] == losses[1]
+        for one, two in zip(*ways, strict=True):
+            assert np.allclose(one.grad, two.grad, rtol=1e-5, atol=1e-7)
+            assert np.array_equal(one.buffers, two.buffers)
+    programs = {id(program) for run in two._spare.values() for program in run}
+    assert len(programs) == 2, "the last stage has one for each microbatch"
+
+
+def test_the_way_back_must_not_read_what_others_have_updated():
+    conf = centers()
+    _, (replica, _) = whole_and_stages(conf, [0, 2, 3], "auto", recompute=True)
+    batch = batch_of(conf, np.random.default_rng(1))
+    with pytest.raises(ConfigError, match="'early/centers' must not be read on the way back"):
+        replica.begin(feeds_of(conf, replica.stage, batch, {}, 0.25))
 
 
 def test_what_goes_forward_must_not_wait_for_what_comes_back():

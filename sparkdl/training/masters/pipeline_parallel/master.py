@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from sparkdl.config import Choice, Either, Integer, Sequence, Text, dataclass, option
+from sparkdl.config import Boolean, Choice, Either, Integer, Sequence, Text, dataclass, option
 from sparkdl.errors import ConfigError, require
 from sparkdl.nn.clipping import ClipNorm
 from sparkdl.nn.optimization.loss_scale import FLOAT16
@@ -51,6 +51,13 @@ class PipelineParallel(ResidentMaster):
         "stages (n - 1) / (n microbatches + n - 1) of the time passes while the pipeline fills "
         "and empties.",
         default=2,
+    )
+    recompute: bool = option(
+        Boolean(),
+        "Whether stages keep only the inputs of a microbatch until its gradients come back, and "
+        "compute its activations again then: a third more computation, for the memory of one "
+        "microbatch in place of as many as there are stages behind. The last stage keeps them.",
+        default=False,
     )
     updates_per_round: int = option(
         Integer(minimum=1),

@@ -57,7 +57,7 @@ class StagePass:
         }
 
     def _forward(self, number, microbatch, scale, neighbors):
-        """Takes a microbatch forward; returns the program that it is in."""
+        """Takes a microbatch forward; returns the run that it is in."""
         with self.worker.exchanging():
             columns = microbatch.columns()
             feeds = self._values(number, columns, neighbors)
@@ -65,21 +65,21 @@ class StagePass:
         feeds |= {name: columns[name] for name in columns if name not in self._read_first}
         feeds |= state_columns(self.stage, states, n)
         feeds |= {"epoch": self.worker.epoch, SCALE: scale}
-        program, outputs = self.worker.replica.begin(feeds)
+        run, outputs = self.worker.replica.begin(feeds)
         if "values out" in neighbors:
             neighbors["values out"].send(number, outputs)
         carry(states, outputs, n)
         if LOSS in outputs:
             self.worker.metrics.loss += microbatch.minibatch.share * float(outputs[LOSS])
-        return program
+        return run
 
-    def _backward(self, number, program, neighbors):
+    def _backward(self, number, run, neighbors):
         """Takes a microbatch back."""
         feeds = {}
         if "gradients in" in neighbors:
             with self.worker.exchanging():
                 feeds = neighbors["gradients in"].receive(number)
-        outputs = self.worker.replica.finish(program, feeds)
+        outputs = self.worker.replica.finish(run, feeds)
         if "gradients out" in neighbors:
             neighbors["gradients out"].send(number, outputs)
 

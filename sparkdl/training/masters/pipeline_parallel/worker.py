@@ -114,4 +114,4 @@ def stage_replica(master, setup, group, share):
     stages = stages_of(setup.conf, master.stages, group.size)
     stage = stages[group.rank % len(stages)]
     vectors = share[PARAMS], share[SLOTS], setup.state.buffers
-    return StageReplica(setup.conf, stage, *vectors, backend)
+    return StageReplica(setup.conf, stage, *vectors, backend, master.recompute)

@@ -136,6 +136,11 @@ def test_norms_of_layers_are_those_of_the_whole_network(crews):
     assert np.abs(fit(crews(2), master={"stages": 2}).params - one.params).max() < 1e-5
 
 
+def test_activations_computed_again_give_the_same_weights(crews):
+    one, two = (fit(crews(2), master={"stages": 2, "recompute": again}) for again in (False, True))
+    assert np.allclose(one.params, two.params, rtol=1e-5, atol=1e-6)
+
+
 def test_the_same_bits_over_sockets(crews):
     options = {"stages": 2, "microbatches": 3}
     one, two = (
