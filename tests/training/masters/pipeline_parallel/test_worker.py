@@ -103,7 +103,11 @@ FITS = {  # network, workers, stages
 }
 
 
-@pytest.mark.parametrize("name", FITS)
+def with_slow_ones(names):
+    return [pytest.param(n, marks=pytest.mark.slow) if n.startswith("resnet") else n for n in names]
+
+
+@pytest.mark.parametrize("name", with_slow_ones(FITS))
 def test_weights_are_those_of_one_process(name, crews):
     network, size, stages, parts = FITS[name]
     conf = replace(NETWORKS[network](), optimizer=Momentum(learning_rate=0.01))
@@ -157,6 +161,7 @@ def test_a_state_goes_on_with_other_workers(crews):
         assert again.epoch == 3 and np.isfinite(again.params).all()
 
 
+@pytest.mark.slow
 def test_a_lost_worker_is_replaced_and_the_weights_are_those_of_the_quiet_run(crews):
     conf, options = whole_net(optimizer=Adam(learning_rate=0.01)), {"stages": 2} | QUICK
     harm = Harm(crews(4), rounds=3, rank=3)
