@@ -193,7 +193,10 @@ class Conf(Config):
     def main(self) -> "PlacedLayer":
         """The place of the output that predicts: the first of those whose loss weighs most."""
         if not self.outputs:
-            raise ConfigError(f"{type(self).__name__} has no output layer, so nothing to train")
+            raise ConfigError(
+                f"{type(self).__name__} has no output layer, so nothing to train; end it in an "
+                "Output or a LossLayer, which sparkdl.replace_output gives a Network"
+            )
         return max(self.outputs, key=lambda place: place.layer.loss_weight)
 
     @cached_property
