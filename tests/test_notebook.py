@@ -70,7 +70,15 @@ NOTEBOOKS = {
         [r"to Deeplearning4j \de-0[678]", r"after the next update \de-0[678]"],
         1,
     ),
+    "14_from_horovod_and_torchdistributor": (
+        [
+            rf"TorchDistributor: accuracy {FIGURE}\s+sparkdl: accuracy {FIGURE}",
+            r"to sparkdl's predictions \de-0[678]",
+        ],
+        1,
+    ),
 }
+NEEDS = {"14_from_horovod_and_torchdistributor": "torch"}  # python build.py test --torch
 
 
 @pytest.fixture(scope="module")
@@ -151,8 +159,10 @@ def test_the_ensemble_is_better_than_each_of_its_members():
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NOTEBOOKS)
 @pytest.mark.filterwarnings("default")  # Jupyter's own
-def test_notebook_runs(name, run):
-    notebook = read(name)
+def test_notebook_runs(name, request):
+    if name in NEEDS:
+        pytest.importorskip(NEEDS[name], reason="python build.py test --torch has it")
+    run, notebook = request.getfixturevalue("run"), read(name)
     for cell in code_of(notebook):
         cell.outputs, cell.execution_count = [], None
     folder = run(notebook)

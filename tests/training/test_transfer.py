@@ -1,5 +1,7 @@
 """Weights of one network in another: new output layers, layers of the same names."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -128,9 +130,11 @@ def test_a_softmax_that_others_share_is_refused():
         replace_output(Network(build.conf()), LossLayer())
 
 
-def test_a_network_without_an_output_layer_says_how_to_get_one():
-    with pytest.raises(ConfigError, match=r"no output layer.*replace_output"):
-        graph().evaluate((X, np.zeros(6)))
+def test_a_network_without_an_output_layer_says_how_to_get_one(crews):
+    network, data = ending(Dense(units=3)), (X, np.zeros(6))
+    for use in (network.evaluate, partial(network.fit, workers=crews(2))):
+        with pytest.raises(ConfigError, match=r"no output layer.*replace_output"):
+            use(data)
 
 
 # From network to network
