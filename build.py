@@ -33,6 +33,7 @@ TEXTS = "sparkdl", "notebooks", "conf", "README.md", ".github"  # to spell
 FAST = ["-m", "not jvm and not slow"]  # markers of tests: see pyproject.toml
 SPARK_TESTS = "tests/spark", "tests/ml"  # what runs on another version of Spark, too
 TORCH_FILES = "tests/nn/tables/test_row_table.py", "tests/end_to_end/test_pages.py"
+TORCH_FILES += ("tests/test_notebook.py",)
 TORCH_TESTS = "tests/interop/torch", *TORCH_FILES, "-k", "torch"
 OTHER_SPARK = (  # warnings of pyspark 3.5 itself, which leaves sockets to the collector
     *("-W", "ignore::DeprecationWarning"),

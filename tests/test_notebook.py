@@ -52,7 +52,33 @@ NOTEBOOKS = {
         [rf"Keras: accuracy {FIGURE} on 2000 digits", r"largest difference .* \de-0[678]"],
         1,
     ),
+    "11_bring_your_model": (
+        [
+            r"largest difference to Keras \de-0[678]",
+            r"largest difference to scikit-learn \de-0[678]",
+            rf"ONNX +accuracy {FIGURE} before, {FIGURE} after",
+            r"(written and computed there: largest difference \de-0[678]\s+\S*\s*){3}",
+            rf"odd or even: accuracy {FIGURE}",
+        ],
+        2,
+    ),
+    "12_from_caffeonspark": (
+        [rf"test net 0: 1000 records\s+accuracy = {FIGURE}", r"to OpenCV \de-0[678]"],
+        1,
+    ),
+    "13_from_deeplearning4j": (
+        [r"to Deeplearning4j \de-0[678]", r"after the next update \de-0[678]"],
+        1,
+    ),
+    "14_from_horovod_and_torchdistributor": (
+        [
+            rf"TorchDistributor: accuracy {FIGURE}\s+sparkdl: accuracy {FIGURE}",
+            r"to sparkdl's predictions \de-0[678]",
+        ],
+        1,
+    ),
 }
+NEEDS = {"14_from_horovod_and_torchdistributor": "torch"}  # python build.py test --torch
 
 
 @pytest.fixture(scope="module")
@@ -78,6 +104,7 @@ def run(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         for name, value in SMALL.items():
             patch.setenv(f"SPARKDL_{name}", str(value))
+        patch.setenv("SPARKDL_NOTEBOOKS", str(ROOT / "notebooks"))  # where files beside them are
         execute(nbformat.v4.new_notebook(), ONE_SPARK)
         yield execute
         execute(nbformat.v4.new_notebook(), NO_SPARK)
@@ -132,8 +159,10 @@ def test_the_ensemble_is_better_than_each_of_its_members():
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NOTEBOOKS)
 @pytest.mark.filterwarnings("default")  # Jupyter's own
-def test_notebook_runs(name, run):
-    notebook = read(name)
+def test_notebook_runs(name, request):
+    if name in NEEDS:
+        pytest.importorskip(NEEDS[name], reason="python build.py test --torch has it")
+    run, notebook = request.getfixturevalue("run"), read(name)
     for cell in code_of(notebook):
         cell.outputs, cell.execution_count = [], None
     folder = run(notebook)

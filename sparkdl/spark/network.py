@@ -378,7 +378,8 @@ class SparkNetwork(NetworkInUse):
             return
         before, now = self.network.transform, source.transform
         if now is None and before is not None:
-            log.warning("this fit has no transform; the network's last one had %s", before)
+            text = "this fit has no transform; the network's last one had %s: give transform="
+            log.warning(text, before)
         self.network.transform = now
 
     def _labelled(self, records, changes=()):

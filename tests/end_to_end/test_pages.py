@@ -19,19 +19,16 @@ PRINTS = {
     "notebooks/how_to/extend.md": r"accuracy (0\.[89]\d|1\.00) of 200 waves\n$",
     "notebooks/how_to/keras.md": r"\(5, 2\)\nAdamHat\(.*\n\[\]\n$",
     "notebooks/how_to/masters.md": r"ParameterAveraging \d\.\d+\nAllReduceSGD \d\.\d+",
-    "notebooks/how_to/networks.md": r"total .*\n.*\d+ 431080\n$",
+    "notebooks/how_to/networks.md": r"total .*\n.*\d+ 431080\n2\n$",
     "notebooks/how_to/predict.md": r"\(3, 2\)\n.*\|label\|.*score\|.*\|1 none\|ValueError",
     "notebooks/how_to/search.md": r"\d\.\d+\n$",
     "notebooks/how_to/steer.md": r"validation loss",
     "notebooks/how_to/streams.md": r"micro-batch 1: all that was there.*\[60, 60\]\n60\n$",
     "notebooks/how_to/tables.md": r"accuracy (0\.9\d|1\.00)\n0\n$",
     "notebooks/how_to/torch.md": r"accuracy (0\.9\d|1\.00)\n.*\[0 0 0\]\n.*logits\|",
-    "notebooks/how_to/torch_distributor.md": r"accuracy (0\.[89]\d|1\.00)\n$",
     "notebooks/how_to/watch.md": r"FINISHED \w+\n\d+ [\d.]+\n.*sparkdl_rounds_total \d",
 }
-NEEDS = dict.fromkeys(  # python build.py test --torch
-    ("notebooks/how_to/torch.md", "notebooks/how_to/torch_distributor.md"), "torch"
-)
+NEEDS = {"notebooks/how_to/torch.md": "torch"}  # python build.py test --torch
 
 
 @pytest.fixture

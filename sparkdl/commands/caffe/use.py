@@ -6,7 +6,7 @@ from sparkdl.commands.caffe.extraction import features_frame
 from sparkdl.commands.caffe.options import Options, check_free
 from sparkdl.commands.caffe.records import source_for
 from sparkdl.commands.caffe.scoring import means_of, write_means
-from sparkdl.interop.caffe import CaffeNet, CaffeSolverConf, carry_weights, load_weights, read_tests
+from sparkdl.interop.caffe import CaffeNet, CaffeSolverConf, load_weights, read_tests
 from sparkdl.interop.caffe.evaluation.blob_values import blobs_of
 from sparkdl.spark.jobs.device_tally import DeviceTally
 from sparkdl.spark.jobs.job import job
@@ -14,6 +14,7 @@ from sparkdl.spark.jobs.shared_value import sharing
 from sparkdl.spark.records.data_frames import uri
 from sparkdl.training.network import first_state
 from sparkdl.training.reporting.reports import format_devices
+from sparkdl.training.transfer import carry_weights
 
 
 @dataclass(frozen=True)

@@ -76,6 +76,14 @@ def class_column(y, classes, shape=(), ignored=None):
     return _hot_positions(y.reshape(n, places, classes)).reshape(n, *shape)
 
 
+def one_hot_column(y, shape):
+    """Converts numbers of classes to one-hot vectors (n, *shape) float32; the last axis is that of
+    the classes. Raises Violation.
+    """
+    *places, classes = shape
+    return np.eye(classes, dtype=np.float32)[class_column(y, classes, tuple(places))]
+
+
 def factor_column(x, shape, what):
     """Converts factors to (n, *shape) float32, at least 0: masks and weights of examples. Raises
     Violation.

@@ -24,12 +24,16 @@ class Label:
         values.
     ignored : int or None
         A class outside the range that is allowed too: the loss does not count it.
+    one_hot : bool
+        Whether values are 1 at a class and 0 elsewhere, or its probabilities, so that the number
+        of a class stands for them.
     """
 
     kind: str
     size: int = 1
     shape: tuple[int, ...] | None = None
     ignored: int | None = None
+    one_hot: bool = False
 
     def __post_init__(self) -> None:
         require(self, "kind", self.kind in KINDS, f"one of {KINDS}")

@@ -13,6 +13,7 @@ from sparkdl.data.batches.columns import (
     factor_column,
     feature_column,
     id_column,
+    one_hot_column,
     value_column,
 )
 from sparkdl.data.batches.sequences import pad_sequences
@@ -168,9 +169,11 @@ class Schema:
 
 def label_column(y, label):
     """Returns a label's column as it is stored. Raises Violation."""
-    if label.kind == "values":
-        return value_column(y, label.shape)
-    return class_column(y, label.size, label.shape, label.ignored)
+    if label.kind == "class":
+        return class_column(y, label.size, label.shape, label.ignored)
+    if label.one_hot and math.prod(y.shape[1:]) == math.prod(label.shape[:-1]):
+        return one_hot_column(y, label.shape)
+    return value_column(y, label.shape)
 
 
 def is_shape(shape):

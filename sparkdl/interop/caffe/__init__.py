@@ -8,7 +8,6 @@ from sparkdl.interop.caffe.checkpoints.solver_state import (
 )
 from sparkdl.interop.caffe.checkpoints.transfer import (
     LoadReport,
-    carry_weights,
     load_weights,
     save_weights,
 )

@@ -26,11 +26,12 @@ class Dl4jNet:
     Parameters
     ----------
     network : Network
-        Its conf is a GraphConf.
+        Its conf is a GraphConf. What the file's normalizer does is its `transform`, so SparkNetwork
+        and predict_column do it to rows.
     outputs : tuple of str
         The layers that give what the model does, in its order.
     normalizer : Transform or None
-        What the model's normalizer does to features; for the data, as it is not in the network.
+        What the model's normalizer does to features. A fit is given it: `transform=`.
     notes : tuple of str
         What is otherwise than in Deeplearning4j.
     """
@@ -100,6 +101,8 @@ def read_dl4j(path, *, shapes=None, training=True, **conf):
         state = read_vector(document.updater, f"{path}, updaterState.bin")
         network.state = with_slots(network, graph.taken, state, path)
     normalizer = normalizer_of(document, graph, notes)
+    if not is_of_steps(normalizer, graph):
+        network.transform = normalizer
     return Dl4jNet(network=network, outputs=names, normalizer=normalizer, notes=tuple(notes))
 
 
@@ -139,10 +142,15 @@ def normalizer_of(document, graph, notes):
     except UnsupportedError as error:
         notes.append(str(error))
         return None
-    shape = next(iter(graph.build.inputs.values()))
-    if len(shape) == 2 and len(found.mean) > 1:
+    if is_of_steps(found, graph):
         notes.append("the normalizer has a number for each feature of sequences; apply it yourself")
     return found
+
+
+def is_of_steps(normalizer, graph):
+    """Returns whether a normalizer has numbers for the features of steps, the last axis here."""
+    shape = next(iter(graph.build.inputs.values()))
+    return normalizer is not None and len(shape) == 2 and len(normalizer.mean) > 1
 
 
 def refuse(reasons, path):

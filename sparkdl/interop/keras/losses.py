@@ -1,12 +1,11 @@
 """Losses of a compiled Keras model, as loss layers behind its outputs."""
 
-from dataclasses import replace
-
 from sparkdl.errors import UnsupportedError
 from sparkdl.interop.keras.options import object_of
 from sparkdl.nn import layers as nn
 from sparkdl.nn import losses
 from sparkdl.nn.activations import Sigmoid, Softmax
+from sparkdl.nn.networks.new_output import without_activation
 
 FREE = ("reduction", "fn", "dtype", "axis")
 REDUCTIONS = (None, "auto", "sum_over_batch_size", "mean_with_sample_weight", "mean")
@@ -95,7 +94,7 @@ def add_loss(graph, place, value, weight, labels):
         raise UnsupportedError("a loss of images is not supported")
     source = place.name
     if held is not None and not logits:
-        source = without_activation(graph, place.name, held)
+        source = without_activation(graph.build.vertices, place.name, held)
     layer = nn.LossLayer(
         loss=loss,
         loss_weight=weight,
@@ -105,30 +104,3 @@ def add_loss(graph, place, value, weight, labels):
     name = graph.free(f"{place.name}/loss")
     graph.build.add(layer, source, name=name)
     return place.name if logits else name
-
-
-def without_activation(graph, name, held):
-    """Takes the activation function off an output; returns the vertex that gives what it saw."""
-    vertices = graph.build.vertices
-    place, vertex = next((i, v) for i, v in enumerate(vertices) if v.name == name)
-    others = [v.name for v in vertices if name in v.inputs or v.shares == name]
-    if isinstance(vertex.layer, nn.Activation) and isinstance(vertex.layer.function, held):
-        if not others:
-            del vertices[place]
-        return vertex.inputs[0]
-    bare = bare_layer(vertex.layer, held)
-    if bare is None or others or vertex.shares:
-        wanted = held.__name__.lower()
-        raise UnsupportedError(f"its loss needs an output of {wanted} that nothing else reads")
-    vertices[place] = replace(vertex, layer=bare)
-    return name
-
-
-def bare_layer(layer, held):
-    """Returns a layer without its activation function, or None where it has another one."""
-    if isinstance(layer, nn.Wrapper):
-        inner = bare_layer(layer.layer, held)
-        return inner and replace(layer, layer=inner)
-    if isinstance(getattr(layer, "activation", None), held):
-        return replace(layer, activation="identity")
-    return None

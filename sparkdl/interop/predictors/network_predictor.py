@@ -17,6 +17,9 @@ from sparkdl.training.network import Network
 class NetworkPredictor(Predictor):
     """A network of ours, computed by the engine on the processor.
 
+    What its fit did to rows (`Network.transform`) is done to these, too: rows are what they were to
+    `SparkNetwork.fit`.
+
     Parameters
     ----------
     network : Network
@@ -31,9 +34,9 @@ class NetworkPredictor(Predictor):
     ) -> None:
         self.conf, state = network.conf, network.state
         self.values = state.params, state.buffers, state.slots
-        self.tables = state.tables
+        self.tables, self.transform = state.tables, network.transform
         self.layers = output_layers(self.conf) if layers is None else dict(layers)
-        schema = schema_of(self.conf, labels=False)
+        schema = schema_of(self.conf, labels=False, transform=self.transform)
         single = input is not None and len(schema.inputs) == 1
         self.columns = {input if single else column: column for column in schema.inputs}
         self.inputs = {name: spec_of(schema, column) for name, column in self.columns.items()}
@@ -48,7 +51,7 @@ class NetworkPredictor(Predictor):
 
     def load(self, outputs: list[str]) -> Any:
         conf, layers = self.conf, [self.layers[name] for name in outputs]
-        schema = schema_of(conf, labels=False)
+        schema = schema_of(conf, labels=False, transform=self.transform)
         replica = make_replica(conf, choose_backend("cpu"))  # its own: a shared one is loaded anew
         replica.load(*self.values)
         replica.load_tables(self.tables)
@@ -57,7 +60,7 @@ class NetworkPredictor(Predictor):
             n = len(next(iter(arrays.values())))
             columns = {column: arrays[name] for name, column in self.columns.items()}
             batch = Batch(columns=columns, ids=np.arange(n, dtype=np.uint64))
-            parts = pieces(schema.check(batch, "the batch"), None, conf)
+            parts = pieces(schema.check(batch, "the batch"), self.transform, conf)
             results = [replica.forward(part, list(dict.fromkeys(layers))) for part in parts]
             found = {name: np.concatenate([part[name] for part in results]) for name in layers}
             return {name: found[layer] for name, layer in zip(outputs, layers, strict=True)}

@@ -1,6 +1,7 @@
 """The loss of each example of a batch: that of all outputs, and what layers add."""
 
 from sparkdl.engine import ops
+from sparkdl.nn.networks.base import nothing_to_train
 
 
 def example_losses(network, result, labels, masks=None, weights=None):
@@ -15,6 +16,11 @@ def example_losses(network, result, labels, masks=None, weights=None):
         Which steps count; unless given, those that the output's mask has.
     weights : (batch,), optional
         Factor of each example's loss.
+
+    Raises
+    ------
+    ConfigError
+        Where nothing adds a loss.
     """
     parts = list(result.losses)
     for place in network.outputs_with_labels:
@@ -24,6 +30,8 @@ def example_losses(network, result, labels, masks=None, weights=None):
         losses = place.layer.per_example(result.scores[place.name], labels[column], mask)
         factor = place.layer.loss_weight
         parts.append(losses if factor == 1 else ops.mul(losses, factor))
+    if not parts:
+        raise nothing_to_train(network)
     total = parts[0]
     for part in parts[1:]:
         total = ops.add(total, part)

@@ -33,7 +33,8 @@ class SoftmaxCrossEntropy(Loss, name="softmax_cross_entropy"):
     labels: str = option(
         Choice(of=("class", "one_hot")),
         '"class": an integer per example. "one_hot": 1 at the class and 0 elsewhere, or a '
-        "probability of each class; then the loss is the sum of -label log p.",
+        "probability of each class; then the loss is the sum of -label log p. Data may have "
+        "either for either, but probabilities only for the second.",
         default="class",
     )
     class_weights: OptionalSeveral[float] = option(

@@ -193,7 +193,7 @@ class Conf(Config):
     def main(self) -> "PlacedLayer":
         """The place of the output that predicts: the first of those whose loss weighs most."""
         if not self.outputs:
-            raise ConfigError(f"{type(self).__name__} has no output layer, so nothing to train")
+            raise nothing_to_train(self)
         return max(self.outputs, key=lambda place: place.layer.loss_weight)
 
     @cached_property
@@ -271,4 +271,12 @@ def entries(stack: "tuple[PlacedLayer, ...]", kind: str) -> tuple[tuple[str, Sha
         (f"{place.name}/{name}", shape)
         for place in stack
         for name, shape in getattr(place, kind).items()
+    )
+
+
+def nothing_to_train(conf: Conf) -> ConfigError:
+    """Returns the error of a network without an output layer."""
+    return ConfigError(
+        f"{type(conf).__name__} has no output layer, so nothing to train; end it in an Output or a "
+        "LossLayer, which sparkdl.replace_output gives a Network"
     )

@@ -53,5 +53,7 @@ def is_stepwise(place):
 def label_of(place):
     """Returns the Label of an output."""
     ignored = getattr(place.layer.loss, "ignore_label", None)
-    kind, shape = place.layer.label_kind, place.label_shape
-    return Label(kind=kind, size=units_of(place), shape=shape, ignored=ignored)
+    kind, shape, size = place.layer.label_kind, place.label_shape, units_of(place)
+    one_hot = getattr(place.layer.loss, "labels", None) == "one_hot"
+    one_hot = one_hot and size > 1 and shape[-1] == size  # of images classes come first
+    return Label(kind=kind, size=size, shape=shape, ignored=ignored, one_hot=one_hot)

@@ -14,7 +14,9 @@ from pyspark.mllib.regression import LabeledPoint
 from pyspark.sql import Row
 
 from sparkdl.data import Batch, Schema
+from sparkdl.data.records.label import Label
 from sparkdl.errors import ConfigError, DataError
+from tests.support.tables import for_all
 
 SCHEMA = Schema(features=(1, 2, 3), labels="class", label_size=4)
 X = np.array([[0, 1, 2, 3, 4, 5], [6, 0, 0, 7, 0, 0], [9, 8, 7, 6, 5, 4]])
@@ -105,6 +107,25 @@ def test_bare_features_of_every_kind(kind):
 def test_records_of_every_kind(kind, features):
     records = [RECORDS[kind](FEATURES[features](x), y) for x, y in zip(X, Y)]
     check(read(records), np.uint8 if features == "uint8" else np.float32)
+
+
+def test_numbers_of_classes_stand_for_one_hot_labels():
+    label = Label(kind="values", size=4, one_hot=True)
+    schema = Schema(features=(6,), labels={"labels": label})
+
+    def same(kind):
+        labels = read([(x, LABELS[kind](y)) for x, y in zip(X, Y)], schema).labels
+        assert labels.dtype == np.float32
+        np.testing.assert_array_equal(labels, np.eye(4)[Y])
+
+    for_all(LABELS, same)
+    soft = [0.25, 0.75, 0, 0]
+    np.testing.assert_array_equal(read([(X[0], soft)], schema).labels, [soft])
+    for wrong, message in {4: r"label must be in \[0, 4\), got 4", 1.5: "a whole number"}.items():
+        with pytest.raises(DataError, match=message):
+            read([(X[0], wrong)], schema)
+    with pytest.raises(DataError, match="label must have 4 numbers, got 3"):
+        read([(X[0], [1, 0, 0])], schema)
 
 
 @pytest.mark.parametrize("kind", [k for k in RECORDS if k != "list pair"])

@@ -113,12 +113,17 @@ def test_all_that_is_not_supported_is_one_error():
         assert name in str(error.value)
 
 
-def test_a_model_predicts_a_column():
-    predictor = choose_predictor(path_of("mlp"))
-    x = batch_columns("mlp")[0]
-    [name] = predictor.outputs
-    found = predictor.load([name])({next(iter(predictor.inputs)): x})[name]
-    np.testing.assert_allclose(found, answers("mlp", "out")[0], atol=1e-5)
+def test_a_model_predicts_a_column_of_rows_that_its_normalizer_was_made_for():
+    def check(name):
+        net, predictor, x = read(name), choose_predictor(path_of(name)), batch_columns(name)[0]
+        if (transform := net.network.transform) is not None:  # what it makes x of
+            x = x * np.array(transform.std, np.float32) + np.array(transform.mean, np.float32)
+        [layer] = predictor.outputs
+        found = predictor.load([layer])({next(iter(predictor.inputs)): x})[layer]
+        np.testing.assert_allclose(found, answers(name, "out")[0], atol=1e-5)
+
+    for_all(("mlp", "lenet", "options"), check)
+    assert read("mlp").network.transform and read("graves").network.transform is None
 
 
 SERIALIZED = b"\xac\xed\x00\x05sr\x00\x01x"

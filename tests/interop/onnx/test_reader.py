@@ -6,6 +6,8 @@ from onnx import TensorProto, helper
 
 from sparkdl.errors import ConfigError, DataError, SparkdlError, UnsupportedError
 from sparkdl.interop.onnx import read_onnx
+from sparkdl.nn import LossLayer
+from sparkdl.training.transfer import replace_output
 from tests.interop.onnx.models import drawn, expected, model, node, saved
 
 POSITIVE = np.abs(drawn(9, 3)) + np.float32(0.5)
@@ -248,6 +250,14 @@ def test_older_opsets_are_brought_to_13(opset, tmp_path):
 def test_opsets_before_7_are_refused(tmp_path):
     with pytest.raises(UnsupportedError, match="opset must be of 7 to"):
         read_onnx(saved(model([node("Relu", "x")], (4,), opset=6), tmp_path))
+
+
+def test_a_loss_makes_of_a_file_a_network_that_trains(tmp_path):
+    made, x = model(LENET, IMAGE, LENET_WEIGHTS), drawn(0, 20, *IMAGE)
+    network = replace_output(read_onnx(saved(made, tmp_path)).network, LossLayer())
+    np.testing.assert_allclose(network.predict(x), expected(made, x), rtol=1e-5, atol=1e-6)
+    classes = expected(made, x).argmax(axis=1)
+    assert network.evaluate((x, classes)).accuracy == 1
 
 
 def initializer(made):

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from sparkdl.data.transforms import Scale
 from sparkdl.errors import ConfigError, DataError
 from sparkdl.interop.onnx import read_onnx
 from sparkdl.interop.predictors import ArraySpec, NetworkPredictor
@@ -33,6 +34,13 @@ def test_two_predictors_of_one_configuration_keep_their_weights():
     runs = [NetworkPredictor(network).load(["output_1"]) for network in networks]
     for network, run in zip(networks, runs, strict=True):
         np.testing.assert_array_equal(run({"features": x})["output_1"], network.predict(x))
+
+
+def test_what_a_fit_did_to_rows_is_done_to_these():
+    network, x = Network(plain()), data(5)[0]
+    network.transform = Scale(factor=0.5)
+    found = NetworkPredictor(network).load(["output_1"])({"features": x})["output_1"]
+    np.testing.assert_allclose(found, network.predict(x / 2), rtol=1e-6)
 
 
 def test_sequences_may_be_shorter_than_the_network():

@@ -16,6 +16,7 @@ from sparkdl.nn import (
     RnnOutput,
     Sgd,
 )
+from sparkdl.nn.losses import SoftmaxCrossEntropy
 from sparkdl.training.inputs.schema import schema_of
 from sparkdl.training.network import Network
 from tests.training.problems import averaging
@@ -95,6 +96,17 @@ def test_codes_become_vectors_in_the_worker(crews):
     large = Arrays(np.eye(F)[codes], y)
     one, two = (fitted(stepwise(), source, crews(2)).state.params for source in (small, large))
     np.testing.assert_array_equal(one, two)
+
+
+def test_classes_and_one_hot_labels_are_the_same_to_either_loss():
+    x, y = np.eye(3, dtype=np.float32)[[0, 1, 2, 0, 1, 2]], np.array([2, 0, 2, 1, 1, 0])
+    found = []
+    for loss in (SoftmaxCrossEntropy(), SoftmaxCrossEntropy(labels="one_hot")):
+        network = Network(NetworkConf(input_shape=(3,), layers=[Output(units=3, loss=loss)]))
+        for labels in (y, np.eye(3)[y]):
+            figures = network.evaluate((x, labels))
+            found.append((figures.loss, figures.accuracy))
+    np.testing.assert_allclose(found, np.tile(found[0], (4, 1)), rtol=1e-5)
 
 
 @pytest.mark.parametrize("one_hot", [True, False])

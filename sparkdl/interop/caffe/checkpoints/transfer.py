@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field, replace
 
-from sparkdl.errors import CheckpointError, ShapeError
+from sparkdl.errors import CheckpointError
 from sparkdl.interop.caffe.checkpoints.layer_arrays import weights_in
 from sparkdl.interop.caffe.checkpoints.weights import read_weights, write_weights
 
@@ -111,33 +111,3 @@ def save_weights(conf, state, path, layers=None, name=""):
     arrays = weights_in(conf, state.params, state.buffers, layers)
     written = [name for name in arrays if arrays.is_owned(name) or name in (layers or ())]
     write_weights(path, {name: arrays.blobs(name) for name in written}, name, layers)
-
-
-def carry_weights(conf, state, other, start):
-    """Carries weights of `state` to layers of the same name in the network `other`.
-
-    A test net takes over those of the net that is trained, as in Caffe.
-
-    Parameters
-    ----------
-    conf, state : GraphConf or NetworkConf, TrainState
-        Where the weights are.
-    other, start : the same
-        Where they go; layers that `conf` does not have stay as in `start`.
-
-    Raises
-    ------
-    ShapeError
-        If an array of the same name has another shape.
-    """
-    vectors = {}
-    for kind in ("params", "buffers"):
-        layout, other_layout = getattr(conf, f"{kind}_layout"), getattr(other, f"{kind}_layout")
-        vectors[kind] = getattr(start, kind).copy()
-        old, new = layout.views(getattr(state, kind)), other_layout.views(vectors[kind])
-        for name in old.keys() & new.keys():
-            if old[name].shape != new[name].shape:
-                shapes = f"{old[name].shape} in one net and {new[name].shape} in the other"
-                raise ShapeError(f"{name} must have one shape, got {shapes}")
-            new[name][...] = old[name]
-    return replace(start, **vectors)

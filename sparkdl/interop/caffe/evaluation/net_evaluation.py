@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from sparkdl.errors import ConfigError
-from sparkdl.interop.caffe.checkpoints.transfer import carry_weights
 from sparkdl.interop.caffe.evaluation.blob_values import Blobs, blobs_of
 from sparkdl.nn.execution.replica import Replica
 from sparkdl.training.inputs.minibatch import prepare_minibatch
 from sparkdl.training.network import first_state
 from sparkdl.training.recipe import TEST
+from sparkdl.training.transfer import carry_weights
 
 
 class Means:

@@ -135,6 +135,13 @@ class CaffeSolver:
         """Returns the source of the data to train on that the net names."""
         return source_of_net(self.job.train)
 
+    def test_data(self):
+        """Returns the sources that the test nets name: all records, with what is done to them.
+
+        For `evaluate`, `predict` and `features`, which know nothing of a net's transform_param.
+        """
+        return [source_of_net(net) for net in self.job.tests]
+
     def tests(self, given, readable):
         """Returns the data of each test net, or none where nothing is tested.
 

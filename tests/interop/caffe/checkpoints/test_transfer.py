@@ -5,10 +5,9 @@ import numpy as np
 import pytest
 from google.protobuf import text_format
 
-from sparkdl.errors import CheckpointError, ShapeError
+from sparkdl.errors import CheckpointError
 from sparkdl.interop.caffe.checkpoints.transfer import (
     LoadReport,
-    carry_weights,
     load_weights,
     save_weights,
 )
@@ -17,7 +16,7 @@ from sparkdl.interop.caffe.graphs.net import load_net
 from sparkdl.interop.caffe.messages.prototxt import parse_text, read_text
 from sparkdl.interop.caffe.messages.schema import NetParameter
 from sparkdl.interop.caffe.nets.phases import state_of
-from sparkdl.nn import BatchNorm, Dense, NetworkConf, Output, Sgd
+from sparkdl.nn import Dense, NetworkConf, Output, Sgd
 from sparkdl.nn.execution.replica import Replica
 from sparkdl.training.saving.state import TrainState
 from tests.interop.caffe.checkpoints.test_blob_orders import forward, start
@@ -112,39 +111,6 @@ def test_shared_weights_are_written_for_all_and_read_from_any(tmp_path):
     state, report = load_weights(net.conf, before, tmp_path / "other", net.layers)
     assert not state.params.any()
     assert (report.loaded, report.unchanged) == (("two",), ())
-
-
-# From net to net
-
-
-def test_a_net_takes_over_the_weights_of_another(rng):
-    other = NetworkConf(
-        input_shape=(3,),
-        layers=[Dense(units=2, name="one"), BatchNorm(name="new"), Output(units=2, name="out")],
-    )
-    here = Dense(units=2, name="one"), BatchNorm(name="norm"), Output(units=2, name="out")
-    conf = NetworkConf(input_shape=(3,), layers=here)
-    state = drawn(conf, rng)
-    found = carry_weights(conf, state, other, start(other))
-    old, new = conf.params_layout.views(state.params), other.params_layout.views(found.params)
-    assert all((new[name] == old[name]).all() for name in new if not name.startswith("new"))
-    assert (new["new/gamma"] == 1).all() and not new["new/beta"].any()
-    assert found.buffers.tobytes() == start(other).buffers.tobytes()
-    same = carry_weights(conf, state, conf, start(conf))
-    assert same.params.tobytes() == state.params.tobytes()
-    assert same.buffers.tobytes() == state.buffers.tobytes()
-
-
-def drawn(conf, rng):
-    first = start(conf)
-    sizes = {name: getattr(first, name).size for name in ("params", "buffers", "slots")}
-    return TrainState(**{n: rng.normal(size=size).astype("f") for n, size in sizes.items()})
-
-
-def test_nets_whose_arrays_differ_in_shape_are_refused():
-    other = NetworkConf(input_shape=(3,), layers=[Output(units=5, name="out")])
-    with pytest.raises(ShapeError, match="out/.* must have one shape"):
-        carry_weights(CONF, start(CONF), other, start(other))
 
 
 # From prototxt to prototxt

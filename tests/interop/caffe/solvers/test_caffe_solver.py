@@ -97,6 +97,11 @@ def test_it_trains_with_caffes_numbers(times, workers, tmp_path):
         figures = one.validation.figures()
         assert figures["accuracy"] == pytest.approx((p.argmax(1) == labels).mean())
         assert figures["loss"] == pytest.approx(-np.log(p[range(30), labels]).mean(), rel=1e-4)
+    [of_tests] = solver.test_data()  # all records, with the net's scale
+    p = softmax(data.features.reshape(RECORDS, -1) * 0.01, *wanted[-1][:2])
+    figures = solver.network.evaluate(of_tests)
+    assert figures.accuracy == pytest.approx((p.argmax(1) == data.labels).mean())
+    assert figures.loss == pytest.approx(-np.log(p[range(RECORDS), data.labels]).mean(), rel=1e-4)
 
 
 MASTERS = {

@@ -1,0 +1,120 @@
+"""The configuration of a network that ends in another output layer."""
+
+from dataclasses import fields, replace
+from typing import Any
+
+from sparkdl.config import suggestion
+from sparkdl.errors import ConfigError, UnsupportedError
+from sparkdl.nn.activations import ActivationFunction, Sigmoid, Softmax
+from sparkdl.nn.layers import Activation, Layer, LossLayer, ScoredLayer, Wrapper
+from sparkdl.nn.losses import Loss, SigmoidCrossEntropy, SoftmaxCrossEntropy
+from sparkdl.nn.networks.base import Conf
+from sparkdl.nn.networks.graph import GraphConf, Vertex
+from sparkdl.nn.networks.layer_sequence import INPUT, automatic_name
+
+APPLIED: dict[type[Loss], type[ActivationFunction]] = {
+    SoftmaxCrossEntropy: Softmax,
+    SigmoidCrossEntropy: Sigmoid,
+}  # by a loss itself: it takes what comes before
+
+
+def conf_with_output(
+    conf: Conf, layer: Layer, after: str | None = None, **options: Any
+) -> GraphConf:
+    """Returns the GraphConf of what `after` needs, and of an output layer behind it.
+
+    See `replace_output`, which takes over the weights as well.
+    """
+    if not isinstance(layer, ScoredLayer):
+        kind = type(layer).__name__
+        raise ConfigError(f"replace_output.layer must be an output layer, got {kind}; give Output")
+    vertices = vertices_of(conf)
+    last = name_to_keep(conf, vertices, layer, after)
+    kept = needed_by(last, vertices)
+    loss: Any = layer.loss
+    applied = APPLIED.get(type(loss)) if isinstance(layer, LossLayer) else None
+    if applied and ends_in(next(v.layer for v in kept if v.name == last), applied):
+        last = without_activation(kept, last, applied)
+    name = layer.name or automatic_name(layer, [vertex.layer for vertex in kept])
+    read = {source for vertex in kept for source in vertex.inputs} | {last}
+    given = {item.name: getattr(conf, item.name) for item in fields(Conf)} | options
+    bags = [bag for bag in conf.bags if bag.name in read]
+    shapes = {k: s for k, s in conf.input_shapes.items() if k in read - {b.name for b in bags}}
+    vertices = [*kept, Vertex(name=name, layer=layer, inputs=(last,))]
+    return GraphConf(inputs=shapes, vertices=vertices, bags=bags, **given)
+
+
+def vertices_of(conf: Any) -> list[Vertex]:
+    """Returns the layers of a NetworkConf or GraphConf as vertices."""
+    if isinstance(conf, GraphConf):
+        return list(conf.vertices)
+    names = [INPUT, *(layer.name for layer in conf.layers)]
+    pairs = zip(conf.layers, names)
+    return [Vertex(name=layer.name, layer=layer, inputs=(before,)) for layer, before in pairs]
+
+
+def name_to_keep(conf: Conf, vertices: list[Vertex], layer: Layer, after: str | None) -> str:
+    """Returns the name of the layer that the new output reads; see `replace_output`."""
+    ends = [v.name for v in vertices if isinstance(v.layer, ScoredLayer)]
+    names = [vertex.name for vertex in vertices if vertex.name not in ends]
+    if after is None and len(ends) == 1:
+        sources = next(vertex.inputs for vertex in vertices if vertex.name == ends[0])
+        after = sources[0] if len(sources) == 1 else None
+    elif after is None and not ends and isinstance(layer, LossLayer):
+        read = {source for vertex in vertices for source in vertex.inputs}
+        unread = [name for name in names if name not in read]
+        after = unread[0] if len(unread) == 1 else None
+    if after not in names:
+        cure = suggestion(after, names) if after else f"; give one of {', '.join(names)}"
+        raise ConfigError(f"replace_output.after must name a layer to keep, got {after!r}{cure}")
+    return after
+
+
+def needed_by(name: str, vertices: list[Vertex]) -> list[Vertex]:
+    """Returns the vertex of a name and all that it is computed from, in their order."""
+    by_name = {vertex.name: vertex for vertex in vertices}
+    waiting, found = [name], set()
+    while waiting:
+        vertex = by_name.get(waiting.pop())  # None for an input
+        if vertex is not None and vertex.name not in found:
+            found.add(vertex.name)
+            waiting += [*vertex.inputs, *([vertex.shares] if vertex.shares else [])]
+    return [vertex for vertex in vertices if vertex.name in found]
+
+
+def ends_in(layer: Layer, held: type[ActivationFunction]) -> bool:
+    """Whether the last thing that a layer does is an activation function of this kind."""
+    alone = isinstance(layer, Activation) and isinstance(layer.function, held)
+    return alone or bare_layer(layer, held) is not None
+
+
+def without_activation(vertices: list[Vertex], name: str, held: type[ActivationFunction]) -> str:
+    """Takes the activation function off a vertex; returns the name of what gives its input.
+
+    Raises
+    ------
+    UnsupportedError
+        Where other vertices read or share it, or it ends in something else.
+    """
+    place, vertex = next((i, v) for i, v in enumerate(vertices) if v.name == name)
+    others = [v.name for v in vertices if name in v.inputs or v.shares == name]
+    if isinstance(vertex.layer, Activation) and isinstance(vertex.layer.function, held):
+        if not others:
+            del vertices[place]
+        return vertex.inputs[0]
+    bare = bare_layer(vertex.layer, held)
+    if bare is None or others or vertex.shares:
+        wanted = held.__name__.lower()
+        raise UnsupportedError(f"its loss needs an output of {wanted} that nothing else reads")
+    vertices[place] = replace(vertex, layer=bare)
+    return name
+
+
+def bare_layer(layer: Any, held: type[ActivationFunction]) -> Any:
+    """Returns a layer without its activation function, or None where it has another one."""
+    if isinstance(layer, Wrapper):
+        inner = bare_layer(layer.layer, held)
+        return inner and replace(layer, layer=inner)
+    if isinstance(getattr(layer, "activation", None), held):
+        return replace(layer, activation="identity")
+    return None

@@ -1,0 +1,91 @@
+"""Weights of a trained network in another one: with a new output layer, or by names of layers."""
+
+from dataclasses import replace
+from typing import Any
+
+from sparkdl.errors import ShapeError
+from sparkdl.nn.layers import Layer
+from sparkdl.nn.networks.base import Conf
+from sparkdl.nn.networks.new_output import conf_with_output
+from sparkdl.training.network import Network
+from sparkdl.training.saving.state import TrainState
+
+
+def replace_output(
+    network: Network, layer: Layer, after: str | None = None, **options: Any
+) -> Network:
+    """Returns a network that ends in another output layer, and has the weights of this one.
+
+    So a model that was read without a loss is trained on, and one that was trained for one task
+    begins another. All layers train; optimizer and counters begin anew.
+
+    Parameters
+    ----------
+    network : Network
+        It stays as it is.
+    layer : Layer
+        The new output: an Output with weights of its own, which begin anew; or a LossLayer, which
+        gives what `after` gives. Where its loss applies softmax or sigmoid itself, and `after` ends
+        in it, it takes that one's place, so predictions are the same.
+    after : str, optional
+        Name of the layer that it reads; what that one does not need falls away. None: what the only
+        output layer reads; of a network without one, for a LossLayer, its last layer.
+    options : of GraphConf
+        optimizer, seed ...; they go before those of the network.
+
+    Raises
+    ------
+    ConfigError
+        `layer` is no output layer, or `after` no name of a layer.
+    ShapeError
+        The layer cannot read what `after` gives.
+
+    Examples
+    --------
+    >>> from sparkdl import Dense, Network, NetworkConf, Output, replace_output
+    >>> layers = [Dense(units=8, activation="relu"), Output(units=10)]
+    >>> digits = Network(NetworkConf(input_shape=(64,), layers=layers))
+    >>> odd = replace_output(digits, Output(units=2), seed=1)
+    >>> [place.name for place in odd.conf.stack], odd.conf.output_size
+    (['dense_1', 'output_1'], 2)
+    """
+    conf = conf_with_output(network.conf, layer, after, **options)
+    new = Network(conf, device=network.device)
+    but = conf.outputs[-1].name
+    new.state = carry_weights(network.conf, network.state, conf, new.state, but)
+    new.transform = network.transform
+    return new
+
+
+def carry_weights(
+    conf: Conf, state: TrainState, other: Conf, start: TrainState, but: str | None = None
+) -> TrainState:
+    """Carries weights of `state` to layers of the same name in the network `other`.
+
+    Parameters
+    ----------
+    conf, state : GraphConf or NetworkConf, TrainState
+        Where the weights are.
+    other, start : the same
+        Where they go; layers that `conf` does not have stay as in `start`.
+    but : str, optional
+        Name of a layer that stays as in `start` in any case.
+
+    Raises
+    ------
+    ShapeError
+        If an array of the same name has another shape.
+    """
+    vectors = {}
+    for kind in ("params", "buffers"):
+        layout, other_layout = getattr(conf, f"{kind}_layout"), getattr(other, f"{kind}_layout")
+        vectors[kind] = getattr(start, kind).copy()
+        old, new = layout.views(getattr(state, kind)), other_layout.views(vectors[kind])
+        for name in old.keys() & new.keys():
+            if name.rpartition("/")[0] == but:
+                continue
+            if old[name].shape != new[name].shape:
+                shapes = f"{old[name].shape} in one net and {new[name].shape} in the other"
+                raise ShapeError(f"{name} must have one shape, got {shapes}")
+            new[name][...] = old[name]
+    return replace(start, **vectors)
