@@ -3,4 +3,5 @@
 from sparkdl.interop.torch.torch_model import TorchModel
 from sparkdl.interop.torch.torch_predictor import TorchPredictor
 from sparkdl.interop.torch.trained_module import trained_module
+from sparkdl.interop.torch.transformers.reader import TransformerNet, read_transformer
 from sparkdl.interop.torch.weights.reader import TorchNet, read_torch
