@@ -112,7 +112,8 @@ def read_transformer(
     segments : bool
         Whether BERT has a second input, for pairs of texts. Without, all tokens are of the first.
     options
-        Of the zoo's function: "optimizer", "seed", "dropout" ...
+        Of the zoo's function: "optimizer", "seed", "dropout" ... With "depth" only as many of the
+        first blocks are read.
 
     Raises
     ------
@@ -140,7 +141,8 @@ def read_transformer(
         found["segments"] = segments_in(arrays, folder)
     if steps is not None:
         found["steps"] = at_most(steps, found["steps"])
-    return fill(family.build(**(found | options)), family, found["depth"], arrays, folder)
+    found |= options
+    return fill(family.build(**found), family, found["depth"], arrays, folder)
 
 
 def read_config(folder):
