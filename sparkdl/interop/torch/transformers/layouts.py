@@ -91,3 +91,14 @@ def product(ours, theirs, part=""):
 def third_of(array, place):
     """Returns the queries, keys or values of an array that has them side by side."""
     return np.split(array, 3, axis=-1)[place]
+
+
+def change_array(ours, array, change, shape):
+    """Returns an array as ours, or None where it does not have what ours needs."""
+    try:
+        array = array if change is None else change(array)
+    except (ValueError, IndexError):  # three parts of what has no third, or no axes
+        return None
+    if ours in SHORTENED and array.ndim == len(shape):
+        array = array[: shape[0]]
+    return array if array.shape == shape else None

@@ -142,6 +142,8 @@ def read_transformer(
     if steps is not None:
         found["steps"] = at_most(steps, found["steps"])
     found |= options
+    if found["depth"] > len(arrays):  # before so many blocks are made
+        raise DataError(f"{folder}: {found['depth']} blocks need more than {len(arrays)} arrays")
     return fill(family.build(**found), family, found["depth"], arrays, folder)
 
 
@@ -191,7 +193,7 @@ def heads(family, config, folder, arrays):
         named = model_config.loss(config)
     except UnsupportedError as error:
         raise UnsupportedError(f"{folder}/config.json: {error}") from error
-    return {"classes": arrays[family.classifier][1].shape[0], "loss": named}
+    return {"classes": rows_of(family.classifier, arrays, folder), "loss": named}
 
 
 def pooling_option(pooling, family, config, folder, arrays, classes):
@@ -219,7 +221,15 @@ def segments_in(arrays, folder):
     """Returns how many segments a file knows."""
     if SEGMENTS not in arrays:
         raise ConfigError(f"read_transformer.segments must be False for {folder}, which has none")
-    return arrays[SEGMENTS][1].shape[0]
+    return rows_of(SEGMENTS, arrays, folder)
+
+
+def rows_of(name, arrays, folder):
+    """Returns how many rows a matrix has."""
+    shape = arrays[name][1].shape
+    if len(shape) != 2 or 0 in shape:
+        raise DataError(f"{folder}: {arrays[name][0]} must be a matrix, got {shape}")
+    return shape[0]
 
 
 def at_most(steps, places):
@@ -242,15 +252,18 @@ def fill(conf, family, depth, arrays, folder):
         if ours not in wanted or theirs not in arrays or ours in found:
             continue
         name, array = arrays[theirs]
-        array = array if change is None else change(array)
-        array = array[: wanted[ours][0]] if ours in layouts.SHORTENED else array
-        if array.shape == wanted[ours]:
-            found[ours], matched[ours] = array, name
+        changed = layouts.change_array(ours, array, change, wanted[ours])
+        if changed is not None:
+            found[ours], matched[ours] = changed, name
         elif not ours.startswith("output/"):
-            wrong.append(f"{name} in {ours}: shape must be {wanted[ours]}, got {array.shape}")
+            wrong.append(f"{name} in {ours}: {array.shape} does not give {wanted[ours]}")
     if SEGMENTS in arrays and "segment_embedding/W" not in wanted and "positions/W" in found:
-        found["positions/W"] = found["positions/W"] + arrays[SEGMENTS][1][:1]
-        matched["segment 0"] = arrays[SEGMENTS][0]
+        name, rows = arrays[SEGMENTS]
+        if rows.shape[1:] != wanted["positions/W"][1:] or not len(rows):
+            wrong.append(f"{name}: {rows.shape} does not give {wanted['positions/W'][1:]}")
+        else:
+            found["positions/W"] = found["positions/W"] + rows[:1]
+            matched["segment 0"] = name
     missing = tuple(name for name in wanted if name not in found)
     wrong += [f"{n}: no array in the file" for n in missing if n.split("/")[0] not in HEADS]
     refuse(wrong, folder)
