@@ -65,7 +65,7 @@ EXPORTS = {
     "sparkdl.training.saving.state": "TrainState",
     "sparkdl.training.transfer": "replace_output",
     "sparkdl.training.workers.local": "LocalWorkers",
-    "sparkdl.spark": "doctor predict_column SparkNetwork SparkWorkers",
+    "sparkdl.spark": "doctor predict_column SparkNetwork SparkWorkers Tokenizer",
     # layers and optimizers
     "sparkdl.layers": """
         Activation AddedLoss Affine AlphaDropout ArgMax AutoEncoder AvgPool1D AvgPool2D AvgPool3D

@@ -36,6 +36,7 @@ from sparkdl.optimizers import *  # noqa: F403
 from sparkdl.readers import *  # noqa: F403
 from sparkdl.spark import SparkNetwork as SparkNetwork
 from sparkdl.spark import SparkWorkers as SparkWorkers
+from sparkdl.spark import Tokenizer as Tokenizer
 from sparkdl.spark import doctor as doctor
 from sparkdl.spark import predict_column as predict_column
 from sparkdl.training.generation import generate as generate

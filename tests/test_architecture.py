@@ -86,6 +86,7 @@ HOME = {
     "google.protobuf": {"data", "interop"},
     "onnx": {"interop/onnx"},
     "onnxruntime": {"interop/onnx"},
+    "tokenizers": {"spark/text"},
     "torch": {"interop/torch"},
     "cloudpickle": {"interop/live"},  # functions that travel from the driver to its executors
     "ml_dtypes": {"engine"},

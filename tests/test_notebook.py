@@ -10,7 +10,7 @@ from traitlets.config import Config
 
 ROOT = Path(__file__).resolve().parent.parent
 LIMIT = 240  # seconds for a cell, and for the kernel to come
-SMALL = {"EPOCHS": 1, "FOLDS": 2, "RECORDS": 1280, "TRIALS": 5}
+SMALL = {"BLOCKS": 1, "EPOCHS": 1, "FOLDS": 2, "RECORDS": 1280, "TRIALS": 5}
 # Of all notebooks one Spark: a second one costs as much as most of them train.
 ONE_SPARK = """
 from functools import partial
@@ -76,6 +76,9 @@ NOTEBOOKS = {
             r"to sparkdl's predictions \de-0[678]",
         ],
         1,
+    "15_fine_tune_an_encoder": (
+        ["drawn, to be trained: output/W output/b", rf"accuracy {FIGURE} on \d+ sentences"],
+        0,
     ),
 }
 NEEDS = {"14_from_horovod_and_torchdistributor": "torch"}  # python build.py test --torch

@@ -11,6 +11,7 @@ EXPORTS = {
     "sparkdl.spark.cluster_check.doctor": "doctor",
     "sparkdl.spark.inference.column_prediction": "predict_column",
     "sparkdl.spark.network": "SparkNetwork",
+    "sparkdl.spark.text.tokenizer": "Tokenizer",
     "sparkdl.spark.workers": "SparkWorkers",
 }
 

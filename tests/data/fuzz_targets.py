@@ -31,7 +31,7 @@ from sparkdl.interop.caffe.messages.schema import MESSAGES
 from sparkdl.interop.dl4j import read_dl4j
 from sparkdl.interop.keras import read_keras
 from sparkdl.interop.onnx import OnnxFunction
-from sparkdl.interop.torch import read_torch
+from sparkdl.interop.torch import read_torch, read_transformer
 from sparkdl.nn import GraphConf, NetworkConf
 from tests.data.lmdbs import datum
 from tests.data.sources import KINDS, encode_avro, encode_tfrecords, records
@@ -210,6 +210,34 @@ def torch_member():
         return next(archive.read(name) for name in archive.namelist() if "data.pkl" in name)
 
 
+GPT2 = b"""{"model_type": "gpt2", "vocab_size": 9, "n_positions": 4, "n_embd": 4, "n_layer": 1,
+ "n_head": 2, "n_inner": 6, "resid_pdrop": 0.1, "activation_function": "gelu_new"}"""
+
+
+def gpt2_weights():
+    """The safetensors of such a model, which tells two classes."""
+    shapes = {"ln_1": (4,), "attn.c_attn": (4, 12), "attn.c_proj": (4, 4)}
+    shapes |= {"ln_2": (4,), "mlp.c_fc": (4, 6), "mlp.c_proj": (6, 4)}
+    arrays = {f"h.0.{name}.weight": shape for name, shape in shapes.items()}
+    arrays |= {f"h.0.{name}.bias": shape[-1:] for name, shape in shapes.items()}
+    arrays |= {"wte.weight": (9, 4), "wpe.weight": (4, 4), "score.weight": (2, 4)}
+    arrays |= {"ln_f.weight": (4,), "ln_f.bias": (4,)}
+    return safetensors.numpy.save({n: np.ones(s, np.float32) for n, s in arrays.items()})
+
+
+def transformer_file(good, name):
+    """One file of a folder of Hugging Face, beside the other one."""
+
+    def read(path):
+        with tempfile.TemporaryDirectory() as folder:
+            Path(folder, "config.json").write_bytes(GPT2)
+            Path(folder, "model.safetensors").write_bytes(gpt2_weights())
+            Path(folder, name).write_bytes(path.read_bytes())
+            read_transformer(folder)
+
+    return Target(good=good, read=read)
+
+
 def safetensors_file():
     with np.load(TORCH.with_suffix(".npz")) as file:
         return safetensors.numpy.save({name: x for name, x in file.items() if "." in name})
@@ -343,6 +371,8 @@ TARGETS |= {
             str(path), PERCEPTRON, names={"dense_1": "0", "output_1": "2"}
         ),
     ),
+    "transformer config": transformer_file(lambda: GPT2, "config.json"),
+    "transformer weights": transformer_file(gpt2_weights, "model.safetensors"),
     "Keras JSON": Target(good=KERAS.encode, read=lambda path: read_keras(str(path))),
     "mean": Target(
         good=lambda: written(lambda path: write_mean(str(path), np.ones((3, 4, 5)))),

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from sparkdl.errors import ConfigError
 from sparkdl.nn import Conv2D, zoo
 from sparkdl.nn.execution.replica import Replica
 from sparkdl.nn.networks.document import conf_from_dict
@@ -19,6 +20,8 @@ PUBLISHED = {
     "resnet18": 11_689_512,
     "resnet50": 25_557_032,
     "inception_v3": 23_834_568,
+    "gpt2": 163_037_184,  # 124,439,808, and a head of 50,257 x 768 numbers of its own
+    "bert": 109_480_704,  # 109,482,240 less the two rows of segments, which are an option
     "char_lstm": 871_745,  # counted below
     "transformer": 3_225_665,  # not published: test_transformer.py counts them
     "dlrm": 475_985,  # these four, outside their tables: test_zoo_tables.py counts them
@@ -37,6 +40,16 @@ def test_has_as_many_parameters_as_published(name):
 
 def test_every_network_is_counted():
     assert set(zoo.__all__) == set(PUBLISHED)
+
+
+def test_bert_of_two_segments_and_the_names_of_its_heads():
+    assert zoo.bert(segments=2).parameter_count == 109_482_240
+    small = {"tokens": 9, "steps": 4, "width": 4, "depth": 1, "heads": 2, "classes": 3}
+    assert zoo.bert(**small, pooling="mean").stack[-1].out_shape == (3,)
+    assert zoo.bert(**small, pooling=None).stack[-1].out_shape == (4, 3)
+    assert zoo.gpt2(**small).stack[-1].out_shape == (3,)
+    with pytest.raises(ConfigError, match=r"bert\.pooling must be one of"):
+        zoo.bert(pooling="last")
 
 
 def test_googlenet_without_its_auxiliary_outputs():

@@ -3,19 +3,10 @@
 from typing import Any
 
 from sparkdl.nn.initializers import Normal
-from sparkdl.nn.layers import (
-    Dense,
-    Dropout,
-    ElementWise,
-    EmbeddingSequence,
-    Layer,
-    LayerNorm,
-    PositionEmbedding,
-    RnnOutput,
-    SelfAttention,
-)
+from sparkdl.nn.layers import EmbeddingSequence, LayerNorm, PositionEmbedding, RnnOutput
 from sparkdl.nn.networks.graph import GraphConf
 from sparkdl.nn.networks.graph_builder import GraphBuilder
+from sparkdl.nn.zoo.transformer_blocks import Blocks
 
 
 def transformer(
@@ -48,22 +39,8 @@ def transformer(
     build = GraphBuilder(features=(steps,))
     build.add(EmbeddingSequence(vocabulary_size=symbols, units=width), name="symbols")
     build.add(PositionEmbedding(), name="positions")
-    for number in range(1, depth + 1):
-        attention = SelfAttention(heads=heads, causal=True, dropout=dropout)
-        around(build, f"block{number}/attention", dropout, attention)
-        up = Dense(units=hidden or 4 * width, activation="gelu")
-        around(build, f"block{number}/dense", dropout, up, Dense(units=width))
+    blocks = Blocks(width=width, heads=heads, hidden=hidden, dropout=dropout, causal=True)
+    blocks.add_to(build, depth)
     build.add(LayerNorm(), name="norm")
     build.add(RnnOutput(units=symbols), name="output")
     return build.conf(**({"initializer": Normal(std=0.02)} | options))
-
-
-def around(build: GraphBuilder, name: str, dropout: float, *layers: Layer) -> None:
-    """Adds x + layers(norm(x))."""
-    source = build.last
-    build.add(LayerNorm(), name=f"{name}/norm")
-    for number, layer in enumerate(layers, 1):
-        build.add(layer, name=f"{name}/{number}")
-    if dropout:
-        build.add(Dropout(rate=dropout), name=f"{name}/dropout")
-    build.add(ElementWise(operation="add"), source, build.last, name=f"{name}/add")

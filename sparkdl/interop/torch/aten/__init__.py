@@ -1,0 +1,1 @@
+"""Live modules of PyTorch, exported and translated into networks of ours."""

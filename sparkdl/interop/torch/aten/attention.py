@@ -1,0 +1,111 @@
+"""A torch.nn.MultiheadAttention, whose calls move the batch: all of them together are one layer."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from sparkdl.errors import UnsupportedError
+from sparkdl.interop.torch.aten.node import Place
+from sparkdl.nn import layers as nn
+
+ARRAYS = ("in_proj_weight", "in_proj_bias", "out_proj.weight", "out_proj.bias")
+
+
+@dataclass
+class AttentionCalls:
+    """The calls of one use of a MultiheadAttention.
+
+    Parameters
+    ----------
+    path : str
+        Of the module.
+    module : torch.nn.MultiheadAttention
+    calls : list of torch.fx.Node
+    """
+
+    path: str
+    module: Any
+    calls: list = field(default_factory=list)
+
+    @property
+    def results(self):
+        """The calls whose results are read elsewhere."""
+        own = set(self.calls)
+        return [call for call in self.calls if any(user not in own for user in call.users)]
+
+    @property
+    def sources(self):
+        """What they read of others, each once, in the order of reading."""
+        own = set(self.calls)
+        read = [source for call in self.calls for source in call.all_input_nodes]
+        return list(dict.fromkeys(source for source in read if source not in own))
+
+    @property
+    def causal(self):
+        """Whether a call says that later steps are hidden."""
+        products = [call for call in self.calls if "scaled_dot_product" in call.name]
+        return any(True in call.args or call.kwargs.get("is_causal") for call in products)
+
+    def add_to(self, network, values):
+        """Adds the layer to NetworkParts; `values` has what each source is. Returns its Place."""
+        part, known = self.module, [values[source] for source in self.sources]
+        places = [value for value in known if isinstance(value, Place)]
+        own = {parameter.data_ptr() for parameter in part.parameters()}
+        constants = [one for one in known if not isinstance(one, Place)]
+        masks = [one for one in constants if one.data_ptr() not in own]
+        need(len(self.results) == 1, "the weights of the attention as an output")
+        need(part.batch_first, "batch_first=False")
+        need(part.bias_k is None and not part.add_zero_attn, "add_bias_kv or add_zero_attn")
+        need(part.in_proj_weight is not None, "kdim or vdim")
+        need(places and all(len(place.shape) == 2 for place in places), "a mask that is computed")
+        need(all(map(is_causal, masks)), "another mask than a causal one")
+        kind = nn.SelfAttention if len(places) == 1 else nn.MultiHeadAttention
+        layer = kind(
+            heads=part.num_heads,
+            causal=self.causal or bool(masks),
+            dropout=part.dropout,
+            bias=part.in_proj_bias is not None,
+        )
+        found = dict(part.named_parameters())
+        arrays = {name: found[name].detach().numpy() for name in ARRAYS if name in found}
+        return network.add(layer, places, self.path, arrays)
+
+
+def find_attentions(graph, module):
+    """Returns {call: AttentionCalls} of an exported graph of a module."""
+    found, of_call = {}, {}
+    for node in graph.nodes:
+        for key, (path, _) in node.meta.get("nn_module_stack", {}).items():
+            inner = submodule(module, path)
+            if type(inner).__name__ == "MultiheadAttention" and node.op == "call_function":
+                group = found.setdefault(key, AttentionCalls(path, inner))
+                group.calls.append(node)
+                of_call[node] = group
+                break
+    return of_call
+
+
+def submodule(module, path):
+    """Returns the module at a path, which ends in "@1" at its second use; None of others."""
+    try:
+        return module.get_submodule(path.partition("@")[0])
+    except AttributeError:
+        return None
+
+
+def is_causal(mask):
+    """Returns whether a constant hides from each step those behind it, and nothing else."""
+    values = mask.numpy()
+    if values.ndim != 2 or values.shape[0] != values.shape[1]:
+        return False
+    later = np.triu(np.ones(values.shape, bool), 1)
+    if values.dtype == bool:
+        return bool((values == later).all())
+    return bool((np.isneginf(values) == later).all() and (values[~later] == 0).all())
+
+
+def need(holds, what):
+    """Refuses a MultiheadAttention because of `what` unless `holds`."""
+    if not holds:
+        raise UnsupportedError(f"{what} is not supported")

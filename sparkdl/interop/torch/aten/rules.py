@@ -1,0 +1,252 @@
+"""Layers for calls of aten operations on rows and images; a rule returns its result's Place."""
+
+from math import prod
+
+from sparkdl.interop.torch.aten.sequence_rules import SEQUENCE_RULES, in_time_order
+from sparkdl.nn import layers as nn
+
+
+def linear(node):
+    W = node.array("weight")
+    layer = nn.Dense(units=len(W), bias=node["bias"] is not None)
+    return node.add(layer, node.place(), weight=W, bias=node.array("bias"))
+
+
+def matmul(node):
+    W = node.array("mat2" if node["mat2"] is not None else "other")
+    node.need(W.ndim == 2, f"a product with {W.shape}")
+    place = node.place("input" if node["input"] is not None else "self")
+    return node.add(nn.Dense(units=W.shape[1], bias=False), place, weight=W.T)
+
+
+def conv(node):
+    W, bias = node.array("weight"), node.array("bias")
+    axes = W.ndim - 2
+    padding = node["padding"]
+    node.need(padding != "same" or set(per_axis(node["stride"], axes)) == {1}, "such padding")
+    words = {"valid": 0, "same": "same"}
+    kind = (nn.Conv1D, nn.Conv2D, nn.Conv3D)[axes - 1]
+    layer = kind(
+        filters=len(W),
+        kernel_size=sized(W.shape[2:]),
+        stride=sized(per_axis(node["stride"], axes)),
+        padding=words[padding] if isinstance(padding, str) else sized(per_axis(padding, axes)),
+        dilation=sized(per_axis(node["dilation"], axes)),
+        groups=node["groups"],
+        bias=bias is not None,
+    )
+    return in_time_order(node, layer, weight=W, bias=bias)
+
+
+def conv_transpose(node):
+    W, bias = node.array("weight"), node.array("bias")
+    layer = nn.Conv2DTranspose(
+        filters=W.shape[1] * node["groups"],
+        kernel_size=W.shape[2:],
+        stride=per_axis(node["stride"], 2),
+        padding=per_axis(node["padding"], 2),
+        output_padding=per_axis(node["output_padding"], 2),
+        dilation=per_axis(node["dilation"], 2),
+        groups=node["groups"],
+        bias=bias is not None,
+    )
+    return node.add(layer, node.place(), weight=W, bias=bias)
+
+
+def per_axis(values, axes):
+    """Returns an entry for each axis of a list that may have one for all."""
+    values = values if isinstance(values, list | tuple) else [values]
+    return tuple(values) * (axes if len(values) == 1 else 1)
+
+
+def sized(values):
+    """Returns the number of one axis, or a tuple of those of several."""
+    return values[0] if len(values) == 1 else tuple(values)
+
+
+def batch_norm(node):
+    node.need(node["momentum"] is not None, "a momentum of None")
+    arrays = {name: node.array(name) for name in ("weight", "bias", "running_mean", "running_var")}
+    node.need(all(array is not None for array in arrays.values()), "statistics or factors of None")
+    layer = nn.BatchNorm(epsilon=node["eps"], momentum=1 - node["momentum"])
+    return in_time_order(node, layer, **arrays)
+
+
+def layer_norm(node):
+    rank = len(node.place().shape)
+    axes = tuple(range(rank - len(node["normalized_shape"]), rank))
+    arrays = {name: node.array(name) for name in ("weight", "bias")}
+    flags = {"scale": arrays["weight"] is not None, "shift": arrays["bias"] is not None}
+    return node.add(nn.LayerNorm(axes=axes, epsilon=node["eps"], **flags), node.place(), **arrays)
+
+
+def pool(kind, **names):
+    """Returns the rule of pooling over windows; `names` map options of ours to theirs."""
+
+    def translate(node):
+        axes = {nn.MaxPool1D: 1, nn.MaxPool2D: 2, nn.AvgPool2D: 2}[kind]
+        node.need(node["divisor_override"] is None, "divisor_override")
+        size = per_axis(node["kernel_size"], axes)
+        layer = kind(
+            size=sized(size),
+            stride=sized(per_axis(node["stride"], axes) if node["stride"] else size),
+            padding=sized(per_axis(node["padding"], axes)),
+            rounding="ceil" if node["ceil_mode"] else "floor",
+            **{ours: node[theirs] for ours, theirs in names.items()},
+        )
+        dilation = node["dilation"] or [1]
+        node.need(set(per_axis(dilation, axes)) == {1}, f"dilation {dilation}")
+        return in_time_order(node, layer)
+
+    return translate
+
+
+def pool_to_one(node):
+    sizes = node["output_size"]
+    node.need(set(sizes) == {1}, f"adaptive pooling to {sizes}")
+    pooled = in_time_order(node, nn.GlobalPool(kind="avg"))
+    return node.add(nn.Reshape(shape=node.shape), pooled)
+
+
+def mean(node):
+    x, axes = node.place(), sorted(node.axis(axis) for axis in node["dim"] or [])
+    rank = len(x.shape)
+    pooled = [0] if rank == 2 else list(range(1, rank))
+    if rank > 1 and axes == pooled:
+        y = node.add(nn.GlobalPool(kind="avg"), x)
+    else:
+        node.need(axes and axes == list(range(axes[0], rank)), f"a mean along {node['dim']}")
+        y = node.add(nn.Reduce(operation="mean", axis=axes[0]), x)
+    return reshape_to(node, y)
+
+
+def reshape(node):
+    x = node.place("self" if node["self"] is not None else "input")
+    node.need(prod(x.shape) == prod(node.shape), f"a reshape of {x.shape} to {node.shape}")
+    return reshape_to(node, x)
+
+
+def reshape_to(node, place):
+    if place.shape == node.shape:
+        return place
+    if len(node.shape) == 1 and len(place.shape) > 1:
+        return node.add(nn.Flatten(), place)
+    return node.add(nn.Reshape(shape=node.shape), place)
+
+
+def permute(node):
+    order = [node.axis(axis) for axis in node["dims"][1:]]
+    node.need(node["dims"][0] == 0, "another place of the batch")
+    return node.add(nn.Permute(order=order), node.place())
+
+
+def transpose(node):
+    order = list(range(len(node.place().shape)))
+    one, other = node.axis(node["dim0"]), node.axis(node["dim1"])
+    order[one], order[other] = order[other], order[one]
+    return node.add(nn.Permute(order=order), node.place())
+
+
+def cat(node):
+    places = node["tensors"]
+    node.need(all(hasattr(place, "shape") and hasattr(place, "name") for place in places), "such")
+    rank = len(places[0].shape) + 1
+    axis = node["dim"] + rank if node["dim"] < 0 else node["dim"]
+    node.need(axis > 0, "joining batches")
+    return node.add(nn.Merge(axis=axis - 1), *places)
+
+
+def same(node):
+    return node.place()
+
+
+def dropout(node):
+    return node.add(nn.Dropout(rate=node["p"]), node.place()) if node["p"] else node.place()
+
+
+def activation(kind, **names):
+    """Returns the rule of an activation; `names` map options of ours to theirs."""
+
+    def translate(node):
+        given = {ours: node[theirs] for ours, theirs in names.items()}
+        return node.add(nn.Activation({"type": kind, **given}), node.place())
+
+    return translate
+
+
+def gelu(node):
+    ways = {"none": False, "tanh": True}
+    function = {"type": "gelu", "approximate": ways[node["approximate"]]}
+    return node.add(nn.Activation(function), node.place())
+
+
+def softplus(node):
+    node.need(node["beta"] == 1, f"beta={node['beta']}")
+    return node.add(nn.Activation("softplus"), node.place())
+
+
+def softmax(kind):
+    def translate(node):
+        x = node.place()
+        node.need(node.axis(node["dim"]) == len(x.shape) - 1 and len(x.shape) < 3, "such axes")
+        return node.add(nn.Activation(kind), x)
+
+    return translate
+
+
+def prelu(node):
+    return in_time_order(node, nn.PRelu(), weight=node.array("weight"))
+
+
+RULES = SEQUENCE_RULES | {
+    "abs": activation("abs_val"),
+    "adaptive_avg_pool1d": pool_to_one,
+    "adaptive_avg_pool2d": pool_to_one,
+    "adaptive_avg_pool3d": pool_to_one,
+    "alias": same,
+    "avg_pool2d": pool(nn.AvgPool2D, count_padding="count_include_pad"),
+    "batch_norm": batch_norm,
+    "cat": cat,
+    "clamp": activation("clip", low="min", high="max"),
+    "clone": same,
+    "contiguous": same,
+    "conv1d": conv,
+    "conv2d": conv,
+    "conv3d": conv,
+    "conv_transpose2d": conv_transpose,
+    "detach": same,
+    "dropout": dropout,
+    "elu": activation("elu", alpha="alpha"),
+    "exp": activation("exp"),
+    "feature_dropout": dropout,
+    "flatten": reshape,
+    "gelu": gelu,
+    "hardtanh": activation("clip", low="min_val", high="max_val"),
+    "layer_norm": layer_norm,
+    "leaky_relu": activation("leaky_relu", alpha="negative_slope"),
+    "linear": linear,
+    "log_softmax": softmax("log_softmax"),
+    "matmul": matmul,
+    "max_pool1d": pool(nn.MaxPool1D),
+    "max_pool2d": pool(nn.MaxPool2D),
+    "mean": mean,
+    "mish": activation("mish"),
+    "mm": matmul,
+    "permute": permute,
+    "pow": activation("power", power="exponent"),
+    "prelu": prelu,
+    "relu": activation("relu"),
+    "relu6": activation("relu6"),
+    "reshape": reshape,
+    "selu": activation("selu"),
+    "sigmoid": activation("sigmoid"),
+    "silu": activation("swish"),
+    "softmax": softmax("softmax"),
+    "softplus": softplus,
+    "squeeze": reshape,
+    "tanh": activation("tanh"),
+    "transpose": transpose,
+    "unflatten": reshape,
+    "unsqueeze": reshape,
+    "view": reshape,
+}

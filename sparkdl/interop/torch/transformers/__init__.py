@@ -1,0 +1,1 @@
+"""Transformers in folders of Hugging Face, read into networks of the zoo."""

@@ -1,0 +1,110 @@
+"""What config.json says of a transformer, as options of a function of the zoo."""
+
+from sparkdl.errors import UnsupportedError, brief
+from sparkdl.interop.options import Options
+from sparkdl.nn.activations import Gelu
+
+ACTIVATIONS = {
+    "gelu": Gelu(),
+    "gelu_new": Gelu(approximate=True),
+    "gelu_pytorch_tanh": Gelu(approximate=True),
+    "relu": "relu",
+    "silu": "swish",
+    "swish": "swish",
+    "tanh": "tanh",
+}
+LOSSES = {
+    None: "softmax_cross_entropy",
+    "single_label_classification": "softmax_cross_entropy",
+    "multi_label_classification": "sigmoid_cross_entropy",
+    "regression": "mse",
+}
+# What changes numbers, and the one value that the zoo's networks have.
+COMMON = {"is_decoder": False, "is_encoder_decoder": False, "add_cross_attention": False}
+COMMON |= {"pruned_heads": {}, "position_embedding_type": "absolute"}
+OF_GPT2 = {"scale_attn_weights": True, "scale_attn_by_inverse_layer_idx": False}
+BERT = {
+    "tokens": "vocab_size",
+    "steps": "max_position_embeddings",
+    "width": "hidden_size",
+    "depth": "num_hidden_layers",
+    "heads": "num_attention_heads",
+    "hidden": "intermediate_size",
+}
+DISTILBERT = {
+    "tokens": "vocab_size",
+    "steps": "max_position_embeddings",
+    "width": "dim",
+    "depth": "n_layers",
+    "heads": "n_heads",
+    "hidden": "hidden_dim",
+}
+GPT2 = {
+    "tokens": "vocab_size",
+    "steps": "n_positions",
+    "width": "n_embd",
+    "depth": "n_layer",
+    "heads": "n_head",
+}
+
+
+def bert(config):
+    """Returns the options of zoo.bert for a BERT or MiniLM."""
+    return sizes(config, BERT) | {
+        "dropout": config.number("hidden_dropout_prob", 0.1),
+        "attention_dropout": config.number("attention_probs_dropout_prob", 0.1),
+        "activation": activation(config, "hidden_act", "gelu"),
+        "epsilon": config.number("layer_norm_eps", 1e-12),
+    }
+
+
+def distilbert(config):
+    """Returns the options of zoo.bert for a DistilBERT."""
+    return sizes(config, DISTILBERT) | {
+        "dropout": config.number("dropout", 0.1),
+        "attention_dropout": config.number("attention_dropout", 0.1),
+        "activation": activation(config, "activation", "gelu"),
+        "pooler": "relu",
+    }
+
+
+def gpt2(config):
+    """Returns the options of zoo.gpt2."""
+    refuse_other(config, OF_GPT2)
+    hidden = config.take("n_inner")
+    return sizes(config, GPT2) | {
+        "hidden": hidden if hidden is None else config.size("n_inner"),
+        "dropout": config.number("resid_pdrop", 0.1),
+        "attention_dropout": config.number("attn_pdrop", 0.1),
+        "activation": activation(config, "activation_function", "gelu_new"),
+        "epsilon": config.number("layer_norm_epsilon", 1e-5),
+    }
+
+
+def sizes(config, names):
+    """Returns {option: whole number} of what must be there."""
+    refuse_other(config, COMMON)
+    return {option: config.size(name) for option, name in names.items()}
+
+
+def activation(config, name, default):
+    """Returns the activation function of ours for a name of theirs."""
+    value = config.take(name, default)
+    config.need(isinstance(value, str) and value in ACTIVATIONS, name, value)
+    return ACTIVATIONS[value]
+
+
+def refuse_other(config, values):
+    """Refuses options that neither have one of these values nor are left out; lists them all."""
+    given = {name: config.take(name, value) for name, value in values.items()}
+    others = [f"{n}={brief(v)}" for n, v in given.items() if v is not None and v != values[n]]
+    if others:
+        raise UnsupportedError(f"{', '.join(others)} is not supported")
+
+
+def loss(values):
+    """Returns the loss of ours for the problem that a config.json names."""
+    config = Options(values)
+    name = config.take("problem_type")
+    config.need(name is None or (isinstance(name, str) and name in LOSSES), "problem_type", name)
+    return LOSSES[name]

@@ -1,0 +1,274 @@
+"""Networks of the zoo with the weights of a folder of Hugging Face."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from sparkdl.data import files
+from sparkdl.errors import ConfigError, DataError, UnsupportedError
+from sparkdl.interop.json_member import parse_json
+from sparkdl.interop.options import Options
+from sparkdl.interop.torch.transformers import layouts, model_config
+from sparkdl.interop.torch.weights.reader import refuse, shapes_of
+from sparkdl.interop.torch.weights.state_dict import read_state_dict
+from sparkdl.interop.translated_network import state_with
+from sparkdl.nn import zoo
+from sparkdl.training.network import Network
+
+WEIGHTS = ("model.safetensors", "pytorch_model.bin")
+BUFFERS = (".position_ids", ".attn.bias", ".attn.masked_bias")  # which hold no weights
+HEADS = ("pooler", "output")  # layers whose weights a file may lack
+SEGMENTS = "embeddings.token_type_embeddings.weight"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Family:
+    """What one `model_type` is: the prefix of its base model's arrays, and what reads it.
+
+    `classifier` and `pooler` are arrays that a file with such heads has.
+    """
+
+    prefix: str
+    build: Callable
+    options: Callable
+    layout: Callable
+    classifier: str
+    pooler: str | None = None
+
+
+FAMILIES = {
+    "bert": Family(
+        prefix="bert.",
+        build=zoo.bert,
+        options=model_config.bert,
+        layout=layouts.bert,
+        classifier="classifier.weight",
+        pooler="pooler.dense.weight",
+    ),
+    "distilbert": Family(
+        prefix="distilbert.",
+        build=zoo.bert,
+        options=model_config.distilbert,
+        layout=layouts.distilbert,
+        classifier="classifier.weight",
+        pooler="pre_classifier.weight",
+    ),
+    "gpt2": Family(
+        prefix="transformer.",
+        build=zoo.gpt2,
+        options=model_config.gpt2,
+        layout=layouts.gpt2,
+        classifier="score.weight",
+    ),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class TransformerNet:
+    """A network of the zoo with the weights of a folder, and a report of which went where.
+
+    Parameters
+    ----------
+    network : Network
+    matched : {"layer/array": name in the file}
+    missing : tuple of str
+        "layer/array" of those that have first values of ours: of new heads.
+    unused : tuple of str
+        Names in the file that went nowhere: of heads that the network does not have.
+    """
+
+    network: Network
+    matched: dict[str, str]
+    missing: tuple[str, ...]
+    unused: tuple[str, ...]
+
+
+def read_transformer(
+    folder: str,
+    *,
+    steps: int | None = None,
+    classes: int | None = None,
+    pooling: str | None = "auto",
+    segments: bool = False,
+    **options: Any,
+) -> TransformerNet:
+    """Returns the TransformerNet of a BERT, DistilBERT, MiniLM or GPT-2 that Hugging Face saved.
+
+    Neither PyTorch nor transformers is needed. Its network is `zoo.bert` or `zoo.gpt2`; heads that
+    the file does not have are drawn, to be trained.
+
+    Parameters
+    ----------
+    folder : str
+        With config.json and model.safetensors, or pytorch_model.bin; local or a URI.
+    steps : int, optional
+        Longest text. None: as many tokens as the file has places for.
+    classes : int, optional
+        Of texts. None: those of the file's classifier; where it has none, BERT ends with the
+        pooling, and GPT-2 predicts the next token.
+    pooling : "auto", "first", "mean" or None
+        See `zoo.bert`. "auto": that of a folder of sentence-transformers, else "first" where there
+        are classes or the file has a pooler, else None. GPT-2 has none.
+    segments : bool
+        Whether BERT has a second input, for pairs of texts. Without, all tokens are of the first.
+    options
+        Of the zoo's function: "optimizer", "seed", "dropout" ... With "depth" only as many of the
+        first blocks are read.
+
+    Raises
+    ------
+    DataError
+        The folder lacks a file or an array, or one is damaged; lists all arrays that do not fit.
+    UnsupportedError
+        A model of another type, or with options that networks of the zoo do not have.
+    """
+    config = read_config(folder)
+    family = family_of(config, folder)
+    found = zoo_options(family, config, folder)
+    arrays = {
+        plain_name(name, family.prefix): (name, array)
+        for name, array in read_state_dict(weights_of(folder))[0].items()
+        if not name.endswith(BUFFERS)
+    }
+    found |= heads(family, config, folder, arrays)
+    if classes is not None:
+        found["classes"] = classes
+    if family.pooler is not None:
+        found |= pooling_option(pooling, family, config, folder, arrays, found["classes"])
+    elif pooling not in ("auto", None):
+        raise ConfigError(f"read_transformer.pooling must be None for GPT-2, got {pooling!r}")
+    if segments:
+        found["segments"] = segments_in(arrays, folder)
+    if steps is not None:
+        found["steps"] = at_most(steps, found["steps"])
+    found |= options
+    if found["depth"] > len(arrays):  # before so many blocks are made
+        raise DataError(f"{folder}: {found['depth']} blocks need more than {len(arrays)} arrays")
+    return fill(family.build(**found), family, found["depth"], arrays, folder)
+
+
+def read_config(folder):
+    """Returns the mapping in config.json."""
+    path = f"{folder}/config.json"
+    with files.open(path) as file:
+        return parse_json(file.read(), path)
+
+
+def family_of(config, folder):
+    kind = config.get("model_type")
+    if not isinstance(kind, str) or kind not in FAMILIES:
+        raise UnsupportedError(f"{folder}: model_type must be one of {[*FAMILIES]}, got {kind!r}")
+    return FAMILIES[kind]
+
+
+def weights_of(folder):
+    """Returns the path of the file with the weights."""
+    found = [name for name in WEIGHTS if files.exists(f"{folder}/{name}")]
+    if not found:
+        raise DataError(f"{folder}: has neither of {WEIGHTS}; models in several files are not read")
+    return f"{folder}/{found[0]}"
+
+
+def plain_name(name, prefix):
+    """Returns a name without the prefix, and with the endings that newer files have."""
+    name = name.removeprefix(prefix)
+    for old, new in {"LayerNorm.gamma": "weight", "LayerNorm.beta": "bias"}.items():
+        if name.endswith(old):
+            return f"{name.removesuffix(old)}LayerNorm.{new}"
+    return name
+
+
+def zoo_options(family, config, folder):
+    try:
+        return family.options(Options(config))
+    except UnsupportedError as error:
+        raise UnsupportedError(f"{folder}/config.json: {error}") from error
+
+
+def heads(family, config, folder, arrays):
+    """Returns the options that a file's own classifier gives."""
+    if family.classifier not in arrays:
+        return {"classes": None}
+    try:
+        named = model_config.loss(config)
+    except UnsupportedError as error:
+        raise UnsupportedError(f"{folder}/config.json: {error}") from error
+    return {"classes": rows_of(family.classifier, arrays, folder), "loss": named}
+
+
+def pooling_option(pooling, family, config, folder, arrays, classes):
+    """Returns {"pooling": ...} of zoo.bert."""
+    if pooling != "auto":
+        return {"pooling": pooling}
+    if files.exists(f"{folder}/1_Pooling/config.json"):
+        return {"pooling": pooling_of_sentences(f"{folder}/1_Pooling/config.json")}
+    if any("ForTokenClassification" in str(kind) for kind in config.get("architectures") or ()):
+        return {"pooling": None}
+    return {"pooling": "first" if classes is not None or family.pooler in arrays else None}
+
+
+def pooling_of_sentences(path):
+    """Returns the pooling of a folder of sentence-transformers, which must be the mean."""
+    with files.open(path) as file:
+        about = parse_json(file.read(), path)
+    modes = [name for name, on in about.items() if name.startswith("pooling_mode_") and on is True]
+    if modes != ["pooling_mode_mean_tokens"]:
+        raise UnsupportedError(f"{path}: must have pooling_mode_mean_tokens alone, got {modes}")
+    return "mean"
+
+
+def segments_in(arrays, folder):
+    """Returns how many segments a file knows."""
+    if SEGMENTS not in arrays:
+        raise ConfigError(f"read_transformer.segments must be False for {folder}, which has none")
+    return rows_of(SEGMENTS, arrays, folder)
+
+
+def rows_of(name, arrays, folder):
+    """Returns how many rows a matrix has."""
+    shape = arrays[name][1].shape
+    if len(shape) != 2 or 0 in shape:
+        raise DataError(f"{folder}: {arrays[name][0]} must be a matrix, got {shape}")
+    return shape[0]
+
+
+def at_most(steps, places):
+    if not isinstance(steps, int) or not 1 <= steps <= places:
+        raise ConfigError(
+            f"read_transformer.steps must be an integer in [1, {places}], got {steps!r}"
+        )
+    return steps
+
+
+def fill(conf, family, depth, arrays, folder):
+    """Returns the TransformerNet of a configuration and {plain name: (name in the file, array)}."""
+    wanted = {
+        f"{layer}/{array}": shape
+        for layer, shapes in shapes_of(conf).items()
+        for array, shape in shapes.items()
+    }
+    found, matched, wrong = {}, {}, []
+    for ours, theirs, change in family.layout(depth):
+        if ours not in wanted or theirs not in arrays or ours in found:
+            continue
+        name, array = arrays[theirs]
+        changed = layouts.change_array(ours, array, change, wanted[ours])
+        if changed is not None:
+            found[ours], matched[ours] = changed, name
+        elif not ours.startswith("output/"):
+            wrong.append(f"{name} in {ours}: {array.shape} does not give {wanted[ours]}")
+    if SEGMENTS in arrays and "segment_embedding/W" not in wanted and "positions/W" in found:
+        name, rows = arrays[SEGMENTS]
+        if rows.shape[1:] != wanted["positions/W"][1:] or not len(rows):
+            wrong.append(f"{name}: {rows.shape} does not give {wanted['positions/W'][1:]}")
+        else:
+            found["positions/W"] = found["positions/W"] + rows[:1]
+            matched["segment 0"] = name
+    missing = tuple(name for name in wanted if name not in found)
+    wrong += [f"{n}: no array in the file" for n in missing if n.split("/")[0] not in HEADS]
+    refuse(wrong, folder)
+    network = Network(conf)
+    network.state = state_with(network, found.items())
+    used = set(matched.values())
+    unused = tuple(name for name, _ in arrays.values() if name not in used)
+    return TransformerNet(network=network, matched=matched, missing=missing, unused=unused)

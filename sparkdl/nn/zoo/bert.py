@@ -1,0 +1,128 @@
+"""BERT, an encoder of texts."""
+
+from typing import Any
+
+from sparkdl.errors import ConfigError
+from sparkdl.nn.initializers import Normal
+from sparkdl.nn.layers import (
+    Dense,
+    Dropout,
+    ElementWise,
+    EmbeddingSequence,
+    Flatten,
+    GlobalPool,
+    LayerNorm,
+    Output,
+    PositionEmbedding,
+    Subset,
+)
+from sparkdl.nn.networks.graph import GraphConf
+from sparkdl.nn.networks.graph_builder import GraphBuilder
+from sparkdl.nn.zoo.transformer_blocks import Blocks
+
+POOLINGS = ("first", "mean", None)
+
+
+def bert(
+    tokens: int = 30_522,
+    steps: int = 512,
+    width: int = 768,
+    depth: int = 12,
+    heads: int = 12,
+    hidden: int | None = None,
+    dropout: float = 0.0,
+    attention_dropout: float = 0.0,
+    activation: Any = "gelu",
+    epsilon: float = 1e-12,
+    segments: int | None = None,
+    pooling: str | None = "first",
+    pooler: Any = "tanh",
+    classes: int | None = None,
+    loss: Any = "softmax_cross_entropy",
+    **options: Any,
+) -> GraphConf:
+    """Builds BERT, and what has its form: DistilBERT, MiniLM.
+
+    It takes ids of tokens (steps, 1). Texts may be shorter: lists of a DataFrame are padded and
+    masked, and id 0 is padding in any case. `read_transformer` gives it the weights of a folder of
+    Hugging Face.
+
+    Parameters
+    ----------
+    tokens, steps, width, depth, heads, hidden : int
+        Number of tokens, longest text, numbers per token, blocks, heads of attention, numbers
+        between the dense layers of a block (4 width unless given). The defaults are those of
+        BERT-base.
+    dropout, attention_dropout : float
+        Share that is dropped of the embeddings, of what each branch adds and before `classes`; of
+        the attention.
+    activation : activation function
+        Between the dense layers.
+    epsilon : float
+        Of the normalizations.
+    segments : int, optional
+        How many texts an example may have. There is then a second input, "segments" (steps, 1),
+        that says of which each token is, and the column of the tokens is "tokens" as well. None:
+        all are of one text, and the one column is "features".
+    pooling : "first", "mean" or None
+        What becomes of the tokens: a dense layer of the first one, the mean of all, or the steps as
+        they are.
+    pooler : activation function
+        Of that dense layer: "relu" in DistilBERT.
+    classes : int, optional
+        Of texts; of each token where there is no pooling. None: there is no output layer.
+    loss : loss, name or mapping
+        Of the classes.
+
+    References
+    ----------
+    Devlin et al., BERT: pre-training of deep bidirectional transformers for language understanding
+    (2019).
+    """
+    if pooling not in POOLINGS:
+        raise ConfigError(f"bert.pooling must be one of {POOLINGS}, got {pooling!r}")
+    build = GraphBuilder(features=(steps, 1))
+    if segments is not None:
+        build = GraphBuilder(tokens=(steps, 1), segments=(steps, 1))
+    add_embeddings(build, tokens, width, segments)
+    build.add(LayerNorm(epsilon=epsilon), name="norm")
+    if dropout:
+        build.add(Dropout(rate=dropout), name="dropout")
+    blocks = Blocks(
+        width=width,
+        heads=heads,
+        hidden=hidden,
+        dropout=dropout,
+        attention_dropout=attention_dropout,
+        activation=activation,
+        norm_first=False,
+        epsilon=epsilon,
+    )
+    blocks.add_to(build, depth)
+    add_pooling(build, pooling, width, pooler)
+    if classes is not None:
+        if dropout:
+            build.add(Dropout(rate=dropout), name="output/dropout")
+        build.add(Output(units=classes, loss=loss), name="output")
+    return build.conf(**({"initializer": Normal(std=0.02)} | options))
+
+
+def add_embeddings(build: GraphBuilder, tokens: int, width: int, segments: int | None) -> None:
+    """Adds the rows of tokens, places, and segments where there are such."""
+    words = EmbeddingSequence(vocabulary_size=tokens, units=width, mask_zero=True)
+    build.add(words, next(iter(build.inputs)), name="embedding")
+    if segments is not None:
+        table = EmbeddingSequence(vocabulary_size=segments, units=width)
+        build.add(table, "segments", name="segment_embedding")
+        build.add(ElementWise(operation="add"), "embedding", "segment_embedding", name="embeddings")
+    build.add(PositionEmbedding(), name="positions")
+
+
+def add_pooling(build: GraphBuilder, pooling: str | None, width: int, pooler: Any) -> None:
+    """Adds what makes one row of the steps."""
+    if pooling == "first":
+        build.add(Subset(start=0, stop=1, axis=0), name="first")
+        build.add(Flatten(), name="first/row")
+        build.add(Dense(units=width, activation=pooler), name="pooler")
+    elif pooling == "mean":
+        build.add(GlobalPool(kind="avg"), name="mean")

@@ -1,0 +1,85 @@
+"""GPT-2, which predicts the next token of a text."""
+
+from typing import Any
+
+from sparkdl.nn.activations import Gelu
+from sparkdl.nn.initializers import Normal
+from sparkdl.nn.layers import (
+    Dropout,
+    EmbeddingSequence,
+    LastTimeStep,
+    LayerNorm,
+    Output,
+    PositionEmbedding,
+    RnnOutput,
+)
+from sparkdl.nn.networks.graph import GraphConf
+from sparkdl.nn.networks.graph_builder import GraphBuilder
+from sparkdl.nn.zoo.transformer_blocks import Blocks
+
+
+def gpt2(
+    tokens: int = 50_257,
+    steps: int = 1024,
+    width: int = 768,
+    depth: int = 12,
+    heads: int = 12,
+    hidden: int | None = None,
+    dropout: float = 0.0,
+    attention_dropout: float = 0.0,
+    activation: Any = None,
+    epsilon: float = 1e-5,
+    classes: int | None = None,
+    loss: Any = "softmax_cross_entropy",
+    **options: Any,
+) -> GraphConf:
+    """Builds GPT-2: blocks of causal self attention, normalized before each branch.
+
+    It takes ids of tokens (steps, 1), fewer with a mask. `read_transformer` gives it the weights of
+    a folder of Hugging Face. The product with which it predicts has numbers of its own, where GPT-2
+    takes those of the table of tokens; so there are more parameters.
+
+    Parameters
+    ----------
+    tokens, steps, width, depth, heads, hidden : int
+        Number of tokens, longest text, numbers per token, blocks, heads of attention, numbers
+        between the dense layers of a block (4 width unless given). The defaults are those of the
+        smallest GPT-2.
+    dropout, attention_dropout : float
+        Share that is dropped of the embeddings and of what each branch adds; of the attention.
+    activation : activation function, default Gelu(approximate=True)
+        Between the dense layers.
+    epsilon : float
+        Of the normalizations.
+    classes : int, optional
+        Of texts, told from their last token. None: each token's next one is predicted.
+    loss : loss, name or mapping
+        Of the classes.
+
+    References
+    ----------
+    Radford et al., Language models are unsupervised multitask learners (2019).
+    """
+    build = GraphBuilder(features=(steps, 1))
+    build.add(EmbeddingSequence(vocabulary_size=tokens, units=width), name="embedding")
+    build.add(PositionEmbedding(), name="positions")
+    if dropout:
+        build.add(Dropout(rate=dropout), name="dropout")
+    blocks = Blocks(
+        width=width,
+        heads=heads,
+        hidden=hidden,
+        dropout=dropout,
+        attention_dropout=attention_dropout,
+        activation=Gelu(approximate=True) if activation is None else activation,
+        causal=True,
+        epsilon=epsilon,
+    )
+    blocks.add_to(build, depth)
+    build.add(LayerNorm(epsilon=epsilon), name="norm")
+    if classes is None:
+        build.add(RnnOutput(units=tokens, bias=False), name="output")
+    else:
+        build.add(LastTimeStep(), name="last")
+        build.add(Output(units=classes, bias=False, loss=loss), name="output")
+    return build.conf(**({"initializer": Normal(std=0.02)} | options))

@@ -1,0 +1,64 @@
+"""The blocks that transformers are made of: attention and two dense layers, with shortcuts."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from sparkdl.nn.layers import Dense, Dropout, ElementWise, Layer, LayerNorm, SelfAttention
+from sparkdl.nn.networks.graph_builder import GraphBuilder
+
+
+@dataclass(frozen=True, kw_only=True)
+class Blocks:
+    """Options of blocks of self attention and two dense layers, each with a shortcut.
+
+    Parameters
+    ----------
+    width, heads, hidden : int
+        Numbers per step, heads of attention, numbers between the dense layers (4 width unless
+        given).
+    dropout, attention_dropout : float
+        Share that is dropped of what each branch adds, and of the attention's numbers (as much
+        unless given).
+    activation : activation function of the first dense layer
+    causal : bool
+        Whether a step sees those before it alone.
+    norm_first : bool
+        Whether a branch is normalized before its layers, x + layers(norm(x)), else behind the
+        shortcut, norm(x + layers(x)).
+    epsilon : float
+        Of the normalizations.
+    """
+
+    width: int
+    heads: int
+    hidden: int | None = None
+    dropout: float = 0.0
+    attention_dropout: float | None = None
+    activation: Any = "gelu"
+    causal: bool = False
+    norm_first: bool = True
+    epsilon: float = 1e-5
+
+    def add_to(self, build: GraphBuilder, depth: int) -> None:
+        """Adds `depth` blocks behind what was added last: "block1/attention/1" and so on."""
+        drop = self.dropout if self.attention_dropout is None else self.attention_dropout
+        for number in range(1, depth + 1):
+            attention = SelfAttention(heads=self.heads, causal=self.causal, dropout=drop)
+            self.add_branch(build, f"block{number}/attention", attention)
+            up = Dense(units=self.hidden or 4 * self.width, activation=self.activation)
+            self.add_branch(build, f"block{number}/dense", up, Dense(units=self.width))
+
+    def add_branch(self, build: GraphBuilder, name: str, *layers: Layer) -> None:
+        source = build.last
+        if self.norm_first:
+            build.add(self.norm(), name=f"{name}/norm")
+        for number, layer in enumerate(layers, 1):
+            build.add(layer, name=f"{name}/{number}")
+        if self.dropout:
+            build.add(Dropout(rate=self.dropout), name=f"{name}/dropout")
+        build.add(ElementWise(operation="add"), source, build.last, name=f"{name}/add")
+        if not self.norm_first:
+            build.add(self.norm(), name=f"{name}/norm")
+
+    def norm(self) -> LayerNorm:
+        return LayerNorm(epsilon=self.epsilon)

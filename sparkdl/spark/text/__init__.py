@@ -1,0 +1,1 @@
+"""Texts of a DataFrame as ids of tokens."""

@@ -1,0 +1,56 @@
+"""What tokenizers of each kind do with a text before and after it is cut."""
+
+from sparkdl.errors import ConfigError
+from sparkdl.spark.text.merges import Merges
+
+KINDS = ("wordpiece", "bpe")
+BERT = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
+GPT = "<|endoftext|>"
+
+
+def load_tokenizers():
+    """Returns the package tokenizers; ConfigError where it is not installed."""
+    try:
+        import tokenizers
+    except ImportError as error:
+        raise ConfigError(
+            f"a Tokenizer needs the package tokenizers in each process, got {error}; "
+            "pip install tokenizers"
+        ) from error
+    return tokenizers
+
+
+def untrained(kind, lowercase):
+    """Returns a tokenizers.Tokenizer that cuts texts into words, and has no tokens yet."""
+    package = load_tokenizers()
+    if kind == "wordpiece":
+        tokenizer = package.Tokenizer(package.models.WordPiece(unk_token=BERT[1]))
+        tokenizer.normalizer = package.normalizers.BertNormalizer(lowercase=lowercase)
+        tokenizer.pre_tokenizer = package.pre_tokenizers.BertPreTokenizer()
+        tokenizer.decoder = package.decoders.WordPiece()
+        return tokenizer
+    tokenizer = package.Tokenizer(package.models.BPE())
+    if lowercase:
+        tokenizer.normalizer = package.normalizers.Lowercase()
+    tokenizer.pre_tokenizer = package.pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = package.decoders.ByteLevel()
+    return tokenizer
+
+
+def train(tokenizer, kind, words, size, least):
+    """Returns the text of a tokenizer.json with the tokens that {word: count} give."""
+    package = load_tokenizers()
+    special = BERT if kind == "wordpiece" else (GPT,)
+    letters = () if kind == "wordpiece" else sorted(package.pre_tokenizers.ByteLevel.alphabet())
+    learned = Merges(words, [*special, *letters], "##" if kind == "wordpiece" else "")
+    learned.grow(size, least)
+    if kind == "wordpiece":
+        tokenizer.model = package.models.WordPiece(learned.vocabulary, unk_token=BERT[1])
+        framed = {"single": "[CLS] $A [SEP]", "pair": "[CLS] $A [SEP] $B:1 [SEP]:1"}
+        ends = [(name, learned.vocabulary[name]) for name in ("[CLS]", "[SEP]")]
+        post = package.processors.TemplateProcessing(**framed, special_tokens=ends)
+        tokenizer.post_processor = post
+    else:
+        tokenizer.model = package.models.BPE(learned.vocabulary, learned.merges)
+    tokenizer.add_special_tokens([*special])
+    return tokenizer.to_str()

@@ -1,0 +1,141 @@
+"""Modules of many kinds, with the shapes of their inputs; "ids" stands for whole numbers."""
+
+from tests.interop.torch.weights import modules
+
+
+def functional(parts, run):
+    """Returns a module of {name: module} that computes `run(module, inputs)`."""
+    from torch import nn
+
+    class Functional(nn.Module):
+        def __init__(self):
+            super().__init__()
+            for name, part in parts.items():
+                setattr(self, name, part)
+
+        def forward(self, *inputs):
+            return run(self, *inputs)
+
+    return Functional()
+
+
+def texts():
+    """An embedding and a convolution over time, the mean of its steps."""
+    from torch import nn
+
+    steps = nn.Conv1d(8, 6, 3, padding="same"), nn.BatchNorm1d(6), nn.ELU(0.5), nn.MaxPool1d(2)
+    parts = {"embedding": nn.Embedding(20, 8), "steps": nn.Sequential(*steps)}
+    parts["head"] = nn.Linear(6, 3)
+    return functional(
+        parts, lambda m, ids: m.head(m.steps(m.embedding(ids).transpose(1, 2)).mean(-1))
+    )
+
+
+def gated():
+    """A block of MobileNet: depthwise, a gate for each channel, ReLU6, a shortcut."""
+    from torch import nn
+
+    gate = nn.AdaptiveAvgPool2d(1), nn.Conv2d(8, 2, 1), nn.SiLU(), nn.Conv2d(2, 8, 1), nn.Sigmoid()
+    parts = {
+        "wide": nn.Sequential(nn.Conv2d(4, 8, 1, bias=False), nn.BatchNorm2d(8), nn.ReLU6()),
+        "deep": nn.Conv2d(8, 8, 3, padding=1, groups=8),
+        "gate": nn.Sequential(*gate),
+        "narrow": nn.Conv2d(8, 4, 1),
+        "head": nn.Linear(4 * 6 * 6, 3),
+    }
+
+    def run(m, x):
+        y = m.deep(m.wide(x))
+        y = x + m.narrow(y * m.gate(y))
+        return m.head(y.view(x.shape[0], -1)) * 0.5 - 1
+
+    return functional(parts, run)
+
+
+def autoencoder():
+    from torch import nn
+
+    down = nn.Conv2d(1, 4, 3, stride=2, padding=1), nn.LeakyReLU(0.2), nn.Flatten()
+    up = nn.Unflatten(1, (4, 4, 4)), nn.ConvTranspose2d(4, 1, 3, 2, 1, output_padding=1)
+    return nn.Sequential(*down, nn.Linear(64, 64), nn.PReLU(), *up, nn.Tanh())
+
+
+def joined():
+    """A block of DenseNet: what each layer gives joins what it read."""
+    from torch import cat, nn
+
+    parts = {f"conv{i}": nn.Conv2d(3 + 2 * i, 2, 3, padding=1) for i in range(3)}
+    parts |= {"pool": nn.AvgPool2d(3, 2, 1), "head": nn.Linear(9, 4), "dropout": nn.Dropout(0.5)}
+
+    def run(m, x):
+        for conv in (m.conv0, m.conv1, m.conv2):
+            x = cat([x, conv(nn.functional.relu(x))], 1)
+        return m.head(m.dropout(m.pool(x).mean(dim=(2, 3)))).softmax(-1)
+
+    return functional(parts, run)
+
+
+def mixer():
+    """A block of MLP-Mixer behind places that are learned."""
+    import torch
+    from torch import nn
+
+    parts = {"norm1": nn.LayerNorm(6), "norm2": nn.LayerNorm(6), "over": nn.Linear(5, 5)}
+    parts |= {"up": nn.Linear(6, 12), "down": nn.Linear(12, 6), "head": nn.Linear(6, 3)}
+
+    def run(m, x):
+        x = x + m.places
+        x = x + m.over(m.norm1(x).transpose(1, 2)).permute(0, 2, 1)
+        x = x + m.down(nn.functional.gelu(m.up(m.norm2(x)), approximate="tanh"))
+        return m.head(x[:, 0])
+
+    module = functional(parts, run)
+    module.places = nn.Parameter(torch.randn(1, 5, 6))
+    return module
+
+
+def two_inputs():
+    from torch import cat, nn
+
+    parts = {"ids": nn.Embedding(20, 4), "rows": nn.Linear(3, 4), "head": nn.Linear(20, 2)}
+    return functional(
+        parts, lambda m, ids, x: m.head(cat([m.ids(ids).flatten(1), m.rows(x).tanh()], -1))
+    )
+
+
+def encoder():
+    """Two blocks of a transformer, of which one sees earlier steps alone."""
+    import torch
+    from torch import nn
+
+    block = {"dim_feedforward": 16, "dropout": 0.0, "batch_first": True}
+    parts = {"embedding": nn.Embedding(20, 8), "head": nn.Linear(8, 3)}
+    parts |= {"one": nn.TransformerEncoderLayer(8, 2, activation="gelu", **block)}
+    parts |= {"two": nn.TransformerEncoderLayer(8, 4, norm_first=True, **block)}
+    parts |= {"across": nn.MultiheadAttention(8, 2, bias=False, batch_first=True)}
+
+    def run(m, ids):
+        x = m.embedding(ids)
+        y = m.two(m.one(x), src_mask=m.later)
+        return m.head((y + m.across(y, x, x)[0])[:, -1])
+
+    module = functional(parts, run)
+    module.register_buffer("later", torch.ones(4, 4, dtype=torch.bool).triu(1))
+    return module
+
+
+MODULES = {  # name: (module, shapes of the inputs)
+    "perceptron": (modules.perceptron, [(4,)]),
+    "lenet": (modules.lenet, [(1, 12, 12)]),
+    "lstm": (modules.sequences("LSTM", num_layers=2, dropout=0.1), [(6, 3)]),
+    "gru": (modules.sequences("GRU", bidirectional=True), [(6, 3)]),
+    "rnn": (modules.sequences("RNN"), [(6, 3)]),
+    "resnet18": (modules.resnet18, [(3, 33, 33)]),
+    "texts": (texts, ["ids"]),
+    "gated": (gated, [(4, 6, 6)]),
+    "autoencoder": (autoencoder, [(1, 8, 8)]),
+    "joined": (joined, [(3, 7, 7)]),
+    "mixer": (mixer, [(5, 6)]),
+    "encoder": (encoder, ["ids"]),
+    "two inputs": (two_inputs, ["ids", (3,)]),
+}

@@ -1,0 +1,131 @@
+"""Live modules as networks of ours, against torch."""
+
+import numpy as np
+import pytest
+
+from sparkdl import Batch, Sgd
+from sparkdl.errors import ConfigError, UnsupportedError
+from sparkdl.interop.torch import read_module
+from tests.interop.torch.aten.modules import MODULES, functional
+
+torch = pytest.importorskip("torch", reason="needs torch: python build.py test --torch")
+# Of LSTMs torch.export says so itself: their weights have a second place.
+pytestmark = pytest.mark.filterwarnings("ignore:The tensor attributes:UserWarning")
+IDS = np.arange(4, dtype=np.uint64)
+
+
+def drawn(shapes, count, seed=0):
+    rng = torch.Generator().manual_seed(seed)
+    return tuple(
+        torch.randint(0, 20, (count, 4), generator=rng)
+        if shape == "ids"
+        else torch.randn((count, *shape), generator=rng)
+        for shape in shapes
+    )
+
+
+def made(name):
+    """Returns a module with statistics that are not 0 and 1, and the shapes of its inputs."""
+    make, shapes = MODULES[name]
+    torch.manual_seed(3)
+    module = make()
+    for own, buffer in module.named_buffers():
+        if "running" in own:
+            buffer.uniform_(0.5, 1.5)
+    return module, shapes
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_outputs_are_those_of_torch(name):
+    """For other inputs than those of the export, and another size of the batch."""
+    module, shapes = made(name)
+    net, x = read_module(module, drawn(shapes, 2)), drawn(shapes, 5, seed=1)
+    assert module.training
+    with torch.no_grad():
+        theirs = module.eval()(*x).numpy()
+    [ours] = net.run(*(one.numpy().astype(np.float32) for one in x))
+    np.testing.assert_allclose(ours, theirs, atol=1e-4 * max(np.abs(theirs).max(), 1))
+
+
+@pytest.mark.parametrize("name", ["lenet", "texts", "mixer", "gru", "encoder"])
+def test_training_is_that_of_torch(name):
+    """The losses of three steps, and then the outputs of those without running statistics.
+
+    Of these torch keeps the variance over n - 1 examples, ours is over n.
+    """
+    module, shapes = made(name)
+    optimizer = torch.optim.SGD(module.parameters(), lr=0.1)
+    net = read_module(module, drawn(shapes, 2), loss="softmax_cross_entropy", optimizer=Sgd())
+    [x], labels = drawn(shapes, 4, seed=1), torch.tensor([0, 2, 1, 1])
+    features = x.numpy().astype(np.float32)
+    batch = Batch(columns={"features": features, "labels": labels.numpy()}, ids=IDS)
+    replica = net.network._load()
+    for t in range(1, 4):
+        loss = torch.nn.functional.cross_entropy(module(x), labels)
+        assert replica.step(batch, 0.1, t) == pytest.approx(4 * loss.item(), rel=1e-4)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    if not any("running" in own for own, _ in module.named_buffers()):
+        theirs = module.eval()(x).detach().numpy()
+        ours = replica.forward(batch, list(net.outputs))[net.outputs[0]]
+        np.testing.assert_allclose(ours, theirs, atol=1e-4 * max(np.abs(theirs).max(), 1))
+
+
+def test_layers_have_the_paths_of_modules():
+    net = read_module(made("resnet18")[0], drawn([(3, 33, 33)], 2))
+    names = {place.name for place in net.network.conf.stack}
+    assert {"conv1", "layer1.0.conv1", "layer4.0.downsample.1", "fc"} <= names
+    assert net.outputs == ("fc",)
+
+
+def test_all_that_is_not_supported_is_listed():
+    parts = {"head": torch.nn.Linear(6, 2)}
+    wrong = functional(parts, lambda m, x: m.head(x.cumsum(1)) + x.sort(1).values[:, :2])
+    with pytest.raises(UnsupportedError) as error:
+        read_module(wrong, drawn([(6,)], 2))
+    for line in (
+        "cumsum (cumsum): the operation cumsum is not supported",
+        "linear (linear): reading ['cumsum'], which were refused",
+        "sort (sort): the operation sort is not supported",
+    ):
+        assert line in str(error.value)
+
+
+def test_an_axis_that_is_taken_for_another_is_refused():
+    """Sums over the batch, and a first state that is given."""
+    module = functional({}, lambda m, x: x - x.mean(0))
+    with pytest.raises(UnsupportedError, match="axis 0, that of the batch, is not supported"):
+        read_module(module, drawn([(6,)], 2))
+    turned = functional({}, lambda m, x: x.flatten(0, 1))
+    with pytest.raises(UnsupportedError, match=r"flatten.* is not supported"):
+        read_module(turned, drawn([(3, 3)], 3))
+    start = functional(
+        {"rnn": torch.nn.GRU(3, 2, batch_first=True)},
+        lambda m, x: m.rnn(x, torch.ones(1, x.shape[0], 2))[0],
+    )
+    with pytest.raises(UnsupportedError, match="a first state other than zeros"):
+        read_module(start, drawn([(4, 3)], 2))
+
+
+@pytest.mark.parametrize(
+    "options, mask, words",
+    [
+        ({}, None, "batch_first=False is not supported"),
+        ({"batch_first": True}, "window", "another mask than a causal one"),
+        ({"batch_first": True, "add_bias_kv": True}, None, "add_bias_kv or add_zero_attn"),
+    ],
+)
+def test_attention_of_other_kinds_is_refused(options, mask, words):
+    part = torch.nn.MultiheadAttention(6, 2, **options)
+    module = functional({"part": part}, lambda m, x: m.part(x, x, x, attn_mask=m.mask)[0])
+    module.register_buffer("mask", None if mask is None else torch.eye(3))
+    with pytest.raises(UnsupportedError, match=words):
+        read_module(module, drawn([(3, 6)], 3))
+
+
+def test_what_is_no_module_or_no_batch_is_refused():
+    with pytest.raises(ConfigError, match=r"module must be a torch\.nn\.Module"):
+        read_module(abs, drawn([(6,)], 2))
+    with pytest.raises(ConfigError, match=r"must be tensors \(n >= 2"):
+        read_module(torch.nn.Linear(6, 2), drawn([(6,)], 1))
