@@ -76,6 +76,7 @@ NOTEBOOKS = {
             r"to sparkdl's predictions \de-0[678]",
         ],
         1,
+    ),
     "15_fine_tune_an_encoder": (
         ["drawn, to be trained: output/W output/b", rf"accuracy {FIGURE} on \d+ sentences"],
         0,
