@@ -9,6 +9,7 @@ from sparkdl.engine import ops
 from sparkdl.engine.graph import Tensor
 from sparkdl.errors import UnsupportedError
 from sparkdl.interop.onnx.compiled.arrangements import reshape
+from sparkdl.interop.onnx.compiled.images import on_images
 from sparkdl.interop.onnx.forward.shapes import whole_numbers
 
 
@@ -60,6 +61,13 @@ def along_rows(operation):
     return compute
 
 
+def layer_normalization(x, scale, b=None, *, axis=-1, epsilon=1e-5, stash_type=1):
+    scale, b = floats(scale, np.zeros_like(scale) if b is None else b)
+    if axis % x.ndim != x.ndim - 1 or stash_type != 1 or scale.ndim > 1:
+        raise UnsupportedError("other axes than the last")
+    return ops.layer_norm(x, scale, b, epsilon=epsilon)
+
+
 def reduction(operation):
     """Returns the rule of an operation of ours along axes; see forward.reductions."""
 
@@ -72,7 +80,7 @@ def reduction(operation):
     return compute
 
 
-ARITHMETIC = {
+ELEMENTWISE = {
     "Abs": ops.abs,
     "Add": of_floats(ops.add),
     "Clip": clip,
@@ -85,23 +93,26 @@ ARITHMETIC = {
     "HardSwish": lambda x: x * hard_sigmoid(x, alpha=1 / 6),
     "LeakyRelu": lambda x, *, alpha=0.01: ops.leaky_relu(x, alpha),
     "Log": ops.log,
-    "LogSoftmax": along_rows(ops.log_softmax),
     "Max": of_floats(ops.maximum),
     "Min": of_floats(ops.minimum),
     "Mul": of_floats(ops.mul),
     "Neg": ops.neg,
     "Pow": power,
     "Reciprocal": lambda x: ops.div(np.float32(1), x),
-    "ReduceMax": reduction(ops.max),
-    "ReduceMean": reduction(ops.mean),
-    "ReduceSum": reduction(ops.sum),
     "Relu": ops.relu,
     "Sigmoid": ops.sigmoid,
-    "Softmax": along_rows(ops.softmax),
     "Softplus": ops.softplus,
     "Sqrt": ops.sqrt,
     "Sub": of_floats(ops.sub),
     "Sum": of_floats(ops.add),
     "Swish": swish,
     "Tanh": ops.tanh,
+}
+ARITHMETIC = {name: on_images(rule) for name, rule in ELEMENTWISE.items()} | {
+    "LayerNormalization": layer_normalization,
+    "LogSoftmax": along_rows(ops.log_softmax),
+    "ReduceMax": reduction(ops.max),
+    "ReduceMean": reduction(ops.mean),
+    "ReduceSum": reduction(ops.sum),
+    "Softmax": along_rows(ops.softmax),
 }

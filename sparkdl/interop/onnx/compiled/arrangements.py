@@ -1,20 +1,42 @@
-"""Numbers moved: the same ones under other shapes, in other orders, parts and joints of them."""
+"""Numbers moved: the same ones under other shapes, in other orders, parts and joints of them.
+
+Images lie channels last, so a sequence (N, T, F) is an image (N, F, 1, T) without any work. Files
+say it by a transpose and axes of length 1, which these functions find.
+"""
 
 import numpy as np
 
 from sparkdl.engine import ops
 from sparkdl.engine.graph import Tensor
-from sparkdl.engine.ops.shape import ReshapeOp
+from sparkdl.engine.ops.shape import ReshapeOp, TransposeOp
 from sparkdl.errors import UnsupportedError
 from sparkdl.interop.onnx.forward import shapes as numpy_shapes
 from sparkdl.interop.onnx.forward.shapes import whole_numbers
 
+TURN = (0, 2, 1)  # of the axes of sequences
+
+
+def is_made_by(x, kind):
+    return x.node is not None and isinstance(x.node.op, kind)
+
 
 def reshape(x, shape):
     """Returns x under another shape; of two reshapes the first is forgotten."""
-    if x.node is not None and isinstance(x.node.op, ReshapeOp):
+    if is_made_by(x, ReshapeOp):
         x = x.node.inputs[0]
+    turned = is_made_by(x, TransposeOp) and x.node.op.axes == TURN
+    if turned and is_image_of(x.shape, shape):
+        x = ops.sequence_to_image(x.node.inputs[0])
     return ops.reshape(x, shape)
+
+
+def is_image_of(sequence, shape):
+    """Returns whether a shape is that of images of one row or column with channels (N, F, T)."""
+    return (
+        (len(sequence), len(shape)) == (3, 4)
+        and tuple(shape[:2]) == tuple(sequence[:2])
+        and 1 in shape[2:]
+    )
 
 
 def as_numpy(rule):
@@ -30,7 +52,29 @@ def as_numpy(rule):
 
 
 def transpose(x, *, perm=None):
-    return ops.transpose(x, perm or range(x.ndim)[::-1])
+    """Returns x with its axes in another order; those of length 1 count nothing."""
+    perm = list(range(x.ndim)[::-1] if perm is None else perm)
+    shape = tuple(x.shape[axis] for axis in perm)
+    long = [axis for axis in perm if x.shape[axis] > 1]
+    if long == sorted(long):
+        return reshape(x, shape)
+    kept = sorted(drop_ones(perm, x.shape, 3))
+    few = reshape(x, [x.shape[axis] for axis in kept])
+    order = tuple(kept.index(axis) for axis in perm if axis in kept)
+    image = few.node.inputs[0] if is_made_by(few, ReshapeOp) else few
+    if order == TURN and is_image_of(few.shape, image.shape):
+        n, features, steps = few.shape
+        return reshape(ops.image_to_sequence(reshape(image, (n, features, 1, steps))), shape)
+    return reshape(ops.transpose(few, order), shape)
+
+
+def drop_ones(axes, shape, least):
+    """Returns axes without the last ones of length 1, down to `least` of them."""
+    kept = list(axes)
+    for axis in sorted(axes, reverse=True):
+        if shape[axis] == 1 and len(kept) > least:
+            kept.remove(axis)
+    return kept
 
 
 def concat(*inputs, axis):

@@ -9,10 +9,14 @@ from sparkdl.engine.graph import Tensor
 from sparkdl.errors import UnsupportedError
 from sparkdl.interop.onnx.compiled.arithmetic import floats
 from sparkdl.interop.onnx.compiled.arrangements import reshape
+from sparkdl.interop.onnx.compiled.one_hot import pick_rows
 
 
 def matmul(a, b):
     a, b = floats(a, b)
+    rows = pick_rows(a, b)
+    if rows is not None:
+        return rows
     if min(len(a.shape), len(b.shape)) < 2:
         raise UnsupportedError("a vector")
     if len(b.shape) == 2 and isinstance(a, Tensor):

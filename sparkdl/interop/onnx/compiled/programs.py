@@ -9,6 +9,7 @@ from sparkdl import engine
 from sparkdl.engine.backends.base import AUTO
 from sparkdl.engine.graph import Spec
 from sparkdl.interop.onnx.compiled.numpy_op import KINDS
+from sparkdl.interop.onnx.compiled.scales import fold_scales
 from sparkdl.interop.onnx.compiled.tracing import Trace
 
 
@@ -64,7 +65,7 @@ class BodyProgram:
     def __init__(self, body, specs):
         trace = Trace(body, specs)
         self.outputs, self.known, self.late = body.outputs, trace.known, trace.late
-        self.program = engine.compile(trace.graph, AUTO, constant_bindings=True)
+        self.program = engine.compile(fold_scales(trace.graph), AUTO, constant_bindings=True)
 
     def run(self, inputs):
         given = {name: inputs[name] for name in self.program.inputs}

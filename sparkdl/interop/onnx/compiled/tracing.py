@@ -5,7 +5,7 @@ import numpy as np
 from sparkdl.engine.graph import Graph, Tensor
 from sparkdl.errors import ShapeError, UnsupportedError
 from sparkdl.interop.onnx.compiled.numpy_op import numpy_node
-from sparkdl.interop.onnx.compiled.rules import COMPILED
+from sparkdl.interop.onnx.compiled.rules import ANY_TYPE, COMPILED
 from sparkdl.interop.onnx.forward.body import WRONG
 from sparkdl.interop.onnx.forward.shapes import need_room, shape_of
 
@@ -87,7 +87,7 @@ def compiled(call, inputs):
     """Returns the tensor that operations of the engine make, None where numpy is to compute it."""
     rule = COMPILED.get(call.op)
     plain = all(x.dtype == np.float32 for x in inputs if isinstance(x, Tensor))
-    if rule is None or not plain or any(call.outputs[1:]):
+    if rule is None or not (plain or call.op in ANY_TYPE) or any(call.outputs[1:]):
         return None
     try:
         return rule(*inputs, **call.attributes)

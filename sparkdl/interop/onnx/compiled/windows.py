@@ -4,8 +4,10 @@ import numpy as np
 
 from sparkdl.engine import ops
 from sparkdl.engine.graph import Tensor
+from sparkdl.engine.ops.shape import ReshapeOp
 from sparkdl.errors import UnsupportedError
 from sparkdl.interop.onnx.compiled.arithmetic import floats
+from sparkdl.interop.onnx.compiled.arrangements import is_image_of, is_made_by, reshape
 from sparkdl.interop.onnx.forward.convolutions import cuts
 from sparkdl.interop.onnx.forward.windows import Windows
 
@@ -102,6 +104,12 @@ def over_all(pool):
     return lambda x: pool(x, x.shape[2:])
 
 
+def global_max_pool(x):
+    if x.ndim == 3 and is_made_by(x, ReshapeOp) and is_image_of(x.shape, x.node.inputs[0].shape):
+        return reshape(over_all(ops.max_pool)(x.node.inputs[0]), (*x.shape[:2], 1))
+    return ops.max(x, [2], True) if x.ndim == 3 else over_all(ops.max_pool)(x)
+
+
 def batch_normalization(
     x, scale, b, mean, variance, *, epsilon=1e-5, momentum=0.9, training_mode=0
 ):
@@ -138,7 +146,7 @@ WINDOWS = {
     "Conv": conv,
     "ConvTranspose": conv_transpose,
     "GlobalAveragePool": over_all(ops.avg_pool),
-    "GlobalMaxPool": over_all(ops.max_pool),
+    "GlobalMaxPool": global_max_pool,
     "MaxPool": max_pool,
     "Resize": resize,
 }
