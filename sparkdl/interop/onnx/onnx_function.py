@@ -6,7 +6,7 @@ from onnx import helper
 from sparkdl.errors import ConfigError, DataError, ShapeError, UnsupportedError
 from sparkdl.interop.onnx.compiled.programs import BodyPrograms
 from sparkdl.interop.onnx.forward.body import Body
-from sparkdl.interop.onnx.messages import opset_of, read_model
+from sparkdl.interop.onnx.messages import opset_of, parse_model, read_model
 
 
 class OnnxFunction:
@@ -28,6 +28,7 @@ class OnnxFunction:
     Attributes
     ----------
     inputs, outputs : list of str
+    input_types, output_types : {name: TypeProto}
 
     Raises
     ------
@@ -42,16 +43,28 @@ class OnnxFunction:
     """
 
     def __init__(self, path, programs=8):
+        self._take(read_model(path), path, programs)
+
+    @classmethod
+    def of_content(cls, content, path, programs=8):
+        """Returns the function of a file that is read: its bytes, and a path for errors."""
+        function = cls.__new__(cls)
+        function._take(parse_model(content, path), path, programs)
+        return function
+
+    def _take(self, model, path, programs):
         if programs < 0:
             raise ConfigError(f"OnnxFunction.programs must be >= 0, got {programs}; 0 is numpy")
-        model = read_model(path)
         self.path, refused = str(path), []
         body = Body(model.graph, self.path, opset_of(model, path), refused)
         if refused:
             lines = "\n  ".join(refused)
             raise UnsupportedError(f"{path} has nodes that cannot be computed:\n  {lines}")
-        self._types = {v.name: v.type for v in model.graph.input if v.name not in body.constants}
-        self.inputs, self.outputs = list(self._types), body.outputs
+        self.input_types = {
+            v.name: v.type for v in model.graph.input if v.name not in body.constants
+        }
+        self.inputs, self.outputs = list(self.input_types), body.outputs
+        self.output_types = {value.name: value.type for value in model.graph.output}
         self._programs = BodyPrograms(body, programs)
 
     def run(self, inputs):
@@ -64,7 +77,7 @@ class OnnxFunction:
         UnsupportedError
             A node of these types, such as one that draws random numbers.
         """
-        if inputs.keys() != self._types.keys():
+        if inputs.keys() != self.input_types.keys():
             raise ConfigError(f"{self.path}: inputs must be {self.inputs}, got {list(inputs)}")
         return self._programs.run({name: self._checked(name, inputs[name]) for name in self.inputs})
 
@@ -80,7 +93,7 @@ class OnnxFunction:
 
     def _checked(self, name, value):
         """Returns an input as an array, if it has the type and shape that the file says."""
-        kind = self._types[name]
+        kind = self.input_types[name]
         if not kind.HasField("tensor_type"):
             return value
         kind, value = kind.tensor_type, np.asarray(value)

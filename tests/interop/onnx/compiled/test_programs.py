@@ -174,7 +174,7 @@ def test_the_programs_that_ran_last_are_kept(tmp_path):
 
 def test_programs_are_counted(tmp_path):
     with pytest.raises(ConfigError, match="OnnxFunction.programs must be >= 0, got -1"):
-        OnnxFunction(tmp_path / "net.onnx", programs=-1)
+        OnnxFunction(saved(net([node("Relu", "x")], ["n"], {}), tmp_path), programs=-1)
 
 
 def test_shapes_that_do_not_fit_name_the_node(tmp_path):
