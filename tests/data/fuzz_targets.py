@@ -15,6 +15,7 @@ import fastavro
 import h5py
 import lmdb
 import numpy as np
+import onnx
 import safetensors.numpy
 from onnx import helper, numpy_helper
 
@@ -246,6 +247,9 @@ def onnx_file():
     graph = helper.make_graph(nodes, "net", [x], [y], stored)
     imports = [helper.make_opsetid("", 18)]
     made = helper.make_model(graph, opset_imports=imports, ir_version=8)
+    with tempfile.TemporaryDirectory() as folder:  # what the engine loads is no file's memory
+        onnx.save(made, Path(folder, "net.onnx"))
+        onnx_function(Path(folder, "net.onnx"))
     return made.SerializeToString()
 
 
