@@ -52,7 +52,7 @@ MAY_IMPORT = {
         "errors",
     },
     "ml": {"spark", "training", "nn", "data", "config", "lazy_names", "errors"},
-    "interop": {"training", "nn", "data", "config", "errors"},
+    "interop": {"training", "nn", "engine", "data", "config", "errors"},
     "tune": {
         "ml",
         "training",

@@ -55,11 +55,16 @@ def relayouts(graph):
 
     def rule(node, inputs, uses):
         x, y = node.inputs[0].shape, node.outputs[0].shape
-        lines = is_line(x) and is_line(y)
-        if isinstance(node.op, ReshapeOp) and {len(x), len(y)} & {4, 5} and not lines:
+        same = (is_line(x) and is_line(y)) or keeps_channels(x, y)
+        if isinstance(node.op, ReshapeOp) and {len(x), len(y)} & {4, 5} and not same:
             return RelayoutOp(node.op.to)(*inputs)
 
     return fuse(graph, (rule,))
+
+
+def keeps_channels(x, y):
+    """Returns whether both are images or volumes with the same channels for each example."""
+    return {len(x), len(y)} <= {4, 5} and x[:2] == y[:2]
 
 
 def is_line(shape):

@@ -4,6 +4,7 @@ import io
 import re
 import struct
 from contextlib import contextmanager
+from math import prod
 
 import h5py
 import numpy as np
@@ -11,6 +12,8 @@ import numpy as np
 from sparkdl.errors import DataError
 
 DEFLATED = 1032  # at most so many bytes come out of one that was compressed
+TEXTS = re.compile(rb"\x19..\x00\x10\x00\x00\x00", re.DOTALL)  # the type of texts of any length
+TYPE, NAMES = 20, 256  # bytes of that type in a file, and of attributes' names that are looked for
 
 
 @contextmanager
@@ -55,6 +58,33 @@ def check_heaps(content, path):
         sizes = heap_sizes(content, start)
         if sizes is None or not are_sound_texts(content, start, sizes):
             raise DataError(f"{path}: cannot be read as HDF5: a heap of texts is damaged")
+    if any(length > len(content) for length in lengths_of_texts(content)):
+        raise DataError(f"{path}: cannot be read as HDF5: an attribute has texts beyond the file")
+
+
+def lengths_of_texts(content):
+    """Yields the lengths of attributes' texts: the library takes as much memory before it looks."""
+    for match in TEXTS.finditer(content):
+        for start, count in data_of_attribute(content, match.start()):
+            for i in range(min(count, max(len(content) - start, 0) // 16)):
+                yield struct.unpack_from("<I", content, start + 16 * i)[0]
+
+
+def data_of_attribute(content, place):
+    """Yields (where, how many texts) of an attribute of version 1 whose type is at a place."""
+    for size in range(1, min(NAMES, place - 8)):
+        header = place - 8 - padded(size)
+        if header < 0 or struct.unpack_from("<BxHH", content, header) != (1, size, TYPE):
+            continue
+        space = place + padded(TYPE)
+        rank = content[space + 1] if space + 1 < len(content) else 0
+        dims = content[space + 8 : space + 8 + 8 * rank]
+        count = prod(number for (number,) in struct.iter_unpack("<Q", dims[: len(dims) // 8 * 8]))
+        yield space + padded(struct.unpack_from("<H", content, header + 6)[0]), count
+
+
+def padded(size):
+    return (size + 7) // 8 * 8
 
 
 def heap_sizes(content, start):

@@ -15,6 +15,7 @@ import fastavro
 import h5py
 import lmdb
 import numpy as np
+import onnx
 import safetensors.numpy
 from onnx import helper, numpy_helper
 
@@ -30,7 +31,7 @@ from sparkdl.interop.caffe.messages.prototxt import parse_text
 from sparkdl.interop.caffe.messages.schema import MESSAGES
 from sparkdl.interop.dl4j import read_dl4j
 from sparkdl.interop.keras import read_keras
-from sparkdl.interop.onnx import OnnxFunction
+from sparkdl.interop.onnx import OnnxFunction, read_onnx
 from sparkdl.interop.torch import read_torch, read_transformer
 from sparkdl.nn import GraphConf, NetworkConf
 from tests.data.lmdbs import datum
@@ -274,6 +275,39 @@ def onnx_file():
     graph = helper.make_graph(nodes, "net", [x], [y], stored)
     imports = [helper.make_opsetid("", 18)]
     made = helper.make_model(graph, opset_imports=imports, ir_version=8)
+    with tempfile.TemporaryDirectory() as folder:  # what the engine loads is no file's memory
+        onnx.save(made, Path(folder, "net.onnx"))
+        onnx_function(Path(folder, "net.onnx"))
+    return made.SerializeToString()
+
+
+def onnx_network(path):
+    """Computes what is left of a network on zeros."""
+    read_onnx(str(path)).run(np.zeros((2, 4, 3), np.float32))
+
+
+def onnx_network_file():
+    """Returns a net that goes over steps, and rows of them."""
+    value, rng = helper.make_tensor_value_info, np.random.default_rng(0)
+    nodes = [
+        helper.make_node("Transpose", ["x"], ["t"], perm=[1, 0, 2]),
+        helper.make_node("LSTM", ["t", "w", "r"], ["s"], hidden_size=2),
+        helper.make_node("Squeeze", ["s", "one"], ["u"]),
+        helper.make_node("Transpose", ["u"], ["v"], perm=[1, 0, 2]),
+        helper.make_node("Reshape", ["v", "rows"], ["m"]),
+        helper.make_node("Softmax", ["m"], ["p"], axis=-1),
+        helper.make_node("Reshape", ["p", "back"], ["y"]),
+    ]
+    weights = {name: rng.random((1, 8, n), np.float32) for name, n in (("w", 3), ("r", 2))}
+    shapes = {"one": np.array([1]), "rows": np.array([-1, 2]), "back": np.array([-1, 4, 2])}
+    stored = [numpy_helper.from_array(v, name) for name, v in (weights | shapes).items()]
+    x, y = value("x", 1, ["n", 4, 3]), value("y", 1, ["n", 4, 2])
+    graph = helper.make_graph(nodes, "net", [x], [y], stored)
+    imports = [helper.make_opsetid("", 18)]
+    made = helper.make_model(graph, opset_imports=imports, ir_version=8)
+    with tempfile.TemporaryDirectory() as folder:  # what the engine loads is no file's memory
+        onnx.save(made, Path(folder, "net.onnx"))
+        onnx_network(Path(folder, "net.onnx"))
     return made.SerializeToString()
 
 
@@ -361,6 +395,7 @@ TARGETS |= {
         for name in ("configuration.json", "updaterState.bin", "normalizer.bin")
     },
     "ONNX": Target(good=onnx_file, read=onnx_function),
+    "ONNX network": Target(good=onnx_network_file, read=onnx_network),
     "torch archive": Target(
         good=TORCH.read_bytes, read=lambda path: read_torch(str(path), PERCEPTRON)
     ),

@@ -1,5 +1,6 @@
 """Caffe's and CaffeOnSpark's files: nets, solvers, weights, snapshots, means."""
 
+from sparkdl.interop.caffe.captions import Vocab, coco_captions
 from sparkdl.interop.caffe.checkpoints.snapshots import load_snapshot, save_snapshot
 from sparkdl.interop.caffe.checkpoints.solver_state import (
     SolverState,

@@ -9,7 +9,7 @@ from sparkdl.errors import DataError, UnsupportedError
 from sparkdl.interop.hdf5 import array_in, inner, open_hdf5
 
 ROOTS = ("layers", "_layer_checkpoint_dependencies")  # the second: Keras 2.12
-MOST = 100_000  # arrays
+MOST = 1 << 20  # bytes of names in an attribute: Keras cuts them at 64,512
 
 
 def read_arrays(content, path, taken):
@@ -167,7 +167,7 @@ def attribute(group, name, where):
     """Returns the texts of an attribute, once it is known that the file may hold as many."""
     about = group.attrs.get_id(name)
     is_text = h5py.check_string_dtype(about.dtype) or about.shape == (0,)
-    if not is_text or np.prod(about.shape, dtype=float) > MOST or about.dtype.itemsize > 1 << 20:
+    if not is_text or np.prod(about.shape, dtype=float) * about.dtype.itemsize > MOST:
         raise DataError(f"{where}: {name} must hold texts, got {about.shape} of {about.dtype}")
     values = np.atleast_1d(group.attrs[name]).reshape(-1).tolist()
     try:

@@ -1,5 +1,6 @@
 """ONNX files, read into networks or computed as they are, and networks written as such."""
 
+from sparkdl.interop.onnx.function_predictor import OnnxFunctionPredictor
 from sparkdl.interop.onnx.onnx_function import OnnxFunction
 from sparkdl.interop.onnx.onnx_predictor import OnnxPredictor
 from sparkdl.interop.onnx.reader import OnnxNet, read_onnx

@@ -26,7 +26,11 @@ def read_model(path):
         For opsets before 7 or after those of the `onnx` package, and for weights in other files.
     """
     with files.open(path) as file:
-        content = file.read()
+        return parse_model(file.read(), path)
+
+
+def parse_model(content, path):
+    """Returns the ModelProto of a file's bytes; see `read_model`."""
     try:
         model = onnx.load_model_from_string(content)
     except DAMAGE as error:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from sparkdl.errors import UnsupportedError
+from sparkdl.interop.onnx.laid_shapes import batch_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -15,7 +16,7 @@ class OnnxNode:
     ----------
     op : str
     inputs, outputs : tuple of str
-        Names of tensors; "" for one that is left out.
+        Names of tensors; "" for one that is left out, or an output that nobody reads.
     attributes : {name: value}
     constants : {tensor: array}
         Of the whole graph.
@@ -31,7 +32,13 @@ class OnnxNode:
     shapes: dict = field(default_factory=dict)
 
     def shape(self, index=0):
-        """Returns the shape of one example of a computed input."""
+        """Returns the shape of one example of a computed input, whose first axis is the batch."""
+        shape = self.laid_shape(index)
+        self.need(batch_of(shape) == 0, f"a batch along axis {batch_of(shape)}")
+        return shape
+
+    def laid_shape(self, index=0):
+        """Returns the same, a LaidShape where the batch lies elsewhere."""
         self.need(self.has(index), f"input {index} missing")
         self.need(not self.is_constant(index), f"input {index} constant")
         return self.shapes[self.inputs[index]]

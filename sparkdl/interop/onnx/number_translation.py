@@ -49,16 +49,27 @@ def layer_normalization(node):
     return [Step(layer=nn.LayerNorm(axes=axes, **options), weights=weights)]
 
 
+POOLED = {"mean": "avg", "max": "max"}
+
+
 def reduction(operation):
-    """Returns the rule of a sum or mean over the last axes; they are an attribute before 18."""
+    """Returns the rule of a sum, mean or maximum over axes; they are an attribute before 18.
+
+    A mean or maximum is one over space, or over the steps of sequences; a sum or mean over the last
+    axes.
+    """
 
     def translate(node):
         shape = node.shape()
         node.only(noop_with_empty_axes=0)
         axes = integers(node, 1) if node.has(1) else node.attributes.get("axes", [])
         over, keeps = positions(node, axes, len(shape) + 1), node.attributes.get("keepdims", 1)
-        if operation == "mean" and len(shape) > 2 and over == list(range(2, len(shape) + 1)):
-            return pool_all("avg", shape, keeps)
+        if operation in POOLED and len(shape) > 2 and over == list(range(2, len(shape) + 1)):
+            return pool_all(POOLED[operation], shape, keeps)
+        if operation in POOLED and len(shape) == 2 and over == [1]:
+            to = [Step(layer=nn.Reshape(shape=(1, shape[1])))] if keeps else []
+            return [Step(layer=nn.GlobalPool(kind=POOLED[operation])), *to]
+        node.need(operation != "max", f"a maximum along axes={axes} of an example of {shape}")
         last = list(range(over[0], len(shape) + 1))
         node.need(over == last and (keeps or over[0] > 1), f"axes={axes} with keepdims={keeps}")
         steps = [Step(layer=nn.Reduce(operation=operation, axis=over[0] - 1))]
@@ -101,6 +112,7 @@ NUMBER_RULES = {
     "Pow": power,
     "Reciprocal": fixed(type="power", power=-1.0),
     "ReduceL1": reduction("asum"),
+    "ReduceMax": reduction("max"),
     "ReduceMean": reduction("mean"),
     "ReduceSum": reduction("sum"),
     "ReduceSumSquare": reduction("sumsq"),

@@ -4,24 +4,31 @@ import numpy as np
 from onnx import helper
 
 from sparkdl.errors import ConfigError, DataError, ShapeError, UnsupportedError
+from sparkdl.interop.onnx.compiled.programs import BodyPrograms
 from sparkdl.interop.onnx.forward.body import Body
-from sparkdl.interop.onnx.messages import opset_of, read_model
+from sparkdl.interop.onnx.messages import opset_of, parse_model, read_model
 
 
 class OnnxFunction:
-    """An ONNX file as a function of named arrays, computed by numpy, forward only.
+    """An ONNX file as a function of named arrays, computed by the engine, forward only.
 
     It takes what `read_onnx` does not: inputs of any number, type and first axis, and nearly all
     operations of the standard but those on strings. It cannot be trained.
+
+    The first call with new shapes makes a program for them, which takes a few tenths of a second.
+    numpy computes the operations that the engine lacks; `describe` says which.
 
     Parameters
     ----------
     path : str
         Local or a URI.
+    programs : int
+        How many programs are kept, those that ran last. 0: numpy computes all.
 
     Attributes
     ----------
     inputs, outputs : list of str
+    input_types, output_types : {name: TypeProto}
 
     Raises
     ------
@@ -35,16 +42,30 @@ class OnnxFunction:
     >>> OnnxFunction("encoder.onnx").run({"ids": ids, "mask": mask})["embedding"]  # doctest: +SKIP
     """
 
-    def __init__(self, path):
-        model = read_model(path)
+    def __init__(self, path, programs=8):
+        self._take(read_model(path), path, programs)
+
+    @classmethod
+    def of_content(cls, content, path, programs=8):
+        """Returns the function of a file that is read: its bytes, and a path for errors."""
+        function = cls.__new__(cls)
+        function._take(parse_model(content, path), path, programs)
+        return function
+
+    def _take(self, model, path, programs):
+        if programs < 0:
+            raise ConfigError(f"OnnxFunction.programs must be >= 0, got {programs}; 0 is numpy")
         self.path, refused = str(path), []
-        self._body = Body(model.graph, self.path, opset_of(model, path), refused)
+        body = Body(model.graph, self.path, opset_of(model, path), refused)
         if refused:
             lines = "\n  ".join(refused)
             raise UnsupportedError(f"{path} has nodes that cannot be computed:\n  {lines}")
-        given = self._body.constants
-        self._types = {v.name: v.type for v in model.graph.input if v.name not in given}
-        self.inputs, self.outputs = list(self._types), self._body.outputs
+        self.input_types = {
+            v.name: v.type for v in model.graph.input if v.name not in body.constants
+        }
+        self.inputs, self.outputs = list(self.input_types), body.outputs
+        self.output_types = {value.name: value.type for value in model.graph.output}
+        self._programs = BodyPrograms(body, programs)
 
     def run(self, inputs):
         """Returns {output: array} for {input: array}; sequences are lists of arrays.
@@ -56,13 +77,13 @@ class OnnxFunction:
         UnsupportedError
             A node of these types, such as one that draws random numbers.
         """
-        if inputs.keys() != self._types.keys():
+        if inputs.keys() != self.input_types.keys():
             raise ConfigError(f"{self.path}: inputs must be {self.inputs}, got {list(inputs)}")
-        given = [self._checked(name, inputs[name]) for name in self.inputs]
-        values = self._body.constants | dict(zip(self.inputs, given, strict=True))
-        with np.errstate(all="ignore"):
-            self._body.compute(values)
-        return {name: values[name] for name in self.outputs}
+        return self._programs.run({name: self._checked(name, inputs[name]) for name in self.inputs})
+
+    def describe(self):
+        """Describes in tables what computes each operation, for the shapes that came last."""
+        return self._programs.describe()
 
     def _dtype(self, name, number):
         try:
@@ -72,7 +93,7 @@ class OnnxFunction:
 
     def _checked(self, name, value):
         """Returns an input as an array, if it has the type and shape that the file says."""
-        kind = self._types[name]
+        kind = self.input_types[name]
         if not kind.HasField("tensor_type"):
             return value
         kind, value = kind.tensor_type, np.asarray(value)

@@ -25,7 +25,56 @@ TYPES = {
 }
 
 
-class OnnxPredictor(Predictor):
+class OnnxFilePredictor(Predictor):
+    """A file and the specs of its inputs and outputs; what computes it is said by a subclass.
+
+    A file whose first axis is fixed to 1 is computed example by example.
+    """
+
+    def __init__(self, path: str) -> None:
+        self.path = str(path)
+        with files.open(self.path) as file:
+            self.content = np.frombuffer(file.read(), np.uint8)  # which travels without a copy
+        inputs, outputs = self._values()
+        self.single = any(shape[:1] == [1] for _, _, shape in inputs)
+        self.inputs = {name: self._spec(name, *rest) for name, *rest in inputs}
+        self.outputs = {name: self._spec(name, *rest) for name, *rest in outputs}
+
+    def _values(self):
+        """Returns the inputs and the outputs: lists of (name, type, list of int or None or text).
+
+        A type is one of numpy's, or None for what is no array of numbers.
+        """
+        raise NotImplementedError
+
+    def _function(self):
+        """Returns the function from {input: array} and a list of outputs to their arrays."""
+        raise NotImplementedError
+
+    def _spec(self, name, dtype, shape):
+        if dtype is None or not shape:
+            raise UnsupportedError(
+                f"{self.path}: {name} must be an array of numbers whose first axis is that "
+                f"of examples, got {dtype or 'something else'} of {shape}"
+            )
+        first, *rest = shape
+        if isinstance(first, int) and not (first == 1 and self.single):
+            raise UnsupportedError(
+                f"{self.path}: {name} must have a first axis that is open, or 1 in all "
+                f"inputs and outputs, got {shape}; export it with a dynamic axis"
+            )
+        return ArraySpec(dtype, tuple(axis if isinstance(axis, int) else None for axis in rest))
+
+    def load(self, outputs: list[str]) -> Any:
+        function = self._function()
+
+        def predict(arrays):
+            return dict(zip(outputs, function(arrays, outputs), strict=True))
+
+        return one_by_one(predict) if self.single else predict
+
+
+class OnnxPredictor(OnnxFilePredictor):
     """An ONNX file that onnxruntime computes on the processor, with the threads of the task.
 
     A file whose first axis is fixed to 1 is computed example by example.
@@ -45,16 +94,6 @@ class OnnxPredictor(Predictor):
         An input or output is no array of numbers, or its first axis is not that of examples.
     """
 
-    def __init__(self, path: str) -> None:
-        self.path = str(path)
-        with files.open(self.path) as file:
-            self.content = np.frombuffer(file.read(), np.uint8)  # which travels without a copy
-        session = self._session()
-        inputs, outputs = session.get_inputs(), session.get_outputs()
-        self.single = any(value.shape[:1] == [1] for value in inputs)
-        self.inputs = {value.name: self._spec(value) for value in inputs}
-        self.outputs = {value.name: self._spec(value) for value in outputs}
-
     def _session(self):
         runtime = load_onnxruntime()
         options = runtime.SessionOptions()
@@ -65,28 +104,16 @@ class OnnxPredictor(Predictor):
         except Exception as error:  # each of its kinds is a class of its own
             raise DataError(f"{self.path} cannot be loaded by onnxruntime: {error}") from error
 
-    def _spec(self, value):
-        if value.type not in TYPES or not value.shape:
-            raise UnsupportedError(
-                f"{self.path}: {value.name} must be an array of numbers whose first axis is that "
-                f"of examples, got {value.type} of {value.shape}"
-            )
-        first, *rest = value.shape
-        if isinstance(first, int) and not (first == 1 and self.single):
-            raise UnsupportedError(
-                f"{self.path}: {value.name} must have a first axis that is open, or 1 in all "
-                f"inputs and outputs, got {value.shape}; export it with a dynamic axis"
-            )
-        shape = tuple(axis if isinstance(axis, int) else None for axis in rest)
-        return ArraySpec(TYPES[value.type], shape)
-
-    def load(self, outputs: list[str]) -> Any:
+    def _values(self):
         session = self._session()
+        return [
+            [(value.name, TYPES.get(value.type), value.shape) for value in values]
+            for values in (session.get_inputs(), session.get_outputs())
+        ]
 
-        def predict(arrays):
-            return dict(zip(outputs, session.run(outputs, arrays), strict=True))
-
-        return one_by_one(predict) if self.single else predict
+    def _function(self):
+        session = self._session()
+        return lambda arrays, outputs: session.run(outputs, arrays)
 
 
 def one_by_one(predict):

@@ -1,15 +1,16 @@
 """Networks from ONNX files."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from onnx import TensorProto
 
 from sparkdl.errors import ConfigError, ShapeError, SparkdlError, UnsupportedError
 from sparkdl.interop.onnx.folding import Constants
+from sparkdl.interop.onnx.laid_shapes import ROWS, batch_of, laid
 from sparkdl.interop.onnx.messages import attributes_of, opset_of, read_model
 from sparkdl.interop.onnx.nodes import OnnxNode
 from sparkdl.interop.onnx.steps import BEFORE
-from sparkdl.interop.onnx.translation import RULES
+from sparkdl.interop.onnx.translation import OF_ROWS, RULES
 from sparkdl.interop.translated_network import state_with
 from sparkdl.nn import GraphBuilder
 from sparkdl.training.network import Network
@@ -56,7 +57,8 @@ def read_onnx(path, shape=None, **options):
     model = read_model(path)
     translation = GraphTranslation(model, path, shape)
     for node in model.graph.node:
-        translation.add(node)
+        if not translation.read.isdisjoint(node.output):
+            translation.add(node)
     return translation.net(options)
 
 
@@ -71,6 +73,7 @@ class GraphTranslation:
         self.build.inputs = {name: shape}
         self.shapes, self.places = {name: shape}, {name: name}
         self.weights, self.refused = {}, []
+        self.read = read_tensors(self.graph)
 
     def input(self, shape):
         """Returns (name, shape of one example)."""
@@ -96,7 +99,7 @@ class GraphTranslation:
         node = OnnxNode(
             op=proto.op_type,
             inputs=tuple(proto.input),
-            outputs=tuple(proto.output),
+            outputs=tuple(name if name in self.read else "" for name in proto.output),
             attributes=attributes_of(proto),
             constants=self.constants,
             shapes=self.shapes,
@@ -107,16 +110,20 @@ class GraphTranslation:
         known = standard and node.op in RULES
         node.need(known, f"the operation {proto.domain or 'ai.onnx'}.{node.op}")
         node.need_inputs()
+        rows = rows_of(node)
+        steps = RULES[node.op](node if rows is None else replace(node, shapes=rows))
         before = None
-        for place, step in enumerate(RULES[node.op](node)):
+        for place, step in enumerate(steps):
             sources = step.sources or ((BEFORE,) if place else (0,))
             given = [before if i == BEFORE else self.known(node.inputs[i]) for i in sources]
             before = self.place(step, given)
-        self.places[node.outputs[0]], self.shapes[node.outputs[0]] = before
+        name = next(filter(None, node.outputs))
+        self.places[name], shape = before
+        self.shapes[name] = laid(shape, steps[-1].batch if rows is None else ROWS)
 
     def known(self, name):
         """Returns (layer, shape of its example) of a tensor."""
-        return self.places[name], self.shapes[name]
+        return self.places[name], tuple(self.shapes[name])
 
     def place(self, step, given):
         """Adds one layer that reads the (layer, shape) given; returns its own."""
@@ -141,7 +148,9 @@ class GraphTranslation:
         names = [value.name for value in self.graph.output]
         given = self.places.keys() - self.build.inputs.keys()
         lost = [name for name in names if name not in given] if not self.refused else []
+        turned = [name for name in names if batch_of(self.shapes.get(name)) != 0]
         reasons = [*self.refused, *(f"{name}: an output that no node computes" for name in lost)]
+        reasons += [f"{name}: an output whose first axis is not the batch" for name in turned]
         if reasons:
             lines = "\n  ".join(reasons)
             raise UnsupportedError(f"{self.path} has nodes without a layer:\n  {lines}")
@@ -149,3 +158,22 @@ class GraphTranslation:
         weights = ((f"{layer}/{name}", value) for (layer, name), value in self.weights.items())
         network.state = state_with(network, weights)
         return OnnxNet(network=network, outputs={name: self.places[name] for name in names})
+
+
+def read_tensors(graph):
+    """Returns the names of the tensors that outputs of a graph follow from."""
+    read = {value.name for value in graph.output}
+    for node in reversed(graph.node):
+        if not read.isdisjoint(node.output):
+            read.update(node.input)
+    return read
+
+
+def rows_of(node):
+    """Returns {tensor: shape} of a node on rows of sequences, as sequences; None for others."""
+    computed = [name for name in node.inputs if name in node.shapes]
+    if node.op not in OF_ROWS or {batch_of(node.shapes[name]) for name in computed} != {ROWS}:
+        return None
+    wide = [name for name in node.inputs if name in node.constants]
+    node.need(all(node.constants[name].ndim <= 2 for name in wide), "constants of more axes")
+    return {name: tuple(node.shapes[name]) for name in computed}

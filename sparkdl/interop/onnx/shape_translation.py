@@ -4,6 +4,7 @@ from math import prod
 
 import numpy as np
 
+from sparkdl.interop.onnx.laid_shapes import ROWS, batch_of
 from sparkdl.interop.onnx.steps import Step
 from sparkdl.nn import layers as nn
 
@@ -24,25 +25,51 @@ def positions(node, axes, rank):
 
 
 def reshape(node):
-    shape, (batch, *to) = node.shape(), integers(node, 1)
+    shape, to = node.laid_shape(), integers(node, 1)
+    place = batch_of(shape)
+    if place not in (0, ROWS):
+        return reshape_behind(node, shape, to, place)
+    batch, *to = to
     copies = not node.attributes.get("allowzero", 0)
-    node.need(batch == -1 or (batch == 0 and copies), f"the shape {[batch, *to]}")
+    node.need(batch == -1 or (batch == 0 and copies and place == 0), f"the shape {[batch, *to]}")
+    if batch == -1 and to == [shape[-1]] and prod(shape) > shape[-1]:
+        return [Step(layer=nn.Activation("identity"), batch=ROWS)]
+    to = whole_shape(node, shape, to, copies and place == 0)
+    return [Step(layer=nn.Reshape(shape=tuple(to)))]
+
+
+def reshape_behind(node, shape, to, place):
+    """The axes up to the batch's stay, those behind it are others."""
+    same = [
+        n == 0 or (axis != place and n == shape[axis]) for axis, n in enumerate(to[: place + 1])
+    ]
+    node.need(all(same) and len(to) > place + 1, f"the shape {to}")
+    behind = whole_shape(node, shape[place:], to[place + 1 :], False)
+    return [Step(layer=nn.Reshape(shape=(*shape[:place], *behind)), batch=place)]
+
+
+def whole_shape(node, shape, to, copies):
+    """Returns the lengths that `to` gives to an example of `shape`."""
     to = [shape[i] if n == 0 and copies and i < len(shape) else n for i, n in enumerate(to)]
     if to.count(-1) == 1:
         to[to.index(-1)] = prod(shape) // max(1, -prod(to))
     whole = to and min(to) > 0 and prod(to) == prod(shape)
-    node.need(whole, f"the shape {[batch, *to]} of an example of {shape}")
-    return [Step(layer=nn.Reshape(shape=tuple(to)))]
+    node.need(whole, f"the shape {to} of an example of {tuple(shape)}")
+    return to
 
 
 def squeeze(node):
     node.need(node.has(1), "axes that are left out")
-    shape = (1, *node.shape())
-    axes = positions(node, integers(node, 1), len(shape))
-    node.need(all(shape[axis] == 1 for axis in axes), f"axes={axes} of an example of {shape[1:]}")
-    left = tuple(n for axis, n in enumerate(shape) if axis and axis not in axes)
+    example, place = node.laid_shape(), batch_of(node.laid_shape())
+    node.need(place != ROWS, "rows of sequences")
+    shape = (*example[:place], None, *example[place:])
+    axes = sorted(axis % len(shape) for axis in integers(node, 1))
+    fits = axes and all(shape[axis] == 1 for axis in axes)
+    node.need(fits, f"axes={axes} of an example of {tuple(example)}")
+    left = tuple(n for axis, n in enumerate(shape) if axis not in (place, *axes))
     node.need(left, "an example without axes")
-    return [Step(layer=nn.Reshape(shape=left))]
+    before = sum(axis < place for axis in axes)
+    return [Step(layer=nn.Reshape(shape=left), batch=place - before)]
 
 
 def unsqueeze(node):
@@ -54,10 +81,15 @@ def unsqueeze(node):
 
 
 def transpose(node):
-    rank = len(node.shape()) + 1
-    batch, *order = node.attributes.get("perm", list(range(rank))[::-1])
-    node.need(batch == 0 and order, f"perm={[batch, *order]}")
-    return [Step(layer=nn.Permute(order=tuple(axis - 1 for axis in order)))]
+    place = batch_of(node.laid_shape())
+    node.need(place != ROWS, "rows of sequences")
+    rank = len(node.laid_shape()) + 1
+    perm = node.attributes.get("perm", list(range(rank))[::-1])
+    order = tuple(axis - (axis > place) for axis in perm if axis != place)
+    node.need(sorted(perm) == list(range(rank)) and order, f"perm={perm}")
+    same = order == tuple(range(len(order)))
+    layer = nn.Activation("identity") if same and rank > 2 else nn.Permute(order=order)
+    return [Step(layer=layer, batch=perm.index(place))]
 
 
 def pool_all(kind, shape, keeps_axes=True):

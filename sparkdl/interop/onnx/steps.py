@@ -18,8 +18,11 @@ class Step:
     sources : tuple of int, optional
         What the layer reads: numbers of the node's inputs, or BEFORE. None: the first input, or
         what the step before gives, where there is one.
+    batch : int or ROWS
+        Where the batch lies in the tensor that the layer's output stands for; see LaidShape.
     """
 
     layer: nn.Layer
     weights: dict = field(default_factory=dict)
     sources: tuple[int, ...] | None = None
+    batch: int | str = 0

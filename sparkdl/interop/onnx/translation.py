@@ -5,6 +5,7 @@ from math import prod
 import numpy as np
 
 from sparkdl.interop.onnx.number_translation import NUMBER_RULES
+from sparkdl.interop.onnx.recurrent_translation import RECURRENT_RULES
 from sparkdl.interop.onnx.shape_translation import SHAPE_RULES, pool_all
 from sparkdl.interop.onnx.steps import BEFORE, Step
 from sparkdl.nn import layers as nn
@@ -272,6 +273,7 @@ def windows(node, axes):
 
 RULES = (
     NUMBER_RULES
+    | RECURRENT_RULES
     | SHAPE_RULES
     | {
         "Add": add,
@@ -311,3 +313,10 @@ RULES = (
         "Tanh": activation(type="tanh"),
     }
 )
+
+# Those of rules that do the same to each row of a sequence as to a row alone.
+OF_ROWS = {
+    *("Abs", "Add", "Clip", "Div", "Dropout", "Elu", "Exp", "Gelu", "HardSigmoid", "Identity"),
+    *("LeakyRelu", "Log", "LogSoftmax", "MatMul", "Mish", "Mul", "Neg", "Pow", "Reciprocal"),
+    *("Relu", "Selu", "Sigmoid", "Softmax", "Softplus", "Softsign", "Sqrt", "Sub", "Tanh"),
+}

@@ -20,8 +20,8 @@ MODELS = (
 def choose_predictor(model: Any) -> Predictor:
     """Returns the Predictor of a model.
 
-    Files are computed by the engine; an ONNX file that has nodes without a layer there, or other
-    inputs than one of floats, by onnxruntime, which a warning says.
+    Files are computed by the engine. An ONNX file that has nodes without a layer there, or other
+    inputs than one of floats, is computed as it is, by an OnnxFunction, which the log says.
 
     Parameters
     ----------
@@ -68,14 +68,18 @@ def predictor_of_path(path):
 
 
 def predictor_of_onnx(path):
-    """Returns the Predictor of an ONNX file: the engine's, if it has all that the file needs."""
-    from sparkdl.interop.onnx.onnx_predictor import OnnxPredictor
+    """Returns the Predictor of an ONNX file: of a network, if it is one, else of a function."""
+    from sparkdl.interop.onnx.function_predictor import OnnxFunctionPredictor
     from sparkdl.interop.onnx.reader import read_onnx
 
     try:
         net = read_onnx(path)
     except (UnsupportedError, ConfigError) as error:  # nodes, inputs or shapes that it lacks
-        log.warning("onnxruntime computes %s, as the engine cannot: %s", path, error)
-        return OnnxPredictor(path)
-    [input] = net.network.conf.input_shapes
-    return NetworkPredictor(net.network, net.outputs, input)
+        log.warning("an OnnxFunction computes %s, which is no network of ours: %s", path, error)
+    else:
+        [input] = net.network.conf.input_shapes
+        return NetworkPredictor(net.network, net.outputs, input)
+    try:
+        return OnnxFunctionPredictor(path)
+    except UnsupportedError as error:
+        raise UnsupportedError(f"{error}\nOnnxPredictor(path) asks onnxruntime instead") from error

@@ -8,7 +8,8 @@ from tests.benchmarks.peers import cuda_stubs
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[2]
-COMPLETE = {"torch"}  # its text names all it needs, so CUDA, 4 GB that no CPU can use, stays away
+# What names all it needs: CUDA, 4 GB that no CPU can use, stays away, and packages read as folders.
+COMPLETE = {"torch", "onnx_files"}
 
 
 def python_of(name):

@@ -164,7 +164,7 @@ def test_types_that_are_none_are_refused(tmp_path):
 def test_values_are_kept_no_longer_than_they_are_read(tmp_path):
     nodes = [node("Relu", "x", to="a"), node("Neg", "a", to="b"), node("Add", "b", "b")]
     made = graph_of([*nodes, node("Abs", "b", to="unread")], STEPS)
-    body = OnnxFunction(saved(made, tmp_path))._body
+    body = OnnxFunction(saved(made, tmp_path))._programs.body
     values = {"x": STEPS}
     body.compute(values)
     assert values.keys() == {"y"}

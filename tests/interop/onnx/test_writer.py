@@ -16,7 +16,7 @@ ZOO = {  # whether what is written can be read into a network again
     "lenet": True,
     "cifar10_quick": True,
     "cifar10_full": True,
-    "char_lstm": False,
+    "char_lstm": True,
     "transformer": False,
     "resnet18": True,
 }

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 from onnx import TensorProto, helper, save
 
-from sparkdl.errors import ConfigError, DataError
-from sparkdl.interop.onnx import read_onnx, write_onnx
-from sparkdl.interop.onnx.onnx_predictor import OnnxPredictor
+from sparkdl.errors import ConfigError, DataError, UnsupportedError
+from sparkdl.interop.onnx import OnnxFunctionPredictor, read_onnx, write_onnx
 from sparkdl.interop.predictors import NetworkPredictor, choose_predictor
 from sparkdl.training.network import Network
 from tests.interop.onnx.models import drawn, expected, model, node, saved
@@ -47,16 +46,27 @@ def test_the_engine_computes_an_onnx_file_under_its_names(tmp_path):
     np.testing.assert_array_equal(predictor.load(["y"])({"x": x})["y"], expected(made, x))
 
 
-def test_onnxruntime_computes_what_the_engine_lacks_and_the_log_says_so(tmp_path, caplog):
+def whole_numbers(op, folder):
+    """The path of a file of one operation on whole numbers."""
     x = helper.make_tensor_value_info("x", TensorProto.INT64, ["n", "t"])
     y = helper.make_tensor_value_info("y", TensorProto.INT64, ["n", "t"])
-    graph = helper.make_graph([node("Neg", "x")], "net", [x], [y])
+    graph = helper.make_graph([op], "net", [x], [y])
     imports = [helper.make_opsetid("", 17)]
-    save(helper.make_model(graph, opset_imports=imports, ir_version=8), tmp_path / "net.onnx")
+    save(helper.make_model(graph, opset_imports=imports, ir_version=8), folder / "net.onnx")
+    return folder / "net.onnx"
+
+
+def test_what_is_no_network_is_computed_as_it_is_and_the_log_says_so(tmp_path, caplog):
     with caplog.at_level(logging.WARNING):
-        predictor = choose_predictor(tmp_path / "net.onnx")
-    assert isinstance(predictor, OnnxPredictor)
-    assert "32-bit floats" in caplog.text
+        predictor = choose_predictor(whole_numbers(node("Neg", "x"), tmp_path))
+    assert isinstance(predictor, OnnxFunctionPredictor)
+    assert "an OnnxFunction computes" in caplog.text and "32-bit floats" in caplog.text
+
+
+def test_what_nobody_here_computes_is_refused_with_who_may(tmp_path):
+    op = node("RandomNormalLike", "x", dtype=TensorProto.INT64)
+    with pytest.raises(UnsupportedError, match=r"RandomNormalLike.*\nOnnxPredictor\(path\) asks"):
+        choose_predictor(whole_numbers(op, tmp_path))
 
 
 @pytest.mark.parametrize("given", [7, None, object(), {"network": 3}])

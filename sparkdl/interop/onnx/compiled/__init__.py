@@ -1,0 +1,1 @@
+"""Bodies of ONNX files as programs of the engine."""

@@ -1,0 +1,115 @@
+"""A node of an ONNX graph that numpy computes in the middle of a program of the engine."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from onnx import TypeProto, defs, helper, numpy_helper, shape_inference
+
+from sparkdl.engine.graph import Spec, Tensor
+from sparkdl.engine.ops.base import Op
+from sparkdl.errors import UnsupportedError
+
+WRONG = (shape_inference.InferenceError, RuntimeError, ValueError, TypeError)
+KINDS = {
+    *("float32", "float64", "bool"),
+    *("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
+}
+FEW = 64  # numbers of a constant that shapes may follow from
+
+
+@dataclass(frozen=True, eq=False)
+class NumpyOp(Op):
+    """What a rule of `forward` makes of arrays, where the shapes of its results are known before.
+
+    Parameters
+    ----------
+    call : Call
+    operands : tuple
+        For each input of the node an array, None where it is left out, or the number of the tensor.
+    places : tuple of int
+        Which of the node's outputs are read.
+    specs : tuple of Spec
+        Theirs.
+    """
+
+    call: object
+    operands: tuple
+    places: tuple
+    specs: tuple
+
+    @property
+    def label(self):
+        return self.call.op
+
+    def shape(self, *inputs):
+        return self.specs
+
+    def reference(self, *arrays):
+        given = [arrays[x] if isinstance(x, int) else x for x in self.operands]
+        found = self.call.results(given, {})
+        results = tuple(found[place] for place in self.places)
+        if any(map(differs, results, self.specs)):
+            raise UnsupportedError(
+                f"{self.call.name} ({self.call.op}) has other results than usual"
+            )
+        return results
+
+
+def differs(result, spec):
+    return result is None or (result.shape, result.dtype.name) != (spec.shape, spec.dtype)
+
+
+def numpy_node(call, inputs):
+    """Returns {output: Tensor} of a node.
+
+    Parameters
+    ----------
+    call : Call
+    inputs : list of Tensor, array or None
+
+    Raises
+    ------
+    UnsupportedError
+        The standard does not say the outputs' shapes of those of the inputs.
+    """
+    specs = specs_of(call, inputs)
+    tensors = [x for x in inputs if isinstance(x, Tensor)]
+    numbers = iter(range(len(tensors)))
+    operands = tuple(next(numbers) if isinstance(x, Tensor) else x for x in inputs)
+    places = [place for place, name in enumerate(call.outputs) if name]
+    made = NumpyOp(call, operands, tuple(places), specs)(*tensors)
+    return dict(zip(filter(None, call.outputs), made, strict=True))
+
+
+def specs_of(call, inputs):
+    """Returns the Spec of each output, by the standard's rules for the shapes of this operation."""
+    types, data = {}, {}
+    for name, x in zip(call.inputs, inputs, strict=True):
+        if x is not None:
+            types[name] = type_of(name, x)
+            if isinstance(x, np.ndarray) and x.size <= FEW:
+                data[name] = numpy_helper.from_array(x, name)
+    opsets = [helper.make_opsetid("", call.opset)]
+    try:
+        schema = defs.get_schema(call.op, call.opset, "")
+        found = shape_inference.infer_node_outputs(schema, call.proto, types, data, {}, opsets)
+    except WRONG as error:
+        raise UnsupportedError(f"the shapes of {call.op} are not known: {error}") from error
+    return tuple(spec_of(name, found.get(name)) for name in call.outputs if name)
+
+
+def type_of(name, x):
+    if not isinstance(x, Tensor | np.ndarray) or x.dtype.name not in KINDS:
+        raise UnsupportedError(f"{name} is no array of numbers of a usual type")
+    return helper.make_tensor_type_proto(helper.np_dtype_to_tensor_dtype(x.dtype), x.shape)
+
+
+def spec_of(name, kind):
+    """Returns the Spec of a TypeProto with all axes."""
+    if not isinstance(kind, TypeProto) or not kind.tensor_type.HasField("shape"):
+        raise UnsupportedError(f"the shape of {name} is not known")
+    axes = kind.tensor_type.shape.dim
+    dtype = helper.tensor_dtype_to_np_dtype(kind.tensor_type.elem_type).name
+    if not all(axis.HasField("dim_value") for axis in axes) or dtype not in KINDS:
+        raise UnsupportedError(f"the shape of {name} follows from numbers, or it is of {dtype}")
+    return Spec(tuple(axis.dim_value for axis in axes), dtype)

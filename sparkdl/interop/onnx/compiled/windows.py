@@ -1,0 +1,152 @@
+"""Convolutions, pooling, and what else works on channels."""
+
+import numpy as np
+
+from sparkdl.engine import ops
+from sparkdl.engine.graph import Tensor
+from sparkdl.engine.ops.shape import ReshapeOp
+from sparkdl.errors import UnsupportedError
+from sparkdl.interop.onnx.compiled.arithmetic import floats
+from sparkdl.interop.onnx.compiled.arrangements import is_image_of, is_made_by, reshape
+from sparkdl.interop.onnx.forward.convolutions import cuts
+from sparkdl.interop.onnx.forward.windows import Windows
+
+
+def windows_of(x, kernel, *options):
+    windows = Windows.over(x.shape[2:], kernel, *options)
+    if min(amount for pair in windows.pads for amount in pair) < 0:
+        raise UnsupportedError("negative padding")
+    return windows
+
+
+def conv(
+    x,
+    W,
+    b=None,
+    *,
+    auto_pad="NOTSET",
+    dilations=None,
+    group=1,
+    kernel_shape=None,
+    pads=None,
+    strides=None,
+):
+    x, W = floats(x, W)
+    at = windows_of(x, W.shape[2:], strides, dilations, pads, auto_pad)
+    y = ops.conv(x, W, at.strides, at.pads, at.dilations, group)
+    return y if b is None else ops.add_bias(y, *floats(b), 1)
+
+
+def conv_transpose(
+    x,
+    W,
+    b=None,
+    *,
+    auto_pad="NOTSET",
+    dilations=None,
+    group=1,
+    kernel_shape=None,
+    output_padding=None,
+    output_shape=None,
+    pads=None,
+    strides=None,
+):
+    x, W = floats(x, W)
+    axes, kernel = x.ndim - 2, W.shape[2:]
+    strides, dilations = strides or [1] * axes, dilations or [1] * axes
+    more = output_padding or [0] * axes
+    rows = zip(x.shape[2:], strides, kernel, dilations, more, strict=True)
+    whole = [(n - 1) * stride + (k - 1) * d + 1 + extra for n, stride, k, d, extra in rows]
+    pairs = cuts(whole, x.shape[2:], strides, pads, auto_pad, output_shape)
+    space = tuple(n - sum(pair) for n, pair in zip(whole, pairs, strict=True))
+    if min(amount for pair in pairs for amount in pair) < 0:
+        raise UnsupportedError("negative padding")
+    y = ops.conv_transpose(x, W, space, strides, pairs, dilations, group)
+    return y if b is None else ops.add_bias(y, *floats(b), 1)
+
+
+def average_pool(
+    x,
+    *,
+    auto_pad="NOTSET",
+    ceil_mode=0,
+    count_include_pad=0,
+    dilations=None,
+    kernel_shape,
+    pads=None,
+    strides=None,
+):
+    if ceil_mode:
+        raise UnsupportedError("windows that reach over the end")
+    at = windows_of(x, kernel_shape, strides, dilations, pads, auto_pad)
+    return ops.avg_pool(x, at.kernel, at.strides, at.pads, bool(count_include_pad), at.dilations)
+
+
+def max_pool(
+    x,
+    *,
+    auto_pad="NOTSET",
+    ceil_mode=0,
+    dilations=None,
+    kernel_shape,
+    pads=None,
+    storage_order=0,
+    strides=None,
+):
+    if ceil_mode:
+        raise UnsupportedError("windows that reach over the end")
+    at = windows_of(x, kernel_shape, strides, dilations, pads, auto_pad)
+    return ops.max_pool(x, at.kernel, at.strides, at.pads, at.dilations)
+
+
+def over_all(pool):
+    """Returns the rule of one window over all places of each channel."""
+    return lambda x: pool(x, x.shape[2:])
+
+
+def global_max_pool(x):
+    if x.ndim == 3 and is_made_by(x, ReshapeOp) and is_image_of(x.shape, x.node.inputs[0].shape):
+        return reshape(over_all(ops.max_pool)(x.node.inputs[0]), (*x.shape[:2], 1))
+    return ops.max(x, [2], True) if x.ndim == 3 else over_all(ops.max_pool)(x)
+
+
+def batch_normalization(
+    x, scale, b, mean, variance, *, epsilon=1e-5, momentum=0.9, training_mode=0
+):
+    moments = floats(scale, b, mean, variance)
+    if training_mode or any(isinstance(each, Tensor) for each in moments):
+        raise UnsupportedError("statistics of this batch")
+    return ops.normalize(x, *moments, epsilon)
+
+
+def resize(x, roi=None, scales=None, sizes=None, **options):
+    """Repeats pixels of images a whole number of times."""
+    mode, at = options.get("mode", "nearest"), options.get("coordinate_transformation_mode", "")
+    rounding = options.get("nearest_mode", "round_prefer_floor")
+    if any(isinstance(each, Tensor) for each in (roi, scales, sizes)):
+        raise UnsupportedError("sizes that follow from numbers")
+    given = scales if scales is not None and scales.size else sizes
+    if mode != "nearest" or given is None or len(given) != x.ndim:
+        raise UnsupportedError("pixels between others")
+    if options.keys() - {"mode", "coordinate_transformation_mode", "nearest_mode", "cubic_coeff_a"}:
+        raise UnsupportedError("some axes")
+    factors = given if given is scales else np.divide(given, x.shape)
+    whole = all(factor == int(factor) for factor in factors) and all(factors[:2] == 1)
+    plain = (at, rounding) == ("asymmetric", "floor") or (
+        at in ("", "half_pixel") and rounding == "round_prefer_floor"
+    )
+    if not whole or not plain:
+        raise UnsupportedError("pixels but repeated ones")
+    return ops.resize(x, [int(n * f) for n, f in zip(x.shape[2:], factors[2:], strict=True)])
+
+
+WINDOWS = {
+    "AveragePool": average_pool,
+    "BatchNormalization": batch_normalization,
+    "Conv": conv,
+    "ConvTranspose": conv_transpose,
+    "GlobalAveragePool": over_all(ops.avg_pool),
+    "GlobalMaxPool": global_max_pool,
+    "MaxPool": max_pool,
+    "Resize": resize,
+}

@@ -1,0 +1,96 @@
+"""Layers for recurrent operations, whose sequences have the batch behind the steps."""
+
+import numpy as np
+
+from sparkdl.interop.onnx.laid_shapes import batch_of
+from sparkdl.interop.onnx.steps import Step
+from sparkdl.nn import layers as nn
+
+GATES = {"LSTM": (0, 2, 3, 1), "GRU": (0, 1, 2), "RNN": (0,)}  # ONNX's, in our order
+DIRECTIONS = {"forward": 1, "reverse": 1, "bidirectional": 2}
+W, R, B, LENGTHS, H, C, P = range(1, 8)  # places of the inputs
+
+
+def recurrent(node):
+    """The layers of an LSTM, a GRU or an RNN of which one output is read: all or the last steps."""
+    steps = length_of(node)
+    direction = node.attributes.get("direction", "forward")
+    count, units = DIRECTIONS[direction], node.attributes["hidden_size"]
+    node.only(clip=None, input_forget=0, layout=0)
+    node.need(not node.has(LENGTHS), "lengths of sequences")
+    for state in (H, C):
+        zero = not node.has(state) or not node.constant(state).any()
+        node.need(zero, "a first state but zeros")
+    whole = bool(node.outputs[0])
+    node.need(sum(map(bool, node.outputs)) == 1 and not any(node.outputs[2:]), "several outputs")
+    layer = layer_of(node, direction, units, whole)
+    weights = [weights_of(node, place, units) for place in range(count)]
+    if count == 2:
+        layer = nn.Bidirectional(layer=layer, mode="concat")
+        named = zip(("forward", "backward"), weights, strict=True)
+        weights = [{f"{way}_{name}": w for way, own in named for name, w in own.items()}]
+    turn = [Step(layer=nn.ReverseTime())] if direction == "reverse" else []
+    layers = [*turn, Step(layer=layer, weights=weights[0]), *(turn if whole else [])]
+    shape = (steps, count, units) if whole else (count, units)
+    return [*layers, Step(layer=nn.Reshape(shape=shape), batch=len(shape) - 1)]
+
+
+def length_of(node):
+    """Returns the steps of an example, if it is a sequence with the batch behind them."""
+    shape = node.laid_shape()
+    fits = len(shape) == 2 and batch_of(shape) == 1
+    node.need(fits, f"an example of shape {tuple(shape)}, the batch along axis {batch_of(shape)},")
+    return shape[0]
+
+
+def layer_of(node, direction, units, whole):
+    """Returns the layer of one direction."""
+    options = {"units": units, "return_sequences": whole, "bias": node.has(B)}
+    count = DIRECTIONS[direction]
+    given = [name.decode().lower() for name in node.attributes.get("activations", [])]
+    if node.op == "RNN":
+        kind, *others = given or ["tanh"]
+        node.need(set(others) <= {kind} and kind in ("tanh", "relu"), f"activations={given}")
+        return nn.SimpleRnn(activation=kind, **options)
+    own = len(given) // count
+    gate, *rest = given[:own] or ["sigmoid"]
+    same = given[own:] in ([], given[:own]) and set(rest) <= {"tanh"}
+    node.need(same and gate in ("sigmoid", "hardsigmoid"), f"activations={given}")
+    if gate == "hardsigmoid":
+        slopes = set(node.attributes.get("activation_alpha", [0.2]))
+        node.need(len(slopes) == 1, f"activation_alpha={slopes}")
+        node.need(set(node.attributes.get("activation_beta", [0.5])) == {0.5}, "activation_beta")
+        options["gate_activation"] = {"type": "hard_sigmoid", "slope": slopes.pop()}
+    if node.op == "GRU":
+        return nn.GRU(reset_after=bool(node.attributes.get("linear_before_reset", 0)), **options)
+    return nn.GravesLSTM(**options) if node.has(P) else nn.LSTM(**options)
+
+
+def weights_of(node, place, units):
+    """Returns {our name: array} of one direction."""
+    order = GATES[node.op]
+
+    def blocks(array):
+        parts = array.reshape(-1, units, *array.shape[1:])
+        return [parts[i] for i in order]
+
+    weights = {
+        "W": np.concatenate(blocks(node.constant(W)[place])).T,
+        "RW": np.concatenate(blocks(node.constant(R)[place])).T,
+    }
+    if node.has(B):
+        of_x, of_h = map(blocks, np.split(node.constant(B)[place], 2))
+        weights["b"] = np.concatenate(bias(node, of_x, of_h))
+    if node.has(P):
+        weights["P"] = node.constant(P)[place].reshape(3, units)[[0, 2, 1]].reshape(-1)
+    return weights
+
+
+def bias(node, of_x, of_h):
+    """Returns the parts of our bias; a GRU that resets behind the product keeps both of h."""
+    if node.op == "GRU" and node.attributes.get("linear_before_reset", 0):
+        return [*(x + h for x, h in zip(of_x[:2], of_h[:2], strict=True)), of_x[2], of_h[2]]
+    return [x + h for x, h in zip(of_x, of_h, strict=True)]
+
+
+RECURRENT_RULES = {"GRU": recurrent, "LSTM": recurrent, "RNN": recurrent}
