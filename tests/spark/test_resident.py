@@ -87,12 +87,15 @@ def test_both_kinds_of_workers_give_the_same(name, local, sc):
     network, history = fit(sc, row.master, **options)
     assert [epoch.examples for epoch in history.epochs] == [RECORDS] * EPOCHS
     assert [epoch.validation.examples for epoch in history.epochs] == [31] * EPOCHS
+    assert [len(epoch.validation.wrong) for epoch in history.epochs] == [12] * EPOCHS
     assert not history.restarts
     assert network.state.epoch == EPOCHS
     if row.same_bits:
         assert_equal(network.state, expected.state)
         figures = [[e.validation.figures() for e in h.epochs] for h in (history, before)]
         assert figures[0] == [pytest.approx(each, rel=1e-6) for each in figures[1]]
+        numbers = [[one.number for one in h.epochs[-1].validation.wrong] for h in (history, before)]
+        assert numbers[0] == numbers[1]
 
 
 @pytest.mark.parametrize("sizes", [[3, 41, 16, 0], [0, 2, 0], [1]], ids=str)

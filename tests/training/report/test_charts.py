@@ -39,7 +39,7 @@ seen.fits = [...drawing.querySelectorAll("text")].every((text) => {
   const box = text.getBoundingClientRect();
   return boxes.some((one) => box.left >= one.left && box.right <= one.right && box.top >= one.top);
 });
-const image = document.querySelector("img.example");
+const image = document.querySelector('img[alt="example 7"]');
 await image.decode();
 seen.image = [image.naturalWidth, image.naturalHeight, image.alt];
 seen.kinds = [...new Set([...figure("timeline-a").querySelectorAll("rect")]
