@@ -52,6 +52,26 @@ NOTEBOOKS = {
         [rf"Keras: accuracy {FIGURE} on 2000 digits", r"largest difference .* \de-0[678]"],
         1,
     ),
+    "16_streams": ([r"all that was there has been trained on", r"\d+ digits of \d+"], 1),
+    "17_clusters": (
+        [r"sparkdl is missing on executor 0", r"--master k8s://", r"worker +examples +reading"],
+        1,
+    ),
+    "18_gpus": (
+        [
+            r"cuda: (trained on|UnsupportedError: .* needs)",
+            r"1 GPU +16 tasks read at once, 4 train",
+        ],
+        2,
+    ),
+    "19_write_your_own": (
+        [
+            rf"with Lion: accuracy (1\.000|{FIGURE})",
+            r"8 bits +accuracy .* MB sent",
+            r"type: Radial",
+        ],
+        2,
+    ),
 }
 
 
