@@ -3,7 +3,7 @@
 import json
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any, Self
 
 import numpy as np
@@ -32,6 +32,10 @@ class WrongExamples(Sequence[WrongExample]):
     def __add__(self, other: Sequence[WrongExample]) -> "WrongExamples":
         return WrongExamples([*self, *other], self.most)
 
+    def named(self, names: Sequence[str]) -> "WrongExamples":
+        """Returns them with names for the classes that they have by number; values stay."""
+        return WrongExamples([name_classes(example, names) for example in self], self.most)
+
     def arrays(self) -> list[np.ndarray]:
         """Returns them as one array of bytes, which hold JSON."""
         text = json.dumps([asdict(example) for example in self])
@@ -45,6 +49,15 @@ class WrongExamples(Sequence[WrongExample]):
             return type(self)([WrongExample(**row) for row in rows], self.most)
         except TypeError as error:
             raise ValueError("one of JSON") from error
+
+
+def name_classes(example: WrongExample, names: Sequence[str]) -> WrongExample:
+    """Returns an example whose label is a class, such as "3", and its prediction "5 (0.9)" so."""
+    said, mark, share = example.prediction.partition(" (")
+    if not (mark and said.isdigit() and example.truth.isdigit()):
+        return example
+    truth, prediction = names[int(example.truth)], f"{names[int(said)]}{mark}{share}"
+    return replace(example, truth=truth, prediction=prediction)
 
 
 def rank_of_example(example: WrongExample) -> tuple[bool, float, int]:

@@ -70,7 +70,7 @@ class WrongRecords:
         is_class = self.conf.main.layer.label_kind == "class" and truth.ndim == 0
         if is_class and prediction.ndim == 1 and prediction.size > 1:
             said = int(prediction.argmax())
-            words = f"{self._named(said)} ({prediction[said]:.3g})"
+            words = f"{self._named(said)} ({prediction[said]:.3g})"  # as name_classes reads
             return self._named(int(truth)), words, columns
         return numbers(truth), numbers(prediction), columns
 
