@@ -9,7 +9,7 @@ from sparkdl.training.report.run_log import RunLog
 from sparkdl.training.report.tensorboard import TensorBoard
 from sparkdl.training.reporting.early_stopping import EarlyStopping, TerminateOnTime
 from sparkdl.training.reporting.history import History
-from sparkdl.training.reporting.inspection import Inspection, LayerReport
+from sparkdl.training.reporting.inspection import Inspection, LayerReport, WrongExample
 from sparkdl.training.reporting.lambda_listener import LambdaListener
 from sparkdl.training.reporting.listeners import Listener
 from sparkdl.training.reporting.monitor import Monitor
@@ -53,4 +53,5 @@ __all__ = [
     "TerminateOnTime",
     "ValidationReport",
     "WorkerFigures",
+    "WrongExample",
 ]

@@ -81,6 +81,26 @@ NOTEBOOKS = {
         ["drawn, to be trained: output/W output/b", rf"accuracy {FIGURE} on \d+ sentences"],
         0,
     ),
+    "16_streams": ([r"all that was there has been trained on", r"\d+ digits of \d+"], 1),
+    "17_clusters": (
+        [r"sparkdl is missing on executor 0", r"--master k8s://", r"worker +examples +reading"],
+        1,
+    ),
+    "18_gpus": (
+        [
+            r"cuda: (trained on|UnsupportedError: .* needs)",
+            r"1 GPU +16 tasks read at once, 4 train",
+        ],
+        2,
+    ),
+    "19_write_your_own": (
+        [
+            rf"with Lion: accuracy (1\.000|{FIGURE})",
+            r"8 bits +accuracy .* MB sent",
+            r"type: Radial",
+        ],
+        2,
+    ),
 }
 NEEDS = {"14_from_horovod_and_torchdistributor": "torch"}  # python build.py test --torch
 

@@ -19,6 +19,8 @@ def with_names(evaluation: Evaluation, conf: Conf, labels: Sequence[str] | None)
     named = evaluation_for(conf.loss, conf.output_size, names)
     for counts in evaluation.sums:
         setattr(named, counts, getattr(evaluation, counts))
+    if kind_of_output(conf.main) == CLASSES:
+        named.wrong = named.wrong.named(names)
     return named
 
 

@@ -87,6 +87,10 @@ def test_names_of_classes_are_kept(classified, indexed):
     y, _ = expected(classified)
     [truth] = by_id(indexed, "index")
     assert result.accuracy == pytest.approx((y.argmax(axis=1) == truth).mean())
+    p = y[np.arange(len(y)), truth.astype(int)]
+    worst = np.argsort(p)[:12]
+    wrong = [(classified.labels[int(truth[n])], classified.labels[y[n].argmax()]) for n in worst]
+    assert [(one.truth, one.prediction.split(" (")[0]) for one in result.wrong] == wrong
 
 
 def test_names_of_a_yes_or_no_are_those_of_its_indexer(data):

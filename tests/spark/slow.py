@@ -50,15 +50,17 @@ class Trap(Slow):
     def __call__(self, batch):
         super().__call__(batch)
         if len(self.calls()) > self.after:
+            context = TaskContext.get()  # None in a child of a task that has several workers
             with suppress(FileExistsError):
-                self._caught.symlink_to(f"{os.getpid()}-{TaskContext.get().partitionId()}")
+                partition = -1 if context is None else context.partitionId()
+                self._caught.symlink_to(f"{os.getpid()},{partition}")
                 time.sleep(HELD)
         return batch
 
     def caught(self):
-        """[the process that is held, or was; its task's partition]; None before."""
+        """[the process that is held, or was; its task's partition or -1]; None before."""
         with suppress(FileNotFoundError):
-            return [int(number) for number in self._caught.readlink().name.split("-")]
+            return [int(number) for number in self._caught.readlink().name.split(",")]
 
     @property
     def _caught(self):
@@ -73,7 +75,7 @@ class Fault(Thread):
     victim : psutil.Process
         One of this process's own.
     partition : int
-        Of its task.
+        Of its task; -1 of a task of several workers.
     """
 
     def __init__(self, trap, do):

@@ -15,7 +15,7 @@ from sparkdl.spark import SparkNetwork
 from sparkdl.spark.jobs.slots import slots
 from sparkdl.training.masters.parameter_averaging.master import ParameterAveraging
 from sparkdl.training.network import Network
-from sparkdl.training.report.page import page_data
+from sparkdl.training.report.page import page, page_data
 from sparkdl.training.report.run import Run
 from sparkdl.training.reporting.early_stopping import EarlyStopping
 from sparkdl.training.reporting.listeners import Listener
@@ -24,6 +24,7 @@ from sparkdl.training.saving.checkpoint import Checkpoints
 from sparkdl.training.workers.local import LocalWorkers
 from tests.spark.networks import arrays, conf_of, data, rich
 from tests.spark.slow import Fault, Slow, Trap, executor_of
+from tests.support.browser import needs_browser, open_page
 from tests.support.waiting import gone, until
 from tests.training.master_table import MASTERS, RESIDENT
 from tests.training.models import assert_equal
@@ -53,8 +54,8 @@ def three():
         yield workers
 
 
-def fit(sc, master, records=None, conf=None, epochs=EPOCHS, **options):
-    net = SparkNetwork(sc, conf or rich(), replace(master, workers=2))
+def fit(sc, master, records=None, conf=None, epochs=EPOCHS, workers=2, **options):
+    net = SparkNetwork(sc, conf or rich(), replace(master, workers=workers))
     records = arrays(RECORDS, records_per_split=25) if records is None else records
     return net.network, net.fit(records, epochs, **options)
 
@@ -90,12 +91,15 @@ def test_both_kinds_of_workers_give_the_same(name, local, sc):
     network, history = fit(sc, replace(row.master, integrity=name in PROTECTED), **options)
     assert [epoch.examples for epoch in history.epochs] == [RECORDS] * EPOCHS
     assert [epoch.validation.examples for epoch in history.epochs] == [31] * EPOCHS
+    assert [len(epoch.validation.wrong) for epoch in history.epochs] == [12] * EPOCHS
     assert not history.restarts
     assert network.state.epoch == EPOCHS
     if row.same_bits:
         assert_equal(network.state, expected.state)
         figures = [[e.validation.figures() for e in h.epochs] for h in (history, before)]
         assert figures[0] == [pytest.approx(each, rel=1e-6) for each in figures[1]]
+        numbers = [[one.number for one in h.epochs[-1].validation.wrong] for h in (history, before)]
+        assert numbers[0] == numbers[1]
 
 
 @pytest.mark.parametrize("sizes", [[3, 41, 16, 0], [0, 2, 0], [1]], ids=str)
@@ -114,7 +118,6 @@ def kill_the_executor(process):
 
 # What Spark says of the worker or, should that come too late, what the others say.
 LOSSES = {
-    "its executor killed": (kill_the_executor, 60.0, "worker {0}: ExecutorLostFailure|rank {0} on"),
     "its process killed": (
         psutil.Process.kill,
         60.0,
@@ -122,6 +125,11 @@ LOSSES = {
     ),
     "stopped": (psutil.Process.suspend, 10.0, "rank {0} on .*: .* 10 s"),
 }
+RESTARTS = """
+seen.restarts = [...document.querySelectorAll("line.restart")].map((line) =>
+  [Number(line.dataset.second), line.textContent]);
+seen.lanes = document.querySelectorAll("#timeline-fit svg text[text-anchor=end]").length;
+"""
 
 
 @pytest.mark.parametrize("loss", LOSSES)
@@ -142,6 +150,24 @@ def test_after_a_loss_the_weights_are_those_of_the_calm_run(loss, tmp_path, sc):
     assert [e.examples for e in history.epochs] == [e.examples for e in undisturbed.epochs]
     assert until(lambda: gone(fault.victim))
     assert re.match(reason.format(fault.partition), restart.reason)
+
+
+@needs_browser
+def test_the_page_of_three_workers_shows_the_kill_of_an_executor_at_its_second(tmp_path, sc):
+    trap, times = Trap(str(tmp_path), after=2 * CALLS), []
+    expected, _ = fit(sc, AVERAGING, arrays(RECORDS), workers=3)
+    times.append(time.perf_counter())
+    fault = Fault(trap, lambda one: times.append(time.perf_counter()) or kill_the_executor(one))
+    fault.start()
+    network, history = fit(sc, AVERAGING, arrays(RECORDS, transform=trap), workers=3)
+    [restart] = history.restarts
+    assert re.match(r"worker \d: ExecutorLostFailure|rank \d on", restart.reason)
+    assert restart.workers == 3
+    assert_equal(network.state, expected.state)
+    seen = open_page(tmp_path, page([Run.of("fit", history, network)]), RESTARTS)
+    [[second, text]] = seen["restarts"]
+    assert times[1] - times[0] <= second <= history.wall and text == str(restart)
+    assert (seen["lanes"], seen["errors"]) == (4, [])  # the driver's and three workers'
 
 
 def test_a_loss_that_nobody_may_make_good_is_the_end(tmp_path, sc):

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from xml.etree.ElementTree import Element
 
 from sparkdl.html_elements import element
+from sparkdl.nn.networks.summary import size
 
 if TYPE_CHECKING:
     from sparkdl.nn.networks.base import Conf
@@ -13,7 +14,8 @@ if TYPE_CHECKING:
 
 Corner = tuple[float, float]
 
-WIDTH, HEIGHT, ACROSS, DOWN = 208, 66, 16, 30  # of a box, and between boxes
+WIDTH, HEIGHT, ACROSS, DOWN = 208, 81, 16, 30  # of a box, and between boxes
+LETTERS = 32  # of a line in a box
 MOST = 300  # boxes; a larger network has its table alone
 TEXT = {"fill": "#1c2330", "font_size": 11, "font_family": "sans-serif"}  # a page may style it
 
@@ -22,7 +24,8 @@ def network_picture(conf: "Conf", costs: Sequence[Any] = ()) -> Element | None:
     """Returns the SVG of a network, or None of one with very many layers.
 
     Boxes have the layer's name, type, output shape and parameters; with `costs`, a sequence of
-    LayerCost, also its time and operations, and the more color the larger its share of the time.
+    LayerCost, also its time, operations, memory and kernels, and the more color the larger its
+    share of the time.
     """
     boxes = place_boxes(conf)
     if len(boxes) > MOST:
@@ -68,6 +71,7 @@ def texts_of(place: "PlacedLayer", cost: Any) -> list[str]:
     if cost is not None:
         times = f"{1e3 * cost.forward:.2f} + {1e3 * cost.backward:.2f} ms"
         lines.append(times + f", {operations(cost.flops)}" * bool(cost.flops))
+        lines.append(f"{size(cost.bytes)}, {cost.kernels}")
     return lines
 
 
@@ -87,11 +91,18 @@ def box(corner: Corner, lines: list[str], share: float = 0.0) -> list[Any]:
         "rect", class_="heat", fill="#e8702a", fill_opacity=f"{0.7 * share:.2f}", **frame
     )
     texts = [
-        element("text", line, x=x + 8, y=y + 15 * n, class_="first" if n == 1 else "more", **TEXT)
-        for n, line in enumerate(lines, 1)
+        element("text", cut(line), x=x + 8, y=y + 15 * n, class_=kind, **TEXT)
+        for n, (line, kind) in enumerate(zip(lines, ["first", *["more"] * len(lines)]), 1)
     ]
     colors = {"fill": "#f6f8fa", "stroke": "#d5dae1"}
-    return [element("rect", class_="box", **colors, **frame), heat, texts]
+    is_cut = any(len(line) > LETTERS for line in lines)
+    whole = element("title", "\n".join(lines)) if is_cut else None
+    return [element("g", whole, element("rect", class_="box", **colors, **frame), heat, texts)]
+
+
+def cut(line: str) -> str:
+    """Returns a line as a box has room for it; the box's title has the whole."""
+    return line if len(line) <= LETTERS else f"{line[: LETTERS - 3]}..."
 
 
 def edge(upper: Corner, lower: Corner) -> Element:

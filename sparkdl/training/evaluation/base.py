@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 
 from sparkdl.errors import ConfigError, DataError
+from sparkdl.training.evaluation.wrong_examples import WrongExamples
 
 ROUNDING = 1e-5
 
@@ -15,9 +16,16 @@ class Evaluation:
 
     Small and picklable. A subclass is a dataclass whose fields are its options and names in `sums`
     the attributes that add up; `add` fills them.
+
+    Attributes
+    ----------
+    wrong : sequence of WrongExample
+        Of the 12 examples with the largest losses, the largest first: label, prediction, and the
+        example as a small picture or as its first numbers. Networks fill it as they evaluate, also
+        on executors; an evaluation that is given predictions alone has none.
     """
 
-    sums: ClassVar[tuple[str, ...]] = ("examples", "loss_sum")
+    sums: ClassVar[tuple[str, ...]] = ("examples", "loss_sum", "wrong")
 
     if TYPE_CHECKING:
 
@@ -26,6 +34,7 @@ class Evaluation:
     def __post_init__(self) -> None:
         self.examples = 0
         self.loss_sum = 0.0
+        self.wrong = WrongExamples()
 
     def add(
         self, predictions: np.ndarray, labels: np.ndarray, losses: np.ndarray | None = None

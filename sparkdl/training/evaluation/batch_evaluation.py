@@ -1,12 +1,14 @@
 """Evaluation of a replica on batches, wherever they are."""
 
 from dataclasses import fields, is_dataclass
+from itertools import chain
 
 import numpy as np
 
 from sparkdl.errors import DataError
 from sparkdl.training.evaluation import evaluation_for
 from sparkdl.training.evaluation.selection import predictions_to_judge
+from sparkdl.training.evaluation.wrong_records import WrongRecords
 from sparkdl.training.inputs.minibatch import prepare_minibatch
 
 BATCH = 256  # examples that inference computes at once
@@ -30,8 +32,8 @@ class Evaluator:
     def evaluate(self, replica, blocks):
         """Returns an Evaluation of the replica, with the weights it has, on blocks of records."""
         evaluation = new_evaluation(self.conf)
-        for block in blocks:
-            evaluate_batches(replica, pieces(block, self.transform, self.conf), evaluation)
+        parts = (pieces(block, self.transform, self.conf) for block in blocks)
+        evaluate_batches(replica, chain.from_iterable(parts), evaluation)
         return evaluation
 
     def figures(self):
@@ -59,9 +61,12 @@ def new_evaluation(conf):
 
 def evaluate_batches(replica, batches, evaluation):
     """Adds the replica's predictions for batches to an evaluation; see `predictions_to_judge`."""
+    wrong = WrongRecords(replica.conf, evaluation.wrong.most, evaluation.labels)
     for batch in batches:
         prediction, losses = replica.losses(batch)
         evaluation.add(*predictions_to_judge(replica.conf, batch, prediction, losses))
+        wrong.add(batch, prediction, losses, batch.ids)
+    evaluation.wrong += wrong.examples()
 
 
 def counts_of(evaluation):

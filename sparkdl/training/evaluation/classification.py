@@ -47,7 +47,7 @@ class Classification(PerColumn, Evaluation):
     bins: int | None = None
     exact_scores: int | None = None
 
-    sums: ClassVar[tuple[str, ...]] = ("examples", "loss_sum", "confusion", "ranks", "scores")
+    sums: ClassVar[tuple[str, ...]] = (*Evaluation.sums, "confusion", "ranks", "scores")
 
     def __post_init__(self) -> None:
         require(self, "classes", is_integer(self.classes, 2), "an integer >= 2")

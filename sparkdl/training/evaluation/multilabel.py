@@ -41,7 +41,7 @@ class MultiLabelEvaluation(PerColumn, Evaluation):
     exact_scores: int | None = None
 
     sums: ClassVar[tuple[str, ...]] = (
-        *("examples", "loss_sum", "exact", "right"),
+        *(*Evaluation.sums, "exact", "right"),
         *("hits", "predicted", "occurring", "scores"),
     )
 

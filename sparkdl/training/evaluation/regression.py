@@ -28,7 +28,7 @@ class Regression(Evaluation):
     size: int
     labels: tuple[str, ...] | None = None
 
-    sums: ClassVar[tuple[str, ...]] = ("examples", "loss_sum", "absolute", "squared", "moments")
+    sums: ClassVar[tuple[str, ...]] = (*Evaluation.sums, "absolute", "squared", "moments")
 
     def __post_init__(self) -> None:
         require(self, "size", self.size >= 1, "at least 1")

@@ -1,13 +1,13 @@
-"""Parts of the page that show what an Inspector has seen: layers, costs, wrong examples."""
+"""Parts of the page that show what an Inspector has seen: layers and their costs."""
 
-from sparkdl.html_elements import element, table
+from sparkdl.html_elements import table
 from sparkdl.nn.networks.summary import size
 from sparkdl.training.report.curves import short
 from sparkdl.training.report.weights import MOST
 
 POINTS = 200  # inspections that a chart draws
 ABSENT = (
-    "Gradients, updates, dead units, costs of layers and the most wrong examples are not known: "
+    "Gradients, updates, dead units and costs of layers are not known: "
     "give the fit Inspector(sample) before the listener that makes this page."
 )
 MORE = f"Charts and histograms show the first {MOST} arrays of parameters."
@@ -58,21 +58,3 @@ def figures_table(inspection):
     return table(
         head, rows, f"After {last.iteration:,} updates, of {inspection.batch_size} examples"
     )
-
-
-def wrong_table(inspection):
-    """Returns the examples that the network is most wrong about."""
-    rows = [
-        [one.number, content(one), one.truth, one.prediction, one.loss] for one in inspection.wrong
-    ]
-    head = ["place in the sample", "example", "true", "predicted", "loss"]
-    text = f"The most wrong of the {inspection.examples:,} examples of the sample"
-    return table(head, rows, text)
-
-
-def content(example):
-    """Returns the cell of an example: its picture, or its text."""
-    if not example.image:
-        return example.text
-    label = f"example {example.number}"
-    return element("td", element("img", src=example.image, alt=label, class_="example"))

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from sparkdl.config import is_integer
 from sparkdl.data.batches.batch import Batch
 from sparkdl.data.source import check_batches
@@ -10,11 +12,12 @@ from sparkdl.errors import ConfigError, DataError, require
 from sparkdl.nn.execution.device import choose_backend
 from sparkdl.nn.execution.layer_costs import layer_costs
 from sparkdl.nn.execution.replica import make_replica
+from sparkdl.training.evaluation.batch_evaluation import BATCH, pieces
+from sparkdl.training.evaluation.wrong_records import WrongRecords
 from sparkdl.training.inputs.minibatch import prepare_minibatch
 from sparkdl.training.inputs.schema import schema_of
 from sparkdl.training.inputs.sources import Data, as_source
 from sparkdl.training.report.layer_figures import inspect_layers
-from sparkdl.training.report.wrong_examples import most_wrong
 from sparkdl.training.reporting.inspection import Inspection
 from sparkdl.training.reporting.listeners import Listener
 
@@ -132,8 +135,7 @@ class Inspector(Listener):
         if getattr(self, "_state", None) is None:  # nothing was trained
             return
         self._load()
-        options = self.sample.transform, self.wrong, self.labels, self.texts
-        self._inspection.wrong = most_wrong(self._replica, self._records, *options)
+        self._inspection.wrong = self._most_wrong()
         del self._replica, self._records, self._first, self._state
 
     def _see(self, state):
@@ -142,6 +144,15 @@ class Inspector(Listener):
     def _load(self):
         state = self._state
         self._replica.load(state.params, state.buffers, state.slots)
+
+    def _most_wrong(self):
+        """Returns the WrongExamples of the sample, called by their places in it."""
+        conf, places = self._replica.conf, np.arange(len(self._records))
+        wrong = WrongRecords(conf, self.wrong, self.labels)
+        parts = pieces(self._records, self.sample.transform, conf)
+        for batch, part in zip(parts, np.split(places, places[BATCH::BATCH]), strict=True):
+            wrong.add(batch, *self._replica.losses(batch), part)
+        return wrong.examples(self.texts)
 
     def _inspect(self):
         self._load()

@@ -1,7 +1,7 @@
 """Histories and evaluations as notebooks show them: tables, by Jupyter's _repr_html_."""
 
 from sparkdl.html_elements import element, table, text_of
-from sparkdl.training.report.tables import confusion_table, phase_table
+from sparkdl.training.report.tables import confusion_table, phase_table, wrong_table
 
 EPOCHS = "epoch", "loss", "score", "examples", "examples/s", "seconds"
 
@@ -26,8 +26,8 @@ def history_html(history):
 
 
 def evaluation_html(evaluation):
-    """Returns a table of the figures, and the confusion matrix where there is one."""
+    """Returns tables: the figures, the confusion matrix, the examples with the largest losses."""
     figures = [list(figure) for figure in evaluation.figures().items()]
     caption = f"{evaluation.examples:,} examples"
-    matrix = confusion_table(evaluation)
-    return text_of(element("div", table(["figure", "value"], figures, caption), matrix))
+    more = confusion_table(evaluation), wrong_table(evaluation)
+    return text_of(element("div", table(["figure", "value"], figures, caption), *more))

@@ -18,11 +18,15 @@ from sparkdl.training.report.inspection_sections import (
     cost_table,
     figures_table,
     layer_curves,
-    wrong_table,
 )
 from sparkdl.training.report.processes import exchange_table, link_table, worker_table
 from sparkdl.training.report.quality import calibration, roc_curves
-from sparkdl.training.report.tables import confusion_table, phase_table
+from sparkdl.training.report.tables import (
+    confusion_table,
+    phase_table,
+    wrong_table,
+    wrong_table_of_sample,
+)
 from sparkdl.training.report.timeline import timeline
 from sparkdl.training.report.waits import waits
 from sparkdl.training.report.weights import MOST, weights_of
@@ -149,7 +153,7 @@ def run_sections(run, shown):
     if run.evaluation is not None:
         yield evaluation_section(run, shown)
     if run.history.inspection is not None and run.history.inspection.wrong:
-        yield section(run, "Most wrong examples", wrong_table(run.history.inspection))
+        yield section(run, "Most wrong examples", wrong_table_of_sample(run.history.inspection))
     if run.conf is not None:
         yield network_section(run)
         yield layers_section(run, shown)
@@ -184,6 +188,7 @@ def evaluation_section(run, shown):
         confusion_table(evaluation),
         chart("roc", "ROC", "true by false positive rate", run.name) if shown["roc"] else None,
         table(head, [[f"{bar[0]:.3f}", *bar[1:]] for bar in bars], "Calibration") if bars else None,
+        wrong_table(evaluation),
         element("details", element("summary", "As text"), element("pre", str(evaluation))),
     )
 

@@ -5,6 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from sparkdl.training.reporting.inspection import WrongExample
+
 
 @dataclass(frozen=True, kw_only=True)
 class RecordedEvaluation:
@@ -21,6 +23,7 @@ class RecordedEvaluation:
         Examples of each true (row) and predicted class.
     roc : list of {"name", "x", "y"}
     calibration : list of (mean score, share of positives, examples)
+    wrong : list of WrongExample
     text : str
     """
 
@@ -30,6 +33,7 @@ class RecordedEvaluation:
     matrix: list[list[int]] = field(default_factory=list)
     roc: list[dict[str, Any]] = field(default_factory=list)
     calibration: list[tuple[float, float, int]] = field(default_factory=list)
+    wrong: list[WrongExample] = field(default_factory=list)
     text: str = ""
 
     @property

@@ -145,7 +145,7 @@ class RunReader:
     def _read_inspection(self, costs=(), wrong=(), **fields):
         """Takes what is new of an Inspection; its layers have lines of their own."""
         more = {"costs": [LayerCost(*cost) for cost in costs]} if costs else {}
-        more |= {"wrong": [WrongExample(**one) for one in wrong]} if wrong else {}
+        more |= {"wrong": wrong_of(wrong)} if wrong else {}
         known = self.history.inspection or Inspection()
         self.history.inspection = replace(known, **fields, **more)
 
@@ -182,8 +182,13 @@ def number(value):
     return NAN if value is None else value
 
 
-def evaluation_of(score=NAN, figures=None, **more):
+def wrong_of(rows):
+    return [WrongExample(**row | {"loss": number(row["loss"])}) for row in rows]
+
+
+def evaluation_of(score=NAN, figures=None, wrong=(), **more):
     """Returns the RecordedEvaluation of a line, None where it has no figures."""
     if figures is None:
         return None
-    return RecordedEvaluation(score=number(score), numbers=figures, **more)
+    known = {"numbers": figures, "wrong": wrong_of(wrong)}
+    return RecordedEvaluation(score=number(score), **known, **more)

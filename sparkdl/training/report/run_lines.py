@@ -12,7 +12,7 @@
 | weights | histograms of parameters |
 | layers | the fields of a LayerReport |
 | inspection | fields of an Inspection that are new: costs at first, the others at the end |
-| evaluation | the last one with its matrix and curves |
+| evaluation | the last one with its matrix, its curves and its most wrong examples |
 | end | reason, aggregation, whether data were kept, memory of the driver and of JVMs |
 |  | bytes by link, of up to 64 workers |
 
@@ -128,9 +128,8 @@ def costs_line(inspection):
 
 def inspection_line(inspection):
     """Returns the line of what an Inspection knows at the end."""
-    wrong = [finite_numbers(asdict(example)) for example in inspection.wrong]
     histograms = {"gradients": inspection.gradients, "updates": inspection.updates}
-    return text_of_line("inspection", **histograms, wrong=wrong)
+    return text_of_line("inspection", **histograms, wrong=wrong_rows(inspection))
 
 
 def evaluation_line(evaluation):
@@ -139,8 +138,13 @@ def evaluation_line(evaluation):
     if hasattr(evaluation, "confusion"):
         matrix = {"labels": evaluation.labels, "matrix": evaluation.confusion.tolist()}
     curves = {"roc": roc_curves(evaluation), "calibration": calibration(evaluation)}
-    text = str(evaluation)
-    return text_of_line("evaluation", **figures_of(evaluation), **matrix, **curves, text=text)
+    more = {"wrong": wrong_rows(evaluation), "text": str(evaluation)}
+    return text_of_line("evaluation", **figures_of(evaluation), **matrix, **curves, **more)
+
+
+def wrong_rows(seen):
+    """Returns the WrongExamples of an Inspection or Evaluation as JSON has them."""
+    return [finite_numbers(asdict(example)) for example in getattr(seen, "wrong", ())]
 
 
 def end_line(history):

@@ -1,9 +1,12 @@
-"""Tables that pages and notebooks share: phases of a fit, the confusion matrix."""
+"""Tables that pages and notebooks share: phases of a fit, the confusion matrix, wrong examples."""
 
+from sparkdl.data.batches.batch import POSITION_BITS, position
 from sparkdl.html_elements import element, table
 from sparkdl.training.reporting.phases import phase_rows
 
 MOST_CELLS = 30  # classes of a confusion matrix that is shown
+PICTURE = "display:block;width:4rem;image-rendering:pixelated"
+EXAMPLE = "example", "true", "predicted", "loss"
 
 
 def phase_table(history, caption):
@@ -32,3 +35,31 @@ def shaded(text, share):
     """Returns the cell of a text; notebooks, which have no style sheet of ours, shade it too."""
     style = f"text-align:right;background:rgba(47,129,247,{0.6 * share:.2f})"
     return element("td", text, style=style)
+
+
+def wrong_table(evaluation):
+    """Returns the examples with the largest losses of an evaluation, None where none are known."""
+    examples = getattr(evaluation, "wrong", ())
+    rows = [[place_of(one.number), *cells_of_example(one)] for one in examples]
+    return table(["record", *EXAMPLE], rows, "Most wrong examples") if rows else None
+
+
+def wrong_table_of_sample(inspection):
+    """Returns the examples of an Inspector's sample that the network is most wrong about."""
+    rows = [[one.number, *cells_of_example(one)] for one in inspection.wrong]
+    text = f"The most wrong of the {inspection.examples:,} examples of the sample"
+    return table(["place in the sample", *EXAMPLE], rows, text)
+
+
+def place_of(number):
+    """Returns where a record is, from its id."""
+    return f"{position(number):,} of partition {number >> POSITION_BITS:,}"
+
+
+def cells_of_example(example):
+    """Returns the cells of a WrongExample: its picture or its text first."""
+    content = example.text
+    if example.image:
+        label = f"example {example.number}"
+        content = element("td", element("img", src=example.image, alt=label, style=PICTURE))
+    return content, example.truth, example.prediction, example.loss

@@ -9,11 +9,13 @@ import numpy as np
 from sparkdl.config import is_integer
 from sparkdl.errors import UnsupportedError, require
 from sparkdl.training.report.hyperparameters import hyperparameters
+from sparkdl.training.report.run import Run
 from sparkdl.training.report.scalars import epoch_scalars, evaluation_scalars, training_scalars
 from sparkdl.training.report.tensorboard_events import (
     EventFile,
     bytes_of,
     graph_of,
+    images_of,
     restart_at,
     scalars_of_layers,
     summary_of,
@@ -24,14 +26,16 @@ BINS, HISTOGRAM = 40, 750  # of a histogram, and bytes that it takes at most wit
 
 
 class TensorBoard(Listener):
-    """Writes a fit as TensorBoard's events: scalars, histograms, the graph, hyperparameters.
+    """Writes a fit as TensorBoard's events: scalars, histograms, images, graph, hyperparameters.
 
     Scalars stand at the update after which they hold: "training/loss", "training/learning_rate"
     and "training/examples_per_second" of each round; "seconds/compute" and its like and
     "exchange/bytes_sent", sums of each epoch; "validation/accuracy" and its like of each
     evaluation; "update_ratio/dense_1/W" (log10) and "dead_units/dense_1" (a share) of each
     inspection of an Inspector that stands before this listener. Each array of parameters has a
-    histogram. TensorBoard leaves out rounds that were lost with a worker.
+    histogram. At the end, where records are images, "most_wrong/1" and its like are those of the
+    last evaluation with the largest losses. TensorBoard leaves out rounds that were lost with a
+    worker.
 
     Parameters
     ----------
@@ -44,7 +48,7 @@ class TensorBoard(Listener):
         How much the folder grows in a round, on average. The scalars of a round take some 120
         bytes; what is left is room for epochs' sums and histograms (400 to 700 bytes an array).
         The graph, the first and the last histograms, evaluations and inspections (some 50 bytes a
-        number) come on top. None: all is written after each epoch.
+        number) and images come on top. None: all is written after each epoch.
 
     Raises
     ------
@@ -101,6 +105,7 @@ class TensorBoard(Listener):
     def on_fit_end(self, history: Any) -> None:
         if self._file is not None:  # else another listener has refused the fit
             self._write_layers()
+            self._write_wrong_examples(history)
             summary = self._package.summary.hparams(hyperparameters(self._plan), self._tags)
             for part in summary:
                 self._file.add_summary(part)
@@ -113,6 +118,12 @@ class TensorBoard(Listener):
         if report is not None and report is not self._seen:
             self._seen = report
             self._write(scalars_of_layers(report), report.iteration)
+
+    def _write_wrong_examples(self, history):
+        """Writes the images that the network is most wrong about, if there are some."""
+        summary = images_of(getattr(Run("", history).evaluation, "wrong", ()))
+        if summary.value:
+            self._add(summary, history.rounds[-1].iteration if history.rounds else 0)
 
     def _write(self, scalars, update):
         """Writes scalars; returns the bytes that they take."""

@@ -1,9 +1,11 @@
-"""TensorBoard's events: scalars, a graph, the mark of a restart, and the file that has them.
+"""TensorBoard's events: scalars, images, a graph, the mark of a restart, and their file.
 
 tensorboardX is imported by whoever calls these, so that a fit without it needs none of them.
 """
 
+import base64
 import os
+import struct
 import time
 
 FLUSH = 5.0  # seconds between two times that what was written is given to readers
@@ -74,6 +76,33 @@ def summary_of(scalars):
 
     values = [Summary.Value(tag=tag, simple_value=value) for tag, value in scalars.items()]
     return Summary(value=values)
+
+
+def images_of(examples):
+    """Returns the WrongExamples that have a picture as one summary, the most wrong first."""
+    from tensorboardX.proto.summary_pb2 import Summary, SummaryMetadata
+
+    values = []
+    for place, example in enumerate(examples, 1):
+        if example.image:
+            words = f"{example.truth}, predicted {example.prediction}, loss {example.loss:.4g}"
+            about = SummaryMetadata(display_name=f"most wrong, {place}", summary_description=words)
+            image = Summary.Image(**image_of(example.image))
+            values.append(Summary.Value(tag=f"most_wrong/{place}", image=image, metadata=about))
+    return Summary(value=values)
+
+
+def image_of(uri):
+    """Returns the fields of a Summary.Image of the data URI of a PNG file of 8 bits a channel."""
+    content = base64.b64decode(uri.partition(",")[2])
+    width, height, _, color = struct.unpack_from(">IIBB", content, 16)  # of the chunk IHDR
+    channels = {0: 1, 2: 3}[color]
+    return {
+        "width": width,
+        "height": height,
+        "colorspace": channels,
+        "encoded_image_string": content,
+    }
 
 
 def bytes_of(summary):

@@ -55,7 +55,7 @@ class WrongExample:
     Parameters
     ----------
     number : int
-        Its place in the sample, from 0.
+        Of an Inspector its place in the sample, from 0; of an Evaluation the record's id.
     loss : float
     truth, prediction : str
         Its label and what the network said, in words.

@@ -28,6 +28,14 @@ def test_boxes_say_what_their_layers_are():
 def test_costs_stand_in_the_boxes():
     texts, _, _ = parts(CONF, inspection().costs)
     assert "3.00 + 4.00 ms, 2.0 MFLOP" in texts and "1.00 + 1.00 ms" in texts
+    assert "4.1 kB, brg:avx512_core" in texts and "512 B, compiled loop" in texts
+
+
+def test_long_lines_are_cut_and_whole_in_the_title():
+    costs = [inspection().costs[0]._replace(kernels="a kernel, " * 9)]
+    texts, _, _ = parts(CONF, costs)
+    assert "4.1 kB, a kernel, a kernel, a..." in texts
+    assert costs[0].kernels in text_of(network_picture(CONF, costs))
 
 
 @pytest.mark.parametrize("conf", [CONF, zoo.googlenet(), zoo.resnet18()], ids=["chain", "a", "b"])

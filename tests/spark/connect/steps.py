@@ -155,7 +155,8 @@ def features(spark, path):
     net = SparkNetwork(spark, classes_conf(), PEERS)
     layer = net.conf.stack[0].name
     [given] = by_id(net.features(rows(spark, path), layer), layer)
-    return net.evaluate(rows(spark, path)).loss, given
+    evaluation = net.evaluate(rows(spark, path))
+    return evaluation.loss, given, list(evaluation.wrong)
 
 
 def column(spark, path):

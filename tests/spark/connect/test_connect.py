@@ -56,12 +56,13 @@ def test_a_lost_executor_costs_the_attempt_alone(connect, spark, path, tmp_path)
 
 
 def test_features_and_evaluation_are_the_classic_ones(connect, spark, path):
-    (loss, ours), (classic_loss, theirs) = (
+    (loss, ours, wrong), (classic_loss, theirs, classic_wrong) = (
         connect(steps.features, path),
         steps.features(spark, path),
     )
     assert loss == pytest.approx(classic_loss, rel=1e-12)
     np.testing.assert_array_equal(ours, theirs)
+    assert wrong == classic_wrong and len(wrong) == 12
 
 
 def test_a_column_of_a_model_is_the_classic_one(connect, spark, path):

@@ -35,6 +35,11 @@ def records():
     return rng.integers(0, 4, (2 * HALF, FEATURES)), rng.integers(0, 3, 2 * HALF)
 
 
+def shown(example):
+    """What is shown of a WrongExample, whatever its place is called."""
+    return example.truth, example.prediction, example.text
+
+
 def rdd_of(features, label=int, record=lambda x, y: (x, y)):
     """An RDD of `record(features(x), label(y))`."""
 
@@ -180,7 +185,9 @@ def test_a_kind_of_data(kind, expected, spark, sc, tmp_path):
     assert_equal(net.network.state, expected.state)
     x, y = records()
     evaluation = expected.evaluate((x, y))
-    assert net.evaluate(data).confusion.tolist() == evaluation.confusion.tolist()
+    found = net.evaluate(data)
+    assert found.confusion.tolist() == evaluation.confusion.tolist()
+    assert [shown(one) for one in found.wrong] == [shown(one) for one in evaluation.wrong]
     assert net.score(data) == pytest.approx(evaluation.loss)
     probabilities, hidden = expected.predict(x), expected.features(x, ["dense_1"])["dense_1"]
     found, features = predicted(net, data)

@@ -6,9 +6,9 @@ from sparkdl.nn import Dense, Momentum, NetworkConf, Output
 from sparkdl.nn.execution.layer_costs import LayerCost
 from sparkdl.nn.schedules.step import StepSchedule
 from sparkdl.training.evaluation import Classification
+from sparkdl.training.evaluation.wrong_records import picture
 from sparkdl.training.network import Network
 from sparkdl.training.report.weights import histogram
-from sparkdl.training.report.wrong_examples import picture
 from sparkdl.training.reporting.history import History
 from sparkdl.training.reporting.inspection import (
     ArrayFigures,
@@ -31,7 +31,12 @@ FIGURES = WorkerFigures(50, 0.2, 1.4, 0.3)
 def evaluation(seed=0, labels=("ant", "<bee>", "cow")):
     rng = np.random.default_rng(seed)
     scores = rng.dirichlet(np.ones(3), 40)
-    return Classification(3, labels=labels).add(scores, rng.integers(0, 3, 40))
+    made = Classification(3, labels=labels).add(scores, rng.integers(0, 3, 40))
+    made.wrong += [
+        WrongExample(number=7, loss=3.5, truth="ant", prediction="<bee> (0.9)", image=PICTURE),
+        WrongExample(number=2**40 + 3, loss=2.5, truth="cow", prediction="ant (0.8)", text="0.1"),
+    ]
+    return made
 
 
 def history(epochs=2, rounds=3, restart=True):
@@ -73,8 +78,5 @@ def inspection(reports=3):
     views = CONF.params_layout.views(network().state.params)
     made.gradients = [histogram(name, array) for name, array in views.items()]
     made.updates = [histogram(name, -array) for name, array in views.items()]
-    made.wrong = [
-        WrongExample(number=7, loss=3.5, truth="ant", prediction="<bee> (0.9)", image=PICTURE),
-        WrongExample(number=3, loss=2.5, truth="cow", prediction="ant (0.8)", text="0.1, 0.2"),
-    ]
+    made.wrong = list(evaluation().wrong)
     return made

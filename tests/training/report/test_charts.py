@@ -39,7 +39,7 @@ seen.fits = [...drawing.querySelectorAll("text")].every((text) => {
   const box = text.getBoundingClientRect();
   return boxes.some((one) => box.left >= one.left && box.right <= one.right && box.top >= one.top);
 });
-const image = document.querySelector("img.example");
+const image = document.querySelector('img[alt="example 7"]');
 await image.decode();
 seen.image = [image.naturalWidth, image.naturalHeight, image.alt];
 seen.kinds = [...new Set([...figure("timeline-a").querySelectorAll("rect")]
@@ -89,11 +89,12 @@ def seen(tmp_path_factory):
     return open_page(tmp_path_factory.mktemp("page"), text(), LOOK)
 
 
-def text():
+def text(*others):
     made = history()
     made.rounds = [replace(one, by_worker=(FIGURES, SLOW)) for one in made.rounds]
     made.inspection = inspection()
-    return page([Run.of("a", made, network())], "A fit")
+    runs = [Run.of("a", made, network()), *(Run.of(name, history()) for name in others)]
+    return page(runs, "A fit")
 
 
 def test_each_chart_has_data_and_no_error(seen):
@@ -143,6 +144,8 @@ def test_a_phone_scrolls_down_only(tmp_path):
     assert seen["errors"] == [] and not seen["wider_than_the_window"]
 
 
-def test_a_dark_room_gets_dark_paper(seen, tmp_path):
-    dark = open_page(tmp_path, text(), LOOK, dark=True)
+def test_a_dark_room_gets_dark_paper_and_several_fits_lie_over_each_other(seen, tmp_path):
+    dark = open_page(tmp_path, text("b"), LOOK, dark=True)
     assert seen["paper"] == "rgb(255, 255, 255)" and dark["paper"] == "rgb(18, 22, 28)"
+    names = ["a: loss", "b: loss", "a: loss of evaluation", "b: loss of evaluation"]
+    assert dark["curves"] == names and dark["errors"] == []

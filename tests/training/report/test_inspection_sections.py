@@ -9,11 +9,10 @@ from sparkdl.training.report.inspection_sections import (
     cost_table,
     figures_table,
     layer_curves,
-    wrong_table,
 )
 from sparkdl.training.report.page import page
 from sparkdl.training.report.run import Run
-from tests.training.report.fits import PICTURE, history, inspection, network
+from tests.training.report.fits import history, inspection, network
 
 
 def cells(made):
@@ -37,8 +36,6 @@ def test_tables_say_what_was_measured():
     assert costs[7:14] == ["dense_1", "3", "4", "70", "2", "4.1 kB", "brg:avx512_core"]
     figures = cells(figures_table(made))
     assert figures[5:10] == ["dense_1/W", "0.5", "0.3", "0.001", "-2.699"]
-    wrong = text_of(wrong_table(made))
-    assert f'<img src="{PICTURE}"' in wrong and "&lt;bee&gt; (0.9)" in wrong
 
 
 def test_a_fit_without_inspector_says_how_to_get_one():

@@ -7,7 +7,7 @@ import pytest
 
 from sparkdl.training.evaluation import Classification, Regression
 from sparkdl.training.reporting.history import History
-from tests.training.report.fits import evaluation, history
+from tests.training.report.fits import PICTURE, evaluation, history
 
 
 def texts(made):
@@ -37,6 +37,14 @@ def test_an_evaluation_shows_figures_and_the_confusion_matrix():
     counts = shown[shown.index("Confusion matrix") + 5 :]
     assert counts[:4] == ["ant", *map(str, made.confusion[0])]
     assert "&lt;bee&gt;" in counts
+
+
+def test_an_evaluation_shows_the_examples_that_are_most_wrong():
+    shown = texts(evaluation())
+    rows = shown[shown.index("Most wrong examples") + 6 :]
+    assert rows[:4] == ["7 of partition 0", "ant", "&lt;bee&gt; (0.9)", "3.5"]
+    assert rows[4:] == ["3 of partition 1", "0.1", "cow", "ant (0.8)", "2.5"]
+    assert f'<img src="{PICTURE}" alt="example 7"' in evaluation()._repr_html_()
 
 
 def test_an_evaluation_of_values_shows_figures_alone():

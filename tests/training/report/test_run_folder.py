@@ -15,7 +15,7 @@ from sparkdl.training.report.run_log import LOG, RunLog
 from sparkdl.training.reporting.history import History
 from sparkdl.training.reporting.inspection import ArrayFigures, LayerReport
 from sparkdl.training.reporting.lambda_listener import LambdaListener
-from tests.training.report.fits import CONF, history, inspection, network
+from tests.training.report.fits import CONF, evaluation, history, inspection, network
 from tests.training.report.test_html_report import X, fit, steep
 from tests.training.reports import plan
 
@@ -58,6 +58,7 @@ def test_a_fit_is_read_as_it_was_written(tmp_path):
         page_data([run])["runs"][0] for run in (found, Run.of("first", made, network()))
     )
     assert ours == theirs
+    assert found.evaluation.wrong == list(evaluation().wrong)
     shown = page([found])
     assert "&lt;bee&gt;" in shown and "Confusion matrix" in shown and "Calibration" in shown
 

@@ -1,10 +1,13 @@
 """What TensorBoard's own reader finds in the events of a fit is what the History holds."""
 
+import base64
+import io
 import sys
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from PIL import Image
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 from tensorboard.plugins.hparams import metadata as hparams
 
@@ -17,6 +20,7 @@ from sparkdl.training.reporting.history import History
 from sparkdl.training.reporting.reports import FitPlan, Restart, RoundReport
 from sparkdl.training.workers.local import LocalWorkers
 from tests.training.report.fits import CONF
+from tests.training.report.fits import history as fits_history
 from tests.training.reports import plan, report
 
 X = np.random.default_rng(0).normal(size=(64, 4)).astype(np.float32)
@@ -178,6 +182,22 @@ def tell(listener, history, loss, iteration):
     report = RoundReport(**place, examples=1, loss=loss, seconds=SECONDS, workers=1)
     history.add_round(report)
     listener.on_round(report, None)
+
+
+def test_images_that_are_most_wrong_are_those_of_the_last_evaluation(tmp_path):
+    made, listener = fits_history(), TensorBoard(tmp_path)
+    listener.on_fit_start(FitPlan(conf=CONF, epochs=2, rounds_in_epoch=3, history=made))
+    listener.on_fit_end(made)
+    reader = read(tmp_path)
+    assert reader.Tags()["images"] == ["most_wrong/1"]  # the second has no picture
+    [image] = reader.Images("most_wrong/1")
+    assert image.step == made.rounds[-1].iteration
+    assert (image.width, image.height) == (8, 8)
+    shown = Image.open(io.BytesIO(image.encoded_image_string))
+    content = base64.b64decode(made.epochs[-1].validation.wrong[0].image.partition(",")[2])
+    np.testing.assert_array_equal(shown, Image.open(io.BytesIO(content)))
+    about = reader.SummaryMetadata("most_wrong/1").summary_description
+    assert about == "ant, predicted <bee> (0.9), loss 3.5"
 
 
 def test_a_network_that_is_not_finite_has_its_other_histograms(tmp_path):

@@ -10,7 +10,22 @@ from PIL import Image
 from sparkdl.data import Batch
 from sparkdl.nn import Dense, Flatten, NetworkConf, Output
 from sparkdl.nn.execution.replica import Replica
-from sparkdl.training.report.wrong_examples import SIDE, most_wrong, numbers, picture, shorten
+from sparkdl.training.evaluation.batch_evaluation import pieces
+from sparkdl.training.evaluation.wrong_records import (
+    SIDE,
+    WrongRecords,
+    numbers,
+    picture,
+    shorten,
+    text_of_columns,
+)
+
+
+def most_wrong(replica, records, most, texts=None, labels=None):
+    wrong = WrongRecords(replica.conf, most, labels)
+    for batch in pieces(records, None, replica.conf):
+        wrong.add(batch, *replica.losses(batch), batch.ids)
+    return wrong.examples(texts)
 
 
 def pixels(uri):
@@ -37,18 +52,19 @@ def test_numbers_and_texts_are_cut():
     assert numbers(np.array([0.5, 2])) == "0.5, 2" and numbers(np.array(3)) == "3"
     assert numbers(np.arange(13)).endswith("11, ... (13 numbers)")
     assert shorten("a" * 301) == "a" * 300 + "..." and shorten("a") == "a"
+    assert text_of_columns({"age": np.array(3), "x": np.arange(2)}) == "age 3; x 0, 1"
 
 
 def test_images_have_pictures_and_texts_take_their_place(rng):
     conf = NetworkConf(input_shape=(1, 4, 4), layers=[Flatten(), Output(units=3)])
     records = Batch.of(rng.normal(size=(600, 1, 4, 4)).astype(np.float32), rng.integers(0, 3, 600))
     replica = Replica(conf)
-    found = most_wrong(replica, records, None, 4)
+    found = most_wrong(replica, records, 4)
     assert [pixels(one.image).shape for one in found] == [(4, 4)] * 4
     losses = replica.losses(records)[1]
     assert [one.number for one in found] == np.argsort(-losses)[:4].tolist()
     texts = [f"text {n}" for n in range(600)]
-    told = most_wrong(replica, records, None, 4, texts=texts)
+    told = most_wrong(replica, records, 4, texts)
     assert [(one.text, one.image) for one in told] == [(texts[one.number], "") for one in found]
 
 
@@ -58,7 +74,7 @@ def test_values_stand_beside_values(rng):
     x = rng.normal(size=(20, 2)).astype(np.float32)
     records = Batch.of(x, (3 * x[:, :1]).astype(np.float32))
     replica = Replica(conf)
-    [one] = most_wrong(replica, records, None, 1)
+    [one] = most_wrong(replica, records, 1)
     predictions, losses = replica.losses(records)
     assert one.number == losses.argmax() and one.loss == pytest.approx(losses.max())
     assert one.truth == f"{records.labels[one.number, 0]:.4g}"

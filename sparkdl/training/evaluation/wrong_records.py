@@ -1,0 +1,121 @@
+"""Finds the records that a network is most wrong about, as pictures, texts or numbers."""
+
+import base64
+
+import numpy as np
+
+from sparkdl.data.readers.encodings.image_codec import encode_image, resize_image
+from sparkdl.training.reporting.inspection import WrongExample
+
+SIDE = 64  # pixels of a picture at most
+NUMBERS, CHARACTERS = 12, 300  # of an example, or of a label, that are shown
+
+
+class WrongRecords:
+    """Keeps the records with the largest losses among those that it is shown.
+
+    Parameters
+    ----------
+    conf : NetworkConf or GraphConf
+    most : int
+        How many.
+    labels : sequence of str, or None
+        Names of the classes.
+    """
+
+    def __init__(self, conf, most, labels=None):
+        self.conf, self.most, self.labels = conf, most, labels
+        self._rows = []
+
+    def add(self, batch, predictions, losses, places):
+        """Looks through a minibatch.
+
+        Parameters
+        ----------
+        batch : Batch
+            As the network takes it.
+        predictions : (n, ...) floats
+        losses : (n,) floats
+        places : (n,) integers
+            What the examples are called.
+        """
+        chosen = np.argsort(-losses, kind="stable")[: self.most]  # NaN comes last
+        if len(self._rows) == self.most and self.most:
+            chosen = chosen[losses[chosen] > self._rows[-1][0]]
+        self._rows += [
+            (float(losses[n]), int(places[n]), *self._words(batch, n, predictions[n]))
+            for n in chosen.tolist()
+        ]
+        self._rows = sorted(self._rows, key=loss_rank)[: self.most]
+
+    def examples(self, texts=None):
+        """Returns WrongExamples, the largest loss first.
+
+        Parameters
+        ----------
+        texts : sequence of str, or None
+            The records as texts, by their places.
+        """
+        return [self._shown(*row, texts) for row in self._rows]
+
+    def _words(self, batch, n, prediction):
+        """Returns (truth, prediction, columns) of an example; copies, since the batch goes."""
+        column = self.conf.label_column(self.conf.main)
+        truth = np.asarray(batch.columns[column][n])
+        columns = {
+            name: np.array(batch.columns[name][n])
+            for name in self.conf.record_shapes
+            if name in batch.columns
+        }
+        is_class = self.conf.main.layer.label_kind == "class" and truth.ndim == 0
+        if is_class and prediction.ndim == 1 and prediction.size > 1:
+            said = int(prediction.argmax())
+            words = f"{self._named(said)} ({prediction[said]:.3g})"  # as name_classes reads
+            return self._named(int(truth)), words, columns
+        return numbers(truth), numbers(prediction), columns
+
+    def _named(self, number):
+        return str(number) if self.labels is None else shorten(str(self.labels[number]))
+
+    def _shown(self, loss, place, truth, prediction, columns, texts):
+        about = {"number": place, "loss": loss, "truth": truth, "prediction": prediction}
+        if texts is not None:
+            return WrongExample(**about, text=shorten(str(texts[place])))
+        for x in columns.values():
+            if x.ndim == 3 and len(x) in (1, 3):
+                return WrongExample(**about, image=picture(x))
+        return WrongExample(**about, text=text_of_columns(columns))
+
+
+def loss_rank(row):
+    """Returns the key by which the largest loss comes first, one that is no number last."""
+    return np.isnan(row[0]), -row[0]
+
+
+def text_of_columns(columns):
+    """Returns the first numbers of each column, with its name where there are several."""
+    if len(columns) == 1:
+        return numbers(*columns.values())
+    return shorten("; ".join(f"{name} {numbers(x)}" for name, x in columns.items()))
+
+
+def picture(x):
+    """Returns a data URI of an image (C, H, W), from its least to its largest value."""
+    x = np.nan_to_num(x.astype(np.float32), posinf=0, neginf=0)
+    low, high = x.min(), x.max()
+    pixels = ((x - low) * (255 / ((high - low) or 1))).round().astype(np.uint8)
+    scale = min(1.0, SIDE / max(x.shape[1:]))
+    size = [max(1, round(side * scale)) for side in x.shape[1:]]
+    content = encode_image(resize_image(pixels, size))
+    return f"data:image/png;base64,{base64.b64encode(content).decode()}"
+
+
+def numbers(x):
+    """Returns the first numbers of an array as text."""
+    flat = np.asarray(x).reshape(-1)
+    text = ", ".join(f"{value:.4g}" for value in flat[:NUMBERS].tolist())
+    return text + f", ... ({flat.size} numbers)" * (flat.size > NUMBERS)
+
+
+def shorten(text):
+    return text if len(text) <= CHARACTERS else f"{text[:CHARACTERS]}..."
