@@ -31,7 +31,7 @@ NOTEBOOKS = {
     ),
     "03_search_and_ensemble": ([r"COMPLETE", rf"ensemble: {FIGURE} on 599 digits"], 1),
     "04_text": ([rf"accuracy {FIGURE} on \d+ sentences", "dull and far too long"], 2),
-    "05_images_from_a_folder": (["test 450 images", rf"accuracy {FIGURE} on 450 images"], 2),
+    "05_images_from_hdfs": (["test 450 images", rf"accuracy {FIGURE} on 450 images"], 2),
     "06_choose_a_master": (
         [rf"steps, 1 bit +accuracy {FIGURE} +\d+\.\d\d MB", r"AllReduceSGD +OneBit"],
         1,

@@ -2,23 +2,39 @@
 
 import json
 import math
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 from typing import Any, Self
 
 import numpy as np
 
+from sparkdl.errors import ConfigError, brief
 from sparkdl.training.reporting.inspection import WrongExample
 
 MOST = 12  # of an evaluation; each takes some 17 KB at most, that of a noisy picture
+SETTING = "SPARKDL_WRONG_EXAMPLES"  # another number, on the driver; 0: no record leaves the data
+LIMIT = 50
 
 
 class WrongExamples(Sequence[WrongExample]):
-    """At most `most` WrongExamples, the largest loss first; adds up as counts do."""
+    """At most `most` WrongExamples, the largest loss first; adds up as counts do.
 
-    def __init__(self, examples: Sequence[WrongExample] = (), most: int = MOST) -> None:
-        self.most = most
-        self._examples = tuple(sorted(examples, key=rank_of_example)[:most])
+    Parameters
+    ----------
+    examples : sequence of WrongExample
+    most : int, optional
+        None: what SPARKDL_WRONG_EXAMPLES says in this process, else 12.
+
+    Raises
+    ------
+    ConfigError
+        SPARKDL_WRONG_EXAMPLES is no integer from 0 to 50.
+    """
+
+    def __init__(self, examples: Sequence[WrongExample] = (), most: int | None = None) -> None:
+        self.most = number_to_keep() if most is None else most
+        self._examples = tuple(sorted(examples, key=rank_of_example)[: self.most])
 
     def __len__(self) -> int:
         return len(self._examples)
@@ -49,6 +65,14 @@ class WrongExamples(Sequence[WrongExample]):
             return type(self)([WrongExample(**row) for row in rows], self.most)
         except TypeError as error:
             raise ValueError("one of JSON") from error
+
+
+def number_to_keep() -> int:
+    """Returns how many examples an evaluation keeps in this process."""
+    text = os.environ.get(SETTING, str(MOST))
+    if not (text.isdecimal() and int(text) <= LIMIT):
+        raise ConfigError(f"{SETTING} must be an integer in [0, {LIMIT}], got {brief(text)}")
+    return int(text)
 
 
 def name_classes(example: WrongExample, names: Sequence[str]) -> WrongExample:

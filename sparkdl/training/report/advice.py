@@ -35,7 +35,8 @@ def exchange_advice(history):
     if sent >= MUCH and history.master.get("codec") is None:
         text += (
             f" Of the {size(sent)} that workers sent, codec=Half() would send {size(sent / 2)}, "
-            f"and OneBit() {size(sent / 32)}, for which gradients are encoded first."
+            f"and OneBit() {size(sent / 32)}: where the wire takes the time, {seconds / 2:.2f} and "
+            f"{31 * seconds / 32:.2f} s less, but for encoding."
         )
     return text
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from sparkdl.data import Arrays, Batch
+from sparkdl.errors import ConfigError
 from sparkdl.nn import Flatten, NetworkConf, Output
 from sparkdl.training.evaluation.batch_evaluation import Evaluator, new_evaluation
 from sparkdl.training.evaluation.wrong_examples import MOST
@@ -45,3 +46,23 @@ def test_noisy_images_take_a_bounded_number_of_bytes(spread):
     assert all(
         max(x.nbytes for x in arrays if x.dtype == np.uint8) < MOST * 8000 for arrays in counts
     )
+
+
+def test_a_setting_of_the_driver_keeps_records_out(spread, monkeypatch):
+    """Whatever executors have found, which may have another environment."""
+    _, counts, _ = spread
+    for text, kept in (("0", 0), ("3", 3), ("50", 36)):
+        monkeypatch.setenv("SPARKDL_WRONG_EXAMPLES", text)
+        merged = new_evaluation(CONF)
+        for arrays in counts:
+            merged = merged.merge(Evaluator(CONF).restore(arrays))
+        assert len(merged.wrong) == kept
+
+
+@pytest.mark.parametrize("text", ["", "-1", "51", "many"])
+def test_what_the_setting_must_be(text, monkeypatch):
+    monkeypatch.setenv("SPARKDL_WRONG_EXAMPLES", text)
+    with pytest.raises(
+        ConfigError, match=r"SPARKDL_WRONG_EXAMPLES must be an integer in \[0, 50\]"
+    ):
+        new_evaluation(CONF)

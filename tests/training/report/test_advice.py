@@ -34,8 +34,8 @@ def test_a_longer_interval_halves_the_time_of_exchanges():
 def test_a_codec_sends_less_of_what_was_sent():
     text = exchange_advice(fit({"type": "AllReduceSGD"}, sent=8_000_000))
     assert text.endswith(
-        "Of the 32.0 MB that workers sent, codec=Half() would send 16.0 MB, and OneBit() 1.0 MB, "
-        "for which gradients are encoded first."
+        "Of the 32.0 MB that workers sent, codec=Half() would send 16.0 MB, and OneBit() 1.0 MB: "
+        "where the wire takes the time, 1.50 and 2.91 s less, but for encoding."
     )
     assert "Half" not in exchange_advice(fit({"type": "AllReduceSGD"}, sent=48))
     coded = {"type": "AllReduceSGD", "codec": {"type": "Half"}}
