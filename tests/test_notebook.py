@@ -31,7 +31,7 @@ NOTEBOOKS = {
     ),
     "03_search_and_ensemble": ([r"COMPLETE", rf"ensemble: {FIGURE} on 599 digits"], 1),
     "04_text": ([rf"accuracy {FIGURE} on \d+ sentences", "dull and far too long"], 2),
-    "05_images_from_hdfs": (["test 450 images", rf"accuracy {FIGURE} on 450 images"], 2),
+    "05_images_from_hdfs": (["test 450 images\nin ", rf"accuracy {FIGURE} on 450 images"], 2),
     "06_choose_a_master": (
         [rf"steps, 1 bit +accuracy {FIGURE} +\d+\.\d\d MB", r"AllReduceSGD +OneBit"],
         1,
@@ -83,7 +83,7 @@ NOTEBOOKS = {
     ),
     "16_streams": ([r"all that was there has been trained on", r"\d+ digits of \d+"], 1),
     "17_clusters": (
-        [r"sparkdl is missing on executor 0", r"--master k8s://", r"worker +examples +reading"],
+        [r"sparkdl is missing on executor \d", r"--master k8s://", r"worker +examples +reading"],
         1,
     ),
     "18_gpus": (
@@ -97,6 +97,7 @@ NOTEBOOKS = {
         [
             rf"with Lion: accuracy (1\.000|{FIGURE})",
             r"8 bits +accuracy .* MB sent",
+            rf"workers in a ring: accuracy (1\.000|{FIGURE})",
             r"type: Radial",
         ],
         2,

@@ -15,6 +15,7 @@ ELSEWHERE = {"notebooks/tutorial.md"}  # by a stranger: tests/cluster/test_tutor
 PAGES = [page for page in pages() if blocks(page, "python") and page not in ELSEWHERE]
 PRINTS = {
     "README.md": r"\|prediction",
+    "notebooks/how_to/caffe.md": r"\[ *0, +1, +3, +5, -1, -1\].*'target_sentence': array\(\[ *1",
     "notebooks/how_to/dataframes.md": r"\|prediction\|.*\n320\n$",
     "notebooks/how_to/extend.md": r"accuracy (0\.[89]\d|1\.00) of 200 waves\n$",
     "notebooks/how_to/keras.md": r"\(5, 2\)\nAdamHat\(.*\n\[\]\n$",
