@@ -7,6 +7,7 @@ given the computation of a minibatch, measured alone on one core, and the rate o
 
 import argparse
 import json
+import os
 import sys
 import time
 from statistics import median
@@ -24,7 +25,6 @@ from sparkdl.training.masters.pipeline_parallel.cuts import edges_of
 from sparkdl.training.masters.pipeline_parallel.master import PipelineParallel
 from sparkdl.training.masters.pipeline_parallel.model import pipeline_model
 from sparkdl.training.network import Network
-from sparkdl.training.rounds.replica import limit_to
 from tests.benchmarks.exchange.link import HostWorkers, on_the_left
 
 RATES = {"1gbit": 1.25e8, "10gbit": 1.25e9}
@@ -46,6 +46,7 @@ def main(argv=None):
     parser.add_argument("--turns", type=int, default=3)
     options = parser.parse_args(argv)
     costs = measure_costs()
+    os.environ["OMP_NUM_THREADS"] = "1"  # of what is started from here
     for name in options.network:
         found = list(on_the_left(__name__, name, str(options.turns), rate=options.rate))
         print(report(name, found[0], costs, RATES[options.rate]), flush=True)
@@ -91,7 +92,6 @@ def network(name):
 def on_this_host(address, right, name, turns):
     """Runs on the left host: prints the seconds of each step of both ways."""
     conf, batch = network(name)
-    limit_to(1)
     found = {"compute": alone(conf, batch), "cut": conf.stack[edges_of(conf, "auto", 2)[1]].name}
     workers = HostWorkers(address, int(right))
     options = {"batch_size_per_worker": batch, "updates_per_round": UPDATES, "workers": 2}

@@ -22,6 +22,8 @@ class PipelineModel:
         Of the parameters of the largest stage.
     microbatches : int
         Of each worker's minibatch.
+    least : float
+        Seconds that a microbatch takes in the slowest stage, however few examples it has.
     """
 
     stages: int
@@ -30,6 +32,7 @@ class PipelineModel:
     inputs: float
     nbytes: float
     microbatches: int
+    least: float = 0.0
 
     def exchange(self, cluster: Cluster, compute: float) -> Exchange:
         """Returns the Exchange of a minibatch of each worker, all that is beyond its computation.
@@ -45,7 +48,7 @@ class PipelineModel:
             Seconds of a worker for a minibatch, with the whole network.
         """
         crossing = self.crossing / self.microbatches * (self.stages > 1)
-        work = compute * self.slowest / self.microbatches
+        work = max(0.0, compute * self.slowest - self.least) / self.microbatches + self.least
         work += 2 * crossing * cluster.costs.socket * cluster.crowd
         wire = crossing / cluster.bandwidth * (cluster.machines > 1)
         slots = self.stages * self.microbatches

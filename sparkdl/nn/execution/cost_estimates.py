@@ -6,6 +6,7 @@ from sparkdl.engine.core_speed import BYTES, FLOPS
 from sparkdl.engine.graph import topological
 
 BOTH_PASSES = 3  # a backward pass takes about twice what a forward pass takes
+MOVES = 4  # of parameters: read on both ways, and gradients read and written
 
 
 def estimate_layer_seconds(conf, values, examples):
@@ -26,3 +27,8 @@ def estimate_layer_seconds(conf, values, examples):
             moved = sum(tensor.spec.nbytes for tensor in (*node.inputs, *node.outputs))
             seconds[places[node.scope]] += node.flops / FLOPS + moved / BYTES
     return seconds * BOTH_PASSES / examples
+
+
+def pass_seconds(nbytes):
+    """Returns what both passes take at least, however few examples: parameters are moved."""
+    return MOVES * nbytes / BYTES

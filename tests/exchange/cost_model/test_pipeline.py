@@ -28,6 +28,12 @@ def test_an_uneven_stage_holds_up_all():
     assert found.seconds == pytest.approx(9 * 0.15 - 0.8 + 2e-5)
 
 
+def test_small_microbatches_take_no_less_than_moving_the_parameters():
+    """Of 0.4 s in a stage 0.04 are for that, however it is cut."""
+    found = replace(EVEN, least=0.04).exchange(cluster(), compute=0.8)
+    assert found.seconds == pytest.approx(9 * (0.36 / 4 + 0.04) - 0.8 + 2e-5)
+
+
 def test_a_slow_wire_holds_up_all():
     """A microbatch of 1 MB takes 10 ms, where computing takes 1."""
     found = replace(EVEN, crossing=4 * MB).exchange(cluster(bandwidth=1e8), compute=0.008)

@@ -6,7 +6,7 @@ from math import prod
 import numpy as np
 
 from sparkdl.exchange.cost_model.pipeline import PipelineModel
-from sparkdl.nn.execution.cost_estimates import estimate_layer_seconds
+from sparkdl.nn.execution.cost_estimates import estimate_layer_seconds, pass_seconds
 from sparkdl.nn.networks.stage import starts_of
 from sparkdl.training.masters.pipeline_parallel.cuts import (
     EXAMPLES,
@@ -32,12 +32,14 @@ def pipeline_model(conf, edges, batch_size, microbatches):
     seconds = estimate_layer_seconds(conf, traced(conf)[0], EXAMPLES)
     starts, stages = starts_of(conf), list(pairwise(edges))
     inputs = sum(prod(shape) for shape in conf.input_shapes.values())
+    busiest = max(stages, key=lambda stage: np.sum(seconds[slice(*stage)]))
     return PipelineModel(
         stages=len(stages),
-        slowest=float(max(np.sum(seconds[a:b]) for a, b in stages) / np.sum(seconds)),
+        slowest=float(np.sum(seconds[slice(*busiest)]) / np.sum(seconds)),
         crossing=batch_size
         * max((crossing_bytes(conf, cut) / 2 for cut in edges[1:-1]), default=0),
         inputs=4.0 * batch_size * inputs,
         nbytes=4.0 * max(starts[b] - starts[a] for a, b in stages),
         microbatches=microbatches,
+        least=pass_seconds(4.0 * (starts[busiest[1]] - starts[busiest[0]])),
     )

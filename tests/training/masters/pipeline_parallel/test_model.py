@@ -16,6 +16,7 @@ def test_what_crosses_and_what_stages_hold():
     assert model.crossing == 8 * 20 * 4 and model.inputs == 8 * 10 * 4
     assert model.nbytes == 4 * (10 * 20 + 20 + 20 * 20 + 20)
     assert 0.5 < model.slowest < 1
+    assert model.least == pytest.approx(4 * 640 * 4 / 1.5e10), "of 640 parameters, moved 4 times"
 
 
 def test_all_numbers_of_stages_that_divide_the_workers():
