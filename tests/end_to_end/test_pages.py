@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 from sparkdl import AllReduceSGD, Batch, Network
+from sparkdl.config.member import Member
 from sparkdl.exchange.codecs import OneBit
 from sparkdl.nn.execution.replica import Replica
+from sparkdl.optimizers import Sgd
 from sparkdl.tune import EnsembleModel
 from tests.support.pages import blocks, pages
 
@@ -44,7 +46,24 @@ def run(tmp_path, monkeypatch, capsys):
             exec(compile(block, page, "exec"), names)
         return names, capsys.readouterr().out
 
-    return execute
+    yield execute
+    forget_members("page")
+
+
+def forget_members(module):
+    """Takes a page's classes out of their families: other tests compare all members of a family."""
+    for family in Member.__subclasses__():
+        for name, cls in [*family.members.items()]:
+            if cls.__module__ == module:
+                del family.members[name]
+
+
+def test_a_page_leaves_no_member_behind():
+    known = {*Sgd.members.values()}
+    exec("class Page(Sgd): pass", {"Sgd": Sgd, "__name__": "page"})
+    assert {*Sgd.members.values()} - known == {Sgd.members["Page"]}
+    forget_members("page")
+    assert {*Sgd.members.values()} == known
 
 
 def test_each_page_with_code_says_what_it_prints():
