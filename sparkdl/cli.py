@@ -112,11 +112,7 @@ def add_simulate(commands):
     one = command(commands, "simulate", "simulate", text)
     one.add_argument("--workers", type=int, required=True, metavar="N", help="processes that train")
     one.add_argument("--params", metavar="P", help="of the network: 25e6, 25M; else --conf")
-    what = "a run's YAML, whose network is also cut into stages of a pipeline"
-    one.add_argument("--conf", metavar="FILE", help=what)
-    one.add_argument(
-        "--set", action="append", default=[], metavar="KEY=VALUE", help="over the file"
-    )
+    configuration(one, "a run's YAML, whose network is also cut into stages", required=False)
     one.add_argument("--bandwidth", metavar="B", help="of a machine: 10Gb (bits), 1.2GB (bytes)")
     one.add_argument("--latency", default="0us", metavar="T", help="between machines: 50us (0)")
     one.add_argument("--compute", default="0ms", metavar="T", help="of a minibatch: 120ms (0)")
@@ -178,8 +174,8 @@ def command(commands, name, module, text):
     return one
 
 
-def configuration(one):
-    one.add_argument("--conf", required=True, metavar="FILE", help="a run configuration (YAML)")
+def configuration(one, text="a run configuration (YAML)", required=True):
+    one.add_argument("--conf", required=required, metavar="FILE", help=text)
     setting = "change an option: training.averaging_frequency=10; may be repeated"
     one.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help=setting)
 

@@ -26,7 +26,8 @@ from sparkdl.nn.execution.initial_vectors import first_value, generator
 from sparkdl.nn.execution.replica import Replica
 from sparkdl.nn.optimization.network_part import slots_part
 from sparkdl.training.masters.all_reduce.master import AllReduceSGD
-from sparkdl.training.masters.all_reduce.sharding import EMPTY, PARAMS, SHARDS, SLOTS, params_part
+from sparkdl.training.masters.all_reduce.sharding import SHARDS, params_part
+from sparkdl.training.masters.divided_state import EMPTY, PARAMS, SLOTS
 from sparkdl.training.network import first_state
 from sparkdl.training.resident.strategy import GradientStep
 from sparkdl.training.resident.worker import Worker

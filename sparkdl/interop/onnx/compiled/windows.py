@@ -8,12 +8,16 @@ from sparkdl.engine.ops.shape import ReshapeOp
 from sparkdl.errors import UnsupportedError
 from sparkdl.interop.onnx.compiled.arithmetic import floats
 from sparkdl.interop.onnx.compiled.arrangements import is_image_of, is_made_by, reshape
-from sparkdl.interop.onnx.forward.convolutions import cuts
+from sparkdl.interop.onnx.forward.convolutions import windows_of_result
 from sparkdl.interop.onnx.forward.windows import Windows
 
 
 def windows_of(x, kernel, *options):
-    windows = Windows.over(x.shape[2:], kernel, *options)
+    return without_cuts(Windows.over(x.shape[2:], kernel, *options))
+
+
+def without_cuts(windows):
+    """Returns the windows; UnsupportedError where a padding cuts off instead."""
     if min(amount for pair in windows.pads for amount in pair) < 0:
         raise UnsupportedError("negative padding")
     return windows
@@ -52,16 +56,9 @@ def conv_transpose(
     strides=None,
 ):
     x, W = floats(x, W)
-    axes, kernel = x.ndim - 2, W.shape[2:]
-    strides, dilations = strides or [1] * axes, dilations or [1] * axes
-    more = output_padding or [0] * axes
-    rows = zip(x.shape[2:], strides, kernel, dilations, more, strict=True)
-    whole = [(n - 1) * stride + (k - 1) * d + 1 + extra for n, stride, k, d, extra in rows]
-    pairs = cuts(whole, x.shape[2:], strides, pads, auto_pad, output_shape)
-    space = tuple(n - sum(pair) for n, pair in zip(whole, pairs, strict=True))
-    if min(amount for pair in pairs for amount in pair) < 0:
-        raise UnsupportedError("negative padding")
-    y = ops.conv_transpose(x, W, space, strides, pairs, dilations, group)
+    more = output_padding, pads, auto_pad, output_shape
+    at = without_cuts(windows_of_result(x.shape[2:], W.shape[2:], strides, dilations, *more))
+    y = ops.conv_transpose(x, W, at.sizes, at.strides, at.pads, at.dilations, group)
     return y if b is None else ops.add_bias(y, *floats(b), 1)
 
 

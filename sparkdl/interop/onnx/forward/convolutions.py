@@ -72,21 +72,30 @@ def conv_transpose(
     strides=None,
 ):
     """Returns y (N, M, *out) of x (N, C, *in), W (C, M / group, *kernel), b (M,)."""
-    axes, kernel = x.ndim - 2, W.shape[2:]
-    strides, dilations = strides or [1] * axes, dilations or [1] * axes
-    more = output_padding or [0] * axes
-    rows = zip(x.shape[2:], strides, kernel, dilations, more, strict=True)
-    whole = [(n - 1) * stride + (k - 1) * d + 1 + extra for n, stride, k, d, extra in rows]
-    pairs = cuts(whole, x.shape[2:], strides, pads, auto_pad, output_shape)
-    if min(before for before, _ in pairs) < 0:
-        raise ValueError(f"padding must be >= 0, got {pairs}")
-    sizes = tuple(n - sum(pair) for n, pair in zip(whole, pairs, strict=True))
-    windows = Windows(kernel, tuple(strides), tuple(dilations), pairs, sizes, x.shape[2:])
+    axes, sizes = x.ndim - 2, x.shape[2:]
+    more = output_padding, pads, auto_pad, output_shape
+    windows = windows_of_result(sizes, W.shape[2:], strides, dilations, *more)
+    if min(before for before, _ in windows.pads) < 0:
+        raise ValueError(f"padding must be >= 0, got {windows.pads}")
     parts = zip(np.split(x, group, 1), np.split(W, group), strict=True)
     products = [np.tensordot(w, part, ([0], [1])) for part, w in parts]  # (M, *kernel, N, *in)
     moved = [np.moveaxis(each, 0, axes + 1) for each in products]  # (*kernel, N, M, *in)
     y = windows.add_up(np.concatenate(moved, axes + 1)).astype(x.dtype)
     return y if b is None else y + by_channel(b, y.ndim)
+
+
+def windows_of_result(
+    sizes, kernel, strides, dilations, output_padding, pads, auto_pad, output_shape
+):
+    """Returns the Windows over the result of a transposed convolution, from sizes of its input."""
+    axes = len(sizes)
+    strides, dilations = strides or [1] * axes, dilations or [1] * axes
+    more = output_padding or [0] * axes
+    rows = zip(sizes, strides, kernel, dilations, more, strict=True)
+    whole = [(n - 1) * stride + (k - 1) * d + 1 + extra for n, stride, k, d, extra in rows]
+    pairs = cuts(whole, sizes, strides, pads, auto_pad, output_shape)
+    left = tuple(n - sum(pair) for n, pair in zip(whole, pairs, strict=True))
+    return Windows(kernel, tuple(strides), tuple(dilations), pairs, left, sizes)
 
 
 def cuts(whole, sizes, strides, pads, auto_pad, output_shape):

@@ -72,7 +72,7 @@ def read_module(module, example_inputs, *, loss=None, **options):
     sizes = {len(one) for one in inputs if torch.is_tensor(one) and one.ndim}
     if len(sizes) != 1 or min(sizes) < 2:
         raise ConfigError(f"read_module.example_inputs must be tensors (n >= 2, ...), got {sizes}")
-    trains, expected = module.training, None
+    trains = module.training
     module.eval()
     try:
         with torch.no_grad():

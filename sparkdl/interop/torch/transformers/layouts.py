@@ -4,6 +4,7 @@ A layout gives [(ours, theirs, change)]: the name of an array of ours, "layer/ar
 without the prefix of the base model, and the function that makes the one of the other, or None.
 """
 
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -11,39 +12,57 @@ import numpy as np
 SHORTENED = ("positions/W",)  # tables that may hold more rows than a network has steps
 
 
-def bert(depth):
-    """BERT and MiniLM."""
-    yield from table("embedding", "embeddings.word_embeddings")
-    yield from table("positions", "embeddings.position_embeddings")
-    yield from table("segment_embedding", "embeddings.token_type_embeddings")
-    yield from norm("norm", "embeddings.LayerNorm")
-    for number in range(depth):
-        own, theirs = f"block{number + 1}", f"encoder.layer.{number}"
-        parts = {"q": "self.query", "k": "self.key", "v": "self.value", "o": "output.dense"}
-        for part, name in parts.items():
-            yield from dense(f"{own}/attention/1", f"{theirs}.attention.{name}", part)
-        yield from norm(f"{own}/attention/norm", f"{theirs}.attention.output.LayerNorm")
-        yield from dense(f"{own}/dense/1", f"{theirs}.intermediate.dense")
-        yield from dense(f"{own}/dense/2", f"{theirs}.output.dense")
-        yield from norm(f"{own}/dense/norm", f"{theirs}.output.LayerNorm")
-    yield from dense("pooler", "pooler.dense")
-    yield from dense("output", "classifier")
+@dataclass(frozen=True, kw_only=True)
+class EncoderNames:
+    """What a family of encoders calls the parts of its blocks, and its pooler.
+
+    `attention` has those of queries, keys, values and results.
+    """
+
+    blocks: str
+    attention: tuple[str, str, str, str]
+    attention_norm: str
+    up: str
+    down: str
+    norm: str
+    pooler: str
+
+    def layout(self, depth):
+        """Gives the arrays of an encoder of so many blocks."""
+        yield from table("embedding", "embeddings.word_embeddings")
+        yield from table("positions", "embeddings.position_embeddings")
+        yield from table("segment_embedding", "embeddings.token_type_embeddings")
+        yield from norm("norm", "embeddings.LayerNorm")
+        for number in range(depth):
+            own, theirs = f"block{number + 1}", f"{self.blocks}.{number}"
+            for part, name in zip("qkvo", self.attention, strict=True):
+                yield from dense(f"{own}/attention/1", f"{theirs}.attention.{name}", part)
+            yield from norm(f"{own}/attention/norm", f"{theirs}.{self.attention_norm}")
+            yield from dense(f"{own}/dense/1", f"{theirs}.{self.up}")
+            yield from dense(f"{own}/dense/2", f"{theirs}.{self.down}")
+            yield from norm(f"{own}/dense/norm", f"{theirs}.{self.norm}")
+        yield from dense("pooler", self.pooler)
+        yield from dense("output", "classifier")
 
 
-def distilbert(depth):
-    yield from table("embedding", "embeddings.word_embeddings")
-    yield from table("positions", "embeddings.position_embeddings")
-    yield from norm("norm", "embeddings.LayerNorm")
-    for number in range(depth):
-        own, theirs = f"block{number + 1}", f"transformer.layer.{number}"
-        for part, name in {"q": "q_lin", "k": "k_lin", "v": "v_lin", "o": "out_lin"}.items():
-            yield from dense(f"{own}/attention/1", f"{theirs}.attention.{name}", part)
-        yield from norm(f"{own}/attention/norm", f"{theirs}.sa_layer_norm")
-        yield from dense(f"{own}/dense/1", f"{theirs}.ffn.lin1")
-        yield from dense(f"{own}/dense/2", f"{theirs}.ffn.lin2")
-        yield from norm(f"{own}/dense/norm", f"{theirs}.output_layer_norm")
-    yield from dense("pooler", "pre_classifier")
-    yield from dense("output", "classifier")
+BERT = EncoderNames(  # and MiniLM
+    blocks="encoder.layer",
+    attention=("self.query", "self.key", "self.value", "output.dense"),
+    attention_norm="attention.output.LayerNorm",
+    up="intermediate.dense",
+    down="output.dense",
+    norm="output.LayerNorm",
+    pooler="pooler.dense",
+)
+DISTILBERT = EncoderNames(
+    blocks="transformer.layer",
+    attention=("q_lin", "k_lin", "v_lin", "out_lin"),
+    attention_norm="sa_layer_norm",
+    up="ffn.lin1",
+    down="ffn.lin2",
+    norm="output_layer_norm",
+    pooler="pre_classifier",
+)
 
 
 def gpt2(depth):

@@ -7,8 +7,9 @@ from sparkdl.nn.execution.device import choose_backend
 from sparkdl.nn.execution.sharded_replica import ShardedReplica
 from sparkdl.training.masters.all_reduce.buckets import bucket_bytes
 from sparkdl.training.masters.all_reduce.sharded_buckets import OwnBuckets, PagedBuckets
-from sparkdl.training.masters.all_reduce.sharding import EMPTY, PARAMS, SLOTS, params_part
+from sparkdl.training.masters.all_reduce.sharding import params_part
 from sparkdl.training.masters.all_reduce.worker import AllReduceWorker
+from sparkdl.training.masters.divided_state import EMPTY, PARAMS, SLOTS
 
 PAGED = {"optimizer": ("grad",), "gradients": ("grad",), "parameters": ("grad", "params")}
 

@@ -2,6 +2,7 @@
 
 from functools import lru_cache
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,8 +16,9 @@ EXAMPLES = 7  # of a traced batch: a prime, as no other length is
 BANDWIDTH = 1.25e9  # bytes between two workers in a second: 10 Gb/s
 
 
+@lru_cache(maxsize=4)
 def stages_of(conf, wanted, workers):
-    """Returns the Stages of a network, from the first to the last.
+    """Returns the Stages of a network, a tuple from the first to the last.
 
     Parameters
     ----------
@@ -31,7 +33,7 @@ def stages_of(conf, wanted, workers):
         Where the network has no such stages, or the workers are no multiple of them.
     """
     edges = edges_of(conf, wanted, workers)
-    return [Stage(conf, start, stop) for start, stop in pairwise(edges)]
+    return tuple(Stage(conf, start, stop) for start, stop in pairwise(edges))
 
 
 def edges_of(conf, wanted, workers):
@@ -88,15 +90,43 @@ def cut_places(conf):
     ]
 
 
+class Costs(NamedTuple):
+    """What stages of a network cost.
+
+    Parameters
+    ----------
+    edges : list of int
+        Places of the stack at which a stage may begin, and its end.
+    starts : list of int
+        As `starts_of` gives them.
+    seconds : array (layers + 1,)
+        Of an example in all layers before a place.
+    crossing : {edge: seconds}
+        For what crosses there.
+    """
+
+    edges: list
+    starts: list
+    seconds: np.ndarray
+    crossing: dict
+
+
+@lru_cache(maxsize=4)
+def costs_of(conf):
+    """Returns the Costs of a network."""
+    values, _ = traced(conf)
+    edges = [0, *cut_places(conf), len(conf.stack)]
+    seconds = np.concatenate([[0], np.cumsum(estimate_layer_seconds(conf, values, EXAMPLES))])
+    crossing = {cut: sum(bytes_across(conf, values, cut)) / BANDWIDTH for cut in edges}
+    return Costs(edges, starts_of(conf), seconds, crossing)
+
+
 def best_edges(conf, count):
     """Returns edges of so many stages of which the slowest is as fast as can be; None without any.
 
     Each stage has parameters. What crosses an edge counts for the stage behind it.
     """
-    allowed, starts = [0, *cut_places(conf), len(conf.stack)], starts_of(conf)
-    values, _ = traced(conf)
-    seconds = np.concatenate([[0], np.cumsum(estimate_layer_seconds(conf, values, EXAMPLES))])
-    crossing = {cut: crossing_bytes(conf, cut) / BANDWIDTH for cut in allowed}
+    allowed, starts, seconds, crossing = costs_of(conf)
     best = {0: (0.0, [0])}  # {edge: (seconds of the slowest stage up to it, edges)}
     for _ in range(count):
         best = {
@@ -119,7 +149,12 @@ def traced(conf):
 
 def crossing_bytes(conf, cut):
     """Returns the bytes of an example that cross a cut, both ways."""
-    values, _ = traced(conf)
+    return sum(bytes_across(conf, traced(conf)[0], cut))
+
+
+def bytes_across(conf, values, cut):
+    """Returns the bytes of an example that cross a cut: (forward, and of their gradients back)."""
     names = crossing_values(conf, cut) if 0 < cut < len(conf.stack) else ()
     sizes = {name: values[name].spec.nbytes // EXAMPLES for name in names}
-    return sum(size * (1 + (name not in conf.input_shapes)) for name, size in sizes.items())
+    back = sum(size for name, size in sizes.items() if name not in conf.input_shapes)
+    return sum(sizes.values()), back

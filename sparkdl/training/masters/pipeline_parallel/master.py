@@ -6,9 +6,10 @@ from sparkdl.config import Boolean, Choice, Either, Integer, Sequence, Text, dat
 from sparkdl.errors import ConfigError, require
 from sparkdl.nn.clipping import ClipNorm
 from sparkdl.nn.optimization.loss_scale import FLOAT16
+from sparkdl.nn.optimization.vector_part import VectorPart
+from sparkdl.training.masters import divided_state
 from sparkdl.training.masters.base import ResidentMaster
 from sparkdl.training.masters.pipeline_parallel.cuts import stages_of
-from sparkdl.training.masters.pipeline_parallel.division import divide_state, join_state
 from sparkdl.training.masters.pipeline_parallel.worker import PipelineWorker, stage_replica
 
 
@@ -93,10 +94,17 @@ class PipelineParallel(ResidentMaster):
         return stage_replica(self, setup, group, share)
 
     def divide_state(self, conf: Any, state: Any, workers: int) -> Any:
-        return divide_state(self, conf, state, workers)
+        parts = self._parts(conf, workers)
+        return divided_state.divide_state(conf, state, lambda rank: parts[rank % len(parts)])
 
     def join_state(self, conf: Any, fields: Any) -> Any:
-        return join_state(self, conf, fields)
+        parts = self._parts(conf, len(fields["worker_states"]))
+        return divided_state.join_state(conf, fields, parts)
+
+    def _parts(self, conf: Any, workers: int) -> list[VectorPart]:
+        """Returns the part of the parameters that each stage has."""
+        stages = stages_of(conf, self.stages, workers)
+        return [VectorPart((stage.section.part,)) for stage in stages]
 
 
 def refusals(conf: Any) -> "list[tuple[str, bool]]":

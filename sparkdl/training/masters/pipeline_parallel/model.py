@@ -6,12 +6,11 @@ from math import prod
 import numpy as np
 
 from sparkdl.exchange.cost_model.pipeline import PipelineModel
-from sparkdl.nn.execution.cost_estimates import estimate_layer_seconds, pass_seconds
-from sparkdl.nn.networks.stage import starts_of
+from sparkdl.nn.execution.cost_estimates import pass_seconds
 from sparkdl.training.masters.pipeline_parallel.cuts import (
-    EXAMPLES,
     best_edges,
-    crossing_bytes,
+    bytes_across,
+    costs_of,
     traced,
 )
 
@@ -29,17 +28,16 @@ def pipeline_models(conf, workers, batch_size, microbatches=4):
 
 def pipeline_model(conf, edges, batch_size, microbatches):
     """Returns the PipelineModel of a network that is cut at these edges."""
-    seconds = estimate_layer_seconds(conf, traced(conf)[0], EXAMPLES)
-    starts, stages = starts_of(conf), list(pairwise(edges))
+    (values, _), costs, stages = traced(conf), costs_of(conf), list(pairwise(edges))
     inputs = sum(prod(shape) for shape in conf.input_shapes.values())
-    busiest = max(stages, key=lambda stage: np.sum(seconds[slice(*stage)]))
+    start, stop = max(stages, key=lambda stage: np.ptp(costs.seconds[list(stage)]))
+    widest = max((bytes_across(conf, values, cut)[0] for cut in edges[1:-1]), default=0)
     return PipelineModel(
         stages=len(stages),
-        slowest=float(np.sum(seconds[slice(*busiest)]) / np.sum(seconds)),
-        crossing=batch_size
-        * max((crossing_bytes(conf, cut) / 2 for cut in edges[1:-1]), default=0),
+        slowest=float((costs.seconds[stop] - costs.seconds[start]) / costs.seconds[-1]),
+        crossing=batch_size * widest,
         inputs=4.0 * batch_size * inputs,
-        nbytes=4.0 * max(starts[b] - starts[a] for a, b in stages),
+        nbytes=4.0 * max(costs.starts[b] - costs.starts[a] for a, b in stages),
         microbatches=microbatches,
-        least=pass_seconds(4.0 * (starts[busiest[1]] - starts[busiest[0]])),
+        least=pass_seconds(4.0 * (costs.starts[stop] - costs.starts[start])),
     )

@@ -8,9 +8,9 @@ from sparkdl.errors import ConfigError
 from sparkdl.nn.execution.device import choose_backend
 from sparkdl.nn.execution.replica import make_replica
 from sparkdl.nn.execution.stage_replica import StageReplica
+from sparkdl.training.masters.divided_state import EMPTY, PARAMS, SLOTS
 from sparkdl.training.masters.pipeline_parallel.batch_exchange import BatchExchange
 from sparkdl.training.masters.pipeline_parallel.cuts import stages_of
-from sparkdl.training.masters.pipeline_parallel.division import EMPTY, PARAMS, SLOTS
 from sparkdl.training.masters.pipeline_parallel.stage_pass import StagePass
 from sparkdl.training.resident.strategy import Strategy
 

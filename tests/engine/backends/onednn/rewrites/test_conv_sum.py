@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from sparkdl.engine import Graph, Spec, Tensor, compile, ops
+from sparkdl.engine import Spec, Tensor, ops
+from tests.engine.backends.onednn.rewrites.comparison import results
 
 N, C, OUT = 3, 6, 5
 
@@ -41,26 +42,16 @@ APART = {
 }
 
 
-def results(function, rng):
-    """What the reference gives, what oneDNN gives, and the labels of oneDNN's steps."""
-    given = inputs()
-    graph = Graph(given, {"y": function(given)})
-    feeds = {n: rng.normal(size=t.shape).astype(np.float32) for n, t in given.items()}
-    program = compile(graph, "onednn")
-    wanted = compile(graph, "reference").run(feeds)["y"]
-    return wanted, program.run(feeds)["y"], [step.op for step in program.steps]
-
-
 @pytest.mark.parametrize("name", JOINED)
 def test_a_sum_is_part_of_the_convolution(name, rng):
-    wanted, found, labels = results(JOINED[name], rng)
+    wanted, found, labels = results(inputs(), JOINED[name], rng)
     assert any("Conv+AddBias+Add" in label for label in labels)
     np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize("name", APART)
 def test_other_sums_stay(name, rng):
-    wanted, found, labels = results(APART[name], rng)
+    wanted, found, labels = results(inputs(), APART[name], rng)
     assert not any("Conv+AddBias+Add" in label for label in labels)
     np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-5)
 
@@ -70,6 +61,6 @@ def test_a_convolution_that_is_read_twice_stays(rng):
         y = conv(t)
         return ops.mul(ops.add(y, t["z"]), y)
 
-    wanted, found, labels = results(function, rng)
+    wanted, found, labels = results(inputs(), function, rng)
     assert not any("Conv+AddBias+Add" in label for label in labels)
     np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-5)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from sparkdl.engine import Graph, Spec, Tensor, compile, ops
+from tests.engine.backends.onednn.rewrites.comparison import results
 
 SHAPES = {"z": (5, 7), "x": (5, 3), "y": (3, 7), "w": (7, 7), "b": (7,)}
 JOINED = {
@@ -23,25 +24,16 @@ def given():
     return {name: Tensor(Spec(shape), name=name) for name, shape in SHAPES.items()}
 
 
-def results(function, rng):
-    inputs = given()
-    graph = Graph(inputs, {"out": function(inputs)})
-    feeds = {n: rng.normal(size=t.shape).astype(np.float32) for n, t in inputs.items()}
-    program = compile(graph, "onednn")
-    wanted = compile(graph, "reference").run(feeds)["out"]
-    return wanted, program.run(feeds)["out"], [step.op for step in program.steps]
-
-
 @pytest.mark.parametrize("name", JOINED)
 def test_a_sum_is_part_of_the_product(name, rng):
-    wanted, found, labels = results(JOINED[name], rng)
+    wanted, found, labels = results(given(), JOINED[name], rng)
     assert "MatMul+Add" in labels and "Add" not in labels
     np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-5)
 
 
 @pytest.mark.parametrize("name", APART)
 def test_others_stay_apart(name, rng):
-    wanted, found, labels = results(APART[name], rng)
+    wanted, found, labels = results(given(), APART[name], rng)
     assert "MatMul+Add" not in labels
     np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-5)
 
