@@ -1,7 +1,8 @@
 """Steps of a torch module under AllReduceSGD against torch's DistributedDataParallel over gloo.
 
-The same module, LeNet, on two processes of a thread each, 64 records a process; sides take turns.
-Ours has its whole fit in the step: minibatches, loss, optimizer, reports of rounds.
+The same module, LeNet, on two processes of a thread each, 64 records a process; sides take turns,
+as they are and with images in channels_last. Ours has its whole fit in the step: minibatches,
+loss, optimizer, reports of rounds.
 """
 
 import argparse
@@ -26,20 +27,29 @@ def main(argv=None):
     parser.add_argument("--turns", type=int, default=5)
     turns = parser.parse_args(argv).turns
     subprocess.run([sys.executable, "-m", "tests.support.torch_package", TORCH], check=True)
-    steps = {"ours": [], "theirs": []}
+    steps = {(side, last): [] for last in (False, True) for side in ("ours", "theirs")}
     for _ in range(turns):
-        for side, found in steps.items():
-            found.append(run(side))
-    ours, theirs = (statistics.median(steps[side]) for side in steps)
-    ratio = statistics.median(b / a for a, b in zip(steps["ours"], steps["theirs"]))
-    print(f"TorchModel under AllReduceSGD {ours:.2f} ms, DDP over gloo {theirs:.2f} ms a step")
-    print(f"ratio {ratio:.2f} (bar {BAR}), medians of {turns} turns: {steps}")
+        for (side, last), found in steps.items():
+            found.append(run(f"{side}(channels_last={last})"))
+    print("| a step | TorchModel under AllReduceSGD | DDP over gloo |\n|---|---|---|")
+    for last in (False, True):
+        ours, theirs = (statistics.median(steps[side, last]) for side in ("ours", "theirs"))
+        print(f"| channels_last={last} | {ours:.2f} ms | {theirs:.2f} ms |")
+    for last in (False, True):
+        print(f"DDP as it is / ours with channels_last={last}: {ratio(steps, False, last):.2f}")
+    print(f"both with channels_last: {ratio(steps, True, True):.2f}; bar {BAR}; {turns} turns")
 
 
-def run(side):
+def ratio(steps, theirs, ours):
+    """The median of turns, of their step over ours; each with channels_last or not."""
+    pairs = zip(steps["theirs", theirs], steps["ours", ours], strict=True)
+    return statistics.median(their_step / our_step for their_step, our_step in pairs)
+
+
+def run(call):
     """Milliseconds of a step of one side, in processes of its own."""
     fixed = {"PYTHONPATH": f"{TORCH}{os.pathsep}{ROOT}", "OMP_NUM_THREADS": "1"}
-    command = [sys.executable, "-c", f"from {__name__} import {side}; {side}()"]
+    command = [sys.executable, "-c", f"from {__name__} import ours, theirs; {call}"]
     command[2] = command[2].replace("__main__", "tests.benchmarks.torch_replicas")
     done = subprocess.run(
         command, env=os.environ | fixed, capture_output=True, text=True, check=True, cwd=ROOT
@@ -59,13 +69,14 @@ def records(count):
     return rng.normal(size=(count, 1, 28, 28)).astype(np.float32), rng.integers(0, 10, count)
 
 
-def ours():
+def ours(channels_last):
     """Prints the median over rounds, the first two left out."""
     from sparkdl import AllReduceSGD, LocalWorkers, Momentum, Network
     from sparkdl.interop.torch import TorchModel
 
     optimizer = Momentum(learning_rate=0.01)
-    network = Network(TorchModel(make=lenet, input_shape=(1, 28, 28), optimizer=optimizer))
+    options = {"optimizer": optimizer, "channels_last": channels_last}
+    network = Network(TorchModel(make=lenet, input_shape=(1, 28, 28), **options))
     master = AllReduceSGD(batch_size_per_worker=BATCH, updates_per_round=ROUND, device="cpu")
     with LocalWorkers(SIZE) as workers:
         history = network.fit(records(RECORDS), 6, master, workers)
@@ -73,16 +84,16 @@ def ours():
     print(json.dumps(1e3 * statistics.median(steps)))
 
 
-def theirs():
+def theirs(channels_last):
     """Prints the median over as many steps, the first two times as many left out."""
     import torch.multiprocessing
 
     found = torch.multiprocessing.get_context("spawn").SimpleQueue()
-    torch.multiprocessing.spawn(train, (found,), nprocs=SIZE)
+    torch.multiprocessing.spawn(train, (found, channels_last), nprocs=SIZE)
     print(json.dumps(found.get()))
 
 
-def train(rank, found):
+def train(rank, found, channels_last):
     import time
 
     import torch
@@ -95,6 +106,8 @@ def train(rank, found):
     model = DistributedDataParallel(lenet())
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
     x, y = map(torch.tensor, records(RECORDS // SIZE))
+    if channels_last:
+        model, x = (one.to(memory_format=torch.channels_last) for one in (model, x))
     rounds = []
     for _ in range(6):
         began = time.perf_counter()

@@ -87,8 +87,15 @@ def first_values(maker: Any, seed: int) -> dict[str, np.ndarray]:
     return {n: a.detach().numpy().copy() for n, a in (*trained(module), *kept(module))}
 
 
-def output_shape(module: Any, input_shape: tuple[int, ...], input_type: str) -> tuple[int, ...]:
-    """Returns the shape of one example's output.
+def input_tensor(examples: np.ndarray, model: Any) -> Any:
+    """Returns a batch as the module of a TorchModel takes it, in memory of its own."""
+    torch = load_torch()
+    x = torch.from_numpy(np.array(examples, dtype=model.input_type))
+    return x.to(memory_format=torch.channels_last) if model.channels_last else x
+
+
+def output_shape(module: Any, model: Any) -> tuple[int, ...]:
+    """Returns the shape of one example's output of a TorchModel's module.
 
     Raises
     ------
@@ -96,13 +103,13 @@ def output_shape(module: Any, input_shape: tuple[int, ...], input_type: str) -> 
         It cannot take the input, or does not give one float32 array with the batch in front.
     """
     torch = load_torch()
-    x = torch.zeros((2, *input_shape), dtype=getattr(torch, input_type))
     try:
         with torch.no_grad():
-            y = module.eval()(x)
+            y = module.eval()(input_tensor(np.zeros((2, *model.input_shape)), model))
     except Exception as error:
+        cure = "; write reshape for view, or channels_last=False" if model.channels_last else ""
         raise ShapeError(
-            f"TorchModel.make must give a module that takes {input_shape}, got {error}"
+            f"TorchModel.make must give a module that takes {model.input_shape}, got {error}{cure}"
         ) from error
     if not torch.is_tensor(y) or y.dtype != torch.float32 or y.shape[:1] != (2,) or y.ndim < 2:
         got = f"{tuple(y.shape)} of {y.dtype}" if torch.is_tensor(y) else brief(y)

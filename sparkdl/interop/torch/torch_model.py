@@ -5,7 +5,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from sparkdl.config import Choice, dataclass, option
+from sparkdl.config import Boolean, Choice, dataclass, option
+from sparkdl.errors import ConfigError
 from sparkdl.interop.live.live_model import LiveModel
 from sparkdl.interop.live.maker import MakerOption
 from sparkdl.interop.torch.module_arrays import (
@@ -36,7 +37,8 @@ class TorchModel(LiveModel):
     Raises
     ------
     ConfigError
-        `make` gives no module, or one with other arrays than float32; torch is missing.
+        `make` gives no module, or one with other arrays than float32; torch is missing;
+        `channels_last` for examples that are no images.
     ShapeError
         The module cannot take the input, or gives no single float32 output.
 
@@ -58,10 +60,24 @@ class TorchModel(LiveModel):
     framework: str = option(
         Choice(of=("torch",)), "The framework, as documents name it.", default="torch"
     )
+    channels_last: bool = option(
+        Boolean(),
+        "Images lie in memory as torch.channels_last has them: the same numbers but for rounding; "
+        "on CPUs steps with convolutions are faster, and `.view` of what these give is refused.",
+        default=False,
+    )
+
+    def validate(self) -> None:
+        if self.channels_last and len(self.input_shape) != 3:
+            raise ConfigError(
+                "TorchModel.channels_last must be False unless examples are (channels, height, "
+                f"width), got input_shape {self.input_shape}"
+            )
+        super().validate()
 
     def describe(self) -> tuple[Any, Any, Any]:
         module = build_module(self.make, self.seed)
-        shape = output_shape(module, self.input_shape, self.input_type)
+        shape = output_shape(module, self)
         return shape, shapes_of(trained(module)), shapes_of(kept(module))
 
     def first_values(self) -> dict[str, np.ndarray]:

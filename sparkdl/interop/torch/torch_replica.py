@@ -9,7 +9,13 @@ from sparkdl.errors import ConfigError
 from sparkdl.interop.live.batches import seed_of
 from sparkdl.interop.live.live_model import INPUT, MODULE
 from sparkdl.interop.live.live_replica import LiveReplica
-from sparkdl.interop.torch.module_arrays import build_module, constants, kept, trained
+from sparkdl.interop.torch.module_arrays import (
+    build_module,
+    constants,
+    input_tensor,
+    kept,
+    trained,
+)
 from sparkdl.nn.inputs.columns import columns_of
 
 
@@ -89,4 +95,4 @@ class TorchReplica(LiveReplica):
             return np.array(self.module.eval()(self._input(batch)).numpy(), order="C")
 
     def _input(self, batch):
-        return torch.from_numpy(np.array(batch.columns[INPUT], dtype=self.conf.input_type))
+        return input_tensor(batch.columns[INPUT], self.conf)

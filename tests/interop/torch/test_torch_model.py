@@ -106,6 +106,14 @@ def linear(**options):
     return TorchModel(**{"make": lambda: nn.Linear(4, 3), "input_shape": (4,)} | options)
 
 
+class Viewed(nn.Conv2d):
+    def __init__(self):
+        super().__init__(2, 4, 2)
+
+    def forward(self, x):
+        return super().forward(x).view(len(x), -1)
+
+
 REFUSED = {
     "no function": ({"make": 3}, ConfigError, "must be a function without arguments"),
     "no module": ({"make": lambda: 3}, ConfigError, "must return a torch.nn.Module, got 3"),
@@ -121,6 +129,12 @@ REFUSED = {
         {"make": lambda: nn.BatchNorm1d(4, momentum=None)},
         ConfigError,
         "must give BatchNorm a momentum",
+    ),
+    "channels of no image": ({"channels_last": True}, ConfigError, "unless examples are"),
+    "view of channels last": (
+        {"make": lambda: Viewed(), "input_shape": (2, 3, 3), "channels_last": True},
+        ShapeError,
+        "write reshape for view",
     ),
     "narrow": ({"dtype": "bfloat16"}, ConfigError, "dtype must be float32"),
     "steps": ({"tbptt": (2, 2)}, ConfigError, "tbptt None"),

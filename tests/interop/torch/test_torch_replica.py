@@ -79,12 +79,15 @@ def test_updates_are_those_of_torch_on_the_joint_batch(name, kind, crews):
     assert np.abs(network.state.params - vector_of(first_module(conf), conf)).max() > 0.01
 
 
-def test_adam_of_one_process_is_torchs(rng):
-    conf = model("lenet", optimizer=Adam(learning_rate=0.01))
+@pytest.mark.parametrize("channels_last", [False, True])
+def test_adam_of_one_process_is_torchs(channels_last):
+    conf = model("lenet", optimizer=Adam(learning_rate=0.01), channels_last=channels_last)
     module = first_module(conf)
     theirs, ours = torch.optim.Adam(module.parameters(), lr=0.01), Network(conf).replica
+    outputs = []
     data = Partitions("lenet", [40])
     [batch] = data.read(data.splits()[0])
+    ours.module[0].register_forward_hook(lambda *call: outputs.append(call[-1]))
     for t in range(1, 6):
         loss = ours.step(batch, 0.01, t)
         expected = torch.nn.functional.cross_entropy(
@@ -95,6 +98,8 @@ def test_adam_of_one_process_is_torchs(rng):
         expected.backward()
         theirs.step()
     assert_close(ours.params, vector_of(module, conf), 1e-4)
+    last = {y.is_contiguous(memory_format=torch.channels_last) for y in outputs}
+    assert last == {channels_last} and {y.is_contiguous() for y in outputs} == {not channels_last}
 
 
 @pytest.mark.parametrize("name", by_kind(EXACT))
