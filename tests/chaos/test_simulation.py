@@ -19,6 +19,12 @@ def test_seeds_keep_all_promises_and_repeat():
     simulated("--seeds", "40", "--twice")
 
 
+def test_a_store_loses_no_push_and_applies_none_twice():
+    """Through kills, pauses, cuts, and new starts from snapshots, in each mode."""
+    simulated("--of", "store", "--seeds", "30", "--twice")
+
+
 @pytest.mark.slow
 def test_a_group_of_64_forms_and_computes():
     simulated("--seeds", "1", "--size", "64", "--fault", "nothing")
+    simulated("--of", "store", "--seeds", "2", "--size", "64")

@@ -9,6 +9,9 @@ import sys
 import time
 
 from tests.chaos.simulation.scenario import FAULTS, Scenario
+from tests.chaos.simulation.store_scenario import StoreScenario
+
+SCENARIOS = {"group": Scenario, "store": StoreScenario}
 
 
 def main():
@@ -21,7 +24,7 @@ def main():
         switches += told[1]
         if found:
             failed += 1
-            print(Scenario(seed, options.size, options.fault), *found[:8], sep="\n    ", flush=True)
+            print(told[3], *found[:8], sep="\n    ", flush=True)
     seconds = time.process_time() - start
     print(f"{options.seeds} seeds, {failed} failed, {seconds:.1f} s of CPU, {switches} switches")
     sys.exit(failed > 0)
@@ -31,6 +34,7 @@ def parser():
     parser = argparse.ArgumentParser(prog="python -m tests.chaos.simulation")
     parser.add_argument("--seeds", type=int, default=1000, help="number of worlds")
     parser.add_argument("--first", type=int, default=0, help="the seed to begin with")
+    parser.add_argument("--of", choices=SCENARIOS, default="group", help="what is simulated")
     parser.add_argument("--size", type=int, help="ranks; else drawn, from 2 to 64")
     parser.add_argument("--fault", choices=FAULTS, help="what goes wrong; else drawn")
     parser.add_argument("--twice", action="store_true", help="repeat each, which must be the same")
@@ -38,11 +42,11 @@ def parser():
 
 
 def outcome(seed, options):
-    """Returns (promises that were broken, what happened: when, in how many switches, errors)."""
-    scenario = Scenario(seed, options.size, options.fault)
+    """Returns (promises that were broken, what happened: when, in how many switches, ...)."""
+    scenario = SCENARIOS[options.of](seed, options.size, options.fault)
     found = scenario.faults(scenario.run())
     errors = [re.sub("group/[0-9a-f]+", "", str(one.error)) for one in scenario.outcomes]
-    return found, (scenario.world.now, scenario.world.switches, errors)
+    return found, (scenario.world.now, scenario.world.switches, errors, str(scenario))
 
 
 if __name__ == "__main__":

@@ -21,7 +21,6 @@ from tests.chaos.simulation import sockets, threads
 for found in pkgutil.walk_packages(sparkdl.exchange.__path__, "sparkdl.exchange."):
     if not found.name.startswith(("sparkdl.exchange.devices", "sparkdl.exchange.cost_model")):
         importlib.import_module(found.name)
-REAL = {"time": time, "threading": threading, "socket": socket, "select": select}
 
 
 class Heartbeats:
@@ -45,14 +44,15 @@ class Heartbeats:
 def installed(network):
     """In here the exchange runs in the network's world."""
     world = network.world
-    threading_, time_ = threads.modules(world)
+    threading_, time_, own = threads.modules(world)
     socket_, select_, os_ = sockets.modules(network)
-    own = {"time": time_, "threading": threading_, "socket": socket_, "select": select_}
+    own |= {time: time_, threading: threading_, socket: socket_, select: select_}
+    ours = {id(thing): replacement for thing, replacement in own.items()}
     heartbeats, changed = Heartbeats(world), []
     for name, module in list(sys.modules.items()):
         if name.startswith("sparkdl.exchange."):
-            uses = [key for key, real in REAL.items() if getattr(module, key, None) is real]
-            changed += [(module, key, own[key]) for key in uses]
+            uses = [(key, ours.get(id(thing))) for key, thing in vars(module).items()]
+            changed += [(module, key, replacement) for key, replacement in uses if replacement]
     changed += [(link_watch, "os", os_), (link_watch, "AWAKE", 0.0)]
     changed += [(link, "fcntl", SimpleNamespace(ioctl=sockets.unconfirmed))]
     changed += [(endpoint, "own_address", lambda *_: world.current.process.name)]

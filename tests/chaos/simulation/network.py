@@ -15,7 +15,7 @@ class Network:
 
     def __init__(self, world):
         self.world, self.numbers, self.by_number = world, itertools.count(3), {}
-        self.listeners, self.cuts, self.delays = {}, [], {}
+        self.listeners, self.cuts, self.delays, self.hosts = {}, [], {}, {}
 
     def number(self, thing):
         """Returns a new number of a file, as the system gives it."""

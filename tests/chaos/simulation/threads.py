@@ -1,5 +1,7 @@
-"""What takes the place of the modules `threading` and `time`."""
+"""What takes the place of the modules `threading` and `time`, of queues and of futures."""
 
+import concurrent.futures
+import queue
 import threading
 import time
 
@@ -9,7 +11,7 @@ GIVES_WAY = 0.05  # chance that who takes a lock lets another go first
 
 
 def modules(world):
-    """Returns (threading, time) of a world, as modules have them."""
+    """Returns (threading, time) of a world, as modules have them, and {thing: ours} for names."""
 
     class Lock(Waitable):
         def __init__(self):
@@ -43,24 +45,34 @@ def modules(world):
             self.release()
 
     class Condition(Waitable):
+        """Its lock may be taken again by the task that holds it, as the module's own."""
+
         def __init__(self):
             super().__init__()
-            self.lock = Lock()
+            self.lock, self.owner, self.depth = Lock(), None, 0
 
         def __enter__(self):
-            return self.lock.acquire()
+            if self.owner is not world.current:
+                self.lock.acquire()
+                self.owner = world.current
+            self.depth += 1
 
         def __exit__(self, *_):
-            self.lock.release()
+            self.depth -= 1
+            if not self.depth:
+                self.owner = None
+                self.lock.release()
 
         def wait(self, timeout=None):
             until = None if timeout is None else world.now + timeout
+            depth, self.owner, self.depth = self.depth, None, 0
             self.lock.release()
             try:
                 world.wait([self], until)
             finally:
                 if not world.is_over:
                     self.lock.acquire()
+                    self.owner, self.depth = world.current, depth
 
         def wait_for(self, holds, timeout=None):
             until = None if timeout is None else world.now + timeout
@@ -92,6 +104,67 @@ def modules(world):
             while not self._set and (until is None or world.now < until):
                 world.wait([self], until)
             return self._set
+
+    class Queue(Waitable):
+        def __init__(self, size=0):
+            super().__init__()
+            self.size, self.items = size, []
+
+        def put(self, item):
+            world.check()
+            while 0 < self.size <= len(self.items):
+                world.wait([self])
+            self.items.append(item)
+            world.changed(self)
+
+        def put_nowait(self, item):
+            if 0 < self.size <= len(self.items):
+                raise queue.Full
+            self.put(item)
+
+        def get(self):
+            world.check()
+            while not self.items:
+                world.wait([self])
+            world.changed(self)
+            return self.items.pop(0)
+
+    class Future(Waitable):
+        """Its outcome is (result, error), once there is one."""
+
+        def __init__(self):
+            super().__init__()
+            self.outcome = None
+
+        def set_result(self, result):
+            self._set(result, None)
+
+        def set_exception(self, error):
+            self._set(None, error)
+
+        def done(self):
+            return self.outcome is not None
+
+        def result(self):
+            while not self.outcome:
+                world.wait([self])
+            result, error = self.outcome
+            if error is not None:
+                raise error
+            return result
+
+        def _set(self, *outcome):
+            self.outcome = outcome
+            world.changed(self)
+
+    def wait(futures, return_when):
+        """Waits for all, or for the first error: the one way that the exchange asks for."""
+        assert return_when == concurrent.futures.FIRST_EXCEPTION
+        while True:
+            outcomes = [one.outcome for one in futures]
+            if all(outcomes) or any(one and one[1] for one in outcomes):
+                return
+            world.wait([one for one in futures if not one.outcome])
 
     class Thread:
         def __init__(self, target, args=(), name="thread", daemon=None):
@@ -132,4 +205,6 @@ def modules(world):
     for cls in (Lock, Condition, Event, Thread):
         setattr(Threading, cls.__name__, cls)
     Threading.local = threading.local
-    return Threading, Time
+    names = {queue.Queue: Queue, queue.SimpleQueue: Queue, concurrent.futures.Future: Future}
+    names |= {concurrent.futures.wait: wait, threading.Condition: Condition}
+    return Threading, Time, names | {threading.Thread: Thread, threading.Lock: Lock}
