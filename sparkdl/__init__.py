@@ -75,7 +75,7 @@ EXPORTS = {
         DuplicateToTime ElementWise ElementWiseMultiplication Embedding EmbeddingSequence Flatten
         Frozen GainComparison GaussianDropout GaussianNoise GlobalPool GravesLSTM GRU L2Distance
         L2Normalize LastTimeStep Layer LayerNorm Learned LearnedSelfAttention LocallyConnected1D
-        LocallyConnected2D LossLayer LpPool1D LpPool2D LpPool3D LRN LSTM Masking MaxPool1D
+        LocallyConnected2D LossLayer LpPool1D LpPool2D LpPool3D LRN LSTM Masking MatMul MaxPool1D
         MaxPool2D MaxPool3D MaxPoolIndex2D Merge MultiHeadAttention MVN Output Permute
         PositionalEncoding PositionEmbedding PRelu Reconstruction Reduce RepeatVector Rescaling
         Reshape ReverseTime RnnOutput RRelu SelfAttention SeparableConv1D SeparableConv2D SimpleRnn

@@ -22,6 +22,7 @@ ACTIVATIONS = [
     activations.Elu(alpha=0.5),
     activations.Exp(),
     activations.Exp(base=2.0, scale=0.5, shift=1.0),
+    activations.Erf(),
     activations.Gelu(),
     activations.Gelu(approximate=True),
     activations.HardSigmoid(),

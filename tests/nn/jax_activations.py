@@ -14,6 +14,7 @@ THEIRS = {
     "clip": lambda f, x: jnp.clip(x, f.low, f.high),
     "cube": lambda f, x: x**3,
     "elu": lambda f, x: jax.nn.elu(x, f.alpha),
+    "erf": lambda f, x: jax.lax.erf(x),
     "exp": lambda f, x: (f.base or jnp.e) ** (f.shift + f.scale * x),
     "gelu": lambda f, x: jax.nn.gelu(x, approximate=f.approximate),
     "hard_sigmoid": lambda f, x: jnp.clip(f.slope * x + 0.5, 0, 1),

@@ -15,6 +15,7 @@ from sparkdl.nn.activations.rectifier import (
     ThresholdedRelu,
 )
 from sparkdl.nn.activations.sigmoid import (
+    Erf,
     HardSigmoid,
     HardTanh,
     RationalTanh,
@@ -31,6 +32,7 @@ __all__ = [
     "Clip",
     "Cube",
     "Elu",
+    "Erf",
     "Exp",
     "Gelu",
     "HardSigmoid",

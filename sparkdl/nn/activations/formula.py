@@ -43,7 +43,7 @@ class Power(OfAffineInput, name="power"):
     power: float = option(Number(), "The exponent.", default=1.0)
 
     def apply(self, x: Value) -> Value:
-        return ops.power(self.line(x), self.power)
+        return self.line(x) if self.power == 1 else ops.power(self.line(x), self.power)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,6 +7,14 @@ from sparkdl.nn.hints import Value
 
 
 @dataclass(frozen=True, kw_only=True)
+class Erf(ActivationFunction, name="erf"):
+    """The error function, 2 / sqrt(pi) times the integral of e^(-t^2) from 0 to x."""
+
+    def apply(self, x: Value) -> Value:
+        return ops.erf(x)
+
+
+@dataclass(frozen=True, kw_only=True)
 class HardSigmoid(ActivationFunction, name="hard_sigmoid"):
     """slope x + 0.5, kept within 0 and 1."""
 

@@ -26,6 +26,7 @@ LAYERS = {
     "sparkdl.nn.layers.joining.broadcasting": "Broadcasting",
     "sparkdl.nn.layers.joining.distance": "L2Distance L2Normalize",
     "sparkdl.nn.layers.joining.dot_interaction": "DotInteraction",
+    "sparkdl.nn.layers.joining.mat_mul": "MatMul",
     "sparkdl.nn.layers.joining.merge": "ElementWise Merge",
     "sparkdl.nn.layers.joining.stack": "Stack Unstack",
     "sparkdl.nn.layers.normalization.batch_norm": "BatchNorm",

@@ -41,6 +41,7 @@ from sparkdl.nn.layers.joining.broadcasting import Broadcasting as Broadcasting
 from sparkdl.nn.layers.joining.distance import L2Distance as L2Distance
 from sparkdl.nn.layers.joining.distance import L2Normalize as L2Normalize
 from sparkdl.nn.layers.joining.dot_interaction import DotInteraction as DotInteraction
+from sparkdl.nn.layers.joining.mat_mul import MatMul as MatMul
 from sparkdl.nn.layers.joining.merge import ElementWise as ElementWise
 from sparkdl.nn.layers.joining.merge import JoiningLayer as JoiningLayer
 from sparkdl.nn.layers.joining.merge import Merge as Merge
@@ -173,6 +174,7 @@ __all__ = [
     "LRN",
     "LSTM",
     "Masking",
+    "MatMul",
     "MaxPool1D",
     "MaxPool2D",
     "MaxPool3D",

@@ -15,6 +15,7 @@ LAYERS = [
     (layers.Broadcasting(operation="add", axis=1), ((2, 3, 4), (3,))),
     (layers.Broadcasting(operation="add", axis=1), ((2, 3, 4), (3, 4))),
     (layers.Broadcasting(axis=2), ((2, 3, 4), (1,))),
+    (layers.Broadcasting(operation="add"), ((2, 3, 4), (1, 3, 1))),
     (layers.Comparison(loss="mse"), ((4,), (4,))),
     (layers.Comparison(loss="euclidean", reduction="sum"), ((2, 3, 4), (24,))),
     (layers.Comparison(loss="euclidean", reduction="valid"), ((4,), (2, 2), (1,))),

@@ -24,6 +24,10 @@ LAYERS = [
     (layers.L2Normalize(epsilon=0.1), (4,)),
     (layers.DotInteraction(), ((4,), (4,), (4,))),
     (layers.DotInteraction(combine="sum"), ((3,), (3,), (3,))),
+    (layers.MatMul(), ((2, 3, 4), (2, 4, 5))),
+    (layers.MatMul(transpose_a=True), ((4, 3), (4, 2))),
+    (layers.MatMul(transpose_b=True), ((2, 3, 4), (2, 5, 4))),
+    (layers.MatMul(transpose_a=True, transpose_b=True), ((4, 3), (2, 4))),
     (layers.DuplicateToTime(), ((3,), (5, 2))),
     (layers.ReverseTime(), (5, 2)),
     (layers.Stack(), ((2,), (2,))),
@@ -74,6 +78,12 @@ def dot_interaction(layer, params, x, buffers, training):
     return pairs.sum(1, keepdims=True) if layer.combine == "sum" else pairs
 
 
+def mat_mul(layer, params, x, buffers, training):
+    a, b = x
+    a = jnp.swapaxes(a, -1, -2) if layer.transpose_a else a
+    return a @ (jnp.swapaxes(b, -1, -2) if layer.transpose_b else b)
+
+
 THEIRS = {
     "Merge": merge,
     "ElementWise": elementwise,
@@ -82,6 +92,7 @@ THEIRS = {
     "L2Distance": lambda layer, p, x, b, t: length(x[0] - x[1], layer.epsilon),
     "L2Normalize": normalized,
     "DotInteraction": dot_interaction,
+    "MatMul": mat_mul,
     "DuplicateToTime": lambda layer, p, x, b, t: jnp.repeat(x[0][:, None], x[1].shape[1], 1),
     "ReverseTime": lambda layer, params, x, buffers, training: jnp.flip(x, 1),
     "LossLayer": lambda layer, params, x, buffers, training: x,

@@ -32,6 +32,7 @@ FORMULAS = {
     "clip": lambda f, x: jnp.where(x < f.low, f.low, jnp.where(x > f.high, f.high, x)),
     "cube": lambda f, x: x * x * x,
     "elu": lambda f, x: elu(x, f.alpha),
+    "erf": lambda f, x: 2 * jax.scipy.stats.norm.cdf(x * 2**0.5) - 1,
     "exp": lambda f, x: jnp.power(f.base or np.e, f.shift + f.scale * x),
     "gelu": lambda f, x: jax.nn.gelu(x, approximate=f.approximate),
     "hard_sigmoid": lambda f, x: jnp.clip(f.slope * x + 0.5, 0, 1),

@@ -35,7 +35,7 @@ def element_wise(layer, seen):
 @translates("Broadcasting")
 def broadcasting(layer, seen):
     x, w = seen.xs
-    before = 0 if w.shape[1:] == (1,) else layer.axis
+    before = 0 if w.shape[1:] == (1,) or w.ndim == x.ndim else layer.axis
     behind = x.ndim - w.ndim - before
     w = w.reshape(len(w), *[1] * before, *w.shape[1:], *[1] * behind)
     return x + w if layer.operation == "add" else x * w
@@ -52,6 +52,16 @@ def dot_interaction(layer, seen):
     pairs = [a * b for i, a in enumerate(seen.xs) for b in seen.xs[:i]]
     found = jnp.stack([pair.sum(1) for pair in pairs], 1)
     return found.sum(1, keepdims=True) if layer.combine == "sum" else found
+
+
+@translates("MatMul")
+def mat_mul(layer, seen):
+    a = "n" + ("km" if layer.transpose_a else "mk")
+    b = "n" + ("jk" if layer.transpose_b else "kj")
+    seen.out_mask = seen.masks[0] if not layer.transpose_a and seen.x.ndim == 3 else None
+    first, second = (x.reshape(-1, *x.shape[-2:]) for x in seen.xs)
+    found = jnp.einsum(f"{a},{b}->nmj", first, second)
+    return found.reshape(*seen.xs[0].shape[:-2], *found.shape[1:])
 
 
 @translates("Stack")

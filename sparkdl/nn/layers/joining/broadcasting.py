@@ -21,7 +21,8 @@ class Broadcasting(JoiningLayer):
     Shapes
     ------
     x, y (batch, C, H, W); w (batch, C, H, W), (batch, C, H) or (batch, C) for axis 0,
-    (batch, H) or (batch, H, W) for axis 1; (batch, 1) for a number for each example
+    (batch, H) or (batch, H, W) for axis 1; (batch, 1) for a number for each example; or as many
+    axes as x, each of its length or 1
     """
 
     low_precision: ClassVar = True
@@ -32,7 +33,7 @@ class Broadcasting(JoiningLayer):
     def out_shape(self, in_shape: Any) -> Shape:
         channels = in_shape[1] if len(in_shape) == 2 else ()
         alike = channels and in_shape[0][self.axis : self.axis + len(channels)] == channels
-        if channels != (1,) and not alike:
+        if channels != (1,) and not alike and not repeats(channels, in_shape[0]):
             raise ShapeError(
                 f"Broadcasting needs two inputs, the second as the first from axis {self.axis} on, "
                 f"got {in_shape}"
@@ -41,7 +42,15 @@ class Broadcasting(JoiningLayer):
 
     def forward(self, params: Values, x: Value, run: Run) -> Value:
         x, w = x
+        if len(w.shape) == len(x.shape):
+            return OPERATIONS[self.operation](x, w)
         before = 0 if tuple(w.shape[1:]) == (1,) else self.axis
         behind = len(x.shape) - len(w.shape) - before
         w = ops.reshape(w, (w.shape[0], *[1] * before, *w.shape[1:], *[1] * behind))
         return OPERATIONS[self.operation](x, w)
+
+
+def repeats(small: Shape, large: Shape) -> bool:
+    """Returns whether each axis of `small` is as long as that of `large`, or 1."""
+    pairs = zip(small, large, strict=False)
+    return len(small) == len(large) and all(n in (1, m) for n, m in pairs)

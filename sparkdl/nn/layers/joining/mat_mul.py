@@ -1,0 +1,46 @@
+"""The product of two inputs, as matrices."""
+
+from typing import Any, ClassVar
+
+from sparkdl.config import Boolean, dataclass, option
+from sparkdl.engine import ops
+from sparkdl.errors import ShapeError
+from sparkdl.nn.hints import Shape, Value, Values
+from sparkdl.nn.layers.core.run import Run
+from sparkdl.nn.layers.joining.merge import JoiningLayer
+
+
+@dataclass(frozen=True, kw_only=True)
+class MatMul(JoiningLayer):
+    """a b, matrix by matrix along the last two axes: what attention is made of. Masks hide nothing.
+
+    Shapes
+    ------
+    a (batch, ..., M, K), b (batch, ..., K, N), y (batch, ..., M, N)
+
+    References
+    ----------
+    ONNX MatMul, Keras Dot, torch.matmul; none of them broadcasts here.
+    """
+
+    low_precision: ClassVar = True
+
+    transpose_a: bool = option(Boolean(), "Whether a is (..., K, M).", default=False)
+    transpose_b: bool = option(Boolean(), "Whether b is (..., N, K).", default=False)
+
+    def out_shape(self, in_shape: Any) -> Shape:
+        if len(in_shape) != 2 or any(len(shape) < 2 for shape in in_shape):
+            raise ShapeError(f"MatMul needs two inputs that are matrices, got {in_shape}")
+        a, b = in_shape
+        rows, inner = a[:-3:-1] if self.transpose_a else a[-2:]
+        inner_b, columns = b[:-3:-1] if self.transpose_b else b[-2:]
+        if (a[:-2], inner) != (b[:-2], inner_b):
+            raise ShapeError(f"MatMul needs matrices whose inner lengths are equal, got {in_shape}")
+        return (*a[:-2], rows, columns)
+
+    def out_mask(self, mask: Value, in_shape: Any) -> Value:
+        """Returns the mask of a, whose steps are those of y."""
+        return mask[0] if not self.transpose_a and len(in_shape[0]) == 2 else None
+
+    def forward(self, params: Values, x: Value, run: Run) -> Value:
+        return ops.matmul(*x, self.transpose_a, self.transpose_b)
