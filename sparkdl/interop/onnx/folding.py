@@ -11,6 +11,7 @@ from onnx import TensorProto
 
 from sparkdl.errors import ShapeError, UnsupportedError
 from sparkdl.interop.onnx.forward.body import Call
+from sparkdl.interop.onnx.laid_shapes import WHOLE, batch_of
 from sparkdl.interop.onnx.messages import array_of
 
 BATCH = -1  # in the constant that stands for a Shape
@@ -45,6 +46,8 @@ class Constants(dict):
         """Adds the output of a node that is constant; returns whether it is."""
         if node.op == "Constant":
             self.add_value(node)
+        elif node.op == "Expand" and node.is_constant(0) and node.is_constant(1):
+            self.expand(node)
         elif node.op == "Shape" and not node.is_constant(0):
             self.add_shape(node)
         else:
@@ -62,8 +65,22 @@ class Constants(dict):
         node.need_inputs()
         node.only(start=0)
         node.need("end" not in node.attributes, "end")
-        self[node.outputs[0]] = np.array([BATCH, *node.shape()])
+        shape = node.laid_shape()
+        node.need(batch_of(shape) in (0, WHOLE), f"a batch along axis {batch_of(shape)}")
+        self[node.outputs[0]] = np.array([BATCH, *shape])
         self.open.add(node.outputs[0])
+
+    def expand(self, node):
+        """Adds a constant that is repeated; for each example, it stays one: it broadcasts."""
+        value, lengths = (self[name] for name in node.inputs)
+        is_open = node.inputs[1] in self.open
+        padded = (1,) * (len(lengths) - value.ndim) + value.shape
+        each = is_open and lengths[0] == BATCH and padded[0] == 1 and BATCH not in lengths[1:]
+        node.need(each or not is_open, f"the shape {lengths.tolist()}")
+        lengths = [1, *lengths[1:]] if is_open else lengths.tolist()
+        shape = np.broadcast_shapes(value.shape, tuple(lengths))
+        node.need(prod(shape) <= MOST, f"a constant of more than {MOST} numbers")
+        self[node.outputs[0]] = np.broadcast_to(value, shape)
 
     def fold(self, node, proto):
         """Adds the output of a node that reads constants alone; returns whether it is one."""

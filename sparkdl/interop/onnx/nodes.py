@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from sparkdl.errors import UnsupportedError
-from sparkdl.interop.onnx.laid_shapes import batch_of
+from sparkdl.interop.onnx.laid_shapes import WHOLE, batch_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,6 +34,7 @@ class OnnxNode:
     def shape(self, index=0):
         """Returns the shape of one example of a computed input, whose first axis is the batch."""
         shape = self.laid_shape(index)
+        self.need(batch_of(shape) != WHOLE, "computing with integers")
         self.need(batch_of(shape) == 0, f"a batch along axis {batch_of(shape)}")
         return shape
 

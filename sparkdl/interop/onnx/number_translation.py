@@ -3,6 +3,7 @@
 import numpy as np
 from onnx import TensorProto
 
+from sparkdl.interop.onnx.laid_shapes import WHOLE, batch_of
 from sparkdl.interop.onnx.shape_translation import integers, pool_all, positions
 from sparkdl.interop.onnx.steps import Step
 from sparkdl.nn import layers as nn
@@ -32,10 +33,20 @@ def swish(node):
 
 
 def cast(node):
-    """What is computed is of 32-bit floats already."""
+    """What is computed is of 32-bit floats already; what becomes integers can be looked up."""
+    to, whole = node.attributes["to"], batch_of(node.laid_shape()) == WHOLE
+    known = to == TensorProto.FLOAT or to in (TensorProto.INT32, TensorProto.INT64)
+    node.need(known and (whole or node.shape()), f"to={to}")
+    return [Step(layer=nn.Activation("identity"), batch=0 if to == TensorProto.FLOAT else WHOLE)]
+
+
+def greater(node):
+    """1 and 0, which the file has as truth values: they are to become numbers."""
     node.shape()
-    node.need(node.attributes["to"] == TensorProto.FLOAT, f"to={node.attributes['to']}")
-    return [Step(layer=nn.Activation("identity"))]
+    limit = node.constant(1)
+    node.need(limit.size == 1, f"a limit of shape {limit.shape}")
+    function = {"type": "heaviside", "threshold": float(limit.reshape(()))}
+    return [Step(layer=nn.Activation(function), batch=WHOLE)]
 
 
 def layer_normalization(node):
@@ -105,7 +116,9 @@ NUMBER_RULES = {
     "Abs": fixed(type="abs_val"),
     "Cast": cast,
     "DepthToSpace": blocks_of_pixels(nn.DepthToSpace),
+    "Erf": fixed(type="erf"),
     "Exp": fixed(type="exp"),
+    "Greater": greater,
     "LayerNormalization": layer_normalization,
     "Log": fixed(type="log"),
     "Neg": fixed(type="power", scale=-1.0),

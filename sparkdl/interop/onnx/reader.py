@@ -6,7 +6,7 @@ from onnx import TensorProto
 
 from sparkdl.errors import ConfigError, ShapeError, SparkdlError, UnsupportedError
 from sparkdl.interop.onnx.folding import Constants
-from sparkdl.interop.onnx.laid_shapes import ROWS, batch_of, laid
+from sparkdl.interop.onnx.laid_shapes import ROWS, WHOLE, batch_of, laid
 from sparkdl.interop.onnx.messages import attributes_of, opset_of, read_model
 from sparkdl.interop.onnx.nodes import OnnxNode
 from sparkdl.interop.onnx.steps import BEFORE
@@ -14,6 +14,8 @@ from sparkdl.interop.onnx.translation import OF_ROWS, RULES
 from sparkdl.interop.translated_network import state_with
 from sparkdl.nn import GraphBuilder
 from sparkdl.training.network import Network
+
+TYPES = {TensorProto.FLOAT: 0, TensorProto.INT64: WHOLE, TensorProto.INT32: WHOLE}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,19 +33,25 @@ class OnnxNet:
     outputs: dict[str, str]
 
     def run(self, features):
-        """Returns {output: array (n, ...)} for features (n, ...)."""
+        """Returns {output: array (n, ...)} for features (n, ...), or {input: features}."""
+        if isinstance(features, dict) and len(features) == 1:
+            [features] = features.values()
         layers = self.network.features(features, list(dict.fromkeys(self.outputs.values())))
         return {name: layers[layer] for name, layer in self.outputs.items()}
 
 
 def read_onnx(path, shape=None, **options):
-    """Returns the OnnxNet of a file with one input of 32-bit floats, whose first axis is the batch.
+    """Returns the OnnxNet of a file whose inputs are 32-bit floats, or integers that are looked up.
+
+    What the file has as constants is trained, but single numbers and what hides from softmax.
+    The first axis of each is the batch. A file with several inputs has a column for each, of its
+    name; the column of one alone is "features".
 
     Parameters
     ----------
     path : str
         Local or a URI.
-    shape : tuple of int, optional
+    shape : tuple of int, or {input: tuple of int}, optional
         Shape of one example, where the file leaves it open.
     options : of GraphConf (optimizer, l2, seed ...)
 
@@ -68,25 +76,39 @@ class GraphTranslation:
     def __init__(self, model, path, shape):
         self.graph, self.path = model.graph, path
         self.constants = Constants(self.graph, path, opset_of(model, path))
-        name, shape = self.input(shape)
         self.build = GraphBuilder()
-        self.build.inputs = {name: shape}
-        self.shapes, self.places = {name: shape}, {name: name}
+        self.shapes = self.input_shapes(shape)
+        self.build.inputs = {name: tuple(shape) for name, shape in self.shapes.items()}
+        self.places = {name: name for name in self.shapes}
         self.weights, self.refused = {}, []
         self.read = read_tensors(self.graph)
 
-    def input(self, shape):
-        """Returns (name, shape of one example)."""
+    def input_shapes(self, shape):
+        """Returns {input: shape of one example}."""
         inputs = [value for value in self.graph.input if value.name not in self.constants]
-        if len(inputs) != 1 or inputs[0].type.tensor_type.elem_type != TensorProto.FLOAT:
-            names = [value.name for value in inputs]
-            raise UnsupportedError(f"{self.path} must have one input of 32-bit floats, got {names}")
-        axes = inputs[0].type.tensor_type.shape.dim
-        given = tuple(shape or (axis.dim_value for axis in axes[1:]))
-        if len(axes) < 2 or len(given) != len(axes) - 1 or min(given) < 1:
+        given = shape if isinstance(shape, dict) else {value.name: shape for value in inputs}
+        names = [value.name for value in inputs]
+        if not names or not given.keys() <= set(names):
+            raise ConfigError(f"{self.path}: shape must be of inputs among {names}, got {shape}")
+        return {value.name: self.input_shape(value, given.get(value.name)) for value in inputs}
+
+    def input_shape(self, value, given):
+        """Returns the shape of an example of an input, which may be given."""
+        kind = value.type.tensor_type.elem_type
+        if kind not in TYPES:
+            names = [TensorProto.DataType.Name(known) for known in TYPES]
+            raise UnsupportedError(
+                f"{self.path}: input {value.name} must be of {', '.join(names)}, got "
+                f"{TensorProto.DataType.Name(kind)}; OnnxFunction takes others"
+            )
+        axes = value.type.tensor_type.shape.dim
+        shape = tuple(given or (axis.dim_value for axis in axes[1:]))
+        if len(axes) < 2 or len(shape) != len(axes) - 1 or min(shape) < 1:
             axes = [axis.dim_param or axis.dim_value for axis in axes]
-            raise ConfigError(f"{self.path}: shape must be that of an example of {axes}; give it")
-        return inputs[0].name, given
+            raise ConfigError(
+                f"{self.path}: shape must be that of an example of {value.name} {axes}; give it"
+            )
+        return laid(shape, TYPES[kind])
 
     def add(self, proto):
         """Adds the layers of a node, or says why there are none."""
@@ -117,9 +139,15 @@ class GraphTranslation:
             sources = step.sources or ((BEFORE,) if place else (0,))
             given = [before if i == BEFORE else self.known(node.inputs[i]) for i in sources]
             before = self.place(step, given)
-        name = next(filter(None, node.outputs))
-        self.places[name], shape = before
-        self.shapes[name] = laid(shape, steps[-1].batch if rows is None else ROWS)
+            if step.output is not None and node.outputs[step.output]:
+                self.note(node.outputs[step.output], *before, step.batch)
+        if steps[-1].output is None:
+            name = next(filter(None, node.outputs))
+            self.note(name, *before, steps[-1].batch if rows is None else ROWS)
+
+    def note(self, name, layer, shape, batch):
+        """Notes which layer gives a tensor."""
+        self.places[name], self.shapes[name] = layer, laid(shape, batch)
 
     def known(self, name):
         """Returns (layer, shape of its example) of a tensor."""
@@ -175,5 +203,8 @@ def rows_of(node):
     if node.op not in OF_ROWS or {batch_of(node.shapes[name]) for name in computed} != {ROWS}:
         return None
     wide = [name for name in node.inputs if name in node.constants]
-    node.need(all(node.constants[name].ndim <= 2 for name in wide), "constants of more axes")
+    shapes = [node.constants[name].shape for name in wide]
+    node.need(all(len(shape) <= 2 for shape in shapes), "constants of more axes")
+    same = node.op == "MatMul" or all(len(shape) < 2 or shape[0] == 1 for shape in shapes)
+    node.need(same, "constants that differ from row to row")
     return {name: tuple(node.shapes[name]) for name in computed}

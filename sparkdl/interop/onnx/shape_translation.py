@@ -4,7 +4,7 @@ from math import prod
 
 import numpy as np
 
-from sparkdl.interop.onnx.laid_shapes import ROWS, batch_of
+from sparkdl.interop.onnx.laid_shapes import ROWS, WHOLE, batch_of
 from sparkdl.interop.onnx.steps import Step
 from sparkdl.nn import layers as nn
 
@@ -27,12 +27,13 @@ def positions(node, axes, rank):
 def reshape(node):
     shape, to = node.laid_shape(), integers(node, 1)
     place = batch_of(shape)
+    node.need(place != WHOLE, "integers")
     if place not in (0, ROWS):
         return reshape_behind(node, shape, to, place)
     batch, *to = to
     copies = not node.attributes.get("allowzero", 0)
     node.need(batch == -1 or (batch == 0 and copies and place == 0), f"the shape {[batch, *to]}")
-    if batch == -1 and to == [shape[-1]] and prod(shape) > shape[-1]:
+    if batch == -1 and to and to == list(shape[-len(to) :]) and prod(shape) > prod(to):
         return [Step(layer=nn.Activation("identity"), batch=ROWS)]
     to = whole_shape(node, shape, to, copies and place == 0)
     return [Step(layer=nn.Reshape(shape=tuple(to)))]
@@ -61,7 +62,7 @@ def whole_shape(node, shape, to, copies):
 def squeeze(node):
     node.need(node.has(1), "axes that are left out")
     example, place = node.laid_shape(), batch_of(node.laid_shape())
-    node.need(place != ROWS, "rows of sequences")
+    node.need(place not in (ROWS, WHOLE), f"{place}")
     shape = (*example[:place], None, *example[place:])
     axes = sorted(axis % len(shape) for axis in integers(node, 1))
     fits = axes and all(shape[axis] == 1 for axis in axes)
@@ -82,7 +83,7 @@ def unsqueeze(node):
 
 def transpose(node):
     place = batch_of(node.laid_shape())
-    node.need(place != ROWS, "rows of sequences")
+    node.need(place not in (ROWS, WHOLE), f"{place}")
     rank = len(node.laid_shape()) + 1
     perm = node.attributes.get("perm", list(range(rank))[::-1])
     order = tuple(axis - (axis > place) for axis in perm if axis != place)

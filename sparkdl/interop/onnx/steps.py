@@ -20,9 +20,12 @@ class Step:
         what the step before gives, where there is one.
     batch : int or ROWS
         Where the batch lies in the tensor that the layer's output stands for; see LaidShape.
+    output : int, optional
+        Which of the node's outputs it is. None: the last step is the one output.
     """
 
     layer: nn.Layer
     weights: dict = field(default_factory=dict)
     sources: tuple[int, ...] | None = None
     batch: int | str = 0
+    output: int | None = None

@@ -1,11 +1,11 @@
 """Layers and their weights for one node of an ONNX graph."""
 
-from math import prod
-
 import numpy as np
 
 from sparkdl.interop.onnx.number_translation import NUMBER_RULES
+from sparkdl.interop.onnx.operand_translation import OPERAND_RULES
 from sparkdl.interop.onnx.recurrent_translation import RECURRENT_RULES
+from sparkdl.interop.onnx.selection_translation import SELECTION_RULES
 from sparkdl.interop.onnx.shape_translation import SHAPE_RULES, pool_all
 from sparkdl.interop.onnx.steps import BEFORE, Step
 from sparkdl.nn import layers as nn
@@ -63,10 +63,14 @@ def prelu(node):
 
 
 def softmax(node):
-    rank = len(node.shape()) + 1
-    axis = node.attributes.get("axis", -1)
-    node.need(rank in (2, 3) and axis in (-1, rank - 1), f"axis={axis} of {rank} axes")
-    return [Step(layer=nn.Activation("softmax" if node.op == "Softmax" else "log_softmax"))]
+    """Along the last axis; where that is not the channels', of rows that are made and undone."""
+    shape, axis = node.shape(), node.attributes.get("axis", -1)
+    node.need(axis in (-1, len(shape)), f"axis={axis} of {len(shape) + 1} axes")
+    layer = nn.Activation("softmax" if node.op == "Softmax" else "log_softmax")
+    if len(shape) < 3:
+        return [Step(layer=layer)]
+    rows, back = nn.Reshape(shape=(-1, shape[-1])), nn.Reshape(shape=shape)
+    return [Step(layer=rows), Step(layer=layer), Step(layer=back)]
 
 
 def identity(node):
@@ -86,13 +90,6 @@ def gemm(node):
     if node.has(2):
         weights["b"] = per_channel(node, node.constant(2), (W.shape[1],))
     return [Step(layer=nn.Dense(units=W.shape[1], bias="b" in weights), weights=weights)]
-
-
-def matmul(node):
-    node.need(len(node.shape()) in (1, 2), f"an example of shape {node.shape()}")
-    W = node.constant(1)
-    node.need(W.ndim == 2, f"B of shape {W.shape}")
-    return [Step(layer=nn.Dense(units=W.shape[1], bias=False), weights={"W": W})]
 
 
 def conv(node):
@@ -177,30 +174,6 @@ def concat(node):
     return [Step(layer=nn.Merge(axis=axis - 1), sources=tuple(range(len(node.inputs))))]
 
 
-def add(node):
-    return constant_operand(node, "shift", "beta") or element_wise(node, "add")
-
-
-def subtract(node):
-    if node.is_constant(1):
-        return constant_operand(node, "shift", "beta", np.negative)
-    return element_wise(node, "subtract")
-
-
-def multiply(node):
-    return constant_operand(node, "scale", "gamma") or element_wise(node, "product")
-
-
-def divide(node):
-    if node.is_constant(1):
-        return constant_operand(node, "scale", "gamma", np.reciprocal)
-    shapes = node.shape(0), node.shape(1)
-    node.need(shapes[0] == shapes[1], f"broadcasting of {shapes}")
-    inverse = nn.Activation({"type": "power", "power": -1.0})
-    product = nn.ElementWise(operation="product")
-    return [Step(layer=inverse, sources=(1,)), Step(layer=product, sources=(0, BEFORE))]
-
-
 def several(operation):
     """Returns the rule of an operation on any number of inputs of one shape."""
 
@@ -213,32 +186,6 @@ def several(operation):
         return [Step(layer=nn.ElementWise(operation=operation), sources=sources)]
 
     return translate
-
-
-def element_wise(node, operation):
-    shapes = node.shape(0), node.shape(1)
-    if shapes[0] == shapes[1]:
-        return [Step(layer=nn.ElementWise(operation=operation), sources=(0, 1))]
-    wide = 0 if prod(shapes[0]) > prod(shapes[1]) else 1
-    whole, narrow = shapes[wide], shapes[1 - wide]
-    gate = len(whole) > 2 and narrow == (whole[0], *[1] * (len(whole) - 1))
-    node.need(gate and operation in ("add", "product"), f"broadcasting of {shapes}")
-    flat = Step(layer=nn.Reshape(shape=narrow[:1]), sources=(1 - wide,))
-    layer = nn.Broadcasting(operation=operation)
-    return [flat, Step(layer=layer, sources=(wide, BEFORE))]
-
-
-def constant_operand(node, flag, name, change=np.asarray):
-    """Returns the Affine of a node one of whose operands is constant per channel, else None.
-
-    `change` is done to the constant.
-    """
-    at = next((i for i in (0, 1) if node.is_constant(i)), None)
-    if at is None:
-        return None
-    values = change(per_channel(node, node.constant(at), node.shape(1 - at)))
-    layer = nn.Affine(scale=flag == "scale", shift=flag == "shift")
-    return [Step(layer=layer, weights={name: values}, sources=(1 - at,))]
 
 
 def per_channel(node, values, shape):
@@ -274,16 +221,16 @@ def windows(node, axes):
 RULES = (
     NUMBER_RULES
     | RECURRENT_RULES
+    | OPERAND_RULES
+    | SELECTION_RULES
     | SHAPE_RULES
     | {
-        "Add": add,
         "AveragePool": average_pool,
         "BatchNormalization": batch_normalization,
         "Clip": clip,
         "Concat": concat,
         "Conv": conv,
         "ConvTranspose": conv_transpose,
-        "Div": divide,
         "Dropout": identity,
         "Elu": activation(type="elu", alpha=("alpha", 1.0)),
         "Flatten": flatten,
@@ -297,18 +244,15 @@ RULES = (
         "LRN": lrn,
         "LeakyRelu": activation(type="leaky_relu", alpha=("alpha", 0.01)),
         "LogSoftmax": softmax,
-        "MatMul": matmul,
         "Max": several("max"),
         "MaxPool": max_pool,
         "Mish": activation(type="mish"),
-        "Mul": multiply,
         "PRelu": prelu,
         "Relu": activation(type="relu"),
         "Sigmoid": activation(type="sigmoid"),
         "Softmax": softmax,
         "Softplus": activation(type="softplus"),
         "Softsign": activation(type="softsign"),
-        "Sub": subtract,
         "Sum": several("add"),
         "Tanh": activation(type="tanh"),
     }
@@ -316,7 +260,19 @@ RULES = (
 
 # Those of rules that do the same to each row of a sequence as to a row alone.
 OF_ROWS = {
-    *("Abs", "Add", "Clip", "Div", "Dropout", "Elu", "Exp", "Gelu", "HardSigmoid", "Identity"),
+    *(
+        "Abs",
+        "Add",
+        "Clip",
+        "Div",
+        "Dropout",
+        "Elu",
+        "Erf",
+        "Exp",
+        "Gelu",
+        "HardSigmoid",
+        "Identity",
+    ),
     *("LeakyRelu", "Log", "LogSoftmax", "MatMul", "Mish", "Mul", "Neg", "Pow", "Reciprocal"),
     *("Relu", "Selu", "Sigmoid", "Softmax", "Softplus", "Softsign", "Sqrt", "Sub", "Tanh"),
 }

@@ -1,6 +1,7 @@
 """Networks read from ONNX files, against onnxruntime."""
 
 import numpy as np
+import onnxruntime
 import pytest
 from onnx import TensorProto, helper
 
@@ -110,117 +111,219 @@ RECURRENT = {
     "mean_of_steps": ([node("ReduceMean", "x", axes=[1])], SEQUENCE, {}),
 }
 
-CASES = RECURRENT | {
-    "add_channels": ([node("Add", "x", "c")], IMAGE, {"c": drawn(1, 3, 1, 1)}),
-    "add_features": ([node("Add", "c", "x")], (5,), {"c": drawn(1, 5)}),
-    "add_itself": ([node("Add", "x", "x")], IMAGE, {}),
-    "average_pool": ([node("AveragePool", "x", **WINDOW)], IMAGE, {}),
-    "average_pool_all": ([node("AveragePool", "x", count_include_pad=1, **WINDOW)], IMAGE, {}),
-    "absolute": ([node("Abs", "x")], IMAGE, {}),
-    "add_gate": ([*GATE, node("Add", "s", "m")], IMAGE, {}),
-    "batch_norm": (
-        [node("BatchNormalization", "x", "g", "h", "m", "v", epsilon=1e-3)],
-        IMAGE,
-        STATISTICS,
+CAST = [helper.make_node("Cast", ["x"], ["i"], to=TensorProto.INT64)]
+BACK = helper.make_node("Cast", ["p"], ["y"], to=TensorProto.FLOAT)
+HIDE = np.triu(np.full((5, 5), -np.inf, np.float32), 1)
+ATTENTION = [
+    node("MatMul", "x", "wq", to="q"),
+    node("MatMul", "x", "wk", to="k"),
+    node("Reshape", "q", "heads", to="qh"),
+    node("Transpose", "qh", to="qt", perm=[0, 2, 1, 3]),
+    node("Reshape", "k", "heads", to="kh"),
+    node("Transpose", "kh", to="kt", perm=[0, 2, 3, 1]),
+    node("MatMul", "qt", "kt", to="s"),
+    node("Div", "s", "root", to="scaled"),
+    node("Add", "scaled", "hide", to="hidden"),
+    node("Softmax", "hidden", to="a", axis=3),
+    node("MatMul", "a", "qt", to="m"),
+    node("Transpose", "m", to="mt", perm=[0, 2, 1, 3]),
+    node("Reshape", "mt", "flat"),
+]
+GENERAL = {  # what attention and exported modules are made of
+    "attention": (
+        ATTENTION,
+        (5, 3),
+        {"wq": drawn(1, 3, 8), "wk": drawn(2, 3, 8), "heads": np.array([-1, 5, 2, 4])}
+        | {"root": np.array(2, np.float32), "hide": HIDE[None, None]}
+        | {"flat": np.array([-1, 5, 8])},
     ),
-    "clip": ([node("Clip", "x", "l", "h")], IMAGE, {"l": ZERO, "h": np.float32(0.7) + ZERO}),
-    "concat": ([node("Concat", "x", "x", axis=1)], IMAGE, {}),
-    "concat_last": ([node("Concat", "x", "x", axis=-1)], IMAGE, {}),
-    "conv": ([node("Conv", "x", "W", "b", strides=[2, 1], pads=[1, 0, 2, 1])], IMAGE, FILTERS),
-    "conv_dilated": ([node("Conv", "x", "W", dilations=[2, 3])], IMAGE, FILTERS),
-    "conv_groups": ([node("Conv", "x", "W", group=3)], IMAGE, {"W": drawn(1, 6, 1, 3, 3)}),
-    "conv_transposed": (
-        [node("ConvTranspose", "x", "W", "b", **TRANSPOSED)],
-        IMAGE,
-        {"W": drawn(1, 3, 2, 3, 2), "b": drawn(2, 2)},
-    ),
-    "conv_transposed_groups": (
-        [node("ConvTranspose", "x", "W", group=3)],
-        IMAGE,
-        {"W": drawn(1, 3, 2, 3, 2)},
-    ),
-    "conv_volume": ([node("Conv", "x", "W")], (2, 4, 5, 6), {"W": drawn(1, 3, 2, 2, 3, 3)}),
-    "cast": ([helper.make_node("Cast", ["x"], ["y"], to=1)], IMAGE, {}),
-    "depth_to_space": ([node("DepthToSpace", "x", blocksize=2)], (8, 3, 2), {}),
-    "divide_both": ([node("Exp", "x", to="e"), node("Div", "x", "e")], IMAGE, {}),
-    "divide": ([node("Div", "x", "c")], IMAGE, {"c": np.abs(drawn(1, 3, 1, 1)) + 1}),
-    "dropout": ([node("Dropout", "x")], (5,), {}),
-    "elu": ([node("Elu", "x", alpha=0.7)], IMAGE, {}),
-    "flatten": ([node("Flatten", "x")], IMAGE, {}),
-    "gemm": ([node("Gemm", "x", "W", "b")], (5,), {"W": drawn(1, 5, 4), "b": drawn(2, 1, 4)}),
-    "gemm_number": ([node("Gemm", "x", "W", "b")], (5,), {"W": drawn(1, 5, 4), "b": drawn(2, 1)}),
-    "global_average": ([node("GlobalAveragePool", "x")], IMAGE, {}),
-    "global_max": ([node("GlobalMaxPool", "x")], IMAGE, {}),
-    "hard_sigmoid": ([node("HardSigmoid", "x", alpha=0.3)], IMAGE, {}),
-    "hard_swish": ([node("HardSwish", "x")], IMAGE, {}),
-    "identity": ([node("Identity", "x")], IMAGE, {}),
-    "layer_norm": (
-        [node("LayerNormalization", "x", "g", "h", epsilon=1e-3)],
-        (4, 3),
-        {"g": drawn(1, 3), "h": drawn(2, 3)},
-    ),
-    "layer_norm_scale": ([node("LayerNormalization", "x", "g", axis=1)], (4,), {"g": drawn(1, 4)}),
-    "leaky_relu": ([node("LeakyRelu", "x", alpha=0.2)], IMAGE, {}),
-    "lenet": (LENET, IMAGE, LENET_WEIGHTS),
-    "log_softmax": ([node("LogSoftmax", "x")], (5,), {}),
-    "lrn": ([node("LRN", "x", size=3, alpha=0.9, beta=0.6, bias=2.0)], IMAGE, {}),
-    "matmul": ([node("MatMul", "x", "W")], (5,), {"W": drawn(1, 5, 4)}),
-    "matmul_steps": ([node("MatMul", "x", "W")], (3, 5), {"W": drawn(1, 5, 4)}),
-    "max": ([node("Relu", "x", to="r"), node("Max", "x", "r", "x")], IMAGE, {}),
-    "max_pool": ([node("MaxPool", "x", **WINDOW)], IMAGE, {}),
-    "max_pool_ones": ([node("MaxPool", "x", kernel_shape=[3, 2])], IMAGE, {}),
-    "logarithm": (
-        [node("Exp", "x", to="e"), node("Log", "e", to="l"), node("Neg", "l")],
-        IMAGE,
+    "add_places": ([node("Add", "x", "c")], (5, 3), {"c": drawn(1, 1, 5, 3)}),
+    "add_rows": ([node("Add", "x", "c")], IMAGE, {"c": drawn(1, 8)}),
+    "add_between": ([node("Add", "x", "c")], IMAGE, {"c": drawn(1, 6, 1)}),
+    "divide_constant": ([node("Exp", "x", to="e"), node("Div", "c", "e")], IMAGE, {"c": ZERO + 3}),
+    "subtract_constant": ([node("Sub", "c", "x")], IMAGE, {"c": drawn(1, 3, 1, 1)}),
+    "subtract_means": (
+        [node("ReduceMean", "x", to="m", axes=[-1]), node("Sub", "x", "m")],
+        SEQUENCE,
         {},
     ),
-    "mul_itself": ([node("Mul", "x", "x")], IMAGE, {}),
-    "mul_number": ([node("Mul", "x", "c")], IMAGE, {"c": np.array(3, np.float32)}),
-    "pad": ([node("Pad", "x", "p")], IMAGE, {"p": np.array([0, 0, 1, 2, 0, 0, 0, 3])}),
-    "power": ([node("Pow", "x", "c")], IMAGE, {"c": np.array(3, np.float32)}),
-    "prelu": ([node("PRelu", "x", "a")], IMAGE, {"a": drawn(1, 3, 1, 1)}),
-    "reduce_mean": ([node("ReduceMean", "x", axes=[2, 3])], IMAGE, {}),
-    "reduce_mean_last": ([node("ReduceMean", "x", axes=[2])], (4, 3), {}),
-    "reduce_l1": ([node("ReduceL1", "x", axes=[2, 3], keepdims=0)], IMAGE, {}),
-    "reduce_sum": ([node("ReduceSum", "x", "a")], IMAGE, {"a": np.array([1, 2, 3])}),
-    "reduce_squares": ([node("ReduceSumSquare", "x", axes=[-1])], IMAGE, {}),
-    "reduce_mean_flat": ([node("ReduceMean", "x", axes=[-1, -2], keepdims=0)], IMAGE, {}),
-    "relu": ([node("Relu", "x")], IMAGE, {}),
-    "reshape": ([node("Reshape", "x", "s")], IMAGE, {"s": np.array([-1, 6, 24])}),
-    "reshape_kept": ([node("Reshape", "x", "s")], IMAGE, {"s": np.array([0, 144])}),
-    "resize_linear": (
-        [node("Resize", "x", "", "k", mode="linear")],
-        IMAGE,
-        {"k": np.array([1, 1, 2, 3], np.float32)},
-    ),
-    "resize_nearest": (
-        [node("Resize", "x", "", "k", mode="nearest", **CORNERS)],
-        IMAGE,
-        {"k": np.array([1, 1, 2, 1], np.float32)},
-    ),
-    "root": (
-        [node("Exp", "x", to="e"), node("Sqrt", "e", to="r"), node("Reciprocal", "r")],
-        IMAGE,
+    "subtract_from_means": (
+        [node("ReduceMean", "x", to="m", axes=[-1]), node("Sub", "m", "x")],
+        SEQUENCE,
         {},
     ),
-    "selu": ([node("Selu", "x")], IMAGE, {}),
-    "sigmoid": ([node("Sigmoid", "x")], IMAGE, {}),
-    "softmax": ([node("Softmax", "x")], (5,), {}),
-    "softmax_steps": ([node("Softmax", "x", axis=-1)], (3, 5), {}),
-    "softplus": ([node("Softplus", "x")], IMAGE, {}),
-    "softsign": ([node("Softsign", "x")], IMAGE, {}),
-    "space_to_depth": ([node("SpaceToDepth", "x", blocksize=2)], (3, 4, 6), {}),
-    "squeeze": (
-        [node("Unsqueeze", "x", "a", to="u"), node("Squeeze", "u", "b")],
-        IMAGE,
-        {"a": np.array([2, -1]), "b": np.array([-1])},
+    "divide_by_sum": (
+        [node("Exp", "x", to="e"), node("ReduceSum", "e", "a", to="t"), node("Div", "e", "t")],
+        SEQUENCE,
+        {"a": np.array([2])},
     ),
-    "subtract": ([node("Sub", "x", "c")], IMAGE, {"c": drawn(1, 3, 1, 1)}),
-    "subtract_both": ([node("Relu", "x", to="r"), node("Sub", "x", "r")], IMAGE, {}),
-    "sum": ([node("Sum", "x", "x", "x")], IMAGE, {}),
-    "tanh": ([node("Tanh", "x")], IMAGE, {}),
-    "transpose": ([node("Transpose", "x", perm=[0, 2, 3, 1])], IMAGE, {}),
+    "erf": ([node("Erf", "x")], IMAGE, {}),
+    "expand": (
+        [
+            node("Shape", "x", to="n"),
+            node("Gather", "n", "first", to="b"),
+            node("Concat", "b", "rest", to="s", axis=0),
+            node("Expand", "c", "s", to="e"),
+            node("Add", "x", "e"),
+        ],
+        (5, 3),
+        {"first": np.array([0]), "rest": np.array([5, 3]), "c": drawn(1, 1, 5, 1)},
+    ),
+    "gather": ([node("Gather", "x", "i", axis=1)], IMAGE, {"i": np.array(-1)}),
+    "gather_several": ([node("Gather", "x", "i", axis=3)], IMAGE, {"i": np.array([2, 3, 4])}),
+    "greater": (
+        [node("Greater", "x", "c", to="g"), helper.make_node("Cast", ["g"], ["y"], to=1)],
+        IMAGE,
+        {"c": ZERO},
+    ),
+    "look_up": (
+        [
+            node("Abs", "x", to="p"),
+            helper.make_node("Cast", ["p"], ["i"], to=7),
+            node("Gather", "w", "i"),
+        ],
+        (5,),
+        {"w": drawn(1, 9, 3)},
+    ),
+    "slice": (
+        [node("Slice", "x", "s", "e", "a")],
+        IMAGE,
+        {"s": np.array([1, -3]), "e": np.array([9, -1]), "a": np.array([1, 3])},
+    ),
+    "softmax_heads": ([node("Softmax", "x", axis=-1)], IMAGE, {}),
+    "split": (
+        [
+            helper.make_node("Split", ["x", "l"], ["a", "b", "c"], axis=-1),
+            node("Concat", "c", "a", to="y", axis=2),
+        ],
+        SEQUENCE,
+        {"l": np.array([1, 1, 1])},
+    ),
 }
+
+CASES = (
+    RECURRENT
+    | GENERAL
+    | {
+        "add_channels": ([node("Add", "x", "c")], IMAGE, {"c": drawn(1, 3, 1, 1)}),
+        "add_features": ([node("Add", "c", "x")], (5,), {"c": drawn(1, 5)}),
+        "add_itself": ([node("Add", "x", "x")], IMAGE, {}),
+        "average_pool": ([node("AveragePool", "x", **WINDOW)], IMAGE, {}),
+        "average_pool_all": ([node("AveragePool", "x", count_include_pad=1, **WINDOW)], IMAGE, {}),
+        "absolute": ([node("Abs", "x")], IMAGE, {}),
+        "add_gate": ([*GATE, node("Add", "s", "m")], IMAGE, {}),
+        "batch_norm": (
+            [node("BatchNormalization", "x", "g", "h", "m", "v", epsilon=1e-3)],
+            IMAGE,
+            STATISTICS,
+        ),
+        "clip": ([node("Clip", "x", "l", "h")], IMAGE, {"l": ZERO, "h": np.float32(0.7) + ZERO}),
+        "concat": ([node("Concat", "x", "x", axis=1)], IMAGE, {}),
+        "concat_last": ([node("Concat", "x", "x", axis=-1)], IMAGE, {}),
+        "conv": ([node("Conv", "x", "W", "b", strides=[2, 1], pads=[1, 0, 2, 1])], IMAGE, FILTERS),
+        "conv_dilated": ([node("Conv", "x", "W", dilations=[2, 3])], IMAGE, FILTERS),
+        "conv_groups": ([node("Conv", "x", "W", group=3)], IMAGE, {"W": drawn(1, 6, 1, 3, 3)}),
+        "conv_transposed": (
+            [node("ConvTranspose", "x", "W", "b", **TRANSPOSED)],
+            IMAGE,
+            {"W": drawn(1, 3, 2, 3, 2), "b": drawn(2, 2)},
+        ),
+        "conv_transposed_groups": (
+            [node("ConvTranspose", "x", "W", group=3)],
+            IMAGE,
+            {"W": drawn(1, 3, 2, 3, 2)},
+        ),
+        "conv_volume": ([node("Conv", "x", "W")], (2, 4, 5, 6), {"W": drawn(1, 3, 2, 2, 3, 3)}),
+        "cast": ([helper.make_node("Cast", ["x"], ["y"], to=1)], IMAGE, {}),
+        "depth_to_space": ([node("DepthToSpace", "x", blocksize=2)], (8, 3, 2), {}),
+        "divide_both": ([node("Exp", "x", to="e"), node("Div", "x", "e")], IMAGE, {}),
+        "divide": ([node("Div", "x", "c")], IMAGE, {"c": np.abs(drawn(1, 3, 1, 1)) + 1}),
+        "dropout": ([node("Dropout", "x")], (5,), {}),
+        "elu": ([node("Elu", "x", alpha=0.7)], IMAGE, {}),
+        "flatten": ([node("Flatten", "x")], IMAGE, {}),
+        "gemm": ([node("Gemm", "x", "W", "b")], (5,), {"W": drawn(1, 5, 4), "b": drawn(2, 1, 4)}),
+        "gemm_number": (
+            [node("Gemm", "x", "W", "b")],
+            (5,),
+            {"W": drawn(1, 5, 4), "b": drawn(2, 1)},
+        ),
+        "global_average": ([node("GlobalAveragePool", "x")], IMAGE, {}),
+        "global_max": ([node("GlobalMaxPool", "x")], IMAGE, {}),
+        "hard_sigmoid": ([node("HardSigmoid", "x", alpha=0.3)], IMAGE, {}),
+        "hard_swish": ([node("HardSwish", "x")], IMAGE, {}),
+        "identity": ([node("Identity", "x")], IMAGE, {}),
+        "layer_norm": (
+            [node("LayerNormalization", "x", "g", "h", epsilon=1e-3)],
+            (4, 3),
+            {"g": drawn(1, 3), "h": drawn(2, 3)},
+        ),
+        "layer_norm_scale": (
+            [node("LayerNormalization", "x", "g", axis=1)],
+            (4,),
+            {"g": drawn(1, 4)},
+        ),
+        "leaky_relu": ([node("LeakyRelu", "x", alpha=0.2)], IMAGE, {}),
+        "lenet": (LENET, IMAGE, LENET_WEIGHTS),
+        "log_softmax": ([node("LogSoftmax", "x")], (5,), {}),
+        "lrn": ([node("LRN", "x", size=3, alpha=0.9, beta=0.6, bias=2.0)], IMAGE, {}),
+        "matmul": ([node("MatMul", "x", "W")], (5,), {"W": drawn(1, 5, 4)}),
+        "matmul_steps": ([node("MatMul", "x", "W")], (3, 5), {"W": drawn(1, 5, 4)}),
+        "max": ([node("Relu", "x", to="r"), node("Max", "x", "r", "x")], IMAGE, {}),
+        "max_pool": ([node("MaxPool", "x", **WINDOW)], IMAGE, {}),
+        "max_pool_ones": ([node("MaxPool", "x", kernel_shape=[3, 2])], IMAGE, {}),
+        "logarithm": (
+            [node("Exp", "x", to="e"), node("Log", "e", to="l"), node("Neg", "l")],
+            IMAGE,
+            {},
+        ),
+        "mul_itself": ([node("Mul", "x", "x")], IMAGE, {}),
+        "mul_number": ([node("Mul", "x", "c")], IMAGE, {"c": np.array(3, np.float32)}),
+        "pad": ([node("Pad", "x", "p")], IMAGE, {"p": np.array([0, 0, 1, 2, 0, 0, 0, 3])}),
+        "power": ([node("Pow", "x", "c")], IMAGE, {"c": np.array(3, np.float32)}),
+        "prelu": ([node("PRelu", "x", "a")], IMAGE, {"a": drawn(1, 3, 1, 1)}),
+        "reduce_mean": ([node("ReduceMean", "x", axes=[2, 3])], IMAGE, {}),
+        "reduce_mean_last": ([node("ReduceMean", "x", axes=[2])], (4, 3), {}),
+        "reduce_l1": ([node("ReduceL1", "x", axes=[2, 3], keepdims=0)], IMAGE, {}),
+        "reduce_sum": ([node("ReduceSum", "x", "a")], IMAGE, {"a": np.array([1, 2, 3])}),
+        "reduce_squares": ([node("ReduceSumSquare", "x", axes=[-1])], IMAGE, {}),
+        "reduce_mean_flat": ([node("ReduceMean", "x", axes=[-1, -2], keepdims=0)], IMAGE, {}),
+        "relu": ([node("Relu", "x")], IMAGE, {}),
+        "reshape": ([node("Reshape", "x", "s")], IMAGE, {"s": np.array([-1, 6, 24])}),
+        "reshape_kept": ([node("Reshape", "x", "s")], IMAGE, {"s": np.array([0, 144])}),
+        "resize_linear": (
+            [node("Resize", "x", "", "k", mode="linear")],
+            IMAGE,
+            {"k": np.array([1, 1, 2, 3], np.float32)},
+        ),
+        "resize_nearest": (
+            [node("Resize", "x", "", "k", mode="nearest", **CORNERS)],
+            IMAGE,
+            {"k": np.array([1, 1, 2, 1], np.float32)},
+        ),
+        "root": (
+            [node("Exp", "x", to="e"), node("Sqrt", "e", to="r"), node("Reciprocal", "r")],
+            IMAGE,
+            {},
+        ),
+        "selu": ([node("Selu", "x")], IMAGE, {}),
+        "sigmoid": ([node("Sigmoid", "x")], IMAGE, {}),
+        "softmax": ([node("Softmax", "x")], (5,), {}),
+        "softmax_steps": ([node("Softmax", "x", axis=-1)], (3, 5), {}),
+        "softplus": ([node("Softplus", "x")], IMAGE, {}),
+        "softsign": ([node("Softsign", "x")], IMAGE, {}),
+        "space_to_depth": ([node("SpaceToDepth", "x", blocksize=2)], (3, 4, 6), {}),
+        "squeeze": (
+            [node("Unsqueeze", "x", "a", to="u"), node("Squeeze", "u", "b")],
+            IMAGE,
+            {"a": np.array([2, -1]), "b": np.array([-1])},
+        ),
+        "subtract": ([node("Sub", "x", "c")], IMAGE, {"c": drawn(1, 3, 1, 1)}),
+        "subtract_both": ([node("Relu", "x", to="r"), node("Sub", "x", "r")], IMAGE, {}),
+        "sum": ([node("Sum", "x", "x", "x")], IMAGE, {}),
+        "tanh": ([node("Tanh", "x")], IMAGE, {}),
+        "transpose": ([node("Transpose", "x", perm=[0, 2, 3, 1])], IMAGE, {}),
+    }
+)
 REFUSED = {
     "lstm_first_state": (
         over_steps("LSTM", "B", "", "h"),
@@ -243,7 +346,32 @@ REFUSED = {
         SEQUENCE,
         {"g": drawn(1, 3), "rows": np.array([-1, 3]), "back": np.array([-1, 5, 3])},
     ),
-    "add_rows": ([node("Add", "x", "c")], IMAGE, {"c": drawn(1, 8)}),
+    "add_rows_of_all": (
+        [OF_STEPS[0], node("Add", "r", "c", to="s"), node("Reshape", "s", "back")],
+        SEQUENCE,
+        {"c": drawn(1, 5, 3), "rows": np.array([-1, 3]), "back": np.array([-1, 5, 3])},
+    ),
+    "add_more_axes": ([node("Add", "x", "c")], (5,), {"c": drawn(1, 3, 1, 5)}),
+    "cast_integers": ([*CAST, node("Abs", "i", to="p"), BACK], (5,), {}),
+    "cast_turned": ([*CAST, node("Transpose", "i", to="p", perm=[0, 1]), BACK], (5,), {}),
+    "gather_batches": ([node("Gather", "x", "i")], IMAGE, {"i": np.array(0)}),
+    "gather_apart": ([node("Gather", "x", "i", axis=1)], IMAGE, {"i": np.array([0, 2])}),
+    "gather_floats": ([node("Gather", "w", "x")], (5,), {"w": drawn(1, 7, 3)}),
+    "matmul_of_others": (
+        [node("MatMul", "w", "x")],
+        (5, 3),
+        {"w": drawn(1, 4, 5)},
+    ),
+    "slice_steps": (
+        [node("Slice", "x", "s", "e", "a", "d")],
+        IMAGE,
+        {name: np.array([n]) for name, n in {"s": 0, "e": 6, "a": 2, "d": 2}.items()},
+    ),
+    "slice_batches": (
+        [node("Slice", "x", "s", "e")],
+        IMAGE,
+        {name: np.array([n]) for name, n in {"s": 0, "e": 1}.items()},
+    ),
     "add_means": (
         [node("ReduceMean", "x", to="m", axes=[1]), node("Add", "x", "m")],
         IMAGE,
@@ -360,6 +488,43 @@ def test_a_loss_makes_of_a_file_a_network_that_trains(tmp_path):
     np.testing.assert_allclose(network.predict(x), expected(made, x), rtol=1e-5, atol=1e-6)
     classes = expected(made, x).argmax(axis=1)
     assert network.evaluate((x, classes)).accuracy == 1
+
+
+def test_several_inputs_some_of_them_integers(tmp_path):
+    """Ids, and floats of another shape, as exported encoders have them."""
+    ids = helper.make_tensor_value_info("ids", TensorProto.INT64, ["n", "steps"])
+    nodes = [
+        node("Gather", "w", "ids", to="e"),
+        node("MatMul", "x", "v", to="m"),
+        node("Mul", "e", "m"),
+    ]
+    made = model(nodes, (5, 1), {"w": drawn(1, 9, 3), "v": drawn(2, 1, 3)}, inferred=False)
+    made.graph.input.append(ids)
+    path, theirs = saved(made, tmp_path), onnxruntime.InferenceSession(made.SerializeToString())
+    with pytest.raises(ConfigError, match=r"an example of ids \['n', 'steps'\]; give it"):
+        read_onnx(path)
+    with pytest.raises(ConfigError, match="inputs among"):
+        read_onnx(path, shape={"id": (5,)})
+    net = read_onnx(path, shape={"ids": (5,)})
+    given = {"x": drawn(3, 4, 5, 1), "ids": np.arange(20).reshape(4, 5) % 9}
+    [expected] = theirs.run(None, given)
+    np.testing.assert_allclose(net.run(given)["y"], expected, rtol=1e-6)
+
+
+def test_a_mask_and_a_number_stay_as_they_are(tmp_path):
+    nodes, shape, constants = CASES["attention"]
+    net = read_onnx(saved(model(nodes, shape, constants), tmp_path))
+    network = replace_output(net.network, LossLayer(loss="mse"))
+    kinds = {place.name: place.layer.type_name for place in network.conf.stack}
+    before = {name: view.copy() for name, view in params_of(network).items()}
+    network.fit((drawn(1, 8, 5, 3), drawn(2, 8, 5, 8)), epochs=1)
+    moved = {name: not np.array_equal(before[name], v) for name, v in params_of(network).items()}
+    assert moved == {name: kinds[name.split("/")[0]] == "Dense" for name in before}
+    assert sorted(kinds[name.split("/")[0]] for name in before) == ["Dense", "Dense", "Frozen"]
+
+
+def params_of(network):
+    return network.conf.params_layout.views(network.state.params)
 
 
 def initializer(made):

@@ -48,8 +48,8 @@ def test_the_engine_computes_an_onnx_file_under_its_names(tmp_path):
 
 def whole_numbers(op, folder):
     """The path of a file of one operation on whole numbers."""
-    x = helper.make_tensor_value_info("x", TensorProto.INT64, ["n", "t"])
-    y = helper.make_tensor_value_info("y", TensorProto.INT64, ["n", "t"])
+    x = helper.make_tensor_value_info("x", TensorProto.INT64, ["n", 3])
+    y = helper.make_tensor_value_info("y", TensorProto.INT64, ["n", 3])
     graph = helper.make_graph([op], "net", [x], [y])
     imports = [helper.make_opsetid("", 17)]
     save(helper.make_model(graph, opset_imports=imports, ir_version=8), folder / "net.onnx")
@@ -60,7 +60,7 @@ def test_what_is_no_network_is_computed_as_it_is_and_the_log_says_so(tmp_path, c
     with caplog.at_level(logging.WARNING):
         predictor = choose_predictor(whole_numbers(node("Neg", "x"), tmp_path))
     assert isinstance(predictor, OnnxFunctionPredictor)
-    assert "an OnnxFunction computes" in caplog.text and "32-bit floats" in caplog.text
+    assert "an OnnxFunction computes" in caplog.text and "with integers" in caplog.text
 
 
 def test_what_nobody_here_computes_is_refused_with_who_may(tmp_path):

@@ -43,4 +43,5 @@ class MatMul(JoiningLayer):
         return mask[0] if not self.transpose_a and len(in_shape[0]) == 2 else None
 
     def forward(self, params: Values, x: Value, run: Run) -> Value:
-        return ops.matmul(*x, self.transpose_a, self.transpose_b)
+        a, b = x
+        return ops.matmul(a, b, transpose_x=self.transpose_a, transpose_y=self.transpose_b)

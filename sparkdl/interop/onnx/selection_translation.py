@@ -1,0 +1,80 @@
+"""Layers for nodes that take parts: rows of a table, and slices of what is computed."""
+
+from itertools import accumulate, pairwise
+
+from sparkdl.interop.onnx.laid_shapes import WHOLE, batch_of
+from sparkdl.interop.onnx.shape_translation import integers, positions
+from sparkdl.interop.onnx.steps import Step
+from sparkdl.nn import layers as nn
+
+
+def gather(node):
+    """Rows of a constant table for computed integers, or a constant part of what is computed."""
+    axis = node.attributes.get("axis", 0)
+    return look_up(node, axis) if node.is_constant(0) else select(node, axis)
+
+
+def look_up(node, axis):
+    table, shape = node.constant(0), node.laid_shape(1)
+    node.need(batch_of(shape) == WHOLE, "looking up floats")
+    fits = table.ndim == 2 and axis == 0 and len(shape) in (1, 2) and shape[1:] in ((), (1,))
+    node.need(fits, f"axis {axis} of {table.shape} for {tuple(shape)} of an example")
+    layer = nn.EmbeddingSequence(vocabulary_size=table.shape[0], units=table.shape[1])
+    steps = [Step(layer=layer, weights={"W": table}, sources=(1,))]
+    if len(shape) == 2:
+        steps.append(Step(layer=nn.Reshape(shape=(*shape, table.shape[1]))))
+    return steps
+
+
+def select(node, axis):
+    """One place of an axis, which is gone then, or places side by side."""
+    shape, places = node.shape(), integers(node, 1)
+    [axis] = positions(node, [axis], len(shape) + 1)
+    length = shape[axis - 1]
+    places = [place % length if -length <= place < length else -1 for place in places]
+    row = list(range(places[0], places[0] + len(places))) if places else []
+    node.need(row and places == row and places[0] >= 0, f"the places {places} of {length}")
+    steps = [part(places[0], places[-1] + 1, axis)]
+    if node.constants[node.inputs[1]].ndim == 0:
+        left = (*shape[: axis - 1], *shape[axis:])
+        node.need(left, "an example without axes")
+        steps.append(Step(layer=nn.Reshape(shape=left)))
+    return steps
+
+
+def cut(node):
+    """ONNX's Slice."""
+    shape, starts, ends = node.shape(), integers(node, 1), integers(node, 2)
+    axes = integers(node, 3) if node.has(3) else list(range(len(starts)))
+    node.need(not node.has(4) or set(integers(node, 4)) == {1}, "steps other than 1")
+    steps = []
+    for axis, start, end in zip(axes, starts, ends, strict=True):
+        [place] = positions(node, [axis], len(shape) + 1)
+        start, stop, _ = slice(start, end).indices(shape[place - 1])
+        node.need(start < stop, f"{start} to {stop} of axis {axis}")
+        steps.append(part(start, stop, place))
+    node.need(steps, "no axes")
+    return steps
+
+
+def split(node):
+    shape, axis = node.shape(), node.attributes.get("axis", 0)
+    [axis] = positions(node, [axis], len(shape) + 1)
+    length, count = shape[axis - 1], len(node.outputs)
+    if node.has(1):
+        sizes = integers(node, 1)
+    else:
+        size = -(-length // node.attributes.get("num_outputs", count))
+        sizes = [min(size, length - start) for start in range(0, length, size)]
+    whole = len(sizes) == count and sum(sizes) == length and min(sizes) > 0
+    node.need(whole, f"the lengths {sizes} of {length}")
+    pairs = enumerate(pairwise(accumulate(sizes, initial=0)))
+    return [part(*bounds, axis, sources=(0,), output=i) for i, bounds in pairs]
+
+
+def part(start, stop, axis, **options):
+    """Returns the Step to a part along an axis of a tensor."""
+    return Step(layer=nn.Subset(start=start, stop=stop, axis=axis - 1), **options)
+
+
+SELECTION_RULES = {"Gather": gather, "Slice": cut, "Split": split}
