@@ -8,8 +8,9 @@ class LaidShape(tuple):
     """The shape of an example in a tensor of which the first axis is not that of the batch.
 
     `batch` is the place of that axis in the tensor, or ROWS: the first axes of all examples are one
-    axis with it, so that a tensor of two axes holds sequences, or one of three the heads of attention. WHOLE: the axis is the first, and
-    the numbers are integers in the file, as places in a table are.
+    axis with it, so that a tensor of two axes holds sequences, or one of three the heads of
+    attention. WHOLE: the axis is the first, and the numbers are integers in the file, as places in
+    a table are.
     """
 
     batch = 0

@@ -7,6 +7,7 @@ from onnx import TensorProto, checker, helper, numpy_helper
 
 from sparkdl.data import files
 from sparkdl.errors import ShapeError, UnsupportedError
+from sparkdl.interop.onnx.bag_operations import ML, BagWriter
 from sparkdl.interop.onnx.operations import WRITERS
 from sparkdl.nn.execution.inference_graph import inference_graph, parts_of
 
@@ -20,7 +21,9 @@ def write_onnx(network, path, outputs=None):
     """Writes what a Network predicts as an ONNX file of opset 17, for batches of any size.
 
     The file has an input for each of the network's, named alike, and an output for each layer asked
-    for. Sequences have the length that the network's configuration says, and no masks.
+    for. Sequences have the length that the network's configuration says, and no masks. In place of
+    bags the inputs are their ids (batch, width), int64, and weights; an id that no update has
+    reached has the row 0, where `predict` draws one within `EmbeddingBag.scale`.
 
     Parameters
     ----------
@@ -55,17 +58,17 @@ def onnx_model(network, outputs=None):
     mixed = [name for name, tensor in graph.outputs.items() if tensor.shape[0] != batch]
     if mixed:
         raise UnsupportedError(f"outputs must have a row for each example; {mixed} have others")
-    writer = OnnxWriter(graph, batch)
+    writer = OnnxWriter(graph, batch, conf, state.tables)
     whole = helper.make_graph(
         writer.nodes,
         "network",
-        [writer.describe(name, tensor) for name, tensor in graph.inputs.items()],
+        writer.describe_inputs(graph),
         [writer.describe(name, tensor) for name, tensor in graph.outputs.items()],
         writer.constants,
     )
     model = helper.make_model(
         whole,
-        opset_imports=[helper.make_opsetid("", OPSET)],
+        opset_imports=[helper.make_opsetid("", OPSET), helper.make_opsetid(ML, 2)],
         ir_version=IR_VERSION,
         producer_name="sparkdl",
     )
@@ -85,7 +88,7 @@ def batch_for(conf):
 
 
 class OnnxWriter:
-    """The nodes and constants of a graph of ours.
+    """The nodes and constants of a graph of ours, and of the tables of its network.
 
     Attributes
     ----------
@@ -93,11 +96,15 @@ class OnnxWriter:
     constants : list of TensorProto
     """
 
-    def __init__(self, graph, batch):
-        self.batch, self.first_input = batch, next(iter(graph.inputs))
+    def __init__(self, graph, batch, conf, tables):
+        self.batch = batch
         self.nodes, self.constants, self.refused = [], [], []
-        self.names = {tensor: name for name, tensor in graph.inputs.items()}
         self.count, self.size_name = 0, None
+        self.bags = BagWriter(self, conf, tables)
+        self.names = {
+            tensor: self.bags.names.get(name, name) for name, tensor in graph.inputs.items()
+        }
+        self.first_input = next(iter(self.names.values()))
         for node in graph.nodes:
             self.write(node)
         if self.refused:
@@ -140,6 +147,10 @@ class OnnxWriter:
                 one = np.take(value, [0], axis)
                 self.need((value == one).all(), "a constant that differs between examples")
                 return self.expand(self.constant(one), one.shape, value.shape)
+        return self.store(value)
+
+    def store(self, value):
+        """Returns the name of a constant that is as it is."""
         self.count += 1
         name = f"constant_{self.count}"
         self.constants.append(numpy_helper.from_array(np.ascontiguousarray(value), name))
@@ -189,6 +200,11 @@ class OnnxWriter:
     def need(self, holds, what):
         if not holds:
             raise UnsupportedError(f"{what} is not supported")
+
+    def describe_inputs(self, graph):
+        """Returns the ValueInfoProtos of the inputs; ids in place of bags."""
+        own = {n: t for n, t in graph.inputs.items() if n not in self.bags.names}
+        return [self.describe(*pair) for pair in own.items()] + self.bags.describe()
 
     def describe(self, name, tensor):
         """Returns the ValueInfoProto of an input or output."""

@@ -1,12 +1,11 @@
 """The operations of a network's inference as a graph, for what writes them down elsewhere."""
 
 from sparkdl.engine.graph import Graph, Node, Spec, Tensor, constant
-from sparkdl.errors import ConfigError
 from sparkdl.nn.execution.forward import forward
 
 
 def inference_graph(conf, params, buffers, batch, outputs):
-    """Returns the engine's Graph from the inputs of a network to some of its layers.
+    """Returns the engine's Graph from the inputs of a network, bags among them, to some layers.
 
     Parameters
     ----------
@@ -21,15 +20,10 @@ def inference_graph(conf, params, buffers, batch, outputs):
     Raises
     ------
     ConfigError
-        A name is no layer, or the network reads tables.
+        A name is no layer.
     ShapeError
         A layer does not take so many examples.
     """
-    if conf.bags:
-        raise ConfigError(
-            f"{type(conf).__name__}.bags must be none for a graph of inference alone, got "
-            f"{[bag.name for bag in conf.bags]}; tables are no operations"
-        )
     inputs = {name: Tensor(Spec((batch, *s)), name=name) for name, s in conf.input_shapes.items()}
     layouts = (conf.params_layout, params), (conf.buffers_layout, buffers)
     weights, states = (

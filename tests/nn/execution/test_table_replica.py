@@ -18,7 +18,6 @@ from sparkdl.nn import (
     Sgd,
     Vertex,
 )
-from sparkdl.nn.execution.inference_graph import inference_graph
 from sparkdl.nn.execution.replica import Replica, make_replica
 
 VERTICES = [
@@ -147,10 +146,3 @@ def test_a_missing_column_is_named(rng):
 def test_it_computes_on_no_gpu():
     with pytest.raises(ConfigError, match='device must be "cpu" for a network with bags'):
         make_replica(bagged(), "cuda")
-
-
-def test_a_graph_of_inference_has_no_tables():
-    conf = bagged()
-    vectors = np.zeros(conf.params_layout.size), np.zeros(0)
-    with pytest.raises(ConfigError, match="bags must be none for a graph of inference"):
-        inference_graph(conf, *vectors, 1, ["out"])

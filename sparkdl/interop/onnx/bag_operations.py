@@ -1,0 +1,87 @@
+"""Nodes that make of ids what a network reads of its tables."""
+
+import numpy as np
+from onnx import TensorProto, helper
+
+from sparkdl.nn.tables.embedding_bag import load_tables
+from sparkdl.nn.tables.row_table import IDS, ROWS
+
+ML = "ai.onnx.ml"  # the domain of LabelEncoder, a hash table
+SPARSE = 8  # ids that a list of places may have for each row
+SHORT = 65_536  # or in any case
+
+
+class BagWriter:
+    """Adds the nodes of all bags of a network to an OnnxWriter; `names` are {bag: its tensor}.
+
+    Ids are an input (batch, width) of int64, weights one of floats. An id that no update has
+    reached has the row 0.
+    """
+
+    def __init__(self, writer, conf, tables):
+        self.writer, self.conf, self.tables = writer, conf, load_tables(conf, tables)
+        self.rows, self.inputs = {}, {}
+        self.names = {bag.name: self.write(bag) for bag in conf.bags}
+
+    def describe(self):
+        """Returns the ValueInfoProtos of ids and weights."""
+        return [
+            helper.make_tensor_value_info(name, kind, ["batch", width])
+            for name, (kind, width) in self.inputs.items()
+        ]
+
+    def write(self, bag):
+        """Returns the name of a bag (batch, dimension)."""
+        add, ids = self.writer.add, self.conf.id_column(bag)
+        self.inputs[ids] = TensorProto.INT64, bag.width
+        zero = self.writer.store(np.array(0, np.int64))
+        factors = add("Cast", add("GreaterOrEqual", ids, zero), to=TensorProto.FLOAT)
+        if bag.weights is not None:
+            self.inputs[bag.weights] = TensorProto.FLOAT, bag.width
+            factors = add("Mul", factors, bag.weights)
+        factors = self.normalize(factors, bag.combine)
+        if bag.table_name not in self.rows:
+            self.rows[bag.table_name] = self.table(self.tables[bag.table_name])
+        rows, places = self.rows[bag.table_name]
+        picked = add("Gather", rows, places(ids), axis=0)
+        weighed = add("Mul", picked, add("Unsqueeze", factors, self.writer.integers(2)))
+        return add("ReduceSum", weighed, self.writer.integers(1), keepdims=0)
+
+    def normalize(self, factors, combine):
+        """Returns the name of the factors of rows; see `bags.normalize`."""
+        if combine == "sum":
+            return factors
+        add, axis = self.writer.add, self.writer.integers(1)
+        squared = combine == "sqrtn"
+        total = add("ReduceSum", add("Mul", factors, factors) if squared else factors, axis)
+        total = add("Sqrt", total) if squared else total
+        zero, one = (self.writer.store(np.float32(number)) for number in (0, 1))
+        return add("Div", factors, add("Where", add("Equal", total, zero), one, total))
+
+    def table(self, table):
+        """Returns (name of the rows, function from the name of ids to that of their places)."""
+        state, width = table.state(), table.dimension
+        ids, rows = state[IDS], state[ROWS].reshape(-1, width)
+        known = self.writer.store(np.concatenate([rows, np.zeros((1, width), np.float32)]))
+        last = int(ids.max(initial=-1))
+        if last < SPARSE * len(ids) + SHORT:
+            return known, self.listed(ids, last)
+        return known, lambda name: self.hashed(name, ids)
+
+    def listed(self, ids, last):
+        """Returns the function that finds places in a list of them, from -1 to last + 1."""
+        places = np.full(last + 3, len(ids), np.int64)
+        places[ids + 1] = np.arange(len(ids))
+        scalars = [self.writer.store(np.array(n, np.int64)) for n in (-1, last + 1, 1)]
+        places, (low, high, one) = self.writer.store(places), scalars
+
+        def find(name):
+            inside = self.writer.add("Clip", name, low, high)
+            return self.writer.add("Gather", places, self.writer.add("Add", inside, one), axis=0)
+
+        return find
+
+    def hashed(self, name, ids):
+        """Returns the name of the places that a hash table gives."""
+        known = {"keys_int64s": ids.tolist(), "values_int64s": list(range(len(ids)))}
+        return self.writer.add("LabelEncoder", name, domain=ML, default_int64=len(ids), **known)
