@@ -2,13 +2,9 @@
 
 import numpy as np
 
+from sparkdl.interop.constant_operands import constant_layer, line
 from sparkdl.interop.onnx.steps import BEFORE, Step
 from sparkdl.nn import layers as nn
-from sparkdl.nn.layers.core.channels import channel_axis
-from sparkdl.nn.layers.joining.broadcasting import repeats
-
-HIDES = np.float32(-1e9)  # numbers up to here are added to hide what softmax would see
-HIDDEN = np.float32(-1e30)  # finite, where a file has minus infinity
 
 
 def add(node):
@@ -39,11 +35,6 @@ def divide(node):
     return [inverse, *element_wise(node, "product", BEFORE)]
 
 
-def line(**options):
-    """Returns the layer scale x + shift, whose numbers are not trained."""
-    return nn.Activation({"type": "power", **options})
-
-
 def element_wise(node, operation, second=1):
     """Returns the Steps of an operation of two computed inputs; `second` is where the second is."""
     shapes = node.shape(0), node.shape(1)
@@ -59,8 +50,6 @@ def element_wise(node, operation, second=1):
 def constant_operand(node, flag, change=np.asarray, source=None):
     """Returns the Steps of a node one of whose operands is constant, else None.
 
-    One number, and what hides from softmax, are not trained; others are an Affine's.
-
     Parameters
     ----------
     flag : "scale" or "shift"
@@ -73,35 +62,10 @@ def constant_operand(node, flag, change=np.asarray, source=None):
     if at is None:
         return None
     values, shape = change(node.constant(at)), node.shape(1 - at)
-    sources = (1 - at if source is None else source,)
-    first, values = spread(node, values, shape)
-    if values.ndim == 0:
-        return [Step(layer=line(**{flag: float(values)}), sources=sources)]
-    is_channels = values.ndim == 1 and first == channel_axis(shape)
-    axes = {"axis": None if is_channels else first, "axes": values.ndim}
-    layer = nn.Affine(scale=flag == "scale", shift=flag == "shift", **axes)
-    if flag == "shift" and values.min() <= HIDES:
-        layer, values = nn.Frozen(layer=layer), np.maximum(values, HIDDEN)
-    name = {"scale": "gamma", "shift": "beta"}[flag]
-    return [Step(layer=layer, weights={name: values}, sources=sources)]
-
-
-def spread(node, values, shape):
-    """Returns (first axis of an example, values of the axes from there on) of a constant.
-
-    They are without axes where it is one number.
-    """
-    fits = values.ndim <= len(shape) or (values.ndim == len(shape) + 1 and values.shape[0] == 1)
-    small = values[0] if values.ndim > len(shape) and fits else values
-    small = small.reshape((1,) * (len(shape) - small.ndim) + small.shape) if fits else small
-    fits = fits and repeats(small.shape, shape)
-    node.need(fits, f"a constant of shape {values.shape} with an example of {shape}")
-    long = [axis for axis, length in enumerate(small.shape) if length > 1]
-    if not long:
-        return 0, small.reshape(())
-    first, last = long[0], long[-1] + 1
-    inside = (*[1] * first, *shape[first:last], *[1] * (len(shape) - last))
-    return first, np.broadcast_to(small, inside).reshape(shape[first:last])
+    found = constant_layer(values, shape, flag)
+    node.need(found, f"a constant of shape {values.shape} with an example of {shape}")
+    layer, weights = found
+    return [Step(layer=layer, weights=weights, sources=(1 - at if source is None else source,))]
 
 
 def matmul(node):

@@ -28,11 +28,13 @@ class AtenNode:
     module : str
         Path of the module that calls it; its layers have this name.
     network : NetworkParts
+    size : int
+        Of the batch that the graph was exported with.
     """
 
-    def __init__(self, arguments, shape, module, network):
+    def __init__(self, arguments, shape, module, network, size):
         self.arguments, self.shape, self.module = arguments, shape, module
-        self.network = network
+        self.network, self.size = network, size
 
     def __getitem__(self, name: str) -> Any:
         return self.arguments.get(name)

@@ -173,7 +173,7 @@ class ModuleTranslation:
         module = stack[-1][0] if stack else ""
         value = node.meta["val"]
         shape = tuple(value.shape[1:]) if self.torch.is_tensor(value) else None
-        return AtenNode(named, shape, module, self.parts)
+        return AtenNode(named, shape, module, self.parts, self.size)
 
     def check_shape(self, node, made):
         """Refuses a result of another shape than torch's: an axis was taken for another."""

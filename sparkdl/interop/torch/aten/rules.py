@@ -2,6 +2,9 @@
 
 from math import prod
 
+from sparkdl.interop.constant_operands import line
+from sparkdl.interop.torch.aten.attention_rules import ATTENTION_RULES
+from sparkdl.interop.torch.aten.operand_rules import OPERAND_RULES
 from sparkdl.interop.torch.aten.sequence_rules import SEQUENCE_RULES, in_time_order
 from sparkdl.nn import layers as nn
 
@@ -10,13 +13,6 @@ def linear(node):
     W = node.array("weight")
     layer = nn.Dense(units=len(W), bias=node["bias"] is not None)
     return node.add(layer, node.place(), weight=W, bias=node.array("bias"))
-
-
-def matmul(node):
-    W = node.array("mat2" if node["mat2"] is not None else "other")
-    node.need(W.ndim == 2, f"a product with {W.shape}")
-    place = node.place("input" if node["input"] is not None else "self")
-    return node.add(nn.Dense(units=W.shape[1], bias=False), place, weight=W.T)
 
 
 def conv(node):
@@ -174,6 +170,16 @@ def activation(kind, **names):
     return translate
 
 
+def power(exponent):
+    """Returns the rule of a power."""
+    function = {"type": "power", "power": exponent}
+    return lambda node: node.add(nn.Activation(function), node.place())
+
+
+def neg(node):
+    return node.add(line(scale=-1.0), node.place())
+
+
 def gelu(node):
     ways = {"none": False, "tanh": True}
     function = {"type": "gelu", "approximate": ways[node["approximate"]]}
@@ -185,68 +191,64 @@ def softplus(node):
     return node.add(nn.Activation("softplus"), node.place())
 
 
-def softmax(kind):
-    def translate(node):
-        x = node.place()
-        node.need(node.axis(node["dim"]) == len(x.shape) - 1 and len(x.shape) < 3, "such axes")
-        return node.add(nn.Activation(kind), x)
-
-    return translate
-
-
 def prelu(node):
     return in_time_order(node, nn.PRelu(), weight=node.array("weight"))
 
 
-RULES = SEQUENCE_RULES | {
-    "abs": activation("abs_val"),
-    "adaptive_avg_pool1d": pool_to_one,
-    "adaptive_avg_pool2d": pool_to_one,
-    "adaptive_avg_pool3d": pool_to_one,
-    "alias": same,
-    "avg_pool2d": pool(nn.AvgPool2D, count_padding="count_include_pad"),
-    "batch_norm": batch_norm,
-    "cat": cat,
-    "clamp": activation("clip", low="min", high="max"),
-    "clone": same,
-    "contiguous": same,
-    "conv1d": conv,
-    "conv2d": conv,
-    "conv3d": conv,
-    "conv_transpose2d": conv_transpose,
-    "detach": same,
-    "dropout": dropout,
-    "elu": activation("elu", alpha="alpha"),
-    "exp": activation("exp"),
-    "feature_dropout": dropout,
-    "flatten": reshape,
-    "gelu": gelu,
-    "hardtanh": activation("clip", low="min_val", high="max_val"),
-    "layer_norm": layer_norm,
-    "leaky_relu": activation("leaky_relu", alpha="negative_slope"),
-    "linear": linear,
-    "log_softmax": softmax("log_softmax"),
-    "matmul": matmul,
-    "max_pool1d": pool(nn.MaxPool1D),
-    "max_pool2d": pool(nn.MaxPool2D),
-    "mean": mean,
-    "mish": activation("mish"),
-    "mm": matmul,
-    "permute": permute,
-    "pow": activation("power", power="exponent"),
-    "prelu": prelu,
-    "relu": activation("relu"),
-    "relu6": activation("relu6"),
-    "reshape": reshape,
-    "selu": activation("selu"),
-    "sigmoid": activation("sigmoid"),
-    "silu": activation("swish"),
-    "softmax": softmax("softmax"),
-    "softplus": softplus,
-    "squeeze": reshape,
-    "tanh": activation("tanh"),
-    "transpose": transpose,
-    "unflatten": reshape,
-    "unsqueeze": reshape,
-    "view": reshape,
-}
+RULES = (
+    SEQUENCE_RULES
+    | OPERAND_RULES
+    | ATTENTION_RULES
+    | {
+        "abs": activation("abs_val"),
+        "adaptive_avg_pool1d": pool_to_one,
+        "adaptive_avg_pool2d": pool_to_one,
+        "adaptive_avg_pool3d": pool_to_one,
+        "alias": same,
+        "avg_pool2d": pool(nn.AvgPool2D, count_padding="count_include_pad"),
+        "batch_norm": batch_norm,
+        "cat": cat,
+        "clamp": activation("clip", low="min", high="max"),
+        "clone": same,
+        "contiguous": same,
+        "conv1d": conv,
+        "conv2d": conv,
+        "conv3d": conv,
+        "conv_transpose2d": conv_transpose,
+        "detach": same,
+        "dropout": dropout,
+        "elu": activation("elu", alpha="alpha"),
+        "erf": activation("erf"),
+        "exp": activation("exp"),
+        "feature_dropout": dropout,
+        "flatten": reshape,
+        "gelu": gelu,
+        "hardtanh": activation("clip", low="min_val", high="max_val"),
+        "layer_norm": layer_norm,
+        "leaky_relu": activation("leaky_relu", alpha="negative_slope"),
+        "linear": linear,
+        "max_pool1d": pool(nn.MaxPool1D),
+        "max_pool2d": pool(nn.MaxPool2D),
+        "mean": mean,
+        "mish": activation("mish"),
+        "neg": neg,
+        "permute": permute,
+        "pow": activation("power", power="exponent"),
+        "prelu": prelu,
+        "relu": activation("relu"),
+        "relu6": activation("relu6"),
+        "reshape": reshape,
+        "rsqrt": power(-0.5),
+        "selu": activation("selu"),
+        "sigmoid": activation("sigmoid"),
+        "silu": activation("swish"),
+        "softplus": softplus,
+        "sqrt": power(0.5),
+        "squeeze": reshape,
+        "tanh": activation("tanh"),
+        "transpose": transpose,
+        "unflatten": reshape,
+        "unsqueeze": reshape,
+        "view": reshape,
+    }
+)

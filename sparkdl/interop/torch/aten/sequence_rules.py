@@ -1,6 +1,5 @@
-"""Layers for calls of aten operations on sequences, and on two operands."""
+"""Layers for calls of aten operations on sequences."""
 
-from sparkdl.interop.torch.aten.node import Place
 from sparkdl.nn import layers as nn
 
 RECURRENT = {"lstm": nn.LSTM, "gru": nn.GRU, "rnn_tanh": nn.SimpleRnn}
@@ -55,69 +54,9 @@ def recurrent(kind):
     return translate
 
 
-def select(node):
-    """One step of a sequence."""
-    x, axis = node.place("self"), node["dim"]
-    node.need(axis == 1 and len(x.shape) == 2, f"one of axis {axis} of {x.shape}")
-    index = node["index"] % x.shape[0]
-    if index == x.shape[0] - 1:
-        return node.add(nn.LastTimeStep(), x)
-    return node.add(nn.Flatten(), node.add(nn.Subset(start=index, stop=index + 1, axis=0), x))
-
-
-def arithmetic(operation):
-    """Returns the rule of an operation on two operands, one of which may be constant."""
-
-    def translate(node):
-        x, other = node["self"], node["other"]
-        node.need(node["alpha"] in (None, 1), f"alpha={node['alpha']}")
-        if isinstance(x, Place) and isinstance(other, Place):
-            return of_two(node, operation, x, other)
-        if not isinstance(x, Place) and operation in ("add", "product"):
-            x, other = other, x
-        node.need(isinstance(x, Place), "a constant on the left")
-        if hasattr(other, "detach") and other.numel() > 1:
-            return with_array(node, operation, x, other)
-        number = float(other)
-        options = {
-            "add": {"shift": number},
-            "subtract": {"shift": -number},
-            "product": {"scale": number},
-            "divide": {"scale": 1 / number if number else None},
-        }[operation]
-        return node.add(nn.Activation({"type": "power", **options}), x)
-
-    return translate
-
-
-def of_two(node, operation, x, other):
-    if x.shape == other.shape:
-        node.need(operation != "divide", "a quotient")
-        return node.add(nn.ElementWise(operation=operation), x, other)
-    wide, narrow = (x, other) if node.shape == x.shape else (other, x)
-    gate = narrow.shape == (wide.shape[0], *[1] * (len(wide.shape) - 1)) and len(wide.shape) > 2
-    sound = gate and operation in ("add", "product")
-    node.need(sound, f"broadcasting of {x.shape} and {other.shape}")
-    flat = node.add(nn.Flatten(), narrow)
-    return node.add(nn.Broadcasting(operation=operation), wide, flat)
-
-
-def with_array(node, operation, x, other):
-    """Adds places to a sequence: a parameter (1, T, F)."""
-    shape = tuple(other.shape)
-    fits = len(x.shape) == 2 and shape in (x.shape, (1, *x.shape)) and operation == "add"
-    node.need(fits, f"a constant of shape {shape} with examples of {x.shape}")
-    return node.add(nn.PositionEmbedding(), x, weight=other.detach().numpy().reshape(x.shape))
-
-
 SEQUENCE_RULES = {
-    "add": arithmetic("add"),
-    "div": arithmetic("divide"),
     "embedding": embedding,
     "gru": recurrent("gru"),
     "lstm": recurrent("lstm"),
-    "mul": arithmetic("product"),
     "rnn_tanh": recurrent("rnn_tanh"),
-    "select": select,
-    "sub": arithmetic("subtract"),
 }

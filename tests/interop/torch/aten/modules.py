@@ -124,6 +124,81 @@ def encoder():
     return module
 
 
+def gpt():
+    """Attention as it is written by hand: one product for all, a mask of a buffer, a softmax."""
+    import torch
+    from torch import nn
+
+    parts = {"tokens": nn.Embedding(20, 8), "places": nn.Embedding(4, 8), "norm": nn.LayerNorm(8)}
+    parts |= {"qkv": nn.Linear(8, 24), "out": nn.Linear(8, 8), "head": nn.Linear(8, 3)}
+    parts |= {"up": nn.Linear(8, 16), "down": nn.Linear(16, 8)}
+
+    def run(m, ids):
+        n, steps = ids.shape
+        x = m.tokens(ids) + m.places(torch.arange(steps))
+        q, k, v = m.qkv(m.norm(x)).split(8, dim=2)
+        q, k, v = (one.view(n, steps, 2, 4).transpose(1, 2) for one in (q, k, v))
+        scores = (q @ k.transpose(-2, -1)) / 4**0.5
+        scores = scores.masked_fill(m.seen[:, :, :steps, :steps] == 0, float("-inf"))
+        y = torch.softmax(scores, dim=-1) @ v
+        x = x + m.out(y.transpose(1, 2).contiguous().view(n, steps, 8))
+        x = x + m.down(nn.functional.gelu(m.up(x)))
+        return m.head(x[:, -1, :])
+
+    module = functional(parts, run)
+    module.register_buffer("seen", torch.tril(torch.ones(4, 4)).view(1, 1, 4, 4))
+    return module
+
+
+def bert():
+    """The same by torch's function, in both directions; BERT's own gelu, the first step."""
+    import torch
+    from torch import nn
+
+    parts = {"tokens": nn.Embedding(20, 8), "norm": nn.LayerNorm(8), "head": nn.Linear(8, 3)}
+    parts |= {name: nn.Linear(8, 8) for name in ("q", "k", "v", "out", "up")}
+
+    def run(m, ids):
+        n, steps = ids.shape
+        x = m.tokens(ids)
+        heads = [part(x).view(n, steps, 2, 4).permute(0, 2, 1, 3) for part in (m.q, m.k, m.v)]
+        y = nn.functional.scaled_dot_product_attention(*heads)
+        x = m.norm(x + m.out(y.permute(0, 2, 1, 3).reshape(n, steps, 8)))
+        x = m.up(x)
+        x = x * 0.5 * (1.0 + torch.erf(x / 2**0.5))
+        return m.head(torch.tanh(x[:, 0]))
+
+    return functional(parts, run)
+
+
+def causal():
+    """torch's function with is_causal, and one with a mask of booleans; RMSNorm by hand."""
+    import torch
+    from torch import nn
+
+    def run(m, x):
+        x = x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-5) * m.weight
+        attend = nn.functional.scaled_dot_product_attention
+        y = attend(m.q(x), m.k(x), x, is_causal=True)
+        one, two = (y - attend(x, x, y, attn_mask=m.seen, scale=0.7)).chunk(2, dim=-1)
+        return m.head(torch.where(m.seen[:, :3], one * torch.sigmoid(two), 0.5))
+
+    parts = {name: nn.Linear(6, 6) for name in "qk"} | {"head": nn.Linear(3, 2)}
+    module = functional(parts, run)
+    module.weight = nn.Parameter(torch.rand(6))
+    module.register_buffer("seen", torch.eye(4, dtype=torch.bool) | (torch.rand(4, 4) > 0.5))
+    return module
+
+
+def grouped():
+    """Normalizations of groups of channels and of each channel, with and without factors."""
+    from torch import nn
+
+    norms = nn.GroupNorm(2, 4), nn.InstanceNorm2d(4, affine=True), nn.GroupNorm(4, 4, affine=False)
+    first = nn.Conv2d(3, 4, 3), norms[0], nn.ReLU(), norms[1], nn.SiLU(), norms[2]
+    return nn.Sequential(*first, nn.Flatten(), nn.Linear(4 * 9, 3))
+
+
 MODULES = {  # name: (module, shapes of the inputs)
     "perceptron": (modules.perceptron, [(4,)]),
     "lenet": (modules.lenet, [(1, 12, 12)]),
@@ -137,5 +212,9 @@ MODULES = {  # name: (module, shapes of the inputs)
     "joined": (joined, [(3, 7, 7)]),
     "mixer": (mixer, [(5, 6)]),
     "encoder": (encoder, ["ids"]),
+    "gpt": (gpt, ["ids"]),
+    "bert": (bert, ["ids"]),
+    "causal": (causal, [(4, 6)]),
+    "grouped": (grouped, [(3, 5, 5)]),
     "two inputs": (two_inputs, ["ids", (3,)]),
 }

@@ -47,7 +47,9 @@ def test_outputs_are_those_of_torch(name):
     np.testing.assert_allclose(ours, theirs, atol=1e-4 * max(np.abs(theirs).max(), 1))
 
 
-@pytest.mark.parametrize("name", ["lenet", "texts", "mixer", "gru", "encoder"])
+@pytest.mark.parametrize(
+    "name", ["lenet", "texts", "mixer", "gru", "encoder", "gpt", "bert", "grouped"]
+)
 def test_training_is_that_of_torch(name):
     """The losses of three steps, and then the outputs of those without running statistics.
 

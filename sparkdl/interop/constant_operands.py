@@ -1,0 +1,56 @@
+"""Sums and products of what is computed and a constant that broadcasts, as layers."""
+
+import numpy as np
+
+from sparkdl.nn import layers as nn
+from sparkdl.nn.layers.core.channels import channel_axis
+from sparkdl.nn.layers.joining.broadcasting import repeats
+
+PARAMETERS = {"scale": "gamma", "shift": "beta"}  # of an Affine
+HIDES = np.float32(-1e9)  # numbers up to here are added to hide what softmax would see
+HIDDEN = np.float32(-1e30)  # finite, where others have minus infinity
+
+
+def line(**options):
+    """Returns the layer scale x + shift, whose numbers are not trained."""
+    return nn.Activation({"type": "power", **options})
+
+
+def constant_layer(values, shape, flag, trains=True):
+    """Returns (layer, {its parameter: values}), or None where the constant does not broadcast.
+
+    One number, and what hides from softmax, are not trained; others are an Affine's.
+
+    Parameters
+    ----------
+    values : array
+        As it stands beside a batch, or beside an example.
+    shape : tuple of int
+        Of an example.
+    flag : "scale" or "shift"
+    trains : bool
+        Whether it is a parameter.
+    """
+    small = shape_of_example(np.asarray(values, np.float32), shape)
+    if small is None:
+        return None
+    long = [axis for axis, length in enumerate(small.shape) if length > 1]
+    if not long:
+        return line(**{flag: float(small.reshape(()))}), {}
+    first, last = long[0], long[-1] + 1
+    inside = (*[1] * first, *shape[first:last], *[1] * (len(shape) - last))
+    small = np.broadcast_to(small, inside).reshape(shape[first:last])
+    is_channels = small.ndim == 1 and first == channel_axis(shape)
+    axes = {"axis": None if is_channels else first, "axes": small.ndim}
+    layer = nn.Affine(scale=flag == "scale", shift=flag == "shift", **axes)
+    if flag == "shift" and small.min() <= HIDES:
+        trains, small = False, np.maximum(small, HIDDEN)
+    return layer if trains else nn.Frozen(layer=layer), {PARAMETERS[flag]: small}
+
+
+def shape_of_example(values, shape):
+    """Returns a constant with the axes of an example, each 1 or as long; None if it has others."""
+    if values.ndim == len(shape) + 1 and values.shape[0] == 1:
+        values = values[0]
+    values = values.reshape((1,) * (len(shape) - values.ndim) + values.shape)
+    return values if repeats(values.shape, shape) else None

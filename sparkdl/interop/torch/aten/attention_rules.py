@@ -1,0 +1,165 @@
+"""Layers for calls of aten operations that attention is written in, and for parts of axes."""
+
+from itertools import accumulate, pairwise
+
+import numpy as np
+
+from sparkdl.interop.constant_operands import HIDDEN, line
+from sparkdl.interop.torch.aten.node import Place
+from sparkdl.interop.torch.aten.operand_rules import add_constant, as_array
+from sparkdl.nn import layers as nn
+
+
+def matmul(node):
+    """A dense layer where the second operand is constant, else the product of two."""
+    first = next(name for name in ("input", "self") if isinstance(node[name], Place))
+    second = "mat2" if node["mat2"] is not None else "other"
+    x, other = node.place(first), node[second]
+    if isinstance(other, Place):
+        alike = min(len(x.shape), len(other.shape)) > 1 and x.shape[:-2] == other.shape[:-2]
+        node.need(alike, f"the product of examples of {x.shape} and {other.shape}")
+        return node.add(nn.MatMul(), x, other)
+    W = node.array(second)
+    node.need(W.ndim == 2, f"a product with {W.shape}")
+    return node.add(nn.Dense(units=W.shape[1], bias=False), x, weight=W.T)
+
+
+def dot_product_attention(node):
+    """softmax(q k^T scale + mask) v, as it is called outside of a MultiheadAttention."""
+    q, k, v = (node.place(name) for name in ("query", "key", "value"))
+    mask, scale = node["attn_mask"], node["scale"]
+    node.need(not node["enable_gqa"], "enable_gqa")
+    node.need(mask is None or hasattr(mask, "detach"), "a mask that is computed")
+    scores = node.add(nn.MatMul(transpose_b=True), q, k)
+    scale = q.shape[-1] ** -0.5 if scale is None else scale
+    scores = node.add(line(scale=float(scale)), scores)
+    hidden = hidden_by(mask, scores.shape, node["is_causal"])
+    scores = scores if hidden is None else add_constant(node, scores, hidden, "shift")
+    shares = along_last_axis(node, "softmax", scores)
+    if node["dropout_p"]:
+        shares = node.add(nn.Dropout(rate=node["dropout_p"]), shares)
+    return node.add(nn.MatMul(), shares, v)
+
+
+def hidden_by(mask, shape, causal):
+    """Returns what is added to scores (..., T, S); None for nothing."""
+    if causal:
+        return np.triu(np.full(shape[-2:], HIDDEN), 1)
+    if mask is None:
+        return None
+    values = mask.numpy()
+    return ~values * HIDDEN if values.dtype == bool else as_array(mask)
+
+
+def softmax(kind):
+    """Returns the rule of a softmax along the last axis."""
+
+    def translate(node):
+        x = node.place()
+        node.need(node.axis(node["dim"]) == len(x.shape) - 1, f"axis {node['dim']}")
+        return along_last_axis(node, kind, x)
+
+    return translate
+
+
+def along_last_axis(node, kind, x):
+    """Adds a softmax along the last axis; of more than two, rows are made and undone."""
+    if len(x.shape) < 3:
+        return node.add(nn.Activation(kind), x)
+    rows = node.add(nn.Reshape(shape=(-1, x.shape[-1])), x)
+    return node.add(nn.Reshape(shape=x.shape), node.add(nn.Activation(kind), rows))
+
+
+def select(node):
+    """One place of an axis, which is gone then."""
+    x, axis = node.place("self"), node.axis(node["dim"])
+    index = node["index"] % x.shape[axis]
+    if axis == 0 and len(x.shape) == 2 and index == x.shape[0] - 1:
+        return node.add(nn.LastTimeStep(), x)
+    left = (*x.shape[:axis], *x.shape[axis + 1 :])
+    node.need(left, "an example without axes")
+    y = part(node, x, axis, index, index + 1)
+    return node.add(nn.Flatten() if len(left) == 1 else nn.Reshape(shape=left), y)
+
+
+def cut(node):
+    """aten's slice."""
+    x, bounds = node.place("self"), slice(node["start"], node["end"])
+    node.need(node["step"] in (None, 1), f"steps of {node['step']}")
+    if node["dim"] == 0:
+        whole = not node["start"] and (node["end"] is None or node["end"] >= node.size)
+        node.need(whole, "a part of the batch")
+        return x
+    axis = node.axis(node["dim"])
+    start, stop, _ = bounds.indices(x.shape[axis])
+    node.need(start < stop, f"{start} to {stop} of axis {node['dim']}")
+    return part(node, x, axis, start, stop)
+
+
+def split(node):
+    """Parts of an axis behind each other: chunk, split, split_with_sizes."""
+    x, axis = node.place("self"), node.axis(node["dim"] or 0)
+    length = x.shape[axis]
+    sizes = node["split_sizes"] or node["split_size"]
+    if sizes is None:
+        sizes = -(-length // node["chunks"])
+    if isinstance(sizes, int):
+        sizes = [min(sizes, length - start) for start in range(0, length, sizes)]
+    bounds = pairwise(accumulate(sizes, initial=0))
+    return tuple(part(node, x, axis, start, stop) for start, stop in bounds)
+
+
+def unbind(node):
+    """Each place of an axis, which is gone then."""
+    x, axis = node.place("self"), node.axis(node["dim"] or 0)
+    left = (*x.shape[:axis], *x.shape[axis + 1 :])
+    node.need(left, "an example without axes")
+    parts = (part(node, x, axis, i, i + 1) for i in range(x.shape[axis]))
+    return tuple(node.add(nn.Reshape(shape=left), one) for one in parts)
+
+
+def part(node, x, axis, start, stop):
+    if (start, stop) == (0, x.shape[axis]):
+        return x
+    return node.add(nn.Subset(start=start, stop=stop, axis=axis), x)
+
+
+def group_norm(node):
+    return by_groups(node, node["num_groups"])
+
+
+def instance_norm(node):
+    node.need(node["use_input_stats"], "running statistics")
+    return by_groups(node, node.place().shape[0])
+
+
+def by_groups(node, groups):
+    """Normalizes the channels of each group together; each channel has a factor and a shift."""
+    x = node.place()
+    apart = node.add(nn.Reshape(shape=(groups, -1)), x)
+    norm = nn.LayerNorm(axes=(1,), epsilon=node["eps"], scale=False, shift=False)
+    y = node.add(nn.Reshape(shape=x.shape), node.add(norm, apart))
+    arrays = {name: node.array(name) for name in ("weight", "bias")}
+    given = {name: array for name, array in arrays.items() if array is not None}
+    if not given:
+        return y
+    flags = {"scale": "weight" in given, "shift": "bias" in given}
+    return node.add(nn.Affine(axis=0, **flags), y, **given)
+
+
+ATTENTION_RULES = {
+    "bmm": matmul,
+    "chunk": split,
+    "group_norm": group_norm,
+    "instance_norm": instance_norm,
+    "log_softmax": softmax("log_softmax"),
+    "matmul": matmul,
+    "mm": matmul,
+    "scaled_dot_product_attention": dot_product_attention,
+    "select": select,
+    "slice": cut,
+    "softmax": softmax("softmax"),
+    "split": split,
+    "split_with_sizes": split,
+    "unbind": unbind,
+}
