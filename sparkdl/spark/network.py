@@ -49,7 +49,7 @@ from sparkdl.training.fit.network_fit import fit_network
 from sparkdl.training.inputs.division import divide, require_whole
 from sparkdl.training.inputs.schema import schema_of
 from sparkdl.training.masters.base import TrainingMaster
-from sparkdl.training.masters.parameter_averaging.master import ParameterAveraging
+from sparkdl.training.masters.default import default_master
 from sparkdl.training.network import Network
 from sparkdl.training.recipe import Recipe
 from sparkdl.training.reporting.history import History
@@ -81,7 +81,8 @@ class SparkNetwork(NetworkInUse):
         with which data, how long and at which rates its network is trained, when it is tested, and
         where snapshots go.
     tm : TrainingMaster, optional
-        How it is trained. None: ParameterAveraging(), of a solver AllReduceSGD().
+        How it is trained. None: ParameterAveraging(); AllReduceSGD() of a solver, and for a
+        network with tables.
     resources : pyspark.resource.ResourceProfile, optional
         What each task that trains takes of its executor, where it is more or less than what those
         that read, evaluate and predict take: cores, which it has as threads, and GPUs. Spark takes
@@ -135,7 +136,7 @@ class SparkNetwork(NetworkInUse):
         require_kind("conf", conf, Conf | Network, kinds)
         network: Any = conf
         self.network = network if isinstance(network, Network) else Network(network)
-        self.master = ParameterAveraging() if tm is None else tm
+        self.master = default_master(self.network.conf) if tm is None else tm
 
     @property
     def history(self) -> History | None:

@@ -34,7 +34,7 @@ from sparkdl.training.inputs.division import divide
 from sparkdl.training.inputs.schema import schema_of
 from sparkdl.training.inputs.sources import Data, as_source
 from sparkdl.training.masters.base import TrainingMaster
-from sparkdl.training.masters.parameter_averaging.master import ParameterAveraging
+from sparkdl.training.masters.default import default_master
 from sparkdl.training.reporting.history import History
 from sparkdl.training.reporting.listeners import Listener
 from sparkdl.training.saving.checkpoint import Checkpoints
@@ -105,7 +105,7 @@ class Network:
         epochs : int, optional
             Epochs to train, after those before. 1 unless given; as many as `updates` takes.
         master : TrainingMaster, optional
-            None: ParameterAveraging().
+            None: ParameterAveraging(), or AllReduceSGD() for a network with tables.
         workers : Workers, optional
             Unless given as many processes of this machine as the master asks for, or two.
         updates : int, optional
@@ -152,7 +152,7 @@ class Network:
         DivergedError
             The loss is no longer finite; the network keeps the weights from before the fit.
         """
-        master = ParameterAveraging() if master is None else master
+        master = default_master(self.conf) if master is None else master
         require_workers(master, workers)
         source = as_source(data)
         division = divide(self.conf, master, validation, validation_split, class_weight)
