@@ -31,9 +31,10 @@ from sparkdl.interop.caffe.messages.prototxt import parse_text
 from sparkdl.interop.caffe.messages.schema import MESSAGES
 from sparkdl.interop.dl4j import read_dl4j
 from sparkdl.interop.keras import read_keras
-from sparkdl.interop.onnx import OnnxFunction, read_onnx
+from sparkdl.interop.onnx import OnnxFunction, read_onnx, write_onnx
 from sparkdl.interop.torch import read_torch, read_transformer
-from sparkdl.nn import GraphConf, NetworkConf
+from sparkdl.nn import GraphConf, NetworkConf, zoo
+from sparkdl.training.network import Network
 from tests.data.lmdbs import datum
 from tests.data.sources import KINDS, encode_avro, encode_tfrecords, records
 from tests.interop.torch.weights.modules import PERCEPTRON
@@ -311,6 +312,22 @@ def onnx_network_file():
     return made.SerializeToString()
 
 
+def onnx_attention(path):
+    """Computes what is left of a network of tokens; those that the table has are as they were."""
+    net = read_onnx(str(path))
+    shapes = net.network.conf.input_shapes
+    net.run({name: np.zeros((2, *shape), np.float32) for name, shape in shapes.items()})
+
+
+def onnx_attention_file():
+    """Returns a small transformer as it is written."""
+    small = {"symbols": 9, "steps": 3, "width": 4, "depth": 1, "heads": 2}
+    with tempfile.TemporaryDirectory() as folder:
+        write_onnx(Network(zoo.transformer(**small)), Path(folder, "net.onnx"))
+        onnx_attention(Path(folder, "net.onnx"))
+        return Path(folder, "net.onnx").read_bytes()
+
+
 DL4J_MEMBERS = ("configuration.json", "coefficients.bin", "updaterState.bin", "normalizer.bin")
 
 
@@ -396,6 +413,7 @@ TARGETS |= {
     },
     "ONNX": Target(good=onnx_file, read=onnx_function),
     "ONNX network": Target(good=onnx_network_file, read=onnx_network),
+    "ONNX attention": Target(good=onnx_attention_file, read=onnx_attention),
     "torch archive": Target(
         good=TORCH.read_bytes, read=lambda path: read_torch(str(path), PERCEPTRON)
     ),
