@@ -1,6 +1,7 @@
 """TensorParallel beside AllReduceSGD on two hosts with a slow link, and what the model says.
 
-The hosts are namespaces of this machine with a core each, as in pipeline.py beside this.
+The hosts are namespaces of this machine with a core each, as in pipeline.py beside this. What a
+minibatch takes alone is measured in each turn as well.
 """
 
 import argparse
@@ -34,12 +35,12 @@ def main(argv=None):
 
 def report(name, found, costs, bandwidth):
     """The table of a network, as text."""
-    conf, batch = network(name)
+    (conf, batch), compute = network(name), median(found["compute"])
     measured = {way: median(found[way]) for way in ("AllReduceSGD", "TensorParallel")}
-    modelled = predictions(conf, batch, costs, bandwidth, found["compute"])
+    modelled = predictions(conf, batch, costs, bandwidth, compute)
     lines = [
         f"{name}, {conf.parameter_count:,} parameters, 2 workers, {batch} examples each, "
-        f"{found['compute'] * 1e3:.0f} ms alone"
+        f"{compute * 1e3:.0f} ms alone"
     ]
     for way, seconds in measured.items():
         lines.append(
@@ -67,11 +68,12 @@ def predictions(conf, batch, costs, bandwidth, compute):
 def on_this_host(address, right, name, turns):
     """Runs on the left host: prints the seconds of each step of both ways."""
     conf, batch = network(name)
-    found, workers = {"compute": alone(conf, batch)}, HostWorkers(address, int(right))
+    found, workers = {}, HostWorkers(address, int(right))
     options = {"batch_size_per_worker": batch, "updates_per_round": UPDATES, "workers": 2}
     options |= {"shared_memory": False, "device": "cpu"}
     try:
         for _ in range(int(turns)):
+            found.setdefault("compute", []).append(alone(conf, batch))
             for master in (AllReduceSGD(**options), TensorParallel(**options)):
                 found.setdefault(type(master).__name__, []).extend(steps(conf, master, workers))
     finally:
