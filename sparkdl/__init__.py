@@ -88,7 +88,7 @@ EXPORTS = {
     # ways of training on several workers
     "sparkdl.masters": """
         AllReduceSGD BlockMomentum ElasticAveraging GradientSharing LocalSGD ParameterAveraging
-        ParameterServer PipelineParallel TrainingMaster""",
+        ParameterServer PipelineParallel TensorParallel TrainingMaster""",
     # data
     "sparkdl.data": "Batch digits write_lmdb",
     "sparkdl.readers": """

@@ -9,6 +9,7 @@ from sparkdl.training.masters.local_sgd.master import LocalSGD
 from sparkdl.training.masters.parameter_averaging.master import ParameterAveraging
 from sparkdl.training.masters.parameter_server.master import ParameterServer
 from sparkdl.training.masters.pipeline_parallel.master import PipelineParallel
+from sparkdl.training.masters.tensor_parallel.master import TensorParallel
 
 __all__ = [
     "AllReduceSGD",
@@ -19,5 +20,6 @@ __all__ = [
     "ParameterAveraging",
     "ParameterServer",
     "PipelineParallel",
+    "TensorParallel",
     "TrainingMaster",
 ]

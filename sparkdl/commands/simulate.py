@@ -12,10 +12,11 @@ from sparkdl.exchange.cost_model import measurement
 from sparkdl.exchange.cost_model.model import FREE, Cluster, Exchange
 from sparkdl.nn.networks.summary import line, size
 from sparkdl.training.masters.pipeline_parallel.model import pipeline_models
+from sparkdl.training.masters.tensor_parallel.model import tensor_models
 
 BACKWARD = 2 / 3  # of a minibatch's compute, during which gradients can already travel
 CODECS = Half(), OneBit(), TwoBit(), Threshold(), TopK()
-EXACT = "AllReduceSGD", "PipelineParallel"  # an update on the minibatches of all
+EXACT = "AllReduceSGD", "PipelineParallel", "TensorParallel"  # an update on the minibatches of all
 HEAD = ("master", "codec", "every", "exchange", "a worker sends", "minibatch", "efficiency")
 
 
@@ -58,7 +59,7 @@ def simulate(arguments):
     codings = [measurement.measure_coding(codec) for codec in CODECS]
     chosen = plans(cluster, codings, nbytes, arguments.every)
     if run:
-        chosen += pipelines(cluster, run, compute)
+        chosen += pipelines(cluster, run, compute) + divisions(cluster, run, compute)
     print("\n".join([*about(cluster), "", *report(chosen, compute)]))
     if run:
         print("", fastest(chosen, compute), sep="\n")
@@ -79,6 +80,17 @@ def pipelines(cluster, run, compute):
             f"PipelineParallel, {model.stages} stages", "", 1, model.exchange(cluster, compute)
         )
         for model in pipeline_models(run.network, cluster.workers, batch_size)
+    ]
+
+
+def divisions(cluster, run, compute):
+    """Returns the ExchangePlans of the run's network with its layers divided."""
+    batch_size = run.training.batch_size_per_worker
+    return [
+        ExchangePlan(
+            f"TensorParallel, degree {model.degree}", "", 1, model.exchange(cluster, compute)
+        )
+        for model in tensor_models(run.network, cluster.workers, batch_size)
     ]
 
 

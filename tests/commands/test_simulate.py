@@ -102,7 +102,7 @@ def test_command(known, capsys):
     assert line.split()[2:] == ["962", "ms", "799.2", "MB", "1.19", "s", "84%"]
 
 
-def test_a_network_is_also_cut_into_stages(known, capsys):
+def test_a_network_is_also_cut_into_stages_and_its_layers_divided(known, capsys):
     """A wide network over a slow wire: its activations are less than its gradients."""
     conf = ["--conf", str(CONFS / "lenet.yaml"), "--set", "training.batch_size_per_worker=16"]
     options = ["--workers", "4", "--bandwidth", "100Mb", "--compute", "100ms"]
@@ -110,6 +110,7 @@ def test_a_network_is_also_cut_into_stages(known, capsys):
     out = capsys.readouterr().out
     names = [line.split("  ")[0] for line in out.splitlines()]
     assert "PipelineParallel, 2 stages" in names and "PipelineParallel, 4 stages" in names
+    assert "TensorParallel, degree 2" in names and "TensorParallel, degree 4" in names
     assert (
         out.endswith(" a minibatch.\n") and "\nThe fastest with the weights of one process: " in out
     )

@@ -17,6 +17,7 @@ from sparkdl.training.masters.local_sgd.master import LocalSGD
 from sparkdl.training.masters.parameter_averaging.master import ParameterAveraging
 from sparkdl.training.masters.parameter_server.master import ParameterServer
 from sparkdl.training.masters.pipeline_parallel.master import PipelineParallel
+from sparkdl.training.masters.tensor_parallel.master import TensorParallel
 from sparkdl.training.network import first_state
 from sparkdl.training.resident.schedule import BlockSchedule
 from tests.support.tables import first_of_each
@@ -104,6 +105,11 @@ MASTERS = {
     ),
     "pipeline": Row(
         master=PipelineParallel(updates_per_round=3, **SMALL),
+        joint={},
+        optimizer=Momentum(learning_rate=0.1),
+    ),
+    "tensor parallel": Row(
+        master=TensorParallel(updates_per_round=3, **SMALL),
         joint={},
         optimizer=Momentum(learning_rate=0.1),
     ),
@@ -199,7 +205,8 @@ MASTERS = {
 }
 RESIDENT = [name for name, row in MASTERS.items() if row.master.resident]
 # Of others a worker has parts of the network: they refuse GPUs, float16, and foreign modules.
-WHOLE = [name for name in MASTERS if name not in ("all-reduce, shards of parameters", "pipeline")]
+PARTS = "all-reduce, shards of parameters", "pipeline", "tensor parallel"
+WHOLE = [name for name in MASTERS if name not in PARTS]
 JOINT = [name for name, row in MASTERS.items() if row.joint is not None]
 
 

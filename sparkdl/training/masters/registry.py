@@ -12,6 +12,7 @@ from sparkdl.training.masters.local_sgd.master import LocalSGD
 from sparkdl.training.masters.parameter_averaging.master import ParameterAveraging
 from sparkdl.training.masters.parameter_server.master import ParameterServer
 from sparkdl.training.masters.pipeline_parallel.master import PipelineParallel
+from sparkdl.training.masters.tensor_parallel.master import TensorParallel
 
 CLASSES = (
     AllReduceSGD,
@@ -22,6 +23,7 @@ CLASSES = (
     ParameterAveraging,
     ParameterServer,
     PipelineParallel,
+    TensorParallel,
 )
 MASTERS = {master.__name__: master for master in CLASSES}
 

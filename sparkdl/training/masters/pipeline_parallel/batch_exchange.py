@@ -1,6 +1,5 @@
 """The minibatches of a pipeline's workers on their way to the stages that need their columns."""
 
-import json
 from collections.abc import Callable
 from itertools import pairwise
 from math import prod
@@ -9,32 +8,10 @@ from typing import NamedTuple
 import numpy as np
 
 from sparkdl.exchange.collectives.pieces import cuts
-from sparkdl.nn.inputs.columns import WEIGHTS, columns_of, label_mask_of, mask_of
+from sparkdl.nn.inputs.columns import WEIGHTS, label_mask_of, mask_of
+from sparkdl.training.masters.minibatch_exchange import IDS, Minibatch, MinibatchExchange
 
-IDS = "ids"
 TAG = 1  # of messages with columns
-
-
-class Minibatch(NamedTuple):
-    """What all know of a worker's minibatch.
-
-    Parameters
-    ----------
-    form : list of (column, type, shape)
-        Of all its columns, wherever they are; the first one has an entry for each example.
-    share : float
-        As GradientStep.share.
-    begins : bool
-        Whether recurrent layers begin with it, rather than go on.
-    """
-
-    form: list
-    share: float
-    begins: bool
-
-    @property
-    def examples(self):
-        return self.form[0][2][0]
 
 
 class Microbatch(NamedTuple):
@@ -57,7 +34,7 @@ class Microbatch(NamedTuple):
     columns: Callable
 
 
-class BatchExchange:
+class BatchExchange(MinibatchExchange):
     """Sends the columns of minibatches to the stages.
 
     Parameters
@@ -71,9 +48,8 @@ class BatchExchange:
     """
 
     def __init__(self, worker, pipe, stages, microbatches):
-        self.worker, self.pipe, self.stages = worker, pipe, stages
-        self.microbatches = microbatches
-        self._states = None  # of the last step, one object for all chunks of a minibatch
+        super().__init__(worker)
+        self.pipe, self.stages, self.microbatches = pipe, stages, microbatches
 
     def exchange(self, step):
         """Sends this worker's minibatch, or that it has none, and takes part in that of others.
@@ -103,24 +79,6 @@ class BatchExchange:
                 found += cut_minibatch(minibatch, source, columns, self.microbatches)
         counts = (sum(m.examples for m in some if m is not None) for some in (here, everyone))
         return found, tuple(counts), pending
-
-    def _columns_of(self, step):
-        """Returns {column: array} of a step, the one with the ids behind the others."""
-        if step is None:
-            return {}
-        columns = columns_of(self.worker.conf, step.batch) | {IDS: step.batch.ids}
-        return {name: np.ascontiguousarray(column) for name, column in columns.items()}
-
-    def _gather(self, step, own):
-        """Returns the Minibatch of each worker of all pipelines; None of one that has none."""
-        minibatch = None
-        if step is not None:
-            form = [[name, column.dtype.str, column.shape] for name, column in own.items()]
-            minibatch = Minibatch(form, step.share, step.states is not self._states)
-            self._states = step.states
-        gathered = self.worker.group.all_gather_bytes(json.dumps(minibatch).encode())
-        fields = [json.loads(bytes(text)) for text in gathered]
-        return [None if one is None else Minibatch(*one) for one in fields]
 
     def _send(self, own, to):
         names = columns_for(self.worker.conf, self.stages, to, own)

@@ -6,7 +6,7 @@ from sparkdl.nn.execution.recurrent_states import carry, state_columns
 from sparkdl.nn.execution.stage_program import GRADIENT, LOSS, MASK, SCALE, VALUE
 from sparkdl.nn.execution.value_shapes import trace_values
 from sparkdl.nn.inputs.columns import mask_of
-from sparkdl.training.masters.pipeline_parallel.batch_exchange import IDS
+from sparkdl.training.masters.minibatch_exchange import IDS
 from sparkdl.training.masters.pipeline_parallel.passage import Passage
 from sparkdl.training.masters.pipeline_parallel.schedule import FORWARD, one_forward_one_backward
 

@@ -1,0 +1,198 @@
+"""Layers as one of several workers computes them, each of which has some units, inputs or heads."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from sparkdl.engine import ops
+from sparkdl.engine.ops.collective import (
+    copy_to,
+    gather_from,
+    maximum_from,
+    own_part,
+    reduce_from,
+)
+from sparkdl.nn.layers.core.run import Run
+from sparkdl.nn.layers.outputs.base import ScoredLayer
+from sparkdl.nn.losses.base import count_labels
+from sparkdl.nn.networks.layer_splits import Split
+
+
+class SplitLayer:
+    """A layer of which this worker has a part; what is not said here is the layer's own.
+
+    Parameters
+    ----------
+    whole : Layer
+    group : see engine/ops/collective.py
+        To know shapes, `rank` and `size` are enough.
+
+    Attributes
+    ----------
+    local : Layer
+        With the options of the part.
+    """
+
+    def __init__(self, whole, group):
+        self.whole, self.group = whole, group
+        self.local = self.localize()
+
+    def __getattr__(self, name):
+        return getattr(self.whole, name)
+
+    def localize(self):
+        return self.whole
+
+    def param_shapes(self, in_shape):
+        return self.local.param_shapes(in_shape)
+
+
+class SplitColumns(SplitLayer):
+    """A product of which this worker has some columns, and gives their units."""
+
+    def localize(self):
+        return replace(self.whole, units=self.whole.units // self.group.size)
+
+    def forward(self, params, x, run):
+        return self.local.forward(params, copy_to(x, self.group), run)
+
+
+class GatheredColumns(SplitColumns):
+    """A product of which this worker has some columns, and gives all units."""
+
+    def forward(self, params, x, run):
+        return gather_from(super().forward(params, x, run), self.group)
+
+
+class SplitClasses(SplitColumns):
+    """An Output of which this worker has some classes; z stays divided."""
+
+    @property
+    def loss(self):
+        return SplitSoftmax(self.whole.loss, self.group)
+
+    def per_example(self, z, labels, mask=None):
+        """As ScoredLayer.per_example, of the part of z."""
+        return ScoredLayer.per_example(self, z, labels, mask)
+
+
+class SplitInside(SplitLayer):
+    """A layer of single numbers, of the units that this worker has."""
+
+    def forward(self, params, x, run):
+        return self.whole.forward(params, x, run_part(run, self.group, axis=-1))
+
+
+class SplitRows(SplitLayer):
+    """A product of which this worker has some inputs; all get the sum."""
+
+    def param_shapes(self, in_shape):
+        *steps, width = in_shape
+        return self.whole.param_shapes((*steps, width // self.group.size))
+
+    def forward(self, params, x, run):
+        rows = ops.matmul(ops.reshape(x, (-1, x.shape[-1])), params["W"])
+        rows = reduce_from(rows, self.group)
+        rows = ops.add_bias(rows, params["b"], -1) if "b" in params else rows
+        rows = self.whole.activate(rows) if hasattr(self.whole, "activate") else rows
+        return ops.reshape(rows, (*x.shape[:-1], rows.shape[-1]))
+
+
+class SplitHeads(SplitLayer):
+    """An attention layer of which this worker has some heads; all get the sum of their products."""
+
+    def localize(self):
+        return self.whole  # the width of a head follows from the queries: see `part_of`
+
+    def part_of(self, queries):
+        """Returns the layer with this worker's heads, for queries of shape (T, F)."""
+        size, units = self.whole.width(queries) // self.whole.heads, self.whole.units or queries[1]
+        heads = self.whole.heads // self.group.size
+        return replace(self.whole, heads=heads, head_size=size, units=units)
+
+    def param_shapes(self, in_shape):
+        return self.part_of(queries_of(in_shape)).param_shapes(in_shape)
+
+    def forward(self, params, x, run):
+        queries = queries_of(x).shape[1:] if isinstance(x, tuple) else x.shape[1:]
+        own = {name: value for name, value in params.items() if name != "bo"}
+        if "Q" in own:
+            own["Q"] = copy_to(own["Q"], self.group)
+        run = run_part(run, self.group, axis=0)
+        y = self.part_of(queries).forward(own, copies(x, self.group), run)
+        y = reduce_from(y, self.group)
+        return ops.add_bias(y, params["bo"], -1) if "bo" in params else y
+
+
+def queries_of(inputs):
+    """Returns the first of several inputs or shapes, or the only one."""
+    several = isinstance(inputs, tuple) and not isinstance(inputs[0], int)
+    return inputs[0] if several else inputs
+
+
+def copies(x, group):
+    """Returns an input, or each of several, as `copy_to` gives it; one that comes twice once."""
+    if not isinstance(x, tuple):
+        return copy_to(x, group)
+    found = {id(one): copy_to(one, group) for one in x}
+    return tuple(found[id(one)] for one in x)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunPart(Run):
+    """A pass of which random numbers are this worker's part, along an axis of an example's."""
+
+    group: Any
+    axis: int
+
+    def draw(self, draw, shape):
+        axis, whole = self.axis % len(shape), list(shape)
+        whole[axis] *= self.group.size
+        return own_part(super().draw(draw, tuple(whole)), self.group, axis + 1)
+
+
+def run_part(run, group, axis):
+    """Returns a Run as the part of a layer sees it."""
+    return RunPart(**vars(run), group=group, axis=axis)
+
+
+class SplitSoftmax:
+    """SoftmaxCrossEntropy of classes that are divided: the rest is the loss's own.
+
+    Of each example travel its largest number, then the sum of exponentials and the number at its
+    label, which one worker has.
+    """
+
+    def __init__(self, whole, group):
+        self.whole, self.group = whole, group
+
+    def __getattr__(self, name):
+        return getattr(self.whole, name)
+
+    def per_example(self, z, labels):
+        """Returns the loss of each example (batch,), of a part of its numbers (batch, classes)."""
+        known, classes = self.whole.replace_ignored(labels), z.shape[1]
+        top = maximum_from(ops.max(ops.stop_gradient(z), 1, keepdims=True), self.group)
+        z = ops.sub(z, top)
+        own = ops.one_hot(ops.sub(known, np.int32(self.group.rank * classes)), classes, z.dtype)
+        terms = [ops.sum(ops.exp(z), 1), ops.sum(ops.mul(z, own), 1), ops.sum(own, 1)]
+        sums = reduce_from(ops.concat([ops.reshape(t, (1, -1)) for t in terms]), self.group)
+        total, at_label, count = (
+            ops.reshape(ops.slice(sums, (i, 0), (i + 1, sums.shape[1])), (-1,)) for i in range(3)
+        )
+        loss = ops.sub(ops.log(total), at_label)
+        loss = ops.where(ops.greater(count, 0.5), loss, np.float32(np.nan))  # a label of no class
+        if self.whole.ignore_label is None:
+            return loss
+        return ops.mul(loss, count_labels(labels, self.whole.ignore_label, z.dtype))
+
+
+SPLIT_LAYERS = {
+    Split.COLUMNS: SplitColumns,
+    Split.GATHERED: GatheredColumns,
+    Split.CLASSES: SplitClasses,
+    Split.INSIDE: SplitInside,
+    Split.ROWS: SplitRows,
+    Split.HEADS: SplitHeads,
+}

@@ -1,0 +1,93 @@
+"""A network as one of several workers computes it, which have parts of its layers."""
+
+from functools import cached_property
+from math import prod
+
+from sparkdl.nn.execution.split_layers import SPLIT_LAYERS
+from sparkdl.nn.layers import ScoredLayer
+from sparkdl.nn.layout import Layout
+from sparkdl.nn.networks.base import entries
+from sparkdl.nn.networks.layer_splits import layer_splits
+from sparkdl.nn.networks.placement import PlacedLayer
+from sparkdl.nn.optimization.optimizer_groups import optimizer_groups, slots_layout
+from sparkdl.nn.optimization.vector_part import VectorPart
+
+
+class SplitPlace(PlacedLayer):
+    """The place of a SplitLayer."""
+
+    __slots__ = ()
+
+    @property
+    def is_output(self):
+        return isinstance(self.layer.whole, ScoredLayer)
+
+
+class SplitNetwork:
+    """To a Replica it is a network whose layers have the parameters of one worker.
+
+    What is not said here is the network's own.
+
+    Parameters
+    ----------
+    whole : NetworkConf or GraphConf
+    group : see engine/ops/collective.py
+        To know shapes, `rank` and `size` are enough.
+    """
+
+    def __init__(self, whole, group):
+        self.whole, self.group = whole, group
+        splits = layer_splits(whole, group.size)
+        self.stack = tuple(self._place(place, splits.get(place.name)) for place in whole.stack)
+        self.params_layout = Layout(entries(self.stack, "param_shapes"))
+        self.groups = optimizer_groups(self)
+        self.slots_layout = slots_layout(self.groups)
+
+    def __getattr__(self, name):
+        return getattr(self.whole, name)
+
+    def _place(self, place, split):
+        if split is None:
+            return place
+        return SplitPlace(*place._replace(layer=SPLIT_LAYERS[split](place.layer, self.group)))
+
+    @property
+    def outputs(self):
+        """As Conf.outputs."""
+        return tuple(place for place in self.stack if place.is_output)
+
+    @property
+    def outputs_with_labels(self):
+        """As Conf.outputs_with_labels."""
+        return tuple(place for place in self.outputs if place.layer.reads_labels)
+
+    @cached_property
+    def part(self):
+        """The VectorPart of the network's parameters that this worker has."""
+        whole = self.whole.params_layout
+        pairs = zip(whole.entries, self.params_layout.entries, strict=True)
+        found = []
+        for (name, shape), (_, own) in pairs:
+            start = whole.slices[name].start
+            found += stretches(shape, own, self.group.rank, start)
+        return VectorPart(tuple(found))
+
+    @cached_property
+    def common(self):
+        """The VectorPart of this worker's parameters that all others have as well."""
+        whole, own = dict(self.whole.params_layout.entries), self.params_layout
+        alike = (own.slices[name] for name, shape in own.entries if whole[name] == shape)
+        return VectorPart(tuple(alike))
+
+
+def stretches(shape, own, rank, start):
+    """Yields the slices of a vector, where an array begins at `start`, with a part of the array.
+
+    The part is of shape `own`, and number `rank` along the axis in which that differs.
+    """
+    axis = next((i for i, (a, b) in enumerate(zip(shape, own, strict=True)) if a != b), 0)
+    period, width = prod(shape[axis:]), prod(own[axis:])
+    offset = rank * width * (shape != own)
+    for row in range(prod(shape[:axis])):
+        begin = start + row * period + offset
+        yield slice(begin, begin + width)

@@ -1,0 +1,63 @@
+"""What workers tell each other of their minibatches, where several train on one of them."""
+
+import json
+from typing import NamedTuple
+
+import numpy as np
+
+from sparkdl.nn.inputs.columns import columns_of
+
+IDS = "ids"
+
+
+class Minibatch(NamedTuple):
+    """What all know of a worker's minibatch.
+
+    Parameters
+    ----------
+    form : list of (column, type, shape)
+        Of all its columns, wherever they are; the first one has an entry for each example.
+    share : float
+        As GradientStep.share.
+    begins : bool
+        Whether recurrent layers begin with it, rather than go on.
+    """
+
+    form: list
+    share: float
+    begins: bool
+
+    @property
+    def examples(self):
+        return self.form[0][2][0]
+
+
+class MinibatchExchange:
+    """Base of what brings the minibatches of workers to others.
+
+    Parameters
+    ----------
+    worker : Worker
+    """
+
+    def __init__(self, worker):
+        self.worker = worker
+        self._states = None  # of the last step, one object for all chunks of a minibatch
+
+    def _columns_of(self, step):
+        """Returns {column: array} of a step, the one with the ids behind the others."""
+        if step is None:
+            return {}
+        columns = columns_of(self.worker.conf, step.batch) | {IDS: step.batch.ids}
+        return {name: np.ascontiguousarray(column) for name, column in columns.items()}
+
+    def _gather(self, step, own):
+        """Returns the Minibatch of each worker; None of one that has none."""
+        minibatch = None
+        if step is not None:
+            form = [[name, column.dtype.str, column.shape] for name, column in own.items()]
+            minibatch = Minibatch(form, step.share, step.states is not self._states)
+            self._states = step.states
+        gathered = self.worker.group.all_gather_bytes(json.dumps(minibatch).encode())
+        fields = [json.loads(bytes(text)) for text in gathered]
+        return [None if one is None else Minibatch(*one) for one in fields]

@@ -1,0 +1,1 @@
+"""Tensor parallelism: the units of layers divided over workers."""

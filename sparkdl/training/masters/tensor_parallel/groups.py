@@ -1,0 +1,23 @@
+"""The workers that hold a network together."""
+
+from typing import NamedTuple
+
+from sparkdl.errors import ConfigError
+
+
+class Place(NamedTuple):
+    """A worker among those that hold a network together."""
+
+    rank: int
+    size: int
+
+
+def degree_of(master, workers):
+    """Returns how many workers hold a network; ConfigError where that does not divide them."""
+    degree = workers if master.degree == "auto" else master.degree
+    if workers % degree:
+        raise ConfigError(
+            f"TensorParallel.degree must be a divisor of {workers}, the number of workers, got "
+            f"{degree}; change `workers` or degree"
+        )
+    return degree

@@ -1,0 +1,117 @@
+"""Strategy of TensorParallel in a worker: its part of all layers, for the joint minibatch."""
+
+from contextlib import contextmanager
+
+import numpy as np
+
+from sparkdl.errors import ConfigError
+from sparkdl.nn.execution.device import choose_backend
+from sparkdl.nn.execution.replica import make_replica
+from sparkdl.nn.execution.split_network import SplitNetwork
+from sparkdl.nn.execution.split_replica import SplitReplica
+from sparkdl.nn.optimization.network_part import slots_part
+from sparkdl.training.masters.divided_state import EMPTY, PARAMS, SLOTS
+from sparkdl.training.masters.tensor_parallel.groups import Place, degree_of
+from sparkdl.training.masters.tensor_parallel.joint_batch import JointBatches
+from sparkdl.training.masters.tensor_parallel.tensor_group import TensorGroup
+from sparkdl.training.resident.buffer_mean import mean_buffers
+from sparkdl.training.resident.strategy import Strategy
+
+
+class TensorWorker(Strategy):
+    """Strategy of TensorParallel in a worker.
+
+    Neighboring ranks have the parts of a replica; what has the same part in several sums gradients.
+    """
+
+    lockstep = True
+
+    def __init__(self, master, worker):
+        super().__init__(master, worker)
+        self.parts = worker.replica.group
+        self.same_part = None
+        if self.parts.size < worker.size:
+            color = worker.rank % self.parts.size
+            self.same_part = worker.group.split(color, master.shared_memory)
+        self._batches = JointBatches(worker, self.parts.group)
+
+    def round(self, steps):
+        trained = 0
+        for step in steps:
+            trained += self._update(step)
+        if self.same_part is not None:
+            mean_buffers(self.worker, trained)
+
+    def _update(self, step):
+        """Updates all workers once; returns the examples of this replica."""
+        worker = self.worker
+        with worker.exchanging():
+            joint, (examples, total) = self._batches.exchange(step)
+        if step is not None:
+            worker.count(step, 0.0, len(step.batch))
+        if joint is None:
+            worker.replica.grad[...] = 0
+        else:
+            batch, share, states = joint
+            loss, _ = worker.replica.gradient(batch, worker.epoch, states=states)
+            worker.metrics.loss += share * float(loss) * (self.parts.rank == 0)
+            worker.metrics.exchanging += self.parts.take_seconds()
+        if self.same_part is not None:
+            with worker.exchanging(), np.errstate(all="ignore"):
+                gradient = worker.replica.grad
+                gradient *= np.float32(examples / total)
+                self.same_part.all_reduce(gradient)
+        worker.apply()
+        return examples
+
+    def end_epoch(self):
+        """Gives all who have the same numbers those of the first: hosts may round differently."""
+        replica, network = self.worker.replica, self.worker.replica.conf
+        slots = slots_part(network, network.common)
+        with self.worker.exchanging():
+            for vector, common in ((replica.params, network.common), (replica.slots, slots)):
+                if self.same_part is not None and len(vector):
+                    self.same_part.broadcast(vector)
+                shared = common.take(vector)
+                if len(shared):
+                    common.put(self.parts.group.broadcast(shared), vector)
+
+    def state(self):
+        return {"params": EMPTY, "buffers": self.worker.replica.buffers, "slots": EMPTY}
+
+    def worker_state(self):
+        """Returns what the part has; of further replicas nothing, as theirs is the same."""
+        replica = self.worker.replica
+        if self.worker.rank < self.parts.size:
+            return {PARAMS: replica.params, SLOTS: replica.slots}
+        return {PARAMS: EMPTY, SLOTS: EMPTY}
+
+    @contextmanager
+    def in_use(self):
+        """Gives a replica of the whole network, with the parameters of all parts."""
+        replica, size = self.worker.replica, self.parts.size
+        whole = make_replica(self.worker.conf, replica.backend)
+        params = whole.params
+        with self.worker.exchanging():
+            vectors = self.parts.group.all_gather_bytes(replica.params.view(np.uint8))
+        for rank, vector in enumerate(vectors):
+            part = SplitNetwork(self.worker.conf, Place(rank, size)).part
+            part.put(vector.view(np.float32), params)
+        whole.buffers = replica.buffers
+        yield whole
+
+
+def split_replica(master, setup, group, share):
+    """Returns the replica of a worker's part; ConfigError on a GPU."""
+    backend = choose_backend(master.device, master.backend)
+    if backend == "cuda":
+        raise ConfigError(
+            "TensorParallel.device must be 'cpu' where there is a GPU, got "
+            f"{master.device!r}; parts of layers compute on processors as yet"
+        )
+    degree = degree_of(master, group.size)
+    parts = group
+    if degree < group.size:
+        parts = group.split(group.rank // degree, master.shared_memory)
+    vectors = share[PARAMS], share[SLOTS], setup.state.buffers
+    return SplitReplica(setup.conf, TensorGroup(parts), *vectors, backend)

@@ -1,0 +1,142 @@
+"""Workers that hold one network together train it as one process does on their joint minibatch."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from threadpoolctl import threadpool_limits
+
+from sparkdl.errors import ConfigError, DataError
+from sparkdl.nn import Adam, Dense, Momentum, NetworkConf, Output
+from sparkdl.nn.clipping import ClipNorm
+from sparkdl.nn.execution.replica import Replica
+from sparkdl.nn.optimizers import Lamb
+from sparkdl.training.inputs.schema import schema_of
+from sparkdl.training.masters.minibatch_exchange import Minibatch
+from sparkdl.training.masters.tensor_parallel.joint_batch import check_alike
+from sparkdl.training.masters.tensor_parallel.master import TensorParallel
+from sparkdl.training.network import Network
+from tests.nn.execution.test_split_replica import NETWORKS
+from tests.training.master_table import joint_batches
+from tests.training.masters.pipeline_parallel.test_worker import Examples, with_slow_ones
+from tests.training.models import assert_equal
+from tests.training.problems import Partitions, perceptron
+from tests.training.resident.test_supervisor import QUICK, Harm
+
+OPTIONS = {"batch_size_per_worker": 4, "updates_per_round": 2}
+
+
+def even_net(**options):
+    """Layers that 2 and 4 workers divide, and others that they do not."""
+    layers = [Dense(units=8, activation="relu"), Dense(units=6), Dense(units=5), Output(units=4)]
+    options = {"input_shape": (4,), "layers": layers, "seed": 3} | options
+    return NetworkConf(**{"optimizer": Adam(learning_rate=0.01), "l2": 0.01} | options)
+
+
+def alone(master, blocks, workers, conf):
+    """A Replica of one process after an epoch of joint minibatches."""
+    replica, updates = Replica(conf), 0
+    for batch in joint_batches(master, blocks, workers, conf, 0):
+        replica.gradient(batch, epoch=0)
+        replica.apply(conf.rate_at(updates, 0), updates + 1)
+        updates += 1
+    return replica, updates
+
+
+# ResNet's gradient jumps by a percent where one of its many numbers near 0 changes sign, as it does
+# in one process that takes the examples in another order: short steps.
+RATES, RELATIVE = {"resnet18": 1e-5}, {"resnet18": 1e-2}
+FITS = {  # network, workers, degree
+    "lenet, 2": ("lenet", 2, "auto"),
+    "lenet, 4": ("lenet", 4, "auto"),
+    "lenet, 2 networks": ("lenet", 4, 2),
+    "resnet18, 2": ("resnet18", 2, "auto"),
+    "resnet18, 4": ("resnet18", 4, "auto"),
+    "char_lstm, 2": ("char_lstm", 2, "auto"),
+    "char_lstm, 4": ("char_lstm", 4, "auto"),
+    "transformer, 2": ("transformer", 2, "auto"),
+    "transformer, 4": ("transformer", 4, "auto"),
+    "mlp, 2": ("mlp", 2, "auto"),
+    "mlp, 4": ("mlp", 4, "auto"),
+    "attention, 4": ("attention", 4, "auto"),
+    "masks and weights": ("masks and weights", 2, "auto"),
+}
+
+
+@pytest.mark.parametrize("name", with_slow_ones(FITS))
+def test_weights_are_those_of_one_process(name, crews):
+    network, size, degree = FITS[name]
+    conf = replace(NETWORKS[network](), optimizer=Momentum(learning_rate=RATES.get(network, 0.01)))
+    master = TensorParallel(**OPTIONS, degree=degree, seed=conf.seed)
+    data, workers = Examples(network, conf), crews(size)
+    trained = Network(conf)
+    trained.fit(data, 1, master, workers)
+    blocks = workers.load(data, schema_of(conf), master.records_per_block, master)
+    with threadpool_limits(workers.threads):
+        expected, updates = alone(master, blocks, workers, conf)
+    assert trained.state.iteration == updates > 1
+    moved = np.abs(expected.params - Replica(conf).params).max()
+    distance = np.abs(trained.state.params - expected.params).max()
+    assert distance < RELATIVE.get(network, 1e-3) * moved and distance < 1e-5
+    if len(expected.buffers):
+        assert np.allclose(trained.state.buffers, expected.buffers, rtol=1e-4, atol=1e-5)
+
+
+def fit(workers, conf, epochs=2, state=None, **options):
+    master = TensorParallel(**OPTIONS | options.pop("master", {}))
+    network = Network(conf, state)
+    data = options.pop("data", Partitions([41, 0, 3, 15, 1]))
+    network.fit(data, epochs, master, workers, **options)
+    return network.state
+
+
+def test_the_same_bits_over_sockets(crews):
+    one, two = (
+        fit(crews(4), even_net(), master={"degree": 2, "shared_memory": shared})
+        for shared in (True, False)
+    )
+    assert_equal(one, two)
+
+
+def test_a_state_goes_on_with_other_workers(crews):
+    start = fit(crews(2), even_net(), epochs=1)
+    one = fit(crews(2), even_net(), state=start, master={"degree": 1}, epochs=1)
+    two = fit(crews(2), even_net(), state=start, master={"degree": 2}, epochs=1)
+    assert np.abs(one.params - two.params).max() < 1e-5
+    assert np.abs(one.slots - two.slots).max() < 1e-5
+    again = fit(crews(4), even_net(), state=start, master={"degree": 4}, epochs=1)
+    assert again.epoch == 2 and np.isfinite(again.params).all()
+
+
+@pytest.mark.slow
+def test_a_lost_worker_is_replaced_and_the_weights_are_those_of_the_quiet_run(crews):
+    options = {"degree": 2} | QUICK
+    harm = Harm(crews(4), rounds=3, rank=3)
+    quiet = fit(crews(4), even_net(), master=options, data=harm.data)
+    found = fit(harm.workers, even_net(), master=options, data=harm.data, listeners=[harm])
+    assert len(harm.restarts) == 1
+    assert_equal(found, quiet)
+
+
+@pytest.mark.parametrize(
+    "conf, options, error",
+    [
+        (perceptron(clipping=ClipNorm(limit=1.0)), {}, "a network without clipping ClipNorm"),
+        (perceptron(optimizer=Lamb()), {}, "a network without optimizer Lamb"),
+        (perceptron(dtype="float16"), {}, "a network without dtype 'float16'"),
+        (perceptron(dtype="bfloat16"), {}, "a network without dtype 'bfloat16'"),
+        (perceptron(), {"degree": 2}, "degree must be a divisor of 3, the number of workers"),
+        (perceptron(), {"codec": "OneBit"}, "codec must be None"),
+        (perceptron(), {"device": "cuda"}, "device must be 'cpu'"),
+        (perceptron(), {"degree": 0}, "degree must be"),
+    ],
+)
+def test_what_is_not_trained_in_parts_is_refused(conf, options, error, crews):
+    with pytest.raises(ConfigError, match=error):
+        fit(crews(3), conf, master=options)
+
+
+def test_minibatches_of_different_steps_are_refused():
+    with pytest.raises(DataError, match="pad sequences to one length"):
+        forms = ([["ids", "<u8", [4]], ["features", "<f4", [4, steps, 3]]] for steps in (5, 6))
+        check_alike([Minibatch(form, 1.0, True) for form in forms])
