@@ -43,15 +43,12 @@ def alone(master, blocks, workers, conf):
     return replica, updates
 
 
-# ResNet's gradient jumps by a percent where one of its many numbers near 0 changes sign, as it does
-# in one process that takes the examples in another order: short steps.
-RATES, RELATIVE = {"resnet18": 1e-5}, {"resnet18": 1e-2}
+# ResNet-18 has its gradients compared in test_split_replica: what rounding changes grows in its
+# updates, of which few examples have large gradients, beyond what could be told from an error.
 FITS = {  # network, workers, degree
     "lenet, 2": ("lenet", 2, "auto"),
     "lenet, 4": ("lenet", 4, "auto"),
     "lenet, 2 networks": ("lenet", 4, 2),
-    "resnet18, 2": ("resnet18", 2, "auto"),
-    "resnet18, 4": ("resnet18", 4, "auto"),
     "char_lstm, 2": ("char_lstm", 2, "auto"),
     "char_lstm, 4": ("char_lstm", 4, "auto"),
     "transformer, 2": ("transformer", 2, "auto"),
@@ -66,7 +63,7 @@ FITS = {  # network, workers, degree
 @pytest.mark.parametrize("name", with_slow_ones(FITS))
 def test_weights_are_those_of_one_process(name, crews):
     network, size, degree = FITS[name]
-    conf = replace(NETWORKS[network](), optimizer=Momentum(learning_rate=RATES.get(network, 0.01)))
+    conf = replace(NETWORKS[network](), optimizer=Momentum(learning_rate=0.01))
     master = TensorParallel(**OPTIONS, degree=degree, seed=conf.seed)
     data, workers = Examples(network, conf), crews(size)
     trained = Network(conf)
@@ -77,7 +74,7 @@ def test_weights_are_those_of_one_process(name, crews):
     assert trained.state.iteration == updates > 1
     moved = np.abs(expected.params - Replica(conf).params).max()
     distance = np.abs(trained.state.params - expected.params).max()
-    assert distance < RELATIVE.get(network, 1e-3) * moved and distance < 1e-5
+    assert distance < 1e-3 * moved and distance < 1e-5
     if len(expected.buffers):
         assert np.allclose(trained.state.buffers, expected.buffers, rtol=1e-4, atol=1e-5)
 
