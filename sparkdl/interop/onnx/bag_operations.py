@@ -1,7 +1,7 @@
 """Nodes that make of ids what a network reads of its tables."""
 
 import numpy as np
-from onnx import TensorProto, helper
+from onnx import TensorProto
 
 from sparkdl.nn.tables.embedding_bag import load_tables
 from sparkdl.nn.tables.row_table import IDS, ROWS
@@ -12,23 +12,16 @@ SHORT = 65_536  # or in any case
 
 
 class BagWriter:
-    """Adds the nodes of all bags of a network to an OnnxWriter; `names` are {bag: its tensor}.
+    """Adds the nodes of all bags of a network to an OnnxWriter.
 
     Ids are an input (batch, width) of int64, weights one of floats. An id that no update has
-    reached has the row 0.
+    reached has the row 0. `names` are {bag: its tensor}, `inputs` {input: (its type, width)}.
     """
 
     def __init__(self, writer, conf, tables):
         self.writer, self.conf, self.tables = writer, conf, load_tables(conf, tables)
         self.rows, self.inputs = {}, {}
         self.names = {bag.name: self.write(bag) for bag in conf.bags}
-
-    def describe(self):
-        """Returns the ValueInfoProtos of ids and weights."""
-        return [
-            helper.make_tensor_value_info(name, kind, ["batch", width])
-            for name, (kind, width) in self.inputs.items()
-        ]
 
     def write(self, bag):
         """Returns the name of a bag (batch, dimension)."""
@@ -83,5 +76,6 @@ class BagWriter:
 
     def hashed(self, name, ids):
         """Returns the name of the places that a hash table gives."""
+        self.writer.domains[ML] = 2
         known = {"keys_int64s": ids.tolist(), "values_int64s": list(range(len(ids)))}
         return self.writer.add("LabelEncoder", name, domain=ML, default_int64=len(ids), **known)

@@ -65,7 +65,7 @@ class Constants(dict):
         node.need_inputs()
         node.only(start=0)
         node.need("end" not in node.attributes, "end")
-        shape = node.laid_shape()
+        shape = node.any_shape()
         node.need(batch_of(shape) in (0, WHOLE), f"a batch along axis {batch_of(shape)}")
         self[node.outputs[0]] = np.array([BATCH, *shape])
         self.open.add(node.outputs[0])

@@ -1,7 +1,10 @@
 """Tensors that hold examples in another way than one behind the other along the first axis."""
 
+from onnx import TensorProto
+
 ROWS = "rows"
 WHOLE = "whole numbers"
+TYPES = {TensorProto.FLOAT: 0, TensorProto.INT64: WHOLE, TensorProto.INT32: WHOLE}  # that are read
 
 
 class LaidShape(tuple):

@@ -34,12 +34,17 @@ class OnnxNode:
     def shape(self, index=0):
         """Returns the shape of one example of a computed input, whose first axis is the batch."""
         shape = self.laid_shape(index)
-        self.need(batch_of(shape) != WHOLE, "computing with integers")
         self.need(batch_of(shape) == 0, f"a batch along axis {batch_of(shape)}")
         return shape
 
     def laid_shape(self, index=0):
         """Returns the same, a LaidShape where the batch lies elsewhere."""
+        shape = self.any_shape(index)
+        self.need(batch_of(shape) != WHOLE, "computing with integers")
+        return shape
+
+    def any_shape(self, index=0):
+        """Returns the same, also of integers."""
         self.need(self.has(index), f"input {index} missing")
         self.need(not self.is_constant(index), f"input {index} constant")
         return self.shapes[self.inputs[index]]

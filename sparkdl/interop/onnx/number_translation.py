@@ -1,9 +1,8 @@
 """Layers for nodes that change each number, or add up along axes."""
 
 import numpy as np
-from onnx import TensorProto
 
-from sparkdl.interop.onnx.laid_shapes import WHOLE, batch_of
+from sparkdl.interop.onnx.laid_shapes import TYPES, WHOLE, batch_of
 from sparkdl.interop.onnx.shape_translation import integers, pool_all, positions
 from sparkdl.interop.onnx.steps import Step
 from sparkdl.nn import layers as nn
@@ -34,10 +33,11 @@ def swish(node):
 
 def cast(node):
     """What is computed is of 32-bit floats already; what becomes integers can be looked up."""
-    to, whole = node.attributes["to"], batch_of(node.laid_shape()) == WHOLE
-    known = to == TensorProto.FLOAT or to in (TensorProto.INT32, TensorProto.INT64)
-    node.need(known and (whole or node.shape()), f"to={to}")
-    return [Step(layer=nn.Activation("identity"), batch=0 if to == TensorProto.FLOAT else WHOLE)]
+    if batch_of(node.any_shape()) != WHOLE:
+        node.shape()  # refuses another place of the batch
+    to = node.attributes["to"]
+    node.need(to in TYPES, f"to={to}")
+    return [Step(layer=nn.Activation("identity"), batch=TYPES[to])]
 
 
 def greater(node):

@@ -71,9 +71,8 @@ def constant_operand(node, flag, change=np.asarray, source=None):
 def matmul(node):
     """A dense layer where one operand is constant, else the product of two that are computed."""
     if not node.is_constant(1):
-        shapes = node.shape(0), node.shape(1)
-        alike = min(map(len, shapes)) > 1 and shapes[0][:-2] == shapes[1][:-2]
-        node.need(alike, f"the product of examples of {shapes}")
+        for index in (0, 1):
+            node.shape(index)  # refuses another place of the batch
         return [Step(layer=nn.MatMul(), sources=(0, 1))]
     node.need(len(node.shape()) in (1, 2), f"an example of shape {node.shape()}")
     W = node.constant(1)

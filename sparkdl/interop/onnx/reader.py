@@ -6,7 +6,7 @@ from onnx import TensorProto
 
 from sparkdl.errors import ConfigError, ShapeError, SparkdlError, UnsupportedError
 from sparkdl.interop.onnx.folding import Constants
-from sparkdl.interop.onnx.laid_shapes import ROWS, WHOLE, batch_of, laid
+from sparkdl.interop.onnx.laid_shapes import ROWS, TYPES, batch_of, laid
 from sparkdl.interop.onnx.messages import attributes_of, opset_of, read_model
 from sparkdl.interop.onnx.nodes import OnnxNode
 from sparkdl.interop.onnx.steps import BEFORE
@@ -14,8 +14,6 @@ from sparkdl.interop.onnx.translation import OF_ROWS, RULES
 from sparkdl.interop.translated_network import state_with
 from sparkdl.nn import GraphBuilder
 from sparkdl.training.network import Network
-
-TYPES = {TensorProto.FLOAT: 0, TensorProto.INT64: WHOLE, TensorProto.INT32: WHOLE}
 
 
 @dataclass(frozen=True, kw_only=True)

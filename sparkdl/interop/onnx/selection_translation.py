@@ -2,6 +2,7 @@
 
 from itertools import accumulate, pairwise
 
+from sparkdl.interop.axis_layers import lengths_of_parts
 from sparkdl.interop.onnx.laid_shapes import WHOLE, batch_of
 from sparkdl.interop.onnx.shape_translation import integers, positions
 from sparkdl.interop.onnx.steps import Step
@@ -15,7 +16,7 @@ def gather(node):
 
 
 def look_up(node, axis):
-    table, shape = node.constant(0), node.laid_shape(1)
+    table, shape = node.constant(0), node.any_shape(1)
     node.need(batch_of(shape) == WHOLE, "looking up floats")
     fits = table.ndim == 2 and axis == 0 and len(shape) in (1, 2) and shape[1:] in ((), (1,))
     node.need(fits, f"axis {axis} of {table.shape} for {tuple(shape)} of an example")
@@ -64,8 +65,7 @@ def split(node):
     if node.has(1):
         sizes = integers(node, 1)
     else:
-        size = -(-length // node.attributes.get("num_outputs", count))
-        sizes = [min(size, length - start) for start in range(0, length, size)]
+        sizes = lengths_of_parts(length, -(-length // node.attributes.get("num_outputs", count)))
     whole = len(sizes) == count and sum(sizes) == length and min(sizes) > 0
     node.need(whole, f"the lengths {sizes} of {length}")
     pairs = enumerate(pairwise(accumulate(sizes, initial=0)))

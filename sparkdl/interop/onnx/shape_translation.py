@@ -4,7 +4,7 @@ from math import prod
 
 import numpy as np
 
-from sparkdl.interop.onnx.laid_shapes import ROWS, WHOLE, batch_of
+from sparkdl.interop.onnx.laid_shapes import ROWS, batch_of
 from sparkdl.interop.onnx.steps import Step
 from sparkdl.nn import layers as nn
 
@@ -27,7 +27,6 @@ def positions(node, axes, rank):
 def reshape(node):
     shape, to = node.laid_shape(), integers(node, 1)
     place = batch_of(shape)
-    node.need(place != WHOLE, "integers")
     if place not in (0, ROWS):
         return reshape_behind(node, shape, to, place)
     batch, *to = to
@@ -62,7 +61,7 @@ def whole_shape(node, shape, to, copies):
 def squeeze(node):
     node.need(node.has(1), "axes that are left out")
     example, place = node.laid_shape(), batch_of(node.laid_shape())
-    node.need(place not in (ROWS, WHOLE), f"{place}")
+    node.need(place != ROWS, "rows of sequences")
     shape = (*example[:place], None, *example[place:])
     axes = sorted(axis % len(shape) for axis in integers(node, 1))
     fits = axes and all(shape[axis] == 1 for axis in axes)
@@ -83,7 +82,7 @@ def unsqueeze(node):
 
 def transpose(node):
     place = batch_of(node.laid_shape())
-    node.need(place not in (ROWS, WHOLE), f"{place}")
+    node.need(place != ROWS, "rows of sequences")
     rank = len(node.laid_shape()) + 1
     perm = node.attributes.get("perm", list(range(rank))[::-1])
     order = tuple(axis - (axis > place) for axis in perm if axis != place)

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from sparkdl.interop.axis_layers import softmax_layers
 from sparkdl.interop.onnx.number_translation import NUMBER_RULES
 from sparkdl.interop.onnx.operand_translation import OPERAND_RULES
 from sparkdl.interop.onnx.recurrent_translation import RECURRENT_RULES
@@ -63,14 +64,10 @@ def prelu(node):
 
 
 def softmax(node):
-    """Along the last axis; where that is not the channels', of rows that are made and undone."""
     shape, axis = node.shape(), node.attributes.get("axis", -1)
     node.need(axis in (-1, len(shape)), f"axis={axis} of {len(shape) + 1} axes")
-    layer = nn.Activation("softmax" if node.op == "Softmax" else "log_softmax")
-    if len(shape) < 3:
-        return [Step(layer=layer)]
-    rows, back = nn.Reshape(shape=(-1, shape[-1])), nn.Reshape(shape=shape)
-    return [Step(layer=rows), Step(layer=layer), Step(layer=back)]
+    kind = {"Softmax": "softmax", "LogSoftmax": "log_softmax"}[node.op]
+    return [Step(layer=layer) for layer in softmax_layers(kind, shape)]
 
 
 def identity(node):
@@ -260,19 +257,18 @@ RULES = (
 
 # Those of rules that do the same to each row of a sequence as to a row alone.
 OF_ROWS = {
+    *("Abs", "Add", "Clip", "Div", "Dropout", "Elu", "Erf", "Exp", "Gelu", "HardSigmoid"),
+    *("Identity", "LeakyRelu", "Log", "LogSoftmax", "MatMul", "Mish", "Mul", "Neg", "Pow"),
     *(
-        "Abs",
-        "Add",
-        "Clip",
-        "Div",
-        "Dropout",
-        "Elu",
-        "Erf",
-        "Exp",
-        "Gelu",
-        "HardSigmoid",
-        "Identity",
+        "Reciprocal",
+        "Relu",
+        "Selu",
+        "Sigmoid",
+        "Softmax",
+        "Softplus",
+        "Softsign",
+        "Sqrt",
+        "Sub",
+        "Tanh",
     ),
-    *("LeakyRelu", "Log", "LogSoftmax", "MatMul", "Mish", "Mul", "Neg", "Pow", "Reciprocal"),
-    *("Relu", "Selu", "Sigmoid", "Softmax", "Softplus", "Softsign", "Sqrt", "Sub", "Tanh"),
 }

@@ -7,7 +7,7 @@ from onnx import TensorProto, checker, helper, numpy_helper
 
 from sparkdl.data import files
 from sparkdl.errors import ShapeError, UnsupportedError
-from sparkdl.interop.onnx.bag_operations import ML, BagWriter
+from sparkdl.interop.onnx.bag_operations import BagWriter
 from sparkdl.interop.onnx.operations import WRITERS
 from sparkdl.nn.execution.inference_graph import inference_graph, parts_of
 
@@ -63,12 +63,12 @@ def onnx_model(network, outputs=None):
         writer.nodes,
         "network",
         writer.describe_inputs(graph),
-        [writer.describe(name, tensor) for name, tensor in graph.outputs.items()],
+        [writer.describe(name, tensor.shape) for name, tensor in graph.outputs.items()],
         writer.constants,
     )
     model = helper.make_model(
         whole,
-        opset_imports=[helper.make_opsetid("", OPSET), helper.make_opsetid(ML, 2)],
+        opset_imports=[helper.make_opsetid(*pair) for pair in writer.domains.items()],
         ir_version=IR_VERSION,
         producer_name="sparkdl",
     )
@@ -94,12 +94,14 @@ class OnnxWriter:
     ----------
     nodes : list of NodeProto
     constants : list of TensorProto
+    domains : {domain: opset}
+        Of the nodes.
     """
 
     def __init__(self, graph, batch, conf, tables):
         self.batch = batch
         self.nodes, self.constants, self.refused = [], [], []
-        self.count, self.size_name = 0, None
+        self.count, self.size_name, self.domains = 0, None, {"": OPSET}
         self.bags = BagWriter(self, conf, tables)
         self.names = {
             tensor: self.bags.names.get(name, name) for name, tensor in graph.inputs.items()
@@ -203,15 +205,16 @@ class OnnxWriter:
 
     def describe_inputs(self, graph):
         """Returns the ValueInfoProtos of the inputs; ids in place of bags."""
-        own = {n: t for n, t in graph.inputs.items() if n not in self.bags.names}
-        return [self.describe(*pair) for pair in own.items()] + self.bags.describe()
+        own = {n: t.shape for n, t in graph.inputs.items() if n not in self.bags.names}
+        ids = [(n, (self.batch, width), kind) for n, (kind, width) in self.bags.inputs.items()]
+        return [self.describe(*each) for each in (*own.items(), *ids)]
 
-    def describe(self, name, tensor):
+    def describe(self, name, shape, kind=TensorProto.FLOAT):
         """Returns the ValueInfoProto of an input or output."""
-        shape = [
+        axes = [
             (BATCH if length == self.batch else f"{length // self.batch} {BATCH}")
             if self.is_open(length)
             else length
-            for length in tensor.shape
+            for length in shape
         ]
-        return helper.make_tensor_value_info(name, TensorProto.FLOAT, shape)
+        return helper.make_tensor_value_info(name, kind, axes)

@@ -4,6 +4,7 @@ from itertools import accumulate, pairwise
 
 import numpy as np
 
+from sparkdl.interop.axis_layers import lengths_of_parts, softmax_layers
 from sparkdl.interop.constant_operands import HIDDEN, line
 from sparkdl.interop.torch.aten.node import Place
 from sparkdl.interop.torch.aten.operand_rules import add_constant, as_array
@@ -12,13 +13,10 @@ from sparkdl.nn import layers as nn
 
 def matmul(node):
     """A dense layer where the second operand is constant, else the product of two."""
-    first = next(name for name in ("input", "self") if isinstance(node[name], Place))
+    x = node.place("input" if node["input"] is not None else "self")
     second = "mat2" if node["mat2"] is not None else "other"
-    x, other = node.place(first), node[second]
-    if isinstance(other, Place):
-        alike = min(len(x.shape), len(other.shape)) > 1 and x.shape[:-2] == other.shape[:-2]
-        node.need(alike, f"the product of examples of {x.shape} and {other.shape}")
-        return node.add(nn.MatMul(), x, other)
+    if isinstance(node[second], Place):
+        return node.add(nn.MatMul(), x, node[second])
     W = node.array(second)
     node.need(W.ndim == 2, f"a product with {W.shape}")
     return node.add(nn.Dense(units=W.shape[1], bias=False), x, weight=W.T)
@@ -63,11 +61,9 @@ def softmax(kind):
 
 
 def along_last_axis(node, kind, x):
-    """Adds a softmax along the last axis; of more than two, rows are made and undone."""
-    if len(x.shape) < 3:
-        return node.add(nn.Activation(kind), x)
-    rows = node.add(nn.Reshape(shape=(-1, x.shape[-1])), x)
-    return node.add(nn.Reshape(shape=x.shape), node.add(nn.Activation(kind), rows))
+    for layer in softmax_layers(kind, x.shape):
+        x = node.add(layer, x)
+    return x
 
 
 def select(node):
@@ -76,10 +72,7 @@ def select(node):
     index = node["index"] % x.shape[axis]
     if axis == 0 and len(x.shape) == 2 and index == x.shape[0] - 1:
         return node.add(nn.LastTimeStep(), x)
-    left = (*x.shape[:axis], *x.shape[axis + 1 :])
-    node.need(left, "an example without axes")
-    y = part(node, x, axis, index, index + 1)
-    return node.add(nn.Flatten() if len(left) == 1 else nn.Reshape(shape=left), y)
+    return place_of(node, x, axis, index)
 
 
 def cut(node):
@@ -104,7 +97,7 @@ def split(node):
     if sizes is None:
         sizes = -(-length // node["chunks"])
     if isinstance(sizes, int):
-        sizes = [min(sizes, length - start) for start in range(0, length, sizes)]
+        sizes = lengths_of_parts(length, sizes)
     bounds = pairwise(accumulate(sizes, initial=0))
     return tuple(part(node, x, axis, start, stop) for start, stop in bounds)
 
@@ -112,10 +105,14 @@ def split(node):
 def unbind(node):
     """Each place of an axis, which is gone then."""
     x, axis = node.place("self"), node.axis(node["dim"] or 0)
+    return tuple(place_of(node, x, axis, index) for index in range(x.shape[axis]))
+
+
+def place_of(node, x, axis, index):
     left = (*x.shape[:axis], *x.shape[axis + 1 :])
     node.need(left, "an example without axes")
-    parts = (part(node, x, axis, i, i + 1) for i in range(x.shape[axis]))
-    return tuple(node.add(nn.Reshape(shape=left), one) for one in parts)
+    y = part(node, x, axis, index, index + 1)
+    return node.add(nn.Flatten() if len(left) == 1 else nn.Reshape(shape=left), y)
 
 
 def part(node, x, axis, start, stop):

@@ -1,5 +1,7 @@
 """Layers for calls of aten operations on two operands, of which one may be constant."""
 
+import numpy as np
+
 from sparkdl.interop.constant_operands import HIDDEN, HIDES, constant_layer, line
 from sparkdl.interop.torch.aten.node import Place
 from sparkdl.nn import layers as nn
@@ -68,8 +70,6 @@ def add_constant(node, x, values, flag, trains=False):
 
 def as_array(value):
     """Returns a tensor or a number as an array of floats."""
-    import numpy as np
-
     return value.detach().float().numpy() if hasattr(value, "detach") else np.float32(value)
 
 

@@ -74,6 +74,13 @@ def test_training_is_that_of_torch(name):
         np.testing.assert_allclose(ours, theirs, atol=1e-4 * max(np.abs(theirs).max(), 1))
 
 
+def test_a_constant_before_what_is_computed_is_refused():
+    module = functional({}, lambda m, x: m.weight @ x)
+    module.weight = torch.nn.Parameter(torch.randn(2, 3))
+    with pytest.raises(UnsupportedError, match="matmul.*self that is constant is not supported"):
+        read_module(module, drawn([(3, 4)], 2))
+
+
 def test_layers_have_the_paths_of_modules():
     net = read_module(made("resnet18")[0], drawn([(3, 33, 33)], 2))
     names = {place.name for place in net.network.conf.stack}
