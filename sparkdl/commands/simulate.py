@@ -59,7 +59,7 @@ def simulate(arguments):
     codings = [measurement.measure_coding(codec) for codec in CODECS]
     chosen = plans(cluster, codings, nbytes, arguments.every)
     if run:
-        chosen += pipelines(cluster, run, compute) + divisions(cluster, run, compute)
+        chosen += divisions(cluster, run, compute)
     print("\n".join([*about(cluster), "", *report(chosen, compute)]))
     if run:
         print("", fastest(chosen, compute), sep="\n")
@@ -72,25 +72,14 @@ def parameters(given, run):
     return run.network.parameter_count if given is None else count("--params", given)
 
 
-def pipelines(cluster, run, compute):
-    """Returns the ExchangePlans of the run's network in stages."""
-    batch_size = run.training.batch_size_per_worker
-    return [
-        ExchangePlan(
-            f"PipelineParallel, {model.stages} stages", "", 1, model.exchange(cluster, compute)
-        )
-        for model in pipeline_models(run.network, cluster.workers, batch_size)
-    ]
-
-
 def divisions(cluster, run, compute):
-    """Returns the ExchangePlans of the run's network with its layers divided."""
-    batch_size = run.training.batch_size_per_worker
+    """Returns the ExchangePlans of the run's network in stages, and with its layers divided."""
+    given = run.network, cluster.workers, run.training.batch_size_per_worker
+    models = {f"PipelineParallel, {m.stages} stages": m for m in pipeline_models(*given)}
+    models |= {f"TensorParallel, degree {m.degree}": m for m in tensor_models(*given)}
     return [
-        ExchangePlan(
-            f"TensorParallel, degree {model.degree}", "", 1, model.exchange(cluster, compute)
-        )
-        for model in tensor_models(run.network, cluster.workers, batch_size)
+        ExchangePlan(name, "", 1, model.exchange(cluster, compute))
+        for name, model in models.items()
     ]
 
 

@@ -102,11 +102,8 @@ class SplitRows(SplitLayer):
 class SplitHeads(SplitLayer):
     """An attention layer of which this worker has some heads; all get the sum of their products."""
 
-    def localize(self):
-        return self.whole  # the width of a head follows from the queries: see `part_of`
-
     def part_of(self, queries):
-        """Returns the layer with this worker's heads, for queries of shape (T, F)."""
+        """Returns the layer with this worker's heads, whose width follows from queries (T, F)."""
         size, units = self.whole.width(queries) // self.whole.heads, self.whole.units or queries[1]
         heads = self.whole.heads // self.group.size
         return replace(self.whole, heads=heads, head_size=size, units=units)
@@ -115,7 +112,7 @@ class SplitHeads(SplitLayer):
         return self.part_of(queries_of(in_shape)).param_shapes(in_shape)
 
     def forward(self, params, x, run):
-        queries = queries_of(x).shape[1:] if isinstance(x, tuple) else x.shape[1:]
+        queries = queries_of(x).shape[1:]
         own = {name: value for name, value in params.items() if name != "bo"}
         if "Q" in own:
             own["Q"] = copy_to(own["Q"], self.group)

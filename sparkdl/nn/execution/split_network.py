@@ -1,7 +1,8 @@
 """A network as one of several workers computes it, which have parts of its layers."""
 
-from functools import cached_property
+from functools import cached_property, lru_cache
 from math import prod
+from typing import NamedTuple
 
 from sparkdl.nn.execution.split_layers import SPLIT_LAYERS
 from sparkdl.nn.layers import ScoredLayer
@@ -11,6 +12,13 @@ from sparkdl.nn.networks.layer_splits import layer_splits
 from sparkdl.nn.networks.placement import PlacedLayer
 from sparkdl.nn.optimization.optimizer_groups import optimizer_groups, slots_layout
 from sparkdl.nn.optimization.vector_part import VectorPart
+
+
+class Member(NamedTuple):
+    """A worker among those that have parts of a network, for who asks of shapes alone."""
+
+    rank: int
+    size: int
 
 
 class SplitPlace(PlacedLayer):
@@ -78,6 +86,12 @@ class SplitNetwork:
         whole, own = dict(self.whole.params_layout.entries), self.params_layout
         alike = (own.slices[name] for name, shape in own.entries if whole[name] == shape)
         return VectorPart(tuple(alike))
+
+
+@lru_cache(maxsize=4)
+def network_parts(conf, size):
+    """Returns the VectorPart of the parameters that each of `size` workers has."""
+    return tuple(SplitNetwork(conf, Member(rank, size)).part for rank in range(size))
 
 
 def stretches(shape, own, rank, start):

@@ -5,27 +5,25 @@ from functools import lru_cache, partial
 import numpy as np
 
 from sparkdl.nn.execution.microbatch_run import KeptActivations, RecomputedActivations
-from sparkdl.nn.execution.replica import PROGRAMS, Replica, compile_update
+from sparkdl.nn.execution.part_replica import PartReplica
+from sparkdl.nn.execution.replica import PROGRAMS, compile_update
 from sparkdl.nn.execution.stage_program import forward_and_back, stage_program
 from sparkdl.nn.optimization.optimizer_groups import slots_layout
 from sparkdl.nn.optimization.update import update_params
 
 
-class StageReplica(Replica):
-    """A Replica of neighboring layers.
+class StageReplica(PartReplica):
+    """A PartReplica of neighboring layers.
 
-    `params`, `grad` and `slots` are those of the stage, as `section.params_layout` and
-    `slots_layout` say; `buffers` those of the whole network, of which it updates its own.
+    `section.params_layout` and `slots_layout` say how its vectors are laid out; of the buffers of
+    the whole network it updates its own.
 
     Parameters
     ----------
     conf : NetworkConf or GraphConf
     stage : Stage
-    params, slots : float32 vectors
-        Those of the stage; copied.
-    buffers : float32 vector
-        All of them; copied.
-    backend : str
+    params, slots, buffers, backend
+        As PartReplica takes them.
     recompute : bool
         Whether activations are not kept until gradients come back, but computed again.
     """
@@ -33,21 +31,10 @@ class StageReplica(Replica):
     def __init__(self, conf, stage, params, slots, buffers, backend="auto", recompute=False):
         self.stage, self.section, self.recompute = stage, stage.section, recompute
         self.slots_layout = slots_layout(self.section.groups)
-        self._start = {"params": params, "buffers": buffers, "slots": slots}
-        super().__init__(conf, backend)
-        self._start = None
+        super().__init__(conf, params, slots, buffers, backend)
         self._update = lru_cache(1)(partial(section_update_program, self))
         self._programs = lru_cache(PROGRAMS)(partial(forward_and_back, self))
         self._spare = {}  # runs that no microbatch is in, by shapes
-
-    def _first_values(self):
-        values = {name: np.array(vector, np.float32) for name, vector in self._start.items()}
-        return values | {"grad": np.zeros_like(values["params"])}
-
-    @property
-    def decodes(self):
-        """None: images travel to the first stage as arrays."""
-        return ()
 
     def arrays(self):
         """Returns {name: view of params}, {name: view of buffers}"""

@@ -10,6 +10,11 @@ PARAMS, SLOTS = "part.params", "part.slots"  # of what a worker is sent alone, a
 EMPTY = np.empty(0, np.float32)
 
 
+def common_state(replica):
+    """Returns what a worker says of a TrainState whose parts are sent as `worker_state`."""
+    return {"params": EMPTY, "buffers": replica.buffers, "slots": EMPTY}
+
+
 def divide_state(conf, state, part_of):
     """Returns (the TrainState without what is divided, function (rank) that gives its share).
 

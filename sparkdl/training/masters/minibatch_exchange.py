@@ -1,6 +1,7 @@
 """What workers tell each other of their minibatches, where several train on one of them."""
 
 import json
+from math import prod
 from typing import NamedTuple
 
 import numpy as np
@@ -51,6 +52,31 @@ class MinibatchExchange:
         columns = columns_of(self.worker.conf, step.batch) | {IDS: step.batch.ids}
         return {name: np.ascontiguousarray(column) for name, column in columns.items()}
 
+    def _meet(self, step, network):
+        """Tells all workers of this one's minibatch, or that it has none.
+
+        Parameters
+        ----------
+        step : GradientStep or None
+        network : Group
+            Of the workers that hold a network with this one; their ranks follow each other.
+
+        Returns
+        -------
+        own : {column: array}
+            Of this worker's minibatch.
+        here : list of Minibatch
+            Of the network's workers; None of one that has none.
+        examples : (int, int)
+            Of the network, and of all networks.
+        """
+        own = self._columns_of(step)
+        everyone = self._gather(step, own)
+        first = self.worker.rank - network.rank
+        here = everyone[first : first + network.size]
+        counts = (sum(m.examples for m in some if m is not None) for some in (here, everyone))
+        return own, here, tuple(counts)
+
     def _gather(self, step, own):
         """Returns the Minibatch of each worker; None of one that has none."""
         minibatch = None
@@ -61,3 +87,23 @@ class MinibatchExchange:
         gathered = self.worker.group.all_gather_bytes(json.dumps(minibatch).encode())
         fields = [json.loads(bytes(text)) for text in gathered]
         return [None if one is None else Minibatch(*one) for one in fields]
+
+
+def pack(columns):
+    """Returns arrays behind each other, as bytes."""
+    data = [column.reshape(-1).view(np.uint8) for column in columns]
+    return np.concatenate(data) if data else np.empty(0, np.uint8)
+
+
+def unpack(form, data):
+    """Returns {column: array} of what `pack` has put into `data`, given [(column, type, shape)]."""
+    columns, start = {}, 0
+    for name, kind, shape in form:
+        stop = start + nbytes_of([(name, kind, shape)])
+        columns[name] = data[start:stop].view(kind).reshape(shape)
+        start = stop
+    return columns
+
+
+def nbytes_of(form):
+    return sum(prod(shape) * np.dtype(kind).itemsize for _, kind, shape in form)

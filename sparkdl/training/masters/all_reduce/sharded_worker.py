@@ -9,7 +9,7 @@ from sparkdl.training.masters.all_reduce.buckets import bucket_bytes
 from sparkdl.training.masters.all_reduce.sharded_buckets import OwnBuckets, PagedBuckets
 from sparkdl.training.masters.all_reduce.sharding import params_part
 from sparkdl.training.masters.all_reduce.worker import AllReduceWorker
-from sparkdl.training.masters.divided_state import EMPTY, PARAMS, SLOTS
+from sparkdl.training.masters.divided_state import PARAMS, SLOTS, common_state
 
 PAGED = {"optimizer": ("grad",), "gradients": ("grad",), "parameters": ("grad", "params")}
 
@@ -41,7 +41,7 @@ class ShardedWorker(AllReduceWorker):
         """Leaves all as it is: a number has one owner, and all have it from there."""
 
     def state(self):
-        return {"params": EMPTY, "buffers": self.worker.replica.buffers, "slots": EMPTY}
+        return common_state(self.worker.replica)
 
     def worker_state(self):
         replica = self.worker.replica

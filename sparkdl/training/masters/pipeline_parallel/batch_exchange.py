@@ -2,14 +2,20 @@
 
 from collections.abc import Callable
 from itertools import pairwise
-from math import prod
 from typing import NamedTuple
 
 import numpy as np
 
 from sparkdl.exchange.collectives.pieces import cuts
 from sparkdl.nn.inputs.columns import WEIGHTS, label_mask_of, mask_of
-from sparkdl.training.masters.minibatch_exchange import IDS, Minibatch, MinibatchExchange
+from sparkdl.training.masters.minibatch_exchange import (
+    IDS,
+    Minibatch,
+    MinibatchExchange,
+    nbytes_of,
+    pack,
+    unpack,
+)
 
 TAG = 1  # of messages with columns
 
@@ -67,35 +73,29 @@ class BatchExchange(MinibatchExchange):
         pending : list of Pending
             Wait for these before the batch may change.
         """
-        own, rank = self._columns_of(step), self.pipe.rank
-        everyone = self._gather(step, own)
-        first = self.worker.rank - rank
-        here = everyone[first : first + self.pipe.size]
+        own, here, counts = self._meet(step, self.pipe)
+        rank = self.pipe.rank
         pending = [self._send(own, to) for to in range(self.pipe.size) if to != rank and own]
         found = []
         for source, minibatch in enumerate(here):
             if minibatch is not None:
                 columns = (lambda: own) if source == rank else self._receive(minibatch, source)
                 found += cut_minibatch(minibatch, source, columns, self.microbatches)
-        counts = (sum(m.examples for m in some if m is not None) for some in (here, everyone))
-        return found, tuple(counts), pending
+        return found, counts, pending
 
     def _send(self, own, to):
         names = columns_for(self.worker.conf, self.stages, to, own)
-        data = [own[name].reshape(-1).view(np.uint8) for name in names]
-        return self.pipe.start_send(np.concatenate(data), to, TAG)
+        return self.pipe.start_send(pack([own[name] for name in names]), to, TAG)
 
     def _receive(self, minibatch, source):
         """Returns a function that gives {column: array} of what a worker sends this stage."""
-        forms = {name: (np.dtype(kind), tuple(shape)) for name, kind, shape in minibatch.form}
-        names = columns_for(self.worker.conf, self.stages, self.pipe.rank, forms)
-        sizes = [prod(forms[name][1]) * forms[name][0].itemsize for name in names]
-        data = np.empty(sum(sizes), np.uint8)
+        needed = columns_for(
+            self.worker.conf, self.stages, self.pipe.rank, [name for name, *_ in minibatch.form]
+        )
+        form = [column for column in minibatch.form if column[0] in needed]
+        data = np.empty(nbytes_of(form), np.uint8)
         pending = self.pipe.start_receive(data, source, TAG)
-        pieces = dict(zip(names, np.split(data, np.cumsum(sizes)[:-1]), strict=True))
-        columns = {
-            name: pieces[name].view(forms[name][0]).reshape(forms[name][1]) for name in names
-        }
+        columns = unpack(form, data)
 
         def received():
             pending.wait()

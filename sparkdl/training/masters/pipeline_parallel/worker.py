@@ -1,32 +1,26 @@
 """Strategy of PipelineParallel in a worker: one stage, for the microbatches of all workers."""
 
-from contextlib import contextmanager
-
 import numpy as np
 
-from sparkdl.errors import ConfigError
-from sparkdl.nn.execution.device import choose_backend
-from sparkdl.nn.execution.replica import make_replica
 from sparkdl.nn.execution.stage_replica import StageReplica
-from sparkdl.training.masters.divided_state import EMPTY, PARAMS, SLOTS
+from sparkdl.training.masters.divided_state import PARAMS, SLOTS
+from sparkdl.training.masters.divided_worker import DividedWorker
 from sparkdl.training.masters.pipeline_parallel.batch_exchange import BatchExchange
 from sparkdl.training.masters.pipeline_parallel.cuts import stages_of
 from sparkdl.training.masters.pipeline_parallel.stage_pass import StagePass
-from sparkdl.training.resident.strategy import Strategy
 
 
-class PipelineWorker(Strategy):
+class PipelineWorker(DividedWorker):
     """Strategy of PipelineParallel in a worker.
 
     Ranks one behind the other are a pipeline; what has the same stage in several sums gradients.
     """
 
-    lockstep = True
-
     def __init__(self, master, worker):
         super().__init__(master, worker)
         self.stages = stages_of(worker.conf, master.stages, worker.size)
-        count, group = len(self.stages), worker.group
+        self.network_size = count = len(self.stages)
+        group = worker.group
         self.pipe, self.same_stage = group, None
         if count < worker.size:
             self.pipe = group.split(worker.rank // count, master.shared_memory)
@@ -69,29 +63,11 @@ class PipelineWorker(Strategy):
             everyone = np.where(self._own_buffers, weighted, np.float32(0))
             np.copyto(buffers, self.worker.group.all_reduce(everyone))
 
-    def state(self):
-        return {"params": EMPTY, "buffers": self.worker.replica.buffers, "slots": EMPTY}
-
-    def worker_state(self):
-        """Returns what the stage has; of further pipelines nothing, as theirs is the same."""
-        replica = self.worker.replica
-        if self.worker.rank < len(self.stages):
-            return {PARAMS: replica.params, SLOTS: replica.slots}
-        return {PARAMS: EMPTY, SLOTS: EMPTY}
-
-    @contextmanager
-    def in_use(self):
-        """Gives a replica of the whole network, with the parameters of all stages."""
-        replica = self.worker.replica
-        whole = make_replica(self.worker.conf, replica.backend)
-        params = whole.params
-        with self.worker.exchanging():
-            for number, stage in enumerate(self.stages):
-                if stage is self.stage:
-                    params[stage.section.part] = replica.params
-                self.pipe.broadcast(params[stage.section.part], number)
-        whole.buffers = replica.buffers
-        yield whole
+    def gather(self, params):
+        for number, stage in enumerate(self.stages):
+            if stage is self.stage:
+                params[stage.section.part] = self.worker.replica.params
+            self.pipe.broadcast(params[stage.section.part], number)
 
 
 def numbers_of(layout, stage):
@@ -105,12 +81,7 @@ def numbers_of(layout, stage):
 
 def stage_replica(master, setup, group, share):
     """Returns the replica of a worker's stage; ConfigError on a GPU."""
-    backend = choose_backend(master.device, master.backend)
-    if backend == "cuda":
-        raise ConfigError(
-            "PipelineParallel.device must be 'cpu' where there is a GPU, got "
-            f"{master.device!r}; its stages compute on processors as yet"
-        )
+    backend = master.processor()
     stages = stages_of(setup.conf, master.stages, group.size)
     stage = stages[group.rank % len(stages)]
     vectors = share[PARAMS], share[SLOTS], setup.state.buffers

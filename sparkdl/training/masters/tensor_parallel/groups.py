@@ -1,15 +1,6 @@
 """The workers that hold a network together."""
 
-from typing import NamedTuple
-
 from sparkdl.errors import ConfigError
-
-
-class Place(NamedTuple):
-    """A worker among those that hold a network together."""
-
-    rank: int
-    size: int
 
 
 def degree_of(master, workers):

@@ -1,14 +1,11 @@
 """The minibatches of several workers as one, which each of them gets."""
 
 import json
-from math import prod
 from typing import NamedTuple
-
-import numpy as np
 
 from sparkdl.data.batches.batch import Batch
 from sparkdl.errors import DataError
-from sparkdl.training.masters.minibatch_exchange import IDS, MinibatchExchange
+from sparkdl.training.masters.minibatch_exchange import IDS, MinibatchExchange, pack, unpack
 
 
 class JointBatch(NamedTuple):
@@ -62,16 +59,10 @@ class JointBatches(MinibatchExchange):
         DataError
             Where minibatches differ in more than the number of examples.
         """
-        own = self._columns_of(step)
-        everyone = self._gather(step, own)
-        first = self.worker.rank - self.parts.rank
-        here = everyone[first : first + self.parts.size]
-        counts = tuple(sum(m.examples for m in some if m is not None) for some in (here, everyone))
+        own, here, counts = self._meet(step, self.parts)
         present = [minibatch for minibatch in here if minibatch is not None]
         check_alike(present)
-        data = [column.reshape(-1).view(np.uint8) for column in own.values()]
-        data = self.parts.all_gather_bytes(np.concatenate(data) if data else np.empty(0, np.uint8))
-        pairs = zip(here, data, strict=True)
+        pairs = zip(here, self.parts.all_gather_bytes(pack(own.values())), strict=True)
         batches = [batch_of(minibatch, part) for minibatch, part in pairs if minibatch is not None]
         if not batches:
             return None, counts
@@ -102,10 +93,6 @@ def check_alike(minibatches):
 
 
 def batch_of(minibatch, data):
-    """Returns the Batch whose columns lie behind each other in uint8 data."""
-    columns, start = {}, 0
-    for name, kind, shape in minibatch.form:
-        nbytes = prod(shape) * np.dtype(kind).itemsize
-        columns[name] = data[start : start + nbytes].copy().view(kind).reshape(shape)
-        start += nbytes
+    """Returns the Batch of a worker's packed columns."""
+    columns = {name: column.copy() for name, column in unpack(minibatch.form, data).items()}
     return Batch(ids=columns.pop(IDS), columns=columns)

@@ -4,19 +4,13 @@ from math import prod
 
 from sparkdl.exchange.cost_model.tensor import TensorModel
 from sparkdl.nn.execution.cost_estimates import estimate_layer_seconds, pass_seconds
-from sparkdl.nn.execution.split_network import SplitNetwork
+from sparkdl.nn.execution.split_network import Member, SplitNetwork
 from sparkdl.nn.inputs.columns import nominal_shapes
 from sparkdl.nn.networks.layer_splits import Split, layer_splits
 from sparkdl.training.masters.pipeline_parallel.cuts import EXAMPLES, traced
-from sparkdl.training.masters.tensor_parallel.groups import Place
 
 SUMMED = Split.ROWS, Split.HEADS  # what they give, forward
-COPIED = (
-    Split.COLUMNS,
-    Split.GATHERED,
-    Split.CLASSES,
-    Split.HEADS,
-)  # what they read, on the way back
+COPIED = {*Split} - {Split.INSIDE, Split.ROWS}  # what they read, on the way back
 CLASSES = 1, 3  # numbers of an example in each sum of a softmax and its cross entropy
 
 
@@ -40,7 +34,7 @@ def tensor_model(conf, degree, batch_size):
         gathered=tuple(batch_size * example_bytes(values, name) for name in gathered),
         inputs=4.0 * batch_size * sum(prod(s[1:]) for _, s in nominal_shapes(conf, 1)),
         nbytes=4.0 * size,
-        kept=SplitNetwork(conf, Place(0, degree)).params_layout.size / max(1, size),
+        kept=SplitNetwork(conf, Member(0, degree)).params_layout.size / max(1, size),
         least=pass_seconds(4.0 * size),
     )
 

@@ -1,34 +1,28 @@
 """Strategy of TensorParallel in a worker: its part of all layers, for the joint minibatch."""
 
-from contextlib import contextmanager
-
 import numpy as np
 
-from sparkdl.errors import ConfigError
-from sparkdl.nn.execution.device import choose_backend
-from sparkdl.nn.execution.replica import make_replica
-from sparkdl.nn.execution.split_network import SplitNetwork
+from sparkdl.nn.execution.split_network import network_parts
 from sparkdl.nn.execution.split_replica import SplitReplica
 from sparkdl.nn.optimization.network_part import slots_part
-from sparkdl.training.masters.divided_state import EMPTY, PARAMS, SLOTS
-from sparkdl.training.masters.tensor_parallel.groups import Place, degree_of
+from sparkdl.training.masters.divided_state import PARAMS, SLOTS
+from sparkdl.training.masters.divided_worker import DividedWorker
+from sparkdl.training.masters.tensor_parallel.groups import degree_of
 from sparkdl.training.masters.tensor_parallel.joint_batch import JointBatches
 from sparkdl.training.masters.tensor_parallel.tensor_group import TensorGroup
 from sparkdl.training.resident.buffer_mean import mean_buffers
-from sparkdl.training.resident.strategy import Strategy
 
 
-class TensorWorker(Strategy):
+class TensorWorker(DividedWorker):
     """Strategy of TensorParallel in a worker.
 
     Neighboring ranks have the parts of a replica; what has the same part in several sums gradients.
     """
 
-    lockstep = True
-
     def __init__(self, master, worker):
         super().__init__(master, worker)
         self.parts = worker.replica.group
+        self.network_size = self.parts.size
         self.same_part = None
         if self.parts.size < worker.size:
             color = worker.rank % self.parts.size
@@ -76,39 +70,17 @@ class TensorWorker(Strategy):
                 if len(shared):
                     common.put(self.parts.group.broadcast(shared), vector)
 
-    def state(self):
-        return {"params": EMPTY, "buffers": self.worker.replica.buffers, "slots": EMPTY}
-
-    def worker_state(self):
-        """Returns what the part has; of further replicas nothing, as theirs is the same."""
-        replica = self.worker.replica
-        if self.worker.rank < self.parts.size:
-            return {PARAMS: replica.params, SLOTS: replica.slots}
-        return {PARAMS: EMPTY, SLOTS: EMPTY}
-
-    @contextmanager
-    def in_use(self):
-        """Gives a replica of the whole network, with the parameters of all parts."""
-        replica, size = self.worker.replica, self.parts.size
-        whole = make_replica(self.worker.conf, replica.backend)
-        params = whole.params
-        with self.worker.exchanging():
-            vectors = self.parts.group.all_gather_bytes(replica.params.view(np.uint8))
-        for rank, vector in enumerate(vectors):
-            part = SplitNetwork(self.worker.conf, Place(rank, size)).part
+    def gather(self, params):
+        own = self.worker.replica.params
+        vectors = self.parts.group.all_gather_bytes(own.view(np.uint8))
+        parts = network_parts(self.worker.conf, self.network_size)
+        for part, vector in zip(parts, vectors, strict=True):
             part.put(vector.view(np.float32), params)
-        whole.buffers = replica.buffers
-        yield whole
 
 
 def split_replica(master, setup, group, share):
     """Returns the replica of a worker's part; ConfigError on a GPU."""
-    backend = choose_backend(master.device, master.backend)
-    if backend == "cuda":
-        raise ConfigError(
-            "TensorParallel.device must be 'cpu' where there is a GPU, got "
-            f"{master.device!r}; parts of layers compute on processors as yet"
-        )
+    backend = master.processor()
     degree = degree_of(master, group.size)
     parts = group
     if degree < group.size:
