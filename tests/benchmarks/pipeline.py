@@ -40,7 +40,12 @@ NETWORKS = {"wide_mlp": (wide_mlp, 64), "vgg16": (zoo.vgg16, 2), "lenet": (zoo.l
 
 
 def main(argv=None):
-    parser = argparse.ArgumentParser(description=__doc__)
+    compare(__doc__, __name__, report, argv)
+
+
+def compare(description, module, report, argv):
+    """Runs `module` on two hosts for each network that is asked for, and prints reports."""
+    parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--network", nargs="+", choices=NETWORKS, default=["wide_mlp"])
     parser.add_argument("--rate", choices=RATES, default="1gbit")
     parser.add_argument("--turns", type=int, default=3)
@@ -48,40 +53,46 @@ def main(argv=None):
     costs = measure_costs()
     os.environ["OMP_NUM_THREADS"] = "1"  # of what is started from here
     for name in options.network:
-        found = list(on_the_left(__name__, name, str(options.turns), rate=options.rate))
-        print(report(name, found[0], costs, RATES[options.rate]), flush=True)
+        [found] = on_the_left(module, name, str(options.turns), rate=options.rate)
+        bandwidth = RATES[options.rate]
+        cluster = Cluster(costs=costs, workers=2, bandwidth=bandwidth, shared_memory=False)
+        print(report(name, found, cluster), flush=True)
 
 
-def report(name, found, costs, bandwidth):
+def report(name, found, cluster):
     """The table of a network, as text."""
+    (conf, batch), compute = network(name), found["compute"]
+    model = pipeline_model(conf, edges_of(conf, "auto", 2), batch, MICROBATCHES)
+    lines = table(name, found, cluster, compute, "PipelineParallel", model, "the pipeline is")
+    return f"{lines}\n  cut at {found['cut']}"
+
+
+def table(name, found, cluster, compute, way, model, words):
+    """What was measured of AllReduceSGD and another way, beside the cost model, as text.
+
+    `compute` is the seconds of a minibatch alone; `words` begin the line of the ratio.
+    """
     conf, batch = network(name)
-    measured = {way: median(found[way]) for way in ("AllReduceSGD", "PipelineParallel")}
-    modelled = predictions(conf, batch, costs, bandwidth, found["compute"])
+    summed = cluster.all_reduce(4 * conf.parameter_count).seconds
+    modelled = {
+        "AllReduceSGD": compute + max(0.0, summed - BACKWARD * compute),
+        way: compute + model.exchange(cluster, compute).seconds,
+    }
+    measured = {each: median(found[each]) for each in modelled}
     lines = [
         f"{name}, {conf.parameter_count:,} parameters, 2 workers, {batch} examples each, "
-        f"{found['compute'] * 1e3:.0f} ms alone; cut at {found['cut']}"
+        f"{compute * 1e3:.0f} ms alone"
     ]
-    for way, seconds in measured.items():
+    for each, seconds in measured.items():
         lines.append(
-            f"  {way:17} {seconds * 1e3:8.1f} ms a step, model {modelled[way] * 1e3:8.1f} ms"
+            f"  {each:17} {seconds * 1e3:8.1f} ms a step, model {modelled[each] * 1e3:8.1f} ms"
         )
-    ratios = [each["AllReduceSGD"] / each["PipelineParallel"] for each in (measured, modelled)]
+    ratios = [each["AllReduceSGD"] / each[way] for each in (measured, modelled)]
     lines.append(
-        f"  the pipeline is {ratios[0]:.2f}x as fast, the model says {ratios[1]:.2f}x "
+        f"  {words} {ratios[0]:.2f}x as fast, the model says {ratios[1]:.2f}x "
         f"({ratios[0] / ratios[1]:.2f} of that; bar 0.75 to 1.25)"
     )
     return "\n".join(lines)
-
-
-def predictions(conf, batch, costs, bandwidth, compute):
-    """{way: seconds of a step}"""
-    cluster = Cluster(costs=costs, workers=2, bandwidth=bandwidth, shared_memory=False)
-    summed = cluster.all_reduce(4 * conf.parameter_count).seconds
-    model = pipeline_model(conf, edges_of(conf, "auto", 2), batch, MICROBATCHES)
-    return {
-        "AllReduceSGD": compute + max(0.0, summed - BACKWARD * compute),
-        "PipelineParallel": compute + model.exchange(cluster, compute).seconds,
-    }
 
 
 def network(name):

@@ -45,7 +45,7 @@ def outcome(seed, options):
     """Returns (promises that were broken, what happened: when, in how many switches, ...)."""
     scenario = SCENARIOS[options.of](seed, options.size, options.fault)
     found = scenario.faults(scenario.run())
-    errors = [re.sub("group/[0-9a-f]+", "", str(one.error)) for one in scenario.outcomes]
+    errors = [re.sub("group/[0-9a-f]+", "", str(error)) for error in scenario.errors]
     return found, (scenario.world.now, scenario.world.switches, errors, str(scenario))
 
 

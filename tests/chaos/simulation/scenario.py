@@ -77,6 +77,11 @@ class Scenario:
     def __str__(self):
         return f"seed {self.seed}: {self.size} ranks, {self.fault} (rank {self.culprit})"
 
+    @property
+    def errors(self):
+        """That each rank has ended with, by rank; None of those without."""
+        return [outcome.error for outcome in self.outcomes]
+
     def run(self):
         """Returns how the world ended: "done", "deadlock" or "limit"."""
         with installed(self.network), silent_logs(), no_collections():
@@ -90,22 +95,13 @@ class Scenario:
     def _plan(self, random):
         """Has the fault happen at its moment."""
         self.moment = random.uniform(0.0, STARTS + len(self.calls) * calls.COMPUTES)
-        culprit, network = self.ranks[self.culprit], self.network
-        short, long = 0.4 * TIMEOUT, 4 * TIMEOUT
-        until = self.moment + random.choice([long, math.inf])
-        if self.fault == "a slow process":
-            culprit.slowness = 0.02
-        elif self.fault == "killed":
-            self.world.at(self.moment, lambda: network.kill(culprit))
-        elif self.fault.startswith("stopped"):
-            seconds = long if self.fault == "stopped" else short
-            self.world.at(self.moment, lambda: stop(culprit, self.moment + seconds))
-        elif self.fault == "cut off for a short time":
-            network.cut({culprit}, self.moment, self.moment + short)
-        elif self.fault.startswith("cut off"):
-            network.cut({culprit}, self.moment, until, self.fault == "cut off one way")
-        elif self.fault == "halves cut off":
-            network.cut(set(self.ranks[: max(1, self.size // 2)]), self.moment, until)
+        culprit, long = self.ranks[self.culprit], self.moment + 4 * TIMEOUT
+        until = random.choice([long, math.inf])
+        if self.fault == "halves cut off":
+            self.network.cut(set(self.ranks[: max(1, self.size // 2)]), self.moment, until)
+            return
+        until = long if self.fault == "stopped" else until
+        cause(self.fault, self.network, culprit, self.moment, until)
 
     # The programs
 
@@ -201,6 +197,19 @@ class Scenario:
                 continue
             if not isinstance(error, PeerError) or error.rank != self.culprit:
                 yield f"rank {rank} blames another: {error}"
+
+
+def cause(fault, network, culprit, moment, until):
+    """Has the fault of a process happen at its moment; one that is not short ends at `until`."""
+    until = moment + 0.4 * TIMEOUT if fault.endswith("for a short time") else until
+    if fault == "a slow process":
+        culprit.slowness = 0.02
+    elif fault == "killed":
+        network.world.at(moment, lambda: network.kill(culprit))
+    elif fault.startswith("stopped"):
+        network.world.at(moment, lambda: stop(culprit, until))
+    elif fault.startswith("cut off"):
+        network.cut({culprit}, moment, until, fault == "cut off one way")
 
 
 @contextmanager

@@ -20,14 +20,15 @@ from tests.chaos.simulation.scenario import (
     SECRET,
     SIZE_WEIGHTS,
     SIZES,
+    STALL,
+    TIMEOUT,
+    cause,
     no_collections,
     silent_logs,
-    stop,
     where,
 )
 from tests.chaos.simulation.world import Process, World
 
-TIMEOUT, STALL = 8.0, 30.0  # seconds, of the store
 COMPUTES = 0.4  # seconds of a step, at most
 ATTEMPT = 400.0  # seconds, at most
 # What goes wrong in an attempt, and whether anybody may have an error.
@@ -87,9 +88,9 @@ class StoreScenario:
         return f"seed {self.seed}: {self.size} workers, {self.mode}, servers {self.servers}: {told}"
 
     @property
-    def outcomes(self):
-        """Those who have an error, in their order."""
-        return [Outcome(e) for one in self.attempts for _, e in sorted(one.errors.items())]
+    def errors(self):
+        """Those of all attempts, by rank."""
+        return [error for one in self.attempts for _, error in sorted(one.errors.items())]
 
     def zeros(self):
         return np.zeros(self.size * self.steps, np.float32)
@@ -123,7 +124,7 @@ class StoreScenario:
         self.attempts.append(attempt)
         known = attempt.first * self.size
         self.pushed = {place: one for place, one in self.pushed.items() if place < known}
-        self._plan(attempt)
+        cause(fault, self.network, processes[culprit], moment, math.inf)
         with Endpoint(SECRET, timeout=TIMEOUT) as endpoint:
             RendezvousServer(self.size, endpoint)
             tasks = [
@@ -146,21 +147,6 @@ class StoreScenario:
         gone = attempt.processes[attempt.culprit]
         lost = gone.killed or gone.stopped_until == math.inf
         return [one for one in tasks if not one.ended and not (lost and one.process is gone)]
-
-    def _plan(self, attempt):
-        """Has the fault happen at its moment."""
-        fault, moment, network = attempt.fault, attempt.moment, self.network
-        culprit = attempt.processes[attempt.culprit]
-        if fault == "a slow process":
-            culprit.slowness = 0.02
-        elif fault == "killed":
-            self.world.at(moment, lambda: network.kill(culprit))
-        elif fault.startswith("stopped"):
-            until = moment + 0.4 * TIMEOUT if fault.endswith("short time") else math.inf
-            self.world.at(moment, lambda: stop(culprit, until))
-        elif fault.startswith("cut off"):
-            until = moment + 0.4 * TIMEOUT if fault.endswith("short time") else math.inf
-            network.cut({culprit}, moment, until, fault == "cut off one way")
 
     def _work(self, attempt, address, rank):
         try:
@@ -247,13 +233,6 @@ class StoreScenario:
                 yield f"rank {rank} has its error at {attempt.ended[rank]:g} s: {error}"
             elif formed < attempt.moment and rank != attempt.culprit and not named:
                 yield f"rank {rank} blames another: {error}"
-
-
-@dataclass
-class Outcome:
-    """As those of a Scenario are read."""
-
-    error: object
 
 
 def add(key, value, gradient, slots):
