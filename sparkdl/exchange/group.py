@@ -7,7 +7,14 @@ from sparkdl.errors import ConfigError
 from sparkdl.exchange.calls.call import Call
 from sparkdl.exchange.calls.pending_call import Pending
 from sparkdl.exchange.calls.progress_engine import ProgressEngine
-from sparkdl.exchange.collectives import all_gather, barrier, broadcast, message, ring
+from sparkdl.exchange.collectives import (
+    all_gather,
+    all_to_all,
+    barrier,
+    broadcast,
+    message,
+    ring,
+)
 from sparkdl.exchange.collectives.algorithm import all_reduce_for, is_short
 from sparkdl.exchange.collectives.operands import REDUCTIONS, flat, reducible_vector
 from sparkdl.exchange.collectives.pieces import cuts, raw
@@ -176,6 +183,19 @@ class Group:
     def start_all_gather_bytes(self, data):
         """Begins `all_gather_bytes`, beside what the caller does next."""
         return Pending(self._runner.start(self._all_gather_bytes(data, background=True)))
+
+    def all_to_all_bytes(self, parts):
+        """Sends each rank its part; gathers [bytes from each rank], as uint8 arrays.
+
+        Parameters
+        ----------
+        parts : list of bytes or uint8 arrays
+            By rank, of any lengths; that of this rank comes back as it is.
+        """
+        if len(parts) != self.size:
+            raise ConfigError(f"parts must be {self.size}, one for each rank, got {len(parts)}")
+        call = self._call("all_to_all_bytes", all_to_all.all_to_all_bytes, parts)
+        return self._progress.run(call)
 
     def broadcast(self, x, root=0):
         """Replaces x by that of rank `root`. Returns x."""

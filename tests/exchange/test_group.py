@@ -82,6 +82,14 @@ def gather_all(group):
         pending = group.start_all_gather_bytes(texts[group.rank])
         assert [bytes(text) for text in group.all_gather_bytes(texts[group.rank])] == texts
         assert [bytes(text) for text in pending.wait()] == texts
+        mine, theirs = (
+            [bytes([one, other]) * (longest // (1 + one + other)) for one, other in pairs]
+            for pairs in (
+                [(group.rank, rank) for rank in range(group.size)],
+                [(rank, group.rank) for rank in range(group.size)],
+            )
+        )
+        assert [bytes(text) for text in group.all_to_all_bytes(mine)] == theirs
     return True
 
 

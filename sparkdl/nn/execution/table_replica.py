@@ -7,8 +7,9 @@ import numpy as np
 from sparkdl.errors import ConfigError, DataError
 from sparkdl.nn.execution.replica import Replica
 from sparkdl.nn.inputs.columns import features_batch
-from sparkdl.nn.tables.bags import bags_of, merge
+from sparkdl.nn.tables.bags import bags_of, merge, unite
 from sparkdl.nn.tables.embedding_bag import load_tables
+from sparkdl.nn.tables.row_table import RowTable
 
 
 class TableReplica(Replica):
@@ -16,7 +17,8 @@ class TableReplica(Replica):
 
     A batch has ids where programs take bags: the replica looks the rows up, gives the programs the
     bags, and turns the bags' gradients into those of the rows. `row_gradients` holds them from
-    `gradient` to `apply`, {table: RowGradients}; what lies between may replace them.
+    `gradient` to `apply`, {table: RowGradients}; what lies between may replace them. `pull`, unless
+    it is None, gets {table: ids} before the rows of a batch are read.
     """
 
     decodes = ()
@@ -28,13 +30,13 @@ class TableReplica(Replica):
                 "lie in the memory of the processor"
             )
         super().__init__(conf, backend, strict)
-        self.tables, self._loaded, self.row_gradients = None, None, {}
+        self.tables, self._loaded, self.row_gradients, self.pull = None, None, {}, None
 
-    def load_tables(self, arrays):
-        """Takes over {"table/array": vector}; none for tables without rows."""
+    def load_tables(self, arrays, kind=RowTable):
+        """Takes over {"table/array": vector}, as a `kind` of tables; none if they have no rows."""
         if self._loaded is not None and self._loaded is arrays:
             return
-        self.tables = load_tables(self.conf, arrays)
+        self.tables = load_tables(self.conf, arrays, kind)
         self._loaded, self.row_gradients = arrays, {}
 
     def table_arrays(self):
@@ -87,13 +89,28 @@ class TableReplica(Replica):
 
     def _with_bags(self, batch):
         """Returns the batch with bags in place of ids, and {name of a bag: Bags}."""
-        conf, tables, bags, pooled = self.conf, self._known_tables(), {}, {}
+        conf, tables, bags, pooled = self.conf, self._known_tables(), self._bags(batch), {}
+        if self.pull is not None:
+            self.pull(self._ids(bags))
+        for bag in conf.bags:
+            rows = tables[bag.table_name].read(bags[bag.name].ids)
+            pooled[conf.bag_columns[bag.name]] = bags[bag.name].pool(rows)
+        return with_columns(batch, pooled), bags
+
+    def ids_of(self, batch):
+        """Returns {table: ids (n,), rising, each once} whose rows a batch reads."""
+        return self._ids(self._bags(batch))
+
+    def _ids(self, bags):
+        return unite([{bag.table_name: bags[bag.name].ids} for bag in self.conf.bags])
+
+    def _bags(self, batch):
+        """Returns {name of a bag: Bags} of a batch."""
+        conf, bags = self.conf, {}
         for bag in conf.bags:
             ids, weights = (column_of(batch, name) for name in (conf.id_column(bag), bag.weights))
-            bags[bag.name] = found = bags_of(ids, bag.combine, weights)
-            rows = tables[bag.table_name].read(found.ids)
-            pooled[conf.bag_columns[bag.name]] = found.pool(rows)
-        return with_columns(batch, pooled), bags
+            bags[bag.name] = bags_of(ids, bag.combine, weights)
+        return bags
 
     def _known_tables(self):
         if self.tables is None:

@@ -104,6 +104,16 @@ def merge(parts, factors=None):
     return RowGradients(ids[run_starts(ids)], sum_runs(rows, ids))
 
 
+def unite(parts):
+    """Returns {table: ids (n,), rising, each once} of several such."""
+    names = dict.fromkeys(name for part in parts for name in part)
+    several = {name: [part[name] for part in parts if name in part] for name in names}
+    return {
+        name: ids[0] if len(ids) == 1 else np.unique(np.concatenate(ids))
+        for name, ids in several.items()
+    }
+
+
 def sum_runs(rows, keys):
     """Returns the sums of rows (n, d) over each run of equal keys (n,)."""
     return np.add.reduceat(rows, run_starts(keys), axis=0) if len(keys) else rows

@@ -85,20 +85,18 @@ def check_bags(bags, default):
             )
 
 
-def tables_of(conf):
-    """Returns {name: RowTable} of a network, without rows."""
+def tables_of(conf, kind=RowTable):
+    """Returns {name: RowTable, or a `kind` of it} of a network, without rows."""
     optimizers = optimizers_of_tables(conf.bags, conf.optimizer)
     bags = {bag.table_name: bag for bag in conf.bags}
     return {
-        name: RowTable(
-            name, bags[name].dimension, optimizer, seed=conf.seed, scale=bags[name].scale
-        )
+        name: kind(name, bags[name].dimension, optimizer, seed=conf.seed, scale=bags[name].scale)
         for name, optimizer in optimizers.items()
     }
 
 
-def load_tables(conf, arrays):
-    """Returns {name: RowTable} of a network, from {"table/array": vector}.
+def load_tables(conf, arrays, kind=RowTable):
+    """Returns {name: RowTable, or a `kind` of it} of a network, from {"table/array": vector}.
 
     Raises
     ------
@@ -107,7 +105,7 @@ def load_tables(conf, arrays):
     ShapeError
         Arrays that are not those of a table; see RowTable.load.
     """
-    tables, states = tables_of(conf), {}
+    tables, states = tables_of(conf, kind), {}
     for key, array in arrays.items():
         table, _, name = key.rpartition("/")
         if table not in tables:

@@ -37,7 +37,8 @@ WITHOUT_EFFECT = {
     "stall_timeout",
     "snapshot_every",
 }
-WITHOUT_EFFECT |= {"max_restarts", "ports", "interface", "tls", "integrity", "shard", "recompute"}
+WITHOUT_EFFECT |= {"max_restarts", "ports", "interface", "tls", "integrity"}
+WITHOUT_EFFECT |= {"shard", "tables", "recompute"}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,11 +6,14 @@ from typing import Any
 from sparkdl.config import Choice, Integer, Optional, dataclass, option
 from sparkdl.errors import ConfigError, require
 from sparkdl.nn.optimization.network_part import check_parts
+from sparkdl.nn.tables.table_shard import TableShard
 from sparkdl.training.masters.all_reduce import sharding
 from sparkdl.training.masters.all_reduce.sharded_worker import ShardedWorker, sharded_replica
 from sparkdl.training.masters.all_reduce.worker import AllReduceWorker
 from sparkdl.training.masters.base import ResidentMaster
+from sparkdl.training.resident.per_worker_state import worker_state_part
 
+TABLES = ("whole", "sharded")
 NORMALIZE = ("examples", "workers")
 
 
@@ -76,6 +79,15 @@ class AllReduceSGD(ResidentMaster):
         default=None,
     )
 
+    tables: str = option(
+        Choice(of=TABLES),
+        'Rows of GraphConf.bags: "whole": each worker has all, and the gradients of those that '
+        'minibatches touch go to all; "sharded": each of n workers has one n-th, by a hash of the '
+        "ids; a worker pulls the rows of its minibatches before an update, and their gradients go "
+        "to the owners. The weights are the same bits.",
+        default="whole",
+    )
+
     def validate(self) -> None:
         super().validate()
         if self.shard is None:
@@ -88,8 +100,8 @@ class AllReduceSGD(ResidentMaster):
 
     def check_network(self, conf: Any) -> None:
         if conf.bags:
-            cure = "with GraphConf.bags: each worker has all tables in its memory"
-            require(self, "shard", self.shard is None, "None", cure)
+            cure = "with GraphConf.bags: tables lie in the memory of processors"
+            require(self, "shard", self.shard is None, "None", f"{cure}; see tables='sharded'")
             require(self, "device", self.device != "cuda", "'auto' or 'cpu'", cure)
         if self.shard is None:
             return
@@ -99,6 +111,10 @@ class AllReduceSGD(ResidentMaster):
                 f"all parameters at once, got {self.shard!r}; leave it out"
             )
         check_parts(conf, "AllReduceSGD.shard")
+
+    def shards_tables(self, conf: Any) -> bool:
+        """Returns whether a network has tables, of which each worker has a part."""
+        return self.tables == "sharded" and bool(conf.bags)
 
     @property
     def minibatches_per_round(self) -> int:
@@ -114,14 +130,22 @@ class AllReduceSGD(ResidentMaster):
         return (ShardedWorker if self.shard else AllReduceWorker)(self, worker)
 
     def replica(self, setup: Any, group: Any, share: Any) -> Any:
+        if self.shards_tables(setup.conf):
+            replica = super().replica(setup, group, share)
+            replica.load_tables(worker_state_part(sharding.TABLES, share), TableShard)
+            return replica
         if self.shard is None:
             return super().replica(setup, group, share)
         return sharded_replica(self, setup, group, share)
 
     def divide_state(self, conf: Any, state: Any, workers: int) -> Any:
+        if self.shards_tables(conf):
+            return sharding.divide_tables(state, workers)
         if self.shard is None:
             return super().divide_state(conf, state, workers)
         return sharding.divide_state(self, conf, state, workers)
 
     def join_state(self, conf: Any, fields: Any) -> Any:
+        if self.shards_tables(conf):
+            return sharding.join_tables_of(fields)
         return fields if self.shard is None else sharding.join_state(self, conf, fields)

@@ -1,5 +1,7 @@
 """Gradients of tables' rows, summed over workers: only rows that a batch has touched travel."""
 
+from contextlib import nullcontext
+
 import numpy as np
 
 from sparkdl.nn.tables.bags import RowGradients, merge
@@ -21,6 +23,13 @@ class RowExchange:
         self.worker = worker
         self._parts = []
 
+    def begin(self, steps):
+        """Fetches the rows that the GradientSteps of an update read; all workers call it."""
+
+    def pulling(self):
+        """Returns a context in which the replica may read any batch; all workers enter it."""
+        return nullcontext()
+
     def keep(self, weight):
         """Keeps the replica's row gradients, some of those that this worker gives."""
         self._parts.append((weight, self.worker.replica.row_gradients))
@@ -35,10 +44,8 @@ class RowExchange:
             else no_rows(table.dimension)
             for name, table in tables.items()
         }
-        message = encode(sum(weights), own.values())
         self._parts = []
-        with self.worker.exchanging():
-            messages = self.worker.group.all_gather_bytes(message)
+        messages = self._send(sum(weights), own)
         widths = [table.dimension for table in tables.values()]
         received = [decode(bytes_, widths) for bytes_ in messages]
         total = sum(weight for weight, _ in received)
@@ -46,6 +53,12 @@ class RowExchange:
         replica.row_gradients = {
             name: merge([rows[i] for _, rows in received], factors) for i, name in enumerate(tables)
         }
+
+    def _send(self, weight, own):
+        """Sends {table: RowGradients} to all that update them; returns what comes, by rank."""
+        message = encode(weight, own.values())
+        with self.worker.exchanging():
+            return self.worker.group.all_gather_bytes(message)
 
 
 def no_rows(dimension):

@@ -1,11 +1,16 @@
 """Which worker keeps what of a sharded state."""
 
+from dataclasses import replace
+
 from sparkdl.exchange.collectives.pieces import cuts
 from sparkdl.nn.optimization.vector_part import VectorPart
+from sparkdl.nn.tables.table_shard import join_tables, split_tables
 from sparkdl.training.masters import divided_state
 from sparkdl.training.masters.all_reduce.buckets import bucket_bytes, cut_buckets
+from sparkdl.training.resident.per_worker_state import prefix, worker_state_part
 
 SHARDS = ("optimizer", "gradients", "parameters")
+TABLES = "tables"  # of what a worker is sent of its rows, and sends back
 
 
 def params_part(master, conf, rank, workers):
@@ -33,3 +38,20 @@ def join_state(master, conf, fields):
     workers = len(fields["worker_states"])
     parts = [params_part(master, conf, rank, workers) for rank in range(workers)]
     return divided_state.join_state(conf, fields, parts)
+
+
+def divide_tables(state, workers):
+    """Returns (the TrainState without tables, function (rank) that gives a worker its rows)."""
+    shards = dict(enumerate(split_tables(state.tables, workers)))
+    return replace(state, tables={}), lambda rank: prefix(TABLES, shards.pop(rank))
+
+
+def join_tables_of(fields):
+    """Returns the fields of a TrainState with whole tables, of which workers have sent shards."""
+    shards = [worker_state_part(TABLES, state) for state in fields["worker_states"]]
+    rest = [
+        {name: of for name, of in state.items() if not name.startswith(f"{TABLES}.")}
+        for state in fields["worker_states"]
+    ]
+    states = tuple(rest) if any(rest) else ()
+    return fields | {"tables": join_tables(shards), "worker_states": states}

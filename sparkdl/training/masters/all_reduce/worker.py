@@ -1,12 +1,16 @@
 """Strategy of AllReduceSGD in a worker: gradients are summed in buckets."""
 
+from contextlib import contextmanager, nullcontext
 from itertools import islice
 
 from sparkdl.exchange.devices.group import DeviceGroup
 from sparkdl.training.masters.all_reduce.buckets import Buckets, bucket_bytes, clamp_bucket_bytes
 from sparkdl.training.masters.all_reduce.device_buckets import DeviceBuckets
 from sparkdl.training.masters.all_reduce.row_exchange import RowExchange
+from sparkdl.training.masters.all_reduce.sharded_rows import ShardedRows
+from sparkdl.training.masters.all_reduce.sharding import TABLES
 from sparkdl.training.resident.buffer_mean import mean_buffers
+from sparkdl.training.resident.per_worker_state import prefix
 from sparkdl.training.resident.strategy import Strategy
 from sparkdl.training.resident.synchronization import synchronize
 
@@ -21,7 +25,9 @@ class AllReduceWorker(Strategy):
     def __init__(self, master, worker):
         super().__init__(master, worker)
         self._buckets = self.buckets()
-        self._rows = RowExchange(worker) if worker.conf.bags else None
+        self._shards_tables, self._rows = master.shards_tables(worker.conf), None
+        if worker.conf.bags:
+            self._rows = (ShardedRows if self._shards_tables else RowExchange)(worker)
 
     def buckets(self):
         """Returns what sums the gradient in the way that the workers exchange."""
@@ -39,8 +45,21 @@ class AllReduceWorker(Strategy):
         if period is not None and (self.worker.epoch + 1) % period == 0:
             synchronize(self.worker)
 
+    def state(self):
+        whole = super().state()
+        return whole | {"tables": {}} if self._shards_tables else whole
+
     def worker_state(self):
-        return self._buckets.worker_state()
+        own = self._buckets.worker_state()
+        if not self._shards_tables:
+            return own
+        return own | prefix(TABLES, self.worker.replica.table_arrays())
+
+    @contextmanager
+    def in_use(self):
+        rows = nullcontext() if self._rows is None else self._rows.pulling()
+        with super().in_use() as replica, rows:
+            yield replica
 
     def flush(self):
         """Returns `Buckets.flush`, for a strategy that goes on in another way."""
@@ -50,6 +69,8 @@ class AllReduceWorker(Strategy):
         """Updates all workers once; `steps` are this one's own, perhaps none."""
         weights = [self._weight(step) for step in steps]
         self._buckets.begin(sum(weights))
+        if self._rows is not None:
+            self._rows.begin(steps)
         for step, weight in zip(steps[:-1], weights[:-1], strict=True):
             self.worker.gradient(step)
             self._buckets.keep(weight)

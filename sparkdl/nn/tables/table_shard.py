@@ -1,0 +1,73 @@
+"""The part of a table that one of several workers keeps."""
+
+import numpy as np
+
+from sparkdl.errors import ConfigError
+from sparkdl.nn.tables.id_index import hash_ids
+from sparkdl.nn.tables.row_table import IDS, RowTable
+
+
+class TableShard(RowTable):
+    """The rows of a RowTable whose ids one worker owns; it reads those that it has pulled.
+
+    `update`, `state` and `load` are of its own rows. A row has the bits that it has in a whole
+    table: it begins with the same numbers, and one worker alone moves it.
+    """
+
+    def clear(self):
+        """Forgets all rows, pulled ones too."""
+        super().clear()
+        self._pulled = None
+
+    def hold(self, ids, rows):
+        """Keeps the rows (n, dimension) of ids (n,), rising, for `read`, in place of others."""
+        self._pulled = ids, rows
+
+    def read(self, ids):
+        """Returns the rows (n, dimension) of ids (n,), among those that were pulled."""
+        if self._pulled is None:
+            raise ConfigError(f"table {self.name!r} is sharded, and its rows must be pulled first")
+        known, rows = self._pulled
+        return rows[np.searchsorted(known, ids)]
+
+    def read_own(self, ids):
+        """Returns the rows (n, dimension) of ids (n,) that this worker owns."""
+        return super().read(ids)
+
+
+def owners_of(ids, workers):
+    """Returns the rank (n,) of the worker that owns each id: a hash of it, modulo the workers."""
+    return (hash_ids(ids) % np.uint64(workers)).astype(np.int64)
+
+
+def split_by_owner(ids, workers):
+    """Returns [places (m,) in `ids` of those that a worker owns] by rank, in their order."""
+    owners = owners_of(ids, workers)
+    order = np.argsort(owners, kind="stable")
+    return np.split(order, np.searchsorted(owners[order], np.arange(1, workers)))
+
+
+def split_tables(arrays, workers):
+    """Returns [{"table/array": vector} of each worker], given those of whole tables."""
+    shards = [{} for _ in range(workers)]
+    for name in arrays:
+        table, _, kind = name.rpartition("/")
+        if kind == IDS:
+            for shard, places in zip(shards, split_by_owner(arrays[name], workers), strict=True):
+                shard |= take_rows(arrays, table, places)
+    return shards
+
+
+def take_rows(arrays, table, places):
+    """Returns {"table/array": vector} of the rows of one table at these places."""
+    count, own = len(arrays[f"{table}/{IDS}"]), {}
+    for name, array in arrays.items():
+        if name.rpartition("/")[0] == table:
+            own[name] = array.reshape(count, -1)[places].reshape(-1) if count else array
+    return own
+
+
+def join_tables(shards):
+    """Returns {"table/array": vector} of whole tables; the shards lose their arrays meanwhile."""
+    names = list(shards[0])
+    return {name: np.concatenate([shard.pop(name) for shard in shards]) for name in names}

@@ -1,0 +1,62 @@
+"""Tables in parts: which worker owns what, and whole tables from parts."""
+
+import numpy as np
+import pytest
+
+from sparkdl.errors import ConfigError
+from sparkdl.nn import Adam
+from sparkdl.nn.tables.row_table import RowTable
+from sparkdl.nn.tables.table_shard import (
+    TableShard,
+    join_tables,
+    owners_of,
+    split_by_owner,
+    split_tables,
+)
+
+IDS = np.sort(np.random.default_rng(0).choice(2**62, 3000, replace=False)) * 2
+
+
+def trained(kind, ids):
+    table = kind("words", 3, Adam())
+    for t in (1, 2):
+        table.update(ids, (ids[:, None] % 7).repeat(3, 1).astype(np.float32), 0.1, t)
+    return table
+
+
+@pytest.mark.parametrize("workers", [1, 2, 3, 64])
+def test_each_id_has_one_owner_and_all_own_as_many(workers):
+    places = split_by_owner(IDS, workers)
+    assert sorted(np.concatenate(places)) == [*range(len(IDS))]
+    assert all((owners_of(IDS[own], workers) == rank).all() for rank, own in enumerate(places))
+    counts, mean = np.array([len(own) for own in places]), len(IDS) / workers
+    assert np.abs(counts - mean).max() <= 4 * np.sqrt(mean)  # four deviations
+
+
+def test_shards_have_the_rows_of_a_whole_table_and_make_one_up():
+    whole = trained(RowTable, IDS)
+    arrays = {f"words/{name}": array for name, array in whole.state().items()}
+    shards = split_tables(arrays, 3)
+    for shard, places in zip(shards, split_by_owner(IDS, 3), strict=True):
+        alone = trained(TableShard, IDS[places])
+        for name, array in alone.state().items():
+            np.testing.assert_array_equal(shard[f"words/{name}"], array)
+        np.testing.assert_array_equal(alone.read_own(IDS[places]), whole.read(IDS[places]))
+    again = RowTable("words", 3, Adam())
+    again.load({name.removeprefix("words/"): of for name, of in join_tables(shards).items()})
+    np.testing.assert_array_equal(again.read(IDS), whole.read(IDS))
+
+
+def test_tables_without_rows_are_split_and_joined():
+    arrays = {f"words/{name}": of for name, of in RowTable("words", 3, Adam()).state().items()}
+    again = join_tables(split_tables(arrays, 2))
+    assert {name: of.shape for name, of in again.items()} == dict.fromkeys(arrays, (0,))
+    assert split_tables({}, 2) == [{}, {}]
+
+
+def test_a_shard_reads_what_was_pulled():
+    shard = TableShard("words", 1, Adam())
+    with pytest.raises(ConfigError, match="'words' is sharded, and its rows must be pulled first"):
+        shard.read(np.array([3]))
+    shard.hold(np.array([3, 5, 9]), np.float32([[1], [2], [3]]))
+    assert shard.read(np.array([9, 3])).tolist() == [[3], [1]]

@@ -1,0 +1,93 @@
+"""Networks with tables of ids on Spark: each worker has them whole, or a part of their rows."""
+
+import numpy as np
+import psutil
+import pytest
+
+from sparkdl import AdaGrad, AllReduceSGD, EmbeddingBag, GraphConf, SparkNetwork
+from sparkdl.nn import Merge, Output, Vertex
+from tests.spark.slow import Fault, Trap, executor_of
+from tests.support.waiting import gone, until
+
+FAR, COUNT, PARTITIONS, EPOCHS = 2**53 + 1, 90, 3, 3
+MASTER = {"batch_size_per_worker": 5, "updates_per_round": 3, "snapshot_every": 2, "prefetch": 0}
+CALLS = 6  # minibatches of a round of two workers
+
+
+def network():
+    bags = [
+        EmbeddingBag(name="words", dimension=4, width=3, combine="mean"),
+        EmbeddingBag(name="user", dimension=2),
+    ]
+    vertices = [
+        Vertex(name="all", layer=Merge(), inputs=("words", "user")),
+        Vertex(name="out", layer=Output(units=2), inputs="all"),
+    ]
+    return GraphConf(bags=bags, vertices=vertices, optimizer=AdaGrad(learning_rate=0.1), seed=3)
+
+
+def rows():
+    rng = np.random.default_rng(5)
+    users = FAR + rng.integers(0, 9, COUNT)
+    words = rng.integers(-1, 20, (COUNT, 3))
+    return [(int(u), w.tolist(), int(u % 2)) for u, w in zip(users, words)]
+
+
+@pytest.fixture
+def frame(spark):
+    schema = "user long, words array<long>, label int"
+    return spark.createDataFrame(spark.sparkContext.parallelize(rows(), PARTITIONS), schema)
+
+
+def fit(frame, tables, workers=2, **options):
+    master = AllReduceSGD(tables=tables, workers=workers, **MASTER)
+    net = SparkNetwork(frame.sparkSession.sparkContext, network(), master)
+    return net, net.fit(frame, epochs=EPOCHS, validation=frame, **options)
+
+
+def rows_by_id(net, table):
+    arrays = net.network.state.tables
+    order = np.argsort(arrays[f"{table}/ids"])
+    return {
+        name: of.reshape(len(order), -1)[order]
+        for name, of in arrays.items()
+        if name.startswith(f"{table}/")
+    }
+
+
+def assert_same_bits(one, two):
+    np.testing.assert_array_equal(one.network.state.params, two.network.state.params)
+    for table in ("words", "user"):
+        found, expected = rows_by_id(one, table), rows_by_id(two, table)
+        assert found.keys() == expected.keys()
+        for name in expected:
+            np.testing.assert_array_equal(found[name], expected[name])
+
+
+@pytest.mark.parametrize("workers", [2, 5], ids=["a worker a slot", "more workers than slots"])
+def test_sharded_tables_have_the_bits_of_whole_ones(workers, frame):
+    expected, before = fit(frame, "whole", workers)
+    net, history = fit(frame, "sharded", workers)
+    assert_same_bits(net, expected)
+    assert [epoch.examples for epoch in history.epochs] == [COUNT] * EPOCHS
+    losses = [[epoch.validation.loss for epoch in h.epochs] for h in (history, before)]
+    assert losses[0] == losses[1] and losses[0][-1] < losses[0][0]
+    predicted = [row.asDict() for row in net.predict(frame).orderBy("user", "words").collect()]
+    others = expected.predict(frame).orderBy("user", "words").collect()
+    assert predicted == [row.asDict() for row in others]
+
+
+LOSSES = {"its process": psutil.Process.kill, "its executor": lambda one: executor_of(one).kill()}
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_a_killed_owner_of_rows_costs_no_bits(loss, tmp_path, frame):
+    expected, _ = fit(frame, "whole")
+    trap = Trap(str(tmp_path), after=2 * CALLS)
+    fault = Fault(trap, LOSSES[loss])
+    fault.start()
+    net, history = fit(frame, "sharded", transform=trap)
+    [restart] = history.restarts
+    assert restart.lost <= MASTER["snapshot_every"]
+    assert until(lambda: gone(fault.victim))
+    assert_same_bits(net, expected)
