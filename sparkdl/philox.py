@@ -19,7 +19,7 @@ def philox(counter, key):
     Parameters
     ----------
     counter : four arrays of uint64 that broadcast, each below 2^32
-    key : two integers below 2^32
+    key : two integers below 2^32, or arrays of uint64 that broadcast, too
 
     Returns
     -------
@@ -45,8 +45,12 @@ def key_of(seed, stream):
 
 
 def words(ids, epoch, count, seed, stream):
-    """Returns at least `count` random words for each example: (n, whole blocks of four) uint64."""
+    """Returns at least `count` random words for each example: (n, whole blocks of four) uint64.
+
+    `stream` may be an array (n,) of uint64: that of each example.
+    """
     ids = np.asarray(ids, np.uint64)[:, None]
+    stream = stream[:, None] if isinstance(stream, np.ndarray) else stream
     block = np.arange(-(-count // 4), dtype=np.uint64)[None, :]
     bits = philox((ids & WORD, ids >> HALF, np.uint64(epoch), block), key_of(seed, stream))
     return np.stack(np.broadcast_arrays(*bits), axis=-1).reshape(len(ids), 4 * block.size)
@@ -60,7 +64,8 @@ def uniform(ids, epoch, count, seed, stream):
     ids : (n,) uint64, the examples' places in the data set
     epoch : int, so that an example gets new numbers each time it is seen
     count : int, numbers per example
-    seed, stream : int, the run's seed and which user of random numbers in the network asks
+    seed, stream : int, the run's seed and which user of random numbers in the network asks;
+        the stream of each example as (n,) uint64, where they differ
 
     Returns
     -------

@@ -9,6 +9,7 @@ from sparkdl import AdaGrad, AllReduceSGD, LocalWorkers, Network, zoo
 from sparkdl.data import Batch
 from sparkdl.errors import ConfigError
 from sparkdl.nn.networks.document import conf_from_dict
+from sparkdl.nn.tables.row_keys import RowKeys
 from tests.support.zoo_networks import OF_IDS
 
 FIELDS, MASTER = ("a", "b", "c"), AllReduceSGD(batch_size_per_worker=32)
@@ -34,11 +35,12 @@ class Formula:
     """The parts of the scores, from a network's tables and parameters alone."""
 
     def __init__(self, network, columns):
-        self.columns, self.tables = columns, network.replica.tables
+        self.columns, self.groups = columns, network.replica.groups
         self.params = network.conf.params_layout.views(network.state.params)
 
     def rows(self, table, column):
-        return self.tables[table].read(self.columns[column][:, 0])
+        [group] = [group for group in self.groups if table in group.names]
+        return group.read(RowKeys.of(self.columns[column][:, 0], group.names.index(table)))
 
     def dense(self, x, *names):
         for name in names:

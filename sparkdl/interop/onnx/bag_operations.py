@@ -3,8 +3,8 @@
 import numpy as np
 from onnx import TensorProto
 
-from sparkdl.nn.tables.embedding_bag import load_tables
-from sparkdl.nn.tables.row_table import IDS, ROWS
+from sparkdl.nn.tables.embedding_bag import load_groups
+from sparkdl.nn.tables.table_group import IDS, ROWS
 
 ML = "ai.onnx.ml"  # the domain of LabelEncoder, a hash table
 SPARSE = 8  # ids that a list of places may have for each row
@@ -19,8 +19,9 @@ class BagWriter:
     """
 
     def __init__(self, writer, conf, tables):
-        self.writer, self.conf, self.tables = writer, conf, load_tables(conf, tables)
-        self.rows, self.inputs = {}, {}
+        self.writer, self.conf, self.rows, self.inputs = writer, conf, {}, {}
+        groups = load_groups(conf, tables)
+        self.arrays = {name: array for group in groups for name, array in group.state().items()}
         self.names = {bag.name: self.write(bag) for bag in conf.bags}
 
     def write(self, bag):
@@ -34,7 +35,7 @@ class BagWriter:
             factors = add("Mul", factors, bag.weights)
         factors = self.normalize(factors, bag.combine)
         if bag.table_name not in self.rows:
-            self.rows[bag.table_name] = self.table(self.tables[bag.table_name])
+            self.rows[bag.table_name] = self.table(bag.table_name, bag.dimension)
         rows, places = self.rows[bag.table_name]
         picked = add("Gather", rows, places(ids), axis=0)
         weighed = add("Mul", picked, add("Unsqueeze", factors, self.writer.integers(2)))
@@ -51,10 +52,9 @@ class BagWriter:
         zero, one = (self.writer.store(np.float32(number)) for number in (0, 1))
         return add("Div", factors, add("Where", add("Equal", total, zero), one, total))
 
-    def table(self, table):
+    def table(self, name, width):
         """Returns (name of the rows, function from the name of ids to that of their places)."""
-        state, width = table.state(), table.dimension
-        ids, rows = state[IDS], state[ROWS].reshape(-1, width)
+        ids, rows = self.arrays[f"{name}/{IDS}"], self.arrays[f"{name}/{ROWS}"].reshape(-1, width)
         known = self.writer.store(np.concatenate([rows, np.zeros((1, width), np.float32)]))
         last = int(ids.max(initial=-1))
         if last < SPARSE * len(ids) + SHORT:

@@ -7,18 +7,18 @@ import numpy as np
 from sparkdl.errors import ConfigError, DataError
 from sparkdl.nn.execution.replica import Replica
 from sparkdl.nn.inputs.columns import features_batch
-from sparkdl.nn.tables.bags import bags_of, merge, unite
-from sparkdl.nn.tables.embedding_bag import load_tables
-from sparkdl.nn.tables.row_table import RowTable
+from sparkdl.nn.tables.bags import Bags, make_bag, unite
+from sparkdl.nn.tables.embedding_bag import load_groups
+from sparkdl.nn.tables.table_group import TableGroup
 
 
 class TableReplica(Replica):
-    """See Replica. `tables` are {name: RowTable}, from the first `load_tables` on.
+    """See Replica. `groups` are the TableGroups of its tables, from the first `load_tables` on.
 
     A batch has ids where programs take bags: the replica looks the rows up, gives the programs the
     bags, and turns the bags' gradients into those of the rows. `row_gradients` holds them from
-    `gradient` to `apply`, {table: RowGradients}; what lies between may replace them. `pull`, unless
-    it is None, gets {table: ids} before the rows of a batch are read.
+    `gradient` to `apply`, RowGradients of each group; what lies between may replace them. `pull`,
+    unless it is None, gets [RowKeys of each group] before the rows of a batch are read.
     """
 
     decodes = ()
@@ -30,47 +30,44 @@ class TableReplica(Replica):
                 "lie in the memory of the processor"
             )
         super().__init__(conf, backend, strict)
-        self.tables, self._loaded, self.row_gradients, self.pull = None, None, {}, None
+        self.groups, self._loaded, self.row_gradients, self.pull = None, None, None, None
+        self._columns = conf.bag_columns
 
-    def load_tables(self, arrays, kind=RowTable):
-        """Takes over {"table/array": vector}, as a `kind` of tables; none if they have no rows."""
+    def load_tables(self, arrays, kind=TableGroup):
+        """Takes over {"table/array": vector}, as a `kind` of groups; none if they have no rows."""
         if self._loaded is not None and self._loaded is arrays:
             return
-        self.tables = load_tables(self.conf, arrays, kind)
-        self._loaded, self.row_gradients = arrays, {}
+        self.groups, names = load_groups(self.conf, arrays, kind), [*self.conf.tables]
+        self._loaded, self.row_gradients = arrays, None
+        self._bags = [[b for b in self.conf.bags if b.table_name in g.names] for g in self.groups]
+        self._rates = [names.index(group.names[0]) for group in self.groups]
 
     def table_arrays(self):
-        """Returns {"table/array": vector}, copies; see RowTable.state."""
-        return {
-            f"{table}/{name}": array
-            for table, rows in self._known_tables().items()
-            for name, array in rows.state().items()
-        }
+        """Returns {"table/array": vector}, copies; see TableGroup.state."""
+        return {name: array for group in self._known() for name, array in group.state().items()}
 
     def gradient(self, batch, epoch=0, after=None, states=None, queued=None):
         """See Replica.gradient; `row_gradients` are those of this batch then."""
-        batch, bags = self._with_bags(batch)
+        batch, found = self._with_bags(batch)
         program, columns = self._program_and_feeds(batch, epoch, states)
         outputs = program.run(columns, self._hooks(program, after))
-        self.row_gradients = self._row_gradients(bags, outputs)
+        slopes = {name: outputs[f"grad:{column}"] for name, column in self._columns.items()}
+        self.row_gradients = [
+            bags.spread([slopes[bag.name] for bag in own])
+            for bags, own in zip(found, self._bags, strict=True)
+        ]
         return program.number("loss"), len(batch)
-
-    def _row_gradients(self, bags, outputs):
-        """Returns {table: RowGradients} of a batch; bags of one table are summed."""
-        parts = {}
-        for bag in self.conf.bags:
-            slopes = outputs[f"grad:{self.conf.bag_columns[bag.name]}"]
-            parts.setdefault(bag.table_name, []).append(bags[bag.name].spread(slopes))
-        return {table: merge(several) for table, several in parts.items()}
 
     def apply(self, rate, t):
         """Updates `params` and `slots` with `grad`, and tables with `row_gradients`, once."""
         own = len(self.conf.groups)
         super().apply(rate[0] if own == 1 else rate[:own], t)
-        for (name, table), table_rate in zip(self.tables.items(), rate[own:], strict=True):
-            if name in self.row_gradients:
-                table.update(*self.row_gradients[name], table_rate, t)
-        self._loaded, self.row_gradients = None, {}
+        if self.row_gradients is not None:
+            for group, place, rows in zip(
+                self.groups, self._rates, self.row_gradients, strict=True
+            ):
+                group.update(*rows, rate[own + place], t)
+        self._loaded, self.row_gradients = None, None
 
     def step(self, batch, rate, t, epoch=0, states=None):
         """See Replica.step."""
@@ -87,38 +84,39 @@ class TableReplica(Replica):
         """See Replica.losses."""
         return super().losses(self._with_bags(batch)[0])
 
+    def keys_of(self, batches):
+        """Returns [RowKeys, each once, of each group] whose rows batches read."""
+        found = [self._look_up(batch) for batch in batches]
+        return [unite([bags[i].keys for bags in found]) for i in range(len(self._known()))]
+
     def _with_bags(self, batch):
-        """Returns the batch with bags in place of ids, and {name of a bag: Bags}."""
-        conf, tables, bags, pooled = self.conf, self._known_tables(), self._bags(batch), {}
+        """Returns the batch with bags in place of ids, and [Bags of each group]."""
+        found, pooled = self._look_up(batch), {}
         if self.pull is not None:
-            self.pull(self._ids(bags))
-        for bag in conf.bags:
-            rows = tables[bag.table_name].read(bags[bag.name].ids)
-            pooled[conf.bag_columns[bag.name]] = bags[bag.name].pool(rows)
-        return with_columns(batch, pooled), bags
+            self.pull([bags.keys for bags in found])
+        for group, own, bags in zip(self.groups, self._bags, found, strict=True):
+            columns = bags.pool(group.read(bags.keys))
+            pooled |= {self._columns[b.name]: c for b, c in zip(own, columns, strict=True)}
+        return with_columns(batch, pooled), found
 
-    def ids_of(self, batch):
-        """Returns {table: ids (n,), rising, each once} whose rows a batch reads."""
-        return self._ids(self._bags(batch))
+    def _look_up(self, batch):
+        """Returns [Bags of each group] of a batch."""
+        return [
+            Bags.of([self._bag(batch, bag, group.names.index(bag.table_name)) for bag in own])
+            for group, own in zip(self._known(), self._bags, strict=True)
+        ]
 
-    def _ids(self, bags):
-        return unite([{bag.table_name: bags[bag.name].ids} for bag in self.conf.bags])
+    def _bag(self, batch, bag, table):
+        ids, weights = (column_of(batch, n) for n in (self.conf.id_column(bag), bag.weights))
+        return make_bag(ids, bag.combine, weights, table)
 
-    def _bags(self, batch):
-        """Returns {name of a bag: Bags} of a batch."""
-        conf, bags = self.conf, {}
-        for bag in conf.bags:
-            ids, weights = (column_of(batch, name) for name in (conf.id_column(bag), bag.weights))
-            bags[bag.name] = bags_of(ids, bag.combine, weights)
-        return bags
-
-    def _known_tables(self):
-        if self.tables is None:
+    def _known(self):
+        if self.groups is None:
             raise ConfigError(
                 "a network with bags needs its tables, got none loaded; Network and AllReduceSGD "
                 "load them, what else uses networks does not know tables yet"
             )
-        return self.tables
+        return self.groups
 
 
 def column_of(batch, name):

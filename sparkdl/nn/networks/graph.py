@@ -183,6 +183,11 @@ class GraphConf(Conf):
         columns = {name: column for column, name in self.feature_columns.items()}
         return {bag.name: columns[bag.name] for bag in self.bags}
 
+    @property
+    def tables(self) -> dict[str, Any]:
+        """{name of a table: its optimizer}, in the order in which bags name them"""
+        return optimizers_of_tables(self.bags, self.optimizer)
+
     def id_column(self, bag: EmbeddingBag) -> str:
         """Returns the column of the data with a bag's ids: "features" where nothing else is."""
         return bag.column or self.bag_columns[bag.name]
@@ -192,8 +197,7 @@ class GraphConf(Conf):
         own = super().rate_at(iteration, epoch)
         if not self.bags:
             return own
-        optimizers = optimizers_of_tables(self.bags, self.optimizer).values()
-        rates = [optimizer.rate_at(iteration, epoch) for optimizer in optimizers]
+        rates = [optimizer.rate_at(iteration, epoch) for optimizer in self.tables.values()]
         return np.array([*np.atleast_1d(own), *rates], np.float32)
 
     @property

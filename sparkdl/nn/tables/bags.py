@@ -5,46 +5,87 @@ from typing import NamedTuple
 import numpy as np
 
 from sparkdl.errors import DataError, ShapeError
-
-PADDING = -1
+from sparkdl.nn.tables.row_keys import PADDING, RowKeys, join_keys, number_keys, sum_rows
 
 
 class RowGradients(NamedTuple):
-    """Gradients of a table's rows: `ids` (n,) int64, rising, and `rows` (n, dimension)."""
+    """Gradients of rows: their `keys`, RowKeys (n,), each once; and `rows` (n, dimension)."""
 
-    ids: np.ndarray
+    keys: RowKeys
     rows: np.ndarray
 
 
-class Bags(NamedTuple):
-    """The bags of a batch.
+class Bag(NamedTuple):
+    """The ids of one bag of each example.
 
-    `ids` (u,) are those in it, each once, rising; `places` (n, width) says which of them stands
-    where, u for none; `factors` (n, width) are those of the rows, 0 for none.
+    `table` is the number of its table, `ids` are (n, width), -1 for none. `factors` (n, width) are
+    those of the rows, 0 for none; None where there is one row of factor 1, or none.
     """
 
+    table: int
     ids: np.ndarray
-    places: np.ndarray
-    factors: np.ndarray
+    factors: np.ndarray | None
 
     def pool(self, rows):
-        """Returns the bags (n, dimension), given the rows (u, dimension) of the ids."""
-        rows = np.concatenate([rows, np.zeros((1, rows.shape[1]), np.float32)])
-        if self.places.shape[1] == 1:
-            return rows[self.places[:, 0]] * self.factors
-        return np.einsum("bw,bwd->bd", self.factors, rows[self.places])
+        """Returns the bags (n, dimension), given the rows (n * width, dimension) of the ids."""
+        if self.factors is None:
+            return rows
+        if self.factors.shape[1] == 1:
+            return rows * self.factors
+        rows = rows.reshape(*self.factors.shape, -1)
+        return np.einsum("bw,bwd->bd", self.factors, rows)
 
     def spread(self, slopes):
-        """Returns the RowGradients that the bags' gradients (n, dimension) amount to."""
-        places = self.places.reshape(-1)
-        order = np.argsort(places, kind="stable")
-        order = order[places[order] < len(self.ids)]
-        terms = slopes[order // self.places.shape[1]] * self.factors.reshape(-1)[order, None]
-        return RowGradients(self.ids, sum_runs(terms, places[order]))
+        """Returns the gradients (n * width, dimension) of the ids' rows, given the bags'."""
+        if self.factors is None:
+            return slopes
+        terms = slopes[:, None, :] * self.factors[:, :, None]
+        return terms.reshape(-1, slopes.shape[1])
 
 
-def bags_of(ids, combine, weights=None):
-    """Returns the Bags of ids (n, width), -1 where there is none.
+class Bags(NamedTuple):
+    """The bags of a batch whose rows are as wide.
+
+    `keys` (u,) are the rows that they read, each once, as they first appear. `numbers` say for each
+    id of each bag which of them it is, -1 for none.
+    """
+
+    parts: list[Bag]
+    keys: RowKeys
+    numbers: np.ndarray
+
+    @classmethod
+    def of(cls, parts):
+        """Returns the Bags of several, each a Bag."""
+        tables = np.array([bag.table for bag in parts], np.int16)
+        tables = tables.repeat([bag.ids.size for bag in parts])
+        ids = [bag.ids.reshape(-1) for bag in parts]
+        ids = np.concatenate(ids, dtype=np.int64, casting="unsafe")
+        check_range(ids)
+        return cls(parts, *number_keys(RowKeys(tables, ids)))
+
+    def pool(self, rows):
+        """Returns [bags (n, dimension) of each part], given the rows (u, dimension) of keys."""
+        rows = np.concatenate([rows, np.zeros((1, rows.shape[1]), np.float32)])  # -1 is the last
+        rows = rows.take(self.numbers, axis=0)
+        return [bag.pool(rows[own]) for bag, own in self._slices()]
+
+    def spread(self, slopes):
+        """Returns the RowGradients that gradients (n, dimension) of the parts amount to."""
+        terms = np.empty((len(self.numbers), slopes[0].shape[1]), np.float32)
+        for (bag, own), slope in zip(self._slices(), slopes, strict=True):
+            terms[own] = bag.spread(slope)
+        return RowGradients(self.keys, sum_rows(terms, self.numbers, len(self.keys.ids)))
+
+    def _slices(self):
+        start = 0
+        for bag in self.parts:
+            yield bag, slice(start, start + bag.ids.size)
+            start += bag.ids.size
+
+
+def make_bag(ids, combine, weights=None, table=0):
+    """Returns the Bag of ids (n, width), -1 where there is none.
 
     Parameters
     ----------
@@ -59,17 +100,15 @@ def bags_of(ids, combine, weights=None):
     ----------
     tf.nn.embedding_lookup_sparse.
     """
-    check_ids(ids)
-    present = ids != PADDING
-    known, numbers = np.unique(ids[present], return_inverse=True)
-    places = np.full(ids.shape, len(known), np.int64)
-    places[present] = numbers
-    factors = present.astype(np.float32)
+    check_type(ids)
+    if weights is None and ids.shape[1] == 1:
+        return Bag(table, ids, None)
+    factors = (ids != PADDING).astype(np.float32)
     if weights is not None:
         if weights.shape != ids.shape:
             raise ShapeError(f"weights of ids {ids.shape} must have their shape, {weights.shape}")
         factors *= weights
-    return Bags(known, places, normalize(factors, combine))
+    return Bag(table, ids, normalize(factors, combine))
 
 
 def normalize(factors, combine):
@@ -81,10 +120,16 @@ def normalize(factors, combine):
     return factors / np.where(total == 0, 1, total).astype(np.float32)[:, None]
 
 
-def check_ids(ids):
-    """Raises DataError unless ids are whole numbers of at least -1."""
+def check_type(ids):
+    """Raises DataError unless ids are integers that int64 holds."""
     if ids.dtype.kind not in "iu":
         raise DataError(f"ids must be integers, got {ids.dtype}; float32 is exact to 2^24 alone")
+    if ids.dtype == np.uint64 and ids.size and ids.max() >= 2**63:
+        raise DataError(f"ids must be below 2^63, got {ids.max()}")
+
+
+def check_range(ids):
+    """Raises DataError unless ids are at least -1."""
     if ids.size and ids.min() < PADDING:
         raise DataError(f"ids must be at least 0, or -1 for none, got {ids.min()}")
 
@@ -97,28 +142,11 @@ def merge(parts, factors=None):
         for part, factor in zip(parts, factors, strict=True)
     ]
     if len(parts) == 1:
-        return RowGradients(parts[0].ids, scaled[0])
-    ids = np.concatenate([part.ids for part in parts])
-    order = np.argsort(ids, kind="stable")
-    ids, rows = ids[order], np.concatenate(scaled)[order]
-    return RowGradients(ids[run_starts(ids)], sum_runs(rows, ids))
+        return RowGradients(parts[0].keys, scaled[0])
+    keys, numbers = number_keys(join_keys([part.keys for part in parts]))
+    return RowGradients(keys, sum_rows(np.concatenate(scaled), numbers, len(keys.ids)))
 
 
 def unite(parts):
-    """Returns {table: ids (n,), rising, each once} of several such."""
-    names = dict.fromkeys(name for part in parts for name in part)
-    several = {name: [part[name] for part in parts if name in part] for name in names}
-    return {
-        name: ids[0] if len(ids) == 1 else np.unique(np.concatenate(ids))
-        for name, ids in several.items()
-    }
-
-
-def sum_runs(rows, keys):
-    """Returns the sums of rows (n, d) over each run of equal keys (n,)."""
-    return np.add.reduceat(rows, run_starts(keys), axis=0) if len(keys) else rows
-
-
-def run_starts(keys):
-    """Returns where runs of equal keys begin."""
-    return np.flatnonzero(np.diff(keys, prepend=-1))  # keys are at least 0
+    """Returns the keys of several RowKeys, each once."""
+    return parts[0] if len(parts) == 1 else number_keys(join_keys(parts))[0]

@@ -4,7 +4,7 @@ from sparkdl.config import Choice, Config, Number, Of, Size, Text, dataclass, op
 from sparkdl.config.field_types import OptionalAnyOf
 from sparkdl.errors import ConfigError
 from sparkdl.nn.optimizers import Optimizer
-from sparkdl.nn.tables.row_table import RowTable, check_optimizer
+from sparkdl.nn.tables.table_group import TableGroup, check_optimizer
 
 COMBINE = ("sum", "mean", "sqrtn")
 
@@ -85,32 +85,41 @@ def check_bags(bags, default):
             )
 
 
-def tables_of(conf, kind=RowTable):
-    """Returns {name: RowTable, or a `kind` of it} of a network, without rows."""
-    optimizers = optimizers_of_tables(conf.bags, conf.optimizer)
-    bags = {bag.table_name: bag for bag in conf.bags}
-    return {
-        name: kind(name, bags[name].dimension, optimizer, seed=conf.seed, scale=bags[name].scale)
-        for name, optimizer in optimizers.items()
-    }
+def groups_of(conf, kind=TableGroup):
+    """Returns [TableGroup, or a `kind` of it] without rows: tables of equal options share one."""
+    optimizers, bags = optimizers_of_tables(conf.bags, conf.optimizer), {}
+    for bag in conf.bags:
+        bags.setdefault(bag.table_name, bag)
+    names = []  # [((dimension, optimizer, scale), names of tables)]
+    for table, bag in bags.items():
+        options = bag.dimension, optimizers[table], bag.scale
+        same = [own for known, own in names if known == options]
+        if same:
+            same[0].append(table)
+        else:
+            names.append((options, [table]))
+    return [
+        kind(own, dimension, optimizer, seed=conf.seed, scale=scale)
+        for (dimension, optimizer, scale), own in names
+    ]
 
 
-def load_tables(conf, arrays, kind=RowTable):
-    """Returns {name: RowTable, or a `kind` of it} of a network, from {"table/array": vector}.
+def load_groups(conf, arrays, kind=TableGroup):
+    """Returns what `groups_of` does, with the rows of {"table/array": vector}.
 
     Raises
     ------
     ConfigError
         A table that the network does not have.
     ShapeError
-        Arrays that are not those of a table; see RowTable.load.
+        Arrays that are not those of a table; see TableGroup.load.
     """
-    tables, states = tables_of(conf, kind), {}
-    for key, array in arrays.items():
-        table, _, name = key.rpartition("/")
-        if table not in tables:
-            raise ConfigError(f"a table must be one of {[*tables]}, got {table!r}")
-        states.setdefault(table, {})[name] = array
-    for name, state in states.items():
-        tables[name].load(state)
-    return tables
+    groups = groups_of(conf, kind)
+    known = [name for group in groups for name in group.names]
+    for key in arrays:
+        table = key.rpartition("/")[0]
+        if table not in known:
+            raise ConfigError(f"a table must be one of {known}, got {table!r}")
+    for group in groups:
+        group.load(arrays)
+    return groups

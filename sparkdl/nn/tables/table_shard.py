@@ -3,15 +3,16 @@
 import numpy as np
 
 from sparkdl.errors import ConfigError
-from sparkdl.nn.tables.id_index import hash_ids
-from sparkdl.nn.tables.row_table import IDS, RowTable
+from sparkdl.nn.tables.id_index import IdIndex, hash_keys
+from sparkdl.nn.tables.row_keys import RowKeys
+from sparkdl.nn.tables.table_group import IDS, TableGroup
 
 
-class TableShard(RowTable):
-    """The rows of a RowTable whose ids one worker owns; it reads those that it has pulled.
+class TableShard(TableGroup):
+    """The rows of a TableGroup that one worker owns; it reads those that it has pulled.
 
     `update`, `state` and `load` are of its own rows. A row has the bits that it has in a whole
-    table: it begins with the same numbers, and one worker alone moves it.
+    group: it begins with the same numbers, and one worker alone moves it.
     """
 
     def clear(self):
@@ -19,25 +20,27 @@ class TableShard(RowTable):
         super().clear()
         self._pulled = None
 
-    def hold(self, ids, rows):
-        """Keeps the rows (n, dimension) of ids (n,), rising, for `read`, in place of others."""
-        self._pulled = ids, rows
+    def hold(self, keys, rows):
+        """Keeps the rows (n, dimension) of keys (n,), each once, for `read`, in place of others."""
+        index = IdIndex()
+        index.add(keys, len(keys.ids))
+        self._pulled = index, keys, rows
 
-    def read(self, ids):
-        """Returns the rows (n, dimension) of ids (n,), among those that were pulled."""
+    def read(self, keys):
+        """Returns the rows (n, dimension) of keys (n,), among those that were pulled."""
         if self._pulled is None:
-            raise ConfigError(f"table {self.name!r} is sharded, and its rows must be pulled first")
-        known, rows = self._pulled
-        return rows[np.searchsorted(known, ids)]
+            raise ConfigError(f"tables {self.names} are sharded; their rows must be pulled first")
+        index, known, rows = self._pulled
+        return rows.take(index.find(keys, known), axis=0)
 
-    def read_own(self, ids):
-        """Returns the rows (n, dimension) of ids (n,) that this worker owns."""
-        return super().read(ids)
+    def read_own(self, keys):
+        """Returns the rows (n, dimension) of keys (n,) that this worker owns."""
+        return super().read(keys)
 
 
 def owners_of(ids, workers):
     """Returns the rank (n,) of the worker that owns each id: a hash of it, modulo the workers."""
-    return (hash_ids(ids) % np.uint64(workers)).astype(np.int64)
+    return (hash_keys(RowKeys.of(ids)) % np.uint64(workers)).astype(np.int64)
 
 
 def split_by_owner(ids, workers):

@@ -8,7 +8,7 @@ import safetensors.numpy
 
 from sparkdl.errors import CheckpointError, ConfigError, ShapeError
 from sparkdl.nn import conf_from_json
-from sparkdl.nn.tables.embedding_bag import load_tables
+from sparkdl.nn.tables.embedding_bag import load_groups
 from sparkdl.training.reporting.counters import ENDING
 from sparkdl.training.saving.manifest import (
     as_text,
@@ -200,7 +200,7 @@ def _check_vectors(where, conf, vectors):
 
 def _check_tables(where, conf, arrays):
     try:
-        load_tables(conf, arrays)
+        load_groups(conf, arrays)
     except (ConfigError, ShapeError) as error:
         raise CheckpointError(f"{where}: {error}") from error
 

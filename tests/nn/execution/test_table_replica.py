@@ -19,6 +19,7 @@ from sparkdl.nn import (
     Vertex,
 )
 from sparkdl.nn.execution.replica import Replica, make_replica
+from sparkdl.nn.tables.row_keys import RowKeys
 
 VERTICES = [
     Vertex(name="all", layer=Merge(), inputs=("words", "x")),
@@ -44,6 +45,12 @@ def loaded(conf, arrays=None):
     return replica
 
 
+def words_of(replica, ids):
+    """The rows of ids."""
+    [group] = replica.groups
+    return group.read(RowKeys.of(ids))
+
+
 def dense_twin(replica):
     """The same network with the table as parameters of an EmbeddingSequence, steps side by side."""
     lookup = EmbeddingSequence(vocabulary_size=10, units=4, activation="identity")
@@ -59,7 +66,7 @@ def dense_twin(replica):
     )
     twin = Replica(conf, "reference")
     views, own = twin.arrays()[0], replica.arrays()[0]
-    views["rows/W"][...] = replica.tables["words"].read(np.arange(10))
+    views["rows/W"][...] = words_of(replica, np.arange(10))
     weights = own["out/W"]
     views["out/W"][...] = np.concatenate([*[weights[:4]] * 3, weights[4:]])
     views["out/b"][...] = own["out/b"]
@@ -72,23 +79,24 @@ def test_gradients_of_rows_are_those_of_a_dense_table(rng):
     loss, _ = replica.gradient(data)
     dense_loss, _ = twin.gradient(data)
     assert float(loss) == pytest.approx(float(dense_loss), rel=1e-5)
-    ids, rows = replica.row_gradients["words"]
+    [(keys, rows)] = replica.row_gradients
     expected = twin.conf.params_layout.views(twin.grad)["rows/W"]
-    np.testing.assert_allclose(rows, expected[ids], atol=1e-6)
-    assert set(ids) == set(data.columns["words"].reshape(-1))
+    np.testing.assert_allclose(rows, expected[keys.ids], atol=1e-6)
+    assert set(keys.ids) == set(data.columns["words"].reshape(-1))
 
 
 def test_a_step_moves_the_rows_of_its_batch_and_what_is_dense(rng):
     replica, data = loaded(bagged(Sgd(learning_rate=0.5))), batch(rng)
     ids = np.unique(data.columns["words"])
-    before, params = replica.tables["words"].read(ids), replica.params.copy()
+    before, params = words_of(replica, ids), replica.params.copy()
     replica.gradient(data)
-    slopes, grad = replica.row_gradients["words"].rows, replica.grad.copy()
+    [(keys, slopes)], grad = replica.row_gradients, replica.grad.copy()
     replica.apply(replica.conf.rate_at(0, 0), 1)
-    after = replica.tables["words"].read(ids)
+    after = words_of(replica, ids)
+    slopes = slopes[np.argsort(keys.ids)]
     np.testing.assert_allclose(after, before - 0.5 * slopes, atol=1e-6)
     np.testing.assert_allclose(replica.params, params - 0.5 * grad, atol=1e-6)
-    assert len(replica.tables["words"]) == len(ids)
+    assert len(replica.groups[0]) == len(ids)
 
 
 def test_it_learns_what_only_ids_tell(rng):
@@ -104,7 +112,7 @@ def test_it_learns_what_only_ids_tell(rng):
 def test_use_leaves_tables_alone_and_takes_any_ids(rng):
     replica, data = loaded(bagged()), batch(rng)
     prediction = replica.forward(data)["out"]
-    assert prediction.shape == (8, 2) and len(replica.tables["words"]) == 0
+    assert prediction.shape == (8, 2) and len(replica.groups[0]) == 0
 
 
 def test_loaded_tables_are_the_same_network(rng):
@@ -122,7 +130,7 @@ def test_loading_again_forgets_what_was_trained(rng):
     replica, data = loaded(bagged(), arrays), batch(rng)
     replica.step(data, replica.conf.rate_at(0, 0), 1)
     replica.load_tables(arrays)
-    assert len(replica.tables["words"]) == 0
+    assert len(replica.groups[0]) == 0
 
 
 def test_weights_are_a_column(rng):

@@ -8,7 +8,8 @@ from sparkdl.nn import AdaGrad, EmbeddingBag, GraphConf, Lars, Merge, Output, Sg
 from sparkdl.nn.networks.document import conf_from_json
 from sparkdl.nn.optimizers import Optimizer
 from sparkdl.nn.schedules import StepSchedule
-from sparkdl.nn.tables.embedding_bag import load_tables, tables_of
+from sparkdl.nn.tables.embedding_bag import groups_of, load_groups
+from sparkdl.nn.tables.row_keys import RowKeys
 
 
 def graph(*bags, inputs=None, **options):
@@ -59,9 +60,18 @@ def test_rates_of_tables_stand_behind_those_of_the_network():
 
 
 def test_tables_are_made_once_for_all_bags_of_their_name():
-    tables = tables_of(graph(WORDS, TITLE, EmbeddingBag(name="user", dimension=2)))
-    assert {name: table.dimension for name, table in tables.items()} == {"words": 4, "user": 2}
-    assert isinstance(tables["words"].optimizer, AdaGrad)
+    groups = groups_of(graph(WORDS, TITLE, EmbeddingBag(name="user", dimension=2)))
+    assert [(group.names, group.dimension) for group in groups] == [(("words",), 4), (("user",), 2)]
+    assert isinstance(groups[0].optimizer, AdaGrad)
+
+
+def test_tables_of_equal_options_are_one_group():
+    fields = [EmbeddingBag(name=name, dimension=2) for name in "abc"]
+    fields[1] = EmbeddingBag(name="b", dimension=2, scale=0.1)
+    fields += [EmbeddingBag(name="d", dimension=2, optimizer="adagrad")]
+    assert [group.names for group in groups_of(graph(*fields))] == [("a", "c"), ("b",), ("d",)]
+    same = [EmbeddingBag(name=name, dimension=2, optimizer="sgd") for name in "ab"]
+    assert [group.names for group in groups_of(graph(*same, optimizer="sgd"))] == [("a", "b")]
 
 
 def elementwise():
@@ -70,9 +80,8 @@ def elementwise():
 
 @pytest.mark.parametrize("optimizer", elementwise(), ids=lambda one: one.__name__)
 def test_every_optimizer_that_computes_number_by_number_moves_rows(optimizer, rng):
-    tables = tables_of(graph(EmbeddingBag(name="words", dimension=4, optimizer=optimizer())))
-    ids, slopes = np.array([3, 9]), rng.normal(size=(2, 4)).astype(np.float32)
-    words = tables["words"]
+    [words] = groups_of(graph(EmbeddingBag(name="words", dimension=4, optimizer=optimizer())))
+    ids, slopes = RowKeys.of([3, 9]), rng.normal(size=(2, 4)).astype(np.float32)
     before = words.read(ids)
     words.update(ids, slopes, 0.1, 1)
     assert ((words.read(ids) - before) * slopes < 0).all()
@@ -100,7 +109,7 @@ ERRORS = {
     "name": (lambda: graph(WORDS, inputs={"words": (2,)}), "unique, got 'words' twice"),
     "float16": (lambda: graph(WORDS, dtype="float16"), "GraphConf.bags must be none where dtype"),
     "table": (
-        lambda: load_tables(graph(WORDS), {"others/ids": np.zeros(0, np.int64)}),
+        lambda: load_groups(graph(WORDS), {"others/ids": np.zeros(0, np.int64)}),
         r"a table must be one of \['words'\], got 'others'",
     ),
 }

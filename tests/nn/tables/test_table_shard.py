@@ -5,7 +5,8 @@ import pytest
 
 from sparkdl.errors import ConfigError
 from sparkdl.nn import Adam
-from sparkdl.nn.tables.row_table import RowTable
+from sparkdl.nn.tables.row_keys import RowKeys
+from sparkdl.nn.tables.table_group import TableGroup
 from sparkdl.nn.tables.table_shard import (
     TableShard,
     join_tables,
@@ -18,9 +19,10 @@ IDS = np.sort(np.random.default_rng(0).choice(2**62, 3000, replace=False)) * 2
 
 
 def trained(kind, ids):
-    table = kind("words", 3, Adam())
+    table = kind(["words"], 3, Adam())
     for t in (1, 2):
-        table.update(ids, (ids[:, None] % 7).repeat(3, 1).astype(np.float32), 0.1, t)
+        slopes = (ids[:, None] % 7).repeat(3, 1).astype(np.float32)
+        table.update(RowKeys.of(ids), slopes, 0.1, t)
     return table
 
 
@@ -34,29 +36,29 @@ def test_each_id_has_one_owner_and_all_own_as_many(workers):
 
 
 def test_shards_have_the_rows_of_a_whole_table_and_make_one_up():
-    whole = trained(RowTable, IDS)
-    arrays = {f"words/{name}": array for name, array in whole.state().items()}
-    shards = split_tables(arrays, 3)
+    whole = trained(TableGroup, IDS)
+    shards = split_tables(whole.state(), 3)
     for shard, places in zip(shards, split_by_owner(IDS, 3), strict=True):
-        alone = trained(TableShard, IDS[places])
+        alone, own = trained(TableShard, IDS[places]), RowKeys.of(IDS[places])
         for name, array in alone.state().items():
-            np.testing.assert_array_equal(shard[f"words/{name}"], array)
-        np.testing.assert_array_equal(alone.read_own(IDS[places]), whole.read(IDS[places]))
-    again = RowTable("words", 3, Adam())
-    again.load({name.removeprefix("words/"): of for name, of in join_tables(shards).items()})
-    np.testing.assert_array_equal(again.read(IDS), whole.read(IDS))
+            np.testing.assert_array_equal(shard[name], array)
+        np.testing.assert_array_equal(alone.read_own(own), whole.read(own))
+    again = TableGroup(["words"], 3, Adam())
+    again.load(join_tables(shards))
+    every = RowKeys.of(IDS)
+    np.testing.assert_array_equal(again.read(every), whole.read(every))
 
 
 def test_tables_without_rows_are_split_and_joined():
-    arrays = {f"words/{name}": of for name, of in RowTable("words", 3, Adam()).state().items()}
+    arrays = TableGroup(["words"], 3, Adam()).state()
     again = join_tables(split_tables(arrays, 2))
     assert {name: of.shape for name, of in again.items()} == dict.fromkeys(arrays, (0,))
     assert split_tables({}, 2) == [{}, {}]
 
 
 def test_a_shard_reads_what_was_pulled():
-    shard = TableShard("words", 1, Adam())
-    with pytest.raises(ConfigError, match="'words' is sharded, and its rows must be pulled first"):
-        shard.read(np.array([3]))
-    shard.hold(np.array([3, 5, 9]), np.float32([[1], [2], [3]]))
-    assert shard.read(np.array([9, 3])).tolist() == [[3], [1]]
+    shard = TableShard(["words"], 1, Adam())
+    with pytest.raises(ConfigError, match="are sharded; their rows must be pulled first"):
+        shard.read(RowKeys.of([3]))
+    shard.hold(RowKeys.of([9, 3, 5]), np.float32([[3], [1], [2]]))
+    assert shard.read(RowKeys.of([9, 3])).tolist() == [[3], [1]]

@@ -5,6 +5,9 @@ from contextlib import nullcontext
 import numpy as np
 
 from sparkdl.nn.tables.bags import RowGradients, merge
+from sparkdl.nn.tables.row_keys import RowKeys
+
+ALIGNMENT = 8  # bytes, of each part of a message
 
 
 class RowExchange:
@@ -36,53 +39,58 @@ class RowExchange:
 
     def end(self):
         """Exchanges; the replica's row gradients are the mean."""
-        replica, tables = self.worker.replica, self.worker.replica.tables
-        weights = [weight for weight, _ in self._parts]
-        own = {
-            name: merge([part[name] for _, part in self._parts], weights)
-            if self._parts
-            else no_rows(table.dimension)
-            for name, table in tables.items()
-        }
-        self._parts = []
+        groups, parts = self.worker.replica.groups, self._parts
+        weights, self._parts = [weight for weight, _ in parts], []
+        own = [
+            merge([rows[i] for _, rows in parts], weights) if parts else no_rows(group.dimension)
+            for i, group in enumerate(groups)
+        ]
         messages = self._send(sum(weights), own)
-        widths = [table.dimension for table in tables.values()]
-        received = [decode(bytes_, widths) for bytes_ in messages]
+        received = [decode(message, [group.dimension for group in groups]) for message in messages]
         total = sum(weight for weight, _ in received)
         factors = [1 / total] * len(received)
-        replica.row_gradients = {
-            name: merge([rows[i] for _, rows in received], factors) for i, name in enumerate(tables)
-        }
+        self.worker.replica.row_gradients = [
+            merge([rows[i] for _, rows in received], factors) for i in range(len(groups))
+        ]
 
     def _send(self, weight, own):
-        """Sends {table: RowGradients} to all that update them; returns what comes, by rank."""
-        message = encode(weight, own.values())
+        """Sends [RowGradients] to all that update them; returns what comes, by rank."""
+        message = encode(weight, own)
         with self.worker.exchanging():
             return self.worker.group.all_gather_bytes(message)
 
 
 def no_rows(dimension):
     """Returns the RowGradients of a batch that touches no rows."""
-    return RowGradients(np.zeros(0, np.int64), np.zeros((0, dimension), np.float32))
+    return RowGradients(RowKeys.of([]), np.zeros((0, dimension), np.float32))
 
 
 def encode(weight, parts):
-    """Returns the bytes of a weight and the RowGradients of each table."""
-    parts = list(parts)
-    head = np.array([weight], np.float64), np.array([len(part.ids) for part in parts], np.int64)
-    arrays = [*head, *(array for part in parts for array in part)]
-    return np.concatenate([np.ascontiguousarray(a).reshape(-1).view(np.uint8) for a in arrays])
+    """Returns the bytes of a weight and the RowGradients of each group."""
+    head = np.array([weight], np.float64), np.array([len(p.keys.ids) for p in parts], np.int64)
+    arrays = [*head, *(a for part in parts for a in (part.keys.ids, part.rows, part.keys.tables))]
+    return np.concatenate([array for a in arrays for array in padded(a)])
+
+
+def padded(array):
+    """Returns the bytes of an array, and those up to where the next one begins."""
+    data = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+    return data, np.zeros(-len(data) % ALIGNMENT, np.uint8)
 
 
 def decode(message, widths):
-    """Returns (weight, [RowGradients of each table, with rows so wide]) of `encode`'s bytes."""
-    message, parts = message.tobytes(), []
-    weight = float(np.frombuffer(message, np.float64, 1)[0])
-    counts = np.frombuffer(message, np.int64, len(widths), 8)
-    at = 8 + 8 * len(widths)
+    """Returns (weight, [RowGradients of each group, with rows so wide]) of `encode`'s bytes."""
+    message, at, parts = message.tobytes(), 0, []
+
+    def take(kind, count):
+        nonlocal at
+        array = np.frombuffer(message, kind, count, at)
+        at += array.nbytes + -array.nbytes % ALIGNMENT
+        return array
+
+    weight, counts = float(take(np.float64, 1)[0]), take(np.int64, len(widths))
     for count, width in zip(counts.tolist(), widths, strict=True):
-        ids = np.frombuffer(message, np.int64, count, at)
-        rows = np.frombuffer(message, np.float32, count * width, at + 8 * count)
-        parts.append(RowGradients(ids, rows.reshape(count, width)))
-        at += count * (8 + 4 * width)
+        ids, rows = take(np.int64, count), take(np.float32, count * width)
+        keys = RowKeys(take(np.int16, count), ids)
+        parts.append(RowGradients(keys, rows.reshape(count, width)))
     return weight, parts

@@ -4,11 +4,10 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from sparkdl.nn.tables.bags import RowGradients, unite
+from sparkdl.nn.tables.bags import RowGradients
+from sparkdl.nn.tables.row_keys import RowKeys
 from sparkdl.nn.tables.table_shard import split_by_owner
 from sparkdl.training.masters.all_reduce.row_exchange import RowExchange, decode, encode
-
-NO_IDS = np.zeros(0, np.int64)
 
 
 class ShardedRows(RowExchange):
@@ -20,23 +19,24 @@ class ShardedRows(RowExchange):
     """
 
     def begin(self, steps):
-        self.pull(unite([self.worker.replica.ids_of(step.batch) for step in steps]))
+        replica = self.worker.replica
+        self.pull(replica.keys_of([step.batch for step in steps]) if steps else None)
 
-    def pull(self, ids, over=False):
-        """Pulls the rows of {table: ids (n,), rising, each once}; all workers call it.
+    def pull(self, keys, over=False):
+        """Pulls the rows of keys, [RowKeys, each once, of each group]; all workers call it.
 
-        Returns whether all of them have said that they are `over`.
+        None stands for no keys. Returns whether all workers have said that they are `over`.
         """
-        tables = self.worker.replica.tables
-        wanted = [ids.get(name, NO_IDS) for name in tables]
-        places = [split_by_owner(of, self.worker.size) for of in wanted]
+        groups, ranks = self.worker.replica.groups, range(self.worker.size)
+        keys = [RowKeys.of([])] * len(groups) if keys is None else keys
+        places = [split_by_owner(own.ids, self.worker.size) for own in keys]
         messages = [
-            encode(over, [without_rows(of[by_rank[r]]) for of, by_rank in zip(wanted, places)])
-            for r in range(self.worker.size)
+            encode(over, [without_rows(own.take(by[r])) for own, by in zip(keys, places)])
+            for r in ranks
         ]
-        asked = [decode(message, [0] * len(tables)) for message in self._exchange(messages)]
+        asked = [decode(message, [0] * len(groups)) for message in self._exchange(messages)]
         answers = self._exchange([self._rows_of(parts) for _, parts in asked])
-        hold_rows(tables.values(), wanted, places, answers)
+        hold_rows(groups, keys, places, answers)
         return all(said for said, _ in asked)
 
     @contextmanager
@@ -51,52 +51,58 @@ class ShardedRows(RowExchange):
             yield
         finally:
             replica.pull = None
-        while not self.pull({}, over=True):
+        while not self.pull(None, over=True):
             pass
 
     def _send(self, weight, own):
-        """Sends the owners of rows {table: RowGradients}; returns the messages for this worker."""
-        split = [(part, split_by_owner(part.ids, self.worker.size)) for part in own.values()]
-        messages = [
-            encode(weight, [RowGradients(part.ids[by[r]], part.rows[by[r]]) for part, by in split])
-            for r in range(self.worker.size)
-        ]
-        return self._exchange(messages)
+        """Sends the owners of rows [RowGradients]; returns the messages for this worker."""
+        split = [(part, split_by_owner(part.keys.ids, self.worker.size)) for part in own]
+        return self._exchange(
+            [
+                encode(weight, [take(part, by[r]) for part, by in split])
+                for r in range(self.worker.size)
+            ]
+        )
 
     def _exchange(self, messages):
         with self.worker.exchanging():
             return self.worker.group.all_to_all_bytes(messages)
 
     def _rows_of(self, parts):
-        """Returns the bytes of the rows of ids of each table, which this worker owns."""
-        tables = self.worker.replica.tables.values()
-        rows = [table.read_own(part.ids) for table, part in zip(tables, parts, strict=True)]
+        """Returns the bytes of the rows of keys of each group, which this worker owns."""
+        groups = self.worker.replica.groups
+        rows = [group.read_own(part.keys) for group, part in zip(groups, parts, strict=True)]
         return np.concatenate([of.reshape(-1) for of in rows]).view(np.uint8)
 
 
-def without_rows(ids):
-    """Returns RowGradients of ids (n,) that say no more than these: rows are (n, 0)."""
-    return RowGradients(ids, np.zeros((len(ids), 0), np.float32))
+def take(part, places):
+    """Returns the RowGradients at these places."""
+    return RowGradients(part.keys.take(places), part.rows[places])
 
 
-def hold_rows(tables, wanted, places, answers):
-    """Gives tables the rows of the ids that they want, from the answers of all ranks.
+def without_rows(keys):
+    """Returns RowGradients that say no more than these keys (n,): rows are (n, 0)."""
+    return RowGradients(keys, np.zeros((len(keys.ids), 0), np.float32))
+
+
+def hold_rows(groups, keys, places, answers):
+    """Gives groups the rows of the keys that they want, from the answers of all ranks.
 
     Parameters
     ----------
-    tables : TableShards
-    wanted : list of (n,) int64
-        By table.
+    groups : TableShards
+    keys : list of RowKeys
+        By group.
     places : list of list of (m,) int64
-        By table and rank: which of the ids were asked of it.
+        By group and rank: which of the keys were asked of it.
     answers : list of uint8 arrays
-        By rank: the rows of all tables, one after the other.
+        By rank: the rows of all groups, one after the other.
     """
     answers, starts = [answer.view(np.float32) for answer in answers], [0] * len(answers)
-    for table, ids, by_rank in zip(tables, wanted, places, strict=True):
-        rows = np.empty((len(ids), table.dimension), np.float32)
-        for r, own in enumerate(by_rank):
-            stop = starts[r] + len(own) * table.dimension
-            rows[own] = answers[r][starts[r] : stop].reshape(-1, table.dimension)
+    for group, own, by_rank in zip(groups, keys, places, strict=True):
+        rows = np.empty((len(own.ids), group.dimension), np.float32)
+        for r, at in enumerate(by_rank):
+            stop = starts[r] + len(at) * group.dimension
+            rows[at] = answers[r][starts[r] : stop].reshape(-1, group.dimension)
             starts[r] = stop
-        table.hold(ids, rows)
+        group.hold(own, rows)

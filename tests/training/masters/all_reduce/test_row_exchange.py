@@ -10,6 +10,7 @@ from sparkdl import AllReduceSGD, BlockMomentum, Checkpoints, ParameterAveraging
 from sparkdl.errors import ConfigError
 from sparkdl.nn import AdaGrad, EmbeddingBag, GraphConf, Merge, Output, Vertex
 from sparkdl.nn.tables.bags import RowGradients
+from sparkdl.nn.tables.row_keys import RowKeys
 from sparkdl.training.masters.all_reduce.row_exchange import RowExchange, decode, encode
 from sparkdl.training.network import Network
 from sparkdl.training.workers.local import LocalWorkers
@@ -17,36 +18,37 @@ from sparkdl.training.workers.local import LocalWorkers
 FAR = 2**53 + 1
 
 
-def gradients(ids, rows):
+def gradients(ids, rows, table=0):
     rows = np.array(rows, np.float32).reshape(len(ids), -1 if ids else 2)
-    return RowGradients(np.array(ids, np.int64), rows)
+    return RowGradients(RowKeys.of(ids, table), rows)
 
 
 def test_messages_give_back_what_they_are_made_of():
-    parts = [gradients([1, FAR], [[1, 2], [3, 4]]), gradients([], []), gradients([5], [[7]])]
+    parts = [gradients([1, FAR], [[1, 2], [3, 4]]), gradients([], []), gradients([5], [[7]], 3)]
     weight, received = decode(encode(3.5, parts), [2, 2, 1])
     assert weight == 3.5
     for one, two in zip(parts, received, strict=True):
-        assert one.ids.tolist() == two.ids.tolist() and one.rows.tolist() == two.rows.tolist()
+        assert one.rows.tolist() == two.rows.tolist()
+        for array, other in zip(one.keys, two.keys):
+            assert array.dtype == other.dtype and array.tolist() == other.tolist()
 
 
 def test_the_mean_is_over_all_examples_in_the_order_of_ranks():
-    tables = {"words": SimpleNamespace(dimension=2)}
     others = encode(30, [gradients([2, 9], [[30, 60], [30, 0]])])
     group = SimpleNamespace(all_gather_bytes=lambda own: [own, others])
-    replica = SimpleNamespace(tables=tables, row_gradients=None)
+    replica = SimpleNamespace(groups=[SimpleNamespace(dimension=2)], row_gradients=None)
     worker = SimpleNamespace(replica=replica, group=group, exchanging=nullcontext)
     exchange = RowExchange(worker)
     for ids, rows in (([1, 2], [[4, 8], [0, 4]]), ([2], [[8, 0]])):
-        replica.row_gradients = {"words": gradients(ids, rows)}
+        replica.row_gradients = [gradients(ids, rows)]
         exchange.keep(5)
     exchange.end()
-    ids, rows = replica.row_gradients["words"]
-    assert ids.tolist() == [1, 2, 9]
+    [(keys, rows)] = replica.row_gradients
+    assert keys.ids.tolist() == [1, 2, 9]
     # By hand: (5 (0, 4) + 5 (8, 0) + (30, 60)) / 40 is the row of 2.
     np.testing.assert_allclose(rows, [[0.5, 1], [1.75, 2], [0.75, 0]])
     exchange.end()  # a worker that has no minibatch gives nothing
-    assert replica.row_gradients["words"].ids.tolist() == [2, 9]
+    assert replica.row_gradients[0].keys.ids.tolist() == [2, 9]
 
 
 def network():

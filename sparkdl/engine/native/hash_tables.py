@@ -1,0 +1,217 @@
+"""Kernels of a hash table with open addressing whose keys are pairs of a table and an id.
+
+An entry is an int32: the place of a key among known keys, or -1. All work on one thread, as entries
+depend on those before. Tables are int16, ids int64, at least 0; -1 stands for no key.
+"""
+
+from functools import cache
+
+import numpy as np
+
+from sparkdl.engine.native.control import FIRST, counting, module, pointer, word
+from sparkdl.engine.native.jit import compiler
+from sparkdl.engine.native.llvm_code import LANES, Code
+from sparkdl.engine.native.memory import below, load, store
+from sparkdl.engine.operands import describe_array, mismatch
+
+GOLDEN = 0x9E3779B97F4A7C15
+MIXERS = (30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)
+
+
+def find(keys, known, entries, places):
+    """Writes the place (n,) int64 of each key among the known ones, -1 where there is none."""
+    arrays = [*keys, *known, entries, places]
+    kinds = "int16", "int64", "int16", "int64", "int32", "int64"
+    run(find_text(), len(places), len(entries), arrays=arrays, kinds=kinds)
+
+
+def enter(known, entries, start, stop):
+    """Enters the known keys from start below stop, which were not entered before."""
+    kinds = "int16", "int64", "int32"
+    run(enter_text(), start, stop, len(entries), arrays=[*known, entries], kinds=kinds)
+
+
+def number(keys, entries, firsts, numbers):
+    """Numbers keys in the order in which they first appear; returns how many there are.
+
+    Parameters
+    ----------
+    entries : int32, all -1, more than there are keys
+    firsts, numbers : (n,) int64
+        Written: where each number first appears; the number of each key, -1 for none.
+    """
+    count = np.zeros(1, np.int64)
+    arrays = [*keys, entries, firsts, numbers, count]
+    kinds = "int16", "int64", "int32", "int64", "int64", "int64"
+    run(number_text(), len(numbers), len(entries), arrays=arrays, kinds=kinds)
+    return int(count[0])
+
+
+def sum_rows(rows, numbers, sums):
+    """Adds each of rows (n, d) to the row of sums (u, d) that has its number; -1 to none."""
+    kinds = "int64", "float32", "float32"
+    run(sum_text(), *rows.shape, arrays=[numbers, rows, sums], kinds=kinds)
+
+
+def run(text, *counts, arrays, kinds):
+    """Calls a kernel whose words are numbers, then the addresses of arrays without gaps.
+
+    Raises
+    ------
+    OperandError
+        For an array of another type, or with gaps.
+    UnsupportedError
+        Where nothing can be compiled; see `jit.compiler`.
+    """
+    function = compiler().function(text)
+    addresses = [address(array, kind) for array, kind in zip(arrays, kinds, strict=True)]
+    memory = np.array([0, 0, *counts, *addresses], np.int64)
+    function(memory.ctypes.data)
+
+
+def address(array, kind):
+    if array.dtype.name != kind or not array.flags.c_contiguous or not array.flags.aligned:
+        raise mismatch("hash table", f"{kind} without gaps", describe_array(array))
+    return array.ctypes.data
+
+
+@cache
+def find_text():
+    code = Code()
+    count, size = word(code, FIRST), word(code, FIRST + 1)
+    tables, ids, known_tables, known_ids, entries, places = arrays_of(code, FIRST + 2, 6)
+    with counting(code, "0", count, 1) as i:
+        key = key_at(code, tables, ids, i)
+        _, place = probe(code, key, entries, size, (known_tables, known_ids))
+        put(code, "i64", place, places, i)
+    return module(code)
+
+
+@cache
+def enter_text():
+    code = Code()
+    start, stop, size = (word(code, FIRST + i) for i in range(3))
+    tables, ids, entries = arrays_of(code, FIRST + 3, 3)
+    with counting(code, start, stop, 1) as i:
+        entry, _ = probe(code, key_at(code, tables, ids, i), entries, size, (tables, ids))
+        put(code, "i32", code.define(f"trunc i64 {i} to i32"), entries, entry)
+    return module(code)
+
+
+@cache
+def number_text():
+    code = Code()
+    length, size = word(code, FIRST), word(code, FIRST + 1)
+    tables, ids, entries, firsts, numbers, count = arrays_of(code, FIRST + 2, 6)
+    with counting(code, "0", length, 1) as i:
+        key, none, search, new, old, done = key_at(code, tables, ids, i), *labels(code, 5)
+        code.add(f"br i1 {negative(code, key[1])}, label %{none}, label %{search}\n{none}:")
+        put(code, "i64", -1, numbers, i)
+        code.add(f"br label %{done}\n{search}:")
+        entry, place = probe(code, key, entries, size, (tables, ids))
+        code.add(f"br i1 {negative(code, place)}, label %{new}, label %{old}\n{new}:")
+        put(code, "i32", code.define(f"trunc i64 {i} to i32"), entries, entry)
+        following = code.define(f"load i64, ptr {count}")
+        put(code, "i64", i, firsts, following)
+        put(code, "i64", following, numbers, i)
+        put(code, "i64", code.define(f"add i64 {following}, 1"), count, 0)
+        code.add(f"br label %{done}\n{old}:")
+        put(code, "i64", get(code, "i64", numbers, place), numbers, i)
+        code.add(f"br label %{done}\n{done}:")
+    return module(code)
+
+
+@cache
+def sum_text():
+    code = Code()
+    count, length = word(code, FIRST), word(code, FIRST + 1)
+    numbers, rows, sums = arrays_of(code, FIRST + 2, 3)
+    rest = code.define(f"and i64 {length}, {LANES - 1}")
+    full, tail = code.define(f"sub i64 {length}, {rest}"), below(code, rest)
+    some = code.define(f"icmp ne i64 {rest}, 0")
+    with counting(code, "0", count, 1) as i:
+        add, last, done = labels(code, 3)
+        place = get(code, "i64", numbers, i)
+        code.add(f"br i1 {negative(code, place)}, label %{done}, label %{add}\n{add}:")
+        term, total = (
+            code.pointer(base, "float", code.define(f"mul i64 {k}, {length}"))
+            for base, k in ((rows, i), (sums, place))
+        )
+        with counting(code, "0", full, LANES) as j:
+            add_lanes(code, term, total, j, None)
+        code.add(f"br i1 {some}, label %{last}, label %{done}\n{last}:")
+        add_lanes(code, term, total, full, tail)
+        code.add(f"br label %{done}\n{done}:")
+    return module(code)
+
+
+def add_lanes(code, term, total, index, mask):
+    old, more = (load(code, "float32", base, index, mask) for base in (total, term))
+    store(code, old + more, total, index, mask)
+
+
+def probe(code, key, entries, size, known):
+    """Walks from a key's home to it, or to a free entry; returns (the entry, the place or -1)."""
+    home = home_of(code, key, size)
+    before, top, taken, advance, done = labels(code, 5)
+    entry, following = code.name(), code.name()
+    code.add(f"br label %{before}\n{before}:\n  br label %{top}\n{top}:")
+    code.add(f"{entry} = phi i64 [{home}, %{before}], [{following}, %{advance}]")
+    place = code.define(f"sext i32 {get(code, 'i32', entries, entry)} to i64")
+    code.add(f"br i1 {negative(code, place)}, label %{done}, label %{taken}\n{taken}:")
+    table, own = key_at(code, *known, place)
+    same = [
+        code.define(f"icmp eq i16 {table}, {key[0]}"),
+        code.define(f"icmp eq i64 {own}, {key[1]}"),
+    ]
+    equal = code.define(f"and i1 {same[0]}, {same[1]}")
+    code.add(f"br i1 {equal}, label %{done}, label %{advance}\n{advance}:")
+    after = code.define(f"add i64 {entry}, 1")
+    wraps = code.define(f"icmp eq i64 {after}, {size}")
+    code.add(f"{following} = select i1 {wraps}, i64 0, i64 {after}")
+    code.add(f"br label %{top}\n{done}:")
+    return entry, place
+
+
+def home_of(code, key, size):
+    """Returns the entry where to begin; see `id_index.hash_keys`."""
+    table = code.define(f"zext i16 {key[0]} to i64")
+    steps = code.define(f"mul i64 {code.define(f'add i64 {table}, 1')}, {signed(GOLDEN)}")
+    x = code.define(f"add i64 {key[1]}, {steps}")
+    for bits, factor in MIXERS:
+        x = code.define(f"mul i64 {shift_xor(code, x, bits)}, {signed(factor)}")
+    high = code.define(f"lshr i64 {shift_xor(code, x, 31)}, 32")
+    return code.define(f"lshr i64 {code.define(f'mul i64 {high}, {size}')}, 32")
+
+
+def shift_xor(code, x, bits):
+    return code.define(f"xor i64 {x}, {code.define(f'lshr i64 {x}, {bits}')}")
+
+
+def signed(word_):
+    return int(np.uint64(word_).astype(np.int64))
+
+
+def key_at(code, tables, ids, index):
+    """Returns (table, id) of a place."""
+    return get(code, "i16", tables, index), get(code, "i64", ids, index)
+
+
+def get(code, type_, base, index):
+    return code.define(f"load {type_}, ptr {code.pointer(base, type_, index)}")
+
+
+def put(code, type_, value, base, index):
+    code.add(f"store {type_} {value}, ptr {code.pointer(base, type_, index)}")
+
+
+def negative(code, number_):
+    return code.define(f"icmp slt i64 {number_}, 0")
+
+
+def labels(code, count):
+    return [code.name()[1:] for _ in range(count)]
+
+
+def arrays_of(code, first, count):
+    return [pointer(code, first + i) for i in range(count)]

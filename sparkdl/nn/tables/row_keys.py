@@ -1,0 +1,84 @@
+"""Names of rows: a table of several, and an id; which of many are the same."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from sparkdl.engine.native import hash_tables
+from sparkdl.errors import UnsupportedError
+
+PADDING = -1
+MOST_TABLES = 2**15  # as their numbers are int16
+
+
+class RowKeys(NamedTuple):
+    """Rows of several tables: `tables` (n,) int16, `ids` (n,) int64; an id of -1 names none."""
+
+    tables: np.ndarray
+    ids: np.ndarray
+
+    @classmethod
+    def of(cls, ids, table=0):
+        """Returns the keys of ids (n,) of one table."""
+        return cls(np.full(len(ids), table, np.int16), np.asarray(ids, np.int64))
+
+    def take(self, places):
+        """Returns those at these places."""
+        return RowKeys(self.tables[places], self.ids[places])
+
+
+def join_keys(parts):
+    """Returns the RowKeys of several, one behind the other."""
+    if len(parts) == 1:
+        return parts[0]
+    return RowKeys(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
+
+
+def number_keys(keys):
+    """Returns (the keys (u,), each once, as they first appear; numbers (n,)).
+
+    The number of a key is its place among those; that of an id of -1 is -1. A compiled loop does it
+    where there is a compiler, else numpy; the result is the same.
+    """
+    count = len(keys.ids)
+    numbers, firsts = np.empty(count, np.int64), np.empty(count, np.int64)
+    try:
+        found = hash_tables.number(keys, free_entries(2 * count + 1), firsts, numbers)
+    except UnsupportedError:
+        return number_by_sorting(keys)
+    return keys.take(firsts[:found]), numbers
+
+
+def number_by_sorting(keys):
+    """Returns what `number_keys` does, by numpy."""
+    order = np.lexsort(keys[::-1])
+    order = order[keys.ids[order] != PADDING]
+    sorted_ = keys.take(order)
+    starts = np.ones(len(order), bool)
+    starts[1:] = np.diff(sorted_.ids).astype(bool) | np.diff(sorted_.tables).astype(bool)
+    firsts = order[starts]  # lexsort is stable
+    by_appearance = np.argsort(firsts)
+    ranks = np.empty(len(firsts), np.int64)
+    ranks[by_appearance] = np.arange(len(firsts))
+    numbers = np.full(len(keys.ids), PADDING, np.int64)
+    numbers[order] = ranks[np.cumsum(starts) - 1]
+    return keys.take(firsts[by_appearance]), numbers
+
+
+def sum_rows(rows, numbers, count):
+    """Returns (count, d): of each number the sum of those of rows (n, d) that have it.
+
+    Terms are added in their order, from 0 on; -1 is the number of those that are left out.
+    """
+    sums = np.zeros((count, rows.shape[1]), np.float32)
+    try:
+        hash_tables.sum_rows(np.ascontiguousarray(rows, np.float32), numbers, sums)
+    except UnsupportedError:
+        some = numbers != PADDING
+        np.add.at(sums, numbers[some], rows[some])
+    return sums
+
+
+def free_entries(size):
+    """Returns entries of a hash table without keys."""
+    return np.full(size, PADDING, np.int32)

@@ -1,0 +1,27 @@
+"""What kernels of hash tables refuse; what they compute is in tests/nn/tables/test_id_index.py."""
+
+import numpy as np
+import pytest
+
+from sparkdl.engine.native import hash_tables
+from sparkdl.errors import OperandError
+
+KEYS = np.zeros(4, np.int16), np.arange(4)
+ENTRIES = np.full(9, -1, np.int32)
+
+ERRORS = {
+    "type of ids": lambda: hash_tables.enter((KEYS[0], np.arange(4.0)), ENTRIES.copy(), 0, 4),
+    "type of entries": lambda: hash_tables.enter(KEYS, np.full(9, -1), 0, 4),
+    "gaps": lambda: hash_tables.find(
+        KEYS, (KEYS[0], np.arange(8)[::2]), ENTRIES, np.empty(4, np.int64)
+    ),
+    "order of rows": lambda: hash_tables.sum_rows(
+        np.ones((3, 4), np.float32).T, KEYS[1], np.zeros((4, 3), np.float32)
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ERRORS)
+def test_other_arrays_are_refused(name):
+    with pytest.raises(OperandError, match="hash table"):
+        ERRORS[name]()
