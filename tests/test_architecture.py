@@ -28,7 +28,7 @@ MAY_IMPORT = {
     "own_folders": {"errors"},
     "philox": set(),
     "engine": {"philox", "own_folders", "config", "errors"},
-    "nn": {"engine", "config", "html_elements", "lazy_names", "errors"},
+    "nn": {"engine", "philox", "config", "html_elements", "lazy_names", "errors"},
     "data": {"philox", "own_folders", "config", "lazy_names", "errors"},
     "exchange": {"own_folders", "config", "error_messages", "errors"},
     "training": {

@@ -137,7 +137,7 @@ def member(conf, folder, rank, size, shard, options):
     with Group.form(FileRendezvous(folder, rank, size), SECRET, stall_timeout=300.0) as group:
         load_libraries()
         base = peak()
-        worker = Worker(setup_of(conf, master), group, share_of(conf, master, rank, size))
+        worker = Worker(setup_of(conf, master), group, {}, share_of(conf, master, rank, size))
         strategy, start = master.strategy(worker), time.process_time()
         steps = (GradientStep(batch_of(conf, rank, i), 1.0, None) for i in range(options.steps))
         strategy.round(steps)

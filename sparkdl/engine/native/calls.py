@@ -1,13 +1,39 @@
-"""A compiled function bound to its words, on as many threads as its work is worth."""
+"""A compiled function called with its words: numbers, and addresses of arrays that were checked."""
 
 import ctypes
 
 import numpy as np
 
 from sparkdl.engine.native.threads import address, pool
-from sparkdl.engine.operands import Operand
+from sparkdl.engine.operands import Operand, describe_array, mismatch
 
 WORTH_THREADS = 1 << 21  # bytes read and written: below it waking a thread costs what it saves
+
+
+def call_once(function, name, numbers, operands):
+    """Calls a function on one thread; its words are numbers, then the addresses of arrays.
+
+    Parameters
+    ----------
+    name : what errors call the operands
+    numbers : of type int
+    operands : (array, dtype, how many numbers the function walks over at most), each
+
+    Raises
+    ------
+    OperandError
+        For an array of another type, with gaps, or shorter.
+    """
+    memory = np.array([0, 0, *numbers, *(whole(name, *operand) for operand in operands)], np.int64)
+    function(memory.ctypes.data)
+
+
+def whole(name, array, kind, size):
+    """Returns the address of an array that is one stretch of memory; OperandError if not."""
+    flags = array.flags
+    if array.dtype != kind or not flags.c_contiguous or not flags.aligned or array.size < size:
+        raise mismatch(name, f"{size} {kind} or more, without gaps", describe_array(array))
+    return array.ctypes.data
 
 
 def bind(function, words, work):

@@ -8,27 +8,28 @@ from functools import cache
 
 import numpy as np
 
+from sparkdl.engine.native.calls import call_once
 from sparkdl.engine.native.control import FIRST, counting, module, pointer, word
 from sparkdl.engine.native.jit import compiler
 from sparkdl.engine.native.llvm_code import LANES, Code
 from sparkdl.engine.native.memory import below, load, store
-from sparkdl.engine.operands import describe_array, mismatch
 
 GOLDEN = 0x9E3779B97F4A7C15
+TABLE, ID, PLACE, ROW = (np.dtype(name) for name in ("int16", "int64", "int32", "float32"))
 MIXERS = (30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)
 
 
 def find(keys, known, entries, places):
     """Writes the place (n,) int64 of each key among the known ones, -1 where there is none."""
-    arrays = [*keys, *known, entries, places]
-    kinds = "int16", "int64", "int16", "int64", "int32", "int64"
-    run(find_text(), len(places), len(entries), arrays=arrays, kinds=kinds)
+    n, size = len(places), len(entries)
+    operands = *pairs(keys, n), *pairs(known), (entries, PLACE, size), (places, ID, n)
+    run(find_text(), n, size, operands=operands)
 
 
 def enter(known, entries, start, stop):
     """Enters the known keys from start below stop, which were not entered before."""
-    kinds = "int16", "int64", "int32"
-    run(enter_text(), start, stop, len(entries), arrays=[*known, entries], kinds=kinds)
+    size = len(entries)
+    run(enter_text(), start, stop, size, operands=(*pairs(known, stop), (entries, PLACE, size)))
 
 
 def number(keys, entries, firsts, numbers):
@@ -40,39 +41,29 @@ def number(keys, entries, firsts, numbers):
     firsts, numbers : (n,) int64
         Written: where each number first appears; the number of each key, -1 for none.
     """
-    count = np.zeros(1, np.int64)
-    arrays = [*keys, entries, firsts, numbers, count]
-    kinds = "int16", "int64", "int32", "int64", "int64", "int64"
-    run(number_text(), len(numbers), len(entries), arrays=arrays, kinds=kinds)
+    n, size, count = len(numbers), len(entries), np.zeros(1, np.int64)
+    written = (firsts, ID, n), (numbers, ID, n), (count, ID, 1)
+    run(number_text(), n, size, operands=(*pairs(keys, n), (entries, PLACE, size), *written))
     return int(count[0])
 
 
 def sum_rows(rows, numbers, sums):
     """Adds each of rows (n, d) to the row of sums (u, d) that has its number; -1 to none."""
-    kinds = "int64", "float32", "float32"
-    run(sum_text(), *rows.shape, arrays=[numbers, rows, sums], kinds=kinds)
+    n, d = rows.shape
+    operands = (numbers, ID, n), (rows, ROW, n * d), (sums, ROW, 0)
+    run(sum_text(), n, d, operands=operands)
 
 
-def run(text, *counts, arrays, kinds):
-    """Calls a kernel whose words are numbers, then the addresses of arrays without gaps.
-
-    Raises
-    ------
-    OperandError
-        For an array of another type, or with gaps.
-    UnsupportedError
-        Where nothing can be compiled; see `jit.compiler`.
-    """
-    function = compiler().function(text)
-    addresses = [address(array, kind) for array, kind in zip(arrays, kinds, strict=True)]
-    memory = np.array([0, 0, *counts, *addresses], np.int64)
-    function(memory.ctypes.data)
+def pairs(keys, size=None):
+    """Returns the operands of keys: their tables, and their ids, which are as many."""
+    tables, ids = keys
+    size = len(ids) if size is None else size
+    return (tables, TABLE, size), (ids, ID, size)
 
 
-def address(array, kind):
-    if array.dtype.name != kind or not array.flags.c_contiguous or not array.flags.aligned:
-        raise mismatch("hash table", f"{kind} without gaps", describe_array(array))
-    return array.ctypes.data
+def run(text, *numbers, operands):
+    """Calls a kernel; UnsupportedError where nothing can be compiled, see `jit.compiler`."""
+    call_once(compiler().function(text), "hash table", numbers, operands)
 
 
 @cache

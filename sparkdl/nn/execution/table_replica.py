@@ -32,6 +32,7 @@ class TableReplica(Replica):
         super().__init__(conf, backend, strict)
         self.groups, self._loaded, self.row_gradients, self.pull = None, None, None, None
         self._columns = conf.bag_columns
+        self._ids = {bag.name: conf.id_column(bag) for bag in conf.bags}
 
     def load_tables(self, arrays, kind=TableGroup):
         """Takes over {"table/array": vector}, as a `kind` of groups; none if they have no rows."""
@@ -107,7 +108,7 @@ class TableReplica(Replica):
         ]
 
     def _bag(self, batch, bag, table):
-        ids, weights = (column_of(batch, n) for n in (self.conf.id_column(bag), bag.weights))
+        ids, weights = (column_of(batch, n) for n in (self._ids[bag.name], bag.weights))
         return make_bag(ids, bag.combine, weights, table)
 
     def _known(self):

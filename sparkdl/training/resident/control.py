@@ -39,10 +39,17 @@ class Control:
         sock = dial(shared.address, shared.secret, CHANNEL, rank, timeout=timeout, **layers)
         self._wire = Wire(sock, f"{shared.address[0]} (the driver)", timeout)
         self._lost, self._ended, self._warnings = None, False, warnings
-        self.saved_state = arrays_by_name(*self._wire.receive(waiting_for="what to go on from"))
+        self.saved_state, self._share = (
+            arrays_by_name(*self._wire.receive(waiting_for="what to go on from")) for _ in range(2)
+        )
         self.orders = Orders(shared.state.rounds, self.check)
         self._watch = threading.Thread(target=self._listen, name="sparkdl-control", daemon=True)
         self._watch.start()
+
+    def take_share(self):
+        """Returns the share, which is not kept here: it may be most of a worker's memory."""
+        share, self._share = self._share, None
+        return share
 
     def check(self):
         """Raises PeerError if the driver is gone."""
@@ -122,6 +129,11 @@ class Control:
 def arrays_by_name(meta, arrays):
     """Returns {name: array} of a message that has the names of its arrays."""
     return dict(zip(meta["names"], arrays, strict=True))
+
+
+def send_arrays(wire, arrays):
+    """Sends {name: array}, which `arrays_by_name` gives again."""
+    wire.send({"names": list(arrays)}, *arrays.values())
 
 
 def is_loss(error):

@@ -49,7 +49,7 @@ def run_worker(secret, tls, shared, rank, blocks, validation):
                 group = join_group(shared, rank, device)
             with closing(group), report_errors(control):
                 control.report_joined()
-                worker = Worker(shared, group, control.saved_state)
+                worker = Worker(shared, group, control.saved_state, control.take_share())
                 WorkerLifecycle(shared, control, worker, records, validation_records).run()
 
 

@@ -33,9 +33,9 @@ class Worker:
         Of the round under way.
     """
 
-    def __init__(self, shared, group, saved_state):
+    def __init__(self, shared, group, saved_state, share):
         self.conf = shared.conf
-        self.replica = shared.master.replica(shared, group, saved_state)
+        self.replica = shared.master.replica(shared, group, share)
         self.group = link_devices(group, self.replica.link, shared.master.exchange)
         state = shared.state
         self.master_state, self.saved_state = state.master_state, saved_state

@@ -13,7 +13,7 @@ from sparkdl.errors import PeerError, SparkdlError, WorkerError
 from sparkdl.exchange.connections.endpoint import Endpoint
 from sparkdl.exchange.messages.wire import Wire
 from sparkdl.exchange.rendezvous.address_rendezvous import RendezvousServer
-from sparkdl.training.resident.control import CHANNEL, VECTORS, arrays_by_name
+from sparkdl.training.resident.control import CHANNEL, VECTORS, arrays_by_name, send_arrays
 from sparkdl.training.resident.driver_log import WorkerLog
 from sparkdl.training.resident.lifecycle import run_worker
 
@@ -202,9 +202,8 @@ class WorkerGroup:
         with Wire(sock, sock.getpeername()[0], self.master.timeout, rank=rank) as wire:
             self._wires[rank] = wire
             try:
-                start = self._saved_states[rank] | self._shares.pop(rank)()
-                wire.send({"names": list(start)}, *start.values())
-                del start
+                send_arrays(wire, self._saved_states[rank])
+                send_arrays(wire, self._shares.pop(rank)())
                 while True:
                     meta, arrays = wire.receive(waiting_for="a message from a worker")
                     if meta["kind"] == "log":

@@ -15,6 +15,10 @@ ERRORS = {
     "gaps": lambda: hash_tables.find(
         KEYS, (KEYS[0], np.arange(8)[::2]), ENTRIES, np.empty(4, np.int64)
     ),
+    "fewer tables than ids": lambda: hash_tables.enter(
+        (KEYS[0][:3], KEYS[1]), ENTRIES.copy(), 0, 4
+    ),
+    "fewer ids than places": lambda: hash_tables.find(KEYS, KEYS, ENTRIES, np.empty(5, np.int64)),
     "order of rows": lambda: hash_tables.sum_rows(
         np.ones((3, 4), np.float32).T, KEYS[1], np.zeros((4, 3), np.float32)
     ),

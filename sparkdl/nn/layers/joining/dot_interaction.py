@@ -48,14 +48,11 @@ class DotInteraction(JoiningLayer):
 
 def products(vectors: Sequence[Value]) -> Value:
     """Returns the products of each vector with those before it."""
-    n, size = vectors[0].shape
-    rows = ops.concat([ops.reshape(vector, (n, 1, size)) for vector in vectors], 1)
-    all_pairs = ops.matmul(rows, rows, transpose_y=True)
-    below = [
-        ops.reshape(ops.slice(all_pairs, (0, i, 0), (n, i + 1, i)), (n, i))
-        for i in range(1, len(vectors))
-    ]
-    return ops.concat(below, 1)
+    (n, size), k = vectors[0].shape, len(vectors)
+    rows = ops.reshape(ops.concat(vectors, 1), (n, k, size))
+    all_pairs = ops.reshape(ops.matmul(rows, rows, transpose_y=True), (n, k * k))
+    below = [ops.slice(all_pairs, (0, i * k), (n, i * k + i)) for i in range(1, k)]
+    return ops.concat(below, 1)  # slices of one axis: their gradients are put side by side
 
 
 def sum_of_products(vectors: Sequence[Value]) -> Value:

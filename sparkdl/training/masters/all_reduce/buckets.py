@@ -36,8 +36,8 @@ class Buckets:
         self._compressed, self._earlier, self._keeps = None, None, False
         if codec is not None:
             self._compressed = CompressedSum(worker.group, codec, len(self.grad))
-            if saved := worker_state_part(GRADIENTS, worker.saved_state):
-                self._compressed.restore(saved)
+            if worker.saved_state:
+                self._compressed.restore(worker_state_part(GRADIENTS, worker.saved_state))
 
     def worker_state(self):
         """Returns the residuals of the codec, for Strategy.worker_state."""
