@@ -22,6 +22,7 @@ from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
 from sparkdl.errors import SparkdlError, UnsupportedError, WorkerError
+from sparkdl.spark.accumulator_server import expect_hang_up
 from sparkdl.spark.jobs.job import message, reason
 from sparkdl.spark.jobs.jvm import forget_jvm, is_of_jvm
 from sparkdl.spark.socket_folder import own_socket_folder, socket_options
@@ -103,7 +104,9 @@ def start(
     for key, value in options.items():
         if not (submitted and conf.contains(key)):
             conf.set(key, value)
-    return create_session(conf, master)
+    spark = create_session(conf, master)
+    expect_hang_up(spark.sparkContext)
+    return spark
 
 
 def stop(spark: SparkSession, keep_log: bool = False) -> None:

@@ -1,0 +1,51 @@
+"""The JVM hangs up on the server of accumulators: no error; other errors are printed as before."""
+
+import socket
+import struct
+from contextlib import closing, contextmanager
+from threading import Thread
+from types import SimpleNamespace
+
+import pytest
+from pyspark.accumulators import AccumulatorTCPServer, UpdateRequestHandler
+
+from sparkdl.spark.accumulator_server import expect_hang_up
+
+TOKEN = "token"
+NO_UPDATES, DONE = struct.pack("!i", 0), b"\x01"
+WORDS = {  # what the JVM sends and waits for before it hangs up, what is printed
+    "hang up at once": ([TOKEN.encode() + NO_UPDATES], ""),
+    "hang up after some updates": ([TOKEN.encode() + NO_UPDATES, NO_UPDATES, NO_UPDATES], ""),
+    "another's token": ([b"other" + NO_UPDATES], "ValueError: The value of the provided token"),
+}
+
+
+@contextmanager
+def running_server():
+    server = AccumulatorTCPServer(("localhost", 0), UpdateRequestHandler, TOKEN)
+    expect_hang_up(SimpleNamespace(_accumulatorServer=server))
+    thread = Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield server
+    finally:
+        server.shutdown()
+        thread.join(timeout=10)
+
+
+@pytest.mark.parametrize("name", WORDS)
+def test_only_errors_are_printed(name, capsys):
+    messages, printed = WORDS[name]
+    with running_server() as server:
+        with closing(socket.create_connection(server.server_address, timeout=10)) as jvm:
+            for message in messages:
+                jvm.sendall(message)
+                assert jvm.recv(1) == (b"" if printed else DONE)
+            jvm.shutdown(socket.SHUT_WR)
+            assert jvm.recv(1) == b""  # comes after what is printed
+    errors = capsys.readouterr().err
+    assert printed in errors and bool(errors) == bool(printed)
+
+
+def test_without_a_server_nothing_happens():
+    expect_hang_up(SimpleNamespace())
