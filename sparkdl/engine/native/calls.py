@@ -24,8 +24,13 @@ def call_once(function, name, numbers, operands):
     OperandError
         For an array of another type, with gaps, or shorter.
     """
-    memory = np.array([0, 0, *numbers, *(whole(name, *operand) for operand in operands)], np.int64)
+    memory = np.array([0, 0, *numbers, *addresses(name, operands)], np.int64)
     function(memory.ctypes.data)
+
+
+def addresses(name, operands):
+    """Returns the addresses of operands as `call_once` takes them, an int64 array."""
+    return np.array([whole(name, *operand) for operand in operands], np.int64)
 
 
 def whole(name, array, kind, size):

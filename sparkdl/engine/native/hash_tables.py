@@ -8,7 +8,7 @@ from functools import cache
 
 import numpy as np
 
-from sparkdl.engine.native.calls import call_once
+from sparkdl.engine.native.calls import addresses, call_once
 from sparkdl.engine.native.control import FIRST, counting, module, pointer, word
 from sparkdl.engine.native.jit import compiler
 from sparkdl.engine.native.llvm_code import LANES, Code
@@ -47,11 +47,15 @@ def number(keys, entries, firsts, numbers):
     return int(count[0])
 
 
-def sum_rows(rows, numbers, sums):
-    """Adds each of rows (n, d) to the row of sums (u, d) that has its number; -1 to none."""
-    n, d = rows.shape
-    operands = (numbers, ID, n), (rows, ROW, n * d), (sums, ROW, 0)
-    run(sum_text(), n, d, operands=operands)
+def add_rows(parts, numbers, sums):
+    """Adds rows to those of sums (u, d) that have their numbers (n,); -1 to none.
+
+    The rows are several arrays (m, d), one behind the other.
+    """
+    length, stops = sums.shape[1], np.cumsum([len(rows) for rows in parts])
+    places = addresses("hash table", [(rows, ROW, len(rows) * length) for rows in parts])
+    operands = (numbers, ID, int(stops[-1])), (stops, ID, 0), (places, ID, 0), (sums, ROW, 0)
+    run(add_text(), len(parts), length, operands=operands)
 
 
 def pairs(keys, size=None):
@@ -113,26 +117,33 @@ def number_text():
 
 
 @cache
-def sum_text():
+def add_text():
     code = Code()
     count, length = word(code, FIRST), word(code, FIRST + 1)
-    numbers, rows, sums = arrays_of(code, FIRST + 2, 3)
+    numbers, stops, parts, sums = arrays_of(code, FIRST + 2, 4)
     rest = code.define(f"and i64 {length}, {LANES - 1}")
     full, tail = code.define(f"sub i64 {length}, {rest}"), below(code, rest)
     some = code.define(f"icmp ne i64 {rest}, 0")
-    with counting(code, "0", count, 1) as i:
-        add, last, done = labels(code, 3)
-        place = get(code, "i64", numbers, i)
-        code.add(f"br i1 {negative(code, place)}, label %{done}, label %{add}\n{add}:")
-        term, total = (
-            code.pointer(base, "float", code.define(f"mul i64 {k}, {length}"))
-            for base, k in ((rows, i), (sums, place))
-        )
-        with counting(code, "0", full, LANES) as j:
-            add_lanes(code, term, total, j, None)
-        code.add(f"br i1 {some}, label %{last}, label %{done}\n{last}:")
-        add_lanes(code, term, total, full, tail)
-        code.add(f"br label %{done}\n{done}:")
+    start = code.define("alloca i64")
+    put(code, "i64", 0, start, 0)
+    with counting(code, "0", count, 1) as part:
+        first, stop = get(code, "i64", start, 0), get(code, "i64", stops, part)
+        rows = get(code, "ptr", parts, part)
+        with counting(code, first, stop, 1) as i:
+            add, last, done = labels(code, 3)
+            place = get(code, "i64", numbers, i)
+            code.add(f"br i1 {negative(code, place)}, label %{done}, label %{add}\n{add}:")
+            own = code.define(f"sub i64 {i}, {first}")
+            term, total = (
+                code.pointer(base, "float", code.define(f"mul i64 {k}, {length}"))
+                for base, k in ((rows, own), (sums, place))
+            )
+            with counting(code, "0", full, LANES) as j:
+                add_lanes(code, term, total, j, None)
+            code.add(f"br i1 {some}, label %{last}, label %{done}\n{last}:")
+            add_lanes(code, term, total, full, tail)
+            code.add(f"br label %{done}\n{done}:")
+        put(code, "i64", stop, start, 0)
     return module(code)
 
 

@@ -41,6 +41,10 @@ class TableReplica(Replica):
         self.groups, names = load_groups(self.conf, arrays, kind), [*self.conf.tables]
         self._loaded, self.row_gradients = arrays, None
         self._bags = [[b for b in self.conf.bags if b.table_name in g.names] for g in self.groups]
+        self._fields = [
+            [(self._ids[b.name], g.names.index(b.table_name)) for b in own]
+            for g, own in zip(self.groups, self._bags, strict=True)
+        ]
         self._rates = [names.index(group.names[0]) for group in self.groups]
 
     def table_arrays(self):
@@ -102,14 +106,20 @@ class TableReplica(Replica):
 
     def _look_up(self, batch):
         """Returns [Bags of each group] of a batch."""
-        return [
-            Bags.of([self._bag(batch, bag, group.names.index(bag.table_name)) for bag in own])
-            for group, own in zip(self._known(), self._bags, strict=True)
-        ]
-
-    def _bag(self, batch, bag, table):
-        ids, weights = (column_of(batch, n) for n in (self._ids[bag.name], bag.weights))
-        return make_bag(ids, bag.combine, weights, table)
+        self._known()
+        found = []
+        for own, fields in zip(self._bags, self._fields, strict=True):
+            parts = [
+                make_bag(
+                    column_of(batch, column), bag.combine, column_of(batch, bag.weights), table
+                )
+                for bag, (column, table) in zip(own, fields, strict=True)
+            ]
+            earlier = self._fields.index(fields)  # a group that reads the same ids as this one
+            found.append(
+                found[earlier]._replace(parts=parts) if earlier < len(found) else Bags.of(parts)
+            )
+        return found
 
     def _known(self):
         if self.groups is None:

@@ -66,22 +66,18 @@ class Bags(NamedTuple):
 
     def pool(self, rows):
         """Returns [bags (n, dimension) of each part], given the rows (u, dimension) of keys."""
-        rows = np.concatenate([rows, np.zeros((1, rows.shape[1]), np.float32)])  # -1 is the last
-        rows = rows.take(self.numbers, axis=0)
-        return [bag.pool(rows[own]) for bag, own in self._slices()]
+        if self.numbers.size and self.numbers.min() == PADDING:  # which then is the last
+            rows = np.concatenate([rows, np.zeros((1, rows.shape[1]), np.float32)])
+        stops = np.cumsum([bag.ids.size for bag in self.parts])
+        numbers = np.split(self.numbers, stops[:-1])
+        return [
+            bag.pool(rows.take(own, axis=0)) for bag, own in zip(self.parts, numbers, strict=True)
+        ]
 
     def spread(self, slopes):
         """Returns the RowGradients that gradients (n, dimension) of the parts amount to."""
-        terms = np.empty((len(self.numbers), slopes[0].shape[1]), np.float32)
-        for (bag, own), slope in zip(self._slices(), slopes, strict=True):
-            terms[own] = bag.spread(slope)
-        return RowGradients(self.keys, sum_rows(terms, self.numbers, len(self.keys.ids)))
-
-    def _slices(self):
-        start = 0
-        for bag in self.parts:
-            yield bag, slice(start, start + bag.ids.size)
-            start += bag.ids.size
+        rows = [bag.spread(slope) for bag, slope in zip(self.parts, slopes, strict=True)]
+        return RowGradients(self.keys, sum_rows(rows, self.numbers, len(self.keys.ids)))
 
 
 def make_bag(ids, combine, weights=None, table=0):
@@ -144,7 +140,7 @@ def merge(parts, factors=None):
     if len(parts) == 1:
         return RowGradients(parts[0].keys, scaled[0])
     keys, numbers = number_keys(join_keys([part.keys for part in parts]))
-    return RowGradients(keys, sum_rows(np.concatenate(scaled), numbers, len(keys.ids)))
+    return RowGradients(keys, sum_rows(scaled, numbers, len(keys.ids)))
 
 
 def unite(parts):

@@ -65,17 +65,23 @@ def number_by_sorting(keys):
     return keys.take(firsts[by_appearance]), numbers
 
 
-def sum_rows(rows, numbers, count):
-    """Returns (count, d): of each number the sum of those of rows (n, d) that have it.
+def sum_rows(parts, numbers, count):
+    """Returns (count, d): of each number the sum of those of the rows (n, d) that have it.
 
     Terms are added in their order, from 0 on; -1 is the number of those that are left out.
+
+    Parameters
+    ----------
+    parts : list of arrays (m, d)
+        The rows, one part behind the other.
     """
-    sums = np.zeros((count, rows.shape[1]), np.float32)
+    sums = np.zeros((count, parts[0].shape[1]), np.float32)
     try:
-        hash_tables.sum_rows(np.ascontiguousarray(rows, np.float32), numbers, sums)
+        parts = [np.ascontiguousarray(rows, np.float32) for rows in parts]
+        hash_tables.add_rows(parts, numbers, sums)
     except UnsupportedError:
         some = numbers != PADDING
-        np.add.at(sums, numbers[some], rows[some])
+        np.add.at(sums, numbers[some], np.concatenate(parts)[some])
     return sums
 
 

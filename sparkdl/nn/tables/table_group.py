@@ -11,6 +11,7 @@ from sparkdl.nn.tables.row_keys import MOST_TABLES, RowKeys
 
 IDS, ROWS, TABLES = "ids", "rows", "tables"
 ROOM = 64  # full arrays grow by this part of themselves
+CHUNK = 1 << 16  # numbers of rows that are moved at once: what an optimizer makes of them is cached
 
 
 class TableGroup:
@@ -52,7 +53,7 @@ class TableGroup:
 
     def clear(self):
         """Forgets all rows."""
-        self._index, self._count = IdIndex(), 0
+        self._index, self._count, self._found = IdIndex(), 0, None
         self._arrays = {
             TABLES: np.zeros(0, np.int16),
             IDS: np.zeros(0, np.int64),
@@ -111,10 +112,14 @@ class TableGroup:
             A gradient that is not finite; no row has changed then.
         """
         self._check(keys, gradients)
-        places = self._places(keys)
+        places, size = self._places(keys), max(1, CHUNK // self.dimension)
+        for start in range(0, len(places), size):
+            part = slice(start, start + size)
+            self._move(places[part], gradients[part], np.float32(rate), np.float32(t))
+
+    def _move(self, places, gradients, rate, t):
         rows, *slots = (self._arrays[name].take(places, axis=0) for name in self._row_names)
         decay = np.float32(self.optimizer.weight_decay) if self.optimizer.weight_decay else None
-        rate, t = np.float32(rate), np.float32(t)
         slots = dict(zip(self.optimizer.slot_names, slots, strict=True))
         step, new = self.optimizer.move(rows, gradients, slots, rate, t, None, decay)
         self._arrays[ROWS][places] = rows + step
@@ -162,14 +167,18 @@ class TableGroup:
         return RowKeys(self._arrays[TABLES], self._arrays[IDS])
 
     def _find(self, keys):
-        return self._index.find(keys, self._known)
+        """Returns the places of keys, -1 where one has none; those of the last keys are kept."""
+        if self._found is None or self._found[0] is not keys:
+            self._found = keys, self._index.find(keys, self._known)
+        return self._found[1]
 
     def _places(self, keys):
         """Returns the places of keys, where those without one have got one."""
         places = self._find(keys)
         missing = np.flatnonzero(places < 0)
         if len(missing):
-            places[missing] = self._add(keys.take(missing))
+            new = self._add(keys.take(missing))
+            places[missing], self._found = new, None
         return places
 
     def _add(self, keys):

@@ -19,8 +19,16 @@ ERRORS = {
         (KEYS[0][:3], KEYS[1]), ENTRIES.copy(), 0, 4
     ),
     "fewer ids than places": lambda: hash_tables.find(KEYS, KEYS, ENTRIES, np.empty(5, np.int64)),
-    "order of rows": lambda: hash_tables.sum_rows(
-        np.ones((3, 4), np.float32).T, KEYS[1], np.zeros((4, 3), np.float32)
+    "order of rows": lambda: hash_tables.add_rows(
+        [np.ones((3, 4), np.float32).T], KEYS[1], np.zeros((4, 3), np.float32)
+    ),
+    "narrower rows": lambda: hash_tables.add_rows(
+        [np.ones((4, 3), np.float32), np.ones((4, 2), np.float32)],
+        np.zeros(8, np.int64),
+        np.zeros((4, 3), np.float32),
+    ),
+    "fewer numbers than rows": lambda: hash_tables.add_rows(
+        [np.ones((4, 3), np.float32)] * 2, np.zeros(7, np.int64), np.zeros((4, 3), np.float32)
     ),
 }
 
