@@ -11,10 +11,12 @@ from sparkdl.exchange.codecs import Half, OneBit, Threshold, TopK, TwoBit
 from sparkdl.exchange.cost_model import measurement
 from sparkdl.exchange.cost_model.model import FREE, Cluster, Exchange
 from sparkdl.nn.networks.summary import line, size
+from sparkdl.training.masters.all_reduce.rows_model import rows_model
 from sparkdl.training.masters.pipeline_parallel.model import pipeline_models
 from sparkdl.training.masters.tensor_parallel.model import tensor_models
 
 BACKWARD = 2 / 3  # of a minibatch's compute, during which gradients can already travel
+SHARDED = "gradients sharded", "parameters sharded"  # for memory's sake
 CODECS = Half(), OneBit(), TwoBit(), Threshold(), TopK()
 EXACT = "AllReduceSGD", "PipelineParallel", "TensorParallel"  # an update on the minibatches of all
 HEAD = ("master", "codec", "every", "exchange", "a worker sends", "minibatch", "efficiency")
@@ -23,7 +25,7 @@ HEAD = ("master", "codec", "every", "exchange", "a worker sends", "minibatch", "
 class ExchangePlan(NamedTuple):
     """The exchange of a master: its codec, its interval in minibatches, whether it overlaps.
 
-    `gather` comes before the forward pass, or where it is `ahead` beside it.
+    `gather` is what travels beside no computation, or where it is `ahead` beside the forward pass.
     """
 
     master: str
@@ -57,9 +59,11 @@ def simulate(arguments):
     place = cluster_options(arguments)
     cluster = Cluster(costs=measurement.measure_costs(), **place)
     codings = [measurement.measure_coding(codec) for codec in CODECS]
-    chosen = plans(cluster, codings, nbytes, arguments.every)
-    if run:
-        chosen += divisions(cluster, run, compute)
+    if run and run.network.bags:
+        chosen = table_plans(cluster, run, nbytes)
+    else:
+        chosen = plans(cluster, codings, nbytes, arguments.every)
+        chosen += divisions(cluster, run, compute) if run else []
     print("\n".join([*about(cluster), "", *report(chosen, compute)]))
     if run:
         print("", fastest(chosen, compute), sep="\n")
@@ -83,10 +87,22 @@ def divisions(cluster, run, compute):
     ]
 
 
+def table_plans(cluster, run, nbytes):
+    """Returns the ExchangePlans of the master that trains tables; rows travel beside nothing."""
+    rows = rows_model(run.network, run.training.batch_size_per_worker)
+    summed, ways = cluster.all_reduce(nbytes), {"whole": rows.whole, "sharded": rows.sharded}
+    return [
+        ExchangePlan(f"AllReduceSGD, tables {name}", "", 1, summed, True, way(cluster))
+        for name, way in ways.items()
+    ]
+
+
 def fastest(plans, compute):
     """Returns in words which way to train synchronously takes a minibatch the shortest time."""
     exact = [
-        p for p in plans if p.master.startswith(EXACT) and not p.codec and "sharded" not in p.master
+        plan
+        for plan in plans
+        if plan.master.startswith(EXACT) and not plan.codec and not plan.master.endswith(SHARDED)
     ]
     best = min(exact, key=lambda plan: plan.minibatch(compute))
     return (

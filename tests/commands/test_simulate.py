@@ -116,6 +116,32 @@ def test_a_network_is_also_cut_into_stages_and_its_layers_divided(known, capsys)
     )
 
 
+TABLES = """
+network:
+  bags: [{name: user, dimension: 16}, {name: words, dimension: 16, width: 9}]
+  vertices:
+    - {name: all, layer: {type: Merge}, inputs: [user, words]}
+    - {name: out, layer: {type: Output, units: 2}, inputs: all}
+training: {type: AllReduceSGD, batch_size_per_worker: 100}
+data: {train: {type: Digits, part: train}}
+output: model
+"""
+
+
+def test_of_a_network_with_tables_the_rows_are_told(known, capsys, tmp_path):
+    conf = tmp_path / "run.yaml"
+    conf.write_text(TABLES)
+    options = ["--workers", "8", "--bandwidth", "1Gb", "--compute", "10ms"]
+    assert cli.main(["simulate", "--conf", str(conf), *options]) == 0
+    out = capsys.readouterr().out
+    rows = {line[:30].strip(): line[30:].split() for line in out.splitlines()}
+    gradients = 1000 * (10 + 4 * 16)  # bytes of a worker's rows
+    whole, sharded = (rows[f"AllReduceSGD, tables {way}"] for way in ("whole", "sharded"))
+    assert "kB" in whole and float(whole[whole.index("kB") - 1]) > 7 * gradients / 1000
+    assert "kB" in sharded and float(sharded[sharded.index("kB") - 1]) < 2 * gradients / 1000
+    assert "The fastest with the weights of one process: AllReduceSGD, tables sharded" in out
+
+
 def test_the_fastest_way_is_told():
     slow, fast = (Exchange(seconds=seconds, sent=1e6) for seconds in (0.5, 0.1))
     plans = [simulate.ExchangePlan("PipelineParallel, 2 stages", "", 1, fast)]

@@ -185,6 +185,14 @@ class Cluster:
         seconds = self.transfer(part, through=crossing) + self.delay * (size > 1)
         return Exchange(seconds=seconds, sent=part)
 
+    def all_to_all(self, nbytes):
+        """Returns the Exchange in which each worker sends bytes, an equal part to each worker."""
+        local, size = min(self.per_machine, self.workers), self.workers
+        part = nbytes * (size - 1) / size
+        crossing = nbytes / size * local * (size - local)
+        seconds = self.transfer(part, through=crossing) + self.delay * (size > 1)
+        return Exchange(seconds=seconds, sent=part)
+
     def _half_inside(self, nbytes):
         """Returns the Exchange of one half of a sum through the memory of a machine."""
         seconds = (self.costs.shared * nbytes * 2 / 3 + self.costs.barrier) * self.crowd

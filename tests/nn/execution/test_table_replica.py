@@ -1,5 +1,6 @@
 """A network that reads tables, against one that has them as dense parameters."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -97,6 +98,29 @@ def test_a_step_moves_the_rows_of_its_batch_and_what_is_dense(rng):
     np.testing.assert_allclose(after, before - 0.5 * slopes, atol=1e-6)
     np.testing.assert_allclose(replica.params, params - 0.5 * grad, atol=1e-6)
     assert len(replica.groups[0]) == len(ids)
+
+
+def scored(column):
+    """As `bagged`, with a second table that is as wide as a number."""
+    bags = [
+        EmbeddingBag(name="words", dimension=4, width=3),
+        EmbeddingBag(name="score", column=column, dimension=1, width=3, combine="mean"),
+    ]
+    merge = Vertex(name="all", layer=Merge(), inputs=("words", "score", "x"))
+    return GraphConf(inputs={"x": (2,)}, bags=bags, vertices=[merge, VERTICES[1]])
+
+
+def test_tables_that_read_the_same_ids_number_them_once(rng):
+    data = batch(rng)
+    columns = data.columns | {"others": data.columns["words"].copy()}
+    together, apart = loaded(scored("words")), loaded(scored("others"))
+    together.gradient(data)
+    apart.gradient(replace(data, columns=columns))
+    (first, second), separate = together.row_gradients, apart.row_gradients
+    assert first.keys is second.keys and separate[0].keys is not separate[1].keys
+    for own, other in zip((first, second), separate, strict=True):
+        np.testing.assert_array_equal(own.keys.ids, other.keys.ids)
+        np.testing.assert_array_equal(own.rows, other.rows)
 
 
 def test_it_learns_what_only_ids_tell(rng):

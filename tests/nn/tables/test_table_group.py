@@ -5,6 +5,7 @@ import pytest
 
 from sparkdl.errors import ConfigError, DivergedError, ShapeError
 from sparkdl.nn import AdaGrad, Adam, Ftrl, Lamb, Momentum, Sgd
+from sparkdl.nn.tables import table_group
 from sparkdl.nn.tables.row_keys import MOST_TABLES, RowKeys
 from sparkdl.nn.tables.table_group import TableGroup
 
@@ -104,6 +105,35 @@ def test_updates_are_those_by_numpy_of_the_rows_alone(name, rng):
     first = table().read(RowKeys.of(np.arange(7))).astype(float)
     expected = [by_numpy(name, first[i], history[i]) for i in range(7)]
     np.testing.assert_allclose(words.read(RowKeys.of(np.arange(7))), expected, atol=2e-6)
+
+
+@pytest.mark.parametrize("name", BY_NUMPY)
+def test_rows_that_are_moved_in_parts_have_the_same_bits(name, rng, monkeypatch):
+    which, slopes = RowKeys.of(np.arange(50)), rng.normal(size=(50, 3)).astype(np.float32)
+    whole, parted = table(BY_NUMPY[name]), table(BY_NUMPY[name])
+    for group in (whole, parted):
+        for t in (1, 2):
+            group.update(which, slopes, 0.1, t)
+        monkeypatch.setattr(table_group, "CHUNK", 7 * 3)
+    for array, expected in zip(parted.state().values(), whole.state().values(), strict=True):
+        np.testing.assert_array_equal(array, expected)
+
+
+def test_rows_that_were_read_before_others_added_them_are_not_added_twice():
+    words, alone, some = table(), table(), keys(3, 5)
+    words.read(some)
+    for group in (words, alone):
+        group.update(keys(5, 3), ones(2), 0.1, 1)
+        group.update(some, ones(2), 0.1, 2)
+    assert len(words) == 2
+    np.testing.assert_array_equal(words.read(some), alone.read(keys(3, 5)))
+
+
+def test_places_are_forgotten_with_the_rows():
+    words, some = table(), keys(3, 5)
+    words.update(some, ones(2), 0.1, 1)
+    words.clear()
+    np.testing.assert_array_equal(words.read(some), table().read(some))
 
 
 @pytest.mark.parametrize("name", OPTIMIZERS)
