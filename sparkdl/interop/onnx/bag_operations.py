@@ -4,7 +4,8 @@ import numpy as np
 from onnx import TensorProto
 
 from sparkdl.nn.tables.embedding_bag import load_groups
-from sparkdl.nn.tables.table_group import IDS, ROWS
+from sparkdl.nn.tables.row_store import IDS
+from sparkdl.nn.tables.table_group import ROWS
 
 ML = "ai.onnx.ml"  # the domain of LabelEncoder, a hash table
 SPARSE = 8  # ids that a list of places may have for each row

@@ -5,7 +5,8 @@ import numpy as np
 from sparkdl.errors import ConfigError
 from sparkdl.nn.tables.id_index import IdIndex, hash_keys
 from sparkdl.nn.tables.row_keys import RowKeys
-from sparkdl.nn.tables.table_group import IDS, TableGroup
+from sparkdl.nn.tables.row_store import IDS
+from sparkdl.nn.tables.table_group import TableGroup
 
 
 class TableShard(TableGroup):
@@ -14,6 +15,10 @@ class TableShard(TableGroup):
     `update`, `state` and `load` are of its own rows. A row has the bits that it has in a whole
     group: it begins with the same numbers, and one worker alone moves it.
     """
+
+    def __init__(self, *args, **options):
+        super().__init__(*args, **options)
+        self._pulled = None
 
     def clear(self):
         """Forgets all rows, pulled ones too."""

@@ -1,0 +1,150 @@
+"""Rows in memory by key: their arrays, and the index that finds them."""
+
+import numpy as np
+
+from sparkdl.errors import ConfigError, ShapeError
+from sparkdl.nn.tables.id_index import LARGEST, IdIndex
+from sparkdl.nn.tables.row_keys import RowKeys
+
+IDS, TABLES = "ids", "tables"
+ROOM = 64  # full arrays grow by this part of themselves
+
+
+class RowStore:
+    """Rows (dimension,) float32 of several arrays, for keys of several tables, as they were added.
+
+    Parameters
+    ----------
+    names : tuple of str
+        Of the tables; keys have their numbers, from 0.
+    dimension : int
+    arrays : tuple of str
+        Names of the arrays that a row has a part of.
+    """
+
+    def __init__(self, names, dimension, arrays):
+        self.names, self.dimension, self.row_arrays = names, dimension, arrays
+        self.clear()
+
+    def clear(self):
+        """Forgets all rows."""
+        self._index, self._count, self._found = IdIndex(), 0, None
+        self._arrays = {
+            TABLES: np.zeros(0, np.int16),
+            IDS: np.zeros(0, np.int64),
+            **{name: np.zeros((0, self.dimension), np.float32) for name in self.row_arrays},
+        }
+
+    def __len__(self):
+        return self._count
+
+    @property
+    def nbytes(self):
+        """Bytes of all arrays and of the index, room for growth too."""
+        return self._index.nbytes + sum(array.nbytes for array in self._arrays.values())
+
+    def find(self, keys):
+        """Returns the places (n,) of RowKeys, -1 where one has none; the last ones are kept."""
+        if self._found is None or self._found[0] is not keys:
+            self._found = keys, self._index.find(keys, self._known)
+        return self._found[1]
+
+    def add(self, keys, values):
+        """Adds rows for keys that have none; returns their places.
+
+        Parameters
+        ----------
+        keys : RowKeys (n,)
+            Each once.
+        values : {name of an array: (n, dimension), or one number}
+        """
+        start, self._count, self._found = self._count, self._count + len(keys.ids), None
+        self._make_room()
+        new = slice(start, self._count)
+        self._arrays[TABLES][new], self._arrays[IDS][new] = keys
+        for name in self.row_arrays:
+            self._arrays[name][new] = values[name]
+        self._index.add(self._known, self._count)
+        return np.arange(start, self._count)
+
+    def take(self, name, places):
+        """Returns the parts (n, dimension) of rows in one array; a new array."""
+        return self._arrays[name].take(places, axis=0)
+
+    def put(self, name, places, values):
+        """Replaces what `take` returns."""
+        self._arrays[name][places] = values
+
+    def state(self):
+        """Returns {"table/array": vector}, copies.
+
+        The arrays of a table are "ids" (n,) int64, and (n * dimension,) float32 for each of rows.
+        """
+        tables, arrays = self._arrays[TABLES][: self._count], {}
+        order = np.argsort(tables, kind="stable") if len(self.names) > 1 else None
+        bounds = np.cumsum([0, *np.bincount(tables, minlength=len(self.names))])
+        for number, table in enumerate(self.names):
+            own = slice(bounds[number], bounds[number + 1])
+            for name in (IDS, *self.row_arrays):
+                array = self._arrays[name]
+                rows = array[own].copy() if order is None else array.take(order[own], axis=0)
+                arrays[f"{table}/{name}"] = rows.reshape(-1)
+        return arrays
+
+    def load(self, state):
+        """Takes over what `state` gave, where there are no rows yet.
+
+        A table without any arrays is empty.
+
+        Raises
+        ------
+        ShapeError
+            Arrays of other names, types or lengths, ids below 0 or twice.
+        """
+        states = {table: self._state_of(state, table) for table in self.names}
+        counts = [len(own[IDS]) for own in states.values()]
+        self._count = sum(counts)
+        for name, array in self._arrays.items():
+            self._arrays[name] = np.empty((self._count, *array.shape[1:]), array.dtype)
+        self._arrays[TABLES][:] = np.arange(len(counts)).repeat(counts)
+        for name in (IDS, *self.row_arrays):
+            parts = [own[name] for own in states.values()]
+            np.concatenate(parts, out=self._arrays[name].reshape(-1))
+        self._index.add(self._known, self._count)
+
+    @property
+    def _known(self):
+        return RowKeys(self._arrays[TABLES], self._arrays[IDS])
+
+    def _make_room(self):
+        if self._count > LARGEST:
+            raise ConfigError(f"tables {self.names} must have at most {LARGEST} rows")
+        if self._count > len(self._arrays[IDS]):
+            room = self._count + self._count // ROOM
+            for array in self._arrays.values():
+                array.resize((room, *array.shape[1:]), refcheck=False)  # nobody else has them
+
+    def _state_of(self, state, table):
+        """Returns {"ids", "rows" or a slot: vector} of one table."""
+        head = f"{table}/"
+        own = {
+            name[len(head) :]: a for name, a in state.items() if name.rpartition("/")[0] == table
+        }
+        empty = {name: np.zeros(0, np.float32) for name in self.row_arrays}
+        own = own or {IDS: np.zeros(0, np.int64), **empty}
+        self._check_state(f"table {table!r}", own)
+        return own
+
+    def _check_state(self, where, state):
+        count, names = len(state.get(IDS, ())), (IDS, *self.row_arrays)
+        if set(state) != set(names):
+            raise ShapeError(f"{where} needs the arrays {[*names]}, got {[*state]}")
+        for name in names:
+            need, got = (count * (1 if name == IDS else self.dimension),), state[name]
+            kind = self._arrays[name].dtype
+            if got.shape != need or got.dtype != kind:
+                text = f"{kind} {need}, got {got.dtype} {got.shape}"
+                raise ShapeError(f"{where} needs {name} of {text}")
+        ids = np.sort(state[IDS])
+        if count and (ids[0] < 0 or (ids[1:] == ids[:-1]).any()):
+            raise ShapeError(f"{where} needs ids of at least 0, each once")
