@@ -112,7 +112,7 @@ class GraphTranslation:
         """Adds the layers of a node, or says why there are none."""
         try:
             self.translate(proto)
-        except (SparkdlError, KeyError, ValueError, TypeError) as error:
+        except (SparkdlError, LookupError, ValueError, TypeError) as error:
             self.refused.append(f"{proto.name or proto.output[0]} ({proto.op_type}): {error}")
 
     def translate(self, proto):

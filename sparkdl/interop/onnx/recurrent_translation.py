@@ -23,6 +23,7 @@ def recurrent(node):
         node.need(zero, "a first state but zeros")
     whole = bool(node.outputs[0])
     node.need(sum(map(bool, node.outputs)) == 1 and not any(node.outputs[2:]), "several outputs")
+    need_shapes(node, count, units)
     layer = layer_of(node, direction, units, whole)
     weights = [weights_of(node, place, units) for place in range(count)]
     if count == 2:
@@ -41,6 +42,16 @@ def length_of(node):
     fits = len(shape) == 2 and batch_of(shape) == 1
     node.need(fits, f"an example of shape {tuple(shape)}, the batch along axis {batch_of(shape)},")
     return shape[0]
+
+
+def need_shapes(node, count, units):
+    """Refuses weights that are not of `count` directions of `units`."""
+    gates = len(GATES[node.op])
+    of_x, sizes = node.constant(W).shape[2:3], {R: (gates * units, units)}
+    sizes |= {W: (gates * units, *of_x), B: (2 * gates * units,), P: (3 * units,)}
+    for index in filter(node.has, (W, R, B, P)):
+        shape, fits = node.constant(index).shape, (count, *sizes[index])
+        node.need(shape == fits, f"{node.inputs[index]} of shape {shape} in place of {fits}")
 
 
 def layer_of(node, direction, units, whole):

@@ -325,6 +325,12 @@ CASES = (
     }
 )
 REFUSED = {
+    "units": (over_steps("GRU", "B"), SEQUENCE, weights_of(4) | PLACES),
+    "peepholes": (
+        over_steps("LSTM", "B", "", "", "", "P"),
+        SEQUENCE,
+        weights_of(4) | PLACES | {"P": drawn(4, 1, 8)},
+    ),
     "lstm_first_state": (
         over_steps("LSTM", "B", "", "h"),
         SEQUENCE,
