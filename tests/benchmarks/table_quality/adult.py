@@ -1,15 +1,11 @@
 """Incomes of Adult by DeepFM, which reads numbers as they are and as ids, and by xgboost."""
 
-import subprocess
-import tempfile
-from pathlib import Path
-
 import numpy as np
 from sklearn.metrics import roc_auc_score
 
 from sparkdl import AdaGrad, AllReduceSGD, Batch, LocalWorkers, Network, zoo
-from tests.benchmarks.peers.environment import python_of
 from tests.benchmarks.table_quality.data_sets import read_table
+from tests.benchmarks.table_quality.xgboost_side import score_by_xgboost
 
 NUMBERS = "age", "educational-num", "capital-gain", "capital-loss", "hours-per-week", "fnlwgt"
 LABEL, YES = "income", ">50K"
@@ -62,14 +58,3 @@ def score(numbers, words, labels, trained, held_out):
     batch = Batch(columns=given, ids=np.arange(len(trained), dtype=np.uint64))
     network.fit(batch, EPOCHS, MASTER, LocalWorkers(1))
     return network.predict({name: column[held_out] for name, column in columns.items()})[:, 0]
-
-
-def score_by_xgboost(given, labels, trained, held_out):
-    """Returns the probabilities that xgboost gives them, in an environment of its own."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "adult.npz"
-        parts = {"x": given[trained], "y": labels[trained], "held_out": given[held_out]}
-        np.savez(path, **parts)
-        worker = Path(__file__).with_name("xgboost_worker.py")
-        subprocess.run([python_of("xgboost"), worker, path], check=True, timeout=600)
-        return np.load(path.with_suffix(".npy"))

@@ -1,5 +1,6 @@
 """xgboost's side: the probabilities of records that it was not trained on."""
 
+import json
 import sys
 from pathlib import Path
 
@@ -7,8 +8,10 @@ import numpy as np
 import xgboost
 
 ROUNDS = 100  # as many as XGBClassifier has unless told otherwise
-path = Path(sys.argv[1])
+path, kinds = Path(sys.argv[1]), json.loads(sys.argv[2])
 given = np.load(path)
-known, held_out = xgboost.DMatrix(given["x"], given["y"]), xgboost.DMatrix(given["held_out"])
+options = {"feature_types": kinds, "enable_categorical": True}
+known = xgboost.DMatrix(given["x"], given["y"], **options)
+held_out = xgboost.DMatrix(given["held_out"], **options)
 model = xgboost.train({"objective": "binary:logistic"}, known, num_boost_round=ROUNDS)
 np.save(path.with_suffix(".npy"), model.predict(held_out))
