@@ -12,11 +12,12 @@ from tests.support.waiting import gone, until
 FAR, COUNT, PARTITIONS, EPOCHS = 2**53 + 1, 90, 3, 3
 MASTER = {"batch_size_per_worker": 5, "updates_per_round": 3, "snapshot_every": 2, "prefetch": 0}
 CALLS = 6  # minibatches of a round of two workers
+RARE = {"min_updates": 2, "expire_after": 5}  # of words, which include rare ones
 
 
 def network():
     bags = [
-        EmbeddingBag(name="words", dimension=4, width=3, combine="mean"),
+        EmbeddingBag(name="words", dimension=4, width=3, combine="mean", **RARE),
         EmbeddingBag(name="user", dimension=2),
     ]
     vertices = [
@@ -29,7 +30,7 @@ def network():
 def rows():
     rng = np.random.default_rng(5)
     users = FAR + rng.integers(0, 9, COUNT)
-    words = rng.integers(-1, 20, (COUNT, 3))
+    words = rng.zipf(1.5, (COUNT, 3)) - 2
     return [(int(u), w.tolist(), int(u % 2)) for u, w in zip(users, words)]
 
 
@@ -51,17 +52,26 @@ def rows_by_id(net, table):
     return {
         name: of.reshape(len(order), -1)[order]
         for name, of in arrays.items()
-        if name.startswith(f"{table}/")
+        if name.rpartition("/")[0] == table
     }
 
 
 def assert_same_bits(one, two):
     np.testing.assert_array_equal(one.network.state.params, two.network.state.params)
-    for table in ("words", "user"):
+    for table in ("words", "words/seen", "user"):
         found, expected = rows_by_id(one, table), rows_by_id(two, table)
         assert found.keys() == expected.keys()
         for name in expected:
             np.testing.assert_array_equal(found[name], expected[name])
+
+
+def assert_rare_words_have_no_rows(net):
+    tables = net.network.state.tables
+    kept, seen = (set(tables[f"{name}/ids"].tolist()) for name in ("words", "words/seen"))
+    every = {word for _, words, _ in rows() for word in words}
+    assert kept < every and seen - kept
+    last = tables["words/last"]
+    assert last.max() - last.min() < 2 * RARE["expire_after"]
 
 
 @pytest.mark.parametrize("workers", [2, 5], ids=["a worker a slot", "more workers than slots"])
@@ -69,6 +79,7 @@ def test_sharded_tables_have_the_bits_of_whole_ones(workers, frame):
     expected, before = fit(frame, "whole", workers)
     net, history = fit(frame, "sharded", workers)
     assert_same_bits(net, expected)
+    assert_rare_words_have_no_rows(net)
     assert [epoch.examples for epoch in history.epochs] == [COUNT] * EPOCHS
     losses = [[epoch.validation.loss for epoch in h.epochs] for h in (history, before)]
     assert losses[0] == losses[1] and losses[0][-1] < losses[0][0]

@@ -1,12 +1,15 @@
 """An input of a network that is made of the rows of a table."""
 
-from sparkdl.config import Choice, Config, Number, Of, Size, Text, dataclass, option
+from sparkdl.config import Choice, Config, Integer, Number, Of, Size, Text, dataclass, option
 from sparkdl.config.field_types import OptionalAnyOf
 from sparkdl.errors import ConfigError
 from sparkdl.nn.optimizers import Optimizer
+from sparkdl.nn.tables.row_filter import name_of_counts
 from sparkdl.nn.tables.table_group import TableGroup, check_optimizer
 
 COMBINE = ("sum", "mean", "sqrtn")
+UPDATES = Integer(minimum=1, limit=2**31 - 1)  # counts are int32
+OF_TABLE = "dimension", "scale", "min_updates", "expire_after"  # with its optimizer
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,6 +55,18 @@ class EmbeddingBag(Config):
     scale: float = option(
         Number(minimum=0), "First rows are uniform in [-scale, scale).", default=0.05
     )
+    min_updates: int = option(
+        UPDATES,
+        "A row is kept from this update on whose batch has its id; until then it is as at first, "
+        "and takes no memory but that of a count.",
+        default=1,
+    )
+    expire_after: int | None = option(
+        UPDATES,
+        "Each so many updates, rows are forgotten whose ids were in none of the last so many. "
+        "None: rows stay.",
+        default=None,
+    )
 
     @property
     def table_name(self) -> str:
@@ -69,7 +84,7 @@ def check_bags(bags, default):
     tables, widths = {}, {}
     for bag in bags:
         check_optimizer(bag.optimizer or default)
-        own = {name: getattr(bag, name) for name in ("dimension", "optimizer", "scale")}
+        own = {name: getattr(bag, name) for name in (*OF_TABLE, "optimizer")}
         first = tables.setdefault(bag.table_name, own)
         for name, value in own.items():
             if value != first[name]:
@@ -83,6 +98,13 @@ def check_bags(bags, default):
                 f"EmbeddingBag.width must be the same for all bags of column {column!r}, got "
                 f"{widths[column]} and {bag.width}"
             )
+    for table, own in tables.items():
+        counts = name_of_counts(table)
+        if own["min_updates"] > 1 and counts in tables:
+            raise ConfigError(
+                f"EmbeddingBag.table must be another than {counts!r}, the name of the counts of "
+                f"table {table!r}; rename one"
+            )
 
 
 def groups_of(conf, kind=TableGroup):
@@ -90,17 +112,17 @@ def groups_of(conf, kind=TableGroup):
     optimizers, bags = optimizers_of_tables(conf.bags, conf.optimizer), {}
     for bag in conf.bags:
         bags.setdefault(bag.table_name, bag)
-    names = []  # [((dimension, optimizer, scale), names of tables)]
+    names = []  # [((optimizer, options), names of tables)]
     for table, bag in bags.items():
-        options = bag.dimension, optimizers[table], bag.scale
+        options = optimizers[table], {name: getattr(bag, name) for name in OF_TABLE}
         same = [own for known, own in names if known == options]
         if same:
             same[0].append(table)
         else:
             names.append((options, [table]))
     return [
-        kind(own, dimension, optimizer, seed=conf.seed, scale=scale)
-        for (dimension, optimizer, scale), own in names
+        kind(own, optimizer=optimizer, seed=conf.seed, **options)
+        for (optimizer, options), own in names
     ]
 
 
@@ -115,7 +137,7 @@ def load_groups(conf, arrays, kind=TableGroup):
         Arrays that are not those of a table; see TableGroup.load.
     """
     groups = groups_of(conf, kind)
-    known = [name for group in groups for name in group.names]
+    known = [name for group in groups for name in group.state_names]
     for key in arrays:
         table = key.rpartition("/")[0]
         if table not in known:

@@ -20,10 +20,15 @@ class RowStore:
     dimension : int
     arrays : tuple of str
         Names of the arrays that a row has a part of.
+    counts : tuple of str
+        Names of further arrays, of which a row has one number, an int32.
     """
 
-    def __init__(self, names, dimension, arrays):
-        self.names, self.dimension, self.row_arrays = names, dimension, arrays
+    def __init__(self, names, dimension, arrays, counts=()):
+        self.names, self.dimension = names, dimension
+        self._parts = (*arrays, *counts)
+        self._kinds = dict.fromkeys(arrays, (np.float32, (dimension,)))
+        self._kinds |= dict.fromkeys(counts, (np.int32, ()))
         self.clear()
 
     def clear(self):
@@ -32,7 +37,7 @@ class RowStore:
         self._arrays = {
             TABLES: np.zeros(0, np.int16),
             IDS: np.zeros(0, np.int64),
-            **{name: np.zeros((0, self.dimension), np.float32) for name in self.row_arrays},
+            **self._no_rows(),
         }
 
     def __len__(self):
@@ -56,36 +61,48 @@ class RowStore:
         ----------
         keys : RowKeys (n,)
             Each once.
-        values : {name of an array: (n, dimension), or one number}
+        values : {name of an array: (n, dimension), or (n,) for a count; or one number}
         """
         start, self._count, self._found = self._count, self._count + len(keys.ids), None
         self._make_room()
         new = slice(start, self._count)
         self._arrays[TABLES][new], self._arrays[IDS][new] = keys
-        for name in self.row_arrays:
+        for name in self._parts:
             self._arrays[name][new] = values[name]
         self._index.add(self._known, self._count)
         return np.arange(start, self._count)
 
     def take(self, name, places):
-        """Returns the parts (n, dimension) of rows in one array; a new array."""
+        """Returns the parts (n, dimension), or (n,), of rows in one array; a new array."""
         return self._arrays[name].take(places, axis=0)
 
     def put(self, name, places, values):
         """Replaces what `take` returns."""
         self._arrays[name][places] = values
 
+    def whole(self, name):
+        """Returns one array of all rows by place, for reading."""
+        return self._arrays[name][: self._count]
+
+    def keep(self, places):
+        """Forgets all rows but those at places (n,), which are 0, 1, ... then."""
+        kept = {name: array.take(places, axis=0) for name, array in self._arrays.items()}
+        self.clear()
+        self._arrays, self._count = kept, len(places)
+        self._index.add(self._known, self._count)
+
     def state(self):
         """Returns {"table/array": vector}, copies.
 
-        The arrays of a table are "ids" (n,) int64, and (n * dimension,) float32 for each of rows.
+        The arrays of a table are "ids" (n,) int64, (n * dimension,) float32 for each of rows, and
+        (n,) int32 for each of counts.
         """
         tables, arrays = self._arrays[TABLES][: self._count], {}
         order = np.argsort(tables, kind="stable") if len(self.names) > 1 else None
         bounds = np.cumsum([0, *np.bincount(tables, minlength=len(self.names))])
         for number, table in enumerate(self.names):
             own = slice(bounds[number], bounds[number + 1])
-            for name in (IDS, *self.row_arrays):
+            for name in (IDS, *self._parts):
                 array = self._arrays[name]
                 rows = array[own].copy() if order is None else array.take(order[own], axis=0)
                 arrays[f"{table}/{name}"] = rows.reshape(-1)
@@ -107,7 +124,7 @@ class RowStore:
         for name, array in self._arrays.items():
             self._arrays[name] = np.empty((self._count, *array.shape[1:]), array.dtype)
         self._arrays[TABLES][:] = np.arange(len(counts)).repeat(counts)
-        for name in (IDS, *self.row_arrays):
+        for name in (IDS, *self._parts):
             parts = [own[name] for own in states.values()]
             np.concatenate(parts, out=self._arrays[name].reshape(-1))
         self._index.add(self._known, self._count)
@@ -115,6 +132,10 @@ class RowStore:
     @property
     def _known(self):
         return RowKeys(self._arrays[TABLES], self._arrays[IDS])
+
+    def _no_rows(self):
+        """Returns {name of an array: itself, of no rows}."""
+        return {name: np.zeros((0, *shape), kind) for name, (kind, shape) in self._kinds.items()}
 
     def _make_room(self):
         if self._count > LARGEST:
@@ -130,18 +151,18 @@ class RowStore:
         own = {
             name[len(head) :]: a for name, a in state.items() if name.rpartition("/")[0] == table
         }
-        empty = {name: np.zeros(0, np.float32) for name in self.row_arrays}
+        empty = {name: array.reshape(-1) for name, array in self._no_rows().items()}
         own = own or {IDS: np.zeros(0, np.int64), **empty}
         self._check_state(f"table {table!r}", own)
         return own
 
     def _check_state(self, where, state):
-        count, names = len(state.get(IDS, ())), (IDS, *self.row_arrays)
+        count, names = len(state.get(IDS, ())), (IDS, *self._parts)
         if set(state) != set(names):
             raise ShapeError(f"{where} needs the arrays {[*names]}, got {[*state]}")
         for name in names:
-            need, got = (count * (1 if name == IDS else self.dimension),), state[name]
-            kind = self._arrays[name].dtype
+            array, got = self._arrays[name], state[name]
+            kind, need = array.dtype, (count * int(np.prod(array.shape[1:])),)
             if got.shape != need or got.dtype != kind:
                 text = f"{kind} {need}, got {got.dtype} {got.shape}"
                 raise ShapeError(f"{where} needs {name} of {text}")

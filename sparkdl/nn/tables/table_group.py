@@ -6,6 +6,7 @@ import numpy as np
 
 from sparkdl import philox
 from sparkdl.errors import ConfigError, DivergedError, ShapeError
+from sparkdl.nn.tables.row_filter import LAST, RowFilter, keep_since
 from sparkdl.nn.tables.row_keys import MOST_TABLES
 from sparkdl.nn.tables.row_store import RowStore
 
@@ -32,13 +33,19 @@ class TableGroup:
     seed : int
     scale : float
         First rows are uniform in [-scale, scale).
+    min_updates : int
+        A row is kept, and moved, from this update of it on; those before leave it as it was.
+    expire_after : int, optional
+        Each so many updates, rows that none of the last so many had are forgotten.
 
     References
     ----------
     Lazy updates: torch.optim.SparseAdam. Many tables as one: FBGEMM's table-batched embeddings.
     """
 
-    def __init__(self, names, dimension, optimizer, *, seed=0, scale=0.05):
+    def __init__(
+        self, names, dimension, optimizer, *, seed=0, scale=0.05, min_updates=1, expire_after=None
+    ):
         check_optimizer(optimizer)
         if len(names) > MOST_TABLES:
             raise ConfigError(
@@ -48,20 +55,30 @@ class TableGroup:
         self.names, self.dimension, self.optimizer = tuple(names), dimension, optimizer
         self.seed, self.scale = seed, scale
         self._streams = np.array([crc32(name.encode()) for name in names], np.uint64)
-        self._store = RowStore(self.names, dimension, (ROWS, *optimizer.slot_names))
+        self._expire_after, expires = expire_after, expire_after is not None
+        arrays = ROWS, *optimizer.slot_names
+        self._store = RowStore(self.names, dimension, arrays, (LAST,) if expires else ())
+        self._filter = RowFilter(self.names, min_updates, expires) if min_updates > 1 else None
 
     def clear(self):
         """Forgets all rows."""
         self._store.clear()
+        if self._filter is not None:
+            self._filter.clear()
 
     def __len__(self):
         """The number of rows that were updated at least once."""
         return len(self._store)
 
     @property
+    def state_names(self):
+        """The names before the last "/" of those of `state`."""
+        return self.names + (() if self._filter is None else self._filter.names)
+
+    @property
     def nbytes(self):
         """Bytes of all that is kept; see RowStore.nbytes."""
-        return self._store.nbytes
+        return self._store.nbytes + (0 if self._filter is None else self._filter.nbytes)
 
     def read(self, keys):
         """Returns the rows (n, dimension) of RowKeys (n,) of ids of at least 0; new arrays."""
@@ -102,22 +119,46 @@ class TableGroup:
             A gradient that is not finite; no row has changed then.
         """
         self._check(keys, gradients)
+        if self._filter is not None:
+            keys, gradients = self._admit(keys, gradients, t)
         places, size = self._places(keys), max(1, CHUNK // self.dimension)
         for start in range(0, len(places), size):
             part = slice(start, start + size)
             self._move(places[part], gradients[part], np.float32(rate), np.float32(t))
+        if self._expire_after is not None:
+            self._store.put(LAST, places, t)
+            self._expire(t)
 
     def state(self):
         """Returns {"table/array": vector}, copies; see RowStore.state.
 
-        The arrays of rows are "rows" and the optimizer's slots.
+        The arrays of rows are "rows" and the optimizer's slots, and "last", the update that had a
+        row last, where rows expire. Those of RowFilter are there where updates are counted.
         """
-        return self._store.state()
+        return self._store.state() | ({} if self._filter is None else self._filter.state())
 
     def load(self, state):
         """Takes over what `state` gave; see RowStore.load."""
         self.clear()
         self._store.load(state)
+        if self._filter is not None:
+            self._filter.load(state)
+
+    def _admit(self, keys, gradients, t):
+        """Returns those keys, with their gradients, whose rows are kept from this update on."""
+        kept = self._store.find(keys) >= 0
+        missing = np.flatnonzero(~kept)
+        if not len(missing):
+            return keys, gradients
+        kept[missing] = self._filter.admit(keys.take(missing), t)
+        return keys.take(kept), gradients[kept]
+
+    def _expire(self, t):
+        if t % self._expire_after == 0:
+            oldest = t - self._expire_after + 1
+            keep_since(self._store, oldest)
+            if self._filter is not None:
+                self._filter.forget(oldest)
 
     def _move(self, places, gradients, rate, t):
         store, optimizer = self._store, self.optimizer
@@ -136,7 +177,8 @@ class TableGroup:
         if len(missing):
             new, start = keys.take(missing), self.optimizer.slot_start
             slots = {name: start.get(name, 0) for name in self.optimizer.slot_names}
-            places[missing] = self._store.add(new, {ROWS: self.first_rows(new), **slots})
+            values = {ROWS: self.first_rows(new), LAST: 0, **slots}
+            places[missing] = self._store.add(new, values)
         return places
 
     def _check(self, keys, gradients):

@@ -69,7 +69,10 @@ def test_tables_of_equal_options_are_one_group():
     fields = [EmbeddingBag(name=name, dimension=2) for name in "abc"]
     fields[1] = EmbeddingBag(name="b", dimension=2, scale=0.1)
     fields += [EmbeddingBag(name="d", dimension=2, optimizer="adagrad")]
-    assert [group.names for group in groups_of(graph(*fields))] == [("a", "c"), ("b",), ("d",)]
+    fields += [EmbeddingBag(name="e", dimension=2, min_updates=2)]
+    fields += [EmbeddingBag(name="f", dimension=2, expire_after=9)]
+    names = [group.names for group in groups_of(graph(*fields))]
+    assert names == [("a", "c"), ("b",), ("d",), ("e",), ("f",)]
     same = [EmbeddingBag(name=name, dimension=2, optimizer="sgd") for name in "ab"]
     assert [group.names for group in groups_of(graph(*same, optimizer="sgd"))] == [("a", "b")]
 
@@ -104,6 +107,22 @@ ERRORS = {
     "width": (
         lambda: graph(WORDS, bag(name="b", column="words", width=2)),
         "width must be the same for all bags of column 'words', got 3 and 2",
+    ),
+    "min_updates": (
+        lambda: graph(WORDS, bag(name="b", table="words", optimizer="adagrad", min_updates=2)),
+        "min_updates must be the same for all bags of table 'words', got 1 and 2",
+    ),
+    "expire_after": (
+        lambda: bag(expire_after=0),
+        "EmbeddingBag.expire_after must be an integer >= 1 or None, got 0",
+    ),
+    "counts": (
+        lambda: graph(bag(min_updates=2), bag(name="words/seen", column="other")),
+        "must be another than 'words/seen', the name of the counts of table 'words'",
+    ),
+    "seen": (
+        lambda: load_groups(graph(WORDS), {"words/seen/ids": np.zeros(0, np.int64)}),
+        r"a table must be one of \['words'\], got 'words/seen'",
     ),
     "norms": (lambda: graph(bag(optimizer=Lars())), "number by number, got Lars"),
     "name": (lambda: graph(WORDS, inputs={"words": (2,)}), "unique, got 'words' twice"),

@@ -18,8 +18,8 @@ from sparkdl.nn.tables.table_shard import (
 IDS = np.sort(np.random.default_rng(0).choice(2**62, 3000, replace=False)) * 2
 
 
-def trained(kind, ids):
-    table = kind(["words"], 3, Adam())
+def trained(kind, ids, **options):
+    table = kind(["words"], 3, Adam(), **options)
     for t in (1, 2):
         slopes = (ids[:, None] % 7).repeat(3, 1).astype(np.float32)
         table.update(RowKeys.of(ids), slopes, 0.1, t)
@@ -46,6 +46,20 @@ def test_shards_have_the_rows_of_a_whole_table_and_make_one_up():
     again = TableGroup(["words"], 3, Adam())
     again.load(join_tables(shards))
     every = RowKeys.of(IDS)
+    np.testing.assert_array_equal(again.read(every), whole.read(every))
+
+
+def test_counts_and_last_updates_are_split_and_joined_as_rows_are():
+    options = {"min_updates": 2, "expire_after": 9}
+    whole = trained(TableGroup, IDS[:100], **options)
+    whole.update(RowKeys.of(IDS[100:150]), np.ones((50, 3), np.float32), 0.1, 3)
+    again = TableGroup(["words"], 3, Adam(), **options)
+    again.load(join_tables(split_tables(whole.state(), 3)))
+    for group in (whole, again):
+        group.update(RowKeys.of(IDS[120:180]), np.ones((60, 3), np.float32), 0.1, 4)
+        group.update(RowKeys.of([]), np.ones((0, 3), np.float32), 0.1, 9)
+    assert len(again) == len(whole) == 130
+    every = RowKeys.of(IDS[:200])
     np.testing.assert_array_equal(again.read(every), whole.read(every))
 
 
