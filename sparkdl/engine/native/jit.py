@@ -6,6 +6,7 @@ from threading import Lock
 
 from sparkdl.engine.native import cache
 from sparkdl.engine.native.control import NAME
+from sparkdl.engine.native.object_file import undefined_symbols
 from sparkdl.errors import UnsupportedError
 
 NEEDED = ("avx2", "fma")  # without them a vector's polynomial would be calls of a library
@@ -64,9 +65,20 @@ class Compiler:
         if code is None:
             code = self.compile(text.replace(f"@{NAME}(", f"@{symbol}("))
             cache.write(key, code)
+        self.require_symbols(code)
         self.engine.add_object_file(self.llvm.ObjectFileRef.from_data(code))
         self.engine.finalize_object()
         return SIGNATURE(self.engine.get_function_address(symbol))
+
+    def require_symbols(self, code):
+        """Raises UnsupportedError for a function that is in no library: LLVM would end the process.
+
+        A call of one stands where the processor has no instruction for an operation.
+        """
+        address = self.llvm.address_of_symbol
+        missing = [name for name in undefined_symbols(code) if address(name) is None]
+        if missing:
+            raise UnsupportedError(f"chains run in numpy: no library of the process has {missing}")
 
     def compile(self, text):
         module = self.llvm.parse_assembly(text)

@@ -10,9 +10,11 @@ from dataclasses import dataclass
 import numpy as np
 
 LANES = 16  # numbers in a vector: one AVX-512 register of float32
-TYPES = {"float32": "float", "float64": "double", "bfloat16": "bfloat", "mask": "i1", "bool": "i8"}
+# bfloat16 is its bits: what is computed of it is float32, and LLVM's own type of it needs functions
+# that are in no library of a process, where the processor has no instructions for it.
+TYPES = {"float32": "float", "float64": "double", "bfloat16": "i16", "mask": "i1", "bool": "i8"}
 TYPES |= {f"{sign}int{bits}": f"i{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)}
-FLOATS = ("float32", "float64", "bfloat16")
+FLOATS = ("float32", "float64")
 ARITHMETIC = {"+": "add", "-": "sub", "*": "mul", "/": "div"}
 
 
@@ -200,11 +202,22 @@ class IrVector:
             return self
         if "bfloat16" in (kind, self.kind) and "float32" not in (kind, self.kind):
             return self.cast("float32").cast(kind)
+        if kind == "bfloat16":
+            return self.round_to_bfloat16()
+        if self.kind == "bfloat16":
+            return (self.bits("uint16").cast("uint32") << 16).bits("float32")
         instruction = conversion(self.kind, kind)
         if instruction is None:  # two kinds of the same bits
             return IrVector(self.code, kind, self.name)
         value = self.code.define(f"{instruction} {self.typed} to {vector_type(kind)}")
         return IrVector(self.code, kind, value, self if self.kind == "mask" else None)
+
+    def round_to_bfloat16(self):
+        """Returns float32 rounded to the nearest, to the even one of two; the same on all hosts."""
+        bits = self.bits("uint32")
+        high = bits >> 16
+        rounded = (bits + ((high & 1) + 0x7FFF)) >> 16
+        return self.is_nan().select(high | 0x40, rounded).cast("uint16").bits("bfloat16")
 
 
 UNSIGNED = ("mask", "bool", "uint8", "uint16", "uint32", "uint64")
@@ -235,7 +248,9 @@ def conversion(old, new):
 
 def literal(kind, number):
     """Returns a number in all lanes, as LLVM writes it: floats by the bits of their double."""
-    if kind in FLOATS:
+    if kind == "bfloat16":
+        number = int(np.dtype(kind).type(number).view(np.uint16))
+    elif kind in FLOATS:
         value = float(np.dtype(kind).type(number))
         number = f"0x{struct.unpack('<Q', struct.pack('<d', value))[0]:016X}"
     return f"splat ({TYPES[kind]} {number})"

@@ -45,5 +45,4 @@ def store(code, vector, base, index, mask):
 
 def suffix(kind):
     """Returns LLVM's name for vectors of a kind, the suffix of its functions' names."""
-    short = "bf" if kind == "bfloat16" else "f" if kind in FLOATS else "i"
-    return f"v{LANES}{short}{bits_of(kind)}"
+    return f"v{LANES}{'f' if kind in FLOATS else 'i'}{bits_of(kind)}"

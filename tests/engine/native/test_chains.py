@@ -212,7 +212,20 @@ def test_broadcasts_lie_within_chains():
 
 
 NARROW = ml_dtypes.bfloat16
-SPECIAL = [0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, 3e38, 1e-30, 1.00390625, 1.01171875]
+SPECIAL = [
+    1e-40,
+    -2.3e-39,
+    0.0,
+    -0.0,
+    np.inf,
+    -np.inf,
+    np.nan,
+    1.0,
+    3e38,
+    1e-30,
+    1.00390625,
+    1.01171875,
+]
 
 
 @pytest.mark.parametrize("size", [1, 16, 37])
