@@ -43,6 +43,7 @@ from sparkdl.engine.backends.onednn.rewrites import (
     lrn_workspace,
     product_sum,
     recurrent_workspace,
+    slow_gradients,
 )
 from sparkdl.engine.backends.onednn.team_size import OneThread, in_sequence, team_to_spare
 from sparkdl.engine.chains import ChainOp, into_chains
@@ -93,7 +94,8 @@ class OneDnn(reference.Reference):
         self.rewrites = (
             fuse,
             record_maxima,
-            lrn_workspace.share_lrn_workspaces,
+            partial(lrn_workspace.share_lrn_workspaces, self.session),
+            partial(slow_gradients.take_apart, self.session),
             batch_norm_relu.fuse_relus,
             partial(conv_sum.add_in_convolutions, self.session),
             product_sum.products_into_sums,

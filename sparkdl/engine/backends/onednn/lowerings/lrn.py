@@ -33,19 +33,35 @@ def forward_pd(session, op, x, y, kind):
 
 def forward(session, op, x, y, workspace=None):
     pd = forward_pd(session, op, x, y, INFERENCE if workspace is None else TRAINING)
-    arguments = {SRC: session.at(x), DST: session.at(y)}
-    if workspace is not None:
-        arguments[WORKSPACE] = session.workspace(pd, workspace)
+    arguments = {SRC: session.at(x), DST: session.at(y)} | left_in(session, pd, workspace)
     return [session.bind(pd, arguments)], session.implementation(pd)
 
 
 def backward(session, op, gy, x, y, workspace, gx):
-    hint = forward_pd(session, op, x, y, TRAINING)  # the one that has filled the workspace
-    mds = session.of(gx), session.of(gy), session.of(x)
-    pd = session.describe("lrn_backward", algorithm(op), *mds, *constants(op), hint, None)
+    _, pd = backward_pds(session, op, gy, x, y, gx)
     arguments = {DIFF_DST: session.at(gy), SRC: session.at(x), DIFF_SRC: session.at(gx)}
-    arguments[WORKSPACE] = session.workspace(hint, workspace)
+    arguments |= left_in(session, pd, workspace)
     return [session.bind(pd, arguments)], session.implementation(pd)
+
+
+def backward_pds(session, op, gy, x, y, gx):
+    """Returns the descriptors of the pass that has filled the workspace, and of the gradient."""
+    hint = forward_pd(session, op, x, y, TRAINING)
+    mds = session.of(gx), session.of(gy), session.of(x)
+    arguments = algorithm(op), *mds, *constants(op), hint, None
+    return hint, session.describe("lrn_backward", *arguments)
+
+
+def implementations(session, op, x):
+    """Returns the names of the kernels of both passes, for a gradient of an array like x."""
+    return [session.implementation(pd) for pd in backward_pds(session, op, *[x] * 4)]
+
+
+def left_in(session, pd, workspace):
+    """Returns {WORKSPACE: memory}, or nothing where the primitive, as some kernels, needs none."""
+    if workspace is None or not session.size(session.query(pd, "workspace")):
+        return {}
+    return {WORKSPACE: session.workspace(pd, workspace)}
 
 
 def refuse_known_faults(op, channels):

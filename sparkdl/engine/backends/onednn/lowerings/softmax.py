@@ -22,8 +22,18 @@ def forward(session, op, x, y):
 
 
 def backward(session, op, gy, y, gx):
-    hint = forward_pd(session, op, gx, y)
-    mds, rest = (session.of(gx), session.of(gy), session.of(y)), (y.ndim - 1, hint, None)
-    pd = session.describe("softmax_backward", algorithm(op), *mds, *rest)
+    _, pd = backward_pds(session, op, gy, y, gx)
     arguments = {DST: session.at(y), DIFF_DST: session.at(gy), DIFF_SRC: session.at(gx)}
     return [session.bind(pd, arguments)], session.implementation(pd)
+
+
+def backward_pds(session, op, gy, y, gx):
+    """Returns the descriptors of the forward pass and of the gradient."""
+    hint = forward_pd(session, op, gx, y)
+    mds, rest = (session.of(gx), session.of(gy), session.of(y)), (y.ndim - 1, hint, None)
+    return hint, session.describe("softmax_backward", algorithm(op), *mds, *rest)
+
+
+def implementations(session, op, y):
+    """Returns the names of the kernels of both passes, for a gradient of an array like y."""
+    return [session.implementation(pd) for pd in backward_pds(session, op, y, y, y)]

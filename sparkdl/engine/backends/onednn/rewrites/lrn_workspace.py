@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sparkdl.engine.backends.onednn.rewrites import slow_gradients
 from sparkdl.engine.fusion import fuse
 from sparkdl.engine.graph import Spec
 from sparkdl.engine.ops.spatial.lrn import LocalOp, LrnGradOp, LrnOp
@@ -31,9 +32,13 @@ class LrnFromWorkspaceOp(LocalOp):
         return LrnGradOp(*self.options()).decompose(gy, x)
 
 
-def share_lrn_workspaces(graph):
-    """Returns the graph with each LrnGradOp reading from its LrnOp's workspace."""
-    needed = {(n.op.options(), n.inputs[1]) for n in graph.nodes if isinstance(n.op, LrnGradOp)}
+def share_lrn_workspaces(session, graph):
+    """Returns the graph with each LrnGradOp reading from its LrnOp's workspace, if it has one."""
+    needed = {
+        (n.op.options(), n.inputs[1])
+        for n in graph.nodes
+        if isinstance(n.op, LrnGradOp) and slow_gradients.has_kernel(session, n.op, n.inputs[1])
+    }
     workspaces = {}
 
     def rule(node, inputs, uses):

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from sparkdl.engine import compile, ops
 from sparkdl.engine.backends import get
 from tests.engine.support import close_on_onednn, compare, trace, with_gradients
+from tests.support.processor import AVX512
 
 pytestmark = pytest.mark.skipif(
     get("auto").name != "onednn", reason="libdnnl is not here: the reference backend runs"
@@ -97,7 +98,7 @@ def test_heads_are_read_where_they_lie(bias):
     assert [step.op for step in steps] == ["HeadScores", "Softmax", "HeadMix"]
     steps += compile(with_gradients(attend(4), *arrays[:3]), "onednn").steps
     ours = [step for step in steps if step.op.startswith(("Head", "Softmax"))]
-    assert len(ours) == 3 + 8
+    assert len(ours) == 3 + 7 + AVX512  # without it the gradient of softmax is taken apart
     assert not [step for step in ours if "numpy" in step.kernel]
     assert not {"Transpose", "Relayout"} & {step.op for step in steps}
 

@@ -1,0 +1,45 @@
+"""Gradients for which oneDNN has no fast kernel are taken apart.
+
+It has none of softmax and of local response normalization on processors without AVX-512.
+"""
+
+import numpy as np
+
+from sparkdl.engine.backends.onednn.binding.api import TYPES
+from sparkdl.engine.backends.onednn.lowerings import lrn, softmax
+from sparkdl.engine.fusion import fuse
+from sparkdl.engine.ops.softmax import LogSoftmaxGradOp, SoftmaxGradOp
+from sparkdl.engine.ops.spatial.lrn import LrnGradOp
+from sparkdl.errors import UnsupportedError
+
+LOWERINGS = {LrnGradOp: lrn, SoftmaxGradOp: softmax, LogSoftmaxGradOp: softmax}
+
+
+def take_apart(session, graph):
+    """Returns the graph with such nodes as simpler ones, of which there are compiled loops."""
+
+    def rule(node, inputs, uses):
+        slow = type(node.op) in LOWERINGS and inputs[0].dtype == np.float32
+        if slow and not has_kernel(session, node.op, inputs[-1]):
+            return node.op.decompose(*inputs)
+
+    return fuse(graph, (rule,))
+
+
+def has_kernel(session, op, x):
+    """Returns whether oneDNN has fast kernels of a gradient, and of its forward pass, for x."""
+    if x.dtype not in TYPES or 0 in x.shape:
+        return False
+    try:
+        names = LOWERINGS[type(op)].implementations(session, op, empty_like(x))
+    except UnsupportedError:
+        return False
+    return not any(name.startswith("ref") for name in names)
+
+
+def empty_like(x):
+    """Returns an array like a tensor's: images channels last."""
+    if len(x.shape) != 4:
+        return np.empty(x.shape, x.dtype)
+    n, c, *space = x.shape
+    return np.moveaxis(np.empty((n, *space, c), x.dtype), -1, 1)
