@@ -26,6 +26,7 @@ class ExchangePlan(NamedTuple):
     """The exchange of a master: its codec, its interval in minibatches, whether it overlaps.
 
     `gather` is what travels beside no computation, or where it is `ahead` beside the forward pass.
+    `fetch` travels beside all of it, through the same link as what overlaps.
     """
 
     master: str
@@ -35,16 +36,18 @@ class ExchangePlan(NamedTuple):
     background: bool = False
     gather: Exchange = FREE
     ahead: bool = False
+    fetch: Exchange = FREE
 
     @property
     def total(self):
-        """The Exchange with its gather."""
-        return self.exchange + self.gather
+        """The Exchange with its gather and fetch."""
+        return self.exchange + self.gather + self.fetch
 
     def minibatch(self, compute):
         """Returns the seconds of a minibatch with its share of the exchange."""
         hidden = BACKWARD * compute if self.background else 0.0
         seconds = max(0.0, self.exchange.seconds - hidden)
+        seconds = max(seconds, self.exchange.seconds + self.fetch.seconds - compute)
         hidden = (1 - BACKWARD) * compute if self.ahead else 0.0
         return compute + (seconds + max(0.0, self.gather.seconds - hidden)) / self.every
 
@@ -60,7 +63,8 @@ def simulate(arguments):
     cluster = Cluster(costs=measurement.measure_costs(), **place)
     codings = [measurement.measure_coding(codec) for codec in CODECS]
     if run and run.network.bags:
-        chosen = table_plans(cluster, run, nbytes)
+        rows = rows_model(run.network, run.training.batch_size_per_worker)
+        chosen = table_plans(cluster, rows, nbytes)
     else:
         chosen = plans(cluster, codings, nbytes, arguments.every)
         chosen += divisions(cluster, run, compute) if run else []
@@ -87,13 +91,14 @@ def divisions(cluster, run, compute):
     ]
 
 
-def table_plans(cluster, run, nbytes):
-    """Returns the ExchangePlans of the master that trains tables; rows travel beside nothing."""
-    rows = rows_model(run.network, run.training.batch_size_per_worker)
-    summed, ways = cluster.all_reduce(nbytes), {"whole": rows.whole, "sharded": rows.sharded}
+def table_plans(cluster, rows, nbytes):
+    """Returns the ExchangePlans of the master that trains tables, given the RowsModel."""
+    summed, name = cluster.all_reduce(nbytes), "AllReduceSGD, tables"
     return [
-        ExchangePlan(f"AllReduceSGD, tables {name}", "", 1, summed, True, way(cluster))
-        for name, way in ways.items()
+        ExchangePlan(f"{name} whole", "", 1, summed, True, rows.whole(cluster)),
+        ExchangePlan(
+            f"{name} sharded", "", 1, summed, True, rows.sharded(cluster), fetch=rows.fetch(cluster)
+        ),
     ]
 
 

@@ -197,6 +197,22 @@ class Group:
         call = self._call("all_to_all_bytes", all_to_all.all_to_all_bytes, parts)
         return self._progress.run(call)
 
+    def ask(self, requests, answer):
+        """Sends each rank its request; gathers [answer of each rank], as uint8 arrays.
+
+        Parameters
+        ----------
+        requests : list of bytes or uint8 arrays
+            By rank, of any lengths.
+        answer : callable
+            Returns the answers of this rank, by rank, given [uint8 array: request of each rank].
+        """
+        return self.call("ask", all_to_all.ask_and_answer, requests, answer)
+
+    def start_ask(self, requests, answer):
+        """Begins `ask`, beside what the caller does next; another thread calls `answer`."""
+        return self.start_call("ask", all_to_all.ask_and_answer, requests, answer)
+
     def broadcast(self, x, root=0):
         """Replaces x by that of rank `root`. Returns x."""
         check_rank(root, self.size)

@@ -168,7 +168,7 @@ class EnsembleModel(
         key = sc, master
         if self._shared is None or self._shared[0] != key:
             place = master.device, master.backend
-            members = [(one.conf, one.state, *place) for one in self.networks]
+            members = [(one.conf, one.state.without_slots(), *place) for one in self.networks]
             self._shared = key, SharedValue(sc, members)
         return self._shared[1]
 

@@ -12,7 +12,7 @@ from sparkdl.spark.inference.output_columns import YES_OR_NO, OutputColumns, pro
 from sparkdl.spark.inference.predictions import sound
 from sparkdl.training.evaluation.batch_evaluation import new_evaluation, pieces
 from sparkdl.training.evaluation.selection import predictions_to_judge
-from sparkdl.training.rounds.replica import limit_threads
+from sparkdl.training.rounds.replica import limit_threads, load_to_read
 from sparkdl.training.workers.contribution import Failure
 from sparkdl.tune.votes import combine
 
@@ -61,8 +61,7 @@ def load_members(models):
     members = []
     for number, (conf, state, device, backend) in enumerate(models):
         replica = replica_of(number, conf, device, backend)
-        replica.load(state.params, state.buffers, state.slots)
-        replica.load_tables(state.tables)
+        load_to_read(replica, state)
         members.append(replica)
     return members
 
@@ -82,7 +81,7 @@ def vote_columns(shared, vote, names, transform, batches):
     names : (str, str)
         Of the prediction and the probability, "" for none.
     """
-    members, output = load_members(shared.value), OutputColumns("y", vote.kind, *names)
+    members, output = load_members(shared.kept_value), OutputColumns("y", vote.kind, *names)
     for batch in batches:
         found = [y for _, y in outcomes(members, vote, transform, batch)]
         yield output.arrays({"y": np.concatenate(found)})
@@ -91,7 +90,7 @@ def vote_columns(shared, vote, names, transform, batches):
 def evaluate_votes(shared, vote, transform, partition, batches):
     """Yields the partition's number with its Evaluation, or with the Failure in it."""
     try:
-        members = load_members(shared.value)
+        members = load_members(shared.kept_value)
         conf, evaluation = members[0].conf, new_evaluation(members[0].conf)
         for batch in sound(batches):
             for piece, y in outcomes(members, vote, transform, batch):

@@ -90,7 +90,14 @@ def gather_all(group):
             )
         )
         assert [bytes(text) for text in group.all_to_all_bytes(mine)] == theirs
+        pending = group.start_ask(mine, echo)
+        assert [bytes(text) for text in group.ask(mine, echo)] == [own + b"!" for own in mine]
+        assert [bytes(text) for text in pending.wait()] == [own + b"!" for own in mine]
     return True
+
+
+def echo(requests):
+    return [bytes(request) + b"!" for request in requests]
 
 
 def broadcast_all(group):

@@ -34,7 +34,10 @@ def means_of(sc, net, source, state, batches, device, tally):
     if batches is not None:
         source = FirstRecords(source, batches * batch_size(net), batch_size(net))
     reading = reading_of(source, net, blobs_of(net, visible_outputs(net), "a test"))
-    with job(sc, "test", "a test"), sharing(sc, (net.conf, state, device, "auto")) as model:
+    with (
+        job(sc, "test", "a test"),
+        sharing(sc, (net.conf, state.without_slots(), device, "auto")) as model,
+    ):
         each = partial(run_partition_on_device, device, partial(score, model, reading), tally=tally)
         ranked = split_rdd(sc, source.splits()).mapPartitionsWithIndex(each).collect()
     parts = [part for _, values in sorted(ranked, key=itemgetter(0)) for part in unwrap(values)]

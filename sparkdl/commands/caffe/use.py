@@ -70,7 +70,7 @@ class Use:
         options, sc = self.options, spark.sparkContext
         with job(sc, "features", "extracting features"):
             device = self.solver.device
-            with sharing(sc, (net.conf, state, device, "auto")) as model:
+            with sharing(sc, (net.conf, state.without_slots(), device, "auto")) as model:
                 names = options.features
                 frame = features_frame(spark, net, source, model, names, device, tally)
                 frame.write.format(options.output_format).save(uri(options.output))

@@ -1,4 +1,4 @@
-"""All-to-all: every rank sends each other rank bytes of its own."""
+"""All-to-all: every rank sends each other rank bytes of its own, and may get an answer."""
 
 import numpy as np
 
@@ -29,3 +29,13 @@ def all_to_all_bytes(call, parts):
             send_all(call, [other], parts[other])
     yield from receipts
     return received
+
+
+def ask_and_answer(call, requests, answer):
+    """Sends requests[rank] to each rank; gathers their answers, uint8 arrays by rank.
+
+    `answer` returns the answers, by rank, to [uint8 array of each rank]. It runs in the thread that
+    drives calls.
+    """
+    asked = yield from all_to_all_bytes(call, requests)
+    return (yield from all_to_all_bytes(call, answer(asked)))

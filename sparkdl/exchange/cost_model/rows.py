@@ -33,14 +33,17 @@ class RowsModel:
         return cluster.all_gather(cluster.workers * self.gradient) + work(cluster, moved)
 
     def sharded(self, cluster: Cluster) -> Exchange:
-        """Returns the Exchange in which owners give rows and get their gradients.
+        """Returns the Exchange in which owners get gradients, and say which rows have changed.
 
         Keys are spread evenly by their hash; rows that several workers touch are not counted once.
+        None that was fetched ahead has changed: such rows travel again, in the last message.
         """
         total = work(cluster, 2 * self.rows)
-        for nbytes in (KEY * self.rows, NUMBER * self.numbers, self.gradient):
-            total += cluster.all_to_all(nbytes)
-        return total
+        return total + cluster.all_to_all(self.gradient) + cluster.all_to_all(0)
+
+    def fetch(self, cluster: Cluster) -> Exchange:
+        """Returns the Exchange in which owners give the rows of the next minibatch, ahead of it."""
+        return cluster.all_to_all(KEY * self.rows) + cluster.all_to_all(NUMBER * self.numbers)
 
 
 def work(cluster, rows):

@@ -95,9 +95,10 @@ class Replica:
         """Updates of this replica without effect, as a gradient in float16 was not finite."""
         return int(self._vectors["left_out"].open()[0])
 
-    def load(self, params, buffers, slots):
-        """Takes over the values of three vectors; ShapeError where a length differs."""
-        for name, vector in (("params", params), ("buffers", buffers), ("slots", slots)):
+    def load(self, params, buffers, slots=None):
+        """Takes over vectors, no slots for predictions alone; ShapeError for another length."""
+        given = {"params": params, "buffers": buffers} | ({} if slots is None else {"slots": slots})
+        for name, vector in given.items():
             target = self._vectors[name].open()
             if vector.shape != target.shape:
                 raise ShapeError(f"{name} must have {target.shape} numbers, got {vector.shape}")
@@ -105,7 +106,7 @@ class Replica:
                 self._expire()
                 np.copyto(target, vector)
 
-    def load_tables(self, arrays):
+    def load_tables(self, arrays, kind=None):
         """Takes over the tables of a TrainState; this replica has none, see TableReplica."""
 
     def table_arrays(self):

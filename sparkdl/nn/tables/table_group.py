@@ -1,11 +1,9 @@
 """Tables whose rows are as wide and move alike, kept as one."""
 
-from zlib import crc32
-
 import numpy as np
 
-from sparkdl import philox
 from sparkdl.errors import ConfigError, DivergedError, ShapeError
+from sparkdl.nn.tables.first_rows import FirstRows
 from sparkdl.nn.tables.row_filter import LAST, RowFilter, keep_since
 from sparkdl.nn.tables.row_keys import MOST_TABLES
 from sparkdl.nn.tables.row_store import RowStore
@@ -53,8 +51,7 @@ class TableGroup:
                 f"row, got {len(names)}; let several share a table"
             )
         self.names, self.dimension, self.optimizer = tuple(names), dimension, optimizer
-        self.seed, self.scale = seed, scale
-        self._streams = np.array([crc32(name.encode()) for name in names], np.uint64)
+        self._first = FirstRows(names, dimension, seed, scale)
         self._expire_after, expires = expire_after, expire_after is not None
         arrays = ROWS, *optimizer.slot_names
         self._store = RowStore(self.names, dimension, arrays, (LAST,) if expires else ())
@@ -89,16 +86,8 @@ class TableGroup:
         rows = np.empty((len(places), self.dimension), np.float32)
         known = np.flatnonzero(places >= 0)
         rows[known] = self._store.take(ROWS, places[known])
-        rows[missing] = self.first_rows(keys.take(missing))
+        rows[missing] = self._first.of(keys.take(missing))
         return rows
-
-    def first_rows(self, keys):
-        """Returns the rows (n, dimension) that keys begin with."""
-        if not self.scale:
-            return np.zeros((len(keys.ids), self.dimension), np.float32)
-        ids, streams = keys.ids.astype(np.uint64), self._streams[keys.tables]
-        draws = philox.uniform(ids, 0, self.dimension, self.seed, streams)
-        return np.float32(2 * self.scale) * draws - np.float32(self.scale)
 
     def update(self, keys, gradients, rate, t):
         """Moves the rows of keys by the optimizer's step.
@@ -177,7 +166,7 @@ class TableGroup:
         if len(missing):
             new, start = keys.take(missing), self.optimizer.slot_start
             slots = {name: start.get(name, 0) for name in self.optimizer.slot_names}
-            values = {ROWS: self.first_rows(new), LAST: 0, **slots}
+            values = {ROWS: self._first.of(new), LAST: 0, **slots}
             places[missing] = self._store.add(new, values)
         return places
 

@@ -217,7 +217,7 @@ class NetworkInUse:
 
     def _model_of(self, state, master):
         """Returns the arguments from which inference.loaded makes a replica."""
-        return self.conf, replace(state, worker_states=()), master.device, master.backend
+        return self.conf, state.without_slots(), master.device, master.backend
 
 
 def require_all(keep, data):

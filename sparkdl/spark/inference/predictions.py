@@ -14,19 +14,21 @@ from sparkdl.errors import ConfigError, DataError, SparkdlError
 from sparkdl.spark.records.frame_schema import WHERE, check_fields
 from sparkdl.training.evaluation.batch_evaluation import pieces
 from sparkdl.training.inputs.schema import schema_of
-from sparkdl.training.rounds.replica import limit_threads, replica_for
+from sparkdl.training.rounds.replica import limit_threads, load_to_read, replica_for
 from sparkdl.training.workers.contribution import Failure, unwrap
 
 VECTOR = "vector"  # as the type of pyspark.ml's vectors calls itself
 
 
 def load_replica(model):
-    """Returns this process's replica with a SharedValue's (conf, state, device, backend)."""
+    """Returns this process's replica with a SharedValue's (conf, state, device, backend).
+
+    The state is without slots.
+    """
     limit_threads()
-    conf, state, device, backend = model.value
+    conf, state, device, backend = model.kept_value
     replica = replica_for(conf, device, backend)
-    replica.load(state.params, state.buffers, state.slots)
-    replica.load_tables(state.tables)
+    load_to_read(replica, state)
     return replica
 
 

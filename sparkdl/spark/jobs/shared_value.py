@@ -7,16 +7,24 @@ arrays beside, uncopied.
 
 from contextlib import contextmanager
 from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 from pyspark import cloudpickle
 
 from sparkdl.errors import ConfigError
+
+OPEN = WeakKeyDictionary()  # {broadcast: its value}, in the process of a task
 
 
 class LocalValue(NamedTuple):
     """A SharedValue in a process that Spark does not know."""
 
     value: Any
+
+    @property
+    def kept_value(self):
+        """The value; see SharedValue."""
+        return self.value
 
 
 def open_shared(rest, arrays):
@@ -42,6 +50,13 @@ class SharedValue:
     def value(self):
         """On an executor: the value, its arrays read-only."""
         return open_shared(*self._broadcast.value).value
+
+    @property
+    def kept_value(self):
+        """On an executor: the value, one object for all tasks of a process; none may change it."""
+        if self._broadcast not in OPEN:
+            OPEN[self._broadcast] = self.value
+        return OPEN[self._broadcast]
 
     def to_local(self):
         """Returns the pickled form for a process unknown to Spark: there it is a LocalValue."""

@@ -7,12 +7,19 @@ from threadpoolctl import threadpool_limits
 
 from sparkdl.nn.execution.device import choose_backend
 from sparkdl.nn.execution.replica import make_replica
+from sparkdl.nn.tables.table_reader import TableReader
 
 
 @lru_cache(maxsize=2)
 def replica_for(conf, device="auto", backend="auto"):
     """Returns the replica of this process, which outlives a task with its compiled programs."""
     return make_replica(conf, choose_backend(device, backend))
+
+
+def load_to_read(replica, state):
+    """Gives a replica what `TrainState.without_slots` has, for predictions alone."""
+    replica.load(state.params, state.buffers)
+    replica.load_tables(state.tables, TableReader)
 
 
 def limit_threads():

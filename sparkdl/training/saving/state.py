@@ -1,11 +1,12 @@
 """Training state that is carried from one round to the next: vectors and counters."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from sparkdl.config import is_integer
 from sparkdl.errors import require
+from sparkdl.nn.tables.table_reader import rows_to_read
 
 COUNTERS = ("epoch", "round", "done", "rounds", "iteration", "seed")
 
@@ -74,6 +75,19 @@ class TrainState:
         factor = self.rate_factor
         sound = isinstance(factor, float | int) and 0 < factor < float("inf")
         require(self, "rate_factor", sound, "a number > 0")
+
+    def without_slots(self) -> "TrainState":
+        """Returns what predictions need: what optimizers and masters keep is left out.
+
+        Its tables are for a TableReader, and a Replica loads it without slots.
+        """
+        return replace(
+            self,
+            slots=self.slots[:0],
+            master_state={},
+            worker_states=(),
+            tables=rows_to_read(self.tables),
+        )
 
     @property
     def starts_epoch(self) -> bool:

@@ -8,13 +8,16 @@ over the rounds of torch by ours, so above 1 sparkdl is faster.
 
     python build.py bench tables --threads 1
     OMP_NUM_THREADS=1 python build.py bench tables rows
+    python build.py bench tables hosts
 """
 
 
 def main(arguments):
-    from tests.benchmarks.tables import networks, rows  # torch's processes have no sparkdl
+    # Not above: torch's processes, which import this package, have no sparkdl.
+    from tests.benchmarks.tables import hosts, networks, rows
 
-    if arguments[:1] == ["rows"]:
-        rows.main(arguments[1:])
+    parts = {"rows": rows, "hosts": hosts}
+    if arguments[:1] and arguments[0] in parts:
+        parts[arguments[0]].main(arguments[1:])
     else:
         networks.main(arguments)

@@ -20,21 +20,27 @@ def test_whole_tables_send_all_gradients_to_all():
     assert found.seconds == pytest.approx(3 * GRADIENTS / 1e8 + 1e-5 + 4 * 1000 * 1e-7)
 
 
-def test_sharded_tables_send_keys_rows_and_gradients_once():
+def test_sharded_tables_send_gradients_and_which_rows_have_changed():
     found = MODEL.sharded(cluster(bandwidth=1e8))
-    assert found.sent == pytest.approx(0.75 * (KEYS + ROWS + GRADIENTS))
-    wire = 0.75 * (KEYS + ROWS + GRADIENTS) / 1e8
-    assert found.seconds == pytest.approx(wire + 3 * 1e-5 + 2 * 1000 * 1e-7)
+    assert found.sent == pytest.approx(0.75 * GRADIENTS)
+    assert found.seconds == pytest.approx(0.75 * GRADIENTS / 1e8 + 2 * 1e-5 + 2 * 1000 * 1e-7)
+
+
+def test_keys_and_rows_are_fetched_ahead():
+    found = MODEL.fetch(cluster(bandwidth=1e8))
+    assert found.sent == pytest.approx(0.75 * (KEYS + ROWS))
+    assert found.seconds == pytest.approx(0.75 * (KEYS + ROWS) / 1e8 + 2 * 1e-5)
 
 
 def test_two_workers_send_as_much_in_either_way_and_more_less_if_sharded():
     two, many = cluster(workers=2), cluster(workers=64)
-    assert MODEL.sharded(two).sent == pytest.approx(MODEL.whole(two).sent)
-    assert MODEL.sharded(many).sent < MODEL.whole(many).sent / 30
+    sharded = [(MODEL.sharded(one) + MODEL.fetch(one)).sent for one in (two, many)]
+    assert sharded[0] == pytest.approx(MODEL.whole(two).sent)
+    assert sharded[1] < MODEL.whole(many).sent / 30
 
 
 def test_one_worker_sends_nothing():
-    for way in (MODEL.whole, MODEL.sharded):
+    for way in (MODEL.whole, MODEL.sharded, MODEL.fetch):
         assert way(cluster(workers=1)).sent == 0
 
 

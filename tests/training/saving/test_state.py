@@ -37,3 +37,24 @@ def test_counters_are_plain_integers():
 def test_vectors_may_be_empty_or_float64():
     nothing = np.zeros(0)
     assert len(state(params=np.ones(2), buffers=nothing, slots=nothing).params) == 2
+
+
+def test_predictions_need_no_slots():
+    tables = {"t/ids": np.array([5, 3]), "t/rows": np.float32([1, 2, 3, 4])}
+    kept = {"t/mean": np.zeros(4, np.float32), "t/last": np.zeros(2, np.int32)}
+    whole = state(
+        params=np.ones(3),
+        slots=np.ones(6),
+        buffers=np.ones(2),
+        master_state={"velocity": np.ones(3)},
+        tables=tables | kept,
+        epoch=3,
+    )
+    small = whole.without_slots()
+    assert small.params is whole.params and small.buffers is whole.buffers and small.epoch == 3
+    assert not len(small.slots) and small.slots.dtype == whole.slots.dtype
+    assert small.master_state == {} and small.worker_states == ()
+    assert {name: array.tolist() for name, array in small.tables.items()} == {
+        "t/ids": [3, 5],
+        "t/rows": [3, 4, 1, 2],
+    }

@@ -26,8 +26,12 @@ class RowExchange:
         self.worker = worker
         self._parts = []
 
-    def begin(self, steps):
-        """Fetches the rows that the GradientSteps of an update read; all workers call it."""
+    def begin(self, steps, following=None):
+        """Fetches the rows that the GradientSteps of an update read; all workers call it.
+
+        It may begin to fetch those that `following`, the steps of the next update, read. None: the
+        next update is not known yet, in no worker.
+        """
 
     def pulling(self):
         """Returns a context in which the replica may read any batch; all workers enter it."""

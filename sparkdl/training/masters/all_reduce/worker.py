@@ -1,7 +1,7 @@
 """Strategy of AllReduceSGD in a worker: gradients are summed in buckets."""
 
 from contextlib import contextmanager, nullcontext
-from itertools import islice
+from itertools import chain, islice, pairwise
 
 from sparkdl.exchange.devices.group import DeviceGroup
 from sparkdl.training.masters.all_reduce.buckets import Buckets, bucket_bytes, clamp_bucket_bytes
@@ -35,8 +35,8 @@ class AllReduceWorker(Strategy):
 
     def round(self, steps):
         trained = 0
-        while group := list(islice(steps, self.master.accumulate)):
-            trained += self._update([step for step in group if step is not None])
+        for own, following in self._updates(steps):
+            trained += self._update(own, following)
         self._buckets.settle()
         mean_buffers(self.worker, trained)
 
@@ -65,12 +65,23 @@ class AllReduceWorker(Strategy):
         """Returns `Buckets.flush`, for a strategy that goes on in another way."""
         return self._buckets.flush()
 
-    def _update(self, steps):
+    def _updates(self, steps):
+        """Yields (the steps of an update, perhaps none; those of the next one, where it is known).
+
+        With tbptt the next steps depend on what these leave behind.
+        """
+        groups = iter(lambda: list(islice(steps, self.master.accumulate)), [])
+        own = ([step for step in group if step is not None] for group in groups)
+        if not self._shards_tables or self.worker.conf.tbptt is not None:
+            return ((group, None) for group in own)
+        return pairwise(chain(own, [None]))
+
+    def _update(self, steps, following=None):
         """Updates all workers once; `steps` are this one's own, perhaps none."""
         weights = [self._weight(step) for step in steps]
         self._buckets.begin(sum(weights))
         if self._rows is not None:
-            self._rows.begin(steps)
+            self._rows.begin(steps, following)
         for step, weight in zip(steps[:-1], weights[:-1], strict=True):
             self.worker.gradient(step)
             self._buckets.keep(weight)

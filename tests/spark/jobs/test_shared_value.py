@@ -1,0 +1,42 @@
+"""Values that all tasks of a job get."""
+
+import os
+
+import numpy as np
+import pytest
+
+from sparkdl.errors import ConfigError
+from sparkdl.spark.jobs.shared_value import LocalValue, SharedValue, sharing
+
+TASKS = 8
+
+
+def see(shared, _):
+    return os.getpid(), id(shared.kept_value), id(shared.value), shared.kept_value["x"].sum()
+
+
+def test_tasks_of_a_process_may_have_one_object_of_a_value(sc):
+    with sharing(sc, {"x": np.arange(5)}) as shared:
+        seen = sc.range(TASKS, numSlices=TASKS).map(lambda _: see(shared, _)).collect()
+    processes = {pid for pid, *_ in seen}
+    assert len(seen) == TASKS > len(processes)
+    assert len({(pid, kept) for pid, kept, *_ in seen}) == len(processes)
+    assert all(kept != value and total == 10 for _, kept, value, total in seen)
+
+
+def test_another_value_is_another_object(sc):
+    found = []
+    for number in (1, 2):
+        with sharing(sc, {"x": np.full(3, number)}) as shared:
+            found += sc.range(4, numSlices=4).map(lambda _: see(shared, _)[-1]).collect()
+    assert found == [3] * 4 + [6] * 4
+
+
+def test_a_local_value_keeps_what_it_has():
+    value = {"x": 1}
+    assert LocalValue(value).kept_value is value
+
+
+def test_what_cannot_travel_is_named(sc):
+    with pytest.raises(ConfigError, match=r"what tasks are given .* must travel to the executors"):
+        SharedValue(sc, sc)
