@@ -46,6 +46,7 @@ MAY_IMPORT = {
         "exchange",
         "nn",
         "data",
+        "own_folders",
         "config",
         "lazy_names",
         "error_messages",

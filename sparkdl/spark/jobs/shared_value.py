@@ -5,6 +5,7 @@ user's script or notebook. What goes into it here is pickled as Spark pickles fu
 arrays beside, uncopied.
 """
 
+import uuid
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
@@ -12,7 +13,10 @@ from weakref import WeakKeyDictionary
 from pyspark import cloudpickle
 
 from sparkdl.errors import ConfigError
+from sparkdl.spark.jobs.executor_disks import local_disks
+from sparkdl.spark.jobs.mapped_value import map_value
 
+LARGE = 16 << 20  # bytes of a value's arrays
 OPEN = WeakKeyDictionary()  # {broadcast: its value}, in the process of a task
 
 
@@ -44,6 +48,11 @@ class SharedValue:
                 "what tasks are given (conf, transform, prepare) must travel to the executors, but "
                 f"cannot: {error}"
             ) from error
+        large = sum(array.raw().nbytes for array in arrays) >= LARGE
+        encrypted = (
+            sc.getConf().get("spark.io.encryption.enabled") == "true"
+        )  # files of ours are not
+        self._name = uuid.uuid4().hex if large and not encrypted else None
         self._broadcast = sc.broadcast((rest, arrays))
 
     @property
@@ -53,10 +62,22 @@ class SharedValue:
 
     @property
     def kept_value(self):
-        """On an executor: the value, one object for all tasks of a process; none may change it."""
+        """On an executor: the value, one object for all tasks of a process; none may change it.
+
+        The processes of an executor share the memory of large arrays.
+        """
         if self._broadcast not in OPEN:
-            OPEN[self._broadcast] = self.value
+            OPEN[self._broadcast] = self.value if self._name is None else self._map()
         return OPEN[self._broadcast]
+
+    def _map(self):
+        rest, *arrays = map_value(local_disks()[0], self._name, self._parts)
+        vars(self._broadcast).pop("_value", None)  # this process's own copy
+        return open_shared(rest, arrays).value
+
+    def _parts(self):
+        rest, arrays = self._broadcast.value
+        return [rest, *arrays]
 
     def to_local(self):
         """Returns the pickled form for a process unknown to Spark: there it is a LocalValue."""

@@ -15,6 +15,7 @@ from pyspark import TaskContext
 from sparkdl.data.record_store import is_complete, read_records, write_records
 from sparkdl.error_messages import error_to_text
 from sparkdl.errors import SparkdlError
+from sparkdl.spark.jobs.executor_disks import local_disks
 from sparkdl.spark.jobs.process_start import seconds_to_start
 from sparkdl.training.workers.contribution import unwrap
 from sparkdl.training.workers.frozen_modules import freeze_modules
@@ -108,8 +109,3 @@ def list_folders(keys):
         for disk in local_disks():
             folders = Path(disk, f"sparkdl-{key}").glob("*")
             yield from map(str, filter(is_complete, folders))
-
-
-def local_disks():
-    """Returns the folders in which Spark keeps the files of this task's executor."""
-    return os.environ["SPARK_LOCAL_DIRS"].split(",")

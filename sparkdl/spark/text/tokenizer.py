@@ -174,8 +174,9 @@ class Tokenizer:
 
 
 def quoted(name):
-    """Returns a column by a name that may have dots."""
-    return F.col(f"`{name}`")
+    """Returns a column by a name that may have dots and backticks."""
+    escaped = name.replace("`", "``")
+    return F.col(f"`{escaped}`")
 
 
 def column_encoder(parts, content, steps, pad):

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from sparkdl.errors import ConfigError
-from sparkdl.spark.jobs.shared_value import LocalValue, SharedValue, sharing
+from sparkdl.spark.jobs.mapped_value import FOLDER
+from sparkdl.spark.jobs.shared_value import LARGE, LocalValue, SharedValue, sharing
 
 TASKS = 8
 
@@ -30,6 +31,21 @@ def test_another_value_is_another_object(sc):
         with sharing(sc, {"x": np.full(3, number)}) as shared:
             found += sc.range(4, numSlices=4).map(lambda _: see(shared, _)[-1]).collect()
     assert found == [3] * 4 + [6] * 4
+
+
+def map_of(shared, _):
+    x = shared.kept_value["x"]
+    with open("/proc/self/maps") as lines:
+        mapped = [line for line in lines if FOLDER in line]
+    return os.getpid(), len(mapped), x.flags.writeable, float(x[-1]), x.nbytes
+
+
+def test_processes_of_an_executor_map_a_large_value(sc):
+    value = {"x": np.arange(LARGE // 8 + 1, dtype=np.float64), "y": np.zeros(0, np.float32)}
+    with sharing(sc, value) as shared:
+        for _ in range(2):
+            seen = sc.range(TASKS, numSlices=TASKS).map(lambda _: map_of(shared, _)).collect()
+            assert {row[1:] for row in seen} == {(1, False, LARGE // 8, LARGE + 8)}
 
 
 def test_a_local_value_keeps_what_it_has():

@@ -109,6 +109,13 @@ def test_a_column_of_ids(frame, saved, tmp_path):
     assert Tokenizer.read(tmp_path / "copy.json").content == tokenizer.content
 
 
+def test_columns_may_have_dots_and_backticks(frame, saved):
+    odd = frame.where("id < 2").withColumnRenamed("text", "a.`text`")
+    found = Tokenizer.read(saved[0]).transform(odd, "a.`text`", ids="token.ids").collect()
+    assert [row["token.ids"] for row in found] == [saved[1].encode(t).ids for t in CORPUS[:2]]
+    assert found[0].asDict().keys() == {"id", "a.`text`", "token.ids"}
+
+
 def test_pairs_of_texts_with_padding(frame, saved):
     """What a module of Hugging Face takes: ids, mask and types, all of one length."""
     path, own = saved
