@@ -36,6 +36,11 @@ def open_shared(rest, arrays):
     return LocalValue(cloudpickle.loads(rest, buffers=arrays))
 
 
+def encrypts(sc):
+    """Returns whether Spark encrypts what it writes to disks, as files of ours are not."""
+    return sc.getConf().get("spark.io.encryption.enabled") == "true"
+
+
 class SharedValue:
     """A value that is sent to each executor once, however many tasks run there."""
 
@@ -49,10 +54,7 @@ class SharedValue:
                 f"cannot: {error}"
             ) from error
         large = sum(array.raw().nbytes for array in arrays) >= LARGE
-        encrypted = (
-            sc.getConf().get("spark.io.encryption.enabled") == "true"
-        )  # files of ours are not
-        self._name = uuid.uuid4().hex if large and not encrypted else None
+        self._name = uuid.uuid4().hex if large and not encrypts(sc) else None
         self._broadcast = sc.broadcast((rest, arrays))
 
     @property
