@@ -4,6 +4,7 @@ import os
 import stat
 import tempfile
 from pathlib import Path
+from typing import IO, Any
 
 from sparkdl.errors import ConfigError, UnsupportedError
 
@@ -43,6 +44,17 @@ def make_own_folder(path: Path) -> Path:
             "chmod 700 it, or name another folder"
         )
     return path
+
+
+def try_lock(file: IO[Any]) -> bool:
+    """Takes the lock of an open file, which ends with its process; False if another has it."""
+    import fcntl  # which Windows has not
+
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def cache_folder(name: str) -> Path:

@@ -8,7 +8,6 @@ SPARKDL_COPIES, a folder of this user alone (else below the user's cache), and S
 change the place and the budget.
 """
 
-import fcntl
 import os
 import platform
 import shutil
@@ -19,7 +18,7 @@ from pathlib import Path
 
 from sparkdl.data import files
 from sparkdl.errors import DataError, UnsupportedError
-from sparkdl.own_folders import budget, cache_folder, is_own_file, make_own_folder
+from sparkdl.own_folders import budget, cache_folder, is_own_file, make_own_folder, try_lock
 
 BUDGET = 200 * 2**30  # bytes
 CHUNK = 2**24
@@ -123,7 +122,7 @@ def _hold_lock(path, target):
     """Keeps others on this host out, and waits for one that copies as long as it makes progress."""
     with open(target.with_name(f"{target.name}.lock"), "wb") as lock:
         seen, since = -1, time.monotonic()
-        while not _try(lock):
+        while not try_lock(lock):
             progress = partial(target).stat().st_size if partial(target).exists() else 0
             if progress != seen:
                 seen, since = progress, time.monotonic()
@@ -132,14 +131,6 @@ def _hold_lock(path, target):
                 raise DataError(f"{path}: {text}")
             time.sleep(0.05)
         yield
-
-
-def _try(lock):
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
 
 
 def partial(target):

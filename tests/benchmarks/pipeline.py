@@ -50,9 +50,14 @@ def compare(description, module, report, argv):
     parser.add_argument("--rate", choices=RATES, default="1gbit")
     parser.add_argument("--turns", type=int, default=3)
     options = parser.parse_args(argv)
+    print_reports(module, options.network, report, options)
+
+
+def print_reports(module, names, report, options):
+    """Runs `module` on two hosts for each name; prints what `report` makes of the outcome."""
     costs = measure_costs()
     os.environ["OMP_NUM_THREADS"] = "1"  # of what is started from here
-    for name in options.network:
+    for name in names:
         [found] = on_the_left(module, name, str(options.turns), rate=options.rate)
         bandwidth = RATES[options.rate]
         cluster = Cluster(costs=costs, workers=2, bandwidth=bandwidth, shared_memory=False)

@@ -12,6 +12,7 @@ from sparkdl.nn.execution.replica import make_replica
 from sparkdl.training.evaluation.batch_evaluation import pieces
 from sparkdl.training.inputs.schema import schema_of
 from sparkdl.training.network import Network
+from sparkdl.training.rounds.replica import load_to_read
 
 
 class NetworkPredictor(Predictor):
@@ -32,9 +33,8 @@ class NetworkPredictor(Predictor):
     def __init__(
         self, network: Network, layers: dict[str, str] | None = None, input: str | None = None
     ) -> None:
-        self.conf, state = network.conf, network.state
-        self.values = state.params, state.buffers, state.slots
-        self.tables, self.transform = state.tables, network.transform
+        self.conf, self.state = network.conf, network.state.without_slots()
+        self.transform = network.transform
         self.layers = output_layers(self.conf) if layers is None else dict(layers)
         schema = schema_of(self.conf, labels=False, transform=self.transform)
         single = input is not None and len(schema.inputs) == 1
@@ -53,8 +53,7 @@ class NetworkPredictor(Predictor):
         conf, layers = self.conf, [self.layers[name] for name in outputs]
         schema = schema_of(conf, labels=False, transform=self.transform)
         replica = make_replica(conf, choose_backend("cpu"))  # its own: a shared one is loaded anew
-        replica.load(*self.values)
-        replica.load_tables(self.tables)
+        load_to_read(replica, self.state)
 
         def predict(arrays):
             n = len(next(iter(arrays.values())))

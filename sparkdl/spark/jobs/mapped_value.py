@@ -5,7 +5,6 @@ only the pages that are read.
 """
 
 import contextlib
-import fcntl
 import logging
 import mmap
 import os
@@ -14,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from sparkdl.own_folders import make_own_folder
+from sparkdl.own_folders import make_own_folder, try_lock
 
 log = logging.getLogger(__name__)
 
@@ -60,14 +59,6 @@ def locked(path):
         while not (mine := try_lock(file)) and time.monotonic() < end:
             time.sleep(0.05)
         yield mine
-
-
-def try_lock(file):
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
 
 
 def write_parts(path, parts):

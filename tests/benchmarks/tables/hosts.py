@@ -10,7 +10,6 @@ is what the model takes; with --ids zipf those of the first rows come again and 
 
 import argparse
 import json
-import os
 import sys
 import time
 from statistics import median
@@ -18,14 +17,12 @@ from statistics import median
 import numpy as np
 
 from sparkdl.commands.simulate import table_plans
-from sparkdl.exchange.cost_model.measurement import measure_costs
-from sparkdl.exchange.cost_model.model import Cluster
 from sparkdl.nn.execution.replica import make_replica
 from sparkdl.training.masters.all_reduce.master import AllReduceSGD
 from sparkdl.training.masters.all_reduce.rows_model import rows_model
 from sparkdl.training.network import Network
-from tests.benchmarks.exchange.link import HostWorkers, on_the_left
-from tests.benchmarks.pipeline import RATES
+from tests.benchmarks.exchange.link import HostWorkers
+from tests.benchmarks.pipeline import RATES, print_reports
 from tests.benchmarks.tables.our_worker import batch_of, configuration
 from tests.benchmarks.tables.workloads import FIELDS, NUMBERS, ROWS, STEEPNESS, WORKLOADS
 
@@ -43,13 +40,7 @@ def main(argv=None):
     parser.add_argument("--ids", choices=IDS, nargs="+", default=[*IDS])
     parser.add_argument("--turns", type=int, default=3)
     options = parser.parse_args(argv)
-    costs = measure_costs()
-    os.environ["OMP_NUM_THREADS"] = "1"  # of what is started from here
-    for ids in options.ids:
-        [found] = on_the_left(__name__, ids, str(options.turns), rate=options.rate)
-        bandwidth = RATES[options.rate]
-        cluster = Cluster(costs=costs, workers=2, bandwidth=bandwidth, shared_memory=False)
-        print(report(ids, found, cluster), flush=True)
+    print_reports(__name__, options.ids, report, options)
 
 
 def report(ids, found, cluster):

@@ -19,6 +19,7 @@ import numpy as np
 
 from sparkdl.engine.backends import reference
 from sparkdl.engine.backends.base import Kernel
+from sparkdl.engine.backends.onednn.arena_layout import place
 from sparkdl.engine.backends.onednn.binding.api import TYPES, OneDnnSession
 from sparkdl.engine.backends.onednn.lowerings import (
     compiled_loops,
@@ -114,10 +115,7 @@ class OneDnn(reference.Reference):
 
     def array(self, part, shape):
         """Returns an array of the arena: images and volumes channels last."""
-        if len(shape) not in (4, 5):
-            return part.reshape(shape)
-        n, c, *space = shape
-        return np.moveaxis(part.reshape(n, *space, c), -1, 1)
+        return place(part, shape)
 
     def hold(self, arrays):
         self.session.hold(arrays)

@@ -5,6 +5,7 @@ from functools import partial
 
 import numpy as np
 
+from sparkdl.engine.backends.onednn.arena_layout import empty_like
 from sparkdl.engine.backends.onednn.binding.api import AFTER, SRC_1
 from sparkdl.engine.backends.onednn.lowerings import convolutions, elementwise
 from sparkdl.engine.fusion import ACTIVATIONS, BiasActivationOp, fuse, once
@@ -71,18 +72,12 @@ def has_kernel(session, y, z):
     if any(t.dtype != np.float32 or 0 in t.shape for t in (x, w, b, y, z)):
         return False
     w, b = (np.empty(t.shape, np.float32) for t in (w, b))
-    op, (x, y, z) = y.node.op.product, map(channels_last, (x, y, z))
+    op, (x, y, z) = y.node.op.product, map(empty_like, (x, y, z))
     try:
         pd = convolutions.forward_pd(session, op, x, w, y, b, steps(session, z, None))
     except UnsupportedError:
         return False
     return not session.implementation(pd).startswith("ref")
-
-
-def channels_last(tensor):
-    """Returns an array of the shape of images or volumes, as a program places them."""
-    n, c, *space = tensor.shape
-    return np.moveaxis(np.empty((n, *space, c), np.float32), -1, 1)
 
 
 def steps(session, z, activation):
