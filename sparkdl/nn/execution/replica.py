@@ -378,7 +378,7 @@ def compile_in_use(replica, inputs, outputs):
 
 
 def compile_graph(replica, inputs, outputs, bindings, constant_bindings=False):
-    graph, tf32 = Graph(inputs, outputs), replica.conf.tf32
+    graph, tf32 = Graph(inputs, outputs), replica.conf.may_round_factors
     return engine.compile(graph, replica.backend, bindings, replica.strict, tf32, constant_bindings)
 
 

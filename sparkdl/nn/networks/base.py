@@ -16,6 +16,7 @@ from sparkdl.config import (
     text,
 )
 from sparkdl.config.field_types import AnyOf, OptionalAnyOf, SeveralAnyOf
+from sparkdl.engine.dtypes import is_narrow
 from sparkdl.errors import ConfigError
 from sparkdl.nn.activations import ActivationFunction
 from sparkdl.nn.clipping import Clipping
@@ -88,7 +89,8 @@ class Conf(Config):
     tf32: bool = option(
         Boolean(),
         "Whether a GPU may round the factors of float32 products and convolutions to 11 bits, "
-        "as its tensor cores take them: several times faster. Without effect on a CPU.",
+        "as its tensor cores take them: several times faster. A network of narrow numbers lets "
+        "it anyway, where layers compute in float32. Without effect on a CPU.",
         default=False,
     )
     tbptt: tuple[int, int] | None = option(
@@ -99,6 +101,11 @@ class Conf(Config):
         "second).",
         default=None,
     )
+
+    @property
+    def may_round_factors(self) -> bool:
+        """Returns whether a GPU may round the factors of float32 products."""
+        return self.tf32 or is_narrow(self.dtype)
 
     @property
     def replica_class(self) -> Any:

@@ -27,6 +27,7 @@ IMAGES = {"alexnet": 67, "caffenet": 67, "googlenet": 64, "inception_v3": 75, "v
 IMAGES |= {"resnet18": 64, "resnet50": 64}  # rows and columns, where a network would take more
 CONSTANT = "BatchNorm of"  # the sum of its squares: rounding is all that its gradient has
 RATE, STEPS, UPDATES = 0.01, 3, 2
+PARTS = "loss", "gradient", "updates"  # of a network
 EPSILON, MARGIN = {"float32": 2.0**-24, BFLOAT16: 2.0**-9}, 10
 
 
@@ -36,6 +37,7 @@ class Finding:
 
     `error` is the largest difference as a share of the largest number; None where it failed.
     `same` is whether the calls one by one, their graph, and the graph again gave the same bits.
+    `detail` tells more to whoever looks for the fault: a traceback, or the error of each part.
     """
 
     name: str
@@ -43,6 +45,7 @@ class Finding:
     error: float | None
     said: str = ""
     same: bool = False
+    detail: str = ""
 
     @property
     def good(self):
@@ -56,18 +59,19 @@ class Finding:
 
 def checks(only=None):
     """[(kind, name, dtype)] of all operations and networks, or of some operations."""
-    found = [("operation", name, dtype) for dtype in LIMITS for name in only or CASES]
-    networks = OF_ARRAYS if only is None else []
-    return found + [("network", name, dtype) for name in networks for dtype in EPSILON]
+    networks = OF_ARRAYS if only is None else []  # first, as they take longest
+    found = [("network", name, dtype) for dtype in EPSILON for name in networks]
+    return found + [("operation", name, dtype) for dtype in LIMITS for name in only or CASES]
 
 
 def tried(kind, name, dtype, backend="cuda"):
     """The Finding of a check; what goes wrong with one is a finding too."""
     try:
-        error, same = {"operation": operation, "network": network}[kind](name, dtype, backend)
-        return Finding(name, dtype, error, same=same)
+        check = {"operation": operation, "network": network}[kind]
+        error, same, detail = check(name, dtype, backend)
+        return Finding(name, dtype, error, same=same, detail=detail)
     except Exception as error:
-        return Finding(name, dtype, None, told(error))
+        return Finding(name, dtype, None, told(error), detail=traceback.format_exc()[-4000:])
 
 
 def told(error):
@@ -89,12 +93,14 @@ def operation(name, dtype, backend):
             graph = with_gradients(case.op, *arrays)
     graph = graph or trace(case.op, *arrays)
     expected = {n: np.array(y) for n, y in compile(graph, "reference").run(feeds(arrays)).items()}
-    program, errors, bits = compile(graph, backend), [], []
+    program, errors, bits = compile(graph, backend), {n: [] for n in expected}, []
     for _ in range(STEPS):  # call by call, captured, replayed
         found = {n: np.array(y) for n, y in program.run(feeds(arrays)).items()}
-        errors += [distance(found[n], y) for n, y in expected.items()]
+        for name, y in expected.items():
+            errors[name].append(distance(found[name], y))
         bits.append([found[n].tobytes() for n in expected])
-    return max(errors, default=0.0), bits.count(bits[0]) == STEPS
+    error = max((e for each in errors.values() for e in each), default=0.0)
+    return error, bits.count(bits[0]) == STEPS, f"{errors}\n{program.describe()}"
 
 
 def network(name, dtype, backend):
@@ -109,9 +115,10 @@ def network(name, dtype, backend):
         bits.append((float(loss), replica.grad.tobytes()))
     own, other = (trained(conf, one, batch) for one in (backend, "reference"))
     shaken = trained(conf, "reference", batch, EPSILON[dtype])
-    error = max(map(partial(beyond, LIMITS[dtype]), own, other, shaken))
+    errors = dict(zip(PARTS, map(partial(beyond, LIMITS[dtype]), own, other, shaken), strict=True))
     whole, parts = (led(conf, backend, batch, step) for step in (Replica.step, in_parts))
-    return error, bits.count(bits[0]) == STEPS and whole == parts
+    same = {"gradients": bits.count(bits[0]) == STEPS, "updates": whole == parts}
+    return max(errors.values()), all(same.values()), f"{errors} {same}"
 
 
 def small(name, dtype):

@@ -28,7 +28,7 @@ TYPES = {"BFLOAT16": ml_dtypes.bfloat16, "HALF": "f2", "FLOAT": "f4", "BOOLEAN":
 data_type = Enum("data_type", {name: name for name in TYPES})
 heur_mode = Enum("heur_mode", ["A", "FALLBACK"])
 build_plan_policy = Enum("build_plan_policy", ["HEURISTICS_CHOICE", "ALL"])
-numerical_note = Enum("numerical_note", ["TENSOR_CORE", "DOWN_CONVERT_INPUTS"])
+numerical_note = Enum("numerical_note", ["NONDETERMINISTIC", "TENSOR_CORE", "DOWN_CONVERT_INPUTS"])
 norm_forward_phase = Enum("norm_forward_phase", ["TRAINING", "INFERENCE"])
 FLOATS = data_type.BFLOAT16, data_type.HALF, data_type.FLOAT
 WORKSPACE, ALIGNMENT = 1000, 16
@@ -144,12 +144,17 @@ class pygraph:
         return self.node("mul", lambda out, a, b: [a * b], a=a, b=b)
 
     def cmp_gt(self, input, comparison):
+        assert not comparison.by_value, "the H200 reads it as an address of its own"
+
         def compute(out, input, comparison):
             return [input > comparison]
 
         return self.node("cmp_gt", compute, input=input, comparison=comparison)
 
     def batchnorm(self, input, scale, bias, in_running_mean, in_running_var, epsilon, momentum):
+        if in_running_mean in (scale, bias) or in_running_var in (scale, bias):
+            raise RuntimeError("CUDNN_STATUS_BAD_PARAM: one tensor is read in two places")
+
         def compute(out, input, scale, bias, epsilon, **running):
             axes = (0, *range(2, input.ndim))
             results = normal(input, scale, bias, epsilon, axes)
@@ -228,7 +233,7 @@ class pygraph:
         return 4
 
     def deselect_numeric_notes(self, notes):
-        assert set(notes) == set(numerical_note)
+        assert notes in ([*numerical_note], [numerical_note.NONDETERMINISTIC])
 
     def deselect_workspace_greater_than(self, size):
         self.limited = True

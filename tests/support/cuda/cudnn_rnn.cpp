@@ -39,11 +39,11 @@ int code(int type) { return type == 9 ? BRAIN : type; }
 
 double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 
+// What was destroyed stays in memory, so that whoever uses it still is refused.
 template <class T>
 int end(T* made) {
   if (!made || made->alive != ALIVE) return BAD;
   made->alive = 0;
-  delete made;
   return OK;
 }
 
@@ -166,6 +166,7 @@ int cudnnGetRNNWeightParams(void* own, const Rnn* r, int32_t layer, size_t size,
                             Tensor* of_matrix, void** matrix, Tensor* of_bias, void** bias) {
   const int gates = r->gates(), gate = number % gates;
   if (own != &handle || layer < 0 || layer >= r->layers || number < 0 || number >= 2 * gates || !of_matrix || !of_bias) return BAD;
+  if (r->alive != ALIVE || of_matrix->alive != ALIVE || of_bias->alive != ALIVE) return BAD;
   if (size != (size_t)(r->all() * bytes(r->type))) return BAD;
   const bool recurrent = number >= gates;
   char* start = (char*)weights;

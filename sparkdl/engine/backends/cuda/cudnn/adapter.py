@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from functools import cached_property
 from threading import RLock
 
 from sparkdl.engine.backends.cuda.cudnn.graph_builder import Drawing
@@ -13,6 +14,7 @@ from sparkdl.errors import UnsupportedError
 VERSIONS = (1, 20), (1, 29)  # of the frontend: from, and below; later ones need 190 MB more
 REASON = re.compile(r"CUDNN_STATUS_\w+; Reason: [^\n]+")
 INEXACT = "TENSOR_CORE", "DOWN_CONVERT_INPUTS"  # notes of engines that round float32 to TF32
+RANDOM = ("NONDETERMINISTIC",)  # of those that add up in another order each time
 
 
 def load_adapter(driver):
@@ -57,6 +59,11 @@ class Cudnn:
         self.name = f"cuDNN {version // 10_000}.{version // 100 % 100}.{version % 100}"
         self.refusals = library.cudnnGraphNotSupportedError, RuntimeError, UnsupportedError
         self.plans = {}
+
+    @cached_property
+    def clock(self):
+        """The stream of plans that are timed; kept, as the handle goes on to point to it."""
+        return self.driver.stream()
 
     def plan(self, request, tf32=False):
         """Returns the CudnnPlan of a Request.
@@ -138,8 +145,9 @@ class Cudnn:
         graph.validate()
         graph.build_operation_graph()
         graph.create_execution_plans([modes.A, modes.FALLBACK])
-        if drawing.request.kind == "float32" and not tf32:
-            graph.deselect_numeric_notes([getattr(notes, name) for name in INEXACT])
+        exact = drawing.request.kind == "float32" and not tf32
+        unwanted = RANDOM + INEXACT * exact
+        graph.deselect_numeric_notes([getattr(notes, name) for name in unwanted])
         graph.deselect_workspace_greater_than(WORKSPACE)
         graph.check_support()
         graph.build_plans(self.library.build_plan_policy.HEURISTICS_CHOICE)

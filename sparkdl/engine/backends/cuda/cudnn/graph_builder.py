@@ -16,7 +16,7 @@ class Request:
 
     The fields of a subclass that are Specs are the arrays, None where one is left out; `read` are
     the names of those that the graph reads, it writes the others. `draw` draws the graph; `numbers`
-    are the floats that the graph is given when it runs.
+    are the floats that the graph is given when it runs, `doubles` arrays that it reads twice.
     """
 
     read: ClassVar[tuple[str, ...]]
@@ -29,6 +29,14 @@ class Request:
 
     @property
     def numbers(self):
+        return {}
+
+    @property
+    def doubles(self):
+        """Returns {another name of an array that is read twice: its name}.
+
+        A graph that reads one tensor in two places is refused when it runs (cuDNN 9.19).
+        """
         return {}
 
     def to_graph_shape(self, name, array):
@@ -60,7 +68,8 @@ class Drawing:
 
     def __init__(self, library, graph, request):
         self.library, self.graph, self.request = library, graph, request
-        self.uids = {n: i for i, n in enumerate((*request.arrays, *request.numbers), 1)}
+        names = *request.arrays, *request.numbers, *request.doubles
+        self.uids = {n: i for i, n in enumerate(names, 1)}
 
     def type(self, name):
         if name not in TYPES:
@@ -69,12 +78,13 @@ class Drawing:
 
     def read(self, name):
         """Returns an array that the graph reads."""
-        spec = self.request.arrays[name]
+        array = self.request.doubles.get(name, name)
+        spec = self.request.arrays[array]
         return self.graph.tensor(
             name=name,
             uid=self.uids[name],
             dim=list(spec.shape),
-            stride=self.request.strides(name),
+            stride=self.request.strides(array),
             data_type=self.type(spec.dtype),
         )
 

@@ -34,16 +34,22 @@ class NormalizationRequest(Request):
     def numbers(self):
         return {"epsilon": self.epsilon} | ({"momentum": 1.0} if self.last_mean else {})
 
+    @property
+    def doubles(self):
+        """Returns the running statistics that cuDNN wants; nobody reads what becomes of them."""
+        return {"running_mean": "gamma", "running_variance": "beta"} if self.last_mean else {}
+
     def draw(self, drawing):
         graph = drawing.graph
-        gamma, beta = drawing.read("gamma"), drawing.read("beta")
-        inputs = {"input": drawing.read("x"), "scale": gamma, "bias": beta}
+        names = {"input": "x", "scale": "gamma", "bias": "beta"}
+        inputs = {name: drawing.read(own) for name, own in names.items()}
         inputs["epsilon"] = drawing.number("epsilon")
         if self.last_mean is None:
             phase = drawing.library.norm_forward_phase.TRAINING
             y, *statistics = graph.layernorm(norm_forward_phase=phase, **inputs)
-        else:  # which wants running statistics too; what becomes of these nobody reads
-            inputs |= {"in_running_mean": gamma, "in_running_var": beta}
+        else:
+            inputs["in_running_mean"] = drawing.read("running_mean")
+            inputs["in_running_var"] = drawing.read("running_variance")
             y, *statistics = graph.batchnorm(momentum=drawing.number("momentum"), **inputs)
         if self.other is not None:
             y = graph.add(a=y, b=drawing.read("other"))
@@ -55,13 +61,17 @@ class NormalizationRequest(Request):
 
 @dataclass(frozen=True, kw_only=True)
 class NormalizationGradRequest(Request):
-    """gx, ggamma and gbeta. With y, which a ReLU gave, gy counts where y > 0: that is gother."""
+    """gx, ggamma and gbeta. With y, which a ReLU gave, gy counts where y > zero: that is gother.
+
+    `zero` is an array of the device: what a graph is given by value, this comparison does not read.
+    """
 
     label: ClassVar = "gradient of a normalization"
-    read: ClassVar = ("gy", "y", "x", "gamma", "mean", "inverse")
+    read: ClassVar = ("gy", "y", "zero", "x", "gamma", "mean", "inverse")
     slow: ClassVar = True
     gy: Spec
     y: Spec | None = None
+    zero: Spec | None = None
     x: Spec
     gamma: Spec
     mean: Spec
@@ -72,14 +82,10 @@ class NormalizationGradRequest(Request):
     gother: Spec | None = None
     by_rows: bool = False
 
-    @property
-    def numbers(self):
-        return {} if self.y is None else {"zero": 0.0}
-
     def draw(self, drawing):
         graph, gy = drawing.graph, drawing.read("gy")
         if self.y is not None:
-            above = graph.cmp_gt(input=drawing.read("y"), comparison=drawing.number("zero"))
+            above = graph.cmp_gt(input=drawing.read("y"), comparison=drawing.read("zero"))
             above.set_data_type(drawing.type("bool"))
             gy = graph.mul(a=gy, b=above)
             gy.set_data_type(drawing.type(self.x.dtype))  # as float32 among narrow ones: refused

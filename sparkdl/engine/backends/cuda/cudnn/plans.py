@@ -23,10 +23,12 @@ class CudnnPlan:
         self.graph, self.uids, self.adapter = drawing.graph, drawing.uids, adapter
         self.workspace = drawing.graph.get_workspace_size()
         self.numbers = {n: np.array(v, "f4") for n, v in drawing.request.numbers.items()}
+        self.doubles = drawing.request.doubles
 
     def pack(self, places):
         """Returns the arguments of a run: {uid: address} for {name of an array: address}."""
         pointers = {name: number.ctypes.data for name, number in self.numbers.items()}
+        pointers |= {double: places[name] for double, name in self.doubles.items()}
         return {self.uids[name]: int(at) for name, at in (places | pointers).items()}
 
     def run(self, pack, workspace, stream):

@@ -46,6 +46,6 @@ def trial(adapter, drawing, workspace):
         return None
     starts = accumulate(sizes.values(), initial=0)
     places = {n: memory.address + at for n, at in zip(sizes, starts, strict=False)}
-    plan, stream = CudnnPlan(drawing, adapter), driver.stream()
+    plan = CudnnPlan(drawing, adapter)
     pack, end = plan.pack(places), sum(sizes.values())
-    return lambda: driver.seconds(partial(plan.run, pack, memory.address + end), stream)
+    return lambda: driver.seconds(partial(plan.run, pack, memory.address + end), adapter.clock)

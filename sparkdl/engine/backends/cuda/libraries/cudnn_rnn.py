@@ -158,13 +158,14 @@ class RnnLayer:
             RnnDescriptor(
                 self.library, "TensorDescriptor", "cudnnSetTensorNdDescriptor",
                 api.TYPES[self.cell.kind], 3, ints((1, 1, 1)), ints((1, 1, 1)),
-            ).pointer
+            )
             for _ in range(2)
         ]  # fmt: skip
         for layer, number in product(range(cell.layers), range(2 * len(gates))):
             matrix, bias, recurrent = c_void_p(), c_void_p(), number >= len(gates)
-            words = layer, self.bytes, BASE, number, any_shape[0], byref(matrix), any_shape[1]
-            self.ask("cudnnGetRNNWeightParams", *words, byref(bias))
+            of_matrix, of_bias = (one.pointer for one in any_shape)
+            words = layer, self.bytes, BASE, number, of_matrix, byref(matrix), of_bias, byref(bias)
+            self.ask("cudnnGetRNNWeightParams", *words)
             block = gates[number % len(gates)]
             rows = cell.units if recurrent or layer else cell.features
             name = "wh" if recurrent else "wx"

@@ -7,19 +7,49 @@ from sparkdl.engine.backends.cuda.kernels.windows import THREADS, require_narrow
 SIZES = "channels", "height", "width", "across", "around"
 LOCAL = np.dtype([(n, "i4") for n in SIZES] + [(n, "f4") for n in ("scale", "k", "beta")])
 IMAGE = np.dtype([(name, "i8") for name in ("example", "channel", "row", "column")])
+CONSTANTS = np.dtype([(n, "f4") for n in ("scale", "k")])
+WIDEST = 16  # bytes that a thread reads or writes at once
 
 
 def forward(session, op, x, y):
     require_narrow_floats(x, y)
+    if over_neighboring_channels(op, x, y):
+        return channel_calls(session, op, "lrn_channels", x, y)
     return calls(session, op, x, [("lrn", (x, y), ())])
 
 
 def backward(session, op, gy, x, gx):
     """Computes first what reaches the neighbors of each number, then what each gets of it."""
     require_narrow_floats(gy, x, gx)
+    if over_neighboring_channels(op, gy, x, gx):
+        return channel_calls(session, op, "lrn_channels_grad", gy, x, gx)
     through = session.scratch(x.size * 4)
     first, then = ("lrn_through", (gy, x), (through,)), ("lrn_grad", (gy, x, gx), (through,))
     return calls(session, op, x, [first, then])
+
+
+def over_neighboring_channels(op, *arrays):
+    """Returns whether channels lie last, and a thread reads all of a neighborhood at once."""
+    number = WIDEST // arrays[0].itemsize
+    return (
+        not op.within
+        and 2 * (op.size // 2) <= number
+        and arrays[0].shape[1] % number == 0
+        and all(np.moveaxis(a, 1, -1).flags.c_contiguous for a in arrays)
+        and all(a.address % WIDEST == 0 for a in arrays)
+    )
+
+
+def channel_calls(session, op, name, *arrays):
+    """A launch of a kernel of lrn_channels.cu."""
+    x, number = arrays[0], WIDEST // arrays[0].itemsize
+    kinds = {"T": x.dtype.name, "V": number, "ACROSS": op.size // 2, "BETA": f"{op.beta!r}f"}
+    function = session.family("lrn_channels.cu", name, **kinds)
+    constants = np.array((op.alpha / op.size, op.k), CONSTANTS)
+    count = x.size // number
+    values = constants, np.uint32(x.shape[1] // number), np.uint32(count), *arrays
+    grid = session.grid(count, THREADS)
+    return [session.launch(function, grid, THREADS, *values)] if count else [], name
 
 
 def calls(session, op, x, kernels):

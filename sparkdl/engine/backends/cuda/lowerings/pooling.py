@@ -8,6 +8,9 @@ from sparkdl.engine.backends.cuda.kernels.windows import THREADS, layout_of, win
 from sparkdl.engine.dtypes import is_float
 from sparkdl.errors import UnsupportedError
 
+WIDEST = 16  # bytes that a thread reads or writes at once
+MOST_UNROLLED = 64  # places of a window
+
 
 def maxima(session, op, x, y, places=None):
     at = windows(op, x.shape[2:], y.shape[2:])
@@ -60,13 +63,40 @@ def mean_backward(session, op, gy, gx):
 
 
 def pool(session, name, output, read, kinds, job):
-    """Calls of a kernel with a thread for each number of the array `output`."""
+    """Calls of a kernel with a thread for some neighboring numbers of the array `output`."""
     if not is_float(read.dtype):
         raise UnsupportedError(f"cuda pools floats, got {read.dtype}")
     at, where, arrays = job
-    count, channels = output.size, output.shape[1]
-    kinds = {"P": "int32", "COUNT_PADDING": 0} | kinds
+    if not output.size:
+        return [], name
+    channels, together = output.shape[1], numbers_together(output, where, arrays)
+    kinds = {"P": "int32", "COUNT_PADDING": 0, "V": together} | kinds | constants(at)
     function = session.family("pool.cu", name, T=read.dtype.name, **kinds)
+    count = output.size // together
     values = at, np.uint32(channels), np.uint32(count), *where, *arrays
-    grid = session.grid(count, THREADS)
-    return ([session.launch(function, grid, THREADS, *values)] if prod(output.shape) else []), name
+    return [session.launch(function, session.grid(count, THREADS), THREADS, *values)], name
+
+
+def numbers_together(output, where, arrays):
+    """Returns how many neighboring channels a thread can read and write as one."""
+    number = max(1, WIDEST // output.itemsize)
+    while number > 1 and not (
+        output.shape[1] % number == 0
+        and all(lies_together(layout, number) for layout in where)
+        and all(a.address % (number * a.itemsize) == 0 for a in arrays if hasattr(a, "address"))
+    ):
+        number //= 2
+    return number
+
+
+def lies_together(layout, number):
+    """Returns whether each `number` channels lie side by side, at a multiple of so many numbers."""
+    steps = layout["example"], *layout["space"]
+    return layout["channel"] == 1 and all(step % number == 0 for step in steps)
+
+
+def constants(at):
+    """Returns what a kernel knows of windows when it is compiled."""
+    names = {"SIZE": "size", "STRIDE": "stride", "DILATION": "dilation"}
+    found = {f"{n}{i}": int(v) for n, field in names.items() for i, v in enumerate(at[field])}
+    return found | {"UNROLL": MOST_UNROLLED if prod(at["size"]) <= MOST_UNROLLED else 1}

@@ -6,6 +6,8 @@ What cuDNN refuses is tried without its neighbors, then left to our own passes o
 from dataclasses import dataclass, field
 from math import prod
 
+import numpy as np
+
 from sparkdl.engine.backends.cuda.cudnn.graph_op import CudnnGraphOp
 from sparkdl.engine.backends.cuda.cudnn.normalization_graphs import (
     NormalizationGradRequest,
@@ -176,7 +178,9 @@ def backward(work, node, gate=None, end=None):
     image, each, statistic = (Spec(s, FLOAT) for s in graph_shapes(x.shape, by_rows(node)))
     image = Spec(image.shape, x.spec.dtype)
     sided = gate is not None and len(work.users[gy]) > 1
-    reads = {"gy": image} | ({"y": image} if gate else {}) | {"x": image, "gamma": each}
+    zero = np.zeros((1,) * len(image.shape), FLOAT)
+    gated = {"y": image, "zero": Spec(zero.shape, FLOAT)} if gate else {}
+    reads = {"gy": image} | gated | {"x": image, "gamma": each}
     reads |= {"mean": statistic, "inverse": statistic}
     writes = {"gx": image, "ggamma": each, "gbeta": each} | ({"gother": image} if sided else {})
     request = NormalizationGradRequest(by_rows=by_rows(node), **reads, **writes)
@@ -191,6 +195,7 @@ def backward(work, node, gate=None, end=None):
         else:
             deviation = sqrt(add(cast(variance, FLOAT), node.op.epsilon))
             mean, inverse = cast(mean, FLOAT), div(1.0, deviation)
+        gys = (*gys, zero) if gate else gys
         gx, *gs, rest = (*op(*gys, x, cast(gamma, FLOAT), mean, inverse), None)[:4]
         outputs = zip(node.outputs, (gx, *gs), strict=True)
         outputs = {old: cast(new, old.spec.dtype) for old, new in outputs}

@@ -21,6 +21,8 @@ from tests.engine.backends.cuda.lowerings.test_chains import OPERANDS, OPTIONS
 
 SPILLS = re.compile(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads")
 ACTIVE = {"AFTER(a)": "a <= 0 ? 0 : a"}
+WINDOWS = {"SIZE0": 1, "STRIDE0": 1, "DILATION0": 1, "COUNT_PADDING": 1, "UNROLL": 64}
+WINDOWS |= {f"{name}{i}": n for i in (1, 2) for name, n in (("SIZE", 3), ("STRIDE", 2))}
 NARROW = {"T": "bfloat16", "R": "bfloat16", "BIAS": "float32", **ACTIVE}
 FAMILIES = {
     "channels.cu": [{"T": "bfloat16", "G": "float32"}, {"T": "float32", "G": "float32"}],
@@ -32,7 +34,17 @@ FAMILIES = {
     "gemm.cu": [NARROW | {"SCALE": "0.5f"}],
     "join.cu": [{"T": "uint32", "V": 4, "MOST": 64}, {"T": "uint8", "V": 1, "MOST": 64}],
     "lrn.cu": [{"T": "bfloat16"}],
-    "pool.cu": [{"T": "bfloat16", "P": "uint8", "COUNT_PADDING": 1}],
+    "lrn_channels.cu": [
+        {"T": "bfloat16", "V": 8, "ACROSS": 2, "BETA": "0.75f"},
+        {"T": "float32", "V": 4, "ACROSS": 2, "BETA": "0.6f"},
+    ],
+    "pool.cu": [
+        {"T": "bfloat16", "P": "uint8", "V": 8, "DILATION1": 1, "DILATION2": 1} | WINDOWS,
+        {"T": "float32", "P": "int32", "V": 4, "DILATION1": 1, "DILATION2": 2} | WINDOWS,
+        {"T": "float64", "P": "int32", "V": 1, "DILATION1": 1, "DILATION2": 1}
+        | WINDOWS
+        | {"SIZE1": 12, "SIZE2": 12, "COUNT_PADDING": 0, "UNROLL": 1},
+    ],
     "reduce.cu": [
         {"T": "bfloat16", "A": "float32", "R": "float32", "MAXIMUM": 0},
         {"T": "int32", "A": "int32", "R": "int32", "MAXIMUM": 1},

@@ -20,7 +20,8 @@ from tests.engine.support import trace, with_gradients
 ROWS = {
     "gather": "Gather",
     "gemm": "MatMul False False",
-    "lrn": "Lrn across channels",
+    "lrn": "Lrn within a channel",
+    "lrn_channels": "Lrn across channels",
     "max_pool": "MaxPool",
     "mean_pool": "AvgPool all",
     "resize": "Resize linear twice",

@@ -25,9 +25,26 @@ def test_a_convolution_of_several_tiles(kind, groups):
 
 
 @kinds
-def test_pooling_of_many_channels(kind):
-    x = normal(kind, 2, 37, 9, 8)
-    graph = with_gradients(lambda x: ops.max_pool(x, 3, 2, 1) + ops.avg_pool(x, 3, 2, 1), x)
+@pytest.mark.parametrize("channels", [36, 37, 40])  # read one by one, by fours, by eights
+@pytest.mark.parametrize("stride", [1, 2, 4])
+def test_pooling_of_many_channels(kind, channels, stride):
+    x = normal(kind, 2, channels, 9, 8)
+    pools = (ops.max_pool, ops.avg_pool)
+    graph = with_gradients(lambda x: ops.add(*(p(x, 3, stride, 1) for p in pools)), x)
+    assert_same(graph, (x,), ROUGH[kind], runs=2)
+
+
+def test_pooling_over_all_of_an_image():
+    x = normal("float32", 2, 8, 11, 12)  # more places than are unrolled
+    for pool in (ops.max_pool, ops.avg_pool):
+        assert_same(with_gradients(lambda x, p=pool: p(x, (11, 12)), x), (x,), 1e-5, runs=2)
+
+
+@kinds
+@pytest.mark.parametrize("options", [(5, 1e-1, 0.75, 2.0), (3, 0.5, 0.6, 1.0), (9, 0.3, 0.75, 1.0)])
+def test_local_response_normalization_of_many_channels(kind, options):
+    x = normal(kind, 2, 32, 3, 5)
+    graph = with_gradients(lambda x: ops.lrn(x, *options), x)
     assert_same(graph, (x,), ROUGH[kind], runs=2)
 
 
