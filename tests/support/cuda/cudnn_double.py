@@ -140,17 +140,6 @@ class pygraph:
     def add(self, a, b):
         return self.node("add", lambda out, a, b: [a + b], a=a, b=b)
 
-    def mul(self, a, b):
-        return self.node("mul", lambda out, a, b: [a * b], a=a, b=b)
-
-    def cmp_gt(self, input, comparison):
-        assert not comparison.by_value, "the H200 reads it as an address of its own"
-
-        def compute(out, input, comparison):
-            return [input > comparison]
-
-        return self.node("cmp_gt", compute, input=input, comparison=comparison)
-
     def batchnorm(self, input, scale, bias, in_running_mean, in_running_var, epsilon, momentum):
         if in_running_mean in (scale, bias) or in_running_var in (scale, bias):
             raise RuntimeError("CUDNN_STATUS_BAD_PARAM: one tensor is read in two places")

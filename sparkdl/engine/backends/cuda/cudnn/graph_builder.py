@@ -7,7 +7,7 @@ from typing import ClassVar
 from sparkdl.engine.graph import Spec
 from sparkdl.errors import UnsupportedError
 
-TYPES = {"bfloat16": "BFLOAT16", "float16": "HALF", "float32": "FLOAT", "bool": "BOOLEAN"}
+TYPES = {"bfloat16": "BFLOAT16", "float16": "HALF", "float32": "FLOAT"}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -61,17 +61,16 @@ class NormalizationRequest(Request):
 
 @dataclass(frozen=True, kw_only=True)
 class NormalizationGradRequest(Request):
-    """gx, ggamma and gbeta. With y, which a ReLU gave, gy counts where y > zero: that is gother.
+    """gx, ggamma and gbeta.
 
-    `zero` is an array of the device: what a graph is given by value, this comparison does not read.
+    The gradient of a ReLU before it is no part of the graph: engines of 9.19 that compare and
+    normalize in one kernel read memory that is not theirs.
     """
 
     label: ClassVar = "gradient of a normalization"
-    read: ClassVar = ("gy", "y", "zero", "x", "gamma", "mean", "inverse")
+    read: ClassVar = ("gy", "x", "gamma", "mean", "inverse")
     slow: ClassVar = True
     gy: Spec
-    y: Spec | None = None
-    zero: Spec | None = None
     x: Spec
     gamma: Spec
     mean: Spec
@@ -79,20 +78,13 @@ class NormalizationGradRequest(Request):
     gx: Spec
     ggamma: Spec
     gbeta: Spec
-    gother: Spec | None = None
     by_rows: bool = False
 
     def draw(self, drawing):
-        graph, gy = drawing.graph, drawing.read("gy")
-        if self.y is not None:
-            above = graph.cmp_gt(input=drawing.read("y"), comparison=drawing.read("zero"))
-            above.set_data_type(drawing.type("bool"))
-            gy = graph.mul(a=gy, b=above)
-            gy.set_data_type(drawing.type(self.x.dtype))  # as float32 among narrow ones: refused
-        if self.gother is not None:
-            drawing.write("gother", gy)
-        names = {"input": "x", "scale": "gamma", "mean": "mean", "inv_variance": "inverse"}
+        graph = drawing.graph
+        names = {"grad": "gy", "input": "x", "scale": "gamma", "mean": "mean"}
+        names["inv_variance"] = "inverse"
         inputs = {name: drawing.read(own) for name, own in names.items()}
         make = graph.layernorm_backward if self.by_rows else graph.batchnorm_backward
-        for name, tensor in zip(("gx", "ggamma", "gbeta"), make(grad=gy, **inputs), strict=True):
+        for name, tensor in zip(("gx", "ggamma", "gbeta"), make(**inputs), strict=True):
             drawing.write(name, tensor)

@@ -8,10 +8,11 @@ from math import prod
 import numpy as np
 
 from sparkdl.engine.backends.cuda.kernels.walks import require_few_numbers
-from sparkdl.engine.dtypes import is_float
+from sparkdl.engine.dtypes import computing_dtype, is_float
 from sparkdl.errors import UnsupportedError
 
 THREADS, OWN = 256, 512  # OWN numbers are sorted by a block alone
+CHUNK = 64  # sorted rows that a block adds up
 
 
 def gather(session, op, table, indices, y):
@@ -19,7 +20,7 @@ def gather(session, op, table, indices, y):
     if not y.size:
         return [], "gather"
     missing = "NAN" if is_float(y.dtype) else "0"
-    types = {"T": y.dtype.name, "I": indices.dtype.name, "MISSING": missing}
+    types = {"T": y.dtype.name, "I": indices.dtype.name, "MISSING": missing, "CHUNK": CHUNK}
     function = session.family("gather.cu", "gather", **types)
     values = np.uint64(y.size), np.uint32(width_of(table)), len(table), table, indices, y
     return [session.launch(function, session.grid(y.size, THREADS), THREADS, *values)], "gather"
@@ -32,15 +33,21 @@ def scatter_add(session, op, y, indices, table):
     if not y.size:
         return calls, "scatter"
     count, length = indices.size, max(OWN, 1 << (indices.size - 1).bit_length())
-    keys = session.scratch(8 * length)
-    types = {"T": y.dtype.name, "I": indices.dtype.name, "MISSING": "0"}
-    make, add = (session.family("gather.cu", name, **types) for name in ("keys", "add_runs"))
+    width, chunks = width_of(table), -(-count // CHUNK)
+    parts = 2 * chunks * width * np.dtype(computing_dtype(y.dtype)).itemsize
+    keys = session.scratch(8 * length + parts)
+    types = {"T": y.dtype.name, "I": indices.dtype.name, "MISSING": "0", "CHUNK": CHUNK}
+    make, add, join = (
+        session.family("gather.cu", name, **types) for name in ("keys", "add_runs", "add_parts")
+    )
     grid = session.grid(length, THREADS)
     numbers = np.uint32(count), np.uint32(length), len(table)
     calls.append(session.launch(make, grid, THREADS, *numbers, indices, keys))
     calls += sort(session, keys, length, types)
-    values = np.uint32(count), np.uint32(width_of(table)), keys, y, table
-    calls.append(session.launch(add, min(count, 65_535), THREADS, *values))
+    threads = min(THREADS, 1 << (width - 1).bit_length())
+    grid, sizes = (chunks, -(-width // threads)), [np.uint32(n) for n in (count, length, width)]
+    calls.append(session.launch(add, grid, threads, *sizes, keys, y, table))
+    calls.append(session.launch(join, grid, threads, *sizes, keys, table))
     return calls, "sort, add"
 
 

@@ -6,8 +6,6 @@ What cuDNN refuses is tried without its neighbors, then left to our own passes o
 from dataclasses import dataclass, field
 from math import prod
 
-import numpy as np
-
 from sparkdl.engine.backends.cuda.cudnn.graph_op import CudnnGraphOp
 from sparkdl.engine.backends.cuda.cudnn.normalization_graphs import (
     NormalizationGradRequest,
@@ -16,7 +14,7 @@ from sparkdl.engine.backends.cuda.cudnn.normalization_graphs import (
 from sparkdl.engine.backends.cuda.rewrites.node_groups import NodeGroup, replace_groups
 from sparkdl.engine.chains import readers
 from sparkdl.engine.graph import Spec
-from sparkdl.engine.ops.activation import ReluGradOp, ReluOp
+from sparkdl.engine.ops.activation import ReluOp
 from sparkdl.engine.ops.elementwise import AddOp, add, div, maximum, sqrt, square, sub
 from sparkdl.engine.ops.layer_norm import LayerNormGradOp, LayerNormOp
 from sparkdl.engine.ops.normalization import BatchNormGradOp, BatchNormOp
@@ -161,50 +159,38 @@ def forward(work, node, behind, other):
 
 
 def backwards(work, node):
-    """Yields (request, group) with the gradient of the ReLU behind, or in 16 bits, then alone."""
-    gate, end = node.inputs[0].node, work.only(node.outputs[0], CastOp)
-    if by_rows(node):
-        kinds = {uncast(t).spec.dtype for t in node.inputs[:2]}
-        if end and kinds == {end.op.dtype}:
-            yield backward(work, node, end=end)
-    elif gate and isinstance(gate.op, ReluGradOp) and gate not in work.taken:
-        yield backward(work, node, gate)
+    """Yields (request, group) with the cast to 16 bits behind it, then alone."""
+    end = work.only(node.outputs[0], CastOp)
+    if by_rows(node) and end and {uncast(t).spec.dtype for t in node.inputs[:2]} == {end.op.dtype}:
+        yield backward(work, node, end)
     yield backward(work, node)
 
 
-def backward(work, node, gate=None, end=None):
+def backward(work, node, end=None):
     gy, x, gamma, mean, variance = node.inputs
     gy, x = map(uncast, (gy, x)) if end else (gy, x)
     image, each, statistic = (Spec(s, FLOAT) for s in graph_shapes(x.shape, by_rows(node)))
     image = Spec(image.shape, x.spec.dtype)
-    sided = gate is not None and len(work.users[gy]) > 1
-    zero = np.zeros((1,) * len(image.shape), FLOAT)
-    gated = {"y": image, "zero": Spec(zero.shape, FLOAT)} if gate else {}
-    reads = {"gy": image} | gated | {"x": image, "gamma": each}
-    reads |= {"mean": statistic, "inverse": statistic}
-    writes = {"gx": image, "ggamma": each, "gbeta": each} | ({"gother": image} if sided else {})
+    reads = {"gy": image, "x": image, "gamma": each, "mean": statistic, "inverse": statistic}
+    writes = {"gx": image, "ggamma": each, "gbeta": each}
     request = NormalizationGradRequest(by_rows=by_rows(node), **reads, **writes)
     small = Spec(gamma.shape, FLOAT)
-    results = x.spec, small, small, *([x.spec] if sided else [])
-    op = CudnnGraphOp(request, (*reads, *writes), results)
+    op = CudnnGraphOp(request, (*reads, *writes), (x.spec, small, small))
     norm = mean.node if mean.node is variance.node else None
 
-    def make(x, gamma, mean, variance, *gys):
+    def make(gy, x, gamma, mean, variance):
         if norm in work.inverses:
             mean, inverse = work.inverses[norm]
         else:
             deviation = sqrt(add(cast(variance, FLOAT), node.op.epsilon))
             mean, inverse = cast(mean, FLOAT), div(1.0, deviation)
-        gys = (*gys, zero) if gate else gys
-        gx, *gs, rest = (*op(*gys, x, cast(gamma, FLOAT), mean, inverse), None)[:4]
+        gx, *gs = op(gy, x, cast(gamma, FLOAT), mean, inverse)
         outputs = zip(node.outputs, (gx, *gs), strict=True)
         outputs = {old: cast(new, old.spec.dtype) for old, new in outputs}
-        outputs |= {end.outputs[0]: gx} if end else {}
-        return outputs | ({gy: rest or gx} if gate else {})
+        return outputs | ({end.outputs[0]: gx} if end else {})
 
-    gys = (gy,) if gate is None else gate.inputs
-    nodes = node, *filter(None, (gate, end))
-    return request, NodeGroup(nodes, (x, *node.inputs[2:], *gys), make)
+    nodes = (node, end) if end else (node,)
+    return request, NodeGroup(nodes, (gy, x, *node.inputs[2:]), make)
 
 
 KINDS = {

@@ -30,7 +30,7 @@ FAMILIES = {
     "conv.cu": [NARROW, NARROW | {"T": "float32", "R": "float32"}],
     "decode.cu": [{"S": "uint8", "T": kind} for kind in ("float32", "bfloat16")],
     "draw.cu": [{"NORMAL": 0}, {"NORMAL": 1}],
-    "gather.cu": [{"T": "bfloat16", "I": "int64", "MISSING": "NAN"}],
+    "gather.cu": [{"T": "bfloat16", "I": "int64", "MISSING": "NAN", "CHUNK": 64}],
     "gemm.cu": [NARROW | {"SCALE": "0.5f"}],
     "join.cu": [{"T": "uint32", "V": 4, "MOST": 64}, {"T": "uint8", "V": 1, "MOST": 64}],
     "lrn.cu": [{"T": "bfloat16"}],

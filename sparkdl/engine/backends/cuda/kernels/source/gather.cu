@@ -55,17 +55,51 @@ extern "C" __global__ void __launch_bounds__(256)
   keys[begin + t + 256] = own[t + 256];
 }
 
-// The rows of y with one index, added in their order into the table's row: a block where a run of
-// equal indices begins.
-extern "C" __global__ void add_runs(u32 count, u32 width, const u64* keys, const T* y, T* table) {
-  for (u32 begin = blockIdx.x; begin < count; begin += gridDim.x) {
-    const u64 row = keys[begin] >> 32;
-    if (row == 0xffffffffull || (begin && keys[begin - 1] >> 32 == row)) continue;
-    for (u32 column = threadIdx.x; column < width; column += blockDim.x) {
-      typename Wide<T>::type sum = 0;
-      for (u32 i = begin; i < count && keys[i] >> 32 == row; ++i)
-        sum += wide(y[(keys[i] & 0xffffffffull) * width + column]);
-      table[row * width + column] = narrow<T>(sum);
-    }
+const u32 NOWHERE = 0xffffffff;
+
+__device__ __forceinline__ u32 index_at(const u64* keys, u32 i) { return (u32)(keys[i] >> 32); }
+
+typedef Wide<T>::type W;
+
+// The sums of parts of runs lie behind the keys: of a chunk's first run, then of its last.
+__device__ __forceinline__ W* part(u64* keys, u32 length, u32 chunk, bool last, u32 width) {
+  return reinterpret_cast<W*>(keys + length) + (2 * (u64)chunk + last) * width;
+}
+
+// The rows of y with one index, added in their order into the table's row: CHUNK sorted rows for a
+// block of grid.x. Where a run of equal indices lies in several chunks, each leaves its part.
+extern "C" __global__ void add_runs(u32 count, u32 length, u32 width, u64* keys, const T* y, T* table) {
+  const u32 begin = blockIdx.x * CHUNK, end = count - begin < CHUNK ? count : begin + CHUNK;
+  const u32 column = blockIdx.y * blockDim.x + threadIdx.x;
+  if (column >= width) return;
+  const bool open_before = begin && index_at(keys, begin - 1) == index_at(keys, begin);
+  W sum = 0;
+  for (u32 i = begin, first = begin; i < end; ++i) {
+    const u32 row = index_at(keys, i);
+    if (row == NOWHERE) break;
+    sum += wide(y[(keys[i] & 0xffffffffull) * width + column]);
+    if (i + 1 < end && index_at(keys, i + 1) == row) continue;
+    const bool open_behind = i + 1 == end && end < count && index_at(keys, end) == row;
+    if (open_behind || (first == begin && open_before))
+      part(keys, length, blockIdx.x, first != begin, width)[column] = sum;
+    else
+      table[(u64)row * width + column] = narrow<T>(sum);
+    sum = 0;
+    first = i + 1;
   }
+}
+
+// The sums of the runs that lie in several chunks, each by the block of the chunk where it begins.
+extern "C" __global__ void add_parts(u32 count, u32 length, u32 width, u64* keys, T* table) {
+  const u32 begin = blockIdx.x * CHUNK, end = begin + CHUNK;
+  const u32 column = blockIdx.y * blockDim.x + threadIdx.x;
+  if (end >= count || column >= width) return;
+  const u32 row = index_at(keys, end - 1);
+  if (row == NOWHERE || index_at(keys, end) != row) return;
+  const bool whole = index_at(keys, begin) == row;
+  if (whole && begin && index_at(keys, begin - 1) == row) return;
+  W sum = part(keys, length, blockIdx.x, !whole, width)[column];
+  for (u32 next = end; next < count && index_at(keys, next) == row; next += CHUNK)
+    sum += part(keys, length, next / CHUNK, false, width)[column];
+  table[(u64)row * width + column] = narrow<T>(sum);
 }
