@@ -1,6 +1,6 @@
 """Sums and maxima along axes, in one launch or, where few results are of many numbers, in two."""
 
-from math import prod
+from math import gcd, prod
 
 import numpy as np
 
@@ -14,6 +14,8 @@ from sparkdl.engine.dtypes import is_float
 
 THREADS = 256
 EACH = 8  # numbers that a thread should at least have before blocks share a result's
+WIDEST = 16  # bytes that a thread reads at once
+FEW = 4  # results side by side that read too little at once
 
 
 def sum_along(session, op, x, y):
@@ -55,6 +57,8 @@ class ReductionJob:
     def calls(self):
         if not self.results:
             return []
+        if self.lie_together():
+            return self.calls_together()
         lanes = self.lanes()
         parts = self.parts(lanes)
         if parts == 1:
@@ -71,6 +75,33 @@ class ReductionJob:
             self.launch(scratch, self.y, last or dense, between, 32, reads=kind),
         ]
 
+    def lie_together(self):
+        """Returns whether results are of numbers side by side that a thread reads at once."""
+        size, v = self.x.itemsize, WIDEST // self.x.itemsize
+        if [len(self.kept), len(self.along)] != [1, 1] or self.x.address % WIDEST or v < 2:
+            return False
+        [[count, step, _]], [[length, apart]] = self.kept, self.along
+        return step == size and count % v == 0 and apart % WIDEST == 0 and length >= THREADS
+
+    def calls_together(self):
+        """Calls of `reduce_together`, and of `reduce` that joins what blocks have left."""
+        v, kind = WIDEST // self.x.itemsize, accumulator(self.x, self.y)
+        size, packs = np.dtype(kind).itemsize, self.results // v
+        lanes = gcd(packs, 32)
+        lanes = lanes if lanes >= FEW else min(32, power(packs))
+        blocks = -(-packs // lanes)
+        parts = self.parts_of(blocks, lanes)
+        scratch = self.session.scratch(parts * self.results * size)
+        types = {"T": self.x.dtype.name, "A": kind, "V": v, "MAXIMUM": int(self.maximum)}
+        function = self.session.family("reduce_together.cu", "reduce_together", **types)
+        share = -(-self.length // parts)
+        numbers = (np.uint32(n) for n in (self.results, self.length, share, lanes))
+        step = self.along[0][1] // self.x.itemsize
+        values = step, *numbers, self.x, scratch
+        first = self.session.launch(function, (blocks, parts), THREADS, *values)
+        last, between = [[self.results, size, self.kept[0][2]]], [[parts, self.results * size]]
+        return [first, self.launch(scratch, self.y, last, between, 32, reads=kind)]
+
     def behind(self, size):
         """Returns the steps of the kept axes where results lie behind one another."""
         return [size * prod(n for n, *_ in self.kept[i + 1 :]) for i in range(len(self.kept))]
@@ -84,10 +115,10 @@ class ReductionJob:
 
     def parts(self, lanes):
         """Returns into how many parts a result's numbers fall, so that all processors have work."""
-        blocks, target = (
-            -(-self.results // lanes),
-            4 * self.session.device.driver.properties.processors,
-        )
+        return self.parts_of(-(-self.results // lanes), lanes)
+
+    def parts_of(self, blocks, lanes):
+        target = 4 * self.session.device.driver.properties.processors
         largest = min(target // blocks, self.length // (THREADS // lanes * EACH))
         return parts_needed(self.length, max(1, largest))
 

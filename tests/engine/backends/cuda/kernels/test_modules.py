@@ -49,6 +49,10 @@ FAMILIES = {
         {"T": "bfloat16", "A": "float32", "R": "float32", "MAXIMUM": 0},
         {"T": "int32", "A": "int32", "R": "int32", "MAXIMUM": 1},
     ],
+    "reduce_together.cu": [
+        {"T": "bfloat16", "A": "float32", "MAXIMUM": 0, "V": 8},
+        {"T": "float32", "A": "float32", "MAXIMUM": 1, "V": 4},
+    ],
     "relayout.cu": [{"T": "uint16"}],
     "resize.cu": [{"T": "bfloat16"}],
     "reverse.cu": [{"T": "bfloat16", "M": "float32"}],

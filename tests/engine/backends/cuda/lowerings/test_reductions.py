@@ -27,6 +27,8 @@ def test_drawn_axes(shape, axes, keep):
 
 LONG = {"all": ((70_001,), None), "columns": ((5000, 3), 0), "rows": ((3, 5000), 1)}
 LONG |= {"channels": ((8, 6, 20, 20), (0, 2, 3)), "middle": ((3, 4000, 5), 1)}
+LONG |= {"many channels": ((8, 40, 20, 20), (0, 2, 3)), "a channel": ((8, 8, 20, 20), (0, 2, 3))}
+LONG |= {"wide rows": ((700, 24), 0), "very wide rows": ((256, 2048), 0)}
 
 
 @pytest.mark.parametrize("shape, axes", LONG.values(), ids=LONG)

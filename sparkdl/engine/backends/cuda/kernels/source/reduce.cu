@@ -4,15 +4,8 @@
 // Along grid.y blocks share the numbers of a result, `part` each, and leave a row of results each.
 //
 // T what is read, A what is added up in, R what is written.
+#include "joined.cuh"
 #include "walk.cuh"
-
-__device__ __forceinline__ A joined(A x, A y) {
-#if MAXIMUM
-  return larger(x, y);
-#else
-  return x + y;
-#endif
-}
 
 extern "C" __global__ void reduce(LAYOUT kept, LAYOUT along, LAYOUT out, u32 results, u32 length,
                                   u32 part, u32 lanes, const char* x, char* y) {
