@@ -134,6 +134,7 @@ LOWERINGS = {
     SoftmaxGradOp: spread_arrays(softmax.backward),
     LogSoftmaxGradOp: spread_arrays(softmax.backward),
     SoftmaxCrossEntropyOp: spread_arrays(softmax.cross_entropy),
+    softmax.CrossEntropyGradOp: spread_arrays(softmax.cross_entropy_backward),
     UniformOp: spread_arrays(draws.draw),
     NormalOp: spread_arrays(draws.draw),
     HeadScoresOp: spread_arrays(attention_heads.scores),

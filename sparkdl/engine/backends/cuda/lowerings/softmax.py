@@ -1,8 +1,10 @@
 """Softmax and its logarithm along the last axis, their gradients, and the cross entropy."""
 
+from dataclasses import dataclass
 from math import prod
 
 from sparkdl.engine.backends.cuda.kernels.walks import walks
+from sparkdl.engine.ops.base import Op
 from sparkdl.engine.ops.softmax import LogSoftmaxGradOp, LogSoftmaxOp
 
 
@@ -33,10 +35,27 @@ def cross_entropy(session, op, logits, labels, losses):
     return calls, "cross_entropy"
 
 
+@dataclass(frozen=True)
+class CrossEntropyGradOp(Op):
+    """gy (rows, 1) by (softmax of logits (rows, classes) - 1 at the labels (rows,))."""
+
+    def shape(self, logits, labels, gy):
+        return logits
+
+
+def cross_entropy_backward(session, op, logits, labels, gy, gx):
+    rows, length = logits.shape
+    function = kernel(session, "cross_entropy_grad", logits, L=labels.dtype.name)
+    steps = *logits.strides, *labels.strides, gy.strides[0], *gx.strides
+    values = *steps, length, logits, labels, gy, gx
+    calls = [session.launch(function, rows, threads(length), *values)] if rows else []
+    return calls, "cross_entropy_grad"
+
+
 def kernel(session, name, x, L="int32", LOGARITHM=0):
     return session.family("softmax.cu", name, T=x.dtype.name, L=L, LOGARITHM=LOGARITHM)
 
 
 def threads(length):
     """Returns the threads of a block for a row of so many numbers, in whole warps."""
-    return min(256, max(32, 1 << max(length // 4 - 1, 0).bit_length()))
+    return min(1024, max(32, 1 << max(length // 4 - 1, 0).bit_length()))

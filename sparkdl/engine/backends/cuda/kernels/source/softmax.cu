@@ -16,12 +16,29 @@ __device__ __forceinline__ void set(char* row, i64 next, int i, W x) {
 
 struct Sums { W top, total; };  // the largest number, and the sum of e to each less that
 
+const W LOWEST = sizeof(W) == 8 ? (W)-1.7976931348623157e308 : (W)-3.402823466e38f;
+const int AT_ONCE = 4;  // numbers that a thread reads before it needs the first
+
+// In one walk: where a larger number comes, what was added up so far shrinks. A thread begins with
+// the lowest number, for minus infinity less itself is none.
 __device__ __forceinline__ Sums sums_of(const char* row, i64 next, int length) {
-  W top = number(row, next, 0), total = 0;
-  for (int i = threadIdx.x; i < length; i += blockDim.x) top = larger(top, number(row, next, i));
-  top = largest_of_block(top);
-  for (int i = threadIdx.x; i < length; i += blockDim.x) total += exp(number(row, next, i) - top);
-  return {top, sum_of_block(total)};
+  W top = LOWEST, total = 0;
+  for (int i = threadIdx.x; i < length; i += AT_ONCE * blockDim.x) {
+    W numbers[AT_ONCE], largest = top;
+#pragma unroll
+    for (int j = 0; j < AT_ONCE; ++j) {
+      const int at = i + j * blockDim.x;
+      numbers[j] = at < length ? number(row, next, at) : -INFINITY;
+    }
+#pragma unroll
+    for (int j = 0; j < AT_ONCE; ++j) largest = larger(largest, numbers[j]);
+    total *= exp(top - largest);
+#pragma unroll
+    for (int j = 0; j < AT_ONCE; ++j) total += exp(numbers[j] - largest);
+    top = largest;
+  }
+  const W all = largest_of_block(top);
+  return {all, sum_of_block(total * exp(top - all))};
 }
 
 extern "C" __global__ void softmax(LAYOUT rows_x, LAYOUT rows_y, i64 next_x, i64 next_y, int length,
@@ -62,4 +79,17 @@ extern "C" __global__ void cross_entropy(i64 next_row, i64 next, i64 next_label,
   const i64 label = *(const L*)(labels + blockIdx.x * next_label);
   const W own = label >= 0 && label < length ? number(x, next, label) : (W)NAN;
   *(T*)(losses + blockIdx.x * next_loss) = narrow<T>(log(s.total) - (own - s.top));
+}
+
+// The gradient of that for the numbers of a row: its own gradient by (softmax - 1 at the label).
+extern "C" __global__ void cross_entropy_grad(i64 next_row, i64 next, i64 next_label, i64 next_gy,
+                                              i64 next_row_gx, i64 next_gx, int length, const char* x,
+                                              const char* labels, const char* gy, char* gx) {
+  x += blockIdx.x * next_row;
+  gx += blockIdx.x * next_row_gx;
+  const Sums s = sums_of(x, next, length);
+  const i64 label = *(const L*)(labels + blockIdx.x * next_label);
+  const W given = wide(*(const T*)(gy + blockIdx.x * next_gy)), scale = 1 / s.total;
+  for (int i = threadIdx.x; i < length; i += blockDim.x)
+    set(gx, next_gx, i, given * (exp(number(x, next, i) - s.top) * scale - (i == label ? 1 : 0)));
 }
