@@ -25,6 +25,7 @@ from sparkdl.engine.backends.cuda.rewrites.cudnn_attention import fuse_attention
 from sparkdl.engine.backends.cuda.rewrites.cudnn_images import cast_biases
 from sparkdl.engine.backends.cuda.rewrites.cudnn_normalization import fuse_normalization
 from sparkdl.engine.backends.cuda.rewrites.epilogues import fuse_product_epilogues
+from sparkdl.engine.backends.cuda.rewrites.narrow_lrn import narrow_lrn
 from sparkdl.engine.backends.cuda.rewrites.recurrent_stacks import replace_stacks
 from sparkdl.engine.backends.cuda.rewrites.recurrent_steps import unroll_recurrent
 from sparkdl.engine.backends.cuda.rewrites.recurrent_types import narrow_recurrent_nodes
@@ -67,6 +68,7 @@ class Cuda:
         return (
             fuse,
             fuse_cross_entropy,
+            narrow_lrn,
             partial(cast_biases, session=self.session),
             partial(narrow_recurrent_nodes, session=self.session),
             partial(replace_stacks, session=self.session),

@@ -25,11 +25,12 @@ __device__ __forceinline__ void with_neighbors(const T* x, u32 i, u32 pack, u32 
   }
 }
 
-// base to the power of -BETA.
-__device__ __forceinline__ float fallen(float base) {
-  if (BETA != 0.75f) return powf(base, -BETA);
+struct Fallen { float power, inverse; };  // a base to the power of -BETA, and of -1
+
+__device__ __forceinline__ Fallen fallen(float base) {
+  if (BETA != 0.75f) return {powf(base, -BETA), 1 / base};
   const float root = rsqrtf(base);
-  return root * sqrtf(root);
+  return {root * sqrtf(root), root * root};
 }
 
 // The sum of squares of a neighborhood whose first number is at `first`.
@@ -47,7 +48,7 @@ extern "C" __global__ void lrn_channels(Constants l, u32 packs, u32 count, const
     Pack<T, V> made;
 #pragma unroll
     for (int v = 0; v < V; ++v)
-      made.at[v] = narrow<T>(numbers[ACROSS + v] * fallen(l.k + l.scale * squares(numbers, v)));
+      made.at[v] = narrow<T>(numbers[ACROSS + v] * fallen(l.k + l.scale * squares(numbers, v)).power);
     reinterpret_cast<Pack<T, V>*>(y)[i] = made;
   }
 }
@@ -61,10 +62,10 @@ extern "C" __global__ void lrn_channels_grad(Constants l, u32 packs, u32 count, 
     with_neighbors<ACROSS>(gy, i, pack, packs, given);
 #pragma unroll
     for (int j = 0; j < V + 2 * ACROSS; ++j) {  // what reaches the neighbors of each number
-      const float base = l.k + l.scale * squares(numbers, j), power = fallen(base);
+      const Fallen f = fallen(l.k + l.scale * squares(numbers, j));
       const bool there = (j >= ACROSS || pack > 0) && (j < V + ACROSS || pack + 1 < packs);
-      through[j] = there ? given[j] * numbers[ACROSS + j] * power / base : 0;
-      if (j >= ACROSS && j < V + ACROSS) direct[j - ACROSS] = given[j] * power;
+      through[j] = there ? given[j] * numbers[ACROSS + j] * f.power * f.inverse : 0;
+      if (j >= ACROSS && j < V + ACROSS) direct[j - ACROSS] = given[j] * f.power;
     }
     Pack<T, V> made;
 #pragma unroll
