@@ -115,8 +115,9 @@ def noise_of(reference, arrays, expected, limit):
     """
     draw = np.random.default_rng(1)
     narrow = [a.dtype.itemsize == 2 for a in arrays]
+    unit = 2 * EPSILON[BFLOAT16]  # of the last place
     shaken = [
-        a * (1 + EPSILON[BFLOAT16] * draw.uniform(-1, 1, a.shape)).astype(a.dtype) if n else a
+        (a * (1 + unit * draw.uniform(-1, 1, a.shape))).astype(a.dtype) if n else a
         for a, n in zip(arrays, narrow, strict=True)
     ]
     found = reference.run(feeds(shaken)) if any(narrow) else expected

@@ -24,6 +24,7 @@ from sparkdl.engine.backends.cuda.lowerings import (
 from sparkdl.engine.backends.cuda.lowerings.channels import MomentsOp, SlopesOp
 from sparkdl.engine.backends.cuda.lowerings.product_epilogue import EpilogueProductOp
 from sparkdl.engine.backends.cuda.lowerings.recurrent import WalkGradOp, WalkOp
+from sparkdl.engine.backends.cuda.lowerings.space_to_depth import SpaceToDepthOp, space_to_depth
 from sparkdl.engine.chains import ChainOp
 from sparkdl.engine.fusion import BiasActivationOp
 from sparkdl.engine.layouts import RelayoutOp
@@ -156,6 +157,7 @@ LOWERINGS = {
     AvgPoolGradOp: spread_arrays(pooling.mean_backward),
     LrnOp: spread_arrays(lrn.forward),
     LrnGradOp: spread_arrays(lrn.backward),
+    SpaceToDepthOp: spread_arrays(space_to_depth),
     UnfoldOp: spread_arrays(unfolding.unfold),
     FoldOp: spread_arrays(unfolding.fold),
     ResizeOp: spread_arrays(resizing.forward),

@@ -16,6 +16,7 @@ from sparkdl.engine.backends.cuda.rewrites.cudnn_images import (
     narrow_inputs,
     pad_channels,
 )
+from sparkdl.engine.backends.cuda.rewrites.strided_images import gather_strides
 from sparkdl.engine.program import Program
 
 
@@ -32,9 +33,8 @@ class DeviceProgram(Program):
         graph_inputs = graph.inputs
         arrays, self.mirrors = backend.mirrors.bind(self.bindings)
         if self.device.libraries.graphs is not None:
-            graph = copy_bound_images(
-                narrow_inputs(pad_channels(graph), self.bindings), self.bindings
-            )
+            graph = pad_channels(gather_strides(graph))
+            graph = copy_bound_images(narrow_inputs(graph, self.bindings), self.bindings)
         super().__init__(graph, backend, arrays, strict)
         targets = {n: Target(a, graph_inputs[n].spec) for n, a in self._feeds.items()}
         self._feeds = {n: target.array for n, target in targets.items()}

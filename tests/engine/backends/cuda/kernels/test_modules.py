@@ -57,6 +57,10 @@ FAMILIES = {
     "resize.cu": [{"T": "bfloat16"}],
     "reverse.cu": [{"T": "bfloat16", "M": "float32"}],
     "softmax.cu": [{"T": "bfloat16", "L": "int64", "LOGARITHM": 1}],
+    "space_to_depth.cu": [
+        {"T": "float32", "R": "bfloat16", "BLOCK": 4, "OUT": 48, "CHANNELS": 3},
+        {"T": "bfloat16", "R": "bfloat16", "BLOCK": 2, "OUT": 16, "CHANNELS": 3},
+    ],
     "unfold.cu": [{"T": "bfloat16"}],
 }
 ROWS = [(file, types, (9, 0)) for file, rows in FAMILIES.items() for types in rows]

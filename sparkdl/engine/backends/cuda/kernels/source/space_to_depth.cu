@@ -1,0 +1,28 @@
+// Blocks of BLOCK x BLOCK places of an image become channels of one place: a thread makes 8 numbers.
+//
+// T what is read, R what is written: channels last, OUT of them, a multiple of 8; CHANNELS are read.
+struct Blocks {
+  i64 example, channel, row, column;  // of x: numbers from one to the next
+  i32 height, width, above, before, rows, columns;  // of x, zeros that come first; of y
+};
+
+extern "C" __global__ void space_to_depth(Blocks b, u32 count, const T* x, R* y) {
+  for (ALL_OF(i, count)) {
+    const u32 first = i % (OUT / 8) * 8;
+    u32 n = i / (OUT / 8);
+    const i32 column = (i32)(n % b.columns) * BLOCK - b.before;
+    n /= b.columns;
+    const i32 row = (i32)(n % b.rows) * BLOCK - b.above;
+    n /= b.rows;
+    Pack<R, 8> made;
+#pragma unroll
+    for (u32 v = 0; v < 8; ++v) {
+      const u32 c = first + v, beside = c / CHANNELS;  // places of a block lie channels fastest
+      const i32 h = row + (i32)(beside / BLOCK), w = column + (i32)(beside % BLOCK);
+      const bool there = beside < BLOCK * BLOCK && (u32)h < (u32)b.height && (u32)w < (u32)b.width;
+      made.at[v] = narrow<R>(
+          there ? wide(x[n * b.example + c % CHANNELS * b.channel + h * b.row + w * b.column]) : 0.0f);
+    }
+    reinterpret_cast<Pack<R, 8>*>(y)[i] = made;
+  }
+}
