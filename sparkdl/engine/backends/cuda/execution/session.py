@@ -26,7 +26,7 @@ class Device:
         self.driver, self.libraries, self.lock = driver, libraries, RLock()
         driver.use()
         self.stream, self.copies = driver.stream(), driver.stream()
-        self._modules, self._workspaces = {}, {}
+        self._modules, self._workspace = {}, None
 
     def function(self, text, name):
         """Returns a kernel of a module."""
@@ -35,16 +35,12 @@ class Device:
                 self._modules[text] = self.driver.compile(text)
             return self.driver.function(self._modules[text], name)
 
-    def workspace(self, size, name="scratch"):
-        """Returns at least `size` bytes for what runs on the stream of kernels, one at a time.
-
-        What needs several at once gives them names.
-        """
+    def workspace(self, size):
+        """Returns at least `size` bytes for what runs on the stream of kernels, one at a time."""
         with self.lock:
-            found = self._workspaces.get(name)
-            if found is None or found.nbytes < size:
-                found = self._workspaces[name] = self.driver.allocate(size)
-            return found
+            if self._workspace is None or self._workspace.nbytes < size:
+                self._workspace = self.driver.allocate(size)
+            return self._workspace
 
     def wait(self):
         """Waits until all that was put on the stream of kernels has run."""

@@ -7,7 +7,6 @@ from sparkdl.engine.backends.cuda.kernels.walks import require_few_numbers
 from sparkdl.engine.backends.cuda.libraries.cublaslt import NO_EPILOGUE, Product
 from sparkdl.engine.backends.cuda.libraries.cublaslt_api import Epilogue
 from sparkdl.engine.backends.cuda.lowerings import chains, convolutions, reductions
-from sparkdl.engine.backends.cuda.lowerings.padded_products import pad_rows
 from sparkdl.engine.dtypes import is_float
 from sparkdl.engine.ops.activation import ReluOp
 from sparkdl.engine.ops.elementwise import add
@@ -50,7 +49,7 @@ def lower_epilogue_product(session, op, inputs, outputs):
     named = op.by_name(inputs, outputs)
     product = Product(x=x, w=w, activation=EPILOGUES[type(op.activation)], **named)
     try:
-        return library_calls(session, product), "cuBLASLt"
+        return session.libraries.products.calls(session, product), "cuBLASLt"
     except UnsupportedError as why:
         calls, name = separate_calls(session, op, x, w, **named)
         return calls, name, f"cuBLASLt: {why}"
@@ -77,14 +76,9 @@ def product(session, x, w, y, scale=1.0):
     if library is None or not y.size:
         return gemm_calls(session, x, w, y, scale=scale)
     try:
-        return library_calls(session, Product(x=x, w=w, y=y, scale=scale)), "cuBLASLt"
+        return library.calls(session, Product(x=x, w=w, y=y, scale=scale)), "cuBLASLt"
     except UnsupportedError as why:
         return *gemm_calls(session, x, w, y, scale=scale), f"cuBLASLt: {why}"
-
-
-def library_calls(session, product):
-    product, before, behind = pad_rows(session, product)
-    return [*before, *session.libraries.products.calls(session, product), *behind]
 
 
 def gemm_calls(session, x, w, y, bias=None, activation=None, scale=1.0):
