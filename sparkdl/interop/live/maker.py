@@ -1,4 +1,4 @@
-"""The function that builds a model, and its way to executors and into documents."""
+"""A function that builds a model or an optimizer; its way to executors and into documents."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ _known: dict[str, "Maker"] = {}  # by reference: functions that this process was
 
 @dataclass(frozen=True)
 class Maker:
-    """A function that builds a model, known by its reference "package.module:function".
+    """A function that builds something, known by its reference "package.module:function".
 
     A document holds the reference alone, and reading one runs and imports nothing: only a function
     that this process was given, by Python code or by its driver, is ever called. `code` is the
@@ -24,9 +24,10 @@ class Maker:
     reference: str
     code: bytes | None = field(default=None, repr=False)
     owner: str = "TorchModel"
+    name: str = "make"
 
     @cached_property
-    def _function(self) -> Callable[[], Any]:
+    def _function(self) -> Callable[..., Any]:
         return load_cloudpickle().loads(self.code)
 
     def __eq__(self, other: object) -> bool:
@@ -39,19 +40,20 @@ class Maker:
         return hash(self.reference)
 
     def __reduce__(self):
-        return receive, (self.reference, self.code, self.owner)
+        return receive, (self.reference, self.code, self.owner, self.name)
 
     def __str__(self) -> str:
         return self.reference
 
-    def __call__(self) -> Any:
-        """Builds a model; ConfigError where this process was not given the function."""
+    def __call__(self, *arguments: Any) -> Any:
+        """Calls the function; ConfigError where this process was not given it."""
         if self.code is None:
             raise ConfigError(
-                f"{self.owner}.make must be a function that this process was given, got the name "
-                f"{self.reference!r} from a document; make a {self.owner} with the function first"
+                f"{self.owner}.{self.name} must be a function that this process was given, got the "
+                f"name {self.reference!r} from a document; make a {self.owner} with the function "
+                "first"
             )
-        return self._function()
+        return self._function(*arguments)
 
 
 def load_cloudpickle() -> Any:
@@ -64,45 +66,48 @@ def load_cloudpickle() -> Any:
     return cloudpickle
 
 
-def maker_of(function: Callable[[], Any], owner: str) -> Maker:
+def maker_of(function: Callable[..., Any], owner: str, name: str = "make") -> Maker:
     """Returns the Maker of a function, which this process knows from now on."""
     named = function if hasattr(function, "__qualname__") else type(function)
     reference = f"{named.__module__}:{named.__qualname__}"
-    return receive(reference, code_of(function, reference, owner), owner)
+    code = code_of(function, reference, f"{owner}.{name}")
+    return receive(reference, code, owner, name)
 
 
-def code_of(function: Callable[[], Any], reference: str, owner: str) -> bytes:
+def code_of(function: Callable[..., Any], reference: str, field: str) -> bytes:
     """Returns a function as executors get it; ConfigError where it cannot be sent."""
     cloudpickle = load_cloudpickle()
     try:
         return cloudpickle.dumps(function)
     except Exception as error:
         raise ConfigError(
-            f"{owner}.make must be a function that can be sent to executors, got {reference}: "
+            f"{field} must be a function that can be sent to executors, got {reference}: "
             f"{error}; build what it needs inside of it"
         ) from error
 
 
-def receive(reference: str, code: bytes | None, owner: str) -> Maker:
+def receive(reference: str, code: bytes | None, owner: str, name: str = "make") -> Maker:
     """Returns the Maker of what was given or sent here, known from now on."""
     if code is None:
-        return Maker(reference, owner=owner)
+        return Maker(reference, owner=owner, name=name)
     known = _known.get(reference)
-    if known is None or (known.code, known.owner) != (code, owner):
-        _known[reference] = Maker(reference, code, owner)
+    if known is None or (known.code, known.owner, known.name) != (code, owner, name):
+        _known[reference] = Maker(reference, code, owner, name)
     return _known[reference]
 
 
 @dataclass(frozen=True, kw_only=True)
 class MakerOption(Requirement):
-    """A function without arguments, or the reference of one in a document."""
+    """A function, or the reference of one in a document; `takes` says of what it builds."""
 
     owner: str
     builds: str
+    name: str = "make"
+    takes: str = "without arguments"
 
     @property
     def phrase(self) -> str:
-        return f"a function without arguments that builds a {self.builds}"
+        return f"a function {self.takes} that builds a {self.builds}"
 
     @property
     def plural(self) -> str:
@@ -110,7 +115,8 @@ class MakerOption(Requirement):
 
     def check(self, value: Any, where: str) -> Maker:
         if isinstance(value, str) and ":" in value:
-            return _known.get(value, Maker(value, owner=self.owner))
+            return _known.get(value, Maker(value, owner=self.owner, name=self.name))
         if isinstance(value, Maker):
             return value
-        return maker_of(value, self.owner) if callable(value) else self.refuse(value, where)
+        made = callable(value)
+        return maker_of(value, self.owner, self.name) if made else self.refuse(value, where)

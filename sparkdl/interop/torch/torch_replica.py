@@ -16,6 +16,7 @@ from sparkdl.interop.torch.module_arrays import (
     kept,
     trained,
 )
+from sparkdl.interop.torch.module_optimizer import ModuleOptimizer
 from sparkdl.nn.inputs.columns import columns_of
 
 
@@ -37,6 +38,10 @@ class TorchReplica(LiveReplica):
         for name, array in kept(self.module):
             array.data = torch.from_numpy(buffers[f"{MODULE}/{name}"])
         self._kept = dict(self.module.named_buffers())
+        self._optimizer = None
+        if conf.has_own_optimizer:
+            views = conf.slots_layout.views(self.slots)
+            self._optimizer = ModuleOptimizer(conf.torch_optimizer, self.module, views)
         self._versions = {name: array._version for name, array in constants(self.module)}
 
     def _build(self):
@@ -60,6 +65,13 @@ class TorchReplica(LiveReplica):
         while self._after:  # of parameters that this batch did not reach
             self._after.popitem()[1]()
         return loss, len(batch)
+
+    def apply(self, rate, t):
+        """See Replica.apply."""
+        if self._optimizer is None:
+            return super().apply(rate, t)
+        self._expire()
+        self._optimizer.step(float(rate) / self.conf.optimizer.learning_rate, int(t))
 
     def _finish(self, name, parameter):
         """Says that a parameter's gradient is final, to whom it may concern."""

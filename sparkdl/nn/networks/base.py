@@ -113,6 +113,11 @@ class Conf(Config):
         return None
 
     @property
+    def has_own_optimizer(self) -> bool:
+        """Returns whether another framework's optimizer trains the network."""
+        return False
+
+    @property
     def stack(self) -> "tuple[PlacedLayer, ...]":
         """The layers in their places, each behind what it reads: a tuple of PlacedLayer."""
         raise NotImplementedError

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from sparkdl.config import Boolean, Choice, Integer, dataclass, option
-from sparkdl.errors import require
+from sparkdl.errors import ConfigError, require
 from sparkdl.exchange.store import MODES
 from sparkdl.training.masters.base import ResidentMaster
 from sparkdl.training.masters.parameter_server.worker import ParameterServerWorker
@@ -81,6 +81,15 @@ class ParameterServer(ResidentMaster):
         for name, mode in (("backup", "sync"), ("staleness", "bounded")):
             holds = getattr(self, name) == 0 or self.mode == mode
             require(self, name, holds, f"0 in mode {self.mode!r}", f"it belongs to {mode!r}")
+
+    def check_network(self, conf: Any) -> None:
+        super().check_network(conf)
+        if conf.has_own_optimizer:
+            raise ConfigError(
+                "ParameterServer trains with optimizers of sparkdl, which move a part of the "
+                "parameters where it is kept; leave TorchModel.torch_optimizer out, or take "
+                "AllReduceSGD"
+            )
 
     @property
     def minibatches_per_round(self) -> int:

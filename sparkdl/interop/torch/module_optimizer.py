@@ -1,0 +1,138 @@
+"""An optimizer of torch that trains a TorchModel: its state lies in the vector of slots."""
+
+from typing import Any
+
+import numpy as np
+
+from sparkdl.errors import ConfigError, brief
+from sparkdl.interop.live.live_model import MODULE
+from sparkdl.interop.torch.module_arrays import load_torch, trained
+
+Arrays = list[tuple[str, Any]]
+
+
+class ModuleOptimizer:
+    """The optimizer of a module whose parameters and gradients are views of vectors.
+
+    Parameters
+    ----------
+    make : Maker
+        Builds the optimizer of a module.
+    views : {"module/parameter:state": array}
+        Where the state lies between steps: what is averaged, sent and saved.
+    """
+
+    def __init__(self, make: Any, module: Any, views: dict[str, np.ndarray]) -> None:
+        self._make, self._module, self._views = make, module, views
+        self._start()
+
+    def _start(self) -> None:
+        self._optimizer, self._bound = build_optimizer(self._make, self._module), False
+        self._rates = [float(group["lr"]) for group in self._optimizer.param_groups]
+
+    def step(self, factor: float, t: int) -> None:
+        """Moves the parameters once.
+
+        Parameters
+        ----------
+        factor : float
+            Of the learning rates that the optimizer was built with.
+        t : int
+            Number of the update, from 1: the first begins with a state of its own.
+        """
+        if t == 1:
+            self._start()
+        elif not self._bound:
+            self._bind()
+        for group, rate in zip(self._optimizer.param_groups, self._rates, strict=True):
+            group["lr"] = rate * factor
+        self._optimizer.step()
+        self._take_back()
+
+    def _bind(self) -> None:
+        """Lets the optimizer go on with the state that lies in the vector."""
+        torch, named = load_torch(), dict(trained(self._module))
+        for name, view in self._views.items():
+            parameter, _, key = name.removeprefix(f"{MODULE}/").rpartition(":")
+            self._optimizer.state[named[parameter]][key] = torch.from_numpy(view)
+        self._bound = True
+
+    def _take_back(self) -> None:
+        """Puts what the step has made anew into the vector."""
+        for name, array in state_of(self._optimizer, self._module):
+            view = self._views.get(f"{MODULE}/{name}")
+            if view is None:
+                raise ConfigError(
+                    f"TorchModel.torch_optimizer must build an optimizer that always has the same "
+                    f"state, got {name} after a step that it had not after the first"
+                )
+            if array.data_ptr() != view.ctypes.data:
+                view[...] = array.detach().numpy()
+                self._bound = False
+        if not self._bound:
+            self._bind()
+
+
+def build_optimizer(make: Any, module: Any) -> Any:
+    """Returns a module's optimizer.
+
+    Raises
+    ------
+    ConfigError
+        It is no torch.optim.Optimizer, or leaves out what is trained.
+    """
+    torch, optimizer = load_torch(), make(module)
+    if not isinstance(optimizer, torch.optim.Optimizer):
+        raise ConfigError(
+            f"TorchModel.torch_optimizer must return a torch.optim.Optimizer, got "
+            f"{brief(optimizer)} from {make}"
+        )
+    moved = {id(p) for group in optimizer.param_groups for p in group["params"]}
+    left = [name for name, p in trained(module) if id(p) not in moved]
+    if left:
+        raise ConfigError(
+            f"TorchModel.torch_optimizer must move all parameters that are trained, got none for "
+            f"{left[0]}; give it module.parameters(), or freeze the others by requires_grad_(False)"
+        )
+    return optimizer
+
+
+def state_of(optimizer: Any, module: Any) -> Arrays:
+    """Returns [("parameter:state", tensor)] of an optimizer that has made a step.
+
+    Raises
+    ------
+    ConfigError
+        Some of it is no float32 tensor, so that it cannot travel.
+    """
+    torch, found = load_torch(), []
+    for name, parameter in trained(module):
+        for key, value in optimizer.state.get(parameter, {}).items():
+            if value is None:
+                continue
+            if not torch.is_tensor(value) or value.dtype != torch.float32:
+                raise ConfigError(
+                    "TorchModel.torch_optimizer must build an optimizer whose state is float32 "
+                    f"tensors, got {key} = {brief(value)} of {type(optimizer).__name__}"
+                )
+            found.append((f"{name}:{key}", value))
+    return found
+
+
+def describe_optimizer(make: Any, module: Any) -> tuple[float, Any]:
+    """Returns (learning rate of the first group, ((name, shape), ...) of the state).
+
+    A step without gradients shows it, on a module of its own.
+    """
+    torch, optimizer = load_torch(), build_optimizer(make, module)
+    for _, parameter in trained(module):
+        parameter.grad = torch.zeros_like(parameter)
+    try:
+        optimizer.step()
+    except (TypeError, RuntimeError) as error:  # it wants a closure, or other gradients
+        raise ConfigError(
+            "TorchModel.torch_optimizer must build an optimizer whose step() takes no arguments "
+            f"and gradients as they are, got {type(optimizer).__name__}: {error}"
+        ) from error
+    state = tuple((name, tuple(array.shape)) for name, array in state_of(optimizer, module))
+    return float(optimizer.param_groups[0]["lr"]), state

@@ -1,0 +1,215 @@
+"""A module trains with torch's own optimizers, under masters as in one process."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from sparkdl.errors import ConfigError
+from sparkdl.nn import Adam, ClipNorm, conf_from_json
+from sparkdl.training.inputs.schema import schema_of
+from sparkdl.training.masters.all_reduce.master import AllReduceSGD
+from sparkdl.training.masters.parameter_server.master import ParameterServer
+from sparkdl.training.network import Network
+from sparkdl.training.saving.checkpoint import Checkpoints
+from tests.interop.torch.modules import Partitions, model, transformer, whole_lenet
+from tests.interop.torch.test_torch_replica import (
+    Kill,
+    Stop,
+    first_module,
+    fit,
+    vector_of,
+)
+from tests.training.master_table import JOINT, MASTERS, WHOLE, assert_close, by_kind, joint_batches
+from tests.training.models import assert_equal
+from tests.training.problems import UNEVEN
+
+torch = pytest.importorskip("torch", reason="needs torch: python build.py test --torch")
+
+OPTIMIZERS = {
+    "Adadelta": lambda m: torch.optim.Adadelta(m.parameters(), lr=0.5),
+    "Adafactor": lambda m: torch.optim.Adafactor(m.parameters(), lr=0.01),
+    "Adagrad": lambda m: torch.optim.Adagrad(m.parameters(), lr=0.05),
+    "Adam, amsgrad": lambda m: torch.optim.Adam(m.parameters(), lr=0.01, amsgrad=True),
+    "AdamW": lambda m: torch.optim.AdamW(m.parameters(), lr=0.01, weight_decay=0.1),
+    "Adamax": lambda m: torch.optim.Adamax(m.parameters(), lr=0.01),
+    "ASGD": lambda m: torch.optim.ASGD(m.parameters(), lr=0.05),
+    "NAdam": lambda m: torch.optim.NAdam(m.parameters(), lr=0.01),
+    "RAdam": lambda m: torch.optim.RAdam(m.parameters(), lr=0.01),
+    "RMSprop": lambda m: torch.optim.RMSprop(m.parameters(), lr=0.01, momentum=0.9, centered=True),
+    "Rprop": lambda m: torch.optim.Rprop(m.parameters(), lr=0.01),
+    "SGD": lambda m: torch.optim.SGD(m.parameters(), lr=0.05),
+    "SGD, Nesterov": lambda m: torch.optim.SGD(m.parameters(), 0.05, momentum=0.9, nesterov=True),
+    "by groups": lambda m: torch.optim.SGD(
+        [
+            {"params": [p for p in m.parameters() if p.ndim > 1], "weight_decay": 0.1},
+            {"params": [p for p in m.parameters() if p.ndim < 2], "lr": 0.01},
+        ],
+        lr=0.05,
+        momentum=0.9,
+    ),
+}
+
+
+def adamw(module):
+    return torch.optim.AdamW(module.parameters(), lr=0.01)
+
+
+def sgd(module):
+    return torch.optim.SGD(module.parameters(), lr=0.05)
+
+
+def momentum(module):
+    return torch.optim.SGD(module.parameters(), lr=0.05, momentum=0.9)
+
+
+TWINS = {"Sgd": sgd, "Momentum": momentum, "Adam": adamw}  # of the optimizers of master_table
+
+
+def train(module, optimizer, batches):
+    for batch in batches:
+        x = torch.tensor(batch.features)
+        loss = torch.nn.functional.cross_entropy(module(x), torch.tensor(batch.labels).long())
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+
+
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_each_moves_a_module_as_torch_does_and_goes_on_from_its_state(name):
+    conf, data = model("lenet", torch_optimizer=OPTIMIZERS[name]), Partitions("lenet", [40])
+    [batch] = data.read(data.splits()[0])
+    module = first_module(conf)
+    train(module, OPTIMIZERS[name](module), [batch] * 7)
+    one, other = Network(conf).replica, Network(conf).replica
+    for t in range(1, 8):
+        if t == 4:  # another process goes on
+            other.load(one.params, one.buffers, one.slots)
+            one = other
+        one.step(batch, conf.rate_at(t - 1, 0), t)
+    assert_close(one.params, vector_of(module, conf), 1e-5)
+    assert np.abs(one.params - vector_of(first_module(conf), conf)).max() > 1e-3
+
+
+def test_a_smaller_rate_is_one_of_all_groups():
+    conf, data = model("lenet", torch_optimizer=OPTIMIZERS["by groups"]), Partitions("lenet", [40])
+    [batch] = data.read(data.splits()[0])
+    module = first_module(conf)
+    optimizer = OPTIMIZERS["by groups"](module)
+    for group in optimizer.param_groups:
+        group["lr"] /= 4
+    train(module, optimizer, [batch] * 3)
+    replica = Network(conf).replica
+    for t in range(1, 4):
+        replica.step(batch, conf.rate_at(0, 0) / 4, t)
+    assert conf.rate_at(0, 0) == 0.05
+    assert_close(replica.params, vector_of(module, conf), 1e-5)
+
+
+@pytest.mark.parametrize("name", by_kind([name for name in JOINT if name in WHOLE]))
+def test_updates_are_those_of_torch_on_the_joint_batch(name, crews):
+    row, workers, data = MASTERS[name], crews(2), Partitions("lenet", UNEVEN)
+    master = replace(row.master, **row.joint)
+    make = TWINS[type(row.optimizer).__name__]
+    conf = model("lenet", torch_optimizer=make)
+    if isinstance(master, ParameterServer):
+        with pytest.raises(ConfigError, match="leave TorchModel.torch_optimizer out"):
+            fit(conf, master, workers, data)
+        return
+    network = fit(conf, master, workers, data, epochs=2)
+    blocks = workers.load(
+        data, schema_of(conf), master.records_per_block, replace(master, seed=conf.seed)
+    )
+    module = first_module(conf)
+    optimizer = make(module)
+    for epoch in range(2):
+        train(module, optimizer, joint_batches(master, blocks, workers, conf, epoch))
+    assert_close(network.state.params, vector_of(module, conf), 1e-4)
+
+
+@pytest.mark.parametrize("name", ["averaging by the driver", "all-reduce", "elastic"])
+def test_a_resumed_fit_ends_with_the_bits_of_the_uninterrupted_one(name, crews, tmp_path):
+    data, master = Partitions("lenet", UNEVEN), MASTERS[name].master
+    conf = model("lenet", whole_lenet, torch_optimizer=adamw)
+    whole = fit(conf, master, crews(2), data, epochs=3)
+    assert whole.state.slots.any()
+    with pytest.raises(InterruptedError):
+        kept = Checkpoints(path=tmp_path, every_rounds=1)
+        fit(conf, master, crews(2), data, epochs=3, checkpoints=kept, listeners=[Stop()])
+    assert_equal(fit(conf, master, crews(2), data, epochs=3, resume=tmp_path).state, whole.state)
+
+
+def test_a_killed_worker_costs_time_and_no_bits(crews):
+    data, conf = Partitions("lenet", [60, 60]), model("lenet", torch_optimizer=adamw)
+    master = AllReduceSGD(updates_per_round=2, batch_size_per_worker=4, timeout=30.0)
+    calm = fit(conf, master, crews(2), data, epochs=3)
+    workers = crews(2)
+    healed = fit(conf, master, workers, data, epochs=3, listeners=[Kill(workers)])
+    assert_equal(healed.state, calm.state)
+
+
+def test_a_document_names_the_function_and_the_state():
+    conf = model("lenet", torch_optimizer=adamw)
+    again = conf_from_json(conf.to_json())
+    assert again == conf and again.slots_layout == conf.slots_layout
+    assert again.torch_optimizer.reference == f"{__name__}:adamw"
+    names = {name.rpartition(":")[2] for name, _ in conf.slots_layout.entries}
+    assert names == {"step", "exp_avg", "exp_avg_sq"}
+
+
+def test_a_saved_model_trains_on_with_the_state(tmp_path):
+    conf, data = model("lenet", torch_optimizer=adamw), Partitions("lenet", [40])
+    [batch] = data.read(data.splits()[0])
+    network = Network(conf)
+    network.fit((batch.features, batch.labels), epochs=2)
+    network.save(tmp_path / "model")
+    again = Network.load(tmp_path / "model")
+    np.testing.assert_array_equal(again.state.slots, network.state.slots)
+    for one in (network, again):
+        one.fit((batch.features, batch.labels), epochs=1)
+    np.testing.assert_array_equal(again.state.params, network.state.params)
+
+
+def closure(module):
+    return torch.optim.LBFGS(module.parameters())
+
+
+def sparse(module):
+    return torch.optim.SparseAdam(module.parameters())
+
+
+def too_few(module):
+    return torch.optim.SGD(list(module.parameters())[:1], lr=0.1)
+
+
+REFUSED = {
+    "a closure": (
+        {"torch_optimizer": closure},
+        "whose step\\(\\) takes no arguments and gradients as they are, got LBFGS",
+    ),
+    "sparse": ({"torch_optimizer": sparse}, "gradients as they are, got SparseAdam"),
+    "too few": ({"torch_optimizer": too_few}, "must move all parameters.* got none for 0.bias"),
+    "nothing": ({"torch_optimizer": lambda module: None}, "must return a torch.optim.Optimizer"),
+    "no function": ({"torch_optimizer": 3}, "torch_optimizer must be a function of the module"),
+    "two": ({"optimizer": Adam(learning_rate=0.1)}, "optimizer must be left out with"),
+    "a penalty": ({"l2": 0.1}, "l2 must be 0 with torch_optimizer, got 0.1; give weight_decay"),
+    "clipping": ({"clipping": ClipNorm(limit=1.0)}, "clipping must be None with torch_optimizer"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_cannot_be_is_refused(name):
+    options, message = REFUSED[name]
+    with pytest.raises(ConfigError, match=f"TorchModel.*{message}"):
+        model("lenet", **{"torch_optimizer": adamw} | options)
+
+
+def test_parameters_that_are_frozen_or_not_reached(crews):
+    conf = model("transformer", torch_optimizer=adamw)
+    network = fit(
+        conf, AllReduceSGD(batch_size_per_worker=8), crews(2), Partitions("transformer", [40, 40])
+    )
+    frozen = conf.buffers_layout.views(network.state.buffers)["module/frozen"]
+    assert (frozen == 0.5).all() and transformer().unused.shape == (3,)
+    slots = conf.slots_layout.views(network.state.slots)
+    assert not slots["module/unused:exp_avg"].any() and slots["module/places:exp_avg"].any()
