@@ -15,12 +15,15 @@ from sparkdl.nn.inputs.example_shape import ExampleShape
 from sparkdl.nn.inputs.labels import check_labels
 from sparkdl.nn.layers import LossLayer
 from sparkdl.nn.layers.core.weights import WeightedLayer
+from sparkdl.nn.layout import Layout
 from sparkdl.nn.losses.base import Loss
 from sparkdl.nn.networks.base import Conf
 from sparkdl.nn.networks.placement import PlacedLayer
 from sparkdl.nn.networks.sequential import NetworkConf
+from sparkdl.nn.optimizers import Sgd
 
 INPUT, MODULE, OUTPUT = "features", "module", "output"
+DEFAULT = Sgd(learning_rate=0.01)  # of Conf.optimizer
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,6 +34,7 @@ class LiveModel(Conf):
     """
 
     builds: ClassVar[str]  # for people
+    optimizer_option: ClassVar[str]  # names the option that builds an optimizer of the framework
 
     input_shape: Several[int] = option(ExampleShape(), "Shape of one example.")
     input_type: str = option(
@@ -64,6 +68,12 @@ class LiveModel(Conf):
         "The same of what is kept but not trained: running means, frozen parameters.",
         default=None,
     )
+    optimizer_state: Any = option(
+        ArrayShapes(),
+        "Names and shapes of the state of the framework's own optimizer, where that trains. None: "
+        "it is built to ask.",
+        default=None,
+    )
 
     def describe(self) -> tuple[Shape, Any, Any]:
         """Returns (output shape, parameters, buffers) of a model that is built to ask."""
@@ -72,6 +82,22 @@ class LiveModel(Conf):
     def first_values(self) -> dict[str, np.ndarray]:
         """Returns {name: first value} of the model's arrays."""
         raise NotImplementedError
+
+    def describe_optimizer(self) -> tuple[float, Any]:
+        """Returns (learning rate, ((name, shape), ...) of the state) of the framework's optimizer.
+
+        It is built to ask.
+        """
+        raise NotImplementedError
+
+    @property
+    def own_optimizer(self) -> Any:
+        """The Maker of the framework's optimizer, or None where one of sparkdl's trains."""
+        return getattr(self, self.optimizer_option)
+
+    @property
+    def has_own_optimizer(self) -> bool:
+        return self.own_optimizer is not None
 
     def validate(self) -> None:
         super().validate()
@@ -86,13 +112,48 @@ class LiveModel(Conf):
                 self._set(name, value)
         self._set("loss", self.head.loss)
         check_labels(self)
+        if self.has_own_optimizer:
+            self._take_optimizer()
+            self._check_options_without_effect()
+
+    def _take_optimizer(self) -> None:
+        """Takes over the learning rate, which histories show, and how the state is laid out."""
+        if self.optimizer_state is not None:
+            return
+        rate, state = self.describe_optimizer()
+        if self.optimizer not in (DEFAULT, Sgd(learning_rate=rate)):
+            raise ConfigError(
+                f"{type(self).__name__}.optimizer must be left out with {self.optimizer_option}, "
+                f"got {self.optimizer!r}"
+            )
+        self._set("optimizer", Sgd(learning_rate=rate))
+        self._set("optimizer_state", state)
+
+    def _check_options_without_effect(self) -> None:
+        """Raises ConfigError for what sparkdl's optimizers do and a framework's does not."""
+        for name, nothing in (("l1", 0), ("l2", 0), ("clipping", None), ("constraints", ())):
+            if getattr(self, name) != nothing:
+                raise ConfigError(
+                    f"{type(self).__name__}.{name} must be {nothing!r} with "
+                    f"{self.optimizer_option}, got {getattr(self, name)!r}; tell the optimizer, or "
+                    "take one of sparkdl's"
+                )
+
+    @cached_property
+    def slots_layout(self) -> Layout:
+        if not self.has_own_optimizer:
+            return super().slots_layout
+        return Layout(tuple((f"{MODULE}/{name}", shape) for name, shape in self.optimizer_state))
 
     def _set(self, name: str, value: Any) -> None:
         object.__setattr__(self, name, value)
 
     def chosen(self) -> dict[str, Any]:
         live: Any = self
-        return super().chosen() | {"make": live.make.reference, "framework": live.framework}
+        chosen = super().chosen() | {"make": live.make.reference, "framework": live.framework}
+        if self.has_own_optimizer:
+            chosen[self.optimizer_option] = self.own_optimizer.reference
+        return chosen
 
     @cached_property
     def head(self) -> NetworkConf:

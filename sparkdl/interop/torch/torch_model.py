@@ -1,6 +1,5 @@
 """A module of PyTorch as a network of sparkdl."""
 
-from functools import cached_property
 from importlib import import_module
 from typing import Any, ClassVar
 
@@ -8,8 +7,7 @@ import numpy as np
 
 from sparkdl.config import Boolean, Choice, dataclass, option
 from sparkdl.errors import ConfigError
-from sparkdl.interop.live.array_shapes import ArrayShapes
-from sparkdl.interop.live.live_model import MODULE, LiveModel
+from sparkdl.interop.live.live_model import LiveModel
 from sparkdl.interop.live.maker import MakerOption
 from sparkdl.interop.torch.module_arrays import (
     build_module,
@@ -21,10 +19,6 @@ from sparkdl.interop.torch.module_arrays import (
     trained,
 )
 from sparkdl.interop.torch.module_optimizer import describe_optimizer
-from sparkdl.nn.layout import Layout
-from sparkdl.nn.optimizers import Sgd
-
-DEFAULT = Sgd(learning_rate=0.01)  # of Conf.optimizer
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,6 +54,7 @@ class TorchModel(LiveModel):
     """
 
     builds: ClassVar[str] = "torch.nn.Module"
+    optimizer_option: ClassVar[str] = "torch_optimizer"
 
     make: Any = option(
         MakerOption(owner="TorchModel", builds="torch.nn.Module"),
@@ -88,11 +83,6 @@ class TorchModel(LiveModel):
         "ParameterServer trains with it. What a batch does not reach has a gradient of zeros.",
         default=None,
     )
-    optimizer_state: Any = option(
-        ArrayShapes(),
-        "Names and shapes of the state of torch_optimizer. None: it is built to ask.",
-        default=None,
-    )
 
     def validate(self) -> None:
         if self.channels_last and len(self.input_shape) != 3:
@@ -101,48 +91,6 @@ class TorchModel(LiveModel):
                 f"width), got input_shape {self.input_shape}"
             )
         super().validate()
-        if self.torch_optimizer is not None:
-            self._describe_optimizer()
-            self._check_options_without_effect()
-
-    def _describe_optimizer(self) -> None:
-        """Takes over the learning rate, which histories show, and how the state is laid out."""
-        if self.optimizer_state is None:
-            module = build_module(self.make, self.seed)
-            rate, state = describe_optimizer(self.torch_optimizer, module)
-            if self.optimizer not in (DEFAULT, Sgd(learning_rate=rate)):
-                raise ConfigError(
-                    "TorchModel.optimizer must be left out with torch_optimizer, got "
-                    f"{self.optimizer!r}"
-                )
-            self._set("optimizer", Sgd(learning_rate=rate))
-            self._set("optimizer_state", state)
-
-    def _check_options_without_effect(self) -> None:
-        """Raises ConfigError for what the engine's optimizers do and torch's do not."""
-        for name, nothing in (("l1", 0), ("l2", 0), ("clipping", None), ("constraints", ())):
-            if getattr(self, name) != nothing:
-                raise ConfigError(
-                    f"TorchModel.{name} must be {nothing!r} with torch_optimizer, got "
-                    f"{getattr(self, name)!r}; give weight_decay to the optimizer, or take one of "
-                    "sparkdl's"
-                )
-
-    def chosen(self) -> dict[str, Any]:
-        chosen = super().chosen()
-        if self.torch_optimizer is not None:
-            chosen["torch_optimizer"] = self.torch_optimizer.reference
-        return chosen
-
-    @cached_property
-    def slots_layout(self) -> Layout:
-        if self.torch_optimizer is None:
-            return super().slots_layout
-        return Layout(tuple((f"{MODULE}/{name}", shape) for name, shape in self.optimizer_state))
-
-    @property
-    def has_own_optimizer(self) -> bool:
-        return self.torch_optimizer is not None
 
     def describe(self) -> tuple[Any, Any, Any]:
         module = build_module(self.make, self.seed)
@@ -151,6 +99,9 @@ class TorchModel(LiveModel):
 
     def first_values(self) -> dict[str, np.ndarray]:
         return first_values(self.make, self.seed)
+
+    def describe_optimizer(self) -> tuple[float, Any]:
+        return describe_optimizer(self.torch_optimizer, build_module(self.make, self.seed))
 
     @property
     def replica_class(self) -> Any:

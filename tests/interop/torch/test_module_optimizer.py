@@ -192,7 +192,7 @@ REFUSED = {
     "nothing": ({"torch_optimizer": lambda module: None}, "must return a torch.optim.Optimizer"),
     "no function": ({"torch_optimizer": 3}, "torch_optimizer must be a function of the module"),
     "two": ({"optimizer": Adam(learning_rate=0.1)}, "optimizer must be left out with"),
-    "a penalty": ({"l2": 0.1}, "l2 must be 0 with torch_optimizer, got 0.1; give weight_decay"),
+    "a penalty": ({"l2": 0.1}, "l2 must be 0 with torch_optimizer, got 0.1; tell the optimizer"),
     "clipping": ({"clipping": ClipNorm(limit=1.0)}, "clipping must be None with torch_optimizer"),
 }
 

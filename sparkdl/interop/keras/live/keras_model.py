@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from sparkdl.config import Choice, dataclass, option
+from sparkdl.interop.keras.live.model_optimizer import describe_optimizer
 from sparkdl.interop.keras.live.variables import (
     build_model,
     first_values,
@@ -25,7 +26,8 @@ class KerasModel(LiveModel):
 
     Its variables live in the flat vectors that masters exchange: those that are trained, and
     running means as buffers. Keras on JAX computes the model and its gradients, the engine the
-    loss, the optimizer and what lies between workers; how the model was compiled is left alone.
+    loss, the optimizer and what lies between workers; how the model was compiled is left alone. The
+    optimizer is one of ours, or one of Keras's by `keras_optimizer`.
 
     The model gives logits where `loss` is a cross-entropy: `output_activation` makes predictions of
     them. Executors need keras and jax. The function `make` travels to them by cloudpickle;
@@ -49,6 +51,7 @@ class KerasModel(LiveModel):
     """
 
     builds: ClassVar[str] = "keras.Model"
+    optimizer_option: ClassVar[str] = "keras_optimizer"
 
     make: Any = option(
         MakerOption(owner="KerasModel", builds="keras.Model"),
@@ -58,6 +61,17 @@ class KerasModel(LiveModel):
         Choice(of=("keras",)), "The framework, as documents name it.", default="keras"
     )
 
+    keras_optimizer: Any = option(
+        MakerOption(
+            owner="KerasModel", builds="keras.optimizers.Optimizer", name="keras_optimizer"
+        ),
+        "Function without arguments that builds an optimizer of Keras, in place of `optimizer`: "
+        "`lambda: keras.optimizers.AdamW(1e-3)`. Its state travels and is saved as that of ours "
+        "is. Penalties and clipping are then its own affair, its learning rate is a number, and no "
+        "ParameterServer trains with it.",
+        default=None,
+    )
+
     def describe(self) -> tuple[Any, Any, Any]:
         model = build_model(self.make, self.seed)
         shape = output_shape(model, self.input_shape)
@@ -65,6 +79,9 @@ class KerasModel(LiveModel):
 
     def first_values(self) -> dict[str, np.ndarray]:
         return first_values(self.make, self.seed)
+
+    def describe_optimizer(self) -> tuple[float, Any]:
+        return describe_optimizer(self.keras_optimizer, build_model(self.make, self.seed))
 
     @property
     def replica_class(self) -> Any:

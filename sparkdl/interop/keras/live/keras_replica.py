@@ -3,6 +3,7 @@
 import jax
 import numpy as np
 
+from sparkdl.interop.keras.live.model_optimizer import ModelOptimizer
 from sparkdl.interop.keras.live.variables import (
     build_model,
     is_seed,
@@ -25,6 +26,10 @@ class KerasReplica(LiveReplica):
         super().__init__(conf, backend, strict)
         self._train, self._predict = jax.jit(self._forward_and_back), jax.jit(self._in_use)
         self._back = jax.jit(lambda back, slope: back(slope)[0])
+        self._optimizer = None
+        if conf.has_own_optimizer:
+            views = conf.slots_layout.views(self.slots)
+            self._optimizer = ModelOptimizer(conf.keras_optimizer, self.model, views)
 
     def _build(self):
         self.model = build_model(self.conf.make, self.conf.seed)
@@ -77,6 +82,19 @@ class KerasReplica(LiveReplica):
         for finished in (after or {}).values():
             finished()
         return loss, len(batch)
+
+    def apply(self, rate, t):
+        """See Replica.apply."""
+        if self._optimizer is None:
+            return super().apply(rate, t)
+        self._expire()
+        named = trained(self.model)
+        params, grads = self.arrays()[0], self.conf.params_layout.views(self.grad)
+        values, slopes = (
+            [np.array(views[f"{MODULE}/{n}"]) for n, _ in named] for views in (params, grads)
+        )
+        factor = float(rate) / self.conf.optimizer.learning_rate
+        self._take(params, named, self._optimizer.step(values, slopes, factor, int(t)))
 
     def _take(self, views, named, values):
         for (name, _), value in zip(named, values, strict=True):

@@ -87,8 +87,8 @@ class ParameterServer(ResidentMaster):
         if conf.has_own_optimizer:
             raise ConfigError(
                 "ParameterServer trains with optimizers of sparkdl, which move a part of the "
-                "parameters where it is kept; leave TorchModel.torch_optimizer out, or take "
-                "AllReduceSGD"
+                f"parameters where it is kept; leave {type(conf).__name__}.{conf.optimizer_option} "
+                "out, or take AllReduceSGD"
             )
 
     @property

@@ -1,0 +1,106 @@
+"""An optimizer of Keras that trains a KerasModel: its state lies in the vector of slots."""
+
+from typing import Any
+
+import numpy as np
+
+from sparkdl.errors import ConfigError, brief
+from sparkdl.interop.keras.live.variables import load_keras
+from sparkdl.interop.live.live_model import MODULE
+
+ITERATION, RATE = "iteration", "learning_rate"  # variables that follow from the update's number
+
+
+class ModelOptimizer:
+    """The optimizer of a model, as a function of JAX.
+
+    Parameters
+    ----------
+    make : Maker
+    model : keras.Model
+    views : {"module/optimizer:number": array}
+        Where the state lies between steps: what is averaged, sent and saved.
+    """
+
+    def __init__(self, make: Any, model: Any, views: dict[str, np.ndarray]) -> None:
+        import jax
+
+        self._optimizer, self._views = build_optimizer(make, model), views
+        self._names = [variable.name for variable in self._optimizer.variables]
+        self._first = {n: np.array(v.value) for n, v in state_of(self._optimizer)}
+        self._rate = float(self._optimizer.learning_rate)
+        self._apply = jax.jit(self._optimizer.stateless_apply)
+
+    def step(self, values: list, gradients: list, factor: float, t: int) -> list:
+        """Returns the values of what is trained after a step, and keeps the state.
+
+        Parameters
+        ----------
+        factor : float
+            Of the learning rate that the optimizer was built with.
+        t : int
+            Number of the update, from 1: the first begins with the optimizer's own state.
+        """
+        state = self._first if t == 1 else self._views
+        state = iter([state[n if t == 1 else f"{MODULE}/{n}"] for n in self._first])
+        known = {ITERATION: np.int32(t - 1), RATE: np.float32(self._rate * factor)}
+        variables = [known[n] if n in known else np.array(next(state)) for n in self._names]
+        values, variables = self._apply(variables, gradients, values)
+        found = (v for n, v in zip(self._names, variables, strict=True) if n not in known)
+        for view, value in zip(self._views.values(), found, strict=True):
+            view[...] = value
+        return values
+
+
+def build_optimizer(make: Any, model: Any) -> Any:
+    """Returns an optimizer that knows a model's variables.
+
+    Raises
+    ------
+    ConfigError
+        It is no Optimizer of Keras, or one that does more than move variables.
+    """
+    keras, optimizer = load_keras(), make()
+    if not isinstance(optimizer, keras.optimizers.Optimizer):
+        raise ConfigError(
+            "KerasModel.keras_optimizer must return a keras.optimizers.Optimizer, got "
+            f"{brief(optimizer)} from {make}"
+        )
+    optimizer.build(model.trainable_variables)
+    if RATE not in [variable.name for variable in optimizer.variables]:
+        raise ConfigError(
+            "KerasModel.keras_optimizer must build an optimizer with a number as learning_rate, "
+            "got a schedule; give one of sparkdl's to an optimizer of sparkdl's"
+        )
+    for name in ("use_ema", "gradient_accumulation_steps"):
+        if getattr(optimizer, name, None):
+            raise ConfigError(
+                f"KerasModel.keras_optimizer must build an optimizer without {name}, got "
+                f"{getattr(optimizer, name)!r}; masters average and accumulate"
+            )
+    return optimizer
+
+
+def state_of(optimizer: Any) -> list[tuple[str, Any]]:
+    """Returns [("optimizer:number", variable)] of the state that travels.
+
+    Raises
+    ------
+    ConfigError
+        Some of it is no float32.
+    """
+    found = [v for v in optimizer.variables if v.name not in (ITERATION, RATE)]
+    for variable in found:
+        if variable.dtype != "float32":
+            raise ConfigError(
+                "KerasModel.keras_optimizer must build an optimizer whose state is float32, got "
+                f"{variable.path} of {variable.dtype}"
+            )
+    return [(f"optimizer:{i}", variable) for i, variable in enumerate(found)]
+
+
+def describe_optimizer(make: Any, model: Any) -> tuple[float, Any]:
+    """Returns (learning rate, ((name, shape), ...) of the state)."""
+    optimizer = build_optimizer(make, model)
+    state = tuple((name, tuple(v.shape)) for name, v in state_of(optimizer))
+    return float(optimizer.learning_rate), state
