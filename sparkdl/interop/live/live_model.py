@@ -117,14 +117,17 @@ class LiveModel(Conf):
             self._check_options_without_effect()
 
     def _take_optimizer(self) -> None:
-        """Takes over the learning rate, which histories show, and how the state is laid out."""
-        if self.optimizer_state is not None:
-            return
-        rate, state = self.describe_optimizer()
+        """Takes over the learning rate, which histories show, and how the state is laid out.
+
+        Where the function is known, it is asked each time: another one may have been given.
+        """
+        rate, state = getattr(self.optimizer, "learning_rate", None), self.optimizer_state
+        if self.own_optimizer.code is not None or state is None:
+            rate, state = self.describe_optimizer()
         if self.optimizer not in (DEFAULT, Sgd(learning_rate=rate)):
             raise ConfigError(
                 f"{type(self).__name__}.optimizer must be left out with {self.optimizer_option}, "
-                f"got {self.optimizer!r}"
+                f"got {self.optimizer!r}; make a new {type(self).__name__}"
             )
         self._set("optimizer", Sgd(learning_rate=rate))
         self._set("optimizer_state", state)

@@ -76,5 +76,9 @@ class LiveReplica(Replica):
         return self.head.losses(with_features(batch, self._output(batch)))
 
     def programs(self, batch_size):
-        """Returns two programs: of the loss's gradient where the model ends, and of the update."""
-        return self._slope(nominal_shapes(self.conf.head, batch_size)), self._update()
+        """Returns two programs: of the loss's gradient where the model ends, and of the update.
+
+        The first alone where the framework's optimizer updates.
+        """
+        slope = self._slope(nominal_shapes(self.conf.head, batch_size))
+        return (slope,) if self.conf.has_own_optimizer else (slope, self._update())

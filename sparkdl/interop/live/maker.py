@@ -8,7 +8,8 @@ from typing import Any
 from sparkdl.config import Requirement
 from sparkdl.errors import ConfigError
 
-_known: dict[str, "Maker"] = {}  # by reference: functions that this process was given
+_known: dict[tuple[str, str], "Maker"] = {}  # functions that this process was given, by their
+# references and the options that they were given for: two lambdas of one scope are called alike
 
 
 @dataclass(frozen=True)
@@ -90,10 +91,10 @@ def receive(reference: str, code: bytes | None, owner: str, name: str = "make") 
     """Returns the Maker of what was given or sent here, known from now on."""
     if code is None:
         return Maker(reference, owner=owner, name=name)
-    known = _known.get(reference)
-    if known is None or (known.code, known.owner, known.name) != (code, owner, name):
-        _known[reference] = Maker(reference, code, owner, name)
-    return _known[reference]
+    known = _known.get((reference, name))
+    if known is None or (known.code, known.owner) != (code, owner):
+        known = _known[reference, name] = Maker(reference, code, owner, name)
+    return known
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,7 +116,7 @@ class MakerOption(Requirement):
 
     def check(self, value: Any, where: str) -> Maker:
         if isinstance(value, str) and ":" in value:
-            return _known.get(value, Maker(value, owner=self.owner, name=self.name))
+            return _known.get((value, self.name), Maker(value, owner=self.owner, name=self.name))
         if isinstance(value, Maker):
             return value
         made = callable(value)

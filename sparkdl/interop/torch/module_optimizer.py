@@ -38,11 +38,12 @@ class ModuleOptimizer:
         factor : float
             Of the learning rates that the optimizer was built with.
         t : int
-            Number of the update, from 1: the first begins with a state of its own.
+            Number of the update, from 1. The first begins with the optimizer's own state, and so
+            does a later one that finds nothing in the vector: this worker had no batch before.
         """
         if t == 1:
             self._start()
-        elif not self._bound:
+        elif not self._bound and any(view.any() for view in self._views.values()):
             self._bind()
         for group, rate in zip(self._optimizer.param_groups, self._rates, strict=True):
             group["lr"] = rate * factor
@@ -59,15 +60,18 @@ class ModuleOptimizer:
 
     def _take_back(self) -> None:
         """Puts what the step has made anew into the vector."""
-        for name, array in state_of(self._optimizer, self._module):
-            view = self._views.get(f"{MODULE}/{name}")
-            if view is None:
-                raise ConfigError(
-                    f"TorchModel.torch_optimizer must build an optimizer that always has the same "
-                    f"state, got {name} after a step that it had not after the first"
-                )
-            if array.data_ptr() != view.ctypes.data:
-                view[...] = array.detach().numpy()
+        found = {
+            f"{MODULE}/{name}": array for name, array in state_of(self._optimizer, self._module)
+        }
+        if found.keys() != self._views.keys():
+            other = min(found.keys() ^ self._views.keys())
+            raise ConfigError(
+                "TorchModel.torch_optimizer must build an optimizer that always has the state "
+                f"which it had when the model was made, got another one: {other}"
+            )
+        for name, view in self._views.items():
+            if found[name].data_ptr() != view.ctypes.data:
+                view[...] = found[name].detach().numpy()
                 self._bound = False
         if not self._bound:
             self._bind()

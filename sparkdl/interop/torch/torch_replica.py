@@ -38,10 +38,7 @@ class TorchReplica(LiveReplica):
         for name, array in kept(self.module):
             array.data = torch.from_numpy(buffers[f"{MODULE}/{name}"])
         self._kept = dict(self.module.named_buffers())
-        self._optimizer = None
-        if conf.has_own_optimizer:
-            views = conf.slots_layout.views(self.slots)
-            self._optimizer = ModuleOptimizer(conf.torch_optimizer, self.module, views)
+        self._optimizer = None  # made by the first update: who predicts needs none
         self._versions = {name: array._version for name, array in constants(self.module)}
 
     def _build(self):
@@ -68,8 +65,11 @@ class TorchReplica(LiveReplica):
 
     def apply(self, rate, t):
         """See Replica.apply."""
-        if self._optimizer is None:
+        if not self.conf.has_own_optimizer:
             return super().apply(rate, t)
+        if self._optimizer is None:
+            views = self.conf.slots_layout.views(self.slots)
+            self._optimizer = ModuleOptimizer(self.conf.torch_optimizer, self.module, views)
         self._expire()
         self._optimizer.step(float(rate) / self.conf.optimizer.learning_rate, int(t))
 

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from sparkdl.errors import ConfigError
-from sparkdl.nn import Adam, ClipNorm, conf_from_json
+from sparkdl.interop.torch import TorchModel
+from sparkdl.nn import Adam, ClipNorm, Sgd, conf_from_json
 from sparkdl.training.inputs.schema import schema_of
 from sparkdl.training.masters.all_reduce.master import AllReduceSGD
 from sparkdl.training.masters.parameter_server.master import ParameterServer
@@ -168,6 +169,48 @@ def test_a_saved_model_trains_on_with_the_state(tmp_path):
     for one in (network, again):
         one.fit((batch.features, batch.labels), epochs=1)
     np.testing.assert_array_equal(again.state.params, network.state.params)
+
+
+def test_functions_of_one_name_are_told_apart():
+    import torch.nn as nn
+
+    conf = TorchModel(
+        make=lambda: nn.Linear(4, 3),
+        input_shape=(4,),
+        torch_optimizer=lambda module: torch.optim.SGD(module.parameters(), lr=0.1),
+    )
+    assert conf.make.reference == conf.torch_optimizer.reference
+    again = conf_from_json(conf.to_json())
+    assert again == conf and again.replica_class(again).params.size == 15
+
+
+@pytest.mark.parametrize("name", ["AdamW", "ASGD", "NAdam", "Rprop"])
+def test_a_worker_whose_first_update_is_a_later_one_begins_with_the_optimizers_state(name):
+    conf, data = model("lenet", torch_optimizer=OPTIMIZERS[name]), Partitions("lenet", [40])
+    [batch] = data.read(data.splits()[0])
+    one, late = (Network(conf).replica for _ in range(2))
+    for t in (1, 2):
+        one.step(batch, conf.rate_at(0, 0), t)
+        late.step(batch, conf.rate_at(0, 0), t + 5)
+    np.testing.assert_array_equal(one.params, late.params)
+
+
+def test_another_optimizer_makes_another_layout():
+    conf = model("lenet", torch_optimizer=lambda m: torch.optim.AdamW(m.parameters(), lr=0.02))
+    assert replace(conf, seed=5).slots_layout.entries == conf.slots_layout.entries
+    with pytest.raises(ConfigError, match="optimizer must be left out with torch_optimizer"):
+        replace(conf, torch_optimizer=sgd)  # of another learning rate
+    same = replace(conf, torch_optimizer=lambda m: torch.optim.SGD(m.parameters(), lr=0.02))
+    assert same.slots_layout.size == 0 < conf.slots_layout.size
+    for other in (Adam(learning_rate=0.02), Sgd(learning_rate=0.5)):
+        with pytest.raises(ConfigError, match="optimizer must be left out with torch_optimizer"):
+            replace(conf, optimizer=other)
+
+
+def test_predictions_need_no_optimizer():
+    replica = Network(model("lenet", torch_optimizer=adamw)).replica
+    replica.forward(np.zeros((2, 1, 8, 8), np.float32))
+    assert replica._optimizer is None and len(replica.programs(4)) == 1
 
 
 def closure(module):

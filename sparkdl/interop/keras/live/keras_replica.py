@@ -26,10 +26,7 @@ class KerasReplica(LiveReplica):
         super().__init__(conf, backend, strict)
         self._train, self._predict = jax.jit(self._forward_and_back), jax.jit(self._in_use)
         self._back = jax.jit(lambda back, slope: back(slope)[0])
-        self._optimizer = None
-        if conf.has_own_optimizer:
-            views = conf.slots_layout.views(self.slots)
-            self._optimizer = ModelOptimizer(conf.keras_optimizer, self.model, views)
+        self._optimizer = None  # made by the first update: who predicts needs none
 
     def _build(self):
         self.model = build_model(self.conf.make, self.conf.seed)
@@ -85,8 +82,11 @@ class KerasReplica(LiveReplica):
 
     def apply(self, rate, t):
         """See Replica.apply."""
-        if self._optimizer is None:
+        if not self.conf.has_own_optimizer:
             return super().apply(rate, t)
+        if self._optimizer is None:
+            views = self.conf.slots_layout.views(self.slots)
+            self._optimizer = ModelOptimizer(self.conf.keras_optimizer, self.model, views)
         self._expire()
         named = trained(self.model)
         params, grads = self.arrays()[0], self.conf.params_layout.views(self.grad)

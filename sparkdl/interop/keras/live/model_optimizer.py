@@ -29,7 +29,13 @@ class ModelOptimizer:
         self._names = [variable.name for variable in self._optimizer.variables]
         self._first = {n: np.array(v.value) for n, v in state_of(self._optimizer)}
         self._rate = float(self._optimizer.learning_rate)
-        self._apply = jax.jit(self._optimizer.stateless_apply)
+        self._apply, self._begun = jax.jit(self._optimizer.stateless_apply), False
+        shapes = {f"{MODULE}/{n}": v.shape for n, v in self._first.items()}
+        if shapes != {n: view.shape for n, view in views.items()}:
+            raise ConfigError(
+                "KerasModel.keras_optimizer must build an optimizer that always has the state "
+                "which it had when the model was made, got another one"
+            )
 
     def step(self, values: list, gradients: list, factor: float, t: int) -> list:
         """Returns the values of what is trained after a step, and keeps the state.
@@ -39,10 +45,12 @@ class ModelOptimizer:
         factor : float
             Of the learning rate that the optimizer was built with.
         t : int
-            Number of the update, from 1: the first begins with the optimizer's own state.
+            Number of the update, from 1. The first begins with the optimizer's own state, and so
+            does a later one that finds nothing in the vector: this worker had no batch before.
         """
-        state = self._first if t == 1 else self._views
-        state = iter([state[n if t == 1 else f"{MODULE}/{n}"] for n in self._first])
+        kept = self._begun or any(view.any() for view in self._views.values())
+        first, self._begun = t == 1 or not kept, True
+        state = iter(self._first.values() if first else self._views.values())
         known = {ITERATION: np.int32(t - 1), RATE: np.float32(self._rate * factor)}
         variables = [known[n] if n in known else np.array(next(state)) for n in self._names]
         values, variables = self._apply(variables, gradients, values)

@@ -118,6 +118,20 @@ def test_a_document_names_the_function_and_the_state():
     assert again.keras_optimizer.reference == f"{__name__}:adamw"
 
 
+@pytest.mark.parametrize("name", ["Adagrad", "AdamW", "Nadam"])
+def test_a_worker_whose_first_update_is_a_later_one_begins_with_the_optimizers_state(name):
+    conf, batch = model(keras_optimizer=OPTIMIZERS[name]), one_batch()
+    one, late = (Network(conf).replica for _ in range(2))
+    one.step(batch, conf.rate_at(0, 0), 1)
+    late.load(one.params * 0 + late.params, one.buffers)
+    late.step(batch, conf.rate_at(0, 0), 1)
+    first = late.params.copy()
+    np.testing.assert_array_equal(one.params, first)
+    empty = Network(conf).replica
+    empty.step(batch, conf.rate_at(0, 0), 6)
+    assert np.abs(empty.params - first).max() < 0.02 and empty.slots.any()
+
+
 def decaying():
     return keras.optimizers.SGD(keras.optimizers.schedules.ExponentialDecay(0.1, 10, 0.5))
 

@@ -14,6 +14,7 @@ from sparkdl.errors import UnsupportedError
 VERSIONS = (1, 20), (1, 29)  # of the frontend: from, and below; later ones need 190 MB more
 REASON = re.compile(r"CUDNN_STATUS_\w+; Reason: [^\n]+")
 INEXACT = "TENSOR_CORE", "DOWN_CONVERT_INPUTS"  # notes of engines that round float32 to TF32
+REVISION = 2  # of how graphs are drawn and engines chosen: plans of others on disk are not taken
 RANDOM = ("NONDETERMINISTIC",)  # of those that add up in another order each time
 
 
@@ -126,7 +127,7 @@ class Cudnn:
 
     def _key(self, request, tf32):
         kind = replace(self.driver.properties, id="")  # a plan is for all devices of a kind
-        versions = self.library.__version__, self.library.backend_version(), tf32
+        versions = self.library.__version__, self.library.backend_version(), tf32, REVISION
         return cache.key_of("cudnn", str(kind), *map(str, versions), repr(request))
 
     def _drawing(self, request):

@@ -13,6 +13,7 @@ from sparkdl.errors import UnsupportedError
 
 THREADS, OWN = 256, 512  # OWN numbers are sorted by a block alone
 CHUNK = 64  # sorted rows that a block adds up
+WIDEST = 65_535 * THREADS  # numbers of a row, for blocks along the grid's second axis
 
 
 def gather(session, op, table, indices, y):
@@ -44,6 +45,8 @@ def scatter_add(session, op, y, indices, table):
     numbers = np.uint32(count), np.uint32(length), len(table)
     calls.append(session.launch(make, grid, THREADS, *numbers, indices, keys))
     calls += sort(session, keys, length, types)
+    if width > WIDEST:
+        raise UnsupportedError(f"cuda adds rows of at most {WIDEST:,} numbers, got {width:,}")
     threads = min(THREADS, 1 << (width - 1).bit_length())
     grid, sizes = (chunks, -(-width // threads)), [np.uint32(n) for n in (count, length, width)]
     calls.append(session.launch(add, grid, threads, *sizes, keys, y, table))

@@ -3,6 +3,7 @@
 from sparkdl.engine.backends.cuda.lowerings.softmax import CrossEntropyGradOp
 from sparkdl.engine.dtypes import is_narrow
 from sparkdl.engine.fusion import fuse, once
+from sparkdl.engine.graph import Spec
 from sparkdl.engine.ops.elementwise import MulOp, SubOp
 from sparkdl.engine.ops.softmax import OneHotOp, SoftmaxOp
 
@@ -18,7 +19,7 @@ def rule(node, inputs, uses):
     for index in (0, 1):
         found = distance_of(node.inputs[1 - index], inputs[1 - index], uses)
         gy, z = inputs[index], node.outputs[0]
-        if found and gy.shape == (z.shape[0], 1) and gy.dtype == found[0].dtype == z.dtype:
+        if found and gy.spec == Spec((z.shape[0], 1), z.spec.dtype) and found[0].spec == z.spec:
             return CrossEntropyGradOp()(*found, gy)
     return None
 
@@ -30,6 +31,9 @@ def distance_of(tensor, now, uses):
         return None
     left, right = (t.node for t in node.inputs)
     matches = left and right and isinstance(left.op, SoftmaxOp) and isinstance(right.op, OneHotOp)
-    if not matches or is_narrow(now.dtype) or left.inputs[0].ndim != 2:
+    if not matches or is_narrow(now.dtype):
         return None
-    return left.inputs[0], right.inputs[0]
+    logits, labels = left.inputs[0], right.inputs[0]
+    alike = labels.shape == logits.shape[:1] and right.op.classes == logits.shape[-1]
+    whole = logits.ndim == 2 and labels.dtype.kind in "iu"
+    return (logits, labels) if alike and whole else None

@@ -2,6 +2,8 @@
 
 Tensor cores want many channels. The first layer of AlexNet, 11 x 11 places of 3 channels 4 apart,
 is 3 x 3 places of 48 channels side by side; with 3 channels padded to 8 most of its work is zeros.
+Where a size is no multiple of the stride, pixels beside a window are read too and count nothing,
+unless they are infinite or NaN.
 """
 
 from math import prod

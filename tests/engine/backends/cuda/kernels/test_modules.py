@@ -56,7 +56,10 @@ FAMILIES = {
     "relayout.cu": [{"T": "uint16"}],
     "resize.cu": [{"T": "bfloat16"}],
     "reverse.cu": [{"T": "bfloat16", "M": "float32"}],
-    "softmax.cu": [{"T": "bfloat16", "L": "int64", "LOGARITHM": 1}],
+    "softmax.cu": [
+        {"T": "bfloat16", "L": "int64", "LOGARITHM": 1},
+        {"T": "float64", "L": "int32", "LOGARITHM": 0},
+    ],
     "space_to_depth.cu": [
         {"T": "float32", "R": "bfloat16", "BLOCK": 4, "OUT": 48, "CHANNELS": 3},
         {"T": "bfloat16", "R": "bfloat16", "BLOCK": 2, "OUT": 16, "CHANNELS": 3},

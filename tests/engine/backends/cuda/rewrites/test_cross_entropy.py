@@ -42,3 +42,27 @@ def of_parts(z):
 def test_what_is_read_elsewhere_stays():
     program = assert_same(trace(of_parts, LOGITS), [LOGITS], 1e-5)
     assert "CrossEntropyGrad" not in [step.op for step in program.steps]
+
+
+def mean_of(distance, z):
+    return ops.mul(distance, ops.sum(z, 1, True))
+
+
+ALIKE = {
+    "one label for all": lambda z: (z, ops.one_hot(np.int64([7]), 1300)),
+    "one row for all labels": lambda z: (
+        ops.slice(z, (0, 0), (1, 1300)),
+        ops.one_hot(LABELS, 1300),
+    ),
+    "one class": lambda z: (z, ops.one_hot(LABELS, 1)),
+}
+
+
+@pytest.mark.parametrize("name", ALIKE)
+def test_labels_of_other_shapes_are_not_taken_for_those_of_rows(name):
+    def function(z):
+        logits, hot = ALIKE[name](z)
+        return mean_of(ops.sub(ops.softmax(logits), hot), z)
+
+    program = assert_same(trace(function, LOGITS), [LOGITS], 1e-5, runs=2)
+    assert "CrossEntropyGrad" not in [step.op for step in program.steps]

@@ -41,7 +41,8 @@ __device__ __forceinline__ Sums sums_of(const char* row, i64 next, int length) {
   return {all, sum_of_block(total * exp(top - all))};
 }
 
-extern "C" __global__ void softmax(LAYOUT rows_x, LAYOUT rows_y, i64 next_x, i64 next_y, int length,
+extern "C" __global__ void __launch_bounds__(1024)
+    softmax(LAYOUT rows_x, LAYOUT rows_y, i64 next_x, i64 next_y, int length,
                                    const char* x, char* y) {
   x += offset(rows_x, blockIdx.x);
   y += offset(rows_y, blockIdx.x);
@@ -53,7 +54,8 @@ extern "C" __global__ void softmax(LAYOUT rows_x, LAYOUT rows_y, i64 next_x, i64
   }
 }
 
-extern "C" __global__ void softmax_grad(LAYOUT rows_gy, LAYOUT rows_y, LAYOUT rows_gx, i64 next_gy,
+extern "C" __global__ void __launch_bounds__(1024)
+    softmax_grad(LAYOUT rows_gy, LAYOUT rows_y, LAYOUT rows_gx, i64 next_gy,
                                         i64 next_y, i64 next_gx, int length, const char* gy,
                                         const char* y, char* gx) {
   gy += offset(rows_gy, blockIdx.x);
@@ -70,7 +72,8 @@ extern "C" __global__ void softmax_grad(LAYOUT rows_gy, LAYOUT rows_y, LAYOUT ro
 }
 
 // A label that is no class gives NaN.
-extern "C" __global__ void cross_entropy(i64 next_row, i64 next, i64 next_label, i64 next_loss,
+extern "C" __global__ void __launch_bounds__(1024)
+    cross_entropy(i64 next_row, i64 next, i64 next_label, i64 next_loss,
                                          int length, const char* x, const char* labels,
                                          char* losses) {
   x += blockIdx.x * next_row;
@@ -82,7 +85,8 @@ extern "C" __global__ void cross_entropy(i64 next_row, i64 next, i64 next_label,
 }
 
 // The gradient of that for the numbers of a row: its own gradient by (softmax - 1 at the label).
-extern "C" __global__ void cross_entropy_grad(i64 next_row, i64 next, i64 next_label, i64 next_gy,
+extern "C" __global__ void __launch_bounds__(1024)
+    cross_entropy_grad(i64 next_row, i64 next, i64 next_label, i64 next_gy,
                                               i64 next_row_gx, i64 next_gx, int length, const char* x,
                                               const char* labels, const char* gy, char* gx) {
   x += blockIdx.x * next_row;
