@@ -23,7 +23,6 @@ from sparkdl.nn.networks.sequential import NetworkConf
 from sparkdl.nn.optimizers import Sgd
 
 INPUT, MODULE, OUTPUT = "features", "module", "output"
-DEFAULT = Sgd(learning_rate=0.01)  # of Conf.optimizer
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,7 +123,7 @@ class LiveModel(Conf):
         rate, state = getattr(self.optimizer, "learning_rate", None), self.optimizer_state
         if self.own_optimizer.code is not None or state is None:
             rate, state = self.describe_optimizer()
-        if self.optimizer not in (DEFAULT, Sgd(learning_rate=rate)):
+        if self.optimizer not in (Conf.optimizer, Sgd(learning_rate=rate)):
             raise ConfigError(
                 f"{type(self).__name__}.optimizer must be left out with {self.optimizer_option}, "
                 f"got {self.optimizer!r}; make a new {type(self).__name__}"

@@ -26,6 +26,9 @@ class LiveReplica(Replica):
                 f"{self.noun} is computed on the CPU"
             )
         super().__init__(conf, backend, strict)
+        self._optimizer = (
+            None  # the framework's own, built by the first update: predictions need none
+        )
         self.head = Replica(conf.head, backend, strict)
         self._slope = lru_cache(PROGRAMS)(partial(input_gradient_program, self.head))
 
@@ -35,6 +38,24 @@ class LiveReplica(Replica):
 
     def _output(self, batch):
         """Returns what the model gives in use, as an array of its own."""
+        raise NotImplementedError
+
+    def _build_optimizer(self, views):
+        """Returns the framework's optimizer, whose state lies in {name: view of the slots}."""
+        raise NotImplementedError
+
+    def _move(self, factor, t, first):
+        """Updates the parameters by `_optimizer`.
+
+        Parameters
+        ----------
+        factor : float
+            Of the learning rates that the optimizer was built with.
+        t : int
+            Number of the update, from 1.
+        first : bool
+            Whether it begins with the optimizer's own state, not with that in the slots.
+        """
         raise NotImplementedError
 
     def _first_values(self):
@@ -60,6 +81,20 @@ class LiveReplica(Replica):
         loss, _ = self.gradient(batch, epoch)
         self.apply(rate, t)
         return loss
+
+    def apply(self, rate, t):
+        """See Replica.apply.
+
+        A worker that had no batch before finds nothing in the slots at a later update: that is its
+        first one too.
+        """
+        if not self.conf.has_own_optimizer:
+            return super().apply(rate, t)
+        self._expire()
+        first = t == 1 or (self._optimizer is None and not self.slots.any())
+        if self._optimizer is None:
+            self._optimizer = self._build_optimizer(self.conf.slots_layout.views(self.slots))
+        self._move(float(rate) / self.conf.optimizer.learning_rate, int(t), first)
 
     def forward(self, features, outputs=(), states=None, size=None):
         """See Replica.forward; "module" names what the model gives."""

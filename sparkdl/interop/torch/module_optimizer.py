@@ -1,14 +1,13 @@
 """An optimizer of torch that trains a TorchModel: its state lies in the vector of slots."""
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from sparkdl.errors import ConfigError, brief
 from sparkdl.interop.live.live_model import MODULE
-from sparkdl.interop.torch.module_arrays import load_torch, trained
-
-Arrays = list[tuple[str, Any]]
+from sparkdl.interop.torch.module_arrays import build_module, load_torch, trained
 
 
 class ModuleOptimizer:
@@ -24,26 +23,17 @@ class ModuleOptimizer:
 
     def __init__(self, make: Any, module: Any, views: dict[str, np.ndarray]) -> None:
         self._make, self._module, self._views = make, module, views
-        self._start()
+        self._optimizer: Any = None
 
     def _start(self) -> None:
         self._optimizer, self._bound = build_optimizer(self._make, self._module), False
         self._rates = [float(group["lr"]) for group in self._optimizer.param_groups]
 
-    def step(self, factor: float, t: int) -> None:
-        """Moves the parameters once.
-
-        Parameters
-        ----------
-        factor : float
-            Of the learning rates that the optimizer was built with.
-        t : int
-            Number of the update, from 1. The first begins with the optimizer's own state, and so
-            does a later one that finds nothing in the vector: this worker had no batch before.
-        """
-        if t == 1:
+    def step(self, factor: float, first: bool) -> None:
+        """Moves the parameters once; see LiveReplica._move."""
+        if first or self._optimizer is None:
             self._start()
-        elif not self._bound and any(view.any() for view in self._views.values()):
+        if not first and not self._bound:
             self._bind()
         for group, rate in zip(self._optimizer.param_groups, self._rates, strict=True):
             group["lr"] = rate * factor
@@ -101,7 +91,7 @@ def build_optimizer(make: Any, module: Any) -> Any:
     return optimizer
 
 
-def state_of(optimizer: Any, module: Any) -> Arrays:
+def state_of(optimizer: Any, module: Any) -> list[tuple[str, Any]]:
     """Returns [("parameter:state", tensor)] of an optimizer that has made a step.
 
     Raises
@@ -123,11 +113,13 @@ def state_of(optimizer: Any, module: Any) -> Arrays:
     return found
 
 
-def describe_optimizer(make: Any, module: Any) -> tuple[float, Any]:
+@lru_cache(maxsize=8)
+def describe_optimizer(make: Any, maker: Any, seed: int) -> tuple[float, Any]:
     """Returns (learning rate of the first group, ((name, shape), ...) of the state).
 
-    A step without gradients shows it, on a module of its own.
+    A step without gradients shows it, on a module of its own by `maker`.
     """
+    module = build_module(maker, seed)
     torch, optimizer = load_torch(), build_optimizer(make, module)
     for _, parameter in trained(module):
         parameter.grad = torch.zeros_like(parameter)

@@ -1,6 +1,5 @@
 """A module of PyTorch as a network of sparkdl."""
 
-from functools import lru_cache
 from importlib import import_module
 from typing import Any, ClassVar
 
@@ -102,15 +101,9 @@ class TorchModel(LiveModel):
         return first_values(self.make, self.seed)
 
     def describe_optimizer(self) -> tuple[float, Any]:
-        return described(self.torch_optimizer, self.make, self.seed)
+        return describe_optimizer(self.torch_optimizer, self.make, self.seed)
 
     @property
     def replica_class(self) -> Any:
         load_torch()  # else importing the replica fails without a cure
         return import_module(f"{__package__}.torch_replica").TorchReplica
-
-
-@lru_cache(maxsize=8)
-def described(optimizer: Any, make: Any, seed: int) -> tuple[float, Any]:
-    """Returns what describe_optimizer does, asked once for the same functions."""
-    return describe_optimizer(optimizer, build_module(make, seed))

@@ -38,7 +38,6 @@ class TorchReplica(LiveReplica):
         for name, array in kept(self.module):
             array.data = torch.from_numpy(buffers[f"{MODULE}/{name}"])
         self._kept = dict(self.module.named_buffers())
-        self._optimizer = None  # made by the first update: who predicts needs none
         self._versions = {name: array._version for name, array in constants(self.module)}
 
     def _build(self):
@@ -63,15 +62,11 @@ class TorchReplica(LiveReplica):
             self._after.popitem()[1]()
         return loss, len(batch)
 
-    def apply(self, rate, t):
-        """See Replica.apply."""
-        if not self.conf.has_own_optimizer:
-            return super().apply(rate, t)
-        if self._optimizer is None:
-            views = self.conf.slots_layout.views(self.slots)
-            self._optimizer = ModuleOptimizer(self.conf.torch_optimizer, self.module, views)
-        self._expire()
-        self._optimizer.step(float(rate) / self.conf.optimizer.learning_rate, int(t))
+    def _build_optimizer(self, views):
+        return ModuleOptimizer(self.conf.torch_optimizer, self.module, views)
+
+    def _move(self, factor, t, first):
+        self._optimizer.step(factor, first)
 
     def _finish(self, name, parameter):
         """Says that a parameter's gradient is final, to whom it may concern."""

@@ -101,8 +101,8 @@ def operation(name, dtype, backend):
     program, errors, bits = compile(graph, backend), {n: [] for n in expected}, []
     for _ in range(STEPS):  # call by call, captured, replayed
         found = {n: np.array(y) for n, y in program.run(feeds(arrays)).items()}
-        for name, y in expected.items():
-            errors[name].append(distance(found[name], y) / rounding[name])
+        for n, y in expected.items():
+            errors[n].append(distance(found[n], y) / rounding[n])
         bits.append([found[n].tobytes() for n in expected])
     error = max((e for each in errors.values() for e in each), default=0.0)
     return error, bits.count(bits[0]) == STEPS, f"{errors}\n{program.describe()}"

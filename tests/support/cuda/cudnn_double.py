@@ -24,7 +24,7 @@ from tests.support.cuda.cudnn_formulas import (
 )
 
 __version__ = "1.28.0"
-TYPES = {"BFLOAT16": ml_dtypes.bfloat16, "HALF": "f2", "FLOAT": "f4", "BOOLEAN": "?", "NOT_SET": ""}
+TYPES = {"BFLOAT16": ml_dtypes.bfloat16, "HALF": "f2", "FLOAT": "f4", "NOT_SET": ""}
 data_type = Enum("data_type", {name: name for name in TYPES})
 heur_mode = Enum("heur_mode", ["A", "FALLBACK"])
 build_plan_policy = Enum("build_plan_policy", ["HEURISTICS_CHOICE", "ALL"])

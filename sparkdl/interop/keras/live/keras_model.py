@@ -1,6 +1,5 @@
 """A model of Keras as a network of sparkdl."""
 
-from functools import lru_cache
 from importlib import import_module
 from typing import Any, ClassVar
 
@@ -82,15 +81,9 @@ class KerasModel(LiveModel):
         return first_values(self.make, self.seed)
 
     def describe_optimizer(self) -> tuple[float, Any]:
-        return described(self.keras_optimizer, self.make, self.seed)
+        return describe_optimizer(self.keras_optimizer, self.make, self.seed)
 
     @property
     def replica_class(self) -> Any:
         load_keras()  # else importing the replica fails without a cure
         return import_module(f"{__package__}.keras_replica").KerasReplica
-
-
-@lru_cache(maxsize=8)
-def described(optimizer: Any, make: Any, seed: int) -> tuple[float, Any]:
-    """Returns what describe_optimizer does, asked once for the same functions."""
-    return describe_optimizer(optimizer, build_model(make, seed))

@@ -26,7 +26,6 @@ class KerasReplica(LiveReplica):
         super().__init__(conf, backend, strict)
         self._train, self._predict = jax.jit(self._forward_and_back), jax.jit(self._in_use)
         self._back = jax.jit(lambda back, slope: back(slope)[0])
-        self._optimizer = None  # made by the first update: who predicts needs none
 
     def _build(self):
         self.model = build_model(self.conf.make, self.conf.seed)
@@ -36,8 +35,10 @@ class KerasReplica(LiveReplica):
     def _variables(self):
         """Returns copies of the numbers of what is trained and what is kept."""
         params, buffers = self.arrays()
-        parts = (params, trained(self.model)), (buffers, kept(self.model))
-        return [[np.array(views[f"{MODULE}/{n}"]) for n, _ in named] for views, named in parts]
+        return self._copies(params, trained(self.model)), self._copies(buffers, kept(self.model))
+
+    def _copies(self, views, named):
+        return [np.array(views[f"{MODULE}/{name}"]) for name, _ in named]
 
     def _others(self, held, seed):
         """Returns all that is not trained, in Keras's order: a seed for each generator as well."""
@@ -80,21 +81,14 @@ class KerasReplica(LiveReplica):
             finished()
         return loss, len(batch)
 
-    def apply(self, rate, t):
-        """See Replica.apply."""
-        if not self.conf.has_own_optimizer:
-            return super().apply(rate, t)
-        if self._optimizer is None:
-            views = self.conf.slots_layout.views(self.slots)
-            self._optimizer = ModelOptimizer(self.conf.keras_optimizer, self.model, views)
-        self._expire()
-        named = trained(self.model)
+    def _build_optimizer(self, views):
+        return ModelOptimizer(self.conf.keras_optimizer, self.model, views)
+
+    def _move(self, factor, t, first):
         params, grads = self.arrays()[0], self.conf.params_layout.views(self.grad)
-        values, slopes = (
-            [np.array(views[f"{MODULE}/{n}"]) for n, _ in named] for views in (params, grads)
-        )
-        factor = float(rate) / self.conf.optimizer.learning_rate
-        self._take(params, named, self._optimizer.step(values, slopes, factor, int(t)))
+        named = trained(self.model)
+        values, slopes = (self._copies(views, named) for views in (params, grads))
+        self._take(params, named, self._optimizer.step(values, slopes, factor, t, first))
 
     def _take(self, views, named, values):
         for (name, _), value in zip(named, values, strict=True):

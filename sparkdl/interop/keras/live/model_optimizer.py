@@ -1,11 +1,12 @@
 """An optimizer of Keras that trains a KerasModel: its state lies in the vector of slots."""
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from sparkdl.errors import ConfigError, brief
-from sparkdl.interop.keras.live.variables import load_keras
+from sparkdl.interop.keras.live.variables import build_model, load_keras
 from sparkdl.interop.live.live_model import MODULE
 
 ITERATION, RATE = "iteration", "learning_rate"  # variables that follow from the update's number
@@ -29,7 +30,7 @@ class ModelOptimizer:
         self._names = [variable.name for variable in self._optimizer.variables]
         self._first = {n: np.array(v.value) for n, v in state_of(self._optimizer)}
         self._rate = float(self._optimizer.learning_rate)
-        self._apply, self._begun = jax.jit(self._optimizer.stateless_apply), False
+        self._apply = jax.jit(self._optimizer.stateless_apply)
         shapes = {f"{MODULE}/{n}": v.shape for n, v in self._first.items()}
         if shapes != {n: view.shape for n, view in views.items()}:
             raise ConfigError(
@@ -37,23 +38,15 @@ class ModelOptimizer:
                 "which it had when the model was made, got another one"
             )
 
-    def step(self, values: list, gradients: list, factor: float, t: int) -> list:
+    def step(self, values: list, slopes: list, factor: float, t: int, first: bool) -> list:
         """Returns the values of what is trained after a step, and keeps the state.
 
-        Parameters
-        ----------
-        factor : float
-            Of the learning rate that the optimizer was built with.
-        t : int
-            Number of the update, from 1. The first begins with the optimizer's own state, and so
-            does a later one that finds nothing in the vector: this worker had no batch before.
+        See LiveReplica._move.
         """
-        kept = self._begun or any(view.any() for view in self._views.values())
-        first, self._begun = t == 1 or not kept, True
         state = iter(self._first.values() if first else self._views.values())
         known = {ITERATION: np.int32(t - 1), RATE: np.float32(self._rate * factor)}
         variables = [known[n] if n in known else np.array(next(state)) for n in self._names]
-        values, variables = self._apply(variables, gradients, values)
+        values, variables = self._apply(variables, slopes, values)
         found = (v for n, v in zip(self._names, variables, strict=True) if n not in known)
         for view, value in zip(self._views.values(), found, strict=True):
             view[...] = value
@@ -107,8 +100,9 @@ def state_of(optimizer: Any) -> list[tuple[str, Any]]:
     return [(f"optimizer:{i}", variable) for i, variable in enumerate(found)]
 
 
-def describe_optimizer(make: Any, model: Any) -> tuple[float, Any]:
-    """Returns (learning rate, ((name, shape), ...) of the state)."""
-    optimizer = build_optimizer(make, model)
+@lru_cache(maxsize=8)
+def describe_optimizer(make: Any, maker: Any, seed: int) -> tuple[float, Any]:
+    """Returns (learning rate, ((name, shape), ...) of the state) for a model by `maker`."""
+    optimizer = build_optimizer(make, build_model(maker, seed))
     state = tuple((name, tuple(v.shape)) for name, v in state_of(optimizer))
     return float(optimizer.learning_rate), state

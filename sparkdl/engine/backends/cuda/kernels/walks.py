@@ -7,6 +7,7 @@ from sparkdl.errors import UnsupportedError
 AXES = 8
 WALK = np.dtype([("axes", "i4"), ("size", "u4", AXES), ("step", "i8", AXES)], align=True)
 MOST = 1 << 31  # numbers that 32 bits count
+WIDEST = 16  # bytes that a thread reads or writes at once
 
 
 def walk(sizes, steps):

@@ -9,12 +9,13 @@ from sparkdl.engine.backends.cuda.kernels import chain_source
 from sparkdl.engine.backends.cuda.kernels.chain_source import APART, DENSE, SHARED, ChainSource
 from sparkdl.engine.backends.cuda.kernels.expressions import OPERATIONS
 from sparkdl.engine.backends.cuda.kernels.modules import C_TYPES
+from sparkdl.engine.backends.cuda.kernels.walks import WIDEST
 from sparkdl.engine.chains import ChainOp, into_chains
 from sparkdl.engine.graph import Graph, Spec, Tensor
 from sparkdl.engine.ops.reduce import equal
 from sparkdl.engine.ops.shape import BroadcastToOp, copy
 
-BLOCK, WIDEST = 256, 16  # threads; bytes that a thread reads at once
+BLOCK = 256  # threads
 LARGE = 1 << 30
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from sparkdl.engine.backends.cuda.kernels import walks
 from sparkdl.engine.backends.cuda.lowerings.chains import copy_array
 
-THREADS, WIDEST = 256, 16  # WIDEST bytes that a thread reads at once
+THREADS = 256
 MOST = 64  # parts of a launch
 
 
@@ -37,7 +37,7 @@ def together(session, axis, xs, y):
     if not y.size:
         return []
     widths = [prod(x.shape[axis:]) * x.itemsize for x in xs]
-    at_once = gcd(WIDEST, *widths, *(a.address for a in (*xs, y) if a.size))
+    at_once = gcd(walks.WIDEST, *widths, *(a.address for a in (*xs, y) if a.size))
     widths = [width // at_once for width in widths]
     starts, rows = [0, *accumulate(widths)], prod(y.shape[:axis])
     word = min(at_once, 4)

@@ -13,7 +13,7 @@ from sparkdl.errors import UnsupportedError
 
 THREADS, OWN = 256, 512  # OWN numbers are sorted by a block alone
 CHUNK = 64  # sorted rows that a block adds up
-WIDEST = 65_535 * THREADS  # numbers of a row, for blocks along the grid's second axis
+WIDEST_ROW = 65_535 * THREADS  # numbers of a row, for blocks along the grid's second axis
 
 
 def gather(session, op, table, indices, y):
@@ -33,8 +33,11 @@ def scatter_add(session, op, y, indices, table):
     calls = [session.fill(table.flat_bytes())] if table.size else []
     if not y.size:
         return calls, "scatter"
+    width = width_of(table)
+    if width > WIDEST_ROW:
+        raise UnsupportedError(f"cuda adds rows of at most {WIDEST_ROW:,} numbers, got {width:,}")
     count, length = indices.size, max(OWN, 1 << (indices.size - 1).bit_length())
-    width, chunks = width_of(table), -(-count // CHUNK)
+    chunks = -(-count // CHUNK)
     parts = 2 * chunks * width * np.dtype(computing_dtype(y.dtype)).itemsize
     keys = session.scratch(8 * length + parts)
     types = {"T": y.dtype.name, "I": indices.dtype.name, "MISSING": "0", "CHUNK": CHUNK}
@@ -45,8 +48,6 @@ def scatter_add(session, op, y, indices, table):
     numbers = np.uint32(count), np.uint32(length), len(table)
     calls.append(session.launch(make, grid, THREADS, *numbers, indices, keys))
     calls += sort(session, keys, length, types)
-    if width > WIDEST:
-        raise UnsupportedError(f"cuda adds rows of at most {WIDEST:,} numbers, got {width:,}")
     threads = min(THREADS, 1 << (width - 1).bit_length())
     grid, sizes = (chunks, -(-width // threads)), [np.uint32(n) for n in (count, length, width)]
     calls.append(session.launch(add, grid, threads, *sizes, keys, y, table))

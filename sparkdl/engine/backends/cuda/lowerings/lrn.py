@@ -2,13 +2,13 @@
 
 import numpy as np
 
+from sparkdl.engine.backends.cuda.kernels.walks import WIDEST
 from sparkdl.engine.backends.cuda.kernels.windows import THREADS, require_narrow_floats
 
 SIZES = "channels", "height", "width", "across", "around"
 LOCAL = np.dtype([(n, "i4") for n in SIZES] + [(n, "f4") for n in ("scale", "k", "beta")])
 IMAGE = np.dtype([(name, "i8") for name in ("example", "channel", "row", "column")])
 CONSTANTS = np.dtype([(n, "f4") for n in ("scale", "k")])
-WIDEST = 16  # bytes that a thread reads or writes at once
 
 
 def forward(session, op, x, y):

@@ -4,11 +4,11 @@ from math import prod
 
 import numpy as np
 
+from sparkdl.engine.backends.cuda.kernels.walks import WIDEST
 from sparkdl.engine.backends.cuda.kernels.windows import THREADS, layout_of, windows
 from sparkdl.engine.dtypes import is_float
 from sparkdl.errors import UnsupportedError
 
-WIDEST = 16  # bytes that a thread reads or writes at once
 MOST_UNROLLED = 64  # places of a window
 
 

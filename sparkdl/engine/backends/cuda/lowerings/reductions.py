@@ -5,6 +5,7 @@ from math import gcd, prod
 import numpy as np
 
 from sparkdl.engine.backends.cuda.kernels.walks import (
+    WIDEST,
     parts_needed,
     require_few_numbers,
     together,
@@ -14,7 +15,6 @@ from sparkdl.engine.dtypes import is_float
 
 THREADS = 256
 EACH = 8  # numbers that a thread should at least have before blocks share a result's
-WIDEST = 16  # bytes that a thread reads at once
 FEW = 4  # results side by side that read too little at once
 
 

@@ -19,20 +19,15 @@ def backward(session, op, gy, y, gx):
 def along_rows(session, op, name, *arrays):
     logarithm = isinstance(op, LogSoftmaxOp | LogSoftmaxGradOp)
     length, rows = arrays[0].shape[-1], prod(arrays[0].shape[:-1])
-    function = kernel(session, name, arrays[0], LOGARITHM=int(logarithm))
     walked = walks(*(a[..., 0] for a in arrays))
-    values = *walked, *(a.strides[-1] for a in arrays), length, *arrays
-    calls = [session.launch(function, rows, threads(length), *values)] if rows else []
-    return calls, name
+    steps = *walked, *(a.strides[-1] for a in arrays)
+    return launch_rows(session, name, rows, length, steps, arrays, LOGARITHM=int(logarithm))
 
 
 def cross_entropy(session, op, logits, labels, losses):
-    rows, length = logits.shape
-    function = kernel(session, "cross_entropy", logits, L=labels.dtype.name)
     steps = *logits.strides, *labels.strides, *losses.strides
-    values = *steps, length, logits, labels, losses
-    calls = [session.launch(function, rows, threads(length), *values)] if rows else []
-    return calls, "cross_entropy"
+    arrays, kind = (logits, labels, losses), labels.dtype.name
+    return launch_rows(session, "cross_entropy", *logits.shape, steps, arrays, L=kind)
 
 
 @dataclass(frozen=True)
@@ -44,16 +39,17 @@ class CrossEntropyGradOp(Op):
 
 
 def cross_entropy_backward(session, op, logits, labels, gy, gx):
-    rows, length = logits.shape
-    function = kernel(session, "cross_entropy_grad", logits, L=labels.dtype.name)
     steps = *logits.strides, *labels.strides, gy.strides[0], *gx.strides
-    values = *steps, length, logits, labels, gy, gx
-    calls = [session.launch(function, rows, threads(length), *values)] if rows else []
-    return calls, "cross_entropy_grad"
+    arrays, kind = (logits, labels, gy, gx), labels.dtype.name
+    return launch_rows(session, "cross_entropy_grad", *logits.shape, steps, arrays, L=kind)
 
 
-def kernel(session, name, x, L="int32", LOGARITHM=0):
-    return session.family("softmax.cu", name, T=x.dtype.name, L=L, LOGARITHM=LOGARITHM)
+def launch_rows(session, name, rows, length, steps, arrays, L="int32", LOGARITHM=0):
+    """Calls of a kernel with a block for each row of so many numbers."""
+    kinds = {"T": arrays[0].dtype.name, "L": L, "LOGARITHM": LOGARITHM}
+    function = session.family("softmax.cu", name, **kinds)
+    values = *steps, length, *arrays
+    return [session.launch(function, rows, threads(length), *values)] if rows else [], name
 
 
 def threads(length):

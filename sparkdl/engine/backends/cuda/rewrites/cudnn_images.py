@@ -9,6 +9,7 @@ from sparkdl.engine.ops.shape import CastOp, PadOp, cast, copy, pad, slice
 from sparkdl.engine.ops.spatial.conv import ConvGradInputOp, ConvGradWeightOp, ConvOp
 
 LEAST = 8  # channels of 16 bits: with three a plan asks for 200 MB to pad them itself
+IMAGES = {ConvOp: 0, ConvGradWeightOp: 1}  # which input of theirs is an image
 READERS = BatchNormOp, BatchNormGradOp, ConvOp, ConvGradInputOp, ConvGradWeightOp
 
 
@@ -23,7 +24,7 @@ def pad_channels(graph):
         return padded[x]
 
     def rule(node, inputs, uses):
-        image = {ConvOp: 0, ConvGradWeightOp: 1}.get(type(node.op))
+        image = IMAGES.get(type(node.op))
         if image is None or not has_few_channels(node.inputs[image], node.op):
             return None
         if image == 0:

@@ -4,6 +4,7 @@ Its kernels compute in float32 inside, so that the bits are those of casts befor
 third of the memory is read and written.
 """
 
+from sparkdl.engine.backends.cuda.rewrites.recurrent_types import narrow_source
 from sparkdl.engine.dtypes import is_narrow
 from sparkdl.engine.fusion import fuse, once
 from sparkdl.engine.ops.shape import CastOp
@@ -22,7 +23,5 @@ def rule(node, inputs, uses):
     before = inputs[0].node
     if before is None or not isinstance(before.op, LrnOp | LrnGradOp):
         return None
-    casts = [t.node for t in before.inputs]
-    if all(c and isinstance(c.op, CastOp) and c.inputs[0].spec.dtype == kind for c in casts):
-        return before.op(*(c.inputs[0] for c in casts))
-    return None
+    sources = [narrow_source(t, kind) for t in before.inputs]
+    return None if None in sources else before.op(*sources)

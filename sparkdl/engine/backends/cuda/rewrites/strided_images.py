@@ -9,12 +9,10 @@ unless they are infinite or NaN.
 from math import prod
 
 from sparkdl.engine.backends.cuda.lowerings.space_to_depth import TOGETHER, SpaceToDepthOp
-from sparkdl.engine.dtypes import is_narrow
+from sparkdl.engine.backends.cuda.rewrites.cudnn_images import IMAGES, has_few_channels
 from sparkdl.engine.fusion import fuse
 from sparkdl.engine.ops.shape import CastOp, pad, reshape, slice, transpose
 from sparkdl.engine.ops.spatial.conv import ConvGradWeightOp, ConvOp
-
-FEWEST = 8  # channels that are left as they are
 
 
 def gather_strides(graph):
@@ -27,7 +25,7 @@ def gather_strides(graph):
         return made[x, plan]
 
     def rule(node, inputs, uses):
-        op, image = node.op, {ConvOp: 0, ConvGradWeightOp: 1}.get(type(node.op))
+        op, image = node.op, IMAGES.get(type(node.op))
         if image is None or not gains(op, node.inputs[image]):
             return None
         out = (node.outputs[0] if image == 0 else node.inputs[0]).shape[2:]
@@ -46,10 +44,8 @@ def gather_strides(graph):
 
 def gains(op, x):
     """Returns whether a convolution is of an image of few narrow channels, with one stride."""
-    few = x.ndim == 4 and x.shape[1] < FEWEST and is_narrow(x.dtype) and op.groups == 1
-    return (
-        few and op.stride[0] == op.stride[1] > 1 and set(op.dilation) == {1} and prod(x.shape) > 0
-    )
+    image = x.ndim == 4 and has_few_channels(x, op) and prod(x.shape) > 0
+    return image and op.stride[0] == op.stride[1] > 1 and set(op.dilation) == {1}
 
 
 def planned(op, x, out):

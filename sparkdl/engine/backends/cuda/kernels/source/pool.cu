@@ -118,22 +118,30 @@ extern "C" __global__ void max_pool(Windows w, u32 channels, u32 count, Lies at_
   }
 }
 
-// What each window gives to the place of its largest.
-extern "C" __global__ void max_to_places(Windows w, u32 channels, u32 count, Lies at_gy, Lies at_p,
-                                         Lies at_gx, const T* gy, const P* places, T* gx) {
+// For each place of an image the sum of what the windows that see it give; `part` is the function of
+// (example, first channel, which of its places a window sees there, window, sums) that adds it.
+template <class Part>
+__device__ __forceinline__ void add_up(const Windows& w, u32 channels, u32 count, const Lies& at_gx,
+                                       T* gx, const Part& part) {
   for (ALL_OF(i, count)) {
     u32 n = i, c;
     const Place found = place_of(n, w.space, channels, c);
     W sums[V] = {};
-    each_seeing(w, found, [&](u32 p, const Place& window) {
-      const Pack<P, V> its = pack_at(places + offset(at_p, n, c, window));
-      const Pack<T, V> given = pack_at(gy + offset(at_gy, n, c, window));
-#pragma unroll
-      for (int v = 0; v < V; ++v)
-        if (its.at[v] == (P)p) sums[v] += wide(given.at[v]);
-    });
+    each_seeing(w, found, [&](u32 p, const Place& window) { part(n, c, p, window, sums); });
     put_sums(gx + offset(at_gx, n, c, found), sums);
   }
+}
+
+// What each window gives to the place of its largest.
+extern "C" __global__ void max_to_places(Windows w, u32 channels, u32 count, Lies at_gy, Lies at_p,
+                                         Lies at_gx, const T* gy, const P* places, T* gx) {
+  add_up(w, channels, count, at_gx, gx, [&](u32 n, u32 c, u32 p, const Place& window, W (&sums)[V]) {
+    const Pack<P, V> its = pack_at(places + offset(at_p, n, c, window));
+    const Pack<T, V> given = pack_at(gy + offset(at_gy, n, c, window));
+#pragma unroll
+    for (int v = 0; v < V; ++v)
+      if (its.at[v] == (P)p) sums[v] += wide(given.at[v]);
+  });
 }
 
 // Of g, what lies at each window's place.
@@ -193,16 +201,10 @@ extern "C" __global__ void mean_pool(Windows w, u32 channels, u32 count, Lies at
 
 extern "C" __global__ void mean_pool_grad(Windows w, u32 channels, u32 count, Lies at_gy, Lies at_gx,
                                           const T* gy, T* gx) {
-  for (ALL_OF(i, count)) {
-    u32 n = i, c;
-    const Place found = place_of(n, w.space, channels, c);
-    W sums[V] = {};
-    each_seeing(w, found, [&](u32, const Place& window) {
-      const Pack<T, V> given = pack_at(gy + offset(at_gy, n, c, window));
-      const float numbers = numbers_in(w, window);
+  add_up(w, channels, count, at_gx, gx, [&](u32 n, u32 c, u32, const Place& window, W (&sums)[V]) {
+    const Pack<T, V> given = pack_at(gy + offset(at_gy, n, c, window));
+    const float numbers = numbers_in(w, window);
 #pragma unroll
-      for (int v = 0; v < V; ++v) sums[v] += wide(given.at[v]) / numbers;
-    });
-    put_sums(gx + offset(at_gx, n, c, found), sums);
-  }
+    for (int v = 0; v < V; ++v) sums[v] += wide(given.at[v]) / numbers;
+  });
 }
