@@ -104,6 +104,7 @@ def test_command(arguments):
     parser.add_argument("--torch", action="store_true")
     options, rest = parser.parse_known_args(arguments)
     several = "-n", str(min(os.cpu_count() or 1, 7) + 1)  # more than cores, as tests wait
+    several += ("--maxfail", "20")  # where a cluster is broken, each test may take its time limit
     command = "-m", "pytest", *FAST * options.fast
     if options.torch:
         run_with_spark(*command, *(rest or [*several, *TORCH_TESTS]), torch=True)

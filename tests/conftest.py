@@ -13,6 +13,7 @@ from tests.cluster.hdfs import Hdfs
 from tests.cluster.required import or_skip
 from tests.cluster.yarn import Yarn
 from tests.support import class_archive
+from tests.support.failures import Announcement, cancel_jobs
 from tests.support.jax_programs import forget_programs, keep_programs
 from tests.support.jvm import frugal_spark
 from tests.support.lane_end import end_lane, until_lane_ends
@@ -35,6 +36,17 @@ SMALL = {
     "spark.standalone.executorRemoveDelayOnDisconnection": "120s",
     "spark.sparkdl.keptData": 0,  # tests look at what a fit leaves behind; some set another value
 } | IN_TESTS
+
+
+@pytest.hookimpl(trylast=True)  # when there is a terminal
+def pytest_configure(config):
+    if config.getoption("numprocesses", None):
+        terminal = config.pluginmanager.get_plugin("terminalreporter")
+        config.pluginmanager.register(Announcement(terminal))
+
+
+def pytest_exception_interact():
+    cancel_jobs()
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -1,0 +1,35 @@
+"""What a test that failed leaves to those after it: its name, at once, and no running jobs."""
+
+import sys
+
+
+class Announcement:
+    """Prints failures when they happen: a run that is ended from outside has named them.
+
+    Parameters
+    ----------
+    terminal : TerminalReporter
+    """
+
+    def __init__(self, terminal):
+        self._terminal = terminal
+
+    def pytest_runtest_logreport(self, report):
+        if report.failed:
+            line = f"\nFAILED {report.nodeid} ({report.when}): {message(report)}"
+            self._terminal.write_line(line, red=True)
+
+
+def message(report):
+    """The first line of what a failure says."""
+    crash = getattr(report.longrepr, "reprcrash", None)
+    text = crash.message if crash else str(report.longrepr)
+    return text.strip().partition("\n")[0]
+
+
+def cancel_jobs():
+    """Cancels the jobs of this process's SparkContext: else they have the slots of later tests."""
+    pyspark = sys.modules.get("pyspark")
+    context = pyspark and pyspark.SparkContext._active_spark_context
+    if context is not None:
+        context.cancelAllJobs()

@@ -1,0 +1,65 @@
+"""Failures are named as they happen, and the jobs of a test that failed end."""
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+from threading import Thread
+
+import pytest
+
+from tests.support.failures import cancel_jobs
+from tests.support.waiting import until
+
+CONFTEST = """
+import pytest
+
+from tests.support.failures import Announcement
+
+@pytest.hookimpl(trylast=True)
+def pytest_configure(config):
+    config.pluginmanager.register(Announcement(config.pluginmanager.get_plugin("terminalreporter")))
+"""
+TESTS = """
+import pytest
+
+@pytest.fixture
+def broken():
+    raise ValueError("no such cluster\\nat all")
+
+def test_passes(): pass
+def test_fails(): assert 1 == 2, "a reason"
+def test_cannot_start(broken): pass
+"""
+
+
+def test_names_and_reasons_are_printed_before_the_summary(tmp_path):
+    (tmp_path / "conftest.py").write_text(CONFTEST)
+    (tmp_path / "test_some.py").write_text(TESTS)
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--color=no", tmp_path]
+    root = Path(__file__).resolve().parents[2]
+    output = subprocess.run(command, cwd=root, capture_output=True, text=True).stdout
+    summary = min(output.index("= ERRORS ="), output.index("= FAILURES ="))
+    names = [line for line in output[:summary].splitlines() if line.startswith("FAILED")]
+    assert [line.partition("::")[2] for line in names] == [
+        "test_fails (call): AssertionError: a reason",
+        "test_cannot_start (setup): ValueError: no such cluster",
+    ]
+
+
+def test_jobs_of_a_test_that_failed_end(sc):
+    def busy():
+        return sc.statusTracker().getActiveJobsIds()
+
+    def sleep():
+        with pytest.raises(Exception, match="cancel"):
+            sc.parallelize([1], 1).foreach(lambda _: time.sleep(100))
+        ended.append(True)
+
+    ended = []
+    waiting = Thread(target=sleep)
+    waiting.start()
+    assert until(busy, 60)
+    cancel_jobs()
+    waiting.join(60)
+    assert ended and not busy()
