@@ -19,6 +19,7 @@ from sparkdl.spark.jobs.shared_value import sharing
 from sparkdl.spark.jobs.slot_request import request_slots
 from sparkdl.spark.jobs.slots import (
     check_launch,
+    concurrent_tasks,
     dynamic,
     gpus_of_a_task,
     launch_obstacle,
@@ -71,7 +72,7 @@ class SparkWorkers:
     ) -> None:
         self.sc, self._size, self._device, self._resources = sc, size, device, resources
         self._stall_timeout, self._longest_round = stall_timeout, None
-        self._last_slots = 0  # slots at the last launch
+        self._last_slots, self._launched = 0, None  # slots, and the Team, at the last launch
 
     @property
     def size(self) -> int:
@@ -154,7 +155,20 @@ class SparkWorkers:
             request_slots(self.sc, -(-workers // self._gpus_per_task), self._resources)
             slot_count = slots(self.sc, min(workers, self._last_slots), self._resources)
         self._last_slots = slot_count
+        return self._share(workers, slot_count)
+
+    def _share(self, workers, slot_count):
+        """Returns how many workers a task has where so many tasks run at once."""
         return max(self._gpus_per_task, -(-workers // slot_count))
+
+    def can_spread(self) -> bool:
+        """Returns whether executors have come on which tasks would have fewer workers each."""
+        team = self._launched
+        if team is None or team.workers_per_task <= self._gpus_per_task:
+            return False
+        with clear_errors("asking for slots"):
+            slot_count = max(1, concurrent_tasks(self.sc, self._resources))
+        return self._share(team.size, slot_count) < team.workers_per_task
 
     def launch(
         self, task: Any, blocks: Any, shares: Any, shared: Any, validation: Any = None
@@ -162,7 +176,7 @@ class SparkWorkers:
         """Starts one stage of as many tasks as there are slots; see Workers.launch."""
         check_launch(self.sc)
         blocks.launches += 1
-        team = Team.of(shares, self.workers_per_task(len(shares)))
+        self._launched = team = Team.of(shares, self.workers_per_task(len(shares)))
         if team.workers_per_task > self._gpus_per_task:
             log.info(
                 "%d workers train in %d tasks, up to %d in each: there are no more slots",

@@ -51,6 +51,9 @@ class StageWorkers:
     def room(self):
         return self.size
 
+    def can_spread(self):
+        return False
+
     def other_memory(self):
         return {}  # the server's JVMs are out of sight
 

@@ -38,7 +38,7 @@ WITHOUT_EFFECT = {
     "snapshot_every",
 }
 WITHOUT_EFFECT |= {"max_restarts", "ports", "interface", "tls", "integrity"}
-WITHOUT_EFFECT |= {"shard", "tables", "recompute"}
+WITHOUT_EFFECT |= {"shard", "tables", "recompute", "rescale_every"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -207,6 +207,14 @@ class ResidentMaster(TrainingMaster, abstract=True):
         Integer(minimum=0),
         "Restarts of the workers in a fit, each after one was lost.",
         default=3,
+    )
+    rescale_every: int = option(
+        Integer(minimum=1),
+        "Rounds after which workers that share tasks, as there were fewer slots than workers, "
+        "spread over executors that have come since: they start anew, with the weights they "
+        "have. Nobody looks for executors where each worker has a slot.",
+        default=1,
+        unit="rounds",
     )
     ports: str = option(
         Text(what="a port or a range"),

@@ -24,7 +24,9 @@ COUNTER, GAUGE = True, False
 METERS = [
     Meter("rounds", COUNTER, "", (), "Rounds, those that are lost with a worker, too."),
     Meter("lost_rounds", COUNTER, "", (), "Rounds that were lost with a worker."),
-    Meter("restarts", COUNTER, "", (), "Times that others went on after a loss of workers."),
+    Meter(
+        "restarts", COUNTER, "", (), "Times that workers began anew, after a loss or on more slots."
+    ),
     Meter("examples", COUNTER, "", (), "Examples trained."),
     Meter("sent_bytes", COUNTER, "", (), "Bytes that workers sent to each other."),
     Meter("skipped_updates", COUNTER, "", (), "Updates left out: gradients were not finite."),

@@ -1,4 +1,5 @@
-"""A fit whose workers stay, as the driver runs it: after a loss, a new group of workers."""
+"""A fit whose workers stay, as the driver runs it: a new group of workers after a loss, or where
+executors have come."""
 
 import logging
 from collections import Counter
@@ -22,6 +23,7 @@ from sparkdl.training.resident.schedule import write_schedule
 from sparkdl.training.resident.worker_group import LostWorker, WorkerGroup
 
 log = logging.getLogger(__name__)
+WIDER = "more slots have come"
 SALVAGE = 10.0  # seconds that the running round of an interrupted fit may take
 
 
@@ -66,6 +68,7 @@ class Supervisor:
         self.steering, self.replaceable = steering, replaceable
         self.reported_rounds = shared.state.rounds
         self._at, self._devices = shared.state, {}  # the counters after the last reported round
+        self._spreads = False  # whether the group ends for the next one to have more slots
 
     def events(self):
         """Yields RoundDone, ValidationDone, EpochDone and RestartDone as they come.
@@ -81,19 +84,23 @@ class Supervisor:
         """
         if self.shared.over(self.shared.state) or self.steering.stopped:
             return
-        for attempt in range(self.shared.master.max_restarts + 1):
+        losses, is_first = 0, True
+        while losses <= self.shared.master.max_restarts:
             try:
                 yield from self._attempt()
-                return
+                if not self._spreads or self.steering.stopped:
+                    return
+                reason = WIDER
             except LostWorker as lost:
-                reason = lost.error
-                if self.replaceable and not attempt and lost.forming:
+                reason, losses = lost.error, losses + 1
+                if self.replaceable and is_first and lost.forming:
                     raise NoGroup(reason) from reason
-            if attempt < self.shared.master.max_restarts or self.steering.stopped:
+            if losses <= self.shared.master.max_restarts or self.steering.stopped:
                 yield RestartDone(self._go_back(reason))
             if self.steering.stopped:
                 return
-        again = f" ({attempt} restarts did not help)" if attempt else ""
+            is_first = False
+        again = f" ({losses - 1} restarts did not help)" if losses > 1 else ""
         raise WorkerError(f"{reason}{again}") from reason
 
     def _attempt(self):
@@ -116,15 +123,23 @@ class Supervisor:
         group.gather("joined")
         yield PhaseDone("balance")
         steered = yield from self._following(group)
-        last = None
+        begun, last, self._spreads = self._at.rounds, None, False
         while not self.shared.over(self._at) and self._at.rounds != last:
             if self.steering.stopped:
                 if steered or self._is_safe:  # workers know, or are of no more use
                     return steered
                 last = group.halt() if last is None else last
+            elif last is None and self._can_spread(self._at.rounds - begun):
+                last, self._spreads = group.halt(), True
             yield self._next_round(group)
             steered = yield from self._following(group)
+        self._spreads = self._spreads and not self.shared.over(self._at)
         return True
+
+    def _can_spread(self, rounds):
+        """Returns whether a group that has done so many rounds is to end for more slots."""
+        is_due = rounds and rounds % self.shared.master.rescale_every == 0
+        return is_due and self.workers.can_spread()
 
     @property
     def _is_safe(self):
@@ -197,7 +212,7 @@ class Supervisor:
         return first
 
     def _go_back(self, reason):
-        """Deals the rest of the epoch anew to the workers that are left."""
+        """Deals the rest of the epoch anew to the workers that go on."""
         state, schedule = self.shared.state, self.shared.schedule
         room = max(1, min(self.workers.size, self.workers.room()))
         schedule = schedule.resize(room, state)
@@ -215,5 +230,5 @@ class Supervisor:
             reason=str(reason),
         )
         self.reported_rounds = state.rounds
-        log.warning("%s", restart)
+        log.log(logging.INFO if reason is WIDER else logging.WARNING, "%s", restart)
         return restart

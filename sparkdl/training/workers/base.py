@@ -104,6 +104,9 @@ class Workers(Protocol):
     def room(self) -> int:
         """Returns how many workers can be launched now; at a restart it may be fewer."""
 
+    def can_spread(self) -> bool:
+        """Returns whether workers that share a task would share it with fewer if launched anew."""
+
     def obstacle(self) -> str | None:
         """Returns why `launch` cannot run the workers, in words; None where it can."""
 

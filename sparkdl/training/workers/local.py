@@ -104,6 +104,10 @@ class LocalWorkers:
         """Returns the number of workers; see Workers.room."""
         return self.size
 
+    def can_spread(self) -> bool:
+        """Returns False: each worker has a process of its own."""
+        return False
+
     def other_memory(self) -> dict[str, int]:
         """Returns nothing: all processes are workers, or the driver."""
         return {}

@@ -51,6 +51,10 @@ class ThisProcess:
         """Returns 1; see Workers.room."""
         return 1
 
+    def can_spread(self) -> bool:
+        """Returns False: there is one worker."""
+        return False
+
     def obstacle(self) -> str | None:
         """Returns why workers cannot stay for the whole fit: there is no process for them."""
         return "the only worker is this process"

@@ -23,6 +23,7 @@ from sparkdl.errors import (
 )
 from sparkdl.nn import Adam
 from sparkdl.training.network import Network
+from sparkdl.training.reporting.early_stopping import EarlyStopping
 from sparkdl.training.reporting.listeners import Listener
 from sparkdl.training.reporting.reduce_rate import ReduceLROnPlateau
 from sparkdl.training.workers.local import LocalWorkers
@@ -154,6 +155,68 @@ def test_a_fit_goes_on_with_fewer_workers(name, workers, monkeypatch):
     assert [epoch.examples for epoch in history.epochs] == [60, 60], "each record once an epoch"
     assert [report.workers for report in history.rounds][-1] == 1
     assert state.epoch == 2 and history.rounds[-1].round + 1 == history.rounds[-1].rounds_in_epoch
+
+
+SPREADS = (0, 2, "more slots have come")  # rounds lost, workers, reason
+
+
+def assert_spread(name, state, history, expected, calm):
+    """What workers give that began anew is what they give without."""
+    assert {(one.lost, one.workers, one.reason) for one in history.restarts} == {SPREADS}
+    assert [epoch.examples for epoch in history.epochs] == [60] * len(history.epochs)
+    if MASTERS[name].same_updates:
+        places = [(report.epoch, report.round) for report in calm.rounds]
+        assert [(report.epoch, report.round) for report in history.rounds] == places
+    if MASTERS[name].same_bits:
+        assert_equal(state, expected)
+
+
+@pytest.mark.parametrize("name", RESIDENT)
+def test_workers_that_begin_anew_on_more_slots_give_the_same_weights(name, workers, monkeypatch):
+    options = {"validation": Partitions([9])}
+    expected, calm = fit(workers, name, **options)
+    monkeypatch.setattr(workers, "can_spread", lambda: True)
+    state, history = fit(workers, name, master={"rescale_every": 2}, **options)
+    assert_spread(name, state, history, expected, calm)
+    assert [epoch.validation.examples for epoch in history.epochs] == [9, 9]
+
+
+@pytest.mark.parametrize("wish", ["steered", "stopped", "updates"])
+def test_what_listeners_wish_holds_where_workers_begin_anew(wish, workers, monkeypatch):
+    lower = [ReduceLROnPlateau("loss", factor=0.5, patience=1, mode="max")]
+    stop = [EarlyStopping("loss", patience=1, mode="max")]
+    options = {
+        "steered": {"epochs": 4, "listeners": lower},
+        "stopped": {"epochs": 9, "listeners": stop},
+        "updates": {"epochs": None, "updates": 14},
+    }[wish]
+    expected, calm = fit(workers, "all-reduce", **options)
+    monkeypatch.setattr(workers, "can_spread", lambda: True)
+    state, history = fit(workers, "all-reduce", **options)
+    assert len(history.restarts) >= 2
+    assert state.rate_factor == expected.rate_factor and history.end_reason == calm.end_reason
+    assert_equal(state, expected)
+
+
+@pytest.mark.slow
+def test_workers_change_29_times_in_30_epochs(workers, monkeypatch):
+    """As in Horovod's own test of elastic training; losses alone are counted as restarts."""
+
+    class Change(Listener):
+        comes = False
+
+        def on_epoch(self, report, state):
+            self.comes = True
+
+        def on_restart(self, restart):
+            self.comes = False
+
+    options, change = {"epochs": 30, "master": {"max_restarts": 0}}, Change()
+    expected, calm = fit(workers, **options)
+    monkeypatch.setattr(workers, "can_spread", lambda: change.comes)
+    state, history = fit(workers, listeners=[change], **options)
+    assert len(history.restarts) == 29
+    assert_spread("averaging by peers", state, history, expected, calm)
 
 
 def test_an_epoch_that_has_not_been_evaluated_still_is(workers):
