@@ -185,6 +185,8 @@ class SparkWorkers:
         items, evaluates = deal_blocks(blocks, shares, team, validation), validation is not None
         each = StageSettings(self._device, team, self._threads)
         options = {"resources": self._resources, "is_barrier": not dynamic(self.sc)}
+        if dynamic(self.sc) and team.workers_per_task > self._gpus_per_task:
+            options["missing"] = -(-team.size // self._gpus_per_task) - team.tasks
         return WorkerStage(self.sc, task, items, shared, evaluates, each, **options)
 
     def close(self) -> None:

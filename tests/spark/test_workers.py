@@ -1,5 +1,7 @@
 """Promises of every TrainingMaster on every kind of workers. A new master is one more row."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -100,6 +102,52 @@ def test_tasks_have_as_many_workers_as_slots_are_too_few(count, slots, gpus, eac
     assert workers.workers_per_task(count) == each
     assert requested == [(-(-count // max(1, gpus)), None)]
     assert workers.room() == count  # whoever is lost, as many go on
+
+
+# Workers, slots at the launch, slots now, GPUs of a task; whether tasks would have fewer workers.
+SLOTS = [
+    (4, 1, 2, 0, True),
+    (4, 2, 3, 0, False),
+    (4, 3, 4, 0, True),
+    (4, 4, 8, 0, False),
+    (4, 2, 1, 0, False),
+    (4, 2, 0, 0, False),
+    (8, 2, 4, 2, True),
+    (8, 4, 9, 2, False),
+]
+
+
+@pytest.mark.parametrize("count, slots, now, gpus, spreads", SLOTS)
+def test_workers_spread_where_tasks_would_have_fewer(count, slots, now, gpus, spreads, monkeypatch):
+    monkeypatch.setattr(workers_module, "concurrent_tasks", lambda sc, resources: now)
+    assert not SparkWorkers(None, count).can_spread()  # before anything runs
+    workers, _ = launch(monkeypatch, count, slots, gpus)
+    assert workers.can_spread() == spreads
+
+
+def launch(monkeypatch, count, slots, gpus, is_dynamic=False):
+    """Returns the SparkWorkers that have launched so many on a cluster, and the stage's options."""
+    stages = []
+    monkeypatch.setattr(workers_module, "slots", lambda sc, least, resources: slots)
+    monkeypatch.setattr(workers_module, "gpus_of_a_task", lambda sc, resources: gpus)
+    monkeypatch.setattr(workers_module, "dynamic", lambda sc: is_dynamic)
+    monkeypatch.setattr(workers_module, "WorkerStage", lambda *parts, **kw: stages.append(kw))
+    for name in ("request_slots", "check_launch", "deal_blocks"):
+        monkeypatch.setattr(workers_module, name, lambda *parts, **options: None)
+    workers = SparkWorkers(None, count)
+    workers.launch(None, SimpleNamespace(launches=0), [[number] for number in range(count)], None)
+    return workers, stages[0]
+
+
+# Workers, slots, GPUs of a task; slots that Spark is asked for beside those that there are.
+WISHES = [(4, 4, 0, None), (4, 2, 0, 2), (5, 3, 0, 2), (8, 2, 2, 2), (8, 4, 2, None)]
+
+
+@pytest.mark.parametrize("is_dynamic", [True, False])
+@pytest.mark.parametrize("count, slots, gpus, missing", WISHES)
+def test_spark_is_asked_for_what_is_missing(count, slots, gpus, missing, is_dynamic, monkeypatch):
+    _, options = launch(monkeypatch, count, slots, gpus, is_dynamic)
+    assert options.get("missing") == (missing if is_dynamic else None)
 
 
 def test_workers_are_what_the_cluster_runs_at_once(sc):

@@ -1,9 +1,10 @@
-"""A request for slots, where Spark decides by the tasks that wait how many executors there are."""
+"""Requests for slots, where Spark decides by the tasks that wait how many executors there are."""
 
 import logging
 import time
 import uuid
 from contextlib import contextmanager, suppress
+from threading import Event
 
 from py4j.protocol import Py4JError
 from pyspark import InheritableThread
@@ -40,8 +41,12 @@ def request_slots(sc, count, resources=None):
 
 def has_room(sc, count, resources):
     """Returns whether there are so many slots, or the session allows no more executors."""
-    most = int(option(sc, "spark.dynamicAllocation.maxExecutors", str(1 << 31)))
-    return concurrent_tasks(sc, resources) >= count or executors(sc) >= most
+    return concurrent_tasks(sc, resources) >= count or not may_grow(sc)
+
+
+def may_grow(sc):
+    """Returns whether the session allows more executors than there are."""
+    return executors(sc) < int(option(sc, "spark.dynamicAllocation.maxExecutors", str(1 << 31)))
 
 
 @contextmanager
@@ -65,6 +70,42 @@ def tasks_waiting(sc, count, resources):
         while (thread.is_alive() or count_tasks(sc, tag)) and time.monotonic() < deadline:
             cancel_tag(sc, tag)  # again, as its job may only now begin
             time.sleep(POLL)
+
+
+class SlotWish:
+    """A request for more slots beside a stage: Spark starts executors when the cluster has room.
+
+    Its tasks do nothing in the slots that come, until it is withdrawn.
+
+    Parameters
+    ----------
+    sc : SparkContext
+    count : int
+        Slots besides those of the stage.
+    resources : ResourceProfile or None
+    has_begun : function
+        Whether the stage's tasks run: before that they would lose their slots to these.
+    """
+
+    def __init__(self, sc, count, resources, has_begun):
+        self._withdrawn = Event()
+        arguments = sc, count, resources, has_begun
+        self._thread = InheritableThread(target=self._run, args=arguments, daemon=True)
+        self._thread.start()
+
+    def _run(self, sc, count, resources, has_begun):
+        with suppress(Py4JError, AttributeError):  # Spark itself has been stopped
+            while not has_begun():
+                if self._withdrawn.wait(POLL):
+                    return
+            if may_grow(sc):
+                with tasks_waiting(sc, count, resources):
+                    self._withdrawn.wait()
+
+    def withdraw(self):
+        """Ends its tasks, and waits until they are gone."""
+        self._withdrawn.set()
+        self._thread.join(2 * ENDING)
 
 
 def wait(_):

@@ -23,6 +23,7 @@ from sparkdl.spark.jobs.job import describe_jobs, message, no_waiting_for_locali
 from sparkdl.spark.jobs.job_tags import add_tag, cancel_tag, count_tasks, job_ids
 from sparkdl.spark.jobs.log_prefix import sign_logs
 from sparkdl.spark.jobs.shared_value import sharing
+from sparkdl.spark.jobs.slot_request import SlotWish
 from sparkdl.spark.jobs.stage_failure import failure, first_failure
 from sparkdl.spark.jobs.task_resources import computing_with, with_resources
 from sparkdl.spark.launch.team import Team
@@ -49,14 +50,32 @@ class WorkerStage:
         What a task takes of its executor; None: what the session's tasks take.
     is_barrier : bool
         Whether Spark starts all tasks at once, and ends all with the first that is lost.
+    missing : int
+        Slots that Spark is asked for while the stage runs, on which its workers would spread.
     """
 
-    def __init__(self, sc, task, shares, shared, evaluates, each, resources=None, is_barrier=True):
+    def __init__(
+        self,
+        sc,
+        task,
+        shares,
+        shared,
+        evaluates,
+        each,
+        resources=None,
+        is_barrier=True,
+        missing=0,
+    ):
         self._sc, self._tag = sc, f"sparkdl-{uuid.uuid4().hex}"
         self._error, self._done, self._is_barrier = None, False, is_barrier
         arguments = task, shares, shared, evaluates, each, resources
         self._thread = InheritableThread(target=self._run, args=arguments, daemon=True)
         self._thread.start()
+        begun = partial(self._has_begun, each.team.tasks)
+        self._wish = SlotWish(sc, missing, resources, begun) if missing else None
+
+    def _has_begun(self, tasks):
+        return count_tasks(self._sc, self._tag) >= tasks
 
     def error(self):
         """Returns why the stage has ended before its time, or must, or None."""
@@ -71,6 +90,8 @@ class WorkerStage:
 
     def stop(self):
         """Ends what still runs, and waits until it has."""
+        if self._wish is not None:
+            self._wish.withdraw()
         deadline = time.monotonic() + GRACE
         with suppress(Py4JError, AttributeError):  # Spark itself has been stopped
             while self._thread.is_alive() and time.monotonic() < deadline:

@@ -1,17 +1,20 @@
 """Slots that Spark is asked for where it decides how many executors there are."""
 
 import time
+from contextlib import contextmanager
+from threading import Event
 from types import SimpleNamespace
 
 import pytest
 
 from sparkdl.spark.jobs import slot_request
 from sparkdl.spark.jobs.job_tags import count_tasks
-from sparkdl.spark.jobs.slot_request import request_slots, tasks_waiting
+from sparkdl.spark.jobs.slot_request import SlotWish, request_slots, tasks_waiting
 from tests.support.waiting import until
 
 ENABLED = "spark.dynamicAllocation.enabled"
-MOST = {ENABLED: "true", "spark.dynamicAllocation.maxExecutors": "3"}
+MAXIMUM = "spark.dynamicAllocation.maxExecutors"
+MOST = {ENABLED: "true", MAXIMUM: "3"}
 # Options, the slots and executors at each look, how many slots are wanted, whether tasks wait.
 REQUESTS = {
     "static": ({}, [(1, 1)], 4, False),
@@ -64,3 +67,33 @@ def test_the_tasks_that_wait_are_gone_afterwards(sc):
     assert not count_tasks(sc, tag)
     assert sc.parallelize([1, 2], 2).sum() == 3
     assert time.monotonic() - begun < 60
+
+
+@pytest.mark.parametrize("most, waits", [("2", False), ("3", True)])
+def test_a_wish_stands_beside_a_stage_until_it_is_withdrawn(most, waits, sc, monkeypatch):
+    """Spark is asked for more once the stage has its slots, unless it may start no more."""
+    stage, asked = Event(), []
+
+    @contextmanager
+    def waiting(sc, count, resources):
+        with tasks_waiting(sc, count, resources) as tag:
+            asked.append(tag)
+            yield tag
+
+    monkeypatch.setattr(slot_request, "tasks_waiting", waiting)
+    monkeypatch.setattr(slot_request, "option", lambda sc, name, default: most)
+    wish = SlotWish(sc, 3, None, stage.is_set)
+    time.sleep(3 * slot_request.POLL)
+    assert not asked
+    stage.set()
+    assert until(
+        lambda: (asked and count_tasks(sc, asked[0]) == 2) or not wish._thread.is_alive(), 60
+    )
+    wish.withdraw()
+    assert bool(asked) == waits and not any(count_tasks(sc, tag) for tag in asked)
+
+
+def test_a_wish_of_a_stage_that_never_began_asks_for_nothing(sc):
+    wish = SlotWish(sc, 3, None, lambda: False)
+    wish.withdraw()
+    assert not wish._thread.is_alive()

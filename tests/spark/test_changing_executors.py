@@ -1,0 +1,25 @@
+"""Executors that go and come while workers train: as many workers, on other slots, same weights."""
+
+import json
+import subprocess
+import sys
+
+from sparkdl.training.network import Network
+from sparkdl.training.workers.local import LocalWorkers
+from tests.spark.changing_fit import EPOCHS, MASTER, RECORDS, WORKERS
+from tests.spark.networks import arrays, rich
+from tests.support.waiting import LIMIT
+
+
+def test_weights_are_those_of_the_quiet_run_on_2_1_2_1_and_2_executors():
+    program = [sys.executable, "-m", "tests.spark.changing_fit"]
+    output = subprocess.run(program, stdout=subprocess.PIPE, timeout=LIMIT, check=True).stdout
+    found, quiet = json.loads(output), Network(rich())
+    with LocalWorkers(WORKERS, threads=1) as workers:
+        quiet.fit(arrays(RECORDS), EPOCHS, master=MASTER, workers=workers)
+    assert bytes.fromhex(found["params"]) == quiet.state.params.tobytes()
+    assert found["examples"] == [RECORDS] * EPOCHS
+    assert [workers for _, workers, _ in found["restarts"]] == [WORKERS] * 4
+    wider = [reason == "more slots have come" for _, _, reason in found["restarts"]]
+    assert wider == [False, True] * 2
+    assert [lost for lost, _, reason in found["restarts"] if "more slots" in reason] == [0, 0]
