@@ -2,11 +2,13 @@
 
 import logging
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any
 
+from py4j.protocol import Py4JError
 from pyspark import SparkContext
+from pyspark.errors import PySparkException
 from pyspark.resource import ResourceProfile
 
 from sparkdl.data.batches.dealing import assemble_block
@@ -72,7 +74,8 @@ class SparkWorkers:
     ) -> None:
         self.sc, self._size, self._device, self._resources = sc, size, device, resources
         self._stall_timeout, self._longest_round = stall_timeout, None
-        self._last_slots, self._launched = 0, None  # slots, and the Team, at the last launch
+        self._last_slots, self._team = 0, Team.of((), 1)  # of the last launch
+        self._spreads = False  # whether the next launch is for slots that have come
 
     @property
     def size(self) -> int:
@@ -149,45 +152,67 @@ class SparkWorkers:
         """Returns how many workers a task has so that all of them run at once.
 
         Executors that were lost are waited for, some seconds, as Spark starts others. Where it
-        decides how many there are, it is asked for as many as it takes.
+        decides how many there are, it is asked for as many as it takes. Workers that spread take
+        the slots that they have seen, as nobody trains meanwhile.
         """
         with clear_errors("asking for slots"):
-            request_slots(self.sc, -(-workers // self._gpus_per_task), self._resources)
-            slot_count = slots(self.sc, min(workers, self._last_slots), self._resources)
+            if self._spreads:
+                slot_count = self._slots_now()
+            else:
+                request_slots(self.sc, self._tasks_wanted(workers), self._resources)
+                slot_count = slots(self.sc, min(workers, self._last_slots), self._resources)
         self._last_slots = slot_count
-        return self._share(workers, slot_count)
+        return self._workers_each(workers, slot_count)
 
-    def _share(self, workers, slot_count):
+    def _slots_now(self):
+        return max(1, concurrent_tasks(self.sc, self._resources))
+
+    def _tasks_wanted(self, workers):
+        """Returns in how many tasks no worker would share what another could have."""
+        return -(-workers // self._gpus_per_task)
+
+    def _workers_each(self, workers, slot_count):
         """Returns how many workers a task has where so many tasks run at once."""
         return max(self._gpus_per_task, -(-workers // slot_count))
 
+    def _is_crowded(self):
+        """Returns whether workers of the last launch share tasks as there were too few slots."""
+        return self._team.workers_per_task > self._gpus_per_task
+
     def can_spread(self) -> bool:
         """Returns whether executors have come on which tasks would have fewer workers each."""
-        team = self._launched
-        if team is None or team.workers_per_task <= self._gpus_per_task:
-            return False
-        with clear_errors("asking for slots"):
-            slot_count = max(1, concurrent_tasks(self.sc, self._resources))
-        return self._share(team.size, slot_count) < team.workers_per_task
+        if self._is_crowded():
+            with suppress(Py4JError, PySparkException):  # the fit goes on without the answer
+                each = self._workers_each(self._team.size, self._slots_now())
+                return each < self._team.workers_per_task
+        return False
+
+    def spread(self) -> None:
+        """Has the next launch take the slots that there are; see Workers.spread."""
+        self._spreads = True
 
     def launch(
         self, task: Any, blocks: Any, shares: Any, shared: Any, validation: Any = None
     ) -> Any:
         """Starts one stage of as many tasks as there are slots; see Workers.launch."""
         check_launch(self.sc)
-        blocks.launches += 1
-        self._launched = team = Team.of(shares, self.workers_per_task(len(shares)))
-        if team.workers_per_task > self._gpus_per_task:
+        blocks.launches += not self._spreads  # nobody was lost
+        self._team = team = Team.of(shares, self.workers_per_task(len(shares)))
+        self._spreads = False
+        if self._is_crowded():
             log.info(
                 "%d workers train in %d tasks, up to %d in each: there are no more slots",
                 *(team.size, team.tasks, team.workers_per_task),
             )
         items, evaluates = deal_blocks(blocks, shares, team, validation), validation is not None
         each = StageSettings(self._device, team, self._threads)
-        options = {"resources": self._resources, "is_barrier": not dynamic(self.sc)}
-        if dynamic(self.sc) and team.workers_per_task > self._gpus_per_task:
-            options["missing"] = -(-team.size // self._gpus_per_task) - team.tasks
-        return WorkerStage(self.sc, task, items, shared, evaluates, each, **options)
+        is_dynamic, missing = dynamic(self.sc), self._tasks_wanted(team.size) - team.tasks
+        return WorkerStage(
+            *(self.sc, task, items, shared, evaluates, each),
+            resources=self._resources,
+            is_barrier=not is_dynamic,
+            missing=missing if is_dynamic else 0,
+        )
 
     def close(self) -> None:
         """Ends nothing: the executors are Spark's."""

@@ -1,9 +1,13 @@
 """A driver that sends executors away and has others come while its workers train.
 
-It prints what became of the fit, as JSON.
+Its arguments are how many executors there are, one number after another as JSON, and the names of
+masters. It prints for each what became of the fit, as a line of JSON:
+
+    python -m tests.spark.changing_fit "[2, 4, 1, 3]" all-reduce "gradients of 1 bit"
 """
 
 import json
+import sys
 from dataclasses import replace
 
 from sparkdl.spark import SparkNetwork
@@ -17,9 +21,7 @@ from tests.support.waiting import until
 from tests.training.master_table import MASTERS
 
 WORKERS, EPOCHS, RECORDS = 4, 12, 62
-COUNTS = {1: 1, 4: 2, 6: 1, 9: 2}  # executors from the end of an epoch on; at first there are 2
-# Each worker keeps back what others do not have.
-MASTER = replace(MASTERS["gradients of 1 bit"].master, workers=WORKERS)
+EVERY = 2  # epochs from one change to the next
 SESSION = {
     # An executor that was sent away is gone; Spark waits to hear of what it died.
     "spark.standalone.executorRemoveDelayOnDisconnection": "1s",
@@ -30,12 +32,12 @@ SESSION = {
 class Changes(Listener):
     """Sets the number of executors when epochs have ended."""
 
-    def __init__(self, sc):
-        self.sc = sc
+    def __init__(self, sc, counts):
+        self.sc, self.counts = sc, list(counts)
 
     def on_epoch(self, report, state):
-        if report.epoch in COUNTS:
-            have(self.sc, COUNTS[report.epoch])
+        if self.counts and report.epoch % EVERY == 1:
+            have(self.sc, self.counts.pop(0))
 
 
 def have(sc, count):
@@ -48,10 +50,11 @@ def have(sc, count):
     until(lambda: slots.executors(sc) == count, 60)
 
 
-def changing(sc):
-    net = SparkNetwork(sc, rich(), MASTER)
+def fit(sc, name, counts):
+    have(sc, counts[0])
+    net = SparkNetwork(sc, rich(), master(name))
     waiting = ReduceLROnPlateau("loss", patience=99)  # workers wait for its word after each epoch
-    history = net.fit(arrays(RECORDS), EPOCHS, listeners=[waiting, Changes(sc)])
+    history = net.fit(arrays(RECORDS), EPOCHS, listeners=[waiting, Changes(sc, counts[1:])])
     return {
         "restarts": [[one.lost, one.workers, one.reason] for one in history.restarts],
         "examples": [epoch.examples for epoch in history.epochs],
@@ -59,11 +62,18 @@ def changing(sc):
     }
 
 
-def main():
+def master(name):
+    return replace(MASTERS[name].master, workers=WORKERS)
+
+
+def main(counts, *names):
+    counts = json.loads(counts)
     slots.EXECUTOR_TIMEOUT = 1.0  # nobody waits for those that were sent away
-    with session("local-cluster[2,1,1024]", SESSION, name="changing") as spark:
-        print(json.dumps(changing(spark.sparkContext)))
+    cluster = f"local-cluster[{max(counts)},1,1024]"
+    with session(cluster, SESSION, name="changing") as spark:
+        for name in names:
+            print(json.dumps(fit(spark.sparkContext, name, counts)), flush=True)
 
 
 if __name__ == "__main__":
-    main()
+    main(*sys.argv[1:])

@@ -6,17 +6,19 @@ import sys
 
 from sparkdl.training.network import Network
 from sparkdl.training.workers.local import LocalWorkers
-from tests.spark.changing_fit import EPOCHS, MASTER, RECORDS, WORKERS
+from tests.spark.changing_fit import EPOCHS, RECORDS, WORKERS, master
 from tests.spark.networks import arrays, rich
 from tests.support.waiting import LIMIT
 
+NAME = "gradients of 1 bit"  # each worker keeps back what others do not have
+
 
 def test_weights_are_those_of_the_quiet_run_on_2_1_2_1_and_2_executors():
-    program = [sys.executable, "-m", "tests.spark.changing_fit"]
+    program = [sys.executable, "-m", "tests.spark.changing_fit", "[2, 1, 2, 1, 2]", NAME]
     output = subprocess.run(program, stdout=subprocess.PIPE, timeout=LIMIT, check=True).stdout
     found, quiet = json.loads(output), Network(rich())
     with LocalWorkers(WORKERS, threads=1) as workers:
-        quiet.fit(arrays(RECORDS), EPOCHS, master=MASTER, workers=workers)
+        quiet.fit(arrays(RECORDS), EPOCHS, master=master(NAME), workers=workers)
     assert bytes.fromhex(found["params"]) == quiet.state.params.tobytes()
     assert found["examples"] == [RECORDS] * EPOCHS
     assert [workers for _, workers, _ in found["restarts"]] == [WORKERS] * 4

@@ -4,6 +4,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from py4j.protocol import Py4JError
 
 from sparkdl.spark import SparkNetwork, SparkWorkers
 from sparkdl.spark import workers as workers_module
@@ -120,9 +121,25 @@ SLOTS = [
 @pytest.mark.parametrize("count, slots, now, gpus, spreads", SLOTS)
 def test_workers_spread_where_tasks_would_have_fewer(count, slots, now, gpus, spreads, monkeypatch):
     monkeypatch.setattr(workers_module, "concurrent_tasks", lambda sc, resources: now)
-    assert not SparkWorkers(None, count).can_spread()  # before anything runs
     workers, _ = launch(monkeypatch, count, slots, gpus)
+    assert not SparkWorkers(None, count).can_spread()  # before anything runs
     assert workers.can_spread() == spreads
+    blocks = SimpleNamespace(launches=1)
+    if spreads:
+        workers.spread()
+    workers.launch(None, blocks, [[number] for number in range(count)], None)
+    assert blocks.launches == 1 + (not spreads), "who spreads has lost nobody"
+    now_each = -(-count // max(1, now)) if spreads else -(-count // slots)
+    assert workers._team.workers_per_task == max(1, gpus, now_each)
+
+
+def test_a_question_that_spark_cannot_answer_ends_no_fit(monkeypatch):
+    def ask(sc, resources):
+        raise Py4JError("the JVM is busy")
+
+    workers, _ = launch(monkeypatch, 4, 2, 0)
+    monkeypatch.setattr(workers_module, "concurrent_tasks", ask)
+    assert not workers.can_spread()
 
 
 def launch(monkeypatch, count, slots, gpus, is_dynamic=False):
@@ -140,14 +157,14 @@ def launch(monkeypatch, count, slots, gpus, is_dynamic=False):
 
 
 # Workers, slots, GPUs of a task; slots that Spark is asked for beside those that there are.
-WISHES = [(4, 4, 0, None), (4, 2, 0, 2), (5, 3, 0, 2), (8, 2, 2, 2), (8, 4, 2, None)]
+WISHES = [(4, 4, 0, 0), (4, 2, 0, 2), (5, 3, 0, 2), (8, 2, 2, 2), (8, 4, 2, 0)]
 
 
 @pytest.mark.parametrize("is_dynamic", [True, False])
 @pytest.mark.parametrize("count, slots, gpus, missing", WISHES)
 def test_spark_is_asked_for_what_is_missing(count, slots, gpus, missing, is_dynamic, monkeypatch):
     _, options = launch(monkeypatch, count, slots, gpus, is_dynamic)
-    assert options.get("missing") == (missing if is_dynamic else None)
+    assert options["missing"] == (missing if is_dynamic else 0)
 
 
 def test_workers_are_what_the_cluster_runs_at_once(sc):

@@ -1,6 +1,10 @@
 """What a test that failed leaves to those after it: its name, at once, and no running jobs."""
 
 import sys
+from contextlib import suppress
+from threading import Thread
+
+LIMIT = 10.0  # seconds
 
 
 class Announcement:
@@ -14,10 +18,17 @@ class Announcement:
     def __init__(self, terminal):
         self._terminal = terminal
 
+    def pytest_collectreport(self, report):
+        if report.failed:
+            self._announce(report, "collection")
+
     def pytest_runtest_logreport(self, report):
         if report.failed:
-            line = f"\nFAILED {report.nodeid} ({report.when}): {message(report)}"
-            self._terminal.write_line(line, red=True)
+            self._announce(report, report.when)
+
+    def _announce(self, report, when):
+        line = f"\nFAILED {report.nodeid} ({when}): {message(report)}"
+        self._terminal.write_line(line, red=True)
 
 
 def message(report):
@@ -32,4 +43,12 @@ def cancel_jobs():
     pyspark = sys.modules.get("pyspark")
     context = pyspark and pyspark.SparkContext._active_spark_context
     if context is not None:
+        # This thread's connection to the JVM may be one on which the test still waits.
+        canceling = Thread(target=cancel_jobs_of, args=[context], daemon=True)
+        canceling.start()
+        canceling.join(LIMIT)
+
+
+def cancel_jobs_of(context):
+    with suppress(Exception):  # Spark may be what is broken
         context.cancelAllJobs()

@@ -54,6 +54,9 @@ class StageWorkers:
     def can_spread(self):
         return False
 
+    def spread(self):
+        raise WorkerError("workers over Spark Connect are launched once")
+
     def other_memory(self):
         return {}  # the server's JVMs are out of sight
 

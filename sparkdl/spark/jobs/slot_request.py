@@ -19,6 +19,7 @@ log = logging.getLogger(__name__)
 PATIENCE = 15.0  # seconds in which no executor has come, after which no more are waited for
 ENDING = 15.0  # seconds: Spark kills the process of a cancelled task after some 4
 POLL = 0.1
+WISHING, RESTING = 60.0, 60.0  # seconds of a wish, and from one to the next
 LIMIT = 3600.0  # seconds after which a task of the request ends, whatever becomes of the driver
 
 
@@ -75,7 +76,8 @@ def tasks_waiting(sc, count, resources):
 class SlotWish:
     """A request for more slots beside a stage: Spark starts executors when the cluster has room.
 
-    Its tasks do nothing in the slots that come, until it is withdrawn.
+    Its tasks do nothing in the slots that come. Until it is withdrawn it is made again and again:
+    between two times the slots are free for other jobs, and Spark may give back what nobody uses.
 
     Parameters
     ----------
@@ -98,13 +100,18 @@ class SlotWish:
             while not has_begun():
                 if self._withdrawn.wait(POLL):
                     return
-            if may_grow(sc):
-                with tasks_waiting(sc, count, resources):
-                    self._withdrawn.wait()
+            while not self._withdrawn.is_set():
+                if may_grow(sc):
+                    with tasks_waiting(sc, count, resources):
+                        self._withdrawn.wait(WISHING)
+                self._withdrawn.wait(RESTING)
 
     def withdraw(self):
-        """Ends its tasks, and waits until they are gone."""
+        """Has its tasks end; waits for nothing."""
         self._withdrawn.set()
+
+    def wait(self):
+        """Waits until its tasks are gone."""
         self._thread.join(2 * ENDING)
 
 

@@ -90,8 +90,16 @@ class WorkerStage:
 
     def stop(self):
         """Ends what still runs, and waits until it has."""
-        if self._wish is not None:
-            self._wish.withdraw()
+        if self._wish is None:
+            self._stop()
+            return
+        self._wish.withdraw()
+        try:
+            self._stop()
+        finally:
+            self._wish.wait()
+
+    def _stop(self):
         deadline = time.monotonic() + GRACE
         with suppress(Py4JError, AttributeError):  # Spark itself has been stopped
             while self._thread.is_alive() and time.monotonic() < deadline:

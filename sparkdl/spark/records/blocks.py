@@ -30,7 +30,8 @@ class SparkBlocks:
     Attributes
     ----------
     launches : int
-        How often workers that stay were launched on them.
+        How often workers that stay were launched on them, but for launches on more slots: from the
+        second on executors may have been lost.
     """
 
     def __init__(self, opened: Any, dealing: Dealing, level: StorageLevel) -> None:

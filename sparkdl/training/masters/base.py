@@ -212,7 +212,9 @@ class ResidentMaster(TrainingMaster, abstract=True):
         Integer(minimum=1),
         "Rounds after which workers that share tasks, as there were fewer slots than workers, "
         "spread over executors that have come since: they start anew, with the weights they "
-        "have. Nobody looks for executors where each worker has a slot.",
+        "have. Nobody looks for executors where each worker has a slot. History.restarts names "
+        "each such start. Over several hosts shared_memory=False keeps the order of sums, and so "
+        "the bits.",
         default=1,
         unit="rounds",
     )

@@ -47,7 +47,7 @@ class ValidationDone(NamedTuple):
 
 
 class RestartDone(NamedTuple):
-    """Workers were lost, and others have been requested."""
+    """Workers were lost, or have more slots, and others have been requested."""
 
     restart: Any
     state = None
@@ -75,7 +75,7 @@ class GroupDone(NamedTuple):
 
 
 class PhaseDone(NamedTuple):
-    """A phase before the first round is over."""
+    """A phase before the first round of a group of workers is over."""
 
     phase: str
     state = None

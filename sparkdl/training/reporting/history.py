@@ -95,7 +95,8 @@ class History:
         return self.epochs[-1]
 
     def go_back(self, restart: Restart) -> None:
-        """Forgets the rounds that are lost."""
+        """Forgets the rounds that are lost, and what the workers before have sent."""
+        self.sent_between = ()
         self.restarts.append(restart)
         self.restart_times.append(self.wall)
         self.keep_rounds(len(self.rounds) - restart.lost)

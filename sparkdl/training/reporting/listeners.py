@@ -53,7 +53,9 @@ class Listener:
         """Called when an epoch is done and evaluated; `report` is its EpochReport."""
 
     def on_restart(self, restart: Restart) -> None:
-        """Called when a worker was lost; `restart` is a Restart.
+        """Called when workers begin anew, as one was lost or more slots have come.
+
+        `restart` is a Restart.
 
         The rounds that are lost will be reported again.
         """

@@ -102,7 +102,7 @@ class Control:
             self._send(meta | error_to_json(error))
 
     def report_end(self, rounds, sent):
-        """Tells the driver that the fit is over after so many rounds, and bytes sent by rank."""
+        """Tells the driver that this worker ends after so many rounds, and bytes sent by rank."""
         self._send({"kind": "done", "begun": rounds}, np.array(sent, np.int64))
 
     def close(self):

@@ -127,7 +127,7 @@ class WorkerLifecycle:
         self.strategy = shared.master.strategy(worker)
 
     def run(self):
-        """Trains until all epochs are done, or the driver has the fit end."""
+        """Trains until all epochs are done, or the driver has the workers end."""
         state = self.shared.state
         with closing(self.strategy):
             over = self._follow(state, self.shared.due_events)

@@ -46,7 +46,7 @@ class Orders:
             self._changed.notify_all()
 
     def is_last(self, rounds):
-        """Returns whether the fit ends after so many rounds; if not, the next one is begun."""
+        """Returns whether the workers end after so many rounds; if not, the next one is begun."""
         with self._changed:
             self._wait_for(lambda: not self._asked or self._last is not None)
             if self._last is None:

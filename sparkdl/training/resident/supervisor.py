@@ -1,5 +1,7 @@
-"""A fit whose workers stay, as the driver runs it: a new group of workers after a loss, or where
-executors have come."""
+"""A fit whose workers stay, as the driver runs it.
+
+After a loss there is a new group of workers, and so there is where executors have come.
+"""
 
 import logging
 from collections import Counter
@@ -32,7 +34,7 @@ class NoGroup(Exception):
 
 
 class Supervisor:
-    """Launches workers, follows them, and launches others if some are lost.
+    """Launches workers, follows them, and launches others if some are lost or executors come.
 
     Parameters
     ----------
@@ -91,6 +93,7 @@ class Supervisor:
                 if not self._spreads or self.steering.stopped:
                     return
                 reason = WIDER
+                self.workers.spread()
             except LostWorker as lost:
                 reason, losses = lost.error, losses + 1
                 if self.replaceable and is_first and lost.forming:

@@ -107,6 +107,9 @@ class Workers(Protocol):
     def can_spread(self) -> bool:
         """Returns whether workers that share a task would share it with fewer if launched anew."""
 
+    def spread(self) -> None:
+        """Says that the next launch is one on more slots, and that no worker was lost before."""
+
     def obstacle(self) -> str | None:
         """Returns why `launch` cannot run the workers, in words; None where it can."""
 

@@ -108,6 +108,9 @@ class LocalWorkers:
         """Returns False: each worker has a process of its own."""
         return False
 
+    def spread(self) -> None:
+        """Does nothing: there are no more slots for them."""
+
     def other_memory(self) -> dict[str, int]:
         """Returns nothing: all processes are workers, or the driver."""
         return {}

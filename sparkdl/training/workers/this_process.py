@@ -55,6 +55,9 @@ class ThisProcess:
         """Returns False: there is one worker."""
         return False
 
+    def spread(self) -> None:
+        """Does nothing: there are no more slots for them."""
+
     def obstacle(self) -> str | None:
         """Returns why workers cannot stay for the whole fit: there is no process for them."""
         return "the only worker is this process"

@@ -72,7 +72,7 @@ def test_the_tasks_that_wait_are_gone_afterwards(sc):
 @pytest.mark.parametrize("most, waits", [("2", False), ("3", True)])
 def test_a_wish_stands_beside_a_stage_until_it_is_withdrawn(most, waits, sc, monkeypatch):
     """Spark is asked for more once the stage has its slots, unless it may start no more."""
-    stage, asked = Event(), []
+    stage, asked, looks = Event(), [], []
 
     @contextmanager
     def waiting(sc, count, resources):
@@ -81,19 +81,40 @@ def test_a_wish_stands_beside_a_stage_until_it_is_withdrawn(most, waits, sc, mon
             yield tag
 
     monkeypatch.setattr(slot_request, "tasks_waiting", waiting)
-    monkeypatch.setattr(slot_request, "option", lambda sc, name, default: most)
+    monkeypatch.setattr(slot_request, "option", lambda *key: looks.append(key) or most)
     wish = SlotWish(sc, 3, None, stage.is_set)
     time.sleep(3 * slot_request.POLL)
     assert not asked
     stage.set()
-    assert until(
-        lambda: (asked and count_tasks(sc, asked[0]) == 2) or not wish._thread.is_alive(), 60
-    )
+    assert until(lambda: looks, 60)
+    assert until(lambda: not waits or (asked and count_tasks(sc, asked[0]) == 2), 60)
     wish.withdraw()
+    wish.wait()
     assert bool(asked) == waits and not any(count_tasks(sc, tag) for tag in asked)
+
+
+def test_a_wish_is_made_again_and_leaves_the_slots_in_between(monkeypatch):
+    seen = []
+
+    @contextmanager
+    def waiting(sc, count, resources):
+        seen.append("begins")
+        yield
+        seen.append("ends")
+
+    monkeypatch.setattr(slot_request, "tasks_waiting", waiting)
+    monkeypatch.setattr(slot_request, "may_grow", lambda sc: True)
+    monkeypatch.setattr(slot_request, "WISHING", 0.01)
+    monkeypatch.setattr(slot_request, "RESTING", 0.01)
+    wish = SlotWish(None, 3, None, lambda: True)
+    assert until(lambda: len(seen) > 6, 60)
+    wish.withdraw()
+    wish.wait()
+    assert seen[:6] == ["begins", "ends"] * 3 and seen[-1] == "ends"
 
 
 def test_a_wish_of_a_stage_that_never_began_asks_for_nothing(sc):
     wish = SlotWish(sc, 3, None, lambda: False)
     wish.withdraw()
+    wish.wait()
     assert not wish._thread.is_alive()

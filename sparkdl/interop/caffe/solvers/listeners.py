@@ -37,7 +37,8 @@ class Display(Listener):
             log.info("Iteration %d, lr = %.6g", now, rate)
 
     def on_restart(self, restart):
-        self._losses.clear()
+        for _ in range(min(restart.lost, len(self._losses))):
+            self._losses.pop()
 
     def on_validation(self, report, state):
         if not hasattr(report.validation, "of_net"):
