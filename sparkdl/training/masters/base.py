@@ -205,7 +205,7 @@ class ResidentMaster(TrainingMaster, abstract=True):
     )
     max_restarts: int = option(
         Integer(minimum=0),
-        "Restarts of the workers in a fit, each after one was lost.",
+        "Restarts of the workers in a fit, each after one was lost; rescale_every has no limit.",
         default=3,
     )
     rescale_every: int = option(
