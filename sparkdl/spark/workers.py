@@ -22,6 +22,7 @@ from sparkdl.spark.jobs.slot_request import request_slots
 from sparkdl.spark.jobs.slots import (
     check_launch,
     concurrent_tasks,
+    decommissioned_executors,
     dynamic,
     gpus_of_a_task,
     launch_obstacle,
@@ -38,9 +39,11 @@ from sparkdl.spark.launch.team import Team
 from sparkdl.spark.launch.worker_shares import deal_blocks
 from sparkdl.spark.launch.worker_stage import StageSettings, WorkerStage
 from sparkdl.spark.records.blocks import load_blocks
+from sparkdl.training.workers.base import MORE_SLOTS
 from sparkdl.training.workers.contribution import Failure, group, levels, total, unwrap
 
 log = logging.getLogger(__name__)
+LEAVING = "executor {} is being decommissioned"
 
 
 class SparkWorkers:
@@ -75,7 +78,10 @@ class SparkWorkers:
         self.sc, self._size, self._device, self._resources = sc, size, device, resources
         self._stall_timeout, self._longest_round = stall_timeout, None
         self._last_slots, self._team = 0, Team.of((), 1)  # of the last launch
-        self._spreads = False  # whether the next launch is for slots that have come
+        self._leaving: set[str] = set()  # executors that were being decommissioned then
+        self._reason: str | None = (
+            None  # why the next launch is on other slots, though nobody was lost
+        )
 
     @property
     def size(self) -> int:
@@ -152,11 +158,11 @@ class SparkWorkers:
         """Returns how many workers a task has so that all of them run at once.
 
         Executors that were lost are waited for, some seconds, as Spark starts others. Where it
-        decides how many there are, it is asked for as many as it takes. Workers that spread take
-        the slots that they have seen, as nobody trains meanwhile.
+        decides how many there are, it is asked for as many as it takes. Workers that move take
+        the slots that there are, as nobody trains meanwhile.
         """
         with clear_errors("asking for slots"):
-            if self._spreads:
+            if self._reason is not None:
                 slot_count = self._slots_now()
             else:
                 request_slots(self.sc, self._tasks_wanted(workers), self._resources)
@@ -179,26 +185,32 @@ class SparkWorkers:
         """Returns whether workers of the last launch share tasks as there were too few slots."""
         return self._team.workers_per_task > self._gpus_per_task
 
-    def can_spread(self) -> bool:
-        """Returns whether executors have come on which tasks would have fewer workers each."""
-        if self._is_crowded():
-            with suppress(Py4JError, PySparkException):  # the fit goes on without the answer
-                each = self._workers_each(self._team.size, self._slots_now())
-                return each < self._team.workers_per_task
-        return False
+    def reason_to_move(self) -> str | None:
+        """Returns why workers are to move to other slots: more have come, or some will go."""
+        may_leave = option(self.sc, "spark.decommission.enabled", "false") == "true"
+        if not (self._is_crowded() or may_leave):
+            return None
+        with suppress(Py4JError, PySparkException):  # the fit goes on without the answer
+            now = concurrent_tasks(self.sc, self._resources)
+            if now and self._workers_each(self._team.size, now) < self._team.workers_per_task:
+                return MORE_SLOTS
+            if 0 < now < self._last_slots and may_leave:
+                leaving = decommissioned_executors(self.sc) - self._leaving
+                return LEAVING.format(", ".join(sorted(leaving))) if leaving else None
+        return None
 
-    def spread(self) -> None:
-        """Has the next launch take the slots that there are; see Workers.spread."""
-        self._spreads = True
+    def move(self, reason: str) -> None:
+        """Has the next launch take the slots that there are; see Workers.move."""
+        self._reason = reason
 
     def launch(
         self, task: Any, blocks: Any, shares: Any, shared: Any, validation: Any = None
     ) -> Any:
         """Starts one stage of as many tasks as there are slots; see Workers.launch."""
         check_launch(self.sc)
-        blocks.launches += not self._spreads  # nobody was lost
+        blocks.launches += self._reason != MORE_SLOTS  # those that hold records are all there
         self._team = team = Team.of(shares, self.workers_per_task(len(shares)))
-        self._spreads = False
+        self._leaving, self._reason = decommissioned_executors(self.sc), None
         if self._is_crowded():
             log.info(
                 "%d workers train in %d tasks, up to %d in each: there are no more slots",

@@ -1,7 +1,8 @@
 """A driver that sends executors away and has others come while its workers train.
 
 Its arguments are how many executors there are, one number after another as JSON, and the names of
-masters. It prints for each what became of the fit, as a line of JSON:
+masters. Before a negative number they are not killed but decommissioned. It prints for each master
+what became of the fit, as a line of JSON:
 
     python -m tests.spark.changing_fit "[2, 4, 1, 3]" all-reduce "gradients of 1 bit"
 """
@@ -26,6 +27,7 @@ SESSION = {
     # An executor that was sent away is gone; Spark waits to hear of what it died.
     "spark.standalone.executorRemoveDelayOnDisconnection": "1s",
     "spark.sparkdl.keptData": 0,
+    "spark.decommission.enabled": "true",
 } | IN_TESTS
 
 
@@ -41,13 +43,24 @@ class Changes(Listener):
 
 
 def have(sc, count):
-    """Returns once the session has so many executors."""
+    """Returns once the session has so many executors; where they are decommissioned, at once."""
     context = sc._jsc.sc()
+    if count < 0:
+        for name, _ in slots.live_executors(sc)[-count:]:
+            decommission(sc, name)
+        return
     for name, _ in slots.live_executors(sc)[count:]:
         assert context.killExecutor(name)
     hosts = sc._jvm.PythonUtils.toScalaMap({})
     assert context.requestTotalExecutors(count, 0, hosts)
     until(lambda: slots.executors(sc) == count, 60)
+
+
+def decommission(sc, name):
+    """Tells Spark that an executor will go: it goes when it has no tasks."""
+    nowhere = getattr(sc._jvm, "scala.None$").__getattr__("MODULE$")
+    why = sc._jvm.org.apache.spark.scheduler.ExecutorDecommissionInfo("a test", nowhere)
+    assert sc._jsc.sc().schedulerBackend().decommissionExecutor(name, why, True, False)
 
 
 def fit(sc, name, counts):

@@ -1,10 +1,12 @@
 """Executors that go and come while workers train: as many workers, on other slots, same weights."""
 
 import json
+import re
 import subprocess
 import sys
 
 from sparkdl.training.network import Network
+from sparkdl.training.workers.base import MORE_SLOTS
 from sparkdl.training.workers.local import LocalWorkers
 from tests.spark.changing_fit import EPOCHS, RECORDS, WORKERS, master
 from tests.spark.networks import arrays, rich
@@ -14,7 +16,8 @@ NAME = "gradients of 1 bit"  # each worker keeps back what others do not have
 
 
 def test_weights_are_those_of_the_quiet_run_on_2_1_2_1_and_2_executors():
-    program = [sys.executable, "-m", "tests.spark.changing_fit", "[2, 1, 2, 1, 2]", NAME]
+    """One executor is killed, and one is decommissioned."""
+    program = [sys.executable, "-m", "tests.spark.changing_fit", "[2, 1, 2, -1, 2]", NAME]
     output = subprocess.run(program, stdout=subprocess.PIPE, timeout=LIMIT, check=True).stdout
     found, quiet = json.loads(output), Network(rich())
     with LocalWorkers(WORKERS, threads=1) as workers:
@@ -22,6 +25,7 @@ def test_weights_are_those_of_the_quiet_run_on_2_1_2_1_and_2_executors():
     assert bytes.fromhex(found["params"]) == quiet.state.params.tobytes()
     assert found["examples"] == [RECORDS] * EPOCHS
     assert [workers for _, workers, _ in found["restarts"]] == [WORKERS] * 4
-    wider = [reason == "more slots have come" for _, _, reason in found["restarts"]]
-    assert wider == [False, True] * 2
-    assert [lost for lost, _, reason in found["restarts"] if "more slots" in reason] == [0, 0]
+    [killed, wider, decommissioned, again] = [reason for _, _, reason in found["restarts"]]
+    assert wider == again == MORE_SLOTS and "Executor killed by driver" in killed
+    assert re.fullmatch(r"executor \d is being decommissioned", decommissioned)
+    assert [lost for lost, _, _ in found["restarts"]][1:] == [0, 0, 0]

@@ -10,6 +10,7 @@ from sparkdl.spark import SparkNetwork, SparkWorkers
 from sparkdl.spark import workers as workers_module
 from sparkdl.training.masters.parameter_averaging.master import ParameterAveraging
 from sparkdl.training.network import Network
+from sparkdl.training.workers.base import MORE_SLOTS
 from sparkdl.training.workers.local import LocalWorkers
 from tests.spark.networks import arrays, images, plain, rich
 from tests.training.models import assert_equal
@@ -122,11 +123,11 @@ SLOTS = [
 def test_workers_spread_where_tasks_would_have_fewer(count, slots, now, gpus, spreads, monkeypatch):
     monkeypatch.setattr(workers_module, "concurrent_tasks", lambda sc, resources: now)
     workers, _ = launch(monkeypatch, count, slots, gpus)
-    assert not SparkWorkers(None, count).can_spread()  # before anything runs
-    assert workers.can_spread() == spreads
+    assert SparkWorkers(workers.sc, count).reason_to_move() is None  # before anything runs
+    assert workers.reason_to_move() == (MORE_SLOTS if spreads else None)
     blocks = SimpleNamespace(launches=1)
     if spreads:
-        workers.spread()
+        workers.move(MORE_SLOTS)
     workers.launch(None, blocks, [[number] for number in range(count)], None)
     assert blocks.launches == 1 + (not spreads), "who spreads has lost nobody"
     now_each = -(-count // max(1, now)) if spreads else -(-count // slots)
@@ -139,7 +140,36 @@ def test_a_question_that_spark_cannot_answer_ends_no_fit(monkeypatch):
 
     workers, _ = launch(monkeypatch, 4, 2, 0)
     monkeypatch.setattr(workers_module, "concurrent_tasks", ask)
-    assert not workers.can_spread()
+    assert workers.reason_to_move() is None
+
+
+# Slots now, of 2 that 2 workers have; executors that are being decommissioned; of which are old.
+LEAVERS = {
+    "nobody": (2, set(), set(), None),
+    "one": (1, {"0"}, set(), "executor 0 is being decommissioned"),
+    "two, of three": (1, {"7", "5"}, {"4"}, "executor 5, 7 is being decommissioned"),
+    "one that was left before": (1, {"0"}, {"0"}, None),
+    "all": (0, {"0", "1"}, set(), None),
+}
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+@pytest.mark.parametrize("now, leaving, left, reason", LEAVERS.values(), ids=LEAVERS)
+def test_workers_leave_executors_that_will_go(now, leaving, left, reason, enabled, monkeypatch):
+    decommissioned = [left, leaving]
+    monkeypatch.setattr(workers_module, "option", lambda sc, name, default: str(enabled).lower())
+    monkeypatch.setattr(workers_module, "concurrent_tasks", lambda sc, resources: now)
+    found = lambda sc: decommissioned.pop(0)  # noqa: E731
+    monkeypatch.setattr(workers_module, "decommissioned_executors", found)
+    workers, _ = launch(monkeypatch, 2, 2, 0)
+    assert workers.reason_to_move() == (reason if enabled else None)
+    if reason:
+        decommissioned.append(leaving)
+        workers.move(reason)
+        blocks = SimpleNamespace(launches=1)
+        workers.launch(None, blocks, [[0], [1]], None)
+        assert blocks.launches == 2, "their records will go with them"
+        assert workers._team.workers_per_task == 2
 
 
 def launch(monkeypatch, count, slots, gpus, is_dynamic=False):
@@ -151,7 +181,7 @@ def launch(monkeypatch, count, slots, gpus, is_dynamic=False):
     monkeypatch.setattr(workers_module, "WorkerStage", lambda *parts, **kw: stages.append(kw))
     for name in ("request_slots", "check_launch", "deal_blocks"):
         monkeypatch.setattr(workers_module, name, lambda *parts, **options: None)
-    workers = SparkWorkers(None, count)
+    workers = SparkWorkers(SimpleNamespace(_conf={}), count)
     workers.launch(None, SimpleNamespace(launches=0), [[number] for number in range(count)], None)
     return workers, stages[0]
 

@@ -51,10 +51,10 @@ class StageWorkers:
     def room(self):
         return self.size
 
-    def can_spread(self):
-        return False
+    def reason_to_move(self):
+        return None
 
-    def spread(self):
+    def move(self, reason):
         raise WorkerError("workers over Spark Connect are launched once")
 
     def other_memory(self):

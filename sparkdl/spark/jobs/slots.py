@@ -116,6 +116,14 @@ def lost_executors(sc):
     ]
 
 
+def decommissioned_executors(sc):
+    """Returns the names of executors that Spark was told will go; they get no more tasks."""
+    if option(sc, "spark.decommission.enabled", "false") != "true":
+        return set()
+    scheduler, names = sc._jsc.sc().taskScheduler(), [name for name, _ in live_executors(sc)]
+    return {name for name in names if scheduler.getExecutorDecommissionState(name).isDefined()}
+
+
 def active_tasks(sc):
     """Returns how many tasks run now, of any job."""
     return sum(each.activeTasks() for each in known_executors(sc) if each.isActive())

@@ -210,11 +210,11 @@ class ResidentMaster(TrainingMaster, abstract=True):
     )
     rescale_every: int = option(
         Integer(minimum=1),
-        "Rounds after which workers that share tasks, as there were fewer slots than workers, "
-        "spread over executors that have come since: they start anew, with the weights they "
-        "have. Nobody looks for executors where each worker has a slot. History.restarts names "
-        "each such start. Over several hosts shared_memory=False keeps the order of sums, and so "
-        "the bits.",
+        "Rounds after which the driver looks at the executors. Workers that share tasks, as there "
+        "were fewer slots than workers, spread over executors that have come; with "
+        "spark.decommission.enabled they leave those that are being decommissioned. They start "
+        "anew with the weights they have, and History.restarts says so. Over several hosts "
+        "shared_memory=False keeps the order of sums, and so the bits.",
         default=1,
         unit="rounds",
     )

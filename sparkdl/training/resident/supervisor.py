@@ -1,6 +1,6 @@
 """A fit whose workers stay, as the driver runs it.
 
-After a loss there is a new group of workers, and so there is where executors have come.
+After a loss there is a new group of workers, and so there is where executors come or will go.
 """
 
 import logging
@@ -25,7 +25,6 @@ from sparkdl.training.resident.schedule import write_schedule
 from sparkdl.training.resident.worker_group import LostWorker, WorkerGroup
 
 log = logging.getLogger(__name__)
-WIDER = "more slots have come"
 SALVAGE = 10.0  # seconds that the running round of an interrupted fit may take
 
 
@@ -34,7 +33,7 @@ class NoGroup(Exception):
 
 
 class Supervisor:
-    """Launches workers, follows them, and launches others if some are lost or executors come.
+    """Launches workers, follows them, and launches others if some are lost or executors change.
 
     Parameters
     ----------
@@ -70,7 +69,7 @@ class Supervisor:
         self.steering, self.replaceable = steering, replaceable
         self.reported_rounds = shared.state.rounds
         self._at, self._devices = shared.state, {}  # the counters after the last reported round
-        self._spreads = False  # whether the group ends for the next one to have more slots
+        self._reason = None  # why the group ends for the next one to have other slots
 
     def events(self):
         """Yields RoundDone, ValidationDone, EpochDone and RestartDone as they come.
@@ -90,10 +89,10 @@ class Supervisor:
         while losses <= self.shared.master.max_restarts:
             try:
                 yield from self._attempt()
-                if not self._spreads or self.steering.stopped:
+                if self._reason is None or self.steering.stopped:
                     return
-                reason = WIDER
-                self.workers.spread()
+                reason = self._reason
+                self.workers.move(reason)
             except LostWorker as lost:
                 reason, losses = lost.error, losses + 1
                 if self.replaceable and is_first and lost.forming:
@@ -126,23 +125,24 @@ class Supervisor:
         group.gather("joined")
         yield PhaseDone("balance")
         steered = yield from self._following(group)
-        begun, last, self._spreads = self._at.rounds, None, False
+        begun, last, self._reason = self._at.rounds, None, None
         while not self.shared.over(self._at) and self._at.rounds != last:
             if self.steering.stopped:
                 if steered or self._is_safe:  # workers know, or are of no more use
                     return steered
                 last = group.halt() if last is None else last
-            elif last is None and self._can_spread(self._at.rounds - begun):
-                last, self._spreads = group.halt(), True
+            elif last is None and (reason := self._reason_to_move(self._at.rounds - begun)):
+                last, self._reason = group.halt(), reason
             yield self._next_round(group)
             steered = yield from self._following(group)
-        self._spreads = self._spreads and not self.shared.over(self._at)
+        if self.shared.over(self._at):
+            self._reason = None
         return True
 
-    def _can_spread(self, rounds):
-        """Returns whether a group that has done so many rounds is to end for more slots."""
+    def _reason_to_move(self, rounds):
+        """Returns why a group that has done so many rounds is to end for other slots, or None."""
         is_due = rounds and rounds % self.shared.master.rescale_every == 0
-        return is_due and self.workers.can_spread()
+        return self.workers.reason_to_move() if is_due else None
 
     @property
     def _is_safe(self):
@@ -233,5 +233,5 @@ class Supervisor:
             reason=str(reason),
         )
         self.reported_rounds = state.rounds
-        log.log(logging.INFO if reason is WIDER else logging.WARNING, "%s", restart)
+        log.log(logging.INFO if reason is self._reason else logging.WARNING, "%s", restart)
         return restart

@@ -7,6 +7,8 @@ from sparkdl.data.source import Source
 from sparkdl.errors import DivergedError, SparkdlError
 from sparkdl.training.workers.contribution import Contribution
 
+MORE_SLOTS = "more slots have come"
+
 
 class Blocks(Protocol):
     """A data set as blocks of records that stay with the workers.
@@ -104,11 +106,14 @@ class Workers(Protocol):
     def room(self) -> int:
         """Returns how many workers can be launched now; at a restart it may be fewer."""
 
-    def can_spread(self) -> bool:
-        """Returns whether workers that share a task would share it with fewer if launched anew."""
+    def reason_to_move(self) -> str | None:
+        """Returns in words why workers should be launched anew, on the slots that there are now.
 
-    def spread(self) -> None:
-        """Says that the next launch is one on more slots, and that no worker was lost before."""
+        MORE_SLOTS: those that share a task would share it with fewer. None: they are well placed.
+        """
+
+    def move(self, reason: str) -> None:
+        """Says that the next launch is for this reason: no worker was lost, and none waits."""
 
     def obstacle(self) -> str | None:
         """Returns why `launch` cannot run the workers, in words; None where it can."""

@@ -104,12 +104,12 @@ class LocalWorkers:
         """Returns the number of workers; see Workers.room."""
         return self.size
 
-    def can_spread(self) -> bool:
-        """Returns False: each worker has a process of its own."""
-        return False
+    def reason_to_move(self) -> str | None:
+        """Returns None: each worker has a process of its own."""
+        return None
 
-    def spread(self) -> None:
-        """Does nothing: there are no more slots for them."""
+    def move(self, reason: str) -> None:
+        """Does nothing: there are no other slots."""
 
     def other_memory(self) -> dict[str, int]:
         """Returns nothing: all processes are workers, or the driver."""

@@ -51,12 +51,12 @@ class ThisProcess:
         """Returns 1; see Workers.room."""
         return 1
 
-    def can_spread(self) -> bool:
-        """Returns False: there is one worker."""
-        return False
+    def reason_to_move(self) -> str | None:
+        """Returns None: there is one worker."""
+        return None
 
-    def spread(self) -> None:
-        """Does nothing: there are no more slots for them."""
+    def move(self, reason: str) -> None:
+        """Does nothing: there are no other slots."""
 
     def obstacle(self) -> str | None:
         """Returns why workers cannot stay for the whole fit: there is no process for them."""

@@ -26,6 +26,7 @@ from sparkdl.training.network import Network
 from sparkdl.training.reporting.early_stopping import EarlyStopping
 from sparkdl.training.reporting.listeners import Listener
 from sparkdl.training.reporting.reduce_rate import ReduceLROnPlateau
+from sparkdl.training.workers.base import MORE_SLOTS
 from sparkdl.training.workers.local import LocalWorkers
 from tests.training import tasks
 from tests.training.master_table import MASTERS, RESIDENT
@@ -157,7 +158,7 @@ def test_a_fit_goes_on_with_fewer_workers(name, workers, monkeypatch):
     assert state.epoch == 2 and history.rounds[-1].round + 1 == history.rounds[-1].rounds_in_epoch
 
 
-SPREADS = (0, 2, "more slots have come")  # rounds lost, workers, reason
+SPREADS = (0, 2, MORE_SLOTS)  # rounds lost, workers, reason
 
 
 def in_step():
@@ -180,7 +181,7 @@ def assert_spread(name, state, history, expected, calm):
 def test_workers_that_begin_anew_on_more_slots_give_the_same_weights(name, workers, monkeypatch):
     options = {"validation": Partitions([9]), "epochs": 3, "listeners": [in_step()]}
     expected, calm = fit(workers, name, **options)
-    monkeypatch.setattr(workers, "can_spread", lambda: True)
+    monkeypatch.setattr(workers, "reason_to_move", lambda: MORE_SLOTS)
     state, history = fit(workers, name, **options)
     assert_spread(name, state, history, expected, calm)
     assert [epoch.validation.examples for epoch in history.epochs] == [9, 9, 9]
@@ -196,7 +197,7 @@ def test_what_listeners_wish_holds_where_workers_begin_anew(wish, workers, monke
         "updates": {"epochs": None, "updates": 14, "listeners": [in_step()]},
     }[wish]
     expected, calm = fit(workers, "all-reduce", **options)
-    monkeypatch.setattr(workers, "can_spread", lambda: True)
+    monkeypatch.setattr(workers, "reason_to_move", lambda: MORE_SLOTS)
     state, history = fit(workers, "all-reduce", **options)
     assert history.restarts
     assert state.rate_factor == expected.rate_factor and history.end_reason == calm.end_reason
@@ -218,7 +219,7 @@ def test_workers_change_29_times_in_30_epochs(workers, monkeypatch):
 
     options, change = {"epochs": 30, "master": {"max_restarts": 0}}, Change()
     expected, calm = fit(workers, **options)
-    monkeypatch.setattr(workers, "can_spread", lambda: change.comes)
+    monkeypatch.setattr(workers, "reason_to_move", lambda: MORE_SLOTS if change.comes else None)
     state, history = fit(workers, listeners=[in_step(), change], **options)
     assert len(history.restarts) == 29
     assert_spread("averaging by peers", state, history, expected, calm)
