@@ -22,10 +22,12 @@ from sparkdl.spark.jobs.slot_request import request_slots
 from sparkdl.spark.jobs.slots import (
     check_launch,
     concurrent_tasks,
-    decommissioned_executors,
+    decommissions,
     dynamic,
     gpus_of_a_task,
     launch_obstacle,
+    leaving_executors,
+    live_executors,
     option,
     slots,
 )
@@ -43,7 +45,8 @@ from sparkdl.training.workers.base import MORE_SLOTS
 from sparkdl.training.workers.contribution import Failure, group, levels, total, unwrap
 
 log = logging.getLogger(__name__)
-LEAVING = "executor {} is being decommissioned"
+LEAVING = "decommissioned: executor {}"
+LOOK = 1.0  # seconds from one look at executors that may leave to the next
 
 
 class SparkWorkers:
@@ -78,7 +81,9 @@ class SparkWorkers:
         self.sc, self._size, self._device, self._resources = sc, size, device, resources
         self._stall_timeout, self._longest_round = stall_timeout, None
         self._last_slots, self._team = 0, Team.of((), 1)  # of the last launch
-        self._leaving: set[str] = set()  # executors that were being decommissioned then
+        self._holders: set[str] = set()  # executors at the first launch, which hold the records
+        self._leaving: set[str] = set()  # those that were to go at the last one
+        self._looked = 0.0
         self._reason: str | None = (
             None  # why the next launch is on other slots, though nobody was lost
         )
@@ -154,7 +159,7 @@ class SparkWorkers:
         """Returns why workers cannot stay in the tasks of a stage, or None."""
         return launch_obstacle(self.sc)
 
-    def workers_per_task(self, workers: int) -> int:
+    def workers_per_task(self, workers: int, moves: bool = False) -> int:
         """Returns how many workers a task has so that all of them run at once.
 
         Executors that were lost are waited for, some seconds, as Spark starts others. Where it
@@ -162,7 +167,7 @@ class SparkWorkers:
         the slots that there are, as nobody trains meanwhile.
         """
         with clear_errors("asking for slots"):
-            if self._reason is not None:
+            if moves:
                 slot_count = self._slots_now()
             else:
                 request_slots(self.sc, self._tasks_wanted(workers), self._resources)
@@ -187,15 +192,15 @@ class SparkWorkers:
 
     def reason_to_move(self) -> str | None:
         """Returns why workers are to move to other slots: more have come, or some will go."""
-        may_leave = option(self.sc, "spark.decommission.enabled", "false") == "true"
-        if not (self._is_crowded() or may_leave):
+        if not (self._is_crowded() or decommissions(self.sc)):
             return None
         with suppress(Py4JError, PySparkException):  # the fit goes on without the answer
             now = concurrent_tasks(self.sc, self._resources)
             if now and self._workers_each(self._team.size, now) < self._team.workers_per_task:
                 return MORE_SLOTS
-            if 0 < now < self._last_slots and may_leave:
-                leaving = decommissioned_executors(self.sc) - self._leaving
+            if now and time.monotonic() - self._looked > LOOK:
+                self._looked = time.monotonic()
+                leaving = leaving_executors(self.sc, only_busy=True) - self._leaving
                 return LEAVING.format(", ".join(sorted(leaving))) if leaving else None
         return None
 
@@ -208,9 +213,10 @@ class SparkWorkers:
     ) -> Any:
         """Starts one stage of as many tasks as there are slots; see Workers.launch."""
         check_launch(self.sc)
-        blocks.launches += self._reason != MORE_SLOTS  # those that hold records are all there
-        self._team = team = Team.of(shares, self.workers_per_task(len(shares)))
-        self._leaving, self._reason = decommissioned_executors(self.sc), None
+        reason, self._reason = self._reason, None
+        with clear_errors("looking for executors that leave"):
+            self._count_launch(blocks, validation, reason)
+        self._team = team = Team.of(shares, self.workers_per_task(len(shares), reason is not None))
         if self._is_crowded():
             log.info(
                 "%d workers train in %d tasks, up to %d in each: there are no more slots",
@@ -225,6 +231,25 @@ class SparkWorkers:
             is_barrier=not is_dynamic,
             missing=missing if is_dynamic else 0,
         )
+
+    def _count_launch(self, blocks, validation, reason):
+        """Counts a launch, unless all that hold records stay; what leaves is read elsewhere."""
+        from sparkdl.spark.records.validation_records import (  # an executor needs none of it
+            ValidationRecords,
+        )
+
+        leaving = leaving_executors(self.sc)
+        staying = {name for name, _ in live_executors(self.sc)} - leaving
+        if not blocks.launches:
+            self._holders = staying
+        if reason != MORE_SLOTS or not self._holders <= staying:
+            blocks.launches += 1
+        if leaving - self._leaving:
+            blocks.launches = max(blocks.launches, 2)
+            blocks.read_again()
+            if isinstance(validation, ValidationRecords):
+                validation.read_again()
+        self._leaving = leaving
 
     def close(self) -> None:
         """Ends nothing: the executors are Spark's."""

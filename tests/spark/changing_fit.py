@@ -11,7 +11,7 @@ import json
 import sys
 from dataclasses import replace
 
-from sparkdl.spark import SparkNetwork
+from sparkdl.spark import SparkNetwork, workers
 from sparkdl.spark.jobs import slots
 from sparkdl.spark.session import session
 from sparkdl.training.reporting.listeners import Listener
@@ -53,7 +53,7 @@ def have(sc, count):
         assert context.killExecutor(name)
     hosts = sc._jvm.PythonUtils.toScalaMap({})
     assert context.requestTotalExecutors(count, 0, hosts)
-    until(lambda: slots.executors(sc) == count, 60)
+    until(lambda: slots.concurrent_tasks(sc) == count)  # those that leave are none
 
 
 def decommission(sc, name):
@@ -82,6 +82,7 @@ def master(name):
 def main(counts, *names):
     counts = json.loads(counts)
     slots.EXECUTOR_TIMEOUT = 1.0  # nobody waits for those that were sent away
+    workers.LOOK = 0.0  # all rounds together take less than a second
     cluster = f"local-cluster[{max(counts)},1,1024]"
     with session(cluster, SESSION, name="changing") as spark:
         for name in names:

@@ -26,6 +26,7 @@ def test_weights_are_those_of_the_quiet_run_on_2_1_2_1_and_2_executors():
     assert found["examples"] == [RECORDS] * EPOCHS
     assert [workers for _, workers, _ in found["restarts"]] == [WORKERS] * 4
     [killed, wider, decommissioned, again] = [reason for _, _, reason in found["restarts"]]
-    assert wider == again == MORE_SLOTS and "Executor killed by driver" in killed
-    assert re.fullmatch(r"executor \d is being decommissioned", decommissioned)
+    assert wider == again == MORE_SLOTS
+    assert re.match("worker|rank", killed)
+    assert re.fullmatch(r"decommissioned: executor \d", decommissioned)
     assert [lost for lost, _, _ in found["restarts"]][1:] == [0, 0, 0]

@@ -143,11 +143,28 @@ def test_a_question_that_spark_cannot_answer_ends_no_fit(monkeypatch):
     assert workers.reason_to_move() is None
 
 
-# Slots now, of 2 that 2 workers have; executors that are being decommissioned; of which are old.
+def launch(monkeypatch, count, slots, gpus, is_dynamic=False):
+    """Returns the SparkWorkers that have launched so many on a cluster, and the stage's options."""
+    stages = []
+    monkeypatch.setattr(workers_module, "slots", lambda sc, least, resources: slots)
+    monkeypatch.setattr(workers_module, "gpus_of_a_task", lambda sc, resources: gpus)
+    monkeypatch.setattr(workers_module, "dynamic", lambda sc: is_dynamic)
+    monkeypatch.setattr(workers_module, "WorkerStage", lambda *parts, **kw: stages.append(kw))
+    monkeypatch.setattr(workers_module, "live_executors", lambda sc: [])
+    monkeypatch.setattr(workers_module, "leaving_executors", lambda sc, **options: set())
+    for name in ("request_slots", "check_launch", "deal_blocks"):
+        monkeypatch.setattr(workers_module, name, lambda *parts, **options: None)
+    workers = SparkWorkers(SimpleNamespace(_conf={}), count)
+    workers.launch(None, SimpleNamespace(launches=0), [[number] for number in range(count)], None)
+    return workers, stages[0]
+
+
+# Slots now, of 2 that 2 workers have; busy executors that will go; those left before; the reason.
 LEAVERS = {
     "nobody": (2, set(), set(), None),
-    "one": (1, {"0"}, set(), "executor 0 is being decommissioned"),
-    "two, of three": (1, {"7", "5"}, {"4"}, "executor 5, 7 is being decommissioned"),
+    "one": (1, {"0"}, set(), "decommissioned: executor 0"),
+    "one whose replacement has come": (2, {"0"}, set(), "decommissioned: executor 0"),
+    "two": (1, {"7", "5"}, {"4"}, "decommissioned: executor 5, 7"),
     "one that was left before": (1, {"0"}, {"0"}, None),
     "all": (0, {"0", "1"}, set(), None),
 }
@@ -156,34 +173,52 @@ LEAVERS = {
 @pytest.mark.parametrize("enabled", [True, False])
 @pytest.mark.parametrize("now, leaving, left, reason", LEAVERS.values(), ids=LEAVERS)
 def test_workers_leave_executors_that_will_go(now, leaving, left, reason, enabled, monkeypatch):
-    decommissioned = [left, leaving]
-    monkeypatch.setattr(workers_module, "option", lambda sc, name, default: str(enabled).lower())
+    monkeypatch.setattr(workers_module, "decommissions", lambda sc: enabled)
     monkeypatch.setattr(workers_module, "concurrent_tasks", lambda sc, resources: now)
-    found = lambda sc: decommissioned.pop(0)  # noqa: E731
-    monkeypatch.setattr(workers_module, "decommissioned_executors", found)
     workers, _ = launch(monkeypatch, 2, 2, 0)
+    workers._leaving = left
+    monkeypatch.setattr(workers_module, "leaving_executors", lambda sc, only_busy: leaving)
     assert workers.reason_to_move() == (reason if enabled else None)
-    if reason:
-        decommissioned.append(leaving)
-        workers.move(reason)
-        blocks = SimpleNamespace(launches=1)
+    assert workers.reason_to_move() is None, "nobody looks again within a second"
+
+
+class CountedBlocks:
+    """Blocks that count how often their records are to be read again."""
+
+    launches = readings = 0
+
+    def read_again(self):
+        self.readings += 1
+
+
+# Executors, and those that will go, at two launches; why the second; launches counted; readings.
+MOVES = {
+    "more slots": ("01", "", "012", "", MORE_SLOTS, 1, 0),
+    "more slots, a holder gone": ("01", "", "12", "", MORE_SLOTS, 2, 0),
+    "more slots, a holder will go": ("01", "", "0123", "0", MORE_SLOTS, 2, 1),
+    "one will go": ("01", "", "01", "0", "decommissioned: executor 0", 2, 1),
+    "one was to go at first": ("01", "0", "1", "", "decommissioned: executor 0", 3, 1),
+    "a loss": ("01", "", "1", "", None, 2, 0),
+}
+
+
+@pytest.mark.parametrize(
+    "before, left, after, leaving, reason, count, readings", MOVES.values(), ids=MOVES
+)
+def test_records_are_read_again_where_their_holders_go(
+    before, left, after, leaving, reason, count, readings, monkeypatch
+):
+    workers, _ = launch(monkeypatch, 2, 2, 0)
+    workers._leaving, blocks = set(), CountedBlocks()
+    monkeypatch.setattr(workers_module, "concurrent_tasks", lambda sc, resources: 2)
+    for there, gone in ((before, left), (after, leaving)):
+        live = [(name, "host") for name in there]
+        monkeypatch.setattr(workers_module, "live_executors", lambda sc: live)  # noqa: B023
+        monkeypatch.setattr(workers_module, "leaving_executors", lambda sc: set(gone))  # noqa: B023
         workers.launch(None, blocks, [[0], [1]], None)
-        assert blocks.launches == 2, "their records will go with them"
-        assert workers._team.workers_per_task == 2
-
-
-def launch(monkeypatch, count, slots, gpus, is_dynamic=False):
-    """Returns the SparkWorkers that have launched so many on a cluster, and the stage's options."""
-    stages = []
-    monkeypatch.setattr(workers_module, "slots", lambda sc, least, resources: slots)
-    monkeypatch.setattr(workers_module, "gpus_of_a_task", lambda sc, resources: gpus)
-    monkeypatch.setattr(workers_module, "dynamic", lambda sc: is_dynamic)
-    monkeypatch.setattr(workers_module, "WorkerStage", lambda *parts, **kw: stages.append(kw))
-    for name in ("request_slots", "check_launch", "deal_blocks"):
-        monkeypatch.setattr(workers_module, name, lambda *parts, **options: None)
-    workers = SparkWorkers(SimpleNamespace(_conf={}), count)
-    workers.launch(None, SimpleNamespace(launches=0), [[number] for number in range(count)], None)
-    return workers, stages[0]
+        if reason:
+            workers.move(reason)
+    assert (blocks.launches, blocks.readings) == (count, readings)
 
 
 # Workers, slots, GPUs of a task; slots that Spark is asked for beside those that there are.

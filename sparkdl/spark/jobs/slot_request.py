@@ -76,8 +76,8 @@ def tasks_waiting(sc, count, resources):
 class SlotWish:
     """A request for more slots beside a stage: Spark starts executors when the cluster has room.
 
-    Its tasks do nothing in the slots that come. Until it is withdrawn it is made again and again:
-    between two times the slots are free for other jobs, and Spark may give back what nobody uses.
+    Its tasks do nothing in the slots that come. Those that have come and are still of no use are
+    free now and then: for other jobs, or for Spark to give them back.
 
     Parameters
     ----------
@@ -102,8 +102,9 @@ class SlotWish:
                     return
             while not self._withdrawn.is_set():
                 if may_grow(sc):
-                    with tasks_waiting(sc, count, resources):
-                        self._withdrawn.wait(WISHING)
+                    with tasks_waiting(sc, count, resources) as tag:
+                        while not self._withdrawn.wait(WISHING) and not count_tasks(sc, tag):
+                            pass
                 self._withdrawn.wait(RESTING)
 
     def withdraw(self):

@@ -116,11 +116,21 @@ def lost_executors(sc):
     ]
 
 
-def decommissioned_executors(sc):
-    """Returns the names of executors that Spark was told will go; they get no more tasks."""
-    if option(sc, "spark.decommission.enabled", "false") != "true":
+def decommissions(sc):
+    """Returns whether Spark is told of executors that will go."""
+    return option(sc, "spark.decommission.enabled", "false") == "true"
+
+
+def leaving_executors(sc, only_busy=False):
+    """Returns the names of executors that Spark was told will go, or of those that have tasks.
+
+    They get no more tasks.
+    """
+    if not decommissions(sc):
         return set()
-    scheduler, names = sc._jsc.sc().taskScheduler(), [name for name, _ in live_executors(sc)]
+    known = [each for each in known_executors(sc, only_active=True) if each.id() != "driver"]
+    names = [each.id() for each in known if not only_busy or each.activeTasks()]
+    scheduler = sc._jsc.sc().taskScheduler()
     return {name for name in names if scheduler.getExecutorDecommissionState(name).isDefined()}
 
 

@@ -30,8 +30,8 @@ class SparkBlocks:
     Attributes
     ----------
     launches : int
-        How often workers that stay were launched on them, but for launches on more slots: from the
-        second on executors may have been lost.
+        How often workers that stay were launched on them, but for launches while all executors were
+        there that hold records: from the second on some may have been lost.
     """
 
     def __init__(self, opened: Any, dealing: Dealing, level: StorageLevel) -> None:
@@ -53,6 +53,10 @@ class SparkBlocks:
     @property
     def context(self):
         return self.store.rdd.context
+
+    def read_again(self):
+        """Has the next launch read the records anew; see ExecutorStore.read_again."""
+        self.store.read_again()
 
     def pieces(self, numbers=None):
         """Returns an RDD of (number, piece) pairs, where the records lie; of all blocks if None."""

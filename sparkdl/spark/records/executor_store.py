@@ -24,6 +24,8 @@ from sparkdl.spark.records.stored_partition import (
     stored_pieces,
 )
 
+LEVEL = StorageLevel.MEMORY_AND_DISK
+
 
 class ExecutorStore:
     """The stored partitions of a data set, from their first reading until they are removed.
@@ -48,7 +50,7 @@ class ExecutorStore:
     def __init__(self, rdd, key):
         # Without the Python objects that it was made from: these may be gone before it is.
         plain = RDD(rdd._jrdd, rdd.context, rdd._jrdd_deserializer)
-        self.rdd, self._key = plain.persist(StorageLevel.MEMORY_AND_DISK), key
+        self.rdd, self._key = plain.persist(LEVEL), key
         self.partitions, self.counts, self.nbytes = [], [], 0
 
     def measure(self):
@@ -82,6 +84,15 @@ class ExecutorStore:
         except (Py4JError, PySparkException):
             return False
         return {stored.folder for stored in self.partitions} <= set(found)
+
+    def read_again(self):
+        """Has the next job that needs the records read them anew, on executors that stay.
+
+        Those of a lost executor are read again by themselves. One that is being decommissioned has
+        its figures in the cache still, or Spark has copied them, and its folders go with it.
+        """
+        self.rdd.unpersist(blocking=True)
+        self.rdd.persist(LEVEL)
 
     def pieces(self, dealing, wanted=None):
         """Returns an RDD of (block, its records), as Dealing.pieces gives them."""

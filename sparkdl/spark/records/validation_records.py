@@ -58,6 +58,10 @@ class ValidationRecords:
         folders = {each.partition: each.folder for each in self.opened.store.partitions}
         return StoredBatches(folders=folders, rank=rank, size=size)
 
+    def read_again(self):
+        """Has the next launch read the records anew; see ExecutorStore.read_again."""
+        self.opened.store.read_again()
+
     def close(self, keep=False):
         """Frees what the executors hold; with `keep`, the records may stay for the next fit."""
         if "opened" in vars(self):

@@ -25,7 +25,11 @@ METERS = [
     Meter("rounds", COUNTER, "", (), "Rounds, those that are lost with a worker, too."),
     Meter("lost_rounds", COUNTER, "", (), "Rounds that were lost with a worker."),
     Meter(
-        "restarts", COUNTER, "", (), "Times that workers began anew, after a loss or on more slots."
+        "restarts",
+        COUNTER,
+        "",
+        (),
+        "Times that workers began anew, after a loss or on other slots.",
     ),
     Meter("examples", COUNTER, "", (), "Examples trained."),
     Meter("sent_bytes", COUNTER, "", (), "Bytes that workers sent to each other."),

@@ -47,7 +47,7 @@ class ValidationDone(NamedTuple):
 
 
 class RestartDone(NamedTuple):
-    """Workers were lost, or have more slots, and others have been requested."""
+    """Workers were lost, or move to other slots, and others have been requested."""
 
     restart: Any
     state = None

@@ -53,7 +53,7 @@ class Listener:
         """Called when an epoch is done and evaluated; `report` is its EpochReport."""
 
     def on_restart(self, restart: Restart) -> None:
-        """Called when workers begin anew, as one was lost or more slots have come.
+        """Called when workers begin anew, as one was lost or all move to other slots.
 
         `restart` is a Restart.
 

@@ -249,7 +249,7 @@ class FitPlan:
 
 @dataclass(frozen=True, kw_only=True)
 class Restart:
-    """Workers were lost, and others go on from an earlier state; or they spread over more slots.
+    """Workers were lost, and others go on from an earlier state; or all moved to other slots.
 
     Parameters
     ----------
@@ -260,7 +260,7 @@ class Restart:
     workers : int
         How many there are now.
     reason : str
-        Who was lost, and how, or that more slots have come.
+        Who was lost, and how, or that more slots have come, or an executor will go.
     """
 
     epoch: int

@@ -99,11 +99,13 @@ def test_a_wish_is_made_again_and_leaves_the_slots_in_between(monkeypatch):
     @contextmanager
     def waiting(sc, count, resources):
         seen.append("begins")
-        yield
+        yield "tag"
         seen.append("ends")
 
     monkeypatch.setattr(slot_request, "tasks_waiting", waiting)
     monkeypatch.setattr(slot_request, "may_grow", lambda sc: True)
+    counts = [0, 0, 0]  # at first nothing comes, and the wish goes on
+    monkeypatch.setattr(slot_request, "count_tasks", lambda sc, tag: counts.pop() if counts else 1)
     monkeypatch.setattr(slot_request, "WISHING", 0.01)
     monkeypatch.setattr(slot_request, "RESTING", 0.01)
     wish = SlotWish(None, 3, None, lambda: True)
