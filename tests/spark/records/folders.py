@@ -12,4 +12,5 @@ def stored_folders(sc):
 
 def own_folders(_):
     for disk in os.environ["SPARK_LOCAL_DIRS"].split(","):
-        yield from map(str, Path(disk).glob("sparkdl-*/*"))
+        found = Path(disk).glob("sparkdl-*/*")  # files are values that an executor keeps
+        yield from (str(path) for path in found if path.is_dir())
