@@ -77,10 +77,13 @@ class Daemon:
 
 
 class Java:
-    """How the daemons of one cluster are run: class path, settings, where they write."""
+    """How the daemons of one cluster are run: class path, settings, where they write.
+
+    `host` is the one of `tests.support.namespaces` that they run on, or None: this machine.
+    """
 
     def __init__(self, folder, conf, jars, heap="200m"):
-        self.folder, self.conf, self.home = folder, conf, java_home()
+        self.folder, self.conf, self.home, self.host = folder, conf, java_home(), None
         (folder / "log4j2.properties").write_text(LOGGING)
         self.small = [f"{self.home}/bin/java", f"-Xmx{heap}", *FRUGAL.split(), "-Xss512k"]
         self.classes = ["-cp", f"{jars}{os.pathsep}{conf}"]
@@ -102,6 +105,7 @@ class Java:
         } | options
         tied = [sys.executable, "-I", "-S", "-c", TIED]
         command = [*tied, *self.command, main, *map(str, arguments)]
+        command = self.host.command(*command) if self.host else command
         return subprocess.Popen(command, stdin=subprocess.DEVNULL, **options)
 
     def run(self, main, *arguments, limit=LIMIT):

@@ -27,10 +27,10 @@ class Hdfs:
         What HADOOP_CONF_DIR is to be.
     """
 
-    def __init__(self, folder, datanodes=2):
+    def __init__(self, folder, datanodes=2, places=None):
         self.folder, self.conf, self.replicas = Path(folder), Path(folder, "conf"), datanodes
         self.folder.mkdir(parents=True, exist_ok=True)
-        places = settings.addresses("rpc", "http")
+        places = places or settings.addresses("rpc", "http")
         self.uri, self.web = f"hdfs://{places['rpc']}", f"http://{places['http']}"
         settings.write(self.conf / "core-site.xml", self.core_site())
         settings.write(self.conf / "hdfs-site.xml", self.hdfs_site(places))

@@ -1,69 +1,102 @@
 """A driver on one of two hosts: trains with each given master, and reports the results.
 
-Its arguments are the session's master and config. It reads requests, a line of JSON each, and
-answers with such a line: name of a master, a folder where workers leave the name of their host, a
-file that they wait for, or null, and options of the master that are to be others.
+Its arguments are the session's master and config. It reads a `Request` in each line, and answers
+with what `train` returns or an error, each a line of JSON.
 """
 
 import hashlib
 import json
 import sys
 import time
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from platform import node
 
 from sparkdl.spark import SparkNetwork
 from sparkdl.spark.session import session
 from tests.spark.networks import arrays, rich
+from tests.spark.slow import Slow
 from tests.support.executors import all_awaited
 from tests.training.master_table import MASTERS
 
 RECORDS, EPOCHS = 62, 2
 
 
-@dataclass(frozen=True)
-class Named:
-    """A transform that changes nothing."""
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """A fit.
 
+    Parameters
+    ----------
+    name : str
+        Of its master, see MASTERS.
+    folder : str
+        Where workers leave the name of their host and the ids of their batches.
+    gate : str or None
+        A file that they wait for.
+    pause : float
+        Seconds that each batch takes beside its training.
+    epochs : int
+    options : dict
+        Fields of the master that are to be others.
+    """
+
+    name: str
     folder: str
-    gate: str | None
+    gate: str | None = None
+    pause: float = 0.0
+    epochs: int = EPOCHS
+    options: dict = field(default_factory=dict)
+
+    @property
+    def master(self):
+        return replace(MASTERS[self.name].master, **{"workers": 2} | self.options)
+
+    @property
+    def transform(self):
+        return OnHost(self.folder, self.pause, self.gate)
+
+    def send(self, file):
+        print(json.dumps(asdict(self)), file=file, flush=True)
+
+
+@dataclass(frozen=True)
+class OnHost(Slow):
+    """A Slow that leaves the name of its host too."""
+
+    gate: str | None = None
 
     def __call__(self, batch):
         Path(self.folder, node()).touch()
         while self.gate and not Path(self.gate).exists():
             time.sleep(0.05)
-        return batch
+        return super().__call__(batch)
 
 
-def told(fit, folder, gate=None):
-    """What is told of a fit: `fit(conf, data, **options)` gives a Network and a History."""
-    data = arrays(RECORDS, records_per_split=25, transform=Named(str(folder), gate))
-    network, history = fit(rich(), data, epochs=EPOCHS, validation=arrays(31))
+def train(request, fit):
+    """Returns a dict about a fit; `fit(conf, data, **options)` returns a Network and a History."""
+    data = arrays(RECORDS, records_per_split=25, transform=request.transform)
+    network, history = fit(rich(), data, epochs=request.epochs, validation=arrays(31))
     vectors = (network.state.params, network.state.buffers, network.state.slots)
+    names = sorted(path.name for path in Path(request.folder).iterdir())
     return {
         "examples": [epoch.examples for epoch in history.epochs],
         "loss": [epoch.loss for epoch in history.epochs],
         "judged": [epoch.validation.examples for epoch in history.epochs],
-        "hosts": sorted(path.name for path in Path(folder).iterdir()),
+        "hosts": [name for name in names if not name.isdigit()],
         "restarts": list(map(str, history.restarts)),
         "vectors": hashlib.sha256(b"".join(v.tobytes() for v in vectors)).hexdigest(),
     }
 
 
-def on_spark(sc, master):
+def answer(sc, request):
     def fit(conf, data, **options):
-        net = SparkNetwork(sc, conf, master)
+        net = SparkNetwork(sc, conf, request.master)
         history = net.fit(data, **options)
         return net.network, history
 
-    return fit
-
-
-def answer(sc, name, folder, gate, options):
     try:
-        master = replace(MASTERS[name].master, workers=2, **options)
-        return told(on_spark(sc, master), folder, gate)
+        return train(request, fit)
     except Exception as error:  # of any kind: others have their turn
         return {"error": f"{type(error).__name__}: {error}"}
 
@@ -72,7 +105,8 @@ def main(master, config):
     all_awaited()
     with session(master, json.loads(config), name="two hosts") as spark:
         for line in sys.stdin:
-            print(json.dumps(answer(spark.sparkContext, **json.loads(line))), flush=True)
+            found = answer(spark.sparkContext, Request(**json.loads(line)))
+            print(json.dumps(found), flush=True)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ import pytest
 
 from sparkdl.training.network import Network
 from sparkdl.training.workers.local import LocalWorkers
-from tests.spark.over_hosts import EPOCHS, RECORDS, told
+from tests.spark.over_hosts import EPOCHS, RECORDS, Request, train
 from tests.support.cluster import cluster
 from tests.support.namespaces import two_hosts, why_not
 from tests.support.waiting import LIMIT, until
@@ -54,24 +54,19 @@ def local():
 
 @pytest.fixture
 def same(local, tmp_path):
-    """A function that asks whether a driver's answer is what processes of one machine give."""
+    """A function that asserts that a driver's answer is what processes of one machine give."""
 
-    def of(found, name):
+    def check(found, name):
         def fit(conf, data, **options):
             network = Network(conf)
             return network, network.fit(data, master=MASTERS[name].master, workers=local, **options)
 
-        expected = told(fit, tmp_path)
+        expected = train(Request(name=name, folder=str(tmp_path)), fit)
         assert found["examples"] == [RECORDS] * EPOCHS
         assert found["judged"] == expected["judged"]
         assert found["vectors"] == expected["vectors"] or not MASTERS[name].same_bits
 
-    return of
-
-
-def ask(driver, name, folder, gate=None, **options):
-    request = {"name": name, "folder": str(folder), "gate": gate, "options": options}
-    print(json.dumps(request), file=driver.stdin, flush=True)
+    return check
 
 
 def answer(driver):
@@ -84,7 +79,7 @@ def answer(driver):
 def test_every_master_trains_over_two_hosts(name, driver, same, tmp_path):
     folder = tmp_path / "hosts"
     folder.mkdir()
-    ask(driver, name, folder)
+    Request(name=name, folder=str(folder)).send(driver.stdin)
     found = answer(driver)
     assert found["hosts"] == ["left", "right"]
     assert found["restarts"] == []
@@ -94,7 +89,8 @@ def test_every_master_trains_over_two_hosts(name, driver, same, tmp_path):
 def test_a_link_that_is_cut_for_a_while_costs_time_and_nothing_else(driver, hosts, same, tmp_path):
     folder, gate, (_, right) = tmp_path / "hosts", tmp_path / "gate", hosts
     folder.mkdir()
-    ask(driver, CUT, folder, str(gate), timeout=SILENCE)
+    options = {"timeout": SILENCE}
+    Request(name=CUT, folder=str(folder), gate=str(gate), options=options).send(driver.stdin)
     until(lambda: len(list(folder.iterdir())) == 2)
     right.cut()
     gate.touch()

@@ -74,6 +74,18 @@ class Configuration:
         chosen = self.authority("hdfs", authority)
         return chosen if self.namenodes(chosen) or ":" in chosen else f"{chosen}:{RPC_PORT}"
 
+    def web_scheme(self):
+        """Returns the scheme by which the cluster's web servers answer."""
+        only_https = self.properties.get("dfs.http.policy") == "HTTPS_ONLY"
+        return "swebhdfs" if only_https else "webhdfs"
+
+    def web_authority(self, authority):
+        """Returns the authority of WebHDFS for one of native RPC."""
+        chosen = self.rpc_authority(authority)
+        default = self.properties.get("fs.defaultFS", "")
+        is_default = default == f"hdfs://{chosen}" or f"{default}:{RPC_PORT}" == f"hdfs://{chosen}"
+        return "" if is_default else chosen.partition(":")[0]
+
     def web_addresses(self, authority, protocol="http"):
         """Returns host:port of each NameNode's web server.
 

@@ -8,13 +8,16 @@ import logging
 import re
 import threading
 from contextlib import contextmanager, suppress
+from functools import partial
 from queue import Empty, SimpleQueue
 
 from hdfs_native import Client, WriteOptions
 
+from sparkdl.data.hadoop import web_client
 from sparkdl.data.hadoop.base import HadoopFiles
 from sparkdl.data.hadoop.configuration import Configuration
 from sparkdl.data.hadoop.streams import RangeReader, RequestRefused, UploadOnClose, reason
+from sparkdl.errors import SparkdlError
 
 log = logging.getLogger(__name__)
 
@@ -80,8 +83,12 @@ class NativeFiles(HadoopFiles):
             reader = answer(path, self.client.read, path)
             return io.BufferedReader(NativeReader(self.uri(path), reader), BUFFER)
         if mode == "wb":
-            return UploadOnClose(ReplicatedWrite(self.client, path).send)
+            return UploadOnClose(ReplicatedWrite(self.client, path, self._elsewhere()).send)
         raise ValueError(f"mode must be rb or wb, got {mode}")
+
+    def _elsewhere(self):
+        if self.scheme == "hdfs":  # viewfs is of several clusters
+            return partial(write_elsewhere, self.authority)
 
 
 class ReplicatedWrite:
@@ -91,13 +98,32 @@ class ReplicatedWrite:
     minutes unless it is told otherwise, and a small cluster has no other to take part. So each
     further try is of one replica less. Once the file is there the NameNode is asked for as many as
     were wanted: it makes them when it can.
+
+    The NameNode gives a host its own DataNode first, and the library cannot refuse one. So where
+    one replica fails too, every other try is by WebHDFS, which can.
+
+    Parameters
+    ----------
+    client : Client
+    path : str
+    elsewhere : function of (path, file) or None
+        Writes the file by a DataNode that is not this host's own.
     """
 
-    def __init__(self, client, path):
-        self._client, self._path = client, path
+    def __init__(self, client, path, elsewhere=None):
+        self._client, self._path, self._elsewhere = client, path, elsewhere
         self._wanted = self._replicas = None  # as many as the cluster makes by itself
+        self._is_elsewhere = False
 
     def send(self, content):
+        if self._is_elsewhere:
+            self._is_elsewhere = False  # the next try
+            self._elsewhere(self._path, content)
+            log.warning("%s was written by WebHDFS: this host's own DataNode fails", self._path)
+        else:
+            self._send(content)
+
+    def _send(self, content):
         options = WriteOptions(overwrite=True, replication=self._replicas)
         out = answer(self._path, self._client.create, self._path, options)
         with plain(self._path):
@@ -118,11 +144,23 @@ class ReplicatedWrite:
             answer(self._path, self._client.delete, self._path, False)
             if replicas > 1:
                 self._wanted, self._replicas = self._wanted or replicas, replicas - 1
+            else:
+                self._is_elsewhere = self._elsewhere is not None
 
     def _ask_for_more(self):
         answer(self._path, self._client.set_replication, self._path, self._wanted)
         details = self._path, self._replicas, self._wanted
         log.warning("%s has only %d replicas of %d: a node does not answer", *details)
+
+
+def write_elsewhere(authority, path, content):
+    """Writes a file by WebHDFS; OSError if the cluster has none that this process can use."""
+    conf = Configuration.read()
+    try:
+        scheme, place = conf.web_scheme(), conf.web_authority(authority)
+        web_client.write_elsewhere(scheme, place, path, content)
+    except (SparkdlError, OSError) as error:  # whatever it is, the next try may do
+        raise OSError(f"no DataNode of another host: {reason(error)}") from error
 
 
 def answer(path, call, *arguments):

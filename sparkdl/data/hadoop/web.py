@@ -1,23 +1,18 @@
 """HDFS over HTTP (WebHDFS, HttpFS), with the library hdfs: where only web ports are open.
 
 Slower than native RPC: a fourth of its rate where a file is read in order, a tenth for small ranges
-(`python build.py bench hdfs`); and a replica that has died is found out by the NameNode only.
+(`python build.py bench hdfs`).
 """
 
 import io
-from contextlib import contextmanager
-from functools import partial
 
-from hdfs import HdfsError, InsecureClient
 from requests import RequestException
 
 from sparkdl.data.hadoop.base import HadoopFiles
-from sparkdl.data.hadoop.configuration import Configuration, user
-from sparkdl.data.hadoop.streams import RangeReader, RequestRefused, UploadOnClose, again, reason
-from sparkdl.errors import UnsupportedError
+from sparkdl.data.hadoop.streams import RangeReader, UploadOnClose, again
+from sparkdl.data.hadoop.web_client import Detour, new_client, plain
 
 BUFFER = 2**22  # bytes: a range costs two requests
-TIMEOUTS = 10.0, 60.0  # seconds to connect, and for the next bytes
 TRIES = 3  # of a range
 
 
@@ -37,22 +32,7 @@ class WebFiles(HadoopFiles):
 
     @staticmethod
     def new_client(scheme, authority):
-        """Returns a Client of all NameNodes of a name service: the one that is active answers."""
-        conf = Configuration.read()
-        protocol = "https" if scheme == "swebhdfs" else "http"
-        addresses = conf.web_addresses(authority, protocol)
-        urls = ";".join(f"{protocol}://{address}" for address in addresses)
-        if not conf.is_secure:
-            return InsecureClient(urls, user=user(), timeout=TIMEOUTS)
-        try:
-            from hdfs.ext.kerberos import KerberosClient
-        except ImportError as error:
-            raise UnsupportedError(
-                f"{scheme}://{authority}: the cluster knows users by Kerberos, which needs the "
-                "package requests-kerberos here: pip install 'sparkdl-hadoop[kerberos]', or use "
-                "hdfs://, which needs none"
-            ) from error
-        return KerberosClient(urls, timeout=TIMEOUTS)
+        return new_client(scheme, authority)
 
     def info(self, path, **options):
         with plain(path):
@@ -84,32 +64,40 @@ class WebFiles(HadoopFiles):
             about = self.info(path)
             if about["type"] == "directory":
                 raise IsADirectoryError(f"{path} is a directory")
-            reader = WebReader(self.uri(path), path, about["size"], self.client)
+            reader = WebReader(self.uri(path), path, about["size"], Detour(self))
             return io.BufferedReader(reader, BUFFER)
         if mode == "wb":
-            return UploadOnClose(partial(self._write, path))
+            return UploadOnClose(WebWrite(path, Detour(self)).send)
         raise ValueError(f"mode must be rb or wb, got {mode}")
 
-    def _write(self, path, content):
-        with plain(path):
-            self.client.write(path, data=content, overwrite=True)
+
+class WebWrite:
+    """Writes a file as a whole."""
+
+    def __init__(self, path, detour):
+        self._path, self._detour = path, detour
+
+    def send(self, content):
+        with plain(self._path), self._detour.client() as client:
+            client.write(self._path, data=content, overwrite=True)
 
 
 class WebReader(RangeReader):
     """A file that is read, unbuffered: a request for each range."""
 
-    def __init__(self, uri, path, size, client):
+    def __init__(self, uri, path, size, detour):
         super().__init__(uri, size)
-        self._path, self._client = path, client
+        self._path, self._detour = path, detour
 
     def read_range(self, start, length):
-        """Reads a range; after a failure again: another DataNode may be named then."""
+        """Reads a range; after a failure again, from another DataNode."""
         return again(lambda: self._read(start, length), TRIES)
 
     def _read(self, start, length):
         request = {"offset": start, "length": length, "chunk_size": length}
-        with plain(self._path), self._client.read(self._path, **request) as pieces:
-            content = b"".join(pieces)
+        with plain(self._path), self._detour.client() as client:
+            with client.read(self._path, **request) as pieces:
+                content = b"".join(pieces)
         if len(content) < length:
             raise RequestException(f"{length} bytes were requested, got {len(content)}")
         return content
@@ -123,14 +111,3 @@ def entry(path, status):
         "type": "directory" if status["type"] == "DIRECTORY" else "file",
         "modified": status["modificationTime"],
     }
-
-
-@contextmanager
-def plain(path):
-    """Raises errors of HDFS as OSErrors of one line; those of HTTP are OSErrors already."""
-    try:
-        yield
-    except HdfsError as error:
-        if error.exception == "FileNotFoundException":
-            raise FileNotFoundError(path) from None
-        raise RequestRefused(reason(error)) from error

@@ -10,7 +10,7 @@ import pytest
 from requests import ConnectionError as Unreachable
 
 from sparkdl.data import files
-from sparkdl.data.hadoop import base, file_system, native, streams, web
+from sparkdl.data.hadoop import base, file_system, native, streams, web, web_client
 from sparkdl.errors import DataError, UnsupportedError
 from tests.data.hadoop.folders import SERVICE, configured
 from tests.support.tables import for_all
@@ -33,7 +33,7 @@ class Insecure(Client):
 def doubles(monkeypatch):
     monkeypatch.setattr(base, "_clients", {})
     monkeypatch.setattr(native, "Client", Client)
-    monkeypatch.setattr(web, "InsecureClient", Insecure)
+    monkeypatch.setattr(web_client, "InsecureClient", Insecure)
     monkeypatch.setenv("HADOOP_USER_NAME", "ann")
 
 
@@ -77,7 +77,7 @@ def test_who_asks_without_kerberos(tmp_path, monkeypatch):
     configured(tmp_path, monkeypatch)
     client = file_system("webhdfs://nn/a")[0].client
     assert isinstance(client, Insecure)
-    assert client.options == {"user": "ann", "timeout": web.TIMEOUTS}
+    assert (client.options["user"], client.options["timeout"]) == ("ann", web_client.TIMEOUTS)
 
 
 def test_kerberos_is_of_the_configuration(tmp_path, monkeypatch):
@@ -123,6 +123,10 @@ class Answers:
 
     def __init__(self, *lengths):
         self.left = list(lengths)
+
+    @contextmanager
+    def client(self):
+        yield self
 
     @contextmanager
     def read(self, path, offset, length, chunk_size):
@@ -238,6 +242,35 @@ def test_a_file_is_written_with_fewer_replicas_while_a_node_is_gone(
     with streams.UploadOnClose(native.ReplicatedWrite(cluster, "/a").send) as file:
         file.write(b"some")
     assert (cluster.tried, cluster.asked) == (tried, asked)
+    assert cluster.content == b"some"
+
+
+ELSEWHERE = [
+    ({"replicas": 3, "failures": 1}, [None, 2], 0, 0),
+    ({"replicas": 3, "failures": 9}, [None, 2, 1], 0, 1),  # at once where one replica fails
+    ({"replicas": 1, "failures": 9}, [None], 0, 1),
+    ({"replicas": 1, "failures": 9}, [None] * 3, 2, 3),
+    ({"replicas": 1, "failures": 2}, [None] * 3, 9, 2),  # it has no WebHDFS, and the node is back
+    ({"replicas": 3, "failures": 2, "known": False}, [None] * 3, 0, 0),
+]
+
+
+@pytest.mark.parametrize("cluster, tried, failures, elsewhere", ELSEWHERE)
+def test_where_one_replica_fails_a_node_of_another_host_is_tried(
+    monkeypatch, cluster, tried, failures, elsewhere
+):
+    monkeypatch.setattr(streams, "PAUSE", 0)
+    cluster, sent = Cluster(**cluster), []
+
+    def write(path, content):
+        sent.append(path)
+        if len(sent) <= failures:
+            raise OSError("no DataNode of another host")
+        cluster.content = content.read()
+
+    with streams.UploadOnClose(native.ReplicatedWrite(cluster, "/a", write).send) as file:
+        file.write(b"some")
+    assert (cluster.tried, sent) == (tried, ["/a"] * elsewhere)
     assert cluster.content == b"some"
 
 

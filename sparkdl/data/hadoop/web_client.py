@@ -1,0 +1,123 @@
+"""Clients of WebHDFS, with the library hdfs, and DataNodes' hosts that they do not ask again."""
+
+import socket
+from contextlib import closing, contextmanager, suppress
+from urllib.parse import urlsplit
+
+from hdfs import HdfsError, InsecureClient
+from requests import RequestException, Session
+
+from sparkdl.data.hadoop.configuration import Configuration, user
+from sparkdl.data.hadoop.streams import RequestRefused, reason
+from sparkdl.errors import UnsupportedError
+
+TIMEOUTS = 10.0, 60.0  # seconds to connect, and for the next bytes
+
+
+def new_client(scheme, authority, session=None):
+    """Returns a Client of all NameNodes of a name service: the one that is active answers.
+
+    Parameters
+    ----------
+    scheme, authority : str
+        See WebFiles.
+    session : requests.Session or None
+        With parameters that each request is to have.
+    """
+    conf, options = Configuration.read(), {"timeout": TIMEOUTS, "session": session or Session()}
+    urls = ";".join(urls_of(conf, scheme, authority))
+    if not conf.is_secure:
+        return InsecureClient(urls, user=user(), **options)
+    try:
+        from hdfs.ext.kerberos import KerberosClient
+    except ImportError as error:
+        raise UnsupportedError(
+            f"{scheme}://{authority}: the cluster knows users by Kerberos, which needs the "
+            "package requests-kerberos here: pip install 'sparkdl-hadoop[kerberos]', or use "
+            "hdfs://, which needs none"
+        ) from error
+    return KerberosClient(urls, **options)
+
+
+def urls_of(conf, scheme, authority):
+    """Returns the URLs of the web servers of a cluster's NameNodes."""
+    protocol = "https" if scheme == "swebhdfs" else "http"
+    return [f"{protocol}://{one}" for one in conf.web_addresses(authority, protocol)]
+
+
+class Detour:
+    """The tries of one file: none asks a DataNode's host that failed before.
+
+    The NameNode names DataNodes that have died until it misses them, a host's own first.
+
+    Parameters
+    ----------
+    files : WebFiles
+    """
+
+    def __init__(self, files):
+        self._files, self._failed = files, []
+
+    @contextmanager
+    def client(self):
+        """Yields a Client for a try."""
+        try:
+            if self._failed:
+                with client_avoiding(self._files.scheme, self._files.authority, self._failed) as it:
+                    yield it
+            else:
+                yield self._files.client
+        except RequestException as error:
+            self._note(error)
+            raise
+
+    def _note(self, error):
+        url = urlsplit(error.request.url if error.request is not None else "")
+        namenodes = urls_of(Configuration.read(), self._files.scheme, self._files.authority)
+        if url.hostname and f"{url.scheme}://{url.netloc}" not in namenodes:
+            with suppress(OSError):  # it has no address: the NameNode is asked again
+                found = socket.getaddrinfo(url.hostname, None, type=socket.SOCK_STREAM)
+                self._failed += sorted({one[4][0] for one in found} - {*self._failed})
+
+
+@contextmanager
+def client_avoiding(scheme, authority, hosts):
+    """Yields a Client for whom the NameNode names no DataNodes of these hosts (IP addresses)."""
+    with closing(Session()) as session:
+        session.params = {"excludedatanodes": ",".join(hosts)}
+        yield new_client(scheme, authority, session)
+
+
+def write_elsewhere(scheme, authority, path, content):
+    """Writes a file by a DataNode that is not this host's own.
+
+    Parameters
+    ----------
+    scheme, authority : str
+        See WebFiles.
+    path : str
+    content : file
+    """
+    [first, *_] = urls_of(Configuration.read(), scheme, authority)
+    with client_avoiding(scheme, authority, [own_address(first)]) as client, plain(path):
+        client.write(path, data=content, overwrite=True)
+
+
+def own_address(url):
+    """Returns the address with which this host asks the host of a URL; nothing is sent."""
+    place = urlsplit(url)
+    family, *_, target = socket.getaddrinfo(place.hostname, place.port, type=socket.SOCK_DGRAM)[0]
+    with socket.socket(family, socket.SOCK_DGRAM) as one:
+        one.connect(target)
+        return one.getsockname()[0]
+
+
+@contextmanager
+def plain(path):
+    """Raises errors of HDFS as OSErrors of one line; those of HTTP are OSErrors already."""
+    try:
+        yield
+    except HdfsError as error:
+        if error.exception == "FileNotFoundException":
+            raise FileNotFoundError(path) from None
+        raise RequestRefused(reason(error)) from error

@@ -1,0 +1,102 @@
+"""Fits on executors of this machine with a fault of a process each, and what became of them."""
+
+import random
+import tempfile
+import time
+from contextlib import contextmanager
+from dataclasses import replace
+
+import numpy as np
+import psutil
+
+from sparkdl.errors import SparkdlError
+from sparkdl.spark import SparkNetwork
+from sparkdl.spark.session import session
+from tests.chaos.outcome import Outcome, wrongs
+from tests.chaos.process_faults import FAULTS, LIMIT, hurting
+from tests.chaos.striker import Striker
+from tests.conftest import SMALL
+from tests.spark.networks import arrays, rich
+from tests.spark.slow import Slow
+from tests.spark.test_traces import cached, files
+from tests.support.waiting import gone, until
+from tests.training.master_table import MASTERS
+
+RECORDS, EPOCHS, WORKERS = 62, 3, 3  # on two slots: one task has two workers
+PAUSE = 0.03  # seconds of a minibatch
+
+
+@contextmanager
+def local_cluster():
+    """Yields LocalCluster."""
+    with session("local-cluster[2,1,1024]", SMALL, name="chaos") as spark:
+        yield LocalCluster(spark.sparkContext)
+
+
+class LocalCluster:
+    """The cluster of a SparkContext."""
+
+    def __init__(self, sc):
+        self.sc, self._calm = sc, {}
+
+    def take_turn(self, seed):
+        """Returns the Outcome of a fit with a fault, both of this seed."""
+        draw = random.Random(seed)
+        name, fault = draw.choice(list(MASTERS)), draw.choice(list(FAULTS))
+        after = draw.randrange(2, RECORDS * EPOCHS // 8)
+        expected, before, start = self.calm(name), traces(self.sc), time.monotonic()
+        error, history, wrong = "", None, []
+        with tempfile.TemporaryDirectory() as folder:
+            slow = Slow(folder, PAUSE)
+            striker = Striker(slow, after, hurting(FAULTS[fault], slow, draw.choice))
+            striker.start()
+            try:
+                net, history = self.fit(name, slow)
+                examples = [epoch.examples for epoch in history.epochs]
+                same = np.array_equal(net.network.state.params, expected)
+                wrong += wrongs(MASTERS[name], same, examples, [RECORDS] * EPOCHS)
+            except SparkdlError as raised:
+                error = f"{type(raised).__name__}: {raised}"
+            seconds = time.monotonic() - start
+            striker.end()
+            spawned = [one for one in map(process, slow.processes()) if one and is_spawned(one)]
+        if not all(until(lambda one=one: gone(one)) for one in spawned):
+            wrong.append("processes left")
+        if traces(self.sc) != before:
+            wrong.append(f"left: {traces(self.sc)}, before: {before}")
+        restarts = len(history.restarts) if history else 0
+        times = seconds, striker.wait
+        return Outcome(name, fault, striker.struck, *times, restarts, error, tuple(wrong))
+
+    def calm(self, name):
+        """Returns the parameters of the fit that nothing disturbs."""
+        if name not in self._calm:
+            self._calm[name] = self.fit(name, None)[0].network.state.params
+        return self._calm[name]
+
+    def fit(self, name, transform):
+        """Returns (SparkNetwork, History) of a fit of a master of the table."""
+        master = replace(MASTERS[name].master, workers=WORKERS)
+        if master.resident:
+            master = replace(master, timeout=LIMIT, stall_timeout=10 * LIMIT, snapshot_every=2)
+        net = SparkNetwork(self.sc, rich(), master)
+        return net, net.fit(arrays(RECORDS, 25, transform), epochs=EPOCHS)
+
+
+def traces(sc):
+    return files(sc), cached(sc)
+
+
+def process(pid):
+    try:
+        return psutil.Process(pid)
+    except psutil.NoSuchProcess:
+        return None
+
+
+def is_spawned(process):
+    """Returns whether a process is a task's own; Spark keeps those of its daemon."""
+    try:
+        return "spawn_main" in " ".join(process.cmdline())
+    except psutil.Error:
+        return False

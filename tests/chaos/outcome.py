@@ -1,0 +1,56 @@
+"""What became of a fit with a fault, and how it is printed."""
+
+from typing import NamedTuple
+
+COLUMNS = "turn", "master", "fault", "struck", "s", "longest wait", "restarts", "outcome", "wrong"
+HEAD = f"| {' | '.join(COLUMNS)} |\n" + "|---" * len(COLUMNS) + "|"
+
+
+class Outcome(NamedTuple):
+    """What became of a fit.
+
+    Parameters
+    ----------
+    master, fault : str
+    struck : bool
+        Whether the fit was still training when the fault was due.
+    seconds : float
+    wait : float
+        The longest time, in seconds, without a new minibatch, from the fault to the last one.
+    restarts : int
+    error : str
+        The error that it raised, "" where it has finished.
+    wrong : tuple of str
+        What should not be.
+    """
+
+    master: str
+    fault: str
+    struck: bool
+    seconds: float
+    wait: float
+    restarts: int
+    error: str
+    wrong: tuple[str, ...]
+
+    def row(self, turn):
+        """Returns a row of Markdown."""
+        struck, wrong = "yes" if self.struck else "no", "; ".join(self.wrong) or "nothing"
+        times = f"{self.seconds:.0f}", f"{self.wait:.1f}", self.restarts
+        cells = turn, self.master, self.fault, struck, *times, self.error or "finished", wrong
+        return f"| {' | '.join(map(str, cells))} |"
+
+
+def wrongs(row, same, examples, expected):
+    """Returns what a fit of a Row of MASTERS has wrong, as a list of str.
+
+    Parameters
+    ----------
+    row : Row
+    same : bool
+        Whether it has the weights of a fit without faults.
+    examples, expected : list of int
+        The records of each epoch.
+    """
+    found = [] if same or not row.same_bits else ["other weights"]
+    return found if examples == expected else [*found, f"examples {examples}"]

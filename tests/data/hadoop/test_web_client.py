@@ -1,0 +1,95 @@
+"""Clients of WebHDFS, and DataNodes that they do not ask again."""
+
+import sys
+
+import pytest
+from hdfs import HdfsError
+from requests import ConnectionError as Unreachable
+from requests import Request
+
+from sparkdl.data.hadoop import base, native, streams, web, web_client
+from sparkdl.data.hadoop.configuration import Configuration
+from tests.data.hadoop.folders import SERVICE, configured
+
+SECURE = {"hadoop.security.authentication": "kerberos", "fs.defaultFS": "hdfs://Blue"}
+
+
+class Insecure:
+    """Keeps the session it was made with."""
+
+    def __init__(self, urls, user, timeout, session):
+        self.session = session
+
+
+@pytest.fixture(autouse=True)
+def doubles(monkeypatch):
+    monkeypatch.setattr(base, "_clients", {})
+    monkeypatch.setattr(web_client, "InsecureClient", Insecure)
+    monkeypatch.setenv("HADOOP_USER_NAME", "ann")
+
+
+def failure(url):
+    """An error of requests, about a request to the URL, or about none."""
+    return Unreachable("refused", request=url and Request("GET", url).prepare())
+
+
+DETOURS = {
+    "a DataNode": ("http://10.0.0.7:9864/webhdfs/v1/a?op=OPEN", ["10.0.0.7"]),
+    "one of IPv6": ("http://[fd00::7]:9864/webhdfs/v1/a", ["fd00::7"]),
+    "the NameNode": ("http://nn:9870/webhdfs/v1/a?op=OPEN", None),
+    "a host without an address": ("http://no.invalid:9864/a", None),
+    "nobody knows": (None, None),
+}
+
+
+@pytest.mark.parametrize("url, avoided", DETOURS.values(), ids=DETOURS)
+def test_a_datanode_that_failed_is_not_asked_again(tmp_path, monkeypatch, url, avoided):
+    configured(tmp_path, monkeypatch)
+    detour = web_client.Detour(web.WebFiles("webhdfs", "nn"))
+    for _ in range(2):
+        with pytest.raises(Unreachable), detour.client():
+            raise failure(url)
+    with detour.client() as client:
+        params = client.session.params
+    assert params == ({"excludedatanodes": ",".join(avoided)} if avoided else {})
+
+
+def test_answers_of_the_cluster_exclude_nobody(tmp_path, monkeypatch):
+    configured(tmp_path, monkeypatch)
+    detour = web_client.Detour(web.WebFiles("webhdfs", "nn"))
+    with pytest.raises(streams.RequestRefused), detour.client(), web_client.plain("/a"):
+        raise HdfsError("no permission")
+    with detour.client() as client:
+        assert client.session.params == {}
+
+
+def test_this_hosts_own_address():
+    assert web_client.own_address("http://127.0.0.1:9870") == "127.0.0.1"
+    assert web_client.own_address("http://[::1]:9870") == "::1"
+
+
+def test_a_cluster_without_webhdfs_has_no_nodes_elsewhere(tmp_path, monkeypatch):
+    configured(tmp_path, monkeypatch, core=SECURE, hdfs=SERVICE)
+    monkeypatch.setitem(sys.modules, "hdfs.ext.kerberos", None)
+    monkeypatch.setattr(web_client, "own_address", lambda url: "10.0.0.1")
+    with pytest.raises(OSError, match="^no DataNode of another host: .*kerberos"):
+        native.write_elsewhere("Blue", "/a", None)
+
+
+WEB = {
+    "nn:8020": ({}, "webhdfs", "nn"),
+    "nn": ({}, "webhdfs", "nn"),
+    "Blue": ({"fs.defaultFS": "hdfs://other"}, "webhdfs", "Blue"),
+    "": ({}, "webhdfs", ""),
+    "one:9000": ({"fs.defaultFS": "hdfs://one:9000"}, "webhdfs", ""),
+    "one": ({"fs.defaultFS": "hdfs://one", "dfs.http.policy": "HTTPS_ONLY"}, "swebhdfs", ""),
+}
+
+
+@pytest.mark.parametrize("authority", WEB)
+def test_where_webhdfs_is(tmp_path, monkeypatch, authority):
+    own, *expected = WEB[authority]
+    core = {"fs.defaultFS": "hdfs://Blue"} | own
+    configured(tmp_path, monkeypatch, core=core, hdfs=SERVICE)
+    conf = Configuration.read()
+    assert [conf.web_scheme(), conf.web_authority(authority)] == expected
