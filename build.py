@@ -23,7 +23,7 @@ PROJECT = ROOT / "pyproject.toml"
 DIST = ROOT / "dist"
 DOCS = DIST / "docs"
 SPARKS = ROOT / ".spark"  # other versions of Spark than the pinned one
-TORCH = ROOT / ".torch"  # PyTorch, for its tests
+FRAMEWORKS = {"torch": ROOT / ".torch", "tensorflow": ROOT / ".tensorflow"}  # for their tests
 
 OLDEST_PYTHON = (3, 11)
 OLDEST_JAVA = 17
@@ -34,7 +34,11 @@ FAST = ["-m", "not jvm and not slow"]  # markers of tests: see pyproject.toml
 SPARK_TESTS = "tests/spark", "tests/ml"  # what runs on another version of Spark, too
 TORCH_FILES = "tests/nn/tables/test_table_group.py", "tests/end_to_end/test_pages.py"
 TORCH_FILES += ("tests/test_notebook.py",)
-TORCH_TESTS = "tests/interop/torch", *TORCH_FILES, "-k", "torch"
+KERAS_TESTS = "tests/interop/keras/live"  # whose models compute on any of Keras's backends
+FRAMEWORK_TESTS = {
+    "torch": ("tests/interop/torch", KERAS_TESTS, *TORCH_FILES, "-k", "torch or live"),
+    "tensorflow": (KERAS_TESTS,),
+}
 OTHER_SPARK = (  # warnings of pyspark 3.5 itself, which leaves sockets to the collector
     *("-W", "ignore::DeprecationWarning"),
     *("-W", "ignore::pytest.PytestUnraisableExceptionWarning"),
@@ -97,17 +101,19 @@ def demo_command(arguments):
 
 def test_command(arguments):
     """run the tests; --fast: without those of Spark and clusters; --spark 3.5: those of Spark, on
-    that version of it; --torch: those that need PyTorch; the rest goes to pytest"""
+    that version of it; --torch, --tensorflow: those that need it; the rest goes to pytest"""
     parser = argparse.ArgumentParser(prog="build.py test", add_help=False, allow_abbrev=False)
     parser.add_argument("--fast", action="store_true")
     parser.add_argument("--spark", metavar="VERSION")
-    parser.add_argument("--torch", action="store_true")
+    for name in FRAMEWORKS:
+        parser.add_argument(f"--{name}", action="store_const", const=name, dest="framework")
     options, rest = parser.parse_known_args(arguments)
     several = "-n", str(min(os.cpu_count() or 1, 7) + 1)  # more than cores, as tests wait
     several += ("--maxfail", "20")  # where a cluster is broken, each test may take its time limit
     command = "-m", "pytest", *FAST * options.fast
-    if options.torch:
-        run_with_spark(*command, *(rest or [*several, *TORCH_TESTS]), torch=True)
+    if options.framework:
+        rest = rest or [*several, *FRAMEWORK_TESTS[options.framework]]
+        run_with_spark(*command, *rest, framework=options.framework)
     elif options.spark is None:
         run_with_spark(*command, *(rest or several))
     else:
@@ -208,20 +214,22 @@ def parse(command, arguments, epilog="", **options):
 # Running things
 
 
-def run_with_spark(*arguments, spark=None, torch=False):
+def run_with_spark(*arguments, spark=None, framework=None):
     """Become the .venv's python, so that signals and the exit code are the program's own.
 
-    `spark` is the version of another Spark than the pinned one, which then stands before it. With
-    `torch` PyTorch is there, which takes 1.2 GB and is in a folder of its own.
+    `spark` is the version of another Spark than the pinned one, which then stands before it.
+    `framework` is one of FRAMEWORKS, each in a folder of its own, on which Keras then computes.
     """
     check_java(os.environ)
     setup()
     python, environment = str(venv_python()), spark_environment(os.environ)
     if spark is not None:
         environment["PYTHONPATH"] = str(install_spark(spark))
-    if torch:
-        must("installing torch", python, "-m", "tests.support.torch_package", TORCH)
-        environment["PYTHONPATH"] = str(TORCH)
+    if framework is not None:
+        folder = FRAMEWORKS[framework]
+        install = python, "-m", "tests.support.framework_packages", framework, folder
+        must(f"installing {framework}", *install)
+        environment |= {"PYTHONPATH": str(folder), "KERAS_BACKEND": framework}
     sys.stdout.flush()
     if os.name == "nt":
         raise SystemExit(call(python, *arguments, env=environment))

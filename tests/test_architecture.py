@@ -88,10 +88,10 @@ HOME = {
     "onnx": {"interop/onnx"},
     "onnxruntime": {"interop/onnx"},
     "tokenizers": {"spark/text"},
-    "torch": {"interop/torch"},
+    "torch": {"interop/torch", "interop/keras/live"},
     "cloudpickle": {"interop/live"},  # functions that travel from the driver to its executors
     "ml_dtypes": {"engine"},
-    "socket": {"exchange", "spark/cluster_check"},
+    "socket": {"exchange", "spark/cluster_check", "data/hadoop"},  # there for names alone
     "selectors": {"exchange"},
     "ssl": {"exchange"},
     "cryptography": {"exchange"},
@@ -109,6 +109,7 @@ HOME = {
     "threadpoolctl": {"training"},
     "keras": {"interop/keras/live"},  # its files are read without it
     "jax": {"interop/keras/live"},
+    "tensorflow": {"interop/keras/live"},
     "pickle": set(),  # data from elsewhere must never be able to run code here
 }
 # The modules that users import from: lists of names, which no part of sparkdl needs.

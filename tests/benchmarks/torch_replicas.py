@@ -26,7 +26,9 @@ def main(argv=None):
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--turns", type=int, default=5)
     turns = parser.parse_args(argv).turns
-    subprocess.run([sys.executable, "-m", "tests.support.torch_package", TORCH], check=True)
+    subprocess.run(
+        [sys.executable, "-m", "tests.support.framework_packages", "torch", TORCH], check=True
+    )
     steps = {(side, last): [] for last in (False, True) for side in ("ours", "theirs")}
     for _ in range(turns):
         for (side, last), found in steps.items():

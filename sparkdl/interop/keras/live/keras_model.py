@@ -5,13 +5,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from sparkdl.config import Choice, dataclass, option
+from sparkdl.config import Choice, Optional, dataclass, option
+from sparkdl.interop.keras.live.load import BACKENDS, load_keras
 from sparkdl.interop.keras.live.model_optimizer import describe_optimizer
 from sparkdl.interop.keras.live.variables import (
     build_model,
     first_values,
     kept,
-    load_keras,
     output_shape,
     shapes_of,
     trained,
@@ -25,19 +25,20 @@ class KerasModel(LiveModel):
     """A keras.Model that is trained under any training master, like a network of ours.
 
     Its variables live in the flat vectors that masters exchange: those that are trained, and
-    running means as buffers. Keras on JAX computes the model and its gradients, the engine the
-    loss, the optimizer and what lies between workers; how the model was compiled is left alone. The
-    optimizer is one of ours, or one of Keras's by `keras_optimizer`.
+    running means as buffers. Keras computes the model and its gradients, on JAX, TensorFlow or
+    PyTorch, the engine the loss, the optimizer and what lies between workers; how the model was
+    compiled is left alone. The optimizer is one of ours, or one of Keras's by `keras_optimizer`.
 
     The model gives logits where `loss` is a cross-entropy: `output_activation` makes predictions of
-    them. Executors need keras and jax. The function `make` travels to them by cloudpickle;
+    them. Executors need keras and its backend. The function `make` travels to them by cloudpickle;
     documents hold its name alone. Seeds of dropout follow from the seed, the epoch and the records,
     so that a fit repeats bit for bit. It computes on the CPU.
 
     Raises
     ------
     ConfigError
-        `make` gives no model, or one with other variables than float32; Keras or JAX is missing.
+        `make` gives no model, or one with other variables than float32; Keras or its backend is
+        missing, or loaded on another.
     ShapeError
         The model cannot take the input, or gives no single float32 output.
 
@@ -60,7 +61,12 @@ class KerasModel(LiveModel):
     framework: str = option(
         Choice(of=("keras",)), "The framework, as documents name it.", default="keras"
     )
-
+    backend: Any = option(
+        Optional(of=Choice(of=BACKENDS)),
+        "What Keras computes on in each process: jax, tensorflow or torch. None: as on the driver, "
+        "where KERAS_BACKEND says it, or the first of them that is installed.",
+        default=None,
+    )
     keras_optimizer: Any = option(
         MakerOption(
             owner="KerasModel", builds="keras.optimizers.Optimizer", name="keras_optimizer"
@@ -73,17 +79,17 @@ class KerasModel(LiveModel):
     )
 
     def describe(self) -> tuple[Any, Any, Any]:
-        model = build_model(self.make, self.seed)
+        self._set("backend", load_keras(self.backend).backend.backend())
+        model = build_model(self.make, self.seed, self.backend)
         shape = output_shape(model, self.input_shape)
         return shape, shapes_of(trained(model)), shapes_of(kept(model))
 
     def first_values(self) -> dict[str, np.ndarray]:
-        return first_values(self.make, self.seed)
+        return first_values(self.make, self.seed, self.backend)
 
     def describe_optimizer(self) -> tuple[float, Any]:
-        return describe_optimizer(self.keras_optimizer, self.make, self.seed)
+        return describe_optimizer(self.keras_optimizer, self.make, self.seed, self.backend)
 
     @property
     def replica_class(self) -> Any:
-        load_keras()  # else importing the replica fails without a cure
         return import_module(f"{__package__}.keras_replica").KerasReplica

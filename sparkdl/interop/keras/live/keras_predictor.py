@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 
 from sparkdl.errors import ConfigError, brief
-from sparkdl.interop.keras.live.variables import load_keras
+from sparkdl.interop.keras.live.load import load_keras
 from sparkdl.interop.live.maker import maker_of
 from sparkdl.interop.predictors.predictor import ArraySpec, Predictor
 
 
 class KerasPredictor(Predictor):
-    """A keras.Model in use, with any inputs and outputs; Keras on JAX computes it.
+    """A keras.Model in use, with any inputs and outputs, on the backend of the driver's Keras.
 
     Parameters
     ----------
@@ -23,20 +23,21 @@ class KerasPredictor(Predictor):
     Raises
     ------
     ConfigError
-        `make` gives no model whose inputs are known; Keras or JAX is missing.
+        `make` gives no model whose inputs are known; Keras or its backend is missing.
     """
 
     def __init__(self, make: Callable[[], Any]) -> None:
         self.make = maker_of(make, "KerasPredictor")
+        self._backend = load_keras().backend.backend()
         model = self._build()
         self.inputs = {tensor.name: spec_of(tensor) for tensor in model.inputs}
-        names = model.output_names
+        names = getattr(model, "output_names", [model.layers[-1].name])  # of Sequential: its last
         self.outputs = {
             name: spec_of(tensor) for name, tensor in zip(names, model.outputs, strict=True)
         }
 
     def _build(self):
-        keras = load_keras()
+        keras = load_keras(self._backend)
         model = self.make()
         if not isinstance(model, keras.Model) or not getattr(model, "inputs", None):
             raise ConfigError(

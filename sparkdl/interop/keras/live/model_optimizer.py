@@ -6,31 +6,31 @@ from typing import Any
 import numpy as np
 
 from sparkdl.errors import ConfigError, brief
-from sparkdl.interop.keras.live.variables import build_model, load_keras
+from sparkdl.interop.keras.live.load import load_keras
+from sparkdl.interop.keras.live.variables import build_model, to_numpy
 from sparkdl.interop.live.live_model import MODULE
 
 ITERATION, RATE = "iteration", "learning_rate"  # variables that follow from the update's number
 
 
 class ModelOptimizer:
-    """The optimizer of a model, as a function of JAX.
+    """The optimizer of a model, as a function of its state.
 
     Parameters
     ----------
     make : Maker
-    model : keras.Model
+    functions : ModelFunctions
+        Of the model.
     views : {"module/optimizer:number": array}
         Where the state lies between steps: what is averaged, sent and saved.
     """
 
-    def __init__(self, make: Any, model: Any, views: dict[str, np.ndarray]) -> None:
-        import jax
-
-        self._optimizer, self._views = build_optimizer(make, model), views
+    def __init__(self, make: Any, functions: Any, views: dict[str, np.ndarray]) -> None:
+        self._optimizer, self._views = build_optimizer(make, functions.model), views
         self._names = [variable.name for variable in self._optimizer.variables]
-        self._first = {n: np.array(v.value) for n, v in state_of(self._optimizer)}
+        self._first = {n: to_numpy(v) for n, v in state_of(self._optimizer)}
         self._rate = float(self._optimizer.learning_rate)
-        self._apply = jax.jit(self._optimizer.stateless_apply)
+        self._apply = functions.stepper(self._optimizer)
         shapes = {f"{MODULE}/{n}": v.shape for n, v in self._first.items()}
         if shapes != {n: view.shape for n, view in views.items()}:
             raise ConfigError(
@@ -101,8 +101,8 @@ def state_of(optimizer: Any) -> list[tuple[str, Any]]:
 
 
 @lru_cache(maxsize=8)
-def describe_optimizer(make: Any, maker: Any, seed: int) -> tuple[float, Any]:
+def describe_optimizer(make: Any, maker: Any, seed: int, backend: Any) -> tuple[float, Any]:
     """Returns (learning rate, ((name, shape), ...) of the state) for a model by `maker`."""
-    optimizer = build_optimizer(make, build_model(maker, seed))
+    optimizer = build_optimizer(make, build_model(maker, seed, backend))
     state = tuple((name, tuple(v.shape)) for name, v in state_of(optimizer))
     return float(optimizer.learning_rate), state

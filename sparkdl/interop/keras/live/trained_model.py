@@ -21,7 +21,7 @@ def trained_model(network: Any) -> Any:
         It is no Network of a KerasModel.
     """
     conf, arrays = trained_arrays(network, KerasModel, "trained_model")
-    model = build_model(conf.make, conf.seed)
+    model = build_model(conf.make, conf.seed, conf.backend)
     for name, variable in (*trained(model), *kept(model)):
         variable.assign(arrays[name])
     return model

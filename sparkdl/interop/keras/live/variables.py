@@ -1,33 +1,15 @@
 """The variables of a Keras model: what is trained, what is kept, and seeds."""
 
-import os
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from sparkdl.errors import ConfigError, ShapeError, brief
+from sparkdl.interop.keras.live.load import load_keras
 
 
-def load_keras() -> Any:
-    """Returns keras on JAX; ConfigError where it is not installed or runs on another backend."""
-    os.environ.setdefault("KERAS_BACKEND", "jax")
-    try:
-        import jax  # noqa: F401
-        import keras
-    except ImportError as error:
-        raise ConfigError(
-            f"a KerasModel needs Keras and JAX in each process, got {error}; pip install keras jax"
-        ) from error
-    if keras.backend.backend() != "jax":
-        raise ConfigError(
-            f"a KerasModel needs Keras on JAX, got {keras.backend.backend()}; set "
-            "KERAS_BACKEND=jax before Keras is loaded"
-        )
-    return keras
-
-
-def build_model(maker: Any, seed: int) -> Any:
+def build_model(maker: Any, seed: int, backend: str | None = None) -> Any:
     """Returns a new model whose first values follow from `seed`.
 
     Raises
@@ -35,9 +17,10 @@ def build_model(maker: Any, seed: int) -> Any:
     ConfigError
         It is no built Model, has variables that cannot be trained here, or losses of its own.
     """
-    keras = load_keras()
+    keras = load_keras(backend)
     keras.utils.set_random_seed(seed % 2**32)
-    model = maker()
+    with keras.device("cpu"):
+        model = maker()
     if not isinstance(model, keras.Model) or not model.built:
         raise ConfigError(
             f"KerasModel.make must return a keras.Model whose shapes are known, got {brief(model)} "
@@ -81,15 +64,22 @@ def kept(model: Any) -> list[tuple[str, Any]]:
     return [(f"kept_{i}_{v.name}", v) for i, v in enumerate(found)]
 
 
+def to_numpy(variable: Any) -> np.ndarray:
+    """Returns a copy of a variable's value."""
+    import keras
+
+    return np.array(keras.ops.convert_to_numpy(variable.value))
+
+
 def shapes_of(variables: list[tuple[str, Any]]) -> tuple[tuple[str, tuple[int, ...]], ...]:
     return tuple((name, tuple(variable.shape)) for name, variable in variables)
 
 
 @lru_cache(maxsize=2)
-def first_values(maker: Any, seed: int) -> dict[str, np.ndarray]:
+def first_values(maker: Any, seed: int, backend: str | None) -> dict[str, np.ndarray]:
     """Returns {name: first value} of a model's variables."""
-    model = build_model(maker, seed)
-    return {n: np.array(v.value) for n, v in (*trained(model), *kept(model))}
+    model = build_model(maker, seed, backend)
+    return {n: to_numpy(v) for n, v in (*trained(model), *kept(model))}
 
 
 def output_shape(model: Any, input_shape: tuple[int, ...]) -> tuple[int, ...]:

@@ -32,6 +32,13 @@ def whole_cnn():
     return cnn(dropout=0.3, norm=True)
 
 
+def numbers(tensor):
+    """A tensor or variable of whichever backend, as an array."""
+    import keras
+
+    return keras.ops.convert_to_numpy(tensor)
+
+
 def model(make=cnn, **options):
     return KerasModel(make=make, input_shape=(SIDE, SIDE, 1), seed=3, **options)
 

@@ -7,7 +7,7 @@ from sparkdl.errors import ConfigError, ShapeError
 from sparkdl.interop.keras.live import KerasModel, trained_model
 from sparkdl.nn import Momentum, NetworkConf, Output, conf_from_json
 from sparkdl.training.network import Network
-from tests.interop.keras.live.models import Partitions, cnn, model, whole_cnn
+from tests.interop.keras.live.models import Partitions, cnn, model, numbers, whole_cnn
 from tests.interop.keras.models import keras
 
 L = keras.layers
@@ -16,7 +16,7 @@ L = keras.layers
 def test_predictions_are_those_of_keras():
     conf, data = model(), Partitions([37])
     keras.utils.set_random_seed(conf.seed)
-    logits = np.asarray(cnn()(data.features))
+    logits = numbers(cnn()(data.features))
     network = Network(conf)
     expected = np.exp(logits) / np.exp(logits).sum(1, keepdims=True)
     np.testing.assert_allclose(network.predict(data.features), expected, rtol=1e-4, atol=1e-6)
@@ -38,7 +38,7 @@ def test_a_trained_model_is_saved_loaded_and_given_back(tmp_path):
     np.testing.assert_array_equal(again.predict(batch.features), found)
     trained_model(network).save(tmp_path / "model.keras")
     theirs = keras.models.load_model(tmp_path / "model.keras")
-    logits = np.asarray(theirs(batch.features, training=False))
+    logits = numbers(theirs(batch.features, training=False))
     expected = np.exp(logits) / np.exp(logits).sum(1, keepdims=True)
     np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-6)
 

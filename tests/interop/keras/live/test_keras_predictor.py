@@ -8,6 +8,7 @@ import pytest
 from sparkdl.errors import ConfigError
 from sparkdl.interop.keras import KerasPredictor
 from sparkdl.interop.predictors import ArraySpec
+from tests.interop.keras.live.models import numbers
 
 
 def two_inputs():
@@ -34,7 +35,25 @@ def test_names_and_shapes_are_the_models_and_so_are_the_numbers():
     a, b = rng.random((3, 4), np.float32), rng.integers(0, 9, (3, 5)).astype(np.int32)
     found = pickle.loads(pickle.dumps(predictor)).load(["score"])({"a": a, "b": b})
     expected = two_inputs()([a, b], training=False)[0]
-    np.testing.assert_allclose(found["score"], expected, rtol=1e-5)
+    np.testing.assert_allclose(found["score"], numbers(expected), rtol=1e-5)
+
+
+def sequential():
+    import keras
+
+    keras.utils.set_random_seed(2)
+    layers = [keras.Input((4,), name="x"), keras.layers.Dense(2, name="score")]
+    return keras.Sequential(layers)
+
+
+def test_the_output_of_a_sequential_model_is_its_last_layers():
+    predictor, x = KerasPredictor(sequential), np.ones((3, 4), np.float32)
+    assert (predictor.inputs, predictor.outputs) == (
+        {"x": ArraySpec("float32", (4,))},
+        {"score": ArraySpec("float32", (2,))},
+    )
+    found = predictor.load(["score"])({"x": x})
+    np.testing.assert_allclose(found["score"], numbers(sequential()(x)), rtol=1e-5)
 
 
 def test_what_is_no_model_is_refused():

@@ -10,7 +10,7 @@ from sparkdl.nn import Adam, Momentum, Sgd
 from sparkdl.training.inputs.schema import schema_of
 from sparkdl.training.masters.all_reduce.master import AllReduceSGD
 from sparkdl.training.network import Network
-from tests.interop.keras.live.models import Partitions, cnn, model, whole_cnn
+from tests.interop.keras.live.models import Partitions, cnn, model, numbers, whole_cnn
 from tests.interop.keras.models import keras
 from tests.training.master_table import (
     JOINT,
@@ -43,7 +43,7 @@ def first_model(conf):
 
 
 def vector_of(model):
-    return np.concatenate([np.array(v.value).ravel() for v in model.trainable_variables])
+    return np.concatenate([numbers(v).ravel() for v in model.trainable_variables])
 
 
 @pytest.mark.slow

@@ -1,0 +1,95 @@
+"""Base of a model's functions, and of those on backends whose variables are changed in place."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from sparkdl.interop.keras.live.variables import is_seed, to_numpy
+
+Arrays = list[np.ndarray]
+
+
+class ModelFunctions(ABC):
+    """A model as functions of numpy's arrays.
+
+    Parameters
+    ----------
+    model : keras.Model
+    """
+
+    def __init__(self, model: Any) -> None:
+        self.model = model
+        self._are_seeds = [is_seed(one) for one in model.non_trainable_variables]
+
+    @abstractmethod
+    def train(
+        self, values: Arrays, held: Arrays, seed: np.ndarray, x: np.ndarray
+    ) -> tuple[np.ndarray, Callable[[np.ndarray], Arrays], Arrays]:
+        """Computes a batch in training.
+
+        Parameters
+        ----------
+        values, held : list of array
+            Of what is trained, and of what is kept.
+        seed : array of two uint32
+        x : array (batch, ...)
+
+        Returns
+        -------
+        y : array
+        back : function
+            From the gradient of the loss by y to those by `values`.
+        held : list of array
+            What is kept after the batch.
+
+        Raises
+        ------
+        ConfigError
+            Layers add losses.
+        """
+
+    @abstractmethod
+    def use(self, values: Arrays, held: Arrays, x: np.ndarray) -> np.ndarray:
+        """Returns the output of a batch in use."""
+
+    @abstractmethod
+    def stepper(self, optimizer: Any) -> Callable[[list, Arrays, Arrays], tuple[Arrays, Arrays]]:
+        """Returns a function that moves values once.
+
+        It takes the optimizer's variables, gradients and values, and returns the values and the
+        variables after the step.
+        """
+
+    def _with_seeds(self, held: Any, seed: np.ndarray) -> list:
+        """Returns all that is not trained, in Keras's order: a seed for each generator as well."""
+        rest, found = iter(held), []
+        for i, needs_seed in enumerate(self._are_seeds):
+            own = np.array([seed[0], (int(seed[1]) + (i << 16)) & 0xFFFFFFFF], np.uint32)
+            found.append(own if needs_seed else next(rest))
+        return found
+
+    def _without_seeds(self, others: Any) -> list:
+        pairs = zip(self._are_seeds, others, strict=True)
+        return [value for is_a_seed, value in pairs if not is_a_seed]
+
+
+class ChangedInPlace(ModelFunctions):
+    """Functions on a backend whose optimizers change variables, and have no function of them."""
+
+    def stepper(self, optimizer: Any) -> Callable[[list, Arrays, Arrays], tuple[Arrays, Arrays]]:
+        trained, apply = self.model.trainable_variables, self._apply(optimizer)
+
+        def step(variables, slopes, values):
+            own = optimizer.variables
+            for variable, value in zip([*own, *trained], [*variables, *values], strict=True):
+                variable.assign(value)
+            apply(slopes)
+            return [to_numpy(one) for one in trained], [to_numpy(one) for one in own]
+
+        return step
+
+    @abstractmethod
+    def _apply(self, optimizer: Any) -> Callable[[Arrays], None]:
+        """Returns a function that has the optimizer take a step by gradients."""

@@ -1,0 +1,41 @@
+"""A model's functions on JAX."""
+
+import jax
+import numpy as np
+
+from sparkdl.interop.keras.live.backends.base import ModelFunctions
+from sparkdl.interop.keras.live.variables import refuse_losses
+
+
+class JaxFunctions(ModelFunctions):
+    """See ModelFunctions. Each function is compiled once for a shape of batches."""
+
+    def __init__(self, model):
+        super().__init__(model)
+        self._train, self._use = jax.jit(self._forward_and_back), jax.jit(self._output)
+        self._back = jax.jit(lambda back, slope: back(slope)[0])
+
+    def train(self, values, held, seed, x):
+        y, back, held = self._train(values, self._with_seeds(held, seed), x)
+        return np.asarray(y), lambda slope: self._back(back, slope), held
+
+    def _forward_and_back(self, values, others, x):
+        def run(values):
+            y, changed, losses = self.model.stateless_call(
+                values, others, x, training=True, return_losses=True
+            )
+            refuse_losses(losses)
+            return y, self._without_seeds(changed)
+
+        return jax.vjp(run, values, has_aux=True)
+
+    def use(self, values, held, x):
+        return np.array(self._use(values, self._with_seeds(held, np.zeros(2, np.uint32)), x))
+
+    def _output(self, values, others, x):
+        return self.model.stateless_call(values, others, x, training=False)[0]
+
+    def stepper(self, optimizer):
+        return jax.jit(
+            lambda variables, slopes, values: optimizer.stateless_apply(variables, slopes, values)
+        )

@@ -1,0 +1,59 @@
+"""A model's functions on TensorFlow."""
+
+import numpy as np
+import tensorflow as tf
+
+from sparkdl.interop.keras.live.backends.base import ChangedInPlace
+from sparkdl.interop.keras.live.variables import refuse_losses
+
+CPU = "CPU:0"
+
+
+class TensorFlowFunctions(ChangedInPlace):
+    """See ModelFunctions. Each function becomes a graph once for a shape of batches."""
+
+    def __init__(self, model):
+        super().__init__(model)
+        self._train = tf.function(self._forward, autograph=False)
+        self._use = tf.function(self._output, autograph=False)
+
+    def train(self, values, held, seed, x):
+        with tf.device(CPU), tf.GradientTape(watch_accessed_variables=False) as tape:
+            tensors = [tf.constant(value) for value in values]
+            tape.watch(tensors)
+            y, held = self._train(tensors, constants(self._with_seeds(held, seed)), tf.constant(x))
+
+        def back(slope):
+            with tf.device(CPU):
+                slopes = tape.gradient(y, tensors, tf.constant(slope), unconnected_gradients="zero")
+                return [tf.convert_to_tensor(one).numpy() for one in slopes]
+
+        return y.numpy(), back, [value.numpy() for value in held]
+
+    def _forward(self, values, others, x):
+        y, changed, losses = self.model.stateless_call(
+            values, others, x, training=True, return_losses=True
+        )
+        refuse_losses(losses)
+        return y, self._without_seeds(changed)
+
+    def use(self, values, held, x):
+        others = self._with_seeds(held, np.zeros(2, np.uint32))
+        with tf.device(CPU):
+            return np.array(self._use(constants(values), constants(others), tf.constant(x)))
+
+    def _output(self, values, others, x):
+        return self.model.stateless_call(values, others, x, training=False)[0]
+
+    def _apply(self, optimizer):
+        compiled = tf.function(optimizer.apply, autograph=False)
+
+        def apply(slopes):
+            with tf.device(CPU):
+                compiled(constants(slopes))
+
+        return apply
+
+
+def constants(arrays):
+    return [tf.constant(array) for array in arrays]

@@ -1,0 +1,63 @@
+"""Which backend Keras is loaded on, here and in new processes."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from sparkdl.errors import ConfigError
+from sparkdl.interop.keras.live import KerasModel, KerasPredictor, load
+from tests.interop.keras.live.models import SIDE, cnn, model
+from tests.interop.keras.models import keras
+
+HERE = keras.backend.backend()
+ELSEWHERE = next(name for name in load.BACKENDS if name != HERE)
+PROGRAM = """
+import os, sys
+from sparkdl.errors import ConfigError
+from sparkdl.interop.keras.live.load import load_keras
+try:
+    print(load_keras(*sys.argv[1:]).backend.backend(), os.environ["TF_NUM_INTRAOP_THREADS"])
+except ConfigError as error:
+    print(error)
+"""
+
+
+def loaded(*arguments, **environment):
+    env = {name: value for name, value in os.environ.items() if name != "KERAS_BACKEND"}
+    program = sys.executable, "-c", PROGRAM, *arguments
+    return subprocess.run(program, env=env | environment, capture_output=True, text=True).stdout
+
+
+def test_a_process_loads_the_one_that_is_named_whatever_its_environment_says():
+    found = loaded(HERE, KERAS_BACKEND=ELSEWHERE, OMP_NUM_THREADS="3")
+    assert found == f"{HERE} 3\n"
+
+
+def test_one_that_has_no_gradients_is_refused():
+    assert "must be one of jax, tensorflow, torch" in loaded(KERAS_BACKEND="numpy")
+
+
+def test_one_that_is_not_installed_is_named(monkeypatch):
+    monkeypatch.setattr(load, "find_spec", lambda name: None)
+    monkeypatch.delenv("KERAS_BACKEND", raising=False)
+    assert load.chosen_backend() == "jax"
+    monkeypatch.setattr(load, "find_spec", lambda name: name == "torch")
+    assert load.chosen_backend() == "torch"
+    monkeypatch.setenv("KERAS_BACKEND", "tensorflow")
+    assert load.chosen_backend() == "tensorflow"
+
+
+def test_models_go_to_executors_with_the_drivers_backend():
+    conf = model()
+    assert conf.backend == HERE and f'"backend": "{HERE}"' in conf.to_json()
+    assert KerasPredictor(cnn)._backend == HERE
+
+
+def test_another_than_that_of_the_process_is_refused():
+    said = f"KerasModel.backend must be that of Keras in each process, got '{ELSEWHERE}' where it"
+    with pytest.raises(ConfigError, match=said):
+        KerasModel(make=cnn, input_shape=(SIDE, SIDE, 1), backend=ELSEWHERE)
+    with pytest.raises(ConfigError, match="KerasModel.backend must be"):
+        KerasModel(make=cnn, input_shape=(SIDE, SIDE, 1), backend="numpy")
