@@ -12,12 +12,13 @@ import numpy as np
 import pytest
 
 from sparkdl.data import LMDB, Batch, Parquet, files, host_copy, write_lmdb, write_parquet
-from sparkdl.errors import DataError
+from sparkdl.errors import CheckpointError, DataError
 from sparkdl.spark import SparkNetwork
 from sparkdl.training.masters.parameter_averaging.master import ParameterAveraging
 from sparkdl.training.network import Network
 from sparkdl.training.reporting.listeners import Listener
 from sparkdl.training.saving.checkpoint import Checkpoints, latest, load_checkpoint
+from tests.cluster.hdfs import ADMIN
 from tests.spark.networks import CLASSES, plain
 from tests.training.models import assert_equal
 
@@ -119,6 +120,34 @@ def test_safe_mode_stops_a_fit_at_its_save(spark, as_user, parquet):
             fitted(spark, Parquet(parquet), 2, listeners=[safe], **options)
     finally:
         as_user.safe_mode(False)
+    assert latest(folder) == f"{folder}/round-00000002"
+    assert load_checkpoint(folder)[1].rounds == 2
+
+
+QUOTAS = {
+    "of bytes": (
+        "-setSpaceQuota",
+        1,
+        CheckpointError,
+        r"/\.round-00000003\.new-.* DiskSpace quota",
+    ),
+    "of names": ("-setQuota", 4, DataError, "/round-00000003: .* NameSpace quota"),
+}
+
+
+@pytest.mark.parametrize("name", QUOTAS)
+def test_a_quota_stops_a_fit_at_its_save(spark, as_user, parquet, name):
+    kind, least, error, message = QUOTAS[name]
+    folder = f"{as_user.uri}/faults/quota{least}"
+    files.remove(folder)
+    options = {"checkpoints": Checkpoints(path=folder, every_rounds=1)}
+
+    def limit():
+        as_user.java.run(ADMIN, kind, str(least), folder.removeprefix(as_user.uri))
+
+    with pytest.raises(error, match=f"^{folder}{message}"):
+        fitted(spark, Parquet(parquet), 2, listeners=[At(2, limit)], **options)
+    assert not [name for name in as_user.names(folder.removeprefix(as_user.uri)) if "new" in name]
     assert latest(folder) == f"{folder}/round-00000002"
     assert load_checkpoint(folder)[1].rounds == 2
 

@@ -1,0 +1,20 @@
+"""Some turns of `python -m tests.chaos` on masters that promise the weights of the quiet fit."""
+
+import pytest
+
+from tests.chaos.local_cluster import LocalCluster
+
+TURNS = {
+    "tests/15": ("pipeline", "worker killed"),
+    "tests/21": ("averaging by peers, changes encoded", "executor's Python killed"),
+    "tests/31": ("averaging by the driver", "worker killed"),
+    "tests/60": ("all-reduce, shards of parameters", "executor killed"),
+}
+
+
+@pytest.mark.parametrize("seed", TURNS)
+def test_a_fit_with_a_fault_has_the_weights_of_the_quiet_one_and_leaves_nothing(seed, sc):
+    outcome = LocalCluster(sc).take_turn(seed)
+    assert (outcome.master, outcome.fault) == TURNS[seed]
+    assert outcome.struck
+    assert (outcome.error, outcome.wrong) == ("", ())
