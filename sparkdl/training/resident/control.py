@@ -106,6 +106,9 @@ class Control:
         self._send({"kind": "done", "begun": rounds}, np.array(sent, np.int64))
 
     def close(self):
+        """Hangs up once the driver has read all, which takes it a while over a slow link."""
+        if self._lost is None:
+            self._wire.finish(self._wire.timeout)
         self._wire.close()
         self._watch.join(5.0)
 

@@ -1,10 +1,19 @@
-"""The report of a worker's end to the driver."""
+"""The report of a worker's end to the driver, and whether workers begin anew after it."""
 
+import threading
+import time
+from types import SimpleNamespace
+
+import numpy as np
 import pytest
 
 from sparkdl.errors import DivergedError, PeerError, ShapeError, WorkerError
-from sparkdl.training.resident.control import is_loss
+from sparkdl.exchange.connections.endpoint import Endpoint
+from sparkdl.exchange.messages.wire import Wire
+from sparkdl.training.masters.all_reduce.master import AllReduceSGD
+from sparkdl.training.resident.control import CHANNEL, Control, is_loss, send_arrays
 
+SECRET, LIMIT = b"the secret of this launch", 5.0
 GONE = ModuleNotFoundError("No module named 'sparkdl.engine'", name="sparkdl.engine")
 ENDS = {
     "a worker is gone": (WorkerError("rank 1 is gone"), True),
@@ -27,3 +36,60 @@ ENDS = {
 @pytest.mark.parametrize("error, begins_anew", ENDS.values(), ids=list(ENDS))
 def test_whether_workers_begin_anew(error, begins_anew):
     assert is_loss(error) == begins_anew
+
+
+@pytest.fixture
+def ends():
+    """The Control of a worker, and the Wire of its driver, which has not read from it yet."""
+    with Endpoint(SECRET, timeout=LIMIT) as endpoint:
+        shared = SimpleNamespace(
+            master=AllReduceSGD(timeout=LIMIT),
+            secret=SECRET,
+            address=endpoint.address,
+            state=SimpleNamespace(rounds=0),
+            layers={},
+        )
+        made = []
+        warnings = SimpleNamespace(take=list)
+        worker = threading.Thread(target=lambda: made.append(Control(shared, 0, warnings)))
+        worker.start()
+        _, sock = endpoint.accept(CHANNEL)
+        with Wire(sock, "the worker", LIMIT) as wire:
+            for _ in range(2):
+                send_arrays(wire, {})
+            worker.join(LIMIT)
+            yield made[0], wire
+
+
+def test_the_last_word_of_a_worker_comes_however_late_the_driver_reads_it(ends):
+    """Beats of the driver that come meanwhile do not end the connection."""
+    control, wire = ends
+
+    def end():
+        control.report_evaluation(1, [np.ones(2_000_000)])  # more than lies in the sockets
+        control.report_end(1, [7])
+        control.close()
+
+    worker = threading.Thread(target=end)
+    worker.start()
+    for _ in range(20):
+        wire.beat()
+        time.sleep(0.02)
+    meta, [counts] = wire.receive()
+    assert meta["kind"] == "evaluated" and counts.sum() == counts.size
+    for _ in range(20):  # now all that is left is in the worker's socket
+        wire.beat()
+        time.sleep(0.02)
+    meta, [sent] = wire.receive()
+    assert (meta["kind"], sent.tolist()) == ("done", [7])
+    wire.close()
+    worker.join(LIMIT)
+    assert not worker.is_alive()
+
+
+def test_a_worker_whose_driver_is_gone_ends_at_once(ends):
+    control, wire = ends
+    wire.close()
+    start = time.monotonic()
+    control.close()
+    assert time.monotonic() - start < LIMIT / 2
