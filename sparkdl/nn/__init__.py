@@ -26,9 +26,10 @@ EXPORTS = {
         AdaBelief AdaDelta AdaGrad Adam AdaMax AdamHat AdamW AMSGrad Ftrl Lamb Lars Momentum
         Nadam Nesterov Optimizer RmsProp Sgd""",
     "sparkdl.nn.schedules": """
-        CosineSchedule CycleSchedule ExponentialSchedule FixedSchedule InverseSchedule
-        MultiStepSchedule OneCycleSchedule PiecewiseConstantSchedule PolynomialSchedule
-        RampSchedule Schedule SigmoidSchedule StepSchedule WarmUpSchedule""",
+        CosineRestartsSchedule CosineSchedule CycleSchedule ExponentialSchedule FixedSchedule
+        InverseSchedule MultiStepSchedule OneCycleSchedule PiecewiseConstantSchedule
+        PolynomialSchedule RampSchedule Schedule SequentialSchedule SigmoidSchedule StepSchedule
+        WarmUpSchedule""",
     "sparkdl.nn.solvers": "ConjugateGradient Lbfgs LineDescent Solution Solver",
     "sparkdl.nn.tables.embedding_bag": "EmbeddingBag",
     "sparkdl.nn.weight_noise": "DropConnect GaussianWeightNoise WeightNoise",

@@ -146,7 +146,7 @@ REFUSED = [
     ),
     (Nested(of=Tool), 3, "A.b must be a Tool or a mapping of its options, got 3"),
     (RATE, 0, "A.b must be a number above 0 or a Schedule, got 0"),
-    (RATE, None, "A.b must be a number above 0 or one of CosineSchedule, "),
+    (RATE, None, "A.b must be a number above 0 or one of 15 names, got None; they are Cos"),
     (RATE, "FixedSchedule", "FixedSchedule needs the field 'initial'"),
 ]
 

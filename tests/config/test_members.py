@@ -69,6 +69,7 @@ NEEDED = {
     "components": 1,
     "width": 2,
     "rates": [[0, 0.1], [10, 0.01]],
+    "schedules": [[0, 0.1], [10, {"type": "CosineSchedule", "initial": 0.1, "steps": 9}]],
     "gain": [[1.0]],
     "boxes": [[1.0, 2.0]],
     "size": 3,

@@ -132,6 +132,8 @@ SCHEDULES = [
     schedules.PolynomialSchedule(initial=0.1, steps=10, power=2.0, final=0.01),
     schedules.SigmoidSchedule(initial=0.1, gamma=0.5, step=10),
     schedules.CosineSchedule(initial=0.1, steps=10, final=0.001),
+    schedules.CosineRestartsSchedule(initial=0.1, steps=4, final=0.01),
+    schedules.CosineRestartsSchedule(initial=0.1, steps=2, steps_factor=1.5, rate_factor=0.5),
     schedules.CycleSchedule(initial=0.1, peak=0.5, steps=10, annealing=3, decay=0.5),
     schedules.CycleSchedule(initial=0.1, peak=0.5, steps=5),
     schedules.OneCycleSchedule(peak=0.1, steps=10),
@@ -139,6 +141,9 @@ SCHEDULES = [
     schedules.PiecewiseConstantSchedule(rates=((0, 0.1), (3, 0.02))),
     schedules.RampSchedule(steps=5, then=0.1),
     schedules.RampSchedule(steps=5, then=schedules.StepSchedule(initial=0.1, step=3)),
+    schedules.SequentialSchedule(
+        schedules=((0, 0.1), (3, schedules.CosineSchedule(initial=0.2, steps=5)))
+    ),
     schedules.WarmUpSchedule(steps=5, then=0.1, start=0.1),
     schedules.WarmUpSchedule(steps=5, then=schedules.CosineSchedule(initial=0.1, steps=20)),
 ]

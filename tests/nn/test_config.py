@@ -122,7 +122,7 @@ REFUSED = {
     ),
     "text for a number": (
         lambda: Sgd(learning_rate="0.1"),
-        "Sgd.learning_rate must be a number above 0 or one of CosineSchedule, CycleSchedule, ",
+        "Sgd.learning_rate must be a number above 0 or one of 15 names, got '0.1'; they are Cosine",
     ),
     "None where there is no default None": (
         lambda: WarmUpSchedule(steps=1, then=None),

@@ -7,6 +7,7 @@ import pytest
 
 from sparkdl.errors import ConfigError
 from sparkdl.nn.schedules import (
+    CosineRestartsSchedule,
     CosineSchedule,
     CycleSchedule,
     ExponentialSchedule,
@@ -18,6 +19,7 @@ from sparkdl.nn.schedules import (
     PolynomialSchedule,
     RampSchedule,
     Schedule,
+    SequentialSchedule,
     SigmoidSchedule,
     StepSchedule,
     WarmUpSchedule,
@@ -48,6 +50,32 @@ OPTAX = [
     (
         CosineSchedule(initial=0.1, steps=12, final=0.02),
         optax.cosine_decay_schedule(0.1, 12, alpha=0.2),
+    ),
+    (
+        CosineRestartsSchedule(initial=0.1, steps=3, steps_factor=2, rate_factor=0.5),
+        optax.join_schedules(
+            [optax.cosine_decay_schedule(0.1 * 0.5**i, 3 * 2**i) for i in range(3)], [3, 9]
+        ),
+    ),
+    (
+        CosineRestartsSchedule(initial=0.1, steps=7, final=0.02),
+        optax.join_schedules([optax.cosine_decay_schedule(0.1, 7, 0.2)] * 3, [7, 14]),
+    ),
+    (
+        SequentialSchedule(
+            schedules=(
+                (0, WarmUpSchedule(steps=4, then=0.1)),
+                (4, CosineSchedule(initial=0.1, steps=8)),
+                (15, 0.3),
+            )
+        ),
+        optax.join_schedules(
+            [
+                optax.warmup_cosine_decay_schedule(0.0, 0.1, 4, 12),
+                optax.constant_schedule(0.3),
+            ],
+            [15],
+        ),
     ),
     (OneCycleSchedule(peak=0.1, steps=10), optax.cosine_onecycle_schedule(10, 0.1)),
     (
@@ -275,6 +303,22 @@ REFUSED = [
     (
         lambda: PiecewiseConstantSchedule(rates=[[0, 1], [5, 1], [5, 2]]),
         "starts growing from 0, got",
+    ),
+    (
+        lambda: SequentialSchedule(schedules=((1, 0.1),)),
+        "SequentialSchedule.schedules must be pairs (start, schedule), starts growing from 0",
+    ),
+    (
+        lambda: SequentialSchedule(schedules=((0, FixedSchedule(initial=1, per="epoch")),)),
+        "SequentialSchedule.schedules must be pairs (start, schedule) with per='iteration'",
+    ),
+    (
+        lambda: SequentialSchedule(schedules=((0, -1.0),)),
+        "SequentialSchedule.schedules[0][1] must be a number above 0 or a Schedule",
+    ),
+    (
+        lambda: CosineRestartsSchedule(initial=1, steps=3, steps_factor=0.5),
+        "CosineRestartsSchedule.steps_factor must be a number >= 1, got 0.5",
     ),
     (lambda: RampSchedule(steps=0, then=1), "RampSchedule.steps must be an integer >= 1, got 0"),
     (

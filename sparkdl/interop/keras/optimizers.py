@@ -6,9 +6,11 @@ import numpy as np
 
 from sparkdl.errors import UnsupportedError
 from sparkdl.interop.keras.options import object_of
+from sparkdl.interop.keras.schedules import rate_of
 from sparkdl.interop.keras.weights import read_optimizer
 from sparkdl.nn.clipping import ClipArrayNorm, ClipNorm, ClipValue
 from sparkdl.nn.optimizers import AdaDelta, AdamHat, Ftrl, Momentum, Nesterov, Sgd
+from sparkdl.nn.schedules import Schedule
 
 CLIPPINGS = {"clipnorm": ClipArrayNorm, "global_clipnorm": ClipNorm, "clipvalue": ClipValue}
 HABITS = ("jit_compile", "is_legacy_optimizer", "ema_momentum", "ema_overwrite_frequency")
@@ -30,7 +32,7 @@ def optimizer_of(value, notes):
     key = name.lower()
     if key not in RULES:
         raise UnsupportedError(f"{name} is not supported")
-    rate = options.number("learning_rate", options.take("lr", 0.001))
+    rate = rate_of(options)
     decay = options.take("weight_decay") or 0.0
     found = RULES[key](options, rate, decay)
     if decay:
@@ -100,7 +102,8 @@ def with_slots(network, document, taken, notes):
     if names is None or document.version < 3 or len(conf.groups) > 1:
         notes.append("the state of the optimizer is not read; it starts from nothing")
         return state
-    found = read_optimizer(document.weights, document.path, len(trained) * len(names))
+    has_rate, count = not isinstance(optimizer.learning_rate, Schedule), len(trained) * len(names)
+    found = read_optimizer(document.weights, document.path, count, has_rate)
     if found is None:
         return state
     iteration, arrays = found

@@ -99,19 +99,24 @@ def by_layer(file, path, taken):
     return arrays
 
 
-def read_optimizer(content, path, count):
-    """Returns (updates done, [array]) of an optimizer with `count` arrays; None without state."""
+def read_optimizer(content, path, count, has_rate=True):
+    """Returns (updates done, [array]) of an optimizer with `count` arrays; None without state.
+
+    `has_rate` says whether its learning rate is a number, which Keras then keeps among them.
+    """
+    own = 1 + has_rate  # arrays of the optimizer itself
     with open_hdf5(content, path) as file:
         if is_legacy(file):
             find = optimizer_by_name(file, path)
         else:
             find = optimizer_by_number(file, path)
-        if len(find) <= 2:  # it has done nothing yet
+        if len(find) <= own:  # it has done nothing yet
             return None
-        if len(find) != count + 2:
-            raise DataError(f"{path}: the optimizer must hold {count + 2} arrays, got {len(find)}")
-        first, _, *others = find
-        return counter(first, path), [array_in(one, f"{path}, optimizer") for one in others]
+        if len(find) != count + own:
+            wanted = f"{count + own} arrays, got {len(find)}"
+            raise DataError(f"{path}: the optimizer must hold {wanted}")
+        others = find[own:]
+        return counter(find[0], path), [array_in(one, f"{path}, optimizer") for one in others]
 
 
 def optimizer_by_number(file, path):

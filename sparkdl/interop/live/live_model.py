@@ -21,6 +21,7 @@ from sparkdl.nn.networks.base import Conf
 from sparkdl.nn.networks.placement import PlacedLayer
 from sparkdl.nn.networks.sequential import NetworkConf
 from sparkdl.nn.optimizers import Sgd
+from sparkdl.nn.schedules import Schedule
 
 INPUT, MODULE, OUTPUT = "features", "module", "output"
 
@@ -82,7 +83,7 @@ class LiveModel(Conf):
         """Returns {name: first value} of the model's arrays."""
         raise NotImplementedError
 
-    def describe_optimizer(self) -> tuple[float, Any]:
+    def describe_optimizer(self) -> tuple[float | Schedule, Any]:
         """Returns (learning rate, ((name, shape), ...) of the state) of the framework's optimizer.
 
         It is built to ask.
@@ -97,6 +98,15 @@ class LiveModel(Conf):
     @property
     def has_own_optimizer(self) -> bool:
         return self.own_optimizer is not None
+
+    @property
+    def base_rate(self) -> float:
+        """The learning rate that the framework's optimizer is built with; each step says its own.
+
+        1 where that is a schedule.
+        """
+        rate = self.optimizer.learning_rate
+        return 1.0 if isinstance(rate, Schedule) else rate
 
     def validate(self) -> None:
         super().validate()

@@ -94,7 +94,7 @@ class LiveReplica(Replica):
         first = t == 1 or (self._optimizer is None and not self.slots.any())
         if self._optimizer is None:
             self._optimizer = self._build_optimizer(self.conf.slots_layout.views(self.slots))
-        self._move(float(rate) / self.conf.optimizer.learning_rate, int(t), first)
+        self._move(float(rate) / self.conf.base_rate, int(t), first)
 
     def forward(self, features, outputs=(), states=None, size=None):
         """See Replica.forward; "module" names what the model gives."""

@@ -107,6 +107,12 @@ OPTIMIZERS = {
     "momentum": lambda: keras.optimizers.SGD(0.1, momentum=0.9),
     "nesterov": lambda: keras.optimizers.SGD(0.1, momentum=0.9, nesterov=True, clipvalue=0.1),
     "adam": lambda: keras.optimizers.Adam(0.01),
+    "adam that warms up": lambda: keras.optimizers.Adam(
+        keras.optimizers.schedules.CosineDecay(0.0, 4, warmup_target=0.02, warmup_steps=3)
+    ),
+    "momentum by steps": lambda: keras.optimizers.SGD(
+        keras.optimizers.schedules.ExponentialDecay(0.1, 2, 0.5, staircase=True), momentum=0.9
+    ),
     "ftrl": lambda: keras.optimizers.Ftrl(
         0.1, l1_regularization_strength=0.001, l2_regularization_strength=0.01, beta=0.5
     ),

@@ -15,6 +15,18 @@ def half_cosine(start, end, share):
     return start + (end - start) * (1 - cos(pi * share)) / 2
 
 
+def cosine_restarts(s, t):
+    start, length, top = 0, s.steps, s.initial - s.final
+    while start + length <= t:
+        start, length, top = start + length, length * s.steps_factor, top * s.rate_factor
+    return half_cosine(s.final + top, s.final, (t - start) / length)
+
+
+def sequential(s, t):
+    start, chosen = [piece for piece in s.schedules if piece[0] <= t][-1]
+    return rate_of(chosen, t - start, t - start)
+
+
 def one_cycle(s, t):
     first, top = s.peak / s.div_factor, s.rise * s.steps
     if t < top:
@@ -36,10 +48,12 @@ RULES = {
     "PolynomialSchedule": polynomial,
     "SigmoidSchedule": lambda s, t: s.initial / (1 + exp(s.gamma * (t - s.step))),
     "CosineSchedule": lambda s, t: half_cosine(s.initial, s.final, min(t / s.steps, 1)),
+    "CosineRestartsSchedule": cosine_restarts,
     "CycleSchedule": cycle,
     "OneCycleSchedule": one_cycle,
     "PiecewiseConstantSchedule": lambda s, t: [rate for start, rate in s.rates if start <= t][-1],
     "RampSchedule": lambda s, t: min(1, (t + 1) / s.steps),
+    "SequentialSchedule": sequential,
     "WarmUpSchedule": lambda s, t: min(1, s.start + (1 - s.start) * t / s.steps),
 }
 

@@ -73,8 +73,8 @@ class KerasModel(LiveModel):
         ),
         "Function without arguments that builds an optimizer of Keras, in place of `optimizer`: "
         "`lambda: keras.optimizers.AdamW(1e-3)`. Its state travels and is saved as that of ours "
-        "is. Penalties and clipping are then its own affair, its learning rate is a number, and no "
-        "ParameterServer trains with it.",
+        "is. Penalties and clipping are then its own affair, its learning rate is a number or a "
+        "schedule of Keras's that sparkdl has too, and no ParameterServer trains with it.",
         default=None,
     )
 
@@ -87,7 +87,7 @@ class KerasModel(LiveModel):
     def first_values(self) -> dict[str, np.ndarray]:
         return first_values(self.make, self.seed, self.backend)
 
-    def describe_optimizer(self) -> tuple[float, Any]:
+    def describe_optimizer(self) -> tuple[Any, Any]:
         return describe_optimizer(self.keras_optimizer, self.make, self.seed, self.backend)
 
     @property

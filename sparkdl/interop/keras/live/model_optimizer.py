@@ -5,12 +5,15 @@ from typing import Any
 
 import numpy as np
 
-from sparkdl.errors import ConfigError, brief
+from sparkdl.errors import ConfigError, UnsupportedError, brief
 from sparkdl.interop.keras.live.load import load_keras
 from sparkdl.interop.keras.live.variables import build_model, to_numpy
+from sparkdl.interop.keras.schedules import schedule_of
 from sparkdl.interop.live.live_model import MODULE
+from sparkdl.nn.schedules import Schedule
 
 ITERATION, RATE = "iteration", "learning_rate"  # variables that follow from the update's number
+BASE = 1.0  # rate of an optimizer whose own is a schedule; see LiveModel.base_rate
 
 
 class ModelOptimizer:
@@ -26,7 +29,8 @@ class ModelOptimizer:
     """
 
     def __init__(self, make: Any, functions: Any, views: dict[str, np.ndarray]) -> None:
-        self._optimizer, self._views = build_optimizer(make, functions.model), views
+        self._optimizer, _ = build_optimizer(make, functions.model)
+        self._views = views
         self._names = [variable.name for variable in self._optimizer.variables]
         self._first = {n: to_numpy(v) for n, v in state_of(self._optimizer)}
         self._rate = float(self._optimizer.learning_rate)
@@ -53,8 +57,10 @@ class ModelOptimizer:
         return values
 
 
-def build_optimizer(make: Any, model: Any) -> Any:
-    """Returns an optimizer that knows a model's variables.
+def build_optimizer(make: Any, model: Any) -> tuple[Any, float | Schedule]:
+    """Returns an optimizer that knows a model's variables, and its learning rate.
+
+    Where that is a schedule, the optimizer has BASE in its place, and each step says the rate.
 
     Raises
     ------
@@ -67,19 +73,31 @@ def build_optimizer(make: Any, model: Any) -> Any:
             "KerasModel.keras_optimizer must return a keras.optimizers.Optimizer, got "
             f"{brief(optimizer)} from {make}"
         )
+    rate = rate_of(optimizer)
+    if isinstance(rate, Schedule):
+        config = optimizer.get_config() | {"learning_rate": BASE}
+        optimizer = type(optimizer).from_config(config)
     optimizer.build(model.trainable_variables)
-    if RATE not in [variable.name for variable in optimizer.variables]:
-        raise ConfigError(
-            "KerasModel.keras_optimizer must build an optimizer with a number as learning_rate, "
-            "got a schedule; give one of sparkdl's to an optimizer of sparkdl's"
-        )
     for name in ("use_ema", "gradient_accumulation_steps"):
         if getattr(optimizer, name, None):
             raise ConfigError(
                 f"KerasModel.keras_optimizer must build an optimizer without {name}, got "
                 f"{getattr(optimizer, name)!r}; masters average and accumulate"
             )
-    return optimizer
+    return optimizer, rate
+
+
+def rate_of(optimizer: Any) -> float | Schedule:
+    """Returns the learning rate of an optimizer of Keras; ConfigError where it has no twin."""
+    written = load_keras().optimizers.serialize(optimizer)["config"]["learning_rate"]
+    try:
+        return schedule_of(written) if isinstance(written, dict) else float(written)
+    except (ConfigError, UnsupportedError) as error:
+        raise ConfigError(
+            "KerasModel.keras_optimizer must build an optimizer whose learning_rate is a number or "
+            f"a schedule that sparkdl has too, got {error}; give a schedule of sparkdl's to an "
+            "optimizer of sparkdl's"
+        ) from error
 
 
 def state_of(optimizer: Any) -> list[tuple[str, Any]]:
@@ -101,8 +119,7 @@ def state_of(optimizer: Any) -> list[tuple[str, Any]]:
 
 
 @lru_cache(maxsize=8)
-def describe_optimizer(make: Any, maker: Any, seed: int, backend: Any) -> tuple[float, Any]:
+def describe_optimizer(make: Any, maker: Any, seed: int, backend: Any) -> tuple[Any, Any]:
     """Returns (learning rate, ((name, shape), ...) of the state) for a model by `maker`."""
-    optimizer = build_optimizer(make, build_model(maker, seed, backend))
-    state = tuple((name, tuple(v.shape)) for name, v in state_of(optimizer))
-    return float(optimizer.learning_rate), state
+    optimizer, rate = build_optimizer(make, build_model(maker, seed, backend))
+    return rate, tuple((name, tuple(v.shape)) for name, v in state_of(optimizer))

@@ -8,6 +8,7 @@ import numpy as np
 
 from sparkdl.interop.hdf5 import create_hdf5
 from sparkdl.interop.keras.optimizers import SLOTS
+from sparkdl.nn.schedules import Schedule
 
 VERSION = "3.0.0"
 
@@ -51,12 +52,13 @@ def add(file, place, array):
 
 
 def add_optimizer(file, network, taken, owners, names):
-    """Adds the number of updates, the rate, and what is kept for each array that is trained."""
+    """Adds the number of updates, the rate if it is one, and what is kept for each array."""
     conf, state = network.conf, network.state
     vectors = conf.slots_layout.views(state.slots)
     slots = [conf.params_layout.views(vectors[name]) for name in names]
     add(file, "optimizer/vars", np.int32(state.iteration))
-    add(file, "optimizer/vars", np.float32(conf.optimizer.learning_rate))
+    if not isinstance(conf.optimizer.learning_rate, Schedule):
+        add(file, "optimizer/vars", np.float32(conf.optimizer.learning_rate))
     for one in sorted((one for one in taken if one.trained), key=lambda one: one.rank):
         for views in slots:
             array = views[f"{owners[one.vertex]}/{one.ours}"]

@@ -1,9 +1,12 @@
 """Losses and optimizer of a network as Keras's compile settings."""
 
+from dataclasses import replace
+
 from sparkdl.errors import SparkdlError, UnsupportedError
 from sparkdl.interop.keras.losses import loss_of
 from sparkdl.interop.keras.optimizers import CLIPPINGS, optimizer_of
 from sparkdl.interop.keras.twins import document
+from sparkdl.interop.keras.writing.schedules import rate
 from sparkdl.nn import losses
 from sparkdl.nn import optimizers as nn
 
@@ -68,19 +71,20 @@ def loss(layer):
 def optimizer(conf):
     """Returns Keras's document of the optimizer, with clipping."""
     ours = conf.optimizer
-    if not isinstance(ours.learning_rate, float) or len(conf.groups) > 1:
-        raise UnsupportedError("a schedule, or optimizers of layers, are not supported")
+    if len(conf.groups) > 1:
+        raise UnsupportedError("optimizers of layers are not supported")
     kind, config = KINDS.get(type(ours), lambda ours: (None, {}))(ours)
     if kind is None:
         raise UnsupportedError(f"the optimizer {type(ours).__name__} is not supported")
-    config["learning_rate"] = ours.learning_rate
+    config["learning_rate"] = rate(ours.learning_rate)
     names = {clipping: name for name, clipping in CLIPPINGS.items()}
     if conf.clipping is not None:
         if type(conf.clipping) not in names:
             raise UnsupportedError(f"{conf.clipping} is not supported")
         config[names[type(conf.clipping)]] = conf.clipping.limit
     found = document("optimizers", kind, config)
-    same_again(optimizer_of(found, [])["optimizer"], ours)
+    again = optimizer_of(found, [])["optimizer"]
+    same_again(replace(again, learning_rate=ours.learning_rate), ours)  # `rate` has compared it
     return found
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from sparkdl.errors import ConfigError
 from sparkdl.nn import Adam, ClipNorm, conf_from_json
+from sparkdl.nn.schedules import Schedule
 from sparkdl.training.inputs.schema import schema_of
 from sparkdl.training.masters.all_reduce.master import AllReduceSGD
 from sparkdl.training.masters.parameter_server.master import ParameterServer
@@ -31,6 +32,12 @@ OPTIMIZERS = {
     "Nadam": lambda: keras.optimizers.Nadam(0.01),
     "RMSprop": lambda: keras.optimizers.RMSprop(0.01, momentum=0.9, centered=True),
     "SGD": lambda: keras.optimizers.SGD(0.05),
+    "AdamW that warms up": lambda: keras.optimizers.AdamW(
+        keras.optimizers.schedules.CosineDecay(0.0, 3, warmup_target=0.01, warmup_steps=2)
+    ),
+    "SGD that decays": lambda: keras.optimizers.SGD(
+        keras.optimizers.schedules.ExponentialDecay(0.1, 2, 0.5), momentum=0.9
+    ),
     "SGD, Nesterov, clipped": lambda: keras.optimizers.SGD(
         0.05, momentum=0.9, nesterov=True, clipnorm=0.5
     ),
@@ -131,12 +138,23 @@ def test_a_worker_whose_first_update_is_a_later_one_begins_with_the_optimizers_s
     assert np.abs(empty.params - first).max() < 0.02 and empty.slots.any()
 
 
-def decaying():
-    return keras.optimizers.SGD(keras.optimizers.schedules.ExponentialDecay(0.1, 10, 0.5))
+def growing():
+    return keras.optimizers.SGD(keras.optimizers.schedules.ExponentialDecay(0.1, 10, 1.5))
+
+
+@pytest.mark.parametrize("name", ["AdamW that warms up", "SGD that decays"])
+def test_a_document_has_the_schedule(name):
+    conf = model(keras_optimizer=OPTIMIZERS[name])
+    again = conf_from_json(conf.to_json())
+    assert again == conf and isinstance(again.optimizer.learning_rate, Schedule)
+    assert again.rate_at(2, 0) == pytest.approx(conf.optimizer.learning_rate.rate(2, 0))
 
 
 REFUSED = {
-    "a schedule": ({"keras_optimizer": decaying}, "a number as learning_rate, got a schedule"),
+    "a schedule": (
+        {"keras_optimizer": growing},
+        "learning_rate is a number or a schedule that sparkdl has too, got decay_rate=1.5 is not",
+    ),
     "nothing": ({"keras_optimizer": lambda: None}, "must return a keras.optimizers.Optimizer"),
     "means": (
         {"keras_optimizer": lambda: keras.optimizers.SGD(0.1, use_ema=True)},

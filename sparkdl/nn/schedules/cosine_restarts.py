@@ -1,0 +1,45 @@
+"""A rate that falls along half a cosine, again and again."""
+
+from math import cos, pi
+
+from sparkdl.config import Integer, Number, dataclass, option
+from sparkdl.nn.schedules.base import DecaySchedule
+
+
+@dataclass(frozen=True, kw_only=True)
+class CosineRestartsSchedule(DecaySchedule):
+    """CosineSchedule that begins anew, each time for longer and from less.
+
+    Round i takes steps steps_factor^i, and begins at final + (initial - final) rate_factor^i.
+    Keras's CosineDecayRestarts, whose alpha is final / initial; with rate_factor 1 PyTorch's
+    CosineAnnealingWarmRestarts.
+
+    References
+    ----------
+    Loshchilov and Hutter, SGDR: stochastic gradient descent with warm restarts (2017), eq. 5.
+    """
+
+    steps: int = option(Integer(minimum=1), "Iterations (or epochs) of the first round.")
+    steps_factor: float = option(
+        Number(minimum=1), "Each round is so many times as long as the one before.", default=1.0
+    )
+    rate_factor: float = option(
+        Number(above=0, maximum=1),
+        "Each round begins at this share of the one before.",
+        default=1.0,
+    )
+    final: float = option(Number(minimum=0), "The rate at the end of each round.", default=0.0)
+
+    def at(self, t: float) -> float:
+        number, share = self._place(t)
+        height = self.rate_factor**number * (1 + cos(pi * share)) / 2
+        return self.final + (self.initial - self.final) * height
+
+    def _place(self, t: float) -> tuple[int, float]:
+        """Returns the number of the round that t falls in, from 0, and the share of it until t."""
+        if self.steps_factor == 1:
+            return int(t // self.steps), t % self.steps / self.steps
+        number, length = 0, float(self.steps)
+        while t >= length:
+            number, t, length = number + 1, t - length, length * self.steps_factor
+        return number, t / length

@@ -1,0 +1,42 @@
+"""Schedules one after the other."""
+
+from bisect import bisect_right
+
+from sparkdl.config import Integer, Number, Of, Row, Sequence, dataclass, option
+from sparkdl.config.field_types import Several
+from sparkdl.errors import require
+from sparkdl.nn.schedules.base import Schedule
+
+PIECE = Row(of=(Integer(minimum=0), Of(family=Schedule, number=Number(above=0))))
+
+
+@dataclass(frozen=True, kw_only=True)
+class SequentialSchedule(Schedule):
+    """The last schedule that has started, which counts from its own start.
+
+    optax's join_schedules, PyTorch's SequentialLR; with numbers alone PiecewiseConstantSchedule. A
+    WarmUpSchedule goes on with one that counts from the beginning.
+    """
+
+    schedules: Several[tuple[int, float | Schedule]] = option(
+        Sequence(of=PIECE, minimum=1),
+        "Pairs of the time from which a schedule (or a rate) holds, and the schedule: ((0, "
+        "WarmUpSchedule(steps=100, then=0.1)), (100, CosineSchedule(initial=0.1, steps=900))). "
+        "Times grow, and the first is 0; the schedules count in the same unit (`per`).",
+    )
+
+    def validate(self) -> None:
+        super().validate()
+        starts = [start for start, _ in self.schedules]
+        grow = starts[0] == 0 and starts == sorted(set(starts))
+        require(self, "schedules", grow, "pairs (start, schedule), starts growing from 0")
+        units = {one.per for _, one in self.schedules if isinstance(one, Schedule)}
+        same = units <= {self.per}
+        require(self, "schedules", same, f"pairs (start, schedule) with per={self.per!r}")
+
+    def at(self, t: float) -> float:
+        start, chosen = self.schedules[self._number(t)]
+        return chosen.rate(t - start, t - start) if isinstance(chosen, Schedule) else chosen
+
+    def _number(self, t: float) -> int:
+        return bisect_right(self.schedules, t, key=lambda piece: piece[0]) - 1
