@@ -37,6 +37,8 @@ def deal_blocks(blocks, shares, team, validation=None):
         return write_shuffle(deal_items(items, rdd_of(validation), team))
     items = [(share[0], own) for share, own in zip(shares, stored, strict=True) if share]
     if isinstance(validation, ValidationRecords):
+        if blocks.launches > 1:
+            validation.locate()
         size = team.size
         items += [((rank,), validation.share(rank, size)) for rank in range(size)]
     elif validation is not None:

@@ -69,11 +69,13 @@ class SparkBlocks:
     def shares(self, shares):
         """Returns a StoredShare for each of these lists of blocks.
 
-        None unless every executor can open the folders of all, and after the first launch: by then
-        executors may have been lost.
+        None unless every executor can open the folders of all. After the first launch executors may
+        have been lost: what they had is read again.
         """
-        if self.launches > 1 or not executors_share_host(self.context):
+        if not executors_share_host(self.context):
             return None
+        if self.launches > 1:
+            self.store.locate()
         folders = {each.partition: each.folder for each in self.store.partitions if each.count}
         return [
             StoredShare(dealing=self.dealing, folders=folders, numbers=frozenset(share))

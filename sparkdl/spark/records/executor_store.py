@@ -13,7 +13,7 @@ from pyspark import RDD, StorageLevel
 from pyspark.errors import PySparkException
 
 from sparkdl.error_messages import error_from_text
-from sparkdl.errors import NoRecords
+from sparkdl.errors import DataError, NoRecords
 from sparkdl.spark.jobs.job import describe_jobs, outside_job_group, staying_with_data
 from sparkdl.spark.jobs.slots import executor_locations
 from sparkdl.spark.records.locality import parallelize_at
@@ -40,7 +40,7 @@ class ExecutorStore:
     Attributes
     ----------
     partitions : list of StoredPartition
-        As they were read first.
+        As they were read first, or as `locate` has found them.
     counts : list of int
         Records of each partition.
     nbytes : int
@@ -62,18 +62,41 @@ class ExecutorStore:
             For the first record that cannot be used, and where there are none.
         """
         began = time.perf_counter()
-        self.partitions = [StoredPartition(*row) for row in self.rdd.collect()]
+        self.partitions, self.counts = self._figures()
         passed = time.perf_counter() - began
-        errors = [stored.error for stored in self.partitions if stored.error is not None]
-        if errors:
-            raise error_from_text(errors[0])
-        self.counts = [0] * self.rdd.getNumPartitions()  # an empty partition may have no row
-        for stored in self.partitions:
-            self.counts[stored.partition] = stored.count
         if not sum(self.counts):
             raise NoRecords("there are no records to train on: every partition is empty")
         self.nbytes = sum(stored.nbytes for stored in self.partitions)
         return reading_phases(self.partitions, passed)
+
+    def locate(self):
+        """Finds the folders as they are now; what was lost with an executor is read again.
+
+        Raises
+        ------
+        DataError
+            As `measure`, and where a partition has other records than it had.
+        """
+        sc = self.rdd.context
+        with staying_with_data(sc), describe_jobs(sc, "lost records are read again"):
+            self.partitions, counts = self._figures()
+        for number, (count, now) in enumerate(zip(self.counts, counts, strict=True)):
+            if count != now:
+                raise DataError(
+                    f"partition {number} must have the {count} records that it had, got {now} when "
+                    "an executor was lost and it was read again; train on data that stays as it is"
+                )
+
+    def _figures(self):
+        """Returns the StoredPartitions, and how many records each partition has."""
+        partitions = [StoredPartition(*row) for row in self.rdd.collect()]
+        errors = [stored.error for stored in partitions if stored.error is not None]
+        if errors:
+            raise error_from_text(errors[0])
+        counts = [0] * self.rdd.getNumPartitions()  # an empty partition may have no row
+        for stored in partitions:
+            counts[stored.partition] = stored.count
+        return partitions, counts
 
     def is_whole(self):
         """Returns whether the executors still have all that was read first; asks each of them."""

@@ -58,6 +58,10 @@ class ValidationRecords:
         folders = {each.partition: each.folder for each in self.opened.store.partitions}
         return StoredBatches(folders=folders, rank=rank, size=size)
 
+    def locate(self):
+        """Finds the folders as they are now; see ExecutorStore.locate."""
+        self.opened.store.locate()
+
     def read_again(self):
         """Has the next launch read the records anew; see ExecutorStore.read_again."""
         self.opened.store.read_again()

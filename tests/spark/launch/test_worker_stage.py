@@ -11,6 +11,7 @@ import pytest
 from sparkdl.errors import ConfigError, DataError, PeerError, ShapeError, WorkerError
 from sparkdl.spark import SparkWorkers
 from sparkdl.spark.jobs.slots import slots
+from sparkdl.spark.records import blocks as blocks_module
 from sparkdl.spark.records.records import SparkRecords
 from sparkdl.training.inputs.schema import schema_of
 from sparkdl.training.masters.parameter_averaging.master import ParameterAveraging
@@ -76,12 +77,21 @@ def processes(launched, folder):
     return [psutil.Process(int(Path(folder, rank).read_text())) for rank in "01"]
 
 
-@pytest.mark.parametrize("again", [False, True], ids=["from folders", "by a shuffle"])
+WAYS = {"from folders": (0, True), "from folders again": (1, True), "by a shuffle": (0, False)}
+
+
+@pytest.fixture(params=WAYS.values(), ids=WAYS)
+def launches(request, monkeypatch):
+    """How often blocks were launched on; whether executors can open each other's files varies."""
+    count, one_host = request.param
+    monkeypatch.setattr(blocks_module, "executors_share_host", lambda sc: one_host)
+    return count
+
+
 @pytest.mark.parametrize("judged", [None, 45])
-def test_each_takes_its_share(judged, again, workers, tmp_path, sc):
+def test_each_takes_its_share(judged, launches, workers, tmp_path, sc):
     blocks = load(workers)
-    if again:  # as after the loss of a worker
-        blocks.launches = 1
+    blocks.launches = launches
     shares = [[5, 0, *range(6, len(blocks.sizes))], [], [1, 4, 3, 2]][:: 2 if judged else 1][:2]
     shares[1] = sorted(set(range(len(blocks.sizes))) - set(shares[0]))
     on = judged and SparkRecords(arrays(judged, records_per_split=10)).batches(
@@ -169,11 +179,10 @@ def test_a_lost_executor_ends_all_workers_and_another_takes_its_place(
     assert ended(launch(staying.take)) is None  # blocks that are lost are made again
 
 
-@pytest.mark.parametrize("again", [False, True], ids=["from folders", "by a shuffle"])
-def test_workers_beyond_the_slots_share_tasks(again, sc, tmp_path):
+def test_workers_beyond_the_slots_share_tasks(launches, sc, tmp_path):
     workers = SparkWorkers(sc, 5)
     blocks, evaluated = load(workers), SparkRecords(arrays(20)).batches(sc, schema_of(plain()))
-    blocks.launches = int(again)
+    blocks.launches = launches
     shares = [range(rank, len(blocks.sizes), 5) for rank in range(5)]
     launched = workers.launch(staying.take, blocks, shares, str(tmp_path), validation=evaluated)
     assert ended(launched) is None and launched.is_finished()

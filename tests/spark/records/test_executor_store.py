@@ -3,6 +3,7 @@
 import os
 import shutil
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from sparkdl.data.batches.dealing import assemble_block
 from sparkdl.errors import DataError, LostRecords, WorkerError
 from sparkdl.spark import SparkWorkers
 from sparkdl.spark.jobs.shared_processes import SIMPLIFIED, shared_processes
+from sparkdl.spark.records import blocks as blocks_module
 from sparkdl.spark.records.blocks import load_blocks
 from sparkdl.spark.records.executor_store import ExecutorStore
 from sparkdl.spark.records.kept_data import open_data
@@ -148,12 +150,44 @@ def test_lost_folders_are_named(way, spark, sc):
     assert nothing_is_left(sc)
 
 
-def test_only_the_first_workers_are_sent_to_the_folders(spark, sc):
+def folders_of(blocks):
+    return {tuple(share.folders.values()) for share in blocks.shares([[0], [1]])}
+
+
+def test_later_workers_are_sent_to_the_folders_that_there_are(spark, sc):
     blocks = load(sc, pairs(spark))
-    blocks.launches = 1
-    assert blocks.shares([[0], [1]]) is not None
+    first = folders_of(blocks)
     blocks.launches = 2
+    assert folders_of(blocks) == first, "no executor was lost"
+    blocks.read_again()  # as where they will be
+    [again] = folders_of(blocks)
+    assert not {again} & first and set(again) <= set(stored_folders(sc))
+    blocks.close()
+    assert nothing_is_left(sc)
+
+
+def test_workers_on_several_hosts_are_sent_to_none(spark, sc, monkeypatch):
+    blocks = load(sc, pairs(spark))
+    monkeypatch.setattr(blocks_module, "executors_share_host", lambda sc: False)
     assert blocks.shares([[0], [1]]) is None
+    blocks.close()
+
+
+def test_records_that_are_others_when_they_are_read_again_are_refused(spark, sc, tmp_path):
+    x, y = data(RECORDS)
+    pairs_there, mark = sc.parallelize([*zip(x, y)], 3), str(tmp_path / "mark")
+
+    def fewer(rows):
+        rows = list(rows)
+        return rows[1:] if os.path.exists(mark) else rows
+
+    blocks = load(sc, pairs_there.mapPartitions(fewer))
+    blocks.launches = 2
+    Path(mark).touch()
+    assert blocks.shares([[0]]) is not None, "nothing was lost"
+    blocks.read_again()
+    with pytest.raises(DataError, match=r"^partition 0 must have the \d+ records that it had, got"):
+        blocks.shares([[0]])
     blocks.close()
 
 
