@@ -17,7 +17,7 @@ CLUSTERS = {"local": local_cluster, "hosts": hosts}
 
 
 def main():
-    """Prints a Markdown row for each turn; returns 1 if anything was wrong."""
+    """Prints a Markdown row for each turn; returns 1 if anything was wrong, or a fit has failed."""
     parser = argparse.ArgumentParser(description=__doc__, prog="python -m tests.chaos")
     parser.add_argument("--minutes", type=float, default=10.0)
     parser.add_argument("--seed", type=int, default=0)
@@ -32,7 +32,7 @@ def main():
                 break
             outcome = cluster.take_turn(f"{given.seed}/{turn}")
             print(outcome.row(turn), flush=True)
-            failed |= bool(outcome.wrong)
+            failed |= bool(outcome.wrong or outcome.error)  # restarts suffice for one fault
     return int(failed)
 
 

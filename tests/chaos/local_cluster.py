@@ -3,7 +3,7 @@
 import random
 import tempfile
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 
 import numpy as np
@@ -60,8 +60,10 @@ class LocalCluster:
             seconds = time.monotonic() - start
             striker.end()
             spawned = [one for one in map(process, slow.processes()) if one and is_spawned(one)]
-        if not all(until(lambda one=one: gone(one)) for one in spawned):
-            wrong.append("processes left")
+        with suppress(AssertionError):
+            until(lambda: all(map(gone, spawned)))
+        if left := [one.pid for one in spawned if not gone(one)]:
+            wrong.append(f"processes left: {left}")
         if traces(self.sc) != before:
             wrong.append(f"left: {traces(self.sc)}, before: {before}")
         restarts = len(history.restarts) if history else 0

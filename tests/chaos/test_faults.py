@@ -3,6 +3,7 @@
 import pytest
 
 from tests.chaos.local_cluster import LocalCluster
+from tests.training.master_table import MASTERS
 
 TURNS = {
     "tests/15": ("pipeline", "worker killed"),
@@ -17,4 +18,5 @@ def test_a_fit_with_a_fault_has_the_weights_of_the_quiet_one_and_leaves_nothing(
     outcome = LocalCluster(sc).take_turn(seed)
     assert (outcome.master, outcome.fault) == TURNS[seed]
     assert outcome.struck
+    assert outcome.restarts == MASTERS[outcome.master].master.resident, "Spark ran the task again"
     assert (outcome.error, outcome.wrong) == ("", ())

@@ -19,6 +19,7 @@ FILES = ("core-site.xml", "hdfs-site.xml")
 OF_SPARK = Path("__spark_conf__", "__hadoop_conf__")  # in YARN's containers, sent by spark-submit
 VARIABLE = re.compile(r"\$\{([^${}\s]+)\}")
 DEEPEST = 20  # variables in variables
+EVERY = ("0.0.0.0", "[::]", "::")  # a server's own address: all of its host's
 RPC_PORT, WEB_PORTS = 8020, {"http": 9870, "https": 9871}
 
 
@@ -82,9 +83,11 @@ class Configuration:
     def web_authority(self, authority):
         """Returns the authority of WebHDFS for one of native RPC."""
         chosen = self.rpc_authority(authority)
-        default = self.properties.get("fs.defaultFS", "")
+        default = self.properties.get("fs.defaultFS", "").rstrip("/")
         is_default = default == f"hdfs://{chosen}" or f"{default}:{RPC_PORT}" == f"hdfs://{chosen}"
-        return "" if is_default else chosen.partition(":")[0]
+        if is_default:
+            return ""
+        return chosen if self.namenodes(chosen) else chosen.rpartition(":")[0]
 
     def web_addresses(self, authority, protocol="http"):
         """Returns host:port of each NameNode's web server.
@@ -100,7 +103,7 @@ class Configuration:
             return [authority]
         name, port = f"dfs.namenode.{protocol}-address", WEB_PORTS[protocol]
         if not authority and name in self.properties:
-            return [self.properties[name]]
+            return [self._with_host(self.properties[name], "fs.defaultFS")]
         chosen = self.authority("webhdfs", authority)
         nodes = self.namenodes(chosen)
         if not nodes:
@@ -111,7 +114,22 @@ class Configuration:
             raise DataError(
                 f"webhdfs://{chosen}: must have {', '.join(missing)} in {self.folder}/{FILES[1]}"
             )
-        return [self.properties[one] for one in keys]
+        rpc = "dfs.namenode.rpc-address"
+        return [
+            self._with_host(self.properties[key], f"{rpc}.{chosen}.{node}")
+            for key, node in zip(keys, nodes, strict=True)
+        ]
+
+    def _with_host(self, address, rpc):
+        """Returns the address of a web server that listens on all of its host's.
+
+        Its host is that of native RPC, by the property `rpc`, as HDFS has it.
+        """
+        host, _, port = address.rpartition(":")
+        known = self.properties.get(rpc, "").rpartition("://")[2].partition("/")[0]
+        if host not in EVERY or not known:
+            return address
+        return f"{known.rpartition(':')[0] or known}:{port}"
 
 
 def user():

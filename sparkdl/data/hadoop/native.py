@@ -100,7 +100,7 @@ class ReplicatedWrite:
     were wanted: it makes them when it can.
 
     The NameNode gives a host its own DataNode first, and the library cannot refuse one. So where
-    one replica fails too, every other try is by WebHDFS, which can.
+    one replica fails too, further tries are by WebHDFS first, which can.
 
     Parameters
     ----------
@@ -116,12 +116,19 @@ class ReplicatedWrite:
         self._is_elsewhere = False
 
     def send(self, content):
-        if self._is_elsewhere:
-            self._is_elsewhere = False  # the next try
-            self._elsewhere(self._path, content)
-            log.warning("%s was written by WebHDFS: this host's own DataNode fails", self._path)
-        else:
+        if not (self._is_elsewhere and self._sent_elsewhere(content)):
             self._send(content)
+
+    def _sent_elsewhere(self, content):
+        """Returns whether a DataNode of another host has taken the file."""
+        try:
+            self._elsewhere(self._path, content)
+        except OSError as error:
+            log.info("%s: %s", self._path, error)
+            content.seek(0)
+            return False
+        log.warning("%s was written by WebHDFS: this host's own DataNode fails", self._path)
+        return True
 
     def _send(self, content):
         options = WriteOptions(overwrite=True, replication=self._replicas)
@@ -159,7 +166,7 @@ def write_elsewhere(authority, path, content):
     try:
         scheme, place = conf.web_scheme(), conf.web_authority(authority)
         web_client.write_elsewhere(scheme, place, path, content)
-    except (SparkdlError, OSError) as error:  # whatever it is, the next try may do
+    except (SparkdlError, OSError, ValueError) as error:  # whatever it is, the next try may do
         raise OSError(f"no DataNode of another host: {reason(error)}") from error
 
 

@@ -1,6 +1,7 @@
 """Clients of WebHDFS, with the library hdfs, and DataNodes' hosts that they do not ask again."""
 
 import socket
+import time
 from contextlib import closing, contextmanager, suppress
 from urllib.parse import urlsplit
 
@@ -12,6 +13,7 @@ from sparkdl.data.hadoop.streams import RequestRefused, reason
 from sparkdl.errors import UnsupportedError
 
 TIMEOUTS = 10.0, 60.0  # seconds to connect, and for the next bytes
+AVOIDED = 60.0  # seconds for which a host that failed is not asked
 
 
 def new_client(scheme, authority, session=None):
@@ -56,28 +58,42 @@ class Detour:
     """
 
     def __init__(self, files):
-        self._files, self._failed = files, []
+        self._files, self._failed = files, {}  # {address: when}
 
     @contextmanager
     def client(self):
-        """Yields a Client for a try."""
+        """Yields a Client for a try.
+
+        Where the NameNode has no other DataNode left, the next try asks those that failed, too.
+        """
+        avoided = self._avoided()
         try:
-            if self._failed:
-                with client_avoiding(self._files.scheme, self._files.authority, self._failed) as it:
+            if avoided:
+                with client_avoiding(self._files.scheme, self._files.authority, avoided) as it:
                     yield it
             else:
                 yield self._files.client
         except RequestException as error:
             self._note(error)
             raise
+        except HdfsError as error:
+            if not avoided:
+                raise
+            self._failed.clear()
+            raise OSError(f"{reason(error)} (without {', '.join(avoided)})") from error
+
+    def _avoided(self):
+        now = time.monotonic()
+        self._failed = {one: at for one, at in self._failed.items() if now - at < AVOIDED}
+        return sorted(self._failed)
 
     def _note(self, error):
         url = urlsplit(error.request.url if error.request is not None else "")
         namenodes = urls_of(Configuration.read(), self._files.scheme, self._files.authority)
-        if url.hostname and f"{url.scheme}://{url.netloc}" not in namenodes:
+        if url.hostname and f"{url.scheme}://{url.netloc}".lower() not in map(str.lower, namenodes):
             with suppress(OSError):  # it has no address: the NameNode is asked again
                 found = socket.getaddrinfo(url.hostname, None, type=socket.SOCK_STREAM)
-                self._failed += sorted({one[4][0] for one in found} - {*self._failed})
+                self._failed |= {one[4][0]: time.monotonic() for one in found}
 
 
 @contextmanager
@@ -98,18 +114,24 @@ def write_elsewhere(scheme, authority, path, content):
     path : str
     content : file
     """
-    [first, *_] = urls_of(Configuration.read(), scheme, authority)
-    with client_avoiding(scheme, authority, [own_address(first)]) as client, plain(path):
+    found = (own_address(url) for url in urls_of(Configuration.read(), scheme, authority))
+    own = sorted(filter(None, found))
+    with client_avoiding(scheme, authority, own) as client, plain(path):
         client.write(path, data=content, overwrite=True)
 
 
 def own_address(url):
-    """Returns the address with which this host asks the host of a URL; nothing is sent."""
+    """Returns the address with which this host asks the host of a URL, None if that has none.
+
+    Nothing is sent.
+    """
     place = urlsplit(url)
-    family, *_, target = socket.getaddrinfo(place.hostname, place.port, type=socket.SOCK_DGRAM)[0]
-    with socket.socket(family, socket.SOCK_DGRAM) as one:
-        one.connect(target)
-        return one.getsockname()[0]
+    with suppress(OSError):
+        options = {"type": socket.SOCK_DGRAM}
+        family, *_, target = socket.getaddrinfo(place.hostname, place.port, **options)[0]
+        with socket.socket(family, socket.SOCK_DGRAM) as one:
+            one.connect(target)
+            return one.getsockname()[0]
 
 
 @contextmanager

@@ -50,7 +50,7 @@ def finish():
     """Sends the last bytes before the process ends, as the system does for ordinary sockets."""
     for thread, inner in list(running.items()):
         with contextlib.suppress(OSError):
-            inner.shutdown(socket.SHUT_RD)
+            inner.shutdown(socket.SHUT_RDWR)
         thread.join(LINGER)
 
 
@@ -62,6 +62,7 @@ class Pump:
         self.block = memoryview(bytearray(BLOCK))
         self.outward, self.inward = EMPTY, EMPTY  # bytes taken from one side, not yet given on
         self.ended = False  # nothing more will come in
+        self.said_all = self.was_told = False  # our side sends no more; the peer knows
         self.until = None  # the time to end at, once our side is closed
 
     def run(self):
@@ -87,14 +88,27 @@ class Pump:
         with contextlib.suppress(*WAIT):
             self._deliver()
         with contextlib.suppress(*WAIT):
-            if not self.outward and self.until is None:
+            if not self.outward and not self.said_all:
                 self.outward = memoryview(self.inner.recv(BLOCK))
-                if not self.outward:
-                    self.until = time.monotonic() + LINGER
+                self.said_all = not self.outward
         with contextlib.suppress(*WAIT):
             while self.outward:  # 16 KB at a time
                 self.outward = self.outward[self.safe.send(self.outward) :]
-        return self.until is None or (bool(self.outward) and time.monotonic() < self.until)
+        return not self.said_all or self._goes_on()
+
+    def _goes_on(self):
+        """Returns whether there is more to do, once our side sends no more.
+
+        Where it has only ended what it sends, it reads up to the peer's end, and closes in its own
+        time: a close here would drop what is still on its way.
+        """
+        if is_closed(self.inner):
+            self.until = self.until or time.monotonic() + LINGER
+            return bool(self.outward) and time.monotonic() < self.until
+        if not self.outward and not self.was_told:
+            self.was_told = True
+            socket.socket.shutdown(self.safe, socket.SHUT_WR)  # its own would end reading as well
+        return True
 
     def _take(self):
         """Fills the block with what has come; TLS gives 16 KB at a time."""
@@ -122,10 +136,18 @@ class Pump:
         poll = select.poll()
         for sock, to_read, to_write in (
             (self.safe, not self.inward, self.outward),
-            (self.inner, not self.outward and self.until is None, self.inward),
+            (self.inner, not self.outward and not self.said_all, self.inward),
         ):
             events = (select.POLLIN if to_read else 0) | (select.POLLOUT if to_write else 0)
-            if events:
+            awaits_close = sock is self.inner and self.said_all and self.until is None
+            if events or awaits_close:
                 poll.register(sock, events)
         if self.inward or not self.safe.pending():
             poll.poll(None if self.until is None else 1000 * LINGER)
+
+
+def is_closed(sock):
+    """Returns whether the other end of a socket pair is closed, and not only for sending."""
+    poll = select.poll()
+    poll.register(sock, 0)
+    return any(events & select.POLLHUP for _, events in poll.poll(0))

@@ -31,14 +31,14 @@ def deal_blocks(blocks, shares, team, validation=None):
         rdd_of,
     )
 
+    if blocks.launches > 1 and isinstance(validation, ValidationRecords):
+        validation.locate()
     stored = blocks.shares(shares)
     if stored is None:
         items = blocks.pieces(frozenset(team.owners))
         return write_shuffle(deal_items(items, rdd_of(validation), team))
     items = [(share[0], own) for share, own in zip(shares, stored, strict=True) if share]
     if isinstance(validation, ValidationRecords):
-        if blocks.launches > 1:
-            validation.locate()
         size = team.size
         items += [((rank,), validation.share(rank, size)) for rank in range(size)]
     elif validation is not None:

@@ -76,6 +76,8 @@ class SparkBlocks:
             return None
         if self.launches > 1:
             self.store.locate()
+            if not executors_share_host(self.context):  # one has come meanwhile
+                return None
         folders = {each.partition: each.folder for each in self.store.partitions if each.count}
         return [
             StoredShare(dealing=self.dealing, folders=folders, numbers=frozenset(share))

@@ -14,7 +14,7 @@ from pyspark.errors import PySparkException
 
 from sparkdl.error_messages import error_from_text
 from sparkdl.errors import DataError, NoRecords
-from sparkdl.spark.jobs.job import describe_jobs, outside_job_group, staying_with_data
+from sparkdl.spark.jobs.job import describe_jobs, job, outside_job_group, staying_with_data
 from sparkdl.spark.jobs.slots import executor_locations
 from sparkdl.spark.records.locality import parallelize_at
 from sparkdl.spark.records.stored_partition import (
@@ -78,7 +78,7 @@ class ExecutorStore:
             As `measure`, and where a partition has other records than it had.
         """
         sc = self.rdd.context
-        with staying_with_data(sc), describe_jobs(sc, "lost records are read again"):
+        with staying_with_data(sc), job(sc, "lost records are read again", "reading lost records"):
             self.partitions, counts = self._figures()
         for number, (count, now) in enumerate(zip(self.counts, counts, strict=True)):
             if count != now:

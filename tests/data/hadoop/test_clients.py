@@ -248,6 +248,7 @@ def test_a_file_is_written_with_fewer_replicas_while_a_node_is_gone(
 ELSEWHERE = [
     ({"replicas": 3, "failures": 1}, [None, 2], 0, 0),
     ({"replicas": 3, "failures": 9}, [None, 2, 1], 0, 1),  # at once where one replica fails
+    ({"replicas": 2, "failures": 9}, [None, 1], 0, 1),
     ({"replicas": 1, "failures": 9}, [None], 0, 1),
     ({"replicas": 1, "failures": 9}, [None] * 3, 2, 3),
     ({"replicas": 1, "failures": 2}, [None] * 3, 9, 2),  # it has no WebHDFS, and the node is back

@@ -37,6 +37,7 @@ DETOURS = {
     "a DataNode": ("http://10.0.0.7:9864/webhdfs/v1/a?op=OPEN", ["10.0.0.7"]),
     "one of IPv6": ("http://[fd00::7]:9864/webhdfs/v1/a", ["fd00::7"]),
     "the NameNode": ("http://nn:9870/webhdfs/v1/a?op=OPEN", None),
+    "the NameNode in small letters": ("http://NN:9870/webhdfs/v1/a?op=OPEN", None),
     "a host without an address": ("http://no.invalid:9864/a", None),
     "nobody knows": (None, None),
 }
@@ -54,6 +55,29 @@ def test_a_datanode_that_failed_is_not_asked_again(tmp_path, monkeypatch, url, a
     assert params == ({"excludedatanodes": ",".join(avoided)} if avoided else {})
 
 
+def test_where_no_other_datanode_is_left_those_that_failed_are_asked_again(tmp_path, monkeypatch):
+    configured(tmp_path, monkeypatch)
+    detour = web_client.Detour(web.WebFiles("webhdfs", "nn"))
+    with pytest.raises(Unreachable), detour.client():
+        raise failure("http://10.0.0.7:9864/a")
+    with pytest.raises(OSError, match=r"^no active nodes \(without 10.0.0.7\)$") as error:
+        with web_client.plain("/a"), detour.client():
+            raise HdfsError("no active nodes")
+    assert not isinstance(error.value, streams.RequestRefused), "it is tried again"
+    with detour.client() as client:
+        assert client.session.params == {}
+
+
+def test_a_host_that_failed_is_asked_again_after_a_while(tmp_path, monkeypatch):
+    configured(tmp_path, monkeypatch)
+    monkeypatch.setattr(web_client, "AVOIDED", 0.0)
+    detour = web_client.Detour(web.WebFiles("webhdfs", "nn"))
+    with pytest.raises(Unreachable), detour.client():
+        raise failure("http://10.0.0.7:9864/a")
+    with detour.client() as client:
+        assert client.session.params == {}
+
+
 def test_answers_of_the_cluster_exclude_nobody(tmp_path, monkeypatch):
     configured(tmp_path, monkeypatch)
     detour = web_client.Detour(web.WebFiles("webhdfs", "nn"))
@@ -66,6 +90,7 @@ def test_answers_of_the_cluster_exclude_nobody(tmp_path, monkeypatch):
 def test_this_hosts_own_address():
     assert web_client.own_address("http://127.0.0.1:9870") == "127.0.0.1"
     assert web_client.own_address("http://[::1]:9870") == "::1"
+    assert web_client.own_address("http://no.invalid:9870") is None
 
 
 def test_a_cluster_without_webhdfs_has_no_nodes_elsewhere(tmp_path, monkeypatch):
@@ -82,8 +107,30 @@ WEB = {
     "Blue": ({"fs.defaultFS": "hdfs://other"}, "webhdfs", "Blue"),
     "": ({}, "webhdfs", ""),
     "one:9000": ({"fs.defaultFS": "hdfs://one:9000"}, "webhdfs", ""),
+    "two:9000": ({"fs.defaultFS": "hdfs://two:9000/"}, "webhdfs", ""),
     "one": ({"fs.defaultFS": "hdfs://one", "dfs.http.policy": "HTTPS_ONLY"}, "swebhdfs", ""),
 }
+
+
+EVERY_ADDRESS = {
+    "": ({"fs.defaultFS": "hdfs://one:9000/"}, {"dfs.namenode.http-address": "0.0.0.0:50070"}),
+    "Blue": (
+        {},
+        {
+            "dfs.namenode.http-address.Blue.nn1": "0.0.0.0:50070",
+            "dfs.namenode.rpc-address.Blue.nn1": "one:8020",
+        },
+    ),
+}
+
+
+@pytest.mark.parametrize("authority", EVERY_ADDRESS)
+def test_a_web_server_on_all_addresses_is_on_the_host_of_native_rpc(
+    tmp_path, monkeypatch, authority
+):
+    core, hdfs = EVERY_ADDRESS[authority]
+    configured(tmp_path, monkeypatch, core=core, hdfs=SERVICE | hdfs)
+    assert Configuration.read().web_addresses(authority)[0] == "one:50070"
 
 
 @pytest.mark.parametrize("authority", WEB)

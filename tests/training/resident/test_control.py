@@ -9,6 +9,7 @@ import pytest
 
 from sparkdl.errors import DivergedError, PeerError, ShapeError, WorkerError
 from sparkdl.exchange.connections.endpoint import Endpoint
+from sparkdl.exchange.connections.job_tls import JobTls
 from sparkdl.exchange.messages.wire import Wire
 from sparkdl.training.masters.all_reduce.master import AllReduceSGD
 from sparkdl.training.resident.control import CHANNEL, Control, is_loss, send_arrays
@@ -38,16 +39,17 @@ def test_whether_workers_begin_anew(error, begins_anew):
     assert is_loss(error) == begins_anew
 
 
-@pytest.fixture
-def ends():
+@pytest.fixture(params=["plain", "TLS"])
+def ends(request):
     """The Control of a worker, and the Wire of its driver, which has not read from it yet."""
-    with Endpoint(SECRET, timeout=LIMIT) as endpoint:
+    layers = {"tls": JobTls.new()} if request.param == "TLS" else {}
+    with Endpoint(SECRET, timeout=LIMIT, **layers) as endpoint:
         shared = SimpleNamespace(
             master=AllReduceSGD(timeout=LIMIT),
             secret=SECRET,
             address=endpoint.address,
             state=SimpleNamespace(rounds=0),
-            layers={},
+            layers=layers,
         )
         made = []
         warnings = SimpleNamespace(take=list)
