@@ -313,6 +313,12 @@ REFUSED = [
         "SequentialSchedule.schedules must be pairs (start, schedule) with per='iteration'",
     ),
     (
+        lambda: SequentialSchedule(
+            schedules=((0, WarmUpSchedule(steps=9, then=FixedSchedule(initial=1, per="epoch"))),)
+        ),
+        "SequentialSchedule.schedules must be pairs (start, schedule) with per='iteration'",
+    ),
+    (
         lambda: SequentialSchedule(schedules=((0, -1.0),)),
         "SequentialSchedule.schedules[0][1] must be a number above 0 or a Schedule",
     ),

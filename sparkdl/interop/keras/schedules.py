@@ -24,7 +24,10 @@ def rate_of(options):
 
 
 def schedule_of(value):
-    """Returns the Schedule of one that Keras has written; errors as `rate_of`."""
+    """Returns the Schedule of one that Keras has written.
+
+    Errors as `rate_of`, and ConfigError for numbers that no schedule of ours takes.
+    """
     name, options = object_of(value)
     if name not in SCHEDULES:
         raise UnsupportedError(f"the schedule {name} is not supported")
@@ -53,7 +56,7 @@ def polynomial(options):
     options.only(cycle=False)
     return schedules.PolynomialSchedule(
         initial=initial_of(options),
-        steps=options.size("decay_steps"),
+        steps=whole(options, "decay_steps"),
         power=bounded(options, "power", 1.0),
         final=bounded(options, "end_learning_rate", 0.0001),
     )
@@ -62,7 +65,7 @@ def polynomial(options):
 def cosine(options):
     """The warm-up leads in a straight line to the rate from which the cosine falls."""
     initial, alpha = initial_of(options), bounded(options, "alpha", 0.0)
-    steps, warm_up = options.size("decay_steps"), options.size("warmup_steps", 0)
+    steps, warm_up = whole(options, "decay_steps"), whole(options, "warmup_steps", 0)
     with_warm_up = options.take("warmup_target") is not None
     target = positive(options, "warmup_target") if with_warm_up else initial
     fall = schedules.CosineSchedule(initial=target, steps=steps, final=alpha * target)
@@ -77,7 +80,7 @@ def cosine_restarts(options):
     initial = initial_of(options)
     return schedules.CosineRestartsSchedule(
         initial=initial,
-        steps=options.size("first_decay_steps"),
+        steps=whole(options, "first_decay_steps"),
         steps_factor=bounded(options, "t_mul", 2.0),
         rate_factor=bounded(options, "m_mul", 1.0),
         final=bounded(options, "alpha", 0.0) * initial,
@@ -87,8 +90,9 @@ def cosine_restarts(options):
 def piecewise(options):
     """A boundary is the last update of a rate; ours is the first one of the next."""
     lasts, values = options.take("boundaries"), options.take("values")
-    options.need(isinstance(lasts, list) and all(map(is_number, lasts)), "boundaries", lasts)
-    options.need(isinstance(values, list) and len(values) == len(lasts) + 1, "values", values)
+    row = list | tuple
+    options.need(isinstance(lasts, row) and all(map(is_number, lasts)), "boundaries", lasts)
+    options.need(isinstance(values, row) and len(values) == len(lasts) + 1, "values", values)
     starts = [0, *(floor(last) + 1 for last in lasts)]
     return schedules.PiecewiseConstantSchedule(rates=tuple(zip(starts, values)))
 
@@ -101,6 +105,13 @@ def bounded(options, name, default=None):
     value = options.number(name, default)
     options.need(0 <= value <= MOST, name, value)
     return value
+
+
+def whole(options, name, default=None):
+    """Returns a number that must be whole; Keras takes 100.0 as well."""
+    value = bounded(options, name, default)
+    options.need(value == int(value), name, value)
+    return int(value)
 
 
 def positive(options, name):

@@ -30,8 +30,7 @@ class SequentialSchedule(Schedule):
         starts = [start for start, _ in self.schedules]
         grow = starts[0] == 0 and starts == sorted(set(starts))
         require(self, "schedules", grow, "pairs (start, schedule), starts growing from 0")
-        units = {one.per for _, one in self.schedules if isinstance(one, Schedule)}
-        same = units <= {self.per}
+        same = set().union(*(units_of(one) for _, one in self.schedules)) <= {self.per}
         require(self, "schedules", same, f"pairs (start, schedule) with per={self.per!r}")
 
     def at(self, t: float) -> float:
@@ -40,3 +39,14 @@ class SequentialSchedule(Schedule):
 
     def _number(self, t: float) -> int:
         return bisect_right(self.schedules, t, key=lambda piece: piece[0]) - 1
+
+
+def units_of(schedule: float | Schedule) -> set[str]:
+    """Returns the units in which a schedule counts, and those that it goes on with."""
+    if not isinstance(schedule, Schedule):
+        return set()
+    inner = [
+        getattr(schedule, "then", 0.0),
+        *(one for _, one in getattr(schedule, "schedules", ())),
+    ]
+    return {schedule.per}.union(*map(units_of, inner))

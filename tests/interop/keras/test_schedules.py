@@ -22,6 +22,9 @@ SCHEDULES = {
     "cosine again and again": K.CosineDecayRestarts(0.1, 4, t_mul=1.5, m_mul=0.5, alpha=0.05),
     "cosine, defaults": K.CosineDecayRestarts(0.1, 4),
     "cosine of one length": K.CosineDecayRestarts(0.1, 4, t_mul=1.0),
+    "cosine of whole floats": K.CosineDecay(0.1, 15.0),
+    "pieces in a tuple": K.PiecewiseConstantDecay((3, 7), (0.1, 0.5, 0.01)),
+    "growing by steps": K.ExponentialDecay(0.1, 7, 1.5, staircase=True),
     "pieces": K.PiecewiseConstantDecay([3, 7.5], [0.1, 0.5, 0.01]),
 }
 
@@ -50,6 +53,7 @@ UNWRITTEN = [
     ours.ExponentialSchedule(initial=0.1, gamma=0.5, per="epoch"),
     ours.InverseSchedule(initial=0.1, gamma=0.5, power=0.75),
     ours.WarmUpSchedule(steps=5, then=0.1),
+    ours.PiecewiseConstantSchedule(rates=((0, 0.1),)),
     ours.SequentialSchedule(schedules=((0, 0.1), (5, 0.2))),
     ours.SequentialSchedule(  # a cosine that begins elsewhere
         schedules=(

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from sparkdl.config import Choice, Optional, dataclass, option
-from sparkdl.interop.keras.live.load import BACKENDS, load_keras
+from sparkdl.interop.keras.live.load import BACKENDS, current_backend
 from sparkdl.interop.keras.live.model_optimizer import describe_optimizer
 from sparkdl.interop.keras.live.variables import (
     build_model,
@@ -64,7 +64,8 @@ class KerasModel(LiveModel):
     backend: Any = option(
         Optional(of=Choice(of=BACKENDS)),
         "What Keras computes on in each process: jax, tensorflow or torch. None: as on the driver, "
-        "where KERAS_BACKEND says it, or the first of them that is installed.",
+        "where KERAS_BACKEND says it, or the first of them that is installed. Documents leave it "
+        "out: a network that was trained on one is used on any.",
         default=None,
     )
     keras_optimizer: Any = option(
@@ -78,8 +79,17 @@ class KerasModel(LiveModel):
         default=None,
     )
 
+    def validate(self) -> None:
+        if self.backend is None:
+            self._set("backend", current_backend())
+        super().validate()
+
+    def chosen(self) -> dict[str, Any]:
+        found = super().chosen()
+        found.pop("backend", None)
+        return found
+
     def describe(self) -> tuple[Any, Any, Any]:
-        self._set("backend", load_keras(self.backend).backend.backend())
         model = build_model(self.make, self.seed, self.backend)
         shape = output_shape(model, self.input_shape)
         return shape, shapes_of(trained(model)), shapes_of(kept(model))

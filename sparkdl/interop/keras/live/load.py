@@ -25,17 +25,7 @@ def load_keras(backend: str | None = None) -> Any:
     ConfigError
         Keras or the backend is not installed, or this process has loaded it on another.
     """
-    if "keras" not in sys.modules:
-        os.environ["KERAS_BACKEND"] = backend or chosen_backend()
-        os.environ.setdefault("TF_NUM_INTRAOP_THREADS", str(count_threads()))
-    try:
-        import keras
-    except ImportError as error:
-        wanted = os.environ["KERAS_BACKEND"]
-        raise ConfigError(
-            f"a KerasModel needs Keras and {wanted} in each process, got {error}; pip install "
-            f"keras {wanted}"
-        ) from error
+    keras = sys.modules.get("keras") or import_keras(backend or chosen_backend())
     found = keras.backend.backend()
     if found not in BACKENDS:
         raise ConfigError(
@@ -48,6 +38,30 @@ def load_keras(backend: str | None = None) -> Any:
             f"was loaded on {found}; set KERAS_BACKEND={backend} before Keras is loaded"
         )
     return keras
+
+
+def import_keras(backend: str) -> Any:
+    """Returns keras on a backend; ConfigError where one is not installed."""
+    before = os.environ.get("KERAS_BACKEND")
+    os.environ["KERAS_BACKEND"] = backend
+    os.environ.setdefault("TF_NUM_INTRAOP_THREADS", str(count_threads()))
+    try:
+        import keras
+    except ImportError as error:
+        del os.environ["KERAS_BACKEND"]
+        if before is not None:
+            os.environ["KERAS_BACKEND"] = before
+        raise ConfigError(
+            f"a KerasModel needs Keras and {backend} in each process, got {error}; pip install "
+            f"keras {backend}"
+        ) from error
+    return keras
+
+
+def current_backend() -> str:
+    """Returns the backend that this process has Keras on, or will have; loads nothing."""
+    keras = sys.modules.get("keras")
+    return keras.backend.backend() if keras else chosen_backend()
 
 
 def chosen_backend() -> str:

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from sparkdl.errors import ConfigError, UnsupportedError, brief
+from sparkdl.errors import ConfigError, SparkdlError, brief
 from sparkdl.interop.keras.live.load import load_keras
 from sparkdl.interop.keras.live.variables import build_model, to_numpy
 from sparkdl.interop.keras.schedules import schedule_of
@@ -67,17 +67,18 @@ def build_optimizer(make: Any, model: Any) -> tuple[Any, float | Schedule]:
     ConfigError
         It is no Optimizer of Keras, or one that does more than move variables.
     """
-    keras, optimizer = load_keras(), make()
-    if not isinstance(optimizer, keras.optimizers.Optimizer):
-        raise ConfigError(
-            "KerasModel.keras_optimizer must return a keras.optimizers.Optimizer, got "
-            f"{brief(optimizer)} from {make}"
-        )
-    rate = rate_of(optimizer)
-    if isinstance(rate, Schedule):
-        config = optimizer.get_config() | {"learning_rate": BASE}
-        optimizer = type(optimizer).from_config(config)
-    optimizer.build(model.trainable_variables)
+    keras = load_keras()
+    with keras.device("cpu"):
+        optimizer = make()
+        if not isinstance(optimizer, keras.optimizers.Optimizer):
+            raise ConfigError(
+                "KerasModel.keras_optimizer must return a keras.optimizers.Optimizer, got "
+                f"{brief(optimizer)} from {make}"
+            )
+        rate = rate_of(optimizer)
+        if isinstance(rate, Schedule):
+            give_rate(optimizer, BASE)
+        optimizer.build(model.trainable_variables)
     for name in ("use_ema", "gradient_accumulation_steps"):
         if getattr(optimizer, name, None):
             raise ConfigError(
@@ -89,15 +90,28 @@ def build_optimizer(make: Any, model: Any) -> tuple[Any, float | Schedule]:
 
 def rate_of(optimizer: Any) -> float | Schedule:
     """Returns the learning rate of an optimizer of Keras; ConfigError where it has no twin."""
-    written = load_keras().optimizers.serialize(optimizer)["config"]["learning_rate"]
     try:
+        written = load_keras().optimizers.serialize(optimizer)["config"]["learning_rate"]
         return schedule_of(written) if isinstance(written, dict) else float(written)
-    except (ConfigError, UnsupportedError) as error:
+    except (SparkdlError, NotImplementedError, KeyError, TypeError, ValueError) as error:
         raise ConfigError(
             "KerasModel.keras_optimizer must build an optimizer whose learning_rate is a number or "
-            f"a schedule that sparkdl has too, got {error}; give a schedule of sparkdl's to an "
-            "optimizer of sparkdl's"
+            f"a schedule that sparkdl has too, got {brief(optimizer)}: {error}; give a schedule of "
+            "sparkdl's to an optimizer of sparkdl's"
         ) from error
+
+
+def give_rate(optimizer: Any, rate: float) -> None:
+    """Has an optimizer that is not built yet a number where it has a schedule.
+
+    Made anew from its config it would lose what was set after it was made, such as the variables
+    whose weights do not decay.
+    """
+    keras = load_keras()
+    variable = keras.Variable(rate, dtype="float32", trainable=False, name=RATE)
+    optimizer._learning_rate = variable
+    if all(one is not variable for one in optimizer.variables):
+        optimizer._track_variable(variable)
 
 
 def state_of(optimizer: Any) -> list[tuple[str, Any]]:

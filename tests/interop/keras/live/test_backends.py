@@ -54,7 +54,17 @@ def inputs(make):
     return ids if make is bag else x.astype(np.float32)
 
 
-MODELS = {"ids of an embedding": bag, "a weight that nothing reaches": spare, "means": normal}
+def frozen():
+    model = keras.Sequential([keras.Input((4,)), L.Dense(2, trainable=False), Spare()])
+    return model
+
+
+MODELS = {
+    "ids of an embedding": bag,
+    "a weight that nothing reaches": spare,
+    "means": normal,
+    "all frozen": frozen,
+}
 
 
 @pytest.mark.filterwarnings("ignore:Gradients do not exist")  # Keras, of the spare weight
@@ -73,6 +83,12 @@ def test_a_gradient_step_is_that_of_keras(make):
     np.testing.assert_allclose(
         made.use(values, held, x), numbers(build_model(make, 5)(x, training=False)), rtol=1e-5
     )
+
+
+def test_a_weight_that_nothing_reaches_has_no_gradient_where_all_else_is_frozen():
+    made, values, held = functions(frozen)
+    y, back, _ = made.train(values, held, SEED, inputs(frozen))
+    assert [np.abs(slope).max() for slope in back(np.ones_like(y))] == [0]
 
 
 def test_each_generator_has_a_seed_of_its_own_that_repeats():

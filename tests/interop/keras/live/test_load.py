@@ -1,6 +1,7 @@
 """Which backend Keras is loaded on, here and in new processes."""
 
 import os
+import pickle
 import subprocess
 import sys
 
@@ -8,6 +9,7 @@ import pytest
 
 from sparkdl.errors import ConfigError
 from sparkdl.interop.keras.live import KerasModel, KerasPredictor, load
+from sparkdl.nn import conf_from_json
 from tests.interop.keras.live.models import SIDE, cnn, model
 from tests.interop.keras.models import keras
 
@@ -51,8 +53,24 @@ def test_one_that_is_not_installed_is_named(monkeypatch):
 
 def test_models_go_to_executors_with_the_drivers_backend():
     conf = model()
-    assert conf.backend == HERE and f'"backend": "{HERE}"' in conf.to_json()
+    assert conf.backend == HERE and pickle.loads(pickle.dumps(conf)).backend == HERE
     assert KerasPredictor(cnn)._backend == HERE
+
+
+def test_a_document_is_of_no_backend():
+    conf = model()
+    assert "backend" not in conf.to_json()
+    again = conf_from_json(conf.to_json())
+    assert again == conf and again.backend == HERE
+
+
+def test_a_backend_that_is_missing_changes_no_environment(monkeypatch):
+    for name in ("keras", "torch"):
+        monkeypatch.setitem(sys.modules, name, None)
+    monkeypatch.setenv("KERAS_BACKEND", HERE)
+    with pytest.raises(ConfigError, match="needs Keras and torch in each process"):
+        load.load_keras("torch")
+    assert os.environ["KERAS_BACKEND"] == HERE
 
 
 def test_another_than_that_of_the_process_is_refused():

@@ -150,10 +150,39 @@ def test_a_document_has_the_schedule(name):
     assert again.rate_at(2, 0) == pytest.approx(conf.optimizer.learning_rate.rate(2, 0))
 
 
+def sparing():
+    schedule = keras.optimizers.schedules.CosineDecay(0.01, 9)
+    optimizer = keras.optimizers.AdamW(schedule, weight_decay=0.5)
+    optimizer.exclude_from_weight_decay(var_names=["bias"])
+    return optimizer
+
+
+def test_what_was_set_on_an_optimizer_with_a_schedule_stays():
+    conf, batch = model(keras_optimizer=sparing), one_batch()
+    theirs, replica = first_model(conf), Network(conf).replica
+    train(theirs, sparing(), [batch] * 3)
+    for t in range(1, 4):
+        replica.step(batch, conf.rate_at(t - 1, 0), t)
+    assert_close(replica.params, vector_of(theirs), 1e-5)
+
+
+class Own(keras.optimizers.schedules.LearningRateSchedule):
+    def __call__(self, step):
+        return 0.1 / (step + 1)
+
+
 REFUSED = {
+    "a schedule of the user's": (
+        {"keras_optimizer": lambda: keras.optimizers.SGD(Own())},
+        "learning_rate is a number or a schedule that sparkdl has too",
+    ),
+    "a wrapper": (
+        {"keras_optimizer": lambda: keras.optimizers.LossScaleOptimizer(keras.optimizers.SGD())},
+        "learning_rate is a number or a schedule that sparkdl has too",
+    ),
     "a schedule": (
         {"keras_optimizer": growing},
-        "learning_rate is a number or a schedule that sparkdl has too, got decay_rate=1.5 is not",
+        "a schedule that sparkdl has too, got .*: decay_rate=1.5 is not",
     ),
     "nothing": ({"keras_optimizer": lambda: None}, "must return a keras.optimizers.Optimizer"),
     "means": (

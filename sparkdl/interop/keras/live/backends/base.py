@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from sparkdl.interop.keras.live.load import load_keras
 from sparkdl.interop.keras.live.variables import is_seed, to_numpy
 
 Arrays = list[np.ndarray]
@@ -83,8 +84,9 @@ class ChangedInPlace(ModelFunctions):
 
         def step(variables, slopes, values):
             own = optimizer.variables
-            for variable, value in zip([*own, *trained], [*variables, *values], strict=True):
-                variable.assign(value)
+            with load_keras().device("cpu"):
+                for variable, value in zip([*own, *trained], [*variables, *values], strict=True):
+                    variable.assign(value)
             apply(slopes)
             return [to_numpy(one) for one in trained], [to_numpy(one) for one in own]
 

@@ -16,8 +16,14 @@ class JaxFunctions(ModelFunctions):
         self._back = jax.jit(lambda back, slope: back(slope)[0])
 
     def train(self, values, held, seed, x):
-        y, back, held = self._train(values, self._with_seeds(held, seed), x)
-        return np.asarray(y), lambda slope: self._back(back, slope), held
+        with on_cpu():
+            y, way, held = self._train(values, self._with_seeds(held, seed), x)
+
+        def back(slope):
+            with on_cpu():
+                return self._back(way, slope)
+
+        return np.asarray(y), back, held
 
     def _forward_and_back(self, values, others, x):
         def run(values):
@@ -30,12 +36,22 @@ class JaxFunctions(ModelFunctions):
         return jax.vjp(run, values, has_aux=True)
 
     def use(self, values, held, x):
-        return np.array(self._use(values, self._with_seeds(held, np.zeros(2, np.uint32)), x))
+        with on_cpu():
+            others = self._with_seeds(held, np.zeros(2, np.uint32))
+            return np.array(self._use(values, others, x))
 
     def _output(self, values, others, x):
         return self.model.stateless_call(values, others, x, training=False)[0]
 
     def stepper(self, optimizer):
-        return jax.jit(
-            lambda variables, slopes, values: optimizer.stateless_apply(variables, slopes, values)
-        )
+        apply = jax.jit(optimizer.stateless_apply)
+
+        def step(variables, slopes, values):
+            with on_cpu():
+                return apply(variables, slopes, values)
+
+        return step
+
+
+def on_cpu():
+    return jax.default_device(jax.local_devices(backend="cpu")[0])

@@ -21,9 +21,13 @@ class TorchFunctions(ChangedInPlace):
         held = [value.detach().numpy() for value in self._without_seeds(changed)]
 
         def back(slope):
+            if not y.requires_grad:  # all that it depends on is frozen
+                return [np.zeros(tuple(value.shape), np.float32) for value in tensors]
             slopes = torch.autograd.grad(y, tensors, torch.from_numpy(slope), allow_unused=True)
             pairs = zip(tensors, slopes, strict=True)
-            return [np.zeros(tuple(v.shape)) if g is None else g.numpy() for v, g in pairs]
+            return [
+                np.zeros(tuple(v.shape), np.float32) if g is None else g.numpy() for v, g in pairs
+            ]
 
         return y.detach().numpy(), back, held
 
