@@ -63,7 +63,6 @@ MODELS = {
     "ids of an embedding": bag,
     "a weight that nothing reaches": spare,
     "means": normal,
-    "all frozen": frozen,
 }
 
 
