@@ -373,7 +373,8 @@ def test_lock_file_names_no_place_of_the_machine_that_made_it():
 
 
 def test_files_that_other_runs_name_are_there(build):
-    words = *build.SPARK_TESTS, *build.TORCH_TESTS, *(ROOT / ".ci" / "run").read_text().split()
+    frameworks = [word for words in build.FRAMEWORK_TESTS.values() for word in words]
+    words = *build.SPARK_TESTS, *frameworks, *(ROOT / ".ci" / "run").read_text().split()
     named = [word for word in words if word.startswith("tests/")]
     assert len(named) > 8
     assert [name for name in named if not (ROOT / name).exists()] == []

@@ -218,11 +218,11 @@ REFUSED = [
     ),
     (
         lambda: Sgd(learning_rate=True),
-        "Sgd.learning_rate must be a number above 0 or one of CosineSchedule",
+        "Sgd.learning_rate must be a number above 0 or one of 15 names, got ",
     ),
     (
         lambda: Sgd(learning_rate=None),
-        "Sgd.learning_rate must be a number above 0 or one of CosineSchedule",
+        "Sgd.learning_rate must be a number above 0 or one of 15 names, got ",
     ),
     (lambda: Sgd(weight_decay=-1), "Sgd.weight_decay must be a number >= 0, got -1"),
     (lambda: Momentum(momentum=1.0), "Momentum.momentum must be a number in [0, 1), got 1.0"),
