@@ -36,6 +36,12 @@ class Options:
         self.need(isinstance(value, int) and not isinstance(value, bool), name, value)
         return value
 
+    def whole(self, name, default=None):
+        """Returns an option that must be a whole number, of any type: 100.0 as well."""
+        value = self.number(name, default)
+        self.need(isinstance(value, int) or value.is_integer(), name, value)
+        return int(value)
+
     def flag(self, name, default=False):
         """Returns an option that must be true or false."""
         value = self.take(name, default)

@@ -28,13 +28,6 @@ def pieces(options, per):
     return rates.PiecewiseConstantSchedule(rates=tuple(rates_from), **per)
 
 
-def whole(options, name):
-    """Returns a number that must be whole."""
-    value = options.number(name)
-    options.need(value == int(value), name, value)
-    return int(value)
-
-
 SCHEDULES = {
     "exponential": lambda options, per: rates.ExponentialSchedule(
         initial=initial(options), gamma=options.number("gamma"), **per
@@ -62,7 +55,7 @@ SCHEDULES = {
     "step": lambda options, per: rates.StepSchedule(
         initial=initial(options),
         gamma=options.number("decayrate"),
-        step=whole(options, "step"),
+        step=options.whole("step"),
         **per,
     ),
 }

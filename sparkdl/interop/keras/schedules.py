@@ -17,10 +17,11 @@ def rate_of(options):
     UnsupportedError
         The schedule is none of Keras's own, or has options without a twin.
     """
-    value = options.take("learning_rate", options.take("lr", 0.001))
+    default = options.take("lr", 0.001)
+    value = options.take("learning_rate", default)
     if isinstance(value, dict):
         return schedule_of(value)
-    return options.number("learning_rate", options.take("lr", 0.001))
+    return options.number("learning_rate", default)
 
 
 def schedule_of(value):
@@ -40,8 +41,8 @@ def exponential(options):
     initial, steps = initial_of(options), positive(options, "decay_steps")
     factor = positive(options, "decay_rate")
     if options.flag("staircase"):
-        options.need(steps == int(steps), "decay_steps", steps)
-        return schedules.StepSchedule(initial=initial, gamma=factor, step=int(steps))
+        step = options.whole("decay_steps")
+        return schedules.StepSchedule(initial=initial, gamma=factor, step=step)
     options.need(factor <= 1, "decay_rate", factor)
     return schedules.ExponentialSchedule(initial=initial, gamma=factor ** (1 / steps))
 
@@ -108,10 +109,8 @@ def bounded(options, name, default=None):
 
 
 def whole(options, name, default=None):
-    """Returns a number that must be whole; Keras takes 100.0 as well."""
-    value = bounded(options, name, default)
-    options.need(value == int(value), name, value)
-    return int(value)
+    bounded(options, name, default)
+    return options.whole(name, default)
 
 
 def positive(options, name):

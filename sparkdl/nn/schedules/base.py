@@ -1,5 +1,8 @@
 """Bases of the schedules, which give the learning rate of each update."""
 
+from bisect import bisect_right
+from typing import Any
+
 from sparkdl.config import Choice, Member, Number, dataclass, option
 
 PER = ("iteration", "epoch")
@@ -26,3 +29,14 @@ class DecaySchedule(Schedule, abstract=True):
     """A schedule that begins at the rate `initial`."""
 
     initial: float = option(Number(above=0), "Rate at the beginning.")
+
+
+def starts_grow(pieces: Any) -> bool:
+    """Returns whether the starts of pairs (start, what holds from then on) grow from 0."""
+    starts = [start for start, _ in pieces]
+    return starts[0] == 0 and starts == sorted(set(starts))
+
+
+def piece_at(pieces: Any, t: float) -> Any:
+    """Returns the last of such pairs whose start is <= t."""
+    return pieces[bisect_right(pieces, t, key=lambda piece: piece[0]) - 1]

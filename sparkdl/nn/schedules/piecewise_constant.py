@@ -1,11 +1,9 @@
 """Rates that each hold from a given time on."""
 
-from bisect import bisect_right
-
 from sparkdl.config import Integer, Number, Row, Sequence, dataclass, option
 from sparkdl.config.field_types import Several
 from sparkdl.errors import require
-from sparkdl.nn.schedules.base import Schedule
+from sparkdl.nn.schedules.base import Schedule, piece_at, starts_grow
 
 PIECE = Row(of=(Integer(minimum=0), Number(above=0)))
 
@@ -22,9 +20,8 @@ class PiecewiseConstantSchedule(Schedule):
 
     def validate(self) -> None:
         super().validate()
-        starts = [start for start, _ in self.rates]
-        grow = starts[0] == 0 and starts == sorted(set(starts))
+        grow = starts_grow(self.rates)
         require(self, "rates", grow, "pairs (start, rate above 0), starts growing from 0")
 
     def at(self, t: float) -> float:
-        return self.rates[bisect_right(self.rates, t, key=lambda piece: piece[0]) - 1][1]
+        return piece_at(self.rates, t)[1]

@@ -1,11 +1,9 @@
 """Schedules one after the other."""
 
-from bisect import bisect_right
-
 from sparkdl.config import Integer, Number, Of, Row, Sequence, dataclass, option
 from sparkdl.config.field_types import Several
 from sparkdl.errors import require
-from sparkdl.nn.schedules.base import Schedule
+from sparkdl.nn.schedules.base import Schedule, piece_at, starts_grow
 
 PIECE = Row(of=(Integer(minimum=0), Of(family=Schedule, number=Number(above=0))))
 
@@ -27,18 +25,14 @@ class SequentialSchedule(Schedule):
 
     def validate(self) -> None:
         super().validate()
-        starts = [start for start, _ in self.schedules]
-        grow = starts[0] == 0 and starts == sorted(set(starts))
+        grow = starts_grow(self.schedules)
         require(self, "schedules", grow, "pairs (start, schedule), starts growing from 0")
         same = set().union(*(units_of(one) for _, one in self.schedules)) <= {self.per}
         require(self, "schedules", same, f"pairs (start, schedule) with per={self.per!r}")
 
     def at(self, t: float) -> float:
-        start, chosen = self.schedules[self._number(t)]
+        start, chosen = piece_at(self.schedules, t)
         return chosen.rate(t - start, t - start) if isinstance(chosen, Schedule) else chosen
-
-    def _number(self, t: float) -> int:
-        return bisect_right(self.schedules, t, key=lambda piece: piece[0]) - 1
 
 
 def units_of(schedule: float | Schedule) -> set[str]:

@@ -3,7 +3,6 @@
 import numpy as np
 
 from sparkdl.interop.keras.live.backends import functions_of
-from sparkdl.interop.keras.live.load import load_keras
 from sparkdl.interop.keras.live.model_optimizer import ModelOptimizer
 from sparkdl.interop.keras.live.variables import (
     build_model,
@@ -24,9 +23,8 @@ class KerasReplica(LiveReplica):
 
     def _build(self):
         conf = self.conf
-        keras = load_keras(conf.backend)
         self.model = build_model(conf.make, conf.seed, conf.backend)
-        self._functions = functions_of(self.model, keras.backend.backend())
+        self._functions = functions_of(self.model, conf.backend)
         named = trained(self.model), kept(self.model)
         return [[(name, to_numpy(each)) for name, each in variables] for variables in named]
 

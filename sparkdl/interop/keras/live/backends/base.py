@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 
 from sparkdl.interop.keras.live.load import load_keras
-from sparkdl.interop.keras.live.variables import is_seed, to_numpy
+from sparkdl.interop.keras.live.variables import is_seed, refuse_losses, to_numpy
 
 Arrays = list[np.ndarray]
+NO_SEED = np.zeros(2, np.uint32)  # of a batch in use, which draws nothing
 
 
 class ModelFunctions(ABC):
@@ -63,7 +64,19 @@ class ModelFunctions(ABC):
         variables after the step.
         """
 
-    def _with_seeds(self, held: Any, seed: np.ndarray) -> list:
+    def _forward(self, values: Any, others: Any, x: Any) -> tuple[Any, list]:
+        """Returns (y, what is kept) of a batch in training, as the backend has them."""
+        y, changed, losses = self.model.stateless_call(
+            values, others, x, training=True, return_losses=True
+        )
+        refuse_losses(losses)
+        return y, self._without_seeds(changed)
+
+    def _output(self, values: Any, others: Any, x: Any) -> Any:
+        """Returns y of a batch in use, as the backend has it."""
+        return self.model.stateless_call(values, others, x, training=False)[0]
+
+    def _with_seeds(self, held: Any, seed: np.ndarray = NO_SEED) -> list:
         """Returns all that is not trained, in Keras's order: a seed for each generator as well."""
         rest, found = iter(held), []
         for i, needs_seed in enumerate(self._are_seeds):

@@ -4,7 +4,6 @@ import jax
 import numpy as np
 
 from sparkdl.interop.keras.live.backends.base import ModelFunctions
-from sparkdl.interop.keras.live.variables import refuse_losses
 
 
 class JaxFunctions(ModelFunctions):
@@ -26,22 +25,11 @@ class JaxFunctions(ModelFunctions):
         return np.asarray(y), back, held
 
     def _forward_and_back(self, values, others, x):
-        def run(values):
-            y, changed, losses = self.model.stateless_call(
-                values, others, x, training=True, return_losses=True
-            )
-            refuse_losses(losses)
-            return y, self._without_seeds(changed)
-
-        return jax.vjp(run, values, has_aux=True)
+        return jax.vjp(lambda values: self._forward(values, others, x), values, has_aux=True)
 
     def use(self, values, held, x):
         with on_cpu():
-            others = self._with_seeds(held, np.zeros(2, np.uint32))
-            return np.array(self._use(values, others, x))
-
-    def _output(self, values, others, x):
-        return self.model.stateless_call(values, others, x, training=False)[0]
+            return np.array(self._use(values, self._with_seeds(held), x))
 
     def stepper(self, optimizer):
         apply = jax.jit(optimizer.stateless_apply)

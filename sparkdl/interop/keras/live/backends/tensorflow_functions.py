@@ -4,7 +4,6 @@ import numpy as np
 import tensorflow as tf
 
 from sparkdl.interop.keras.live.backends.base import ChangedInPlace
-from sparkdl.interop.keras.live.variables import refuse_losses
 
 CPU = "CPU:0"
 
@@ -19,7 +18,7 @@ class TensorFlowFunctions(ChangedInPlace):
 
     def train(self, values, held, seed, x):
         with tf.device(CPU), tf.GradientTape(watch_accessed_variables=False) as tape:
-            tensors = [tf.constant(value) for value in values]
+            tensors = constants(values)
             tape.watch(tensors)
             y, held = self._train(tensors, constants(self._with_seeds(held, seed)), tf.constant(x))
 
@@ -30,20 +29,10 @@ class TensorFlowFunctions(ChangedInPlace):
 
         return y.numpy(), back, [value.numpy() for value in held]
 
-    def _forward(self, values, others, x):
-        y, changed, losses = self.model.stateless_call(
-            values, others, x, training=True, return_losses=True
-        )
-        refuse_losses(losses)
-        return y, self._without_seeds(changed)
-
     def use(self, values, held, x):
-        others = self._with_seeds(held, np.zeros(2, np.uint32))
         with tf.device(CPU):
-            return np.array(self._use(constants(values), constants(others), tf.constant(x)))
-
-    def _output(self, values, others, x):
-        return self.model.stateless_call(values, others, x, training=False)[0]
+            others = constants(self._with_seeds(held))
+            return np.array(self._use(constants(values), others, tf.constant(x)))
 
     def _apply(self, optimizer):
         compiled = tf.function(optimizer.apply, autograph=False)

@@ -5,46 +5,40 @@ import numpy as np
 import torch
 
 from sparkdl.interop.keras.live.backends.base import ChangedInPlace
-from sparkdl.interop.keras.live.variables import refuse_losses
 
 
 class TorchFunctions(ChangedInPlace):
     """See ModelFunctions. Tensors share the memory of the arrays that they are made of."""
 
     def train(self, values, held, seed, x):
-        tensors = [torch.from_numpy(value).requires_grad_() for value in values]
-        others, options = self._with_seeds(held, seed), {"training": True, "return_losses": True}
-        with torch.random.fork_rng(devices=[]):  # Keras's dropout has torch's own numbers
-            torch.manual_seed((int(seed[0]) | int(seed[1]) << 32) >> 1)
-            y, changed, losses = self._call(tensors, others, x, **options)
-        refuse_losses(losses)
-        held = [value.detach().numpy() for value in self._without_seeds(changed)]
+        values = [one.requires_grad_() for one in tensors(values)]
+        others = tensors(self._with_seeds(held, seed))
+        with torch.random.fork_rng(devices=[]), keras.device("cpu"):
+            torch.manual_seed((int(seed[0]) | int(seed[1]) << 32) >> 1)  # dropout draws from it
+            y, held = self._forward(values, others, torch.from_numpy(x))
 
         def back(slope):
             if not y.requires_grad:  # all that it depends on is frozen
-                return [np.zeros(tuple(value.shape), np.float32) for value in tensors]
-            slopes = torch.autograd.grad(y, tensors, torch.from_numpy(slope), allow_unused=True)
-            pairs = zip(tensors, slopes, strict=True)
-            return [
-                np.zeros(tuple(v.shape), np.float32) if g is None else g.numpy() for v, g in pairs
-            ]
+                return [torch.zeros_like(one).numpy() for one in values]
+            options = {"allow_unused": True, "materialize_grads": True}
+            slopes = torch.autograd.grad(y, values, torch.from_numpy(slope), **options)
+            return [one.numpy() for one in slopes]
 
-        return y.detach().numpy(), back, held
+        return y.detach().numpy(), back, [one.detach().numpy() for one in held]
 
     def use(self, values, held, x):
-        others = self._with_seeds(held, np.zeros(2, np.uint32))
-        with torch.no_grad():
-            y, _ = self._call([torch.from_numpy(v) for v in values], others, x, training=False)
+        others = tensors(self._with_seeds(held))
+        with torch.no_grad(), keras.device("cpu"):
+            y = self._output(tensors(values), others, torch.from_numpy(x))
         return np.array(y.numpy(), order="C")
-
-    def _call(self, tensors, others, x, **options):
-        others = [torch.from_numpy(value) for value in others]
-        with keras.device("cpu"):
-            return self.model.stateless_call(tensors, others, torch.from_numpy(x), **options)
 
     def _apply(self, optimizer):
         def apply(slopes):
             with keras.device("cpu"), torch.no_grad():
-                optimizer.apply([torch.from_numpy(slope) for slope in slopes])
+                optimizer.apply(tensors(slopes))
 
         return apply
+
+
+def tensors(arrays):
+    return [torch.from_numpy(array) for array in arrays]
