@@ -1,5 +1,7 @@
 """Every error that sparkdl raises on purpose, and the one wording for a refused option."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from reprlib import Repr
 from typing import Any
 
@@ -110,6 +112,17 @@ def require(config: object, field: str, holds: object, must_be: str, cure: str =
         owner, value = type(config).__name__, getattr(config, field)
         end = f"; {cure}" if cure else ""
         raise ConfigError(f"{owner}.{field} must be {must_be}, got {brief(value)}{end}")
+
+
+@contextmanager
+def needs_package(
+    owner: str, package: str, cure: str, error: type[SparkdlError] = UnsupportedError
+) -> Iterator[None]:
+    """Raises an error where an import in the block fails: who needs what, and how to get it."""
+    try:
+        yield
+    except ImportError as reason:
+        raise error(f"{owner} needs {package}: {cure} ({reason})") from reason
 
 
 def require_kind(name: str, value: object, kind: Any, must_be: str) -> None:

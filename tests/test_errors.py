@@ -185,3 +185,12 @@ def test_notes_that_a_class_has_as_something_else_are_no_crash(notes):
     error = SparkdlError("a")
     error.__notes__ = notes
     assert str(travelled(error)) == "a"
+
+
+@pytest.mark.parametrize("kind", [errors.UnsupportedError, errors.ConfigError])
+def test_a_package_that_is_missing_is_named_with_who_needs_it_and_how_to_get_it(kind):
+    says = r"^a Reader needs zzz on the driver: pip install zzz \(No module named 'zzz'\)$"
+    with pytest.raises(kind, match=says) as caught:
+        with errors.needs_package("a Reader", "zzz on the driver", "pip install zzz", kind):
+            import zzz  # noqa: F401
+    assert isinstance(caught.value.__cause__, ImportError)

@@ -115,18 +115,37 @@ def remove(path):
         fs.rm(inner, recursive=True)
 
 
+def move(path, target):
+    """Renames a file or folder; there must be nothing at `target`."""
+    with _name_errors(path, "moved"):
+        fs, inner = _resolve(path)
+        fs.mv(inner, _resolve(target)[1], recursive=True)
+
+
 @contextmanager
 def atomic_directory(path):
-    """Opens a new folder to write to, which replaces `path` if the block ends without an error.
+    """Makes a new folder to write to, which replaces `path` if the block ends without an error.
 
-    Yields the path of a new folder beside `path`. After an error it is deleted and what stood at
-    `path` is untouched; readers see the old folder or the new one, whole.
+    Yields the path of a new folder beside `path`; see `atomic_path`.
+    """
+    with atomic_path(path) as temporary:
+        with _name_errors(path, "written"):
+            fs, inner = _resolve(temporary)
+            fs.makedirs(inner)
+        yield temporary
+
+
+@contextmanager
+def atomic_path(path):
+    """Yields a path beside `path`; what is written there replaces it if the block ends well.
+
+    After an error it is deleted and what stood at `path` is untouched; readers see the old file or
+    folder or the new one, whole.
     """
     path = os.fspath(path).rstrip("/")
     with _name_errors(path, "written"):
         fs, inner = _resolve(path)
         temporary = _beside(path, "new")
-        fs.makedirs(_resolve(temporary)[1])
     try:
         yield temporary
         with _name_errors(path, "written"):

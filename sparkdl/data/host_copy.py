@@ -13,7 +13,7 @@ import platform
 import shutil
 import time
 from contextlib import contextmanager, suppress
-from hashlib import blake2b
+from hashlib import blake2b, file_digest
 from pathlib import Path
 
 from sparkdl.data import files
@@ -26,35 +26,43 @@ STALL_TIMEOUT = 120.0  # seconds without progress of another process's copy
 RECENT = 60.0  # seconds in which a copy that was used is not deleted
 
 
-def host_copy(path):
+def host_copy(path, sha256=None):
     """Returns the path of a copy on this host of a file on any file system.
 
     Made if there is none.
 
+    Parameters
+    ----------
+    path : str
+    sha256 : str, optional
+        Of what the file must hold.
+
     Raises
     ------
     DataError
-        Naming the path and this host: it cannot be read, the disk is full, the budget is too small,
-        or another process has held the lock without progress for 120 seconds.
+        Naming the path and this host: it cannot be read, it holds something else, the disk is full,
+        the budget is too small, or another process has held the lock without progress for 120
+        seconds.
     """
-    size, target = place_of(path)
+    size, target = place_of(path, sha256)
     with _name_errors(path):
         make_own_folder(target.parent)  # first: what lies elsewhere may be another user's
         if not is_whole(target, size):
             with _hold_lock(path, target):
                 if not is_whole(target, size):
                     _make_room(path, size, target.parent)
-                    _copy(path, size, target)
+                    _copy(path, size, target, sha256)
     with suppress(OSError):
         os.utime(target)  # used now
     return str(target)
 
 
-def place_of(path):
-    """Returns (bytes, where the copy is or will be) of a file as it is now."""
+def place_of(path, sha256=None):
+    """Returns (bytes, where the copy is or will be) of a file as it is now, or must be."""
     size, stamp = files.stamp(path)
     name = os.fspath(path).rstrip("/").rpartition("/")[2]
-    digest = blake2b(f"{path} {size} {stamp}".encode(), digest_size=8).hexdigest()
+    which = f"{path} {size} {stamp}" + (f" {sha256}" if sha256 else "")
+    digest = blake2b(which.encode(), digest_size=8).hexdigest()
     return size, folder() / f"{digest}-{name}"
 
 
@@ -75,18 +83,30 @@ def is_whole(target, size):
     return is_own_file(target) and target.stat().st_size == size
 
 
-def _copy(path, size, target):
+def _copy(path, size, target, sha256):
     """Copies to another name and renames, so that the file at `target` is whole."""
     part = partial(target)
     try:
         with files.open(path) as source, open(part, "wb", opener=open_private) as out:
             shutil.copyfileobj(source, out, CHUNK)
             copied = out.tell()
+            if sha256 is not None:  # what is verified once must stay so
+                out.flush()
+                os.fsync(out.fileno())
         if copied != size:
             raise DataError(f"{path}: has {size} bytes, but {copied} came; was it changed?")
+        if sha256 is not None:
+            _verify(path, part, sha256)
         os.replace(part, target)
     finally:
         part.unlink(missing_ok=True)
+
+
+def _verify(path, part, sha256):
+    with open(part, "rb") as copy:
+        found = file_digest(copy, "sha256").hexdigest()
+    if found != sha256:
+        raise DataError(f"{path}: damaged, sha256 is {found}, but {sha256} was written")
 
 
 def open_private(path, flags):

@@ -87,7 +87,7 @@ class RecordWriter:
         self._folder, self._end, self._batches = folder, 0, []
         self.count = self.nbytes = 0
         try:
-            folder.mkdir(parents=True)
+            folder.mkdir(mode=0o700, parents=True)
             # Without a buffer, an error comes with the bytes that it is about.
             self._file = open(folder / RECORDS, "wb", buffering=0)  # noqa: SIM115, lives as we do
         except OSError as error:

@@ -19,18 +19,22 @@ from sparkdl.errors import DataError
 def write_parquet(path: str | PathLike[str], batches: Iterable[Batch]) -> int:
     """Writes a folder of one Parquet file: features as bytes (uint8) or float32 lists, and labels.
 
-    Returns the number of records. Raises DataError where something is there, or there are none.
+    The first batch says the types. Returns the number of records. Raises DataError where something
+    is there, or there are no records, or some do not fit these types.
     """
     with new_folder(path) as folder, files.open(f"{folder}/part-00000.parquet", "wb") as file:
         count, writer = 0, None
-        for batch in batches:
-            table = table_of(batch)
-            writer = writer or ParquetWriter(file, table.schema)
-            writer.write_table(table)
-            count += len(batch)
+        try:
+            for batch in batches:
+                table = table_of(batch)
+                writer = writer or ParquetWriter(file, table.schema)
+                writer.write_table(cast_table(table, writer.schema, f"{path}, record {count}"))
+                count += len(batch)
+        finally:
+            if writer is not None:
+                writer.close()
         if writer is None:
             raise DataError(f"{path}: Parquet must hold records, got none")
-        writer.close()
     return count
 
 
@@ -78,5 +82,28 @@ def table_of(batch):
         )
     columns = {"features": features}
     if batch.labels is not None:
-        columns["label"] = pa.array(list(batch.labels) if batch.labels.ndim > 1 else batch.labels)
+        columns["label"] = nested_lists(batch.labels)
     return pa.table(columns)
+
+
+def nested_lists(y):
+    """Returns an array (n, ...) as an Arrow array of numbers, or of lists, of any length each."""
+    native = y.astype(y.dtype.newbyteorder("="), copy=False)
+    column = pa.array(native.ravel())
+    for size in reversed(y.shape[2:]):
+        column = pa.FixedSizeListArray.from_arrays(column, size)
+    if y.ndim == 1:
+        return column
+    offsets = np.arange(len(y) + 1, dtype=np.int32) * y.shape[1]
+    return pa.ListArray.from_arrays(offsets, column)
+
+
+def cast_table(table, schema, where):
+    """Returns the table with the types of a schema. Raises DataError where they lose values."""
+    if table.schema.equals(schema):
+        return table
+    try:
+        return table.cast(schema)
+    except (pa.ArrowException, ValueError) as error:
+        text = "must have the columns and types of the first records"
+        raise DataError(f"{where}: {text}: {error}") from None

@@ -26,8 +26,10 @@ from sparkdl.spark.inference.output_columns import (
     probabilities,
     raw_scores,
 )
+from sparkdl.spark.inference.threshold_evaluator import ThresholdEvaluator
 from sparkdl.spark.records.frame_schema import class_names
 from sparkdl.training.evaluation import Evaluation
+from sparkdl.training.evaluation.batch_evaluation import Evaluator
 from sparkdl.training.masters.base import TrainingMaster
 from sparkdl.training.network import Network
 from sparkdl.training.reporting.history import History
@@ -199,8 +201,19 @@ class SparkNetworkClassificationModel(NetworkModel, ProbabilisticClassificationM
         return tuple(self.getThresholds())
 
     def evaluate(self, dataset: DataFrame) -> Evaluation:
-        """Returns an Evaluation over labelled data, with the names of the classes if known."""
+        """Returns an Evaluation over labelled data, with the names of the classes if known.
+
+        Its counts of classes, with accuracy, precision, recall and f1, are of those that
+        `transform` predicts, by `thresholds` if these are given. Loss, AUC and the probabilities
+        of `wrong` are as without them.
+        """
         return with_names(super().evaluate(dataset), self.network.conf, self.labels)
+
+    def evaluator(self, transform: Any) -> Evaluator:
+        conf, limits = self.network.conf, self._limits()
+        if limits is None:
+            return super().evaluator(transform)
+        return ThresholdEvaluator(conf, transform, kind_of_output(conf.main), limits)
 
     def predict(self, value: Any) -> float:
         """Returns the class of one record, a vector or array, computed in this process."""

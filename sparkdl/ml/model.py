@@ -23,7 +23,9 @@ from sparkdl.spark.inference.functions import batch_function, column_udf
 from sparkdl.spark.inference.output_columns import OutputColumns, compute_outputs
 from sparkdl.spark.network import SparkNetwork
 from sparkdl.spark.records.frame_schema import check_fields
+from sparkdl.spark.records.records import SparkRecords
 from sparkdl.training.evaluation import Evaluation
+from sparkdl.training.evaluation.batch_evaluation import Evaluator
 from sparkdl.training.inputs.schema import schema_of
 from sparkdl.training.network import Network
 from sparkdl.training.reporting.history import History
@@ -147,15 +149,17 @@ class NetworkModel(StageParams, SavedStage):
     def evaluate(self, dataset: DataFrame) -> Evaluation:
         """Returns an Evaluation over labelled data, with the names of the classes if known."""
         features, labels = self.feature_names(), self.label_names()
-        preprocessing = self.getPreprocessing()
+        preprocessing, net = self.getPreprocessing(), self.spark_network()
         schema = schema_of(self.network.conf, transform=preprocessing)
         check_fields(dataset.schema, features | labels, schema)
-        return self.spark_network().evaluate(
-            renamed(dataset, features, labels, None),
-            features=first(features),
-            label=first(labels),
-            transform=preprocessing,
-        )
+        frame = renamed(dataset, features, labels, None)
+        transform = net.transform_for(frame, preprocessing)
+        records = SparkRecords(frame, first(features), first(labels), transform=transform)
+        return net.evaluate_by(self.evaluator(transform), records)
+
+    def evaluator(self, transform: Any) -> Evaluator:
+        """Returns what counts predictions of minibatches, to which `transform` is done."""
+        return Evaluator(self.network.conf, transform)
 
     def spark_network(self) -> SparkNetwork:
         """Returns the network with this session; executors are sent its weights once."""

@@ -34,7 +34,10 @@ def class_count(place: PlacedLayer) -> int:
 def fields_of(
     conf: Conf, output: OutputColumns, labels: Sequence[str] | None = None
 ) -> list[StructField]:
-    """Returns the fields of an output's columns; a prediction's metadata has the classes' names."""
+    """Returns the fields of an output's columns, with metadata as pyspark.ml's own models have.
+
+    Those of a prediction have the classes' names, or their number; those of vectors the width.
+    """
     [place] = [place for place in conf.outputs if place.name == output.layer]
     one = is_flat(place) and (output.kind != VALUES or place.out_shape[0] == 1)
     several: DataType = ArrayType(FloatType(), True)
@@ -42,8 +45,21 @@ def fields_of(
     if output.kind != VALUES:
         each = VectorUDT() if is_flat(place) else several
         kinds |= {output.probability: each, output.raw: each}
-    noted = {output.prediction: nominal(labels)} if labels and output.kind != VALUES else {}
+    noted = {} if output.kind == VALUES else notes_of(place, output, labels)
     return [StructField(name, kind, True, noted.get(name)) for name, kind in kinds.items() if name]
+
+
+def notes_of(
+    place: PlacedLayer, output: OutputColumns, labels: Sequence[str] | None
+) -> dict[str, dict[str, object]]:
+    """Returns {column: metadata} of an output of classes."""
+    named = {output.prediction: nominal(labels)} if labels else {}
+    if not is_flat(place):
+        return named
+    count = class_count(place)
+    number: dict[str, object] = {"ml_attr": {"type": "nominal", "num_vals": count}}
+    width: dict[str, object] = {"ml_attr": {"num_attrs": count}}
+    return {output.prediction: number, output.probability: width, output.raw: width} | named
 
 
 def nominal(labels: Sequence[str]) -> dict[str, object]:

@@ -10,11 +10,18 @@ from sparkdl.data.readers.encodings.arrow_columns import require_column
 from sparkdl.errors import ConfigError, DataError
 from sparkdl.ml.params import FitParams
 from sparkdl.spark.records.frame_schema import WHERE
+from sparkdl.spark.records.records import quote_name
 
 
 def weight_column(stage: FitParams) -> str | None:
     """Returns the name of a stage's column of weights; as pyspark.ml has it, "" is none."""
     return (stage.getWeightCol() if stage.isDefined(stage.weightCol) else "") or None
+
+
+def indicator_column(stage: FitParams) -> str | None:
+    """Returns the name of the column that sets rows apart, of which "" is none, too."""
+    marked = stage.isDefined(stage.validationIndicatorCol)
+    return (stage.getValidationIndicatorCol() if marked else "") or None
 
 
 def divide_rows(
@@ -24,15 +31,15 @@ def divide_rows(
 
     The options are what SparkNetwork.fit does about the rest: a share held out, weights of classes.
     """
-    marked, options = stage.isDefined(stage.validationIndicatorCol), fit_options(stage)
-    if marked and "validation_split" in options:
+    marks, options = indicator_column(stage), fit_options(stage)
+    if marks is not None and "validation_split" in options:
         raise ConfigError(
             f"validationSplit must be left out where validationIndicatorCol is given, got "
             f"{stage.getValidationSplit()}"
         )
-    if not marked:
+    if marks is None:
         return dataset, None, options
-    apart = marked_rows(dataset, stage.getValidationIndicatorCol())
+    apart = marked_rows(dataset, marks)
     return dataset.filter(~apart), dataset.filter(apart), options
 
 
@@ -56,7 +63,7 @@ def marked_rows(dataset: DataFrame, name: str) -> Column:
     if not isinstance(kind, BooleanType):
         got = kind.simpleString()
         raise DataError(f"{WHERE}: column {name!r} must be boolean to set rows apart, got {got}")
-    return F.coalesce(F.col(name), F.lit(False))
+    return F.coalesce(F.col(quote_name(name)), F.lit(False))
 
 
 def renamed(
@@ -65,7 +72,8 @@ def renamed(
     """Returns the columns that are read; of several, under the names that the network has."""
     pairs = [pair for columns in (features, labels) for pair in own_names(columns)]
     pairs += [] if weights is None else [(weights, weights)]
-    return frame.select(*(F.col(name).alias(target) for name, target in dict.fromkeys(pairs)))
+    chosen = dict.fromkeys(pairs)
+    return frame.select(*(F.col(quote_name(name)).alias(target) for name, target in chosen))
 
 
 def own_names(columns: dict[str, str]) -> list[tuple[str, str]]:

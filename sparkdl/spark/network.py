@@ -2,7 +2,6 @@
 
 import logging
 from collections.abc import Iterable
-from functools import partial
 from os import PathLike
 from typing import Any, Literal, Self
 
@@ -22,8 +21,6 @@ from sparkdl.spark.connect.sessions import (
     is_frame,
     unsupported,
 )
-from sparkdl.spark.gpu_process.dispatch import run_partition_on_device
-from sparkdl.spark.inference.evaluations import evaluate
 from sparkdl.spark.inference.network_in_use import NetworkInUse
 from sparkdl.spark.inference.validation_frame import validation_frame
 from sparkdl.spark.jobs.device_tally import DeviceTally
@@ -45,7 +42,7 @@ from sparkdl.spark.streaming.stream_fit import fit_micro_batches
 from sparkdl.spark.workers import SparkWorkers
 from sparkdl.training.evaluation import Evaluation
 from sparkdl.training.evaluation.batch_evaluation import Evaluator
-from sparkdl.training.fit.network_fit import fit_network
+from sparkdl.training.fit.network_fit import check_followers, fit_network, require_tests
 from sparkdl.training.inputs.division import divide, require_whole
 from sparkdl.training.inputs.schema import schema_of
 from sparkdl.training.masters.base import TrainingMaster
@@ -55,7 +52,6 @@ from sparkdl.training.recipe import Recipe
 from sparkdl.training.reporting.history import History
 from sparkdl.training.reporting.listeners import Listener
 from sparkdl.training.saving.checkpoint import Checkpoints
-from sparkdl.training.workers.base import Validation
 
 Context = SparkContext | SparkSession
 log = logging.getLogger(__name__)
@@ -210,7 +206,8 @@ class SparkNetwork(NetworkInUse):
         resume : path or True, optional
             Of a checkpoint, or of a folder of them, to go on from, on as many workers: the fit ends
             with the weights of one that was not interrupted, where two whole fits have the same.
-            True: of this network's last fit, interrupted or stopped, without a checkpoint.
+            True: of this network's last fit, interrupted or stopped, from the weights it has:
+            best ones that EarlyStopping restored, or those of its last round.
 
         A fit that is interrupted (Ctrl-C, an error of a listener, a lost cluster) keeps what was
         trained: `network` has the weights after the last round that the driver knows, `history`
@@ -225,6 +222,7 @@ class SparkNetwork(NetworkInUse):
         WorkerError
             A Spark job failed for good.
         """
+        listeners = check_followers(listeners, checkpoints)
         marks: dict[str, Any] = {"updates": updates, "validate_every": validate_every}
         marks |= {"validate_first": validate_first, "resume": resume}
         division = divide(self.conf, self.master, validation, validation_split, class_weight)
@@ -237,7 +235,7 @@ class SparkNetwork(NetworkInUse):
             return fit_micro_batches(self, data, trigger, names, listeners, checkpoints, marks)
         if trigger is not None:
             raise ConfigError(f"trigger must be None for data that is no stream, got {trigger}")
-        listeners = tuple(listeners)
+        require_tests(validate_every, validate_first, self.recipe, validation, validation_split)
         options = marks | {"listeners": listeners, "checkpoints": checkpoints}
         if is_connect(self.sc):
             source = SparkRecords(data, features, label, weights, transform)
@@ -307,15 +305,8 @@ class SparkNetwork(NetworkInUse):
         transform = self.transform_for(data, transform)
         records = SparkRecords(data, features, label, transform=transform)
         if is_connect(self.sc):
-            from sparkdl.spark.connect.evaluation import evaluate as connect_evaluate
-
             self._require_frames(data)
-            master = self._master_on(device)
-            model = self._model_of(self.network.state, master)
-            _, schema, evaluator = self._labelled(records)
-            return connect_evaluate(model, records, schema, evaluator, master.task_device)
-        with living_jvm("the evaluation"):
-            return self._evaluate(self.network.state, self._validation(records), device)
+        return self.evaluate_by(Evaluator(self.conf, transform), records, device)
 
     @refuse_unknown_options
     def score(
@@ -387,12 +378,3 @@ class SparkNetwork(NetworkInUse):
         """Returns (records, Schema, Evaluator)."""
         schema = schema_of(self.conf, True, records.transform, changes)
         return records, schema, Evaluator(self.conf, records.transform)
-
-    def _validation(self, records):
-        batches = self._batches(records)
-        return Validation(batches, Evaluator(self.conf, records.transform))
-
-    def _evaluate(self, state, data, device=None):
-        master = self._master_on(device)
-        on_device = partial(self._task_on_device, run_partition_on_device, master)
-        return evaluate(self.sc, self._model_of(state, master), data, on_device)

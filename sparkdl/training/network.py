@@ -28,7 +28,12 @@ from sparkdl.training.evaluation.batch_evaluation import (
     pieces,
 )
 from sparkdl.training.fit.full_batch import solve
-from sparkdl.training.fit.network_fit import UnfinishedFit, fit_network, validation_of
+from sparkdl.training.fit.network_fit import (
+    UnfinishedFit,
+    fit_network,
+    require_tests,
+    validation_of,
+)
 from sparkdl.training.fit.pretraining import pretrain_layers
 from sparkdl.training.inputs.division import divide
 from sparkdl.training.inputs.schema import schema_of
@@ -37,11 +42,13 @@ from sparkdl.training.masters.base import TrainingMaster
 from sparkdl.training.masters.default import default_master
 from sparkdl.training.reporting.history import History
 from sparkdl.training.reporting.listeners import Listener
+from sparkdl.training.rounds.replica import map_tables
 from sparkdl.training.saving.checkpoint import Checkpoints
 from sparkdl.training.saving.manifest import refuse_model
 from sparkdl.training.saving.model_directory import load_model, save_model
 from sparkdl.training.saving.saved_transform import transform_from_json, transform_to_json
 from sparkdl.training.saving.state import TrainState
+from sparkdl.training.saving.stored_tables import StoredTables
 from sparkdl.training.workers.base import Workers
 from sparkdl.training.workers.local import LocalWorkers
 
@@ -134,8 +141,9 @@ class Network:
             Of a checkpoint, or of a folder of them, to go on from: the fit then ends with the
             weights that it would have had without the interruption, where two whole fits have the
             same weights (not with asynchronous masters or backup workers). The same number of
-            workers is needed. True: of this network's last fit, which was interrupted or stopped;
-            it goes on after the last round that was kept, without a checkpoint.
+            workers is needed. True: of this network's last fit, which was interrupted or stopped,
+            from the weights that it ended with: best ones that EarlyStopping restored, or else
+            those after the last round that was kept. A checkpoint has its last round's.
 
         A fit that is interrupted (Ctrl-C, an error of a listener, lost workers) keeps what was
         trained: the network has the weights after the last round that the driver knows, `history`
@@ -154,6 +162,7 @@ class Network:
         """
         master = default_master(self.conf) if master is None else master
         require_workers(master, workers)
+        require_tests(validate_every, validate_first, validation, validation_split)
         source = as_source(data)
         division = divide(self.conf, master, validation, validation_split, class_weight)
         if division.held_out is not None:
@@ -298,7 +307,7 @@ class Network:
         single = features.ndim < 1 + len(next(iter(self.conf.input_shapes.values())))
         steps = features[:, None] if single else features
         y = self._load().forward(steps, [name], self._carried)[name]
-        return y[:, 0] if single else y
+        return y[:, 0] if single and y.ndim == 3 else y
 
     def rnn_clear_previous_state(self) -> None:
         """Makes the next rnn_time_step start new sequences."""
@@ -357,7 +366,10 @@ class Network:
 
     def _load(self):
         self.replica.load(self.state.params, self.state.buffers, self.state.slots)
-        self.replica.load_tables(self.state.tables)
+        if isinstance(self.state.tables, StoredTables):
+            map_tables(self.replica, self.state.tables)
+        else:
+            self.replica.load_tables(self.state.tables)
         return self.replica
 
     def _batches(self, source, labels=False, size=BATCH):

@@ -34,6 +34,7 @@ from sparkdl.spark.records.records import SparkRecords
 from sparkdl.training.evaluation import Evaluation
 from sparkdl.training.inputs.schema import schema_of
 from sparkdl.training.network import Network
+from sparkdl.training.saving.stored_tables import keep_files
 from sparkdl.tune.vote_evaluation import evaluate
 from sparkdl.tune.vote_tasks import Vote, vote_columns
 from sparkdl.tune.votes import VOTINGS
@@ -168,6 +169,8 @@ class EnsembleModel(
         key = sc, master
         if self._shared is None or self._shared[0] != key:
             place = master.device, master.backend
+            for one in self.networks:
+                keep_files(one.state.tables)
             members = [(one.conf, one.state.without_slots(), *place) for one in self.networks]
             self._shared = key, SharedValue(sc, members)
         return self._shared[1]

@@ -2,15 +2,11 @@
 
 from typing import Any
 
-from sparkdl.errors import UnsupportedError
+from sparkdl.errors import needs_package
 
 
 def import_optuna() -> Any:
     """Returns the package; UnsupportedError with the cure where it is not installed."""
-    try:
+    with needs_package("Search", "Optuna on the driver", "pip install 'sparkdl-hadoop[tune]'"):
         import optuna
-    except ImportError as error:
-        raise UnsupportedError(
-            f"Search needs Optuna on the driver: pip install 'sparkdl-hadoop[tune]' ({error})"
-        ) from error
     return optuna

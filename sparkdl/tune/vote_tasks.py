@@ -91,10 +91,10 @@ def evaluate_votes(shared, vote, transform, partition, batches):
     """Yields the partition's number with its Evaluation, or with the Failure in it."""
     try:
         members = load_members(shared.kept_value)
-        conf, evaluation = members[0].conf, new_evaluation(members[0].conf)
+        evaluation = new_evaluation(members[0].conf)
         for batch in sound(batches):
             for piece, y in outcomes(members, vote, transform, batch):
-                y, labels, _ = predictions_to_judge(conf, piece, y, np.zeros(len(piece)))
+                y, labels, _ = predictions_to_judge(members[0], piece, y, np.zeros(len(piece)))
                 evaluation.add(y, labels)
         yield partition, evaluation
     except SparkdlError as error:

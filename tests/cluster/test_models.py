@@ -1,9 +1,12 @@
 """Models on HDFS: checkpoints of sparkdl, and nets, solvers, weights and snapshots of Caffe."""
 
+import gc
+
 import numpy as np
 import pytest
 from pyspark.ml import PipelineModel
 
+from sparkdl import AllReduceSGD
 from sparkdl.data import Batch, files, write_lmdb_anywhere
 from sparkdl.errors import CheckpointError, DataError
 from sparkdl.interop.caffe.checkpoints.snapshots import load_snapshot, save_snapshot
@@ -13,10 +16,16 @@ from sparkdl.interop.caffe.messages.blobs import read_mean, write_mean
 from sparkdl.interop.caffe.solvers.job import read_job
 from sparkdl.ml import SparkNetworkClassificationModel, SparkNetworkRegressionModel
 from sparkdl.training.network import Network
-from sparkdl.training.saving.checkpoint import latest, load_checkpoint
+from sparkdl.training.saving.checkpoint import Checkpoints, latest, load_checkpoint
+from sparkdl.training.saving.manifest import shared_digests
+from sparkdl.training.saving.stored_tables import StoredTables
+from sparkdl.training.saving.table_folder import sweep
+from sparkdl.training.workers.local import LocalWorkers
 from tests.interop.caffe.checkpoints.test_blob_orders import start
 from tests.interop.caffe.solvers.test_job import NET, SOLVER
 from tests.ml.frames import classes_conf
+from tests.training.masters.all_reduce.test_row_exchange import network as id_network
+from tests.training.masters.all_reduce.test_row_exchange import records as id_records
 from tests.training.models import assert_equal, small_conf, state_of
 from tests.training.saving.test_checkpoint import train, writer_for
 
@@ -81,3 +90,50 @@ def test_caffes_files(as_user, format):
     assert weights.shape == (3, 16)
     write_mean(f"{folder}/mean.binaryproto", images[0])
     np.testing.assert_array_equal(read_mean(f"{folder}/mean.binaryproto"), images[0])
+
+
+def test_rows_of_tables_are_in_files_there(as_user, tmp_path):
+    """Workers write them, the model gets copies, and whoever predicts copies those to its host."""
+    root, options = "hdfs:///tables", {"updates_per_round": 2, "device": "cpu"}
+    master = AllReduceSGD(tables="sharded", table_folder=f"{root}/rows", **options)
+    whole, net = Network(id_network()), Network(id_network())
+    with LocalWorkers(2) as workers:
+        for _ in range(2):
+            whole.fit(id_records(), epochs=1, master=AllReduceSGD(**options), workers=workers)
+        net.fit(id_records(), epochs=1, master=master, workers=workers)
+        assert len(as_user.names("/tables/rows")) == 1
+        net.save(f"{root}/model")
+        net = Network.load(f"{root}/model")
+        assert isinstance(net.state.tables, StoredTables)
+        net.fit(id_records(), epochs=1, master=master, workers=workers)
+    features, _ = id_records()
+    np.testing.assert_array_equal(net.predict(features), whole.predict(features))
+    net.save(f"{root}/model", overwrite=True)
+    again = Network.load(f"{root}/model")
+    np.testing.assert_array_equal(again.predict(features), whole.predict(features))
+    assert set(as_user.names("/tables/model")) > {"tables-00000-00000.safetensors"}
+    net = again = None
+    gc.collect()
+    sweep()
+    assert as_user.names("/tables/rows") == []
+
+
+def test_checkpoints_share_files_of_rows_there(as_user):
+    root, options = "hdfs:///shared-rows", {"updates_per_round": 1, "device": "cpu"}
+    master = AllReduceSGD(
+        tables="sharded", table_folder=f"{root}/rows", snapshot_every=1, **options
+    )
+    kept = Checkpoints(path=f"{root}/checkpoints", every_rounds=1, keep=2)
+    with LocalWorkers(2) as workers:
+        net = Network(id_network())
+        net.fit(id_records(), epochs=4, master=master, workers=workers, checkpoints=kept)
+        whole = Network(id_network())
+        whole.fit(id_records(), epochs=4, master=AllReduceSGD(**options), workers=workers)
+    *rounds, shared = as_user.names("/shared-rows/checkpoints")
+    assert len(rounds) == 2 and shared == "tables"
+    needed = set().union(*(shared_digests(f"{root}/checkpoints/{name}") for name in rounds))
+    left = {name.partition(".")[0] for name in as_user.names("/shared-rows/checkpoints/tables")}
+    assert left == needed and len(needed) > 2  # all rows, and those that changed
+    again = Network.load(latest(f"{root}/checkpoints"))
+    features, _ = id_records()
+    np.testing.assert_array_equal(again.predict(features), whole.predict(features))

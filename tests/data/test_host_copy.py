@@ -95,10 +95,10 @@ def test_tasks_that_come_together_make_one_copy(tmp_path, copies, monkeypatch):
     upload(caffe_db(tmp_path / "db"))
     made, copy = [], host_copy._copy
 
-    def slow(path, size, target):
+    def slow(path, *others):
         made.append(path)
         time.sleep(0.2)
-        copy(path, size, target)
+        copy(path, *others)
 
     monkeypatch.setattr(host_copy, "_copy", slow)
     found = []

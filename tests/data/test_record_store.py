@@ -1,6 +1,8 @@
 """Records in a folder: what is written comes out, and what is damaged is named."""
 
 import json
+import os
+import stat
 import subprocess
 import sys
 
@@ -71,6 +73,15 @@ def test_arrays_that_are_not_contiguous(folder, rng):
     ]
     write_records(folder, batches)
     assert_same(list(read_records(folder)), batches)
+
+
+def test_nobody_else_can_read_them(folder, rng):
+    before = os.umask(0)
+    try:
+        write_records(folder, [batch_of(rng, 3)])
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE(os.stat(folder).st_mode) == 0o700
 
 
 def test_records_are_read_in_place(folder, rng):

@@ -154,6 +154,48 @@ def test_names_of_columns_and_thresholds_are_those_of_the_params(classified, ind
         classified.copy({classified.thresholds: [1.0, 1.0]}).transform(indexed)
 
 
+LIMITS = {"classified": ("index", [0.2, 0.9, 0.0]), "answered": ("yes", [0.9, 0.4])}
+
+
+@pytest.mark.parametrize("name", LIMITS)
+def test_evaluations_count_the_classes_that_thresholds_choose(name, indexed, request):
+    label, thresholds = LIMITS[name]
+    plain = request.getfixturevalue(name)
+    model = plain.copy({plain.thresholds: thresholds})
+    prediction, truth = by_id(model.transform(indexed), "prediction", label)
+    result, before = model.evaluate(indexed), plain.evaluate(indexed)
+    assert result.accuracy == pytest.approx(accuracy_score(truth, prediction))
+    assert result.accuracy != before.accuracy
+    average = {"average": "macro" if name == "classified" else "binary", "zero_division": 0}
+    assert result.precision == pytest.approx(precision_score(truth, prediction, **average))
+    assert result.recall == pytest.approx(recall_score(truth, prediction, **average))
+    assert (result.loss, result.auc()) == pytest.approx((before.loss, before.auc()))
+    assert (result.labels, len(result.wrong)) == (before.labels, 12)
+
+
+def test_names_of_columns_may_have_dots_and_backticks(classified, indexed):
+    """What is trained and counted is what columns of plain names give."""
+    own = {"features": "x.`y", "index": "a.b", "w": "w.", "apart": "set.apart"}
+    frame = indexed.withColumnsRenamed(own)
+    names = {"featuresCol": "x.`y", "labelCol": "a.b", "weightCol": "w."}
+    options = {"validationIndicatorCol": "set.apart", "seed": 7, "preprocessing": SCALE}
+    one = SparkNetworkClassifier(network=classes_conf(), maxIter=2, **names, **options, **SMALL)
+    model = one.fit(frame)
+    assert_equal(model.network.state, classified.network.state)
+    found = [epoch.validation.loss for epoch in model.history.epochs]
+    assert found == [epoch.validation.loss for epoch in classified.history.epochs]
+    assert model.evaluate(frame).loss == pytest.approx(classified.evaluate(indexed).loss)
+    result = model.transform(frame)
+    assert result.schema == model.transformSchema(frame.schema)
+    y, _ = expected(classified)
+    assert by_id(result, "prediction")[0].tolist() == y.argmax(axis=1).tolist()
+
+
+def test_an_empty_name_sets_no_rows_apart(data):
+    one = SparkNetworkClassifier(network=classes_conf(), validationIndicatorCol="", **SMALL)
+    assert one.fit(data).history.epochs[0].validation is None
+
+
 def test_one_yes_or_no_is_two_classes(answered, data):
     found = answered.transform(data)
     prediction, p, raw, yes = by_id(found, "prediction", "probability", "rawPrediction", "yes")
@@ -162,6 +204,9 @@ def test_one_yes_or_no_is_two_classes(answered, data):
     np.testing.assert_allclose(p, np.stack([1 - y, y], axis=1), rtol=1e-4, atol=1e-6)
     np.testing.assert_allclose(raw[:, 1], np.log(y / (1 - y)), rtol=1e-3, atol=1e-4)
     assert prediction.tolist() == (y > 0.5).tolist()
+    notes = [found.schema[name].metadata["ml_attr"] for name in found.columns[len(data.columns) :]]
+    width = {"num_attrs": 2}
+    assert notes == [{"type": "nominal", "num_vals": 2}, width, width], "as pyspark.ml has them"
     auc = BinaryClassificationEvaluator(labelCol="yes").evaluate(found)
     assert auc == pytest.approx(roc_auc_score(yes, y))
     assert answered.numClasses == 2

@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 from pyspark import cloudpickle
+from pyspark.errors import PythonException
 from pyspark.ml.functions import predict_batch_udf, vector_to_array
+from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, FloatType
 
 from sparkdl.errors import ConfigError
@@ -34,6 +36,12 @@ def test_functions_of_columns_give_what_transform_gives(classified, indexed, spa
     p, q = by_id(lists, "p", "q")
     np.testing.assert_allclose(p, y, rtol=1e-5)
     np.testing.assert_allclose(q, y, rtol=1e-5)
+
+
+def test_a_function_of_columns_names_a_row_without_a_vector(classified, indexed):
+    frame = indexed.withColumn("features", F.when(F.col("id") != 3, F.col("features"))).coalesce(1)
+    with pytest.raises(PythonException, match="record 3: column 'features' must have a value, got"):
+        frame.select(classified.udf()("features")).collect()
 
 
 @pytest.mark.skipif(not TAKES_VECTORS, reason="mapInArrow of this Spark takes no vectors")

@@ -145,7 +145,8 @@ def test_a_layer_s_own_constraints_hold_for_its_factors_and_the_network_s_do_not
     free = [layers.PRelu(), layers.Affine(), BatchNorm(), layers.Learned(shape=(3,))]
     held = [replace(layer, **options) for layer in free]
     still = [layers.Frozen(layer=layer) for layer in held]
-    for stack, moves in [(free, False), (held, True), (still, False)]:
+    fixed = [layers.Dense(units=3, rate_factor=0), *(replace(one, rate_factor=0) for one in held)]
+    for stack, moves in [(free, False), (held, True), (still, False), (fixed, False)]:
         conf = NetworkConf(input_shape=(3,), layers=[*stack, Output(units=1)], **options)
         params = -np.abs(rng.normal(size=conf.parameter_count))
         after, _ = update_params(conf, params, 0 * params, {}, 0.5, 1)

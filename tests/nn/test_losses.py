@@ -219,6 +219,10 @@ BY_HAND = [
     (losses.Contrastive(margin=2), [3], [0], 0),
     (losses.MultiLabelRanking(), [1, 2, 0], [1, 0, 0], (np.e + np.exp(-1)) / 2),
     (losses.MultiLabelRanking(), [1, 2, 0], [1, 1, 1], 0),
+    (losses.MultiLabelRanking(), [0, 2000, -2000], [1, 1, 1], 0),
+    (losses.MultiLabelRanking(), [0, 2000, -2000], [0, 0, 0], 0),
+    (losses.MultiLabelRanking(), [1e4, 1e4 + 1, 1e4 + 2], [1, 0, 0], (np.e + np.e**2) / 2),
+    (losses.MultiLabelRanking(), [0, 2000, 5, -3], [1, 1, 0, 0], (np.e**5 + np.exp(-3)) / 4),
     (losses.Mae(unit_weights=(2, 0)), [1, 1], [0, 0], 1),
     (losses.SoftmaxCrossEntropy(labels="one_hot"), [0, 0], [0.5, 0.5], np.log(2)),
     (losses.SigmoidCrossEntropy(ignore_label=-1), [0, 3], [1, -1], np.log(2)),
@@ -229,6 +233,23 @@ BY_HAND = [
 def test_equals_what_is_computed_by_hand(loss, z, labels, expected):
     value = loss.per_example(np.array([z], float), np.array([labels], float))
     np.testing.assert_allclose(value, [expected], rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("by", [-1000, 1000])
+def test_a_ranking_of_labels_depends_on_differences_alone(by):
+    z, y = np.float32([[1, 2, -80, 0]]), np.float32([[1, 0, 1, 0]])
+
+    def of(z):
+        return value_and_gradients(
+            lambda z: ops.sum(losses.MultiLabelRanking().per_example(z, y)), z
+        )
+
+    (value, (gz,)), (moved, (gz_moved,)) = of(z), of(z + np.float32(by))
+    exact = np.exp([[1.0, 82.0], [-1.0, 80.0]]) / 4  # z_l - z_k for l = 1, 3 and k = 0, 2
+    np.testing.assert_allclose([value, moved], exact.sum(), rtol=1e-4)
+    of_l, of_k = exact.sum(1), -exact.sum(0)
+    for found in (gz, gz_moved):
+        np.testing.assert_allclose(found, [[of_k[0], of_l[0], of_k[1], of_l[1]]], rtol=1e-4)
 
 
 def test_what_a_prediction_gives():

@@ -118,6 +118,25 @@ def test_ftrl_is_that_of_the_paper(l1, l2, beta, start, rng):
         assert ((params == 0) == (w == 0)).all()
 
 
+@pytest.mark.parametrize("rate", [0.0, np.float32(0), np.array([0.0, RATE, 0.0, RATE, RATE])])
+@pytest.mark.parametrize("as_graph", [False, True])
+def test_ftrl_moves_nothing_where_the_rate_is_0(as_graph, rate, rng):
+    ours = Ftrl(learning_rate=RATE, l1=0.01, l2=0.5, initial_accumulator=0.1)
+    arrays = [*rng.normal(size=(2, 5)), rng.normal(size=5), rng.uniform(1, 2, 5), np.full(5, 0.3)]
+    params, _, linear, square, _ = arrays
+
+    def move(params, grad, linear, square, decay, rate):
+        slots = {"linear": linear, "square": square}
+        step, new = ours.move(params, grad, slots, rate, 1.0, None, decay)
+        return step, new["linear"], new["square"]
+
+    with np.errstate(all="raise"):
+        found = run_as_graph(move, *arrays, np.asarray(rate)) if as_graph else move(*arrays, rate)
+    wanted = move(*arrays, RATE)
+    for got, kept, moved in zip(found, (0 * params, linear, square), wanted, strict=True):
+        np.testing.assert_allclose(got, np.where(np.asarray(rate) > 0, moved, kept), rtol=1e-9)
+
+
 @pytest.mark.parametrize("ours, theirs", OPTAX, ids=[str(ours) for ours, _ in OPTAX])
 def test_twenty_steps_equal_optax(ours, theirs, rng, x64):
     grads = [rng.normal(size=5) for _ in range(20)]

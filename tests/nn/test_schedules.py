@@ -5,7 +5,7 @@ from math import exp
 import optax
 import pytest
 
-from sparkdl.errors import ConfigError
+from sparkdl.errors import ConfigError, DivergedError
 from sparkdl.nn.schedules import (
     CosineRestartsSchedule,
     CosineSchedule,
@@ -157,6 +157,21 @@ def test_a_warm_up_in_iterations_leads_into_a_decay_in_epochs():
     schedule = WarmUpSchedule(steps=10, then=decay)
     assert schedule.rate(5, 1) == 0.25
     assert schedule.rate(10, 1) == 0.5
+
+
+@pytest.mark.parametrize(
+    "schedule",
+    [
+        StepSchedule(initial=0.1, gamma=10.0, step=1),
+        MultiStepSchedule(initial=0.1, gamma=1e30, steps=(1, 2)),
+        CycleSchedule(initial=0.1, peak=1, steps=1000, annealing=900, decay=10.0),
+        WarmUpSchedule(steps=9, then=StepSchedule(initial=0.1, gamma=10.0, step=1)),
+    ],
+    ids=str,
+)
+def test_a_rate_above_all_numbers_is_named(schedule):
+    with pytest.raises(DivergedError, match="Schedule has a rate that is too large for a number"):
+        schedule.rate(999, 0)
 
 
 REFUSED = [

@@ -1,4 +1,4 @@
-"""The device of a network in use: its options, and the reports of it."""
+"""A network on Spark: the device it is used on, and fits one after the other."""
 
 import pytest
 
@@ -55,3 +55,22 @@ def test_what_no_master_takes_no_use_takes(name, case, sc):
     net = SparkNetwork(sc, plain(), ParameterAveraging(**options))
     with pytest.raises(ConfigError, match=f"^ParameterAveraging.{sentence}"):
         USES[name](net, arrays(4), device)
+
+
+def test_a_fit_after_one_that_ended_inside_an_epoch_trains_all_of_its_data(sc):
+    """And with evaluations after epochs there may be one before the first update."""
+    small = ParameterAveraging(workers=2, batch_size_per_worker=4, averaging_frequency=2)
+    net = SparkNetwork(sc, plain(), small)
+    history = net.fit(arrays(60), updates=5, validation=arrays(12), validate_first=True)
+    assert [one.iteration for one in history.validations] == [0]
+    assert not net.network.state.starts_epoch
+    history = net.fit(arrays(24, records_per_split=12))
+    assert [(one.epoch, one.examples) for one in history.epochs] == [(1, 24)]
+
+
+def test_evaluations_of_nothing_are_refused(sc):
+    net = SparkNetwork(sc, plain())
+    with pytest.raises(ConfigError, match="validate_every must be left out .* no validation data"):
+        net.fit(arrays(12), validate_every=2)
+    with pytest.raises(ConfigError, match="listeners must be a sequence of Listener, got None"):
+        net.fit(arrays(12), listeners=None)

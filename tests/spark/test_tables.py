@@ -6,6 +6,7 @@ import pytest
 
 from sparkdl import AdaGrad, AllReduceSGD, EmbeddingBag, GraphConf, SparkNetwork
 from sparkdl.nn import Merge, Output, Vertex
+from sparkdl.training.saving.stored_tables import read_tables
 from tests.spark.slow import Fault, Trap, executor_of
 from tests.support.waiting import gone, until
 
@@ -40,14 +41,14 @@ def frame(spark):
     return spark.createDataFrame(spark.sparkContext.parallelize(rows(), PARTITIONS), schema)
 
 
-def fit(frame, tables, workers=2, **options):
-    master = AllReduceSGD(tables=tables, workers=workers, **MASTER)
+def fit(frame, tables, workers=2, table_folder=None, **options):
+    master = AllReduceSGD(tables=tables, workers=workers, table_folder=table_folder, **MASTER)
     net = SparkNetwork(frame.sparkSession.sparkContext, network(), master)
     return net, net.fit(frame, epochs=EPOCHS, validation=frame, **options)
 
 
 def rows_by_id(net, table):
-    arrays = net.network.state.tables
+    arrays = read_tables(net.network.state.tables)
     order = np.argsort(arrays[f"{table}/ids"])
     return {
         name: of.reshape(len(order), -1)[order]
@@ -66,7 +67,7 @@ def assert_same_bits(one, two):
 
 
 def assert_rare_words_have_no_rows(net):
-    tables = net.network.state.tables
+    tables = read_tables(net.network.state.tables)
     kept, seen = (set(tables[f"{name}/ids"].tolist()) for name in ("words", "words/seen"))
     every = {word for _, words, _ in rows() for word in words}
     assert kept < every and seen - kept
@@ -74,10 +75,20 @@ def assert_rare_words_have_no_rows(net):
     assert last.max() - last.min() < 2 * RARE["expire_after"]
 
 
-@pytest.mark.parametrize("workers", [2, 5], ids=["a worker a slot", "more workers than slots"])
-def test_sharded_tables_have_the_bits_of_whole_ones(workers, frame):
+WAYS = {
+    "a worker a slot": (2, False),
+    "a worker a slot, in files": (2, True),
+    "more workers than slots, in files": (5, True),
+    "more workers than slots": (5, False),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_sharded_tables_have_the_bits_of_whole_ones(way, frame, tmp_path):
+    workers, in_files = WAYS[way]
     expected, before = fit(frame, "whole", workers)
-    net, history = fit(frame, "sharded", workers)
+    net, history = fit(frame, "sharded", workers, str(tmp_path) if in_files else None)
+    assert bool(list(tmp_path.iterdir())) == in_files
     assert_same_bits(net, expected)
     assert_rare_words_have_no_rows(net)
     assert [epoch.examples for epoch in history.epochs] == [COUNT] * EPOCHS
@@ -86,6 +97,10 @@ def test_sharded_tables_have_the_bits_of_whole_ones(workers, frame):
     predicted = [row.asDict() for row in net.predict(frame).orderBy("user", "words").collect()]
     others = expected.predict(frame).orderBy("user", "words").collect()
     assert predicted == [row.asDict() for row in others]
+    if in_files and workers == 2:
+        later = net.predict(frame).orderBy("user", "words")
+        net.fit(frame, epochs=1)
+        assert predicted == [row.asDict() for row in later.collect()]
 
 
 LOSSES = {"its process": psutil.Process.kill, "its executor": lambda one: executor_of(one).kill()}
@@ -93,11 +108,12 @@ LOSSES = {"its process": psutil.Process.kill, "its executor": lambda one: execut
 
 @pytest.mark.parametrize("loss", LOSSES)
 def test_a_killed_owner_of_rows_costs_no_bits(loss, tmp_path, frame):
+    folder = tmp_path / "rows" if loss == "its executor" else None
     expected, _ = fit(frame, "whole")
     trap = Trap(str(tmp_path), after=2 * CALLS)
     fault = Fault(trap, LOSSES[loss])
     fault.start()
-    net, history = fit(frame, "sharded", transform=trap)
+    net, history = fit(frame, "sharded", table_folder=folder and str(folder), transform=trap)
     [restart] = history.restarts
     assert restart.lost <= MASTER["snapshot_every"]
     assert until(lambda: gone(fault.victim))

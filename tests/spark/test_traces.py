@@ -19,6 +19,7 @@ from sparkdl.spark.session import log_of
 from sparkdl.training.masters.all_reduce.master import AllReduceSGD
 from sparkdl.training.masters.parameter_averaging.master import ParameterAveraging
 from sparkdl.training.reporting.listeners import Listener
+from sparkdl.training.reporting.reduce_rate import ReduceLROnPlateau
 from tests.spark.networks import arrays, data, rich
 
 MASTER = ParameterAveraging(
@@ -136,8 +137,9 @@ def test_the_secret_of_a_fit_is_in_no_file_log_or_command_line(spark, monkeypatc
         return [start, *(form for one in made + list(map(private, keys)) for form in forms(one))]
 
     finder = Finder(spark, texts)
+    waited_for = ReduceLROnPlateau("loss", patience=99)  # by workers, so that none ends meanwhile
     with events_logged(sc, tmp_path) as events:
-        net.fit(arrays(), listeners=[finder])
+        net.fit(arrays(), epochs=2, listeners=[finder, waited_for])
     assert made and keys
     assert {text for text, _ in finder.found} == {start}
     shown = read(events)

@@ -21,6 +21,7 @@ IN_NONE = {  # tests of Spark that need no context of this process
     "tests/spark/gpu_process/test_dealt_gpus.py",
     "tests/spark/gpu_process/test_worker_processes.py",
     "tests/spark/test_changing_executors.py",
+    "tests/spark/test_full_disks.py",
     "tests/spark/test_killed_driver.py",
     "tests/spark/test_two_hosts.py",
     "tests/end_to_end/test_demo.py",

@@ -77,6 +77,7 @@ MASTERS = {
         ),
         joint={"averaging_frequency": 1, "codec": TopK(1.0)},
         keeps_back=True,
+        diverges="(TwoBit needs numbers of at most|in epoch 0, round .: training has diverged)",
     ),
     "averaging by peers, slots anew": Row(
         master=ParameterAveraging(

@@ -76,6 +76,11 @@ def class_column(y, classes, shape=(), ignored=None):
     return _hot_positions(y.reshape(n, places, classes)).reshape(n, *shape)
 
 
+def is_int32(number):
+    """Returns whether an integer is one that labels are stored as."""
+    return -(2**31) <= number < 2**31
+
+
 def one_hot_column(y, shape):
     """Converts numbers of classes to one-hot vectors (n, *shape) float32; the last axis is that of
     the classes. Raises Violation.
@@ -85,12 +90,16 @@ def one_hot_column(y, shape):
 
 
 def factor_column(x, shape, what):
-    """Converts factors to (n, *shape) float32, at least 0: masks and weights of examples. Raises
-    Violation.
-    """
+    """Converts factors to (n, *shape) float32, at least 0: those of examples. Raises Violation."""
     y = _numbers(x, shape, what, keep_bytes=False)
-    flat = y.reshape(len(y), math.prod(shape))
-    _refuse(flat, flat < 0, f"{what} must be at least 0")
+    _refuse(y, y < 0, f"{what} must be at least 0")
+    return y
+
+
+def mask_column(x, shape, what):
+    """Converts masks to (n, *shape) float32, 1 for a step and 0 for padding. Raises Violation."""
+    y = _numbers(x, shape, what, keep_bytes=False)
+    _refuse(y, (y != 0) & (y != 1), f"{what} must be 0 or 1")
     return y
 
 
@@ -103,7 +112,7 @@ def _numbers(x, shape, what, keep_bytes):
         return x.reshape(len(x), *shape)
     with np.errstate(over="ignore"):
         y = x.astype(np.float32, copy=False).reshape(len(x), *shape)
-    _require_finite(y, what)
+    require_finite(y, what)
     return y
 
 
@@ -152,7 +161,8 @@ def _long_axes(shape):
     return [size for size in shape if size != 1]
 
 
-def _require_finite(x, what):
+def require_finite(x, what):
+    """Raises Violation for the first number that is not finite."""
     with np.errstate(all="ignore"):
         total = np.add.reduce(x, axis=None)  # finite only if every number is, and one fast pass
     if np.isfinite(total):

@@ -10,7 +10,7 @@ from requests import RequestException, Session
 
 from sparkdl.data.hadoop.configuration import Configuration, user
 from sparkdl.data.hadoop.streams import RequestRefused, reason
-from sparkdl.errors import UnsupportedError
+from sparkdl.errors import needs_package
 
 TIMEOUTS = 10.0, 60.0  # seconds to connect, and for the next bytes
 AVOIDED = 60.0  # seconds for which a host that failed is not asked
@@ -30,14 +30,10 @@ def new_client(scheme, authority, session=None):
     urls = ";".join(urls_of(conf, scheme, authority))
     if not conf.is_secure:
         return InsecureClient(urls, user=user(), **options)
-    try:
+    owner = f"{scheme}://{authority}, whose cluster knows users by Kerberos,"
+    cure = "pip install 'sparkdl-hadoop[kerberos]', or use hdfs://, which needs none"
+    with needs_package(owner, "requests-kerberos here", cure):
         from hdfs.ext.kerberos import KerberosClient
-    except ImportError as error:
-        raise UnsupportedError(
-            f"{scheme}://{authority}: the cluster knows users by Kerberos, which needs the "
-            "package requests-kerberos here: pip install 'sparkdl-hadoop[kerberos]', or use "
-            "hdfs://, which needs none"
-        ) from error
     return KerberosClient(urls, **options)
 
 

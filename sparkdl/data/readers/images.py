@@ -10,7 +10,7 @@ from sparkdl.config.field_types import PathName
 from sparkdl.data import files
 from sparkdl.data.batches.batch import Batch, record_ids
 from sparkdl.data.batches.blocks import permutation
-from sparkdl.data.batches.columns import Violation
+from sparkdl.data.batches.columns import Violation, is_int32
 from sparkdl.data.readers.core.base import ImageSource, Reader, SplitByRecords, StoredSource
 from sparkdl.data.readers.encodings.image_codec import ENDINGS, decode_image
 from sparkdl.data.source import Split, split_bounds
@@ -138,11 +138,14 @@ class Images(StoredSource, Reader, ImageSource, SplitByRecords):
 
     def _list_files(self, line, number):
         name, *label = line.rsplit(maxsplit=1)
+        where = f"{self.list_file}, line {number}"
         try:
-            return name.lstrip("/"), int(*label or "?")
+            value = int(*label or "?")
         except ValueError:
-            where = f"{self.list_file}, line {number}"
             raise DataError(f"{where}: must be a file and a whole number, got {line!r}") from None
+        if not is_int32(value):
+            raise DataError(f"{where}: labels must be whole numbers of int32, got {value}")
+        return name.lstrip("/"), value
 
 
 def batch_of(split, images, start):

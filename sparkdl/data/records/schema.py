@@ -13,6 +13,7 @@ from sparkdl.data.batches.columns import (
     factor_column,
     feature_column,
     id_column,
+    mask_column,
     one_hot_column,
     value_column,
 )
@@ -163,7 +164,7 @@ class Schema:
         if mask is None:
             return x
         x, padding_mask = pad_sequences(x, shape, what, also)
-        columns[mask] = factor_column(raw.get(mask, padding_mask), shape[:1], mask)
+        columns[mask] = mask_column(raw.get(mask, padding_mask), shape[:1], mask)
         return x
 
 

@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 
 from sparkdl import philox
-from sparkdl.config import FrozenFields, Member, Text, dataclass, option
+from sparkdl.config import FrozenFields, Member, Text, dataclass, option, suggestion
 from sparkdl.data.batches.batch import Batch
 from sparkdl.data.transforms.pixels import Pixels, as_pixels, compute_pixels
-from sparkdl.errors import ShapeError
+from sparkdl.errors import ConfigError, ShapeError
 
 STREAM = 1 << 31  # of random numbers; the layers of a network have those below
 
@@ -73,8 +73,17 @@ class Transform(Member, package="sparkdl.data.transforms"):
 
     def apply(self, batch: Batch, chance: "Chance | None") -> Batch:
         """Returns the batch, with what chance decides drawn from `chance` (None: in use)."""
-        changed = self.change(as_pixels(batch.columns[self.column]).numbers(), chance)
+        changed = self.change(self.find_column(batch).numbers(), chance)
         return batch.replace(**{self.column: changed})
+
+    def find_column(self, batch: Batch) -> Pixels:
+        """Returns the column to change. Raises ConfigError where the batch has none of its name."""
+        if self.column not in batch.columns:
+            names = list(batch.columns)
+            text = f"must be one of the batch's columns {names}, got {self.column!r}"
+            hint = suggestion(self.column, names, "")
+            raise ConfigError(f"{type(self).__name__}.column {text}{hint}")
+        return as_pixels(batch.columns[self.column])
 
     def change(self, x: np.ndarray, chance: "Chance | None") -> np.ndarray:
         """Returns the column (n, ...), `x` itself or a new array; `x` is not written to."""
@@ -106,8 +115,7 @@ class PixelTransform(Transform, abstract=True):
     """
 
     def apply(self, batch: Batch, chance: "Chance | None") -> Batch:
-        pixels = self.describe(as_pixels(batch.columns[self.column]), chance)
-        return batch.replace(**{self.column: pixels})
+        return batch.replace(**{self.column: self.describe(self.find_column(batch), chance)})
 
     def describe(self, pixels: Pixels, chance: "Chance | None") -> Pixels:
         """Returns the Pixels with this transform added to them."""

@@ -19,11 +19,14 @@ class OneHot(Transform):
     classes: int = option(Size(minimum=1), "Number of classes.")
 
     def change(self, x: np.ndarray, chance: Chance | None) -> np.ndarray:
-        codes = x.astype(np.int64, copy=False)
-        if codes.size and not (codes.min() >= 0 and codes.max() < self.classes):
+        inside = (x >= 0) & (x < self.classes)  # before the cast, which wraps and drops fractions
+        if x.size and not inside.all():
             raise DataError(
-                f"OneHot needs numbers in [0, {self.classes}), got {codes.min()} to {codes.max()}"
+                f"OneHot needs numbers in [0, {self.classes}), got {x.min()} to {x.max()}"
             )
+        codes = x.astype(np.int64, copy=False)
+        if (fractions := codes != x).any():
+            raise DataError(f"OneHot needs whole numbers, got {x[fractions][0]}")
         y = np.zeros((codes.size, self.classes), np.float32)
         y[np.arange(codes.size), codes.reshape(-1)] = 1
         return y.reshape(*codes.shape, self.classes)

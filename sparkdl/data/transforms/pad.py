@@ -7,6 +7,7 @@ import numpy as np
 from sparkdl.config import Choice, Number, Size, Sizes, dataclass, option
 from sparkdl.config.field_types import TwoSizes
 from sparkdl.data.transforms.base import Chance, Transform, image_shape
+from sparkdl.data.transforms.interpolate import round_to
 from sparkdl.errors import require
 
 MODES = "constant", "edge", "reflect"
@@ -26,12 +27,16 @@ class Pad(Transform):
         "reverse.",
         default="constant",
     )
-    value: float = option(Number(), 'Value that "constant" fills in.', default=0.0)
+    value: float = option(
+        Number(), 'Value that "constant" fills in; bytes take the nearest one.', default=0.0
+    )
 
     def change(self, x: np.ndarray, chance: Chance | None) -> np.ndarray:
         image_shape(self, x.shape[1:])
         border = [(0, 0), (0, 0), *((n, n) for n in self.size)]
-        options: dict[str, Any] = {"constant_values": self.value} if self.mode == "constant" else {}
+        options: dict[str, Any] = {}
+        if self.mode == "constant":
+            options["constant_values"] = round_to(np.array([self.value], np.float64), x.dtype)
         mode: Any = self.mode
         return np.pad(x, border, mode, **options)
 

@@ -2,19 +2,24 @@
 
 An entry is an int32: the place of a key among known keys, or -1. All work on one thread, as entries
 depend on those before. Tables are int16, ids int64, at least 0; -1 stands for no key.
+
+Large tables are in no cache, and what a key needs next is known once the entry before it is read.
+So keys are taken AT_ONCE: their entries are asked for, then the known keys that these name.
 """
 
+from contextlib import contextmanager
 from functools import cache
 
 import numpy as np
 
 from sparkdl.engine.native.calls import addresses, call_once
-from sparkdl.engine.native.control import FIRST, counting, module, pointer, word
+from sparkdl.engine.native.control import FIRST, counting, least, module, pointer, word
 from sparkdl.engine.native.jit import compiler
 from sparkdl.engine.native.llvm_code import LANES, Code
-from sparkdl.engine.native.memory import below, load, store
+from sparkdl.engine.native.memory import below, load, prefetch, store
 
 GOLDEN = 0x9E3779B97F4A7C15
+AT_ONCE = 32  # keys: as many as a core waits for at a time, and more do no harm
 TABLE, ID, PLACE, ROW = (np.dtype(name) for name in ("int16", "int64", "int32", "float32"))
 MIXERS = (30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)
 
@@ -75,10 +80,17 @@ def find_text():
     code = Code()
     count, size = word(code, FIRST), word(code, FIRST + 1)
     tables, ids, known_tables, known_ids, entries, places = arrays_of(code, FIRST + 2, 6)
-    with counting(code, "0", count, 1) as i:
-        key = key_at(code, tables, ids, i)
-        _, place = probe(code, key, entries, size, (known_tables, known_ids))
-        put(code, "i64", place, places, i)
+    with several(code, "0", count, (tables, ids), entries, size) as (each, homes):
+        with each() as i:
+            entry = get(code, "i64", homes, i)
+            for at in (entry, after(code, entry, size)):  # every second key is not where it begins
+                place = code.define(f"sext i32 {get(code, 'i32', entries, at)} to i64")
+                prefetch(code, code.pointer(known_ids, "i64", place))
+                prefetch(code, code.pointer(known_tables, "i16", place))
+        with each() as i:
+            key, home = key_at(code, tables, ids, i), get(code, "i64", homes, i)
+            _, place = probe(code, home, entries, size, (key, known_tables, known_ids))
+            put(code, "i64", place, places, i)
     return module(code)
 
 
@@ -87,10 +99,25 @@ def enter_text():
     code = Code()
     start, stop, size = (word(code, FIRST + i) for i in range(3))
     tables, ids, entries = arrays_of(code, FIRST + 3, 3)
-    with counting(code, start, stop, 1) as i:
-        entry, _ = probe(code, key_at(code, tables, ids, i), entries, size, (tables, ids))
-        put(code, "i32", code.define(f"trunc i64 {i} to i32"), entries, entry)
+    with several(code, start, stop, (tables, ids), entries, size) as (each, homes):
+        with each() as i:
+            entry, _ = probe(code, get(code, "i64", homes, i), entries, size)
+            put(code, "i32", code.define(f"trunc i64 {i} to i32"), entries, entry)
     return module(code)
+
+
+@contextmanager
+def several(code, start, stop, keys, entries, size):
+    """Asks for the entries of keys, AT_ONCE; gives (a loop over these keys, their homes by i)."""
+    kept = code.define(f"alloca [{AT_ONCE} x i64]")
+    with counting(code, start, stop, AT_ONCE) as first:
+        last = least(code, code.define(f"add i64 {first}, {AT_ONCE}"), stop)
+        homes = code.pointer(kept, "i64", code.define(f"sub i64 0, {first}"))
+        with counting(code, first, last, 1) as i:
+            home = home_of(code, key_at(code, *keys, i), size)
+            put(code, "i64", home, homes, i)
+            prefetch(code, code.pointer(entries, "i32", home))
+        yield lambda: counting(code, first, last, 1), homes
 
 
 @cache
@@ -103,7 +130,8 @@ def number_text():
         code.add(f"br i1 {negative(code, key[1])}, label %{none}, label %{search}\n{none}:")
         put(code, "i64", -1, numbers, i)
         code.add(f"br label %{done}\n{search}:")
-        entry, place = probe(code, key, entries, size, (tables, ids))
+        home = home_of(code, key, size)
+        entry, place = probe(code, home, entries, size, (key, tables, ids))
         code.add(f"br i1 {negative(code, place)}, label %{new}, label %{old}\n{new}:")
         put(code, "i32", code.define(f"trunc i64 {i} to i32"), entries, entry)
         following = code.define(f"load i64, ptr {count}")
@@ -152,27 +180,36 @@ def add_lanes(code, term, total, index, mask):
     store(code, old + more, total, index, mask)
 
 
-def probe(code, key, entries, size, known):
-    """Walks from a key's home to it, or to a free entry; returns (the entry, the place or -1)."""
-    home = home_of(code, key, size)
+def probe(code, home, entries, size, wanted=None):
+    """Walks from an entry to a key, or to a free entry; returns (the entry, the place or -1).
+
+    `wanted` is (the key, known tables, known ids); where there is none, only a free entry will do.
+    """
     before, top, taken, advance, done = labels(code, 5)
     entry, following = code.name(), code.name()
     code.add(f"br label %{before}\n{before}:\n  br label %{top}\n{top}:")
     code.add(f"{entry} = phi i64 [{home}, %{before}], [{following}, %{advance}]")
     place = code.define(f"sext i32 {get(code, 'i32', entries, entry)} to i64")
     code.add(f"br i1 {negative(code, place)}, label %{done}, label %{taken}\n{taken}:")
-    table, own = key_at(code, *known, place)
-    same = [
-        code.define(f"icmp eq i16 {table}, {key[0]}"),
-        code.define(f"icmp eq i64 {own}, {key[1]}"),
-    ]
-    equal = code.define(f"and i1 {same[0]}, {same[1]}")
+    equal = "false" if wanted is None else is_key(code, place, *wanted)
     code.add(f"br i1 {equal}, label %{done}, label %{advance}\n{advance}:")
-    after = code.define(f"add i64 {entry}, 1")
-    wraps = code.define(f"icmp eq i64 {after}, {size}")
-    code.add(f"{following} = select i1 {wraps}, i64 0, i64 {after}")
+    code.add(f"{following} = add i64 {after(code, entry, size)}, 0")
     code.add(f"br label %{top}\n{done}:")
     return entry, place
+
+
+def after(code, entry, size):
+    """Returns the entry after one, the first after the last."""
+    following = code.define(f"add i64 {entry}, 1")
+    wraps = code.define(f"icmp eq i64 {following}, {size}")
+    return code.define(f"select i1 {wraps}, i64 0, i64 {following}")
+
+
+def is_key(code, place, key, tables, ids):
+    """Returns whether the known key at a place is `key`."""
+    pairs_ = zip(("i16", "i64"), key_at(code, tables, ids, place), key, strict=True)
+    same = [code.define(f"icmp eq {type_} {known}, {own}") for type_, known, own in pairs_]
+    return code.define(f"and i1 {same[0]}, {same[1]}")
 
 
 def home_of(code, key, size):

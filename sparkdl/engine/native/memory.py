@@ -43,6 +43,12 @@ def store(code, vector, base, index, mask):
     code.add(code.call("void", name, (vector.type, vector.name), *rest))
 
 
+def prefetch(code, at, write=False):
+    """Asks for the cache line of an address, which need not be one that can be read."""
+    hints = [("i32", int(write)), ("i32", 3), ("i32", 1)]  # 3: to be kept; 1: data
+    code.add(code.call("void", "llvm.prefetch.p0", ("ptr", at), *hints))
+
+
 def suffix(kind):
     """Returns LLVM's name for vectors of a kind, the suffix of its functions' names."""
     return f"v{LANES}{'f' if kind in FLOATS else 'i'}{bits_of(kind)}"

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 
-from sparkdl.errors import UnsupportedError
+from sparkdl.errors import needs_package
 from sparkdl.exchange.connections.tls_sides import TlsSides, new_context
 
 NAME = "sparkdl"
@@ -35,14 +35,10 @@ class JobTls(TlsSides):
 
         Raises UnsupportedError without the package cryptography, which the driver alone needs.
         """
-        try:
+        owner, package = "Tls(), which makes a certificate,", "cryptography on the driver"
+        with needs_package(owner, package, "pip install 'sparkdl-hadoop[tls]', or give Tls files"):
             from cryptography.hazmat.primitives import serialization
             from cryptography.hazmat.primitives.asymmetric import ec
-        except ImportError as error:
-            raise UnsupportedError(
-                "Tls() makes a certificate, which needs the package cryptography on the driver: "
-                "pip install 'sparkdl-hadoop[tls]', or give Tls files"
-            ) from error
         key, pem = ec.generate_private_key(ec.SECP256R1()), serialization.Encoding.PEM
         form = serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
         return cls(signed_by_itself(key).public_bytes(pem), key.private_bytes(pem, *form))

@@ -48,7 +48,7 @@ class LayerConfig:
 
     @property
     def trainable(self):
-        return self.config.get("trainable", True) is not False
+        return is_trainable(self.document)
 
     @property
     def shape(self):
@@ -63,6 +63,12 @@ class LayerConfig:
 
     def refuse_custom(self):
         refuse_custom(self.document)
+
+
+def is_trainable(document):
+    """Returns whether the flag of a layer or model lets its arrays be trained."""
+    config = document.get("config")
+    return not isinstance(config, dict) or config.get("trainable", True) is not False
 
 
 def check_dtype(dtype, kind):

@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass, field, replace
 
 from sparkdl.errors import ConfigError, DataError, SparkdlError, UnsupportedError
-from sparkdl.interop.keras.calls import calls_of, is_model
+from sparkdl.interop.keras.calls import calls_of, is_model, is_trainable
 from sparkdl.interop.keras.layers import RULES
 from sparkdl.interop.keras.places import Place, channels_first, channels_last
 from sparkdl.interop.translated_network import free_name
@@ -73,6 +73,15 @@ class GraphTranslation:
         self.build = GraphBuilder()
         self.taken, self.refused, self.owners, self.groups = [], [], {}, {}
         self.turned, self.names, self.output_names = {}, set(), []
+        self.repeating = []  # layers that, in Keras, repeat their last output at masked steps
+
+    @property
+    def asks_inside(self):
+        """Whether the layer that has an array says alone if it is trained, but for the model.
+
+        Keras 2 asks what is around that layer as well.
+        """
+        return self.version >= 3
 
     def model(self, document, inputs=None, scope=None):
         """Translates a model; returns the places of its outputs, None for those refused.
@@ -84,8 +93,8 @@ class GraphTranslation:
         inputs : list of Place, optional
             Of a nested model. None: inputs of the network.
         """
-        scope = scope or Scope()
         layers, sources, outputs = calls_of(document, self.version)
+        scope = scope or Scope(trainable=is_trainable(document))
         tensors = {}
         for layer in layers:
             self.groups[scope.path, layer.name] = scope.group(layer.kind)
@@ -148,7 +157,7 @@ class GraphTranslation:
             path=self.groups[scope.path, layer.name],
             prefix=f"{scope.prefix}{layer.name}/",
             legacy=scope.legacy or layer.name,
-            trainable=scope.trainable and layer.trainable,
+            trainable=scope.trainable and (self.asks_inside or layer.trainable),
             rank=(*scope.rank, layer.rank),
         )
         return self.model(layer.document, given, inner)
@@ -207,7 +216,12 @@ class LayerCall:
         self.translation, self.layer, self.call = translation, layer, call
         self.inputs, self.scope, self.kind = inputs, scope, layer.kind
         self.options, self.version = layer.options(), translation.version
-        self.parts = 0
+        self.parts, self.trainable = 0, scope.trainable and layer.trainable
+
+    def look_inside(self, trainable):
+        """Takes the flag of training from the layer inside, which has the arrays."""
+        around = self.translation.asks_inside or self.trainable
+        self.trainable = self.scope.trainable and around and trainable
 
     def one(self):
         """Returns the one input."""
@@ -261,10 +275,6 @@ class LayerCall:
             turned=(places[0].turned if turned is None else turned) and len(shape) > 2,
             masked=(places[0].masked if masked is None else masked) and len(shape) == 2,
         )
-
-    @property
-    def trainable(self):
-        return self.scope.trainable and self.layer.trainable
 
     def name_for(self, layer, takes, helper):
         """Returns (name of the next vertex, the vertex whose arrays it shares)."""

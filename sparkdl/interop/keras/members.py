@@ -123,8 +123,17 @@ def regularizer(value):
     return float(first), 2.0 * second
 
 
-def constraint(value):
-    """Returns our constraints, none or one."""
+def constraint(value, axes=(0,), single=()):
+    """Returns our constraints, none or one.
+
+    Parameters
+    ----------
+    value : str, dict or None
+    axes : tuple of int or None
+        Those of Keras's array along which the weights into one unit lie; None: there are none.
+    single : tuple of int
+        Those of length 1, along which a norm changes nothing.
+    """
     if value is None:
         return ()
     name, options = object_of(value)
@@ -133,14 +142,17 @@ def constraint(value):
         raise UnsupportedError(f"constraint {name!r} is not supported")
     twin = CONSTRAINTS[key]
     if twin.ours is not NonNegative:
-        check_axis(options)
+        check_axis(name, options, axes, single)
     return (twin.read(options),)
 
 
-def check_axis(options):
+def check_axis(name, options, axes, single=()):
     """Refuses norms along other axes than those of the weights into one unit."""
     axis = options.take("axis", 0)
-    options.need(axis in (0, [0], [0, 1], [0, 1, 2]), "axis", axis)
+    given = axis if isinstance(axis, list | tuple) else (axis,)
+    if axes is None or set(given) - set(single) != set(axes) - set(single):
+        cure = f"; give axis={list(axes)}" if axes else ""
+        raise UnsupportedError(f"{name} along axis={axis!r} is not supported here{cure}")
 
 
 CONSTRAINT_TWINS = [

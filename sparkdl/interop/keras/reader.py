@@ -28,7 +28,7 @@ class KerasNet:
     metrics : tuple of str
         The names of those that the model was compiled with; `evaluate` chooses its own.
     notes : tuple of str
-        What training does otherwise than Keras.
+        What it does otherwise than Keras, most of it in training.
     """
 
     network: Network
@@ -99,8 +99,16 @@ def read_keras(model, weights=None, *, shapes=None, images="channels_last", comp
         network=network,
         outputs=tuple(found.outputs),
         metrics=tuple(found.metrics),
-        notes=tuple(found.notes),
+        notes=(*found.notes, *note_masked_steps(graph, places)),
     )
+
+
+def note_masked_steps(graph, places):
+    """Returns the notes on outputs that differ from Keras's where a mask leaves a step out."""
+    if not graph.repeating or not any(place.masked for place in places):
+        return []
+    names = ", ".join(dict.fromkeys(graph.repeating))
+    return [f"outputs differ at masked steps: {names} gives 0 where Keras repeats its last output"]
 
 
 def refuse(reasons, path):

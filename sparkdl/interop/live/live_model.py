@@ -133,6 +133,7 @@ class LiveModel(Conf):
         rate, state = getattr(self.optimizer, "learning_rate", None), self.optimizer_state
         if self.own_optimizer.code is not None or state is None:
             rate, state = self.describe_optimizer()
+        rate = self._scheduled(rate)
         if self.optimizer not in (Conf.optimizer, Sgd(learning_rate=rate)):
             raise ConfigError(
                 f"{type(self).__name__}.optimizer must be left out with {self.optimizer_option}, "
@@ -140,6 +141,10 @@ class LiveModel(Conf):
             )
         self._set("optimizer", Sgd(learning_rate=rate))
         self._set("optimizer_state", state)
+
+    def _scheduled(self, rate: float | Schedule) -> float | Schedule:
+        """Returns the learning rate, where another option than the optimizer's may say it."""
+        return rate
 
     def _check_options_without_effect(self) -> None:
         """Raises ConfigError for what sparkdl's optimizers do and a framework's does not."""

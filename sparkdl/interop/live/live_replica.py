@@ -18,6 +18,7 @@ class LiveReplica(Replica):
 
     decodes = ()
     noun: str  # what the framework calls a model
+    iteration: int | None = None  # updates of the fit before this one, where t is the slots' age
 
     def __init__(self, conf, backend="auto", strict=False):
         if backend == "cuda":
@@ -50,7 +51,8 @@ class LiveReplica(Replica):
         Parameters
         ----------
         factor : float
-            Of the learning rates that the optimizer was built with.
+            Of the learning rates that the optimizer was built with; where a schedule gives the
+            rates, these: one, or each group's.
         t : int
             Number of the update, from 1.
         first : bool
@@ -94,7 +96,7 @@ class LiveReplica(Replica):
         first = t == 1 or (self._optimizer is None and not self.slots.any())
         if self._optimizer is None:
             self._optimizer = self._build_optimizer(self.conf.slots_layout.views(self.slots))
-        self._move(float(rate) / self.conf.base_rate, int(t), first)
+        self._move(np.divide(rate, self.conf.base_rate), int(t), first)
 
     def forward(self, features, outputs=(), states=None, size=None):
         """See Replica.forward; "module" names what the model gives."""
@@ -109,6 +111,11 @@ class LiveReplica(Replica):
         """See Replica.losses."""
         columns_of(self.conf, batch, labels=False)
         return self.head.losses(with_features(batch, self._output(batch)))
+
+    def output_mask(self, batch):
+        """See Replica.output_mask; the model's own masks, if it makes any, are not known."""
+        given = np.zeros((len(batch), *self.conf.head.input_shape), np.float32)
+        return self.head.output_mask(with_features(batch, given))
 
     def programs(self, batch_size):
         """Returns two programs: of the loss's gradient where the model ends, and of the update.

@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import Any
 
 from sparkdl.config import Requirement
-from sparkdl.errors import ConfigError
+from sparkdl.errors import ConfigError, needs_package
 
 _known: dict[tuple[str, str], "Maker"] = {}  # functions that this process was given, by their
 # references and the options that they were given for: two lambdas of one scope are called alike
@@ -59,11 +59,8 @@ class Maker:
 
 def load_cloudpickle() -> Any:
     """Returns cloudpickle; ConfigError where it is not installed."""
-    try:
+    with needs_package("a live model", "cloudpickle", "pip install cloudpickle", ConfigError):
         import cloudpickle
-    except ImportError as error:
-        cure = "pip install cloudpickle"
-        raise ConfigError(f"a live model needs cloudpickle, got {error}; {cure}") from error
     return cloudpickle
 
 

@@ -2,14 +2,11 @@
 
 from typing import Any
 
-from sparkdl.errors import UnsupportedError
+from sparkdl.errors import needs_package
 
 
 def load_package() -> Any:
     """Returns mlflow; UnsupportedError, which says how to get it, where there is none."""
-    try:
+    with needs_package("sparkdl.mlflow", "mlflow", "pip install 'sparkdl-hadoop[mlflow]'"):
         import mlflow
-    except ImportError as error:
-        cure = "pip install 'sparkdl-hadoop[mlflow]'"
-        raise UnsupportedError(f"sparkdl.mlflow needs mlflow; {cure}") from error
     return mlflow

@@ -11,7 +11,7 @@ from onnx import TensorProto
 
 from sparkdl.errors import ShapeError, UnsupportedError
 from sparkdl.interop.onnx.forward.body import Call
-from sparkdl.interop.onnx.laid_shapes import WHOLE, batch_of
+from sparkdl.interop.onnx.laid_shapes import CUT, WHOLE, batch_of
 from sparkdl.interop.onnx.messages import array_of
 
 BATCH = -1  # in the constant that stands for a Shape
@@ -40,7 +40,11 @@ class Constants(dict):
 
     def __init__(self, graph, path, opset):
         super().__init__({tensor.name: array_of(tensor, path) for tensor in graph.initializer})
-        self.path, self.opset, self.open = path, opset, set()
+        self.path, self.opset, self.open, self.origins = path, opset, set(), {}
+
+    def origins_of(self, *names):
+        """Returns the names of the constants of the file that these are made of."""
+        return {origin for name in names for origin in self.origins.get(name, {name})}
 
     def take(self, node, proto):
         """Adds the output of a node that is constant; returns whether it is."""
@@ -66,7 +70,7 @@ class Constants(dict):
         node.only(start=0)
         node.need("end" not in node.attributes, "end")
         shape = node.any_shape()
-        node.need(batch_of(shape) in (0, WHOLE), f"a batch along axis {batch_of(shape)}")
+        node.need(batch_of(shape) in (0, CUT, WHOLE), f"a batch along axis {batch_of(shape)}")
         self[node.outputs[0]] = np.array([BATCH, *shape])
         self.open.add(node.outputs[0])
 
@@ -81,6 +85,7 @@ class Constants(dict):
         shape = np.broadcast_shapes(value.shape, tuple(lengths))
         node.need(prod(shape) <= MOST, f"a constant of more than {MOST} numbers")
         self[node.outputs[0]] = np.broadcast_to(value, shape)
+        self.origins[node.outputs[0]] = self.origins_of(node.inputs[0])
 
     def fold(self, node, proto):
         """Adds the output of a node that reads constants alone; returns whether it is one."""
@@ -92,6 +97,7 @@ class Constants(dict):
         arrays = [self[name] for name in given]
         node.need(size_of(node, arrays) <= MOST, f"a constant of more than {MOST} numbers")
         self[node.outputs[0]] = fold(proto, dict(zip(given, arrays, strict=True)), self.opset)
+        self.origins[node.outputs[0]] = self.origins_of(*given)
         if is_open:
             self.open.add(node.outputs[0])
         return True

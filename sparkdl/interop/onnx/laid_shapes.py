@@ -4,6 +4,7 @@ from onnx import TensorProto
 
 ROWS = "rows"
 WHOLE = "whole numbers"
+CUT = "whole parts of floats"
 TYPES = {TensorProto.FLOAT: 0, TensorProto.INT64: WHOLE, TensorProto.INT32: WHOLE}  # that are read
 
 
@@ -13,7 +14,7 @@ class LaidShape(tuple):
     `batch` is the place of that axis in the tensor, or ROWS: the first axes of all examples are one
     axis with it, so that a tensor of two axes holds sequences, or one of three the heads of
     attention. WHOLE: the axis is the first, and the numbers are integers in the file, as places in
-    a table are.
+    a table are. CUT: the same, of which only the whole parts count: the places of a table.
     """
 
     batch = 0

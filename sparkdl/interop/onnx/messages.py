@@ -47,7 +47,7 @@ def parse_model(content, path):
 def convert(model, path):
     """Returns a model of an older opset as one of the first whose operations are known here."""
     opset = opset_of(model, path)
-    ops = {node.op_type for node in model.graph.node}
+    ops = {node.op_type for graph in graphs_of(model.graph) for node in graph.node}
     if changed := sorted(op for op, since in CHANGED.items() if op in ops and opset < since):
         raise UnsupportedError(f"{path}: {changed} of opset {opset} is not supported")
     try:
@@ -59,14 +59,17 @@ def convert(model, path):
     return converted
 
 
-def correct_resizing(graph, opset, path):
+def correct_resizing(graph, opset, path, around=None):
     """Names the places that Resize of opset 10 and Upsample read, which onnx's converter omits.
 
-    Where it shrinks, opset 10 does not say which pixel is the nearest: that is refused.
+    Where it shrinks, opset 10 does not say which pixel is the nearest: that is refused. `around`
+    has the constants of the graphs around this one.
     """
-    known = {tensor.name: tensor for tensor in graph.initializer}
+    known = (around or {}) | {tensor.name: tensor for tensor in graph.initializer}
     known |= {n.output[0]: n.attribute[0].t for n in graph.node if n.op_type == "Constant"}
     for node in graph.node:
+        for inner in graphs_in(node):
+            correct_resizing(inner, opset, path, known)
         if node.op_type == "Resize":
             scales = known.get(node.input[2])
             grows = opset < 10 or (scales is not None and array_of(scales, path).min() >= 1)
@@ -97,9 +100,14 @@ def graphs_of(graph):
     """Yields a graph and the graphs in it."""
     yield graph
     for node in graph.node:
-        for attribute in node.attribute:
-            for inner in (attribute.g, *attribute.graphs):
-                yield from graphs_of(inner)
+        for inner in graphs_in(node):
+            yield from graphs_of(inner)
+
+
+def graphs_in(node):
+    """Yields the graphs that are attributes of a node, such as branches."""
+    for attribute in node.attribute:
+        yield from (attribute.g, *attribute.graphs)
 
 
 def tensors_of(graph):

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from sparkdl.errors import UnsupportedError
-from sparkdl.interop.onnx.laid_shapes import WHOLE, batch_of
+from sparkdl.interop.onnx.laid_shapes import CUT, WHOLE, batch_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,7 +40,7 @@ class OnnxNode:
     def laid_shape(self, index=0):
         """Returns the same, a LaidShape where the batch lies elsewhere."""
         shape = self.any_shape(index)
-        self.need(batch_of(shape) != WHOLE, "computing with integers")
+        self.need(batch_of(shape) not in (CUT, WHOLE), "computing with integers")
         return shape
 
     def any_shape(self, index=0):

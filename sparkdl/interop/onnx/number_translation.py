@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sparkdl.interop.onnx.laid_shapes import TYPES, WHOLE, batch_of
+from sparkdl.interop.onnx.laid_shapes import CUT, TYPES, WHOLE, batch_of
 from sparkdl.interop.onnx.shape_translation import integers, pool_all, positions
 from sparkdl.interop.onnx.steps import Step
 from sparkdl.nn import layers as nn
@@ -32,12 +32,17 @@ def swish(node):
 
 
 def cast(node):
-    """What is computed is of 32-bit floats already; what becomes integers can be looked up."""
-    if batch_of(node.any_shape()) != WHOLE:
-        node.shape()  # refuses another place of the batch
+    """What is computed is of 32-bit floats already; what becomes integers can be looked up.
+
+    Floats lose what is behind the point there and nowhere else, so they do not become floats again.
+    """
+    before = batch_of(node.any_shape())
     to = node.attributes["to"]
     node.need(to in TYPES, f"to={to}")
-    return [Step(layer=nn.Activation("identity"), batch=TYPES[to])]
+    if before != WHOLE and not (before == CUT and TYPES[to] == WHOLE):
+        node.shape()  # refuses another place of the batch
+    is_cut = before != WHOLE and TYPES[to] == WHOLE
+    return [Step(layer=nn.Activation("identity"), batch=CUT if is_cut else TYPES[to])]
 
 
 def greater(node):

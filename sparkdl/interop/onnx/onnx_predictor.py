@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from sparkdl.data import files
-from sparkdl.errors import ConfigError, DataError, ShapeError, UnsupportedError
+from sparkdl.errors import ConfigError, DataError, ShapeError, UnsupportedError, needs_package
 from sparkdl.interop.predictors.predictor import ArraySpec, Predictor
 from sparkdl.training.rounds.replica import count_threads
 
@@ -132,10 +132,7 @@ def one_by_one(predict):
 
 def load_onnxruntime() -> Any:
     """Returns onnxruntime; ConfigError where it is not installed."""
-    try:
+    where = "onnxruntime in each process"
+    with needs_package("OnnxPredictor", where, "pip install onnxruntime", ConfigError):
         import onnxruntime
-    except ImportError as error:
-        raise ConfigError(
-            f"OnnxPredictor needs onnxruntime in each process, got {error}; pip install onnxruntime"
-        ) from error
     return onnxruntime

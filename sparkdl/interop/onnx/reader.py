@@ -9,6 +9,7 @@ from sparkdl.interop.onnx.folding import Constants
 from sparkdl.interop.onnx.laid_shapes import ROWS, TYPES, batch_of, laid
 from sparkdl.interop.onnx.messages import attributes_of, opset_of, read_model
 from sparkdl.interop.onnx.nodes import OnnxNode
+from sparkdl.interop.onnx.shared_constants import SharedConstants
 from sparkdl.interop.onnx.steps import BEFORE
 from sparkdl.interop.onnx.translation import OF_ROWS, RULES
 from sparkdl.interop.translated_network import state_with
@@ -41,7 +42,9 @@ class OnnxNet:
 def read_onnx(path, shape=None, **options):
     """Returns the OnnxNet of a file whose inputs are 32-bit floats, or integers that are looked up.
 
-    What the file has as constants is trained, but single numbers and what hides from softmax.
+    What the file has as constants is trained, but single numbers and what hides from softmax. A
+    constant that several nodes of one operation read alike is one parameter, unless all its numbers
+    are equal; layers of others have copies, which a warning names.
     The first axis of each is the batch. A file with several inputs has a column for each, of its
     name; the column of one alone is "features".
 
@@ -79,6 +82,7 @@ class GraphTranslation:
         self.build.inputs = {name: tuple(shape) for name, shape in self.shapes.items()}
         self.places = {name: name for name in self.shapes}
         self.weights, self.refused = {}, []
+        self.shared = SharedConstants()
         self.read = read_tensors(self.graph)
 
     def input_shapes(self, shape):
@@ -133,10 +137,11 @@ class GraphTranslation:
         rows = rows_of(node)
         steps = RULES[node.op](node if rows is None else replace(node, shapes=rows))
         before = None
+        read = tuple(name for name in node.inputs if name in self.constants)
         for place, step in enumerate(steps):
             sources = step.sources or ((BEFORE,) if place else (0,))
             given = [before if i == BEFORE else self.known(node.inputs[i]) for i in sources]
-            before = self.place(step, given)
+            before = self.place(step, given, (node.op, place, read))
             if step.output is not None and node.outputs[step.output]:
                 self.note(node.outputs[step.output], *before, step.batch)
         if steps[-1].output is None:
@@ -151,13 +156,19 @@ class GraphTranslation:
         """Returns (layer, shape of its example) of a tensor."""
         return self.places[name], tuple(self.shapes[name])
 
-    def place(self, step, given):
-        """Adds one layer that reads the (layer, shape) given; returns its own."""
+    def place(self, step, given, key):
+        """Adds one layer that reads the (layer, shape) given; returns its own.
+
+        `key` says which operation and constants its arrays are of.
+        """
         sources, shapes = zip(*given, strict=True)
         shape = step.layer.out_shape(shapes if step.layer.multi_input else shapes[0])
         self.check_weights(step, shapes[0])
-        name = self.build.add(step.layer, *sources)
-        self.weights |= {(name, kind): value for kind, value in step.weights.items()}
+        shares = self.shared.owner_of(key, step)
+        name = self.build.add(step.layer, *sources, shares=shares)
+        if step.weights and shares is None:
+            self.weights |= {(name, kind): value for kind, value in step.weights.items()}
+            self.shared.note(key, step, name, self.constants.origins_of(*key[-1]))
         return name, shape
 
     @staticmethod
@@ -180,6 +191,7 @@ class GraphTranslation:
         if reasons:
             lines = "\n  ".join(reasons)
             raise UnsupportedError(f"{self.path} has nodes without a layer:\n  {lines}")
+        self.shared.warn(self.path)
         network = Network(self.build.conf(**options))
         weights = ((f"{layer}/{name}", value) for (layer, name), value in self.weights.items())
         network.state = state_with(network, weights)

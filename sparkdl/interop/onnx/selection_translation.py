@@ -3,7 +3,7 @@
 from itertools import accumulate, pairwise
 
 from sparkdl.interop.axis_layers import lengths_of_parts
-from sparkdl.interop.onnx.laid_shapes import WHOLE, batch_of
+from sparkdl.interop.onnx.laid_shapes import CUT, WHOLE, batch_of
 from sparkdl.interop.onnx.shape_translation import integers, positions
 from sparkdl.interop.onnx.steps import Step
 from sparkdl.nn import layers as nn
@@ -17,7 +17,7 @@ def gather(node):
 
 def look_up(node, axis):
     table, shape = node.constant(0), node.any_shape(1)
-    node.need(batch_of(shape) == WHOLE, "looking up floats")
+    node.need(batch_of(shape) in (CUT, WHOLE), "looking up floats")
     fits = table.ndim == 2 and axis == 0 and len(shape) in (1, 2) and shape[1:] in ((), (1,))
     node.need(fits, f"axis {axis} of {table.shape} for {tuple(shape)} of an example")
     layer = nn.EmbeddingSequence(vocabulary_size=table.shape[0], units=table.shape[1])
@@ -28,7 +28,7 @@ def look_up(node, axis):
 
 
 def select(node, axis):
-    """One place of an axis, which is gone then, or places side by side."""
+    """Places side by side, which become the axes of the indices: no axis for one number."""
     shape, places = node.shape(), integers(node, 1)
     [axis] = positions(node, [axis], len(shape) + 1)
     length = shape[axis - 1]
@@ -36,10 +36,11 @@ def select(node, axis):
     row = list(range(places[0], places[0] + len(places))) if places else []
     node.need(row and places == row and places[0] >= 0, f"the places {places} of {length}")
     steps = [part(places[0], places[-1] + 1, axis)]
-    if node.constants[node.inputs[1]].ndim == 0:
-        left = (*shape[: axis - 1], *shape[axis:])
-        node.need(left, "an example without axes")
-        steps.append(Step(layer=nn.Reshape(shape=left)))
+    indices = node.constants[node.inputs[1]].shape
+    if len(indices) != 1:
+        to = (*shape[: axis - 1], *indices, *shape[axis:])
+        node.need(to, "an example without axes")
+        steps.append(Step(layer=nn.Reshape(shape=to)))
     return steps
 
 

@@ -133,7 +133,10 @@ def factors_of(node, shape):
     """Returns the whole factors of rows and columns."""
     node.need(len(shape) == 3, f"an example of shape {shape}")
     node.need(node.is_constant(2) and not node.has(3), "sizes, which hold for one batch size,")
-    *same, rows, columns = node.constant(2).tolist()
+    factors = node.constant(2).tolist()
+    axes = [axis % 4 for axis in node.attributes.get("axes", range(len(factors)))]
+    by_axis = dict(zip(axes, factors, strict=True))
+    *same, rows, columns = (by_axis.get(axis, 1) for axis in range(4))
     grows = same == [1, 1] and all(s >= 1 and s == int(s) for s in (rows, columns))
     node.need(grows, f"growing by {[*same, rows, columns]}")
     return int(rows), int(columns)

@@ -58,9 +58,9 @@ def gelu(node):
 
 
 def prelu(node):
-    shape = node.shape()
-    alpha = per_channel(node, node.constant(1), shape)
-    return [Step(layer=nn.PRelu(), weights={"alpha": alpha})]
+    alpha = per_channel(node, node.constant(1), node.shape())
+    shared = node.constant(1).size == 1
+    return [Step(layer=nn.PRelu(shared=shared), weights={"alpha": alpha[:1] if shared else alpha})]
 
 
 def softmax(node):

@@ -10,6 +10,7 @@ from sparkdl.errors import ShapeError, UnsupportedError
 from sparkdl.interop.onnx.bag_operations import BagWriter
 from sparkdl.interop.onnx.operations import WRITERS
 from sparkdl.nn.execution.inference_graph import inference_graph, parts_of
+from sparkdl.training.saving.stored_tables import read_tables
 
 OPSET = 17
 IR_VERSION = 8  # which every onnxruntime that knows the opset reads
@@ -58,7 +59,7 @@ def onnx_model(network, outputs=None):
     mixed = [name for name, tensor in graph.outputs.items() if tensor.shape[0] != batch]
     if mixed:
         raise UnsupportedError(f"outputs must have a row for each example; {mixed} have others")
-    writer = OnnxWriter(graph, batch, conf, state.tables)
+    writer = OnnxWriter(graph, batch, conf, read_tables(state.tables))
     whole = helper.make_graph(
         writer.nodes,
         "network",

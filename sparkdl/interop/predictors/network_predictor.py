@@ -13,6 +13,7 @@ from sparkdl.training.evaluation.batch_evaluation import pieces
 from sparkdl.training.inputs.schema import schema_of
 from sparkdl.training.network import Network
 from sparkdl.training.rounds.replica import load_to_read
+from sparkdl.training.saving.stored_tables import keep_files
 
 
 class NetworkPredictor(Predictor):
@@ -34,6 +35,7 @@ class NetworkPredictor(Predictor):
         self, network: Network, layers: dict[str, str] | None = None, input: str | None = None
     ) -> None:
         self.conf, self.state = network.conf, network.state.without_slots()
+        keep_files(self.state.tables)
         self.transform = network.transform
         self.layers = output_layers(self.conf) if layers is None else dict(layers)
         schema = schema_of(self.conf, labels=False, transform=self.transform)

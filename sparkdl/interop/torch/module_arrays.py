@@ -5,17 +5,14 @@ from typing import Any
 
 import numpy as np
 
-from sparkdl.errors import ConfigError, ShapeError, brief
+from sparkdl.errors import ConfigError, ShapeError, brief, needs_package
 
 
 def load_torch() -> Any:
     """Returns torch; ConfigError where it is not installed."""
-    try:
+    where = "PyTorch in each process"
+    with needs_package("a TorchModel", where, "pip install torch", ConfigError):
         import torch
-    except ImportError as error:
-        raise ConfigError(
-            f"a TorchModel needs PyTorch in each process, got {error}; pip install torch"
-        ) from error
     return torch
 
 

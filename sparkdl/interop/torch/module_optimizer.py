@@ -19,26 +19,39 @@ class ModuleOptimizer:
         Builds the optimizer of a module.
     views : {"module/parameter:state": array}
         Where the state lies between steps: what is averaged, sent and saved.
+    schedule : ModuleSchedule or None
+        Of the options of its groups.
     """
 
-    def __init__(self, make: Any, module: Any, views: dict[str, np.ndarray]) -> None:
-        self._make, self._module, self._views = make, module, views
+    def __init__(
+        self, make: Any, module: Any, views: dict[str, np.ndarray], schedule: Any = None
+    ) -> None:
+        self._make, self._module, self._views, self._schedule = make, module, views, schedule
         self._optimizer: Any = None
 
     def _start(self) -> None:
         self._optimizer, self._bound = build_optimizer(self._make, self._module), False
         self._rates = [float(group["lr"]) for group in self._optimizer.param_groups]
 
-    def step(self, factor: float, first: bool) -> None:
-        """Moves the parameters once; see LiveReplica._move."""
+    def step(self, factor: Any, iteration: int, first: bool) -> None:
+        """Moves the parameters once, after so many updates of the fit; see LiveReplica._move."""
         if first or self._optimizer is None:
             self._start()
         if not first and not self._bound:
             self._bind()
-        for group, rate in zip(self._optimizer.param_groups, self._rates, strict=True):
-            group["lr"] = rate * factor
+        options = self._options(factor, iteration)
+        for group, own in zip(self._optimizer.param_groups, options, strict=True):
+            group.update(own)
         self._optimizer.step()
         self._take_back()
+
+    def _options(self, factor: Any, iteration: int) -> list[dict[str, Any]]:
+        """Returns {option: value} of each group, for an update."""
+        if self._schedule is None:
+            return [{"lr": rate * float(factor)} for rate in self._rates]
+        rates = np.atleast_1d(factor).tolist()
+        groups = zip(self._schedule.options(iteration), rates, strict=True)
+        return [group | {"lr": rate} for group, rate in groups]
 
     def _bind(self) -> None:
         """Lets the optimizer go on with the state that lies in the vector."""

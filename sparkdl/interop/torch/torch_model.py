@@ -5,10 +5,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from sparkdl.config import Boolean, Choice, dataclass, option
+from sparkdl.config import Boolean, Choice, Optional, Text, dataclass, option
 from sparkdl.errors import ConfigError
 from sparkdl.interop.live.live_model import LiveModel
-from sparkdl.interop.live.maker import MakerOption
 from sparkdl.interop.torch.module_arrays import (
     build_module,
     first_values,
@@ -19,6 +18,8 @@ from sparkdl.interop.torch.module_arrays import (
     trained,
 )
 from sparkdl.interop.torch.module_optimizer import describe_optimizer
+from sparkdl.interop.torch.module_schedule import MODULE, OPTIMIZER, SCHEDULER, ModuleSchedule
+from sparkdl.nn.schedules import Schedule
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,7 +58,7 @@ class TorchModel(LiveModel):
     optimizer_option: ClassVar[str] = "torch_optimizer"
 
     make: Any = option(
-        MakerOption(owner="TorchModel", builds="torch.nn.Module"),
+        MODULE,
         "Function without arguments that builds the module, on the driver and in each worker.",
     )
     framework: str = option(
@@ -71,20 +72,33 @@ class TorchModel(LiveModel):
     )
 
     torch_optimizer: Any = option(
-        MakerOption(
-            owner="TorchModel",
-            builds="torch.optim.Optimizer",
-            name="torch_optimizer",
-            takes="of the module",
-        ),
+        OPTIMIZER,
         "Function of the module that builds an optimizer of torch, in place of `optimizer`: "
         "`lambda module: torch.optim.AdamW(module.parameters(), lr=1e-3)`. Its state travels and "
         "is saved as that of ours is. Penalties and clipping are then its own affair, and no "
         "ParameterServer trains with it. What a batch does not reach has a gradient of zeros.",
         default=None,
     )
+    torch_scheduler: Any = option(
+        SCHEDULER,
+        "Function of `torch_optimizer`'s optimizer that builds a scheduler of torch, which is "
+        "stepped after each update of a replica: `lambda optimizer: "
+        "torch.optim.lr_scheduler.OneCycleLR(optimizer, 0.1, total_steps=1000)`.",
+        default=None,
+    )
+    schedule_fingerprint: str | None = option(
+        Optional(of=Text(what="a fingerprint")),
+        "Of the learning rates of the first thousand updates under `torch_scheduler`, by which a "
+        "saved model knows the function again. None: it is asked.",
+        default=None,
+    )
 
     def validate(self) -> None:
+        if self.torch_scheduler is not None and self.torch_optimizer is None:
+            raise ConfigError(
+                "TorchModel.torch_scheduler must be None without torch_optimizer, got "
+                f"{self.torch_scheduler}; give `optimizer` a schedule of sparkdl's"
+            )
         if self.channels_last and len(self.input_shape) != 3:
             raise ConfigError(
                 "TorchModel.channels_last must be False unless examples are (channels, height, "
@@ -102,6 +116,46 @@ class TorchModel(LiveModel):
 
     def describe_optimizer(self) -> tuple[float, Any]:
         return describe_optimizer(self.torch_optimizer, self.make, self.seed)
+
+    def _scheduled(self, rate: float | Schedule) -> float | Schedule:
+        if self.torch_scheduler is None:
+            return rate
+        makers = {
+            "scheduler": self.torch_scheduler,
+            "optimizer": self.torch_optimizer,
+            "make": self.make,
+        }
+        schedule = ModuleSchedule(**makers)
+        if all(maker.code is not None for maker in makers.values()):
+            known = schedule.fingerprint()
+            if self.schedule_fingerprint not in (None, known):
+                raise ConfigError(
+                    "TorchModel.torch_scheduler must be the one that the model was made with, got "
+                    f"{self.torch_scheduler} with other learning rates; make a new TorchModel"
+                )
+            self._set("schedule_fingerprint", known)
+        return schedule
+
+    @property
+    def module_schedule(self) -> ModuleSchedule | None:
+        """What `torch_scheduler` makes of the optimizer's options."""
+        rate = getattr(self.optimizer, "learning_rate", None)
+        return rate if isinstance(rate, ModuleSchedule) else None
+
+    def rate_at(self, iteration: float, epoch: float) -> Any:
+        """See Conf.rate_at; with a `torch_scheduler` and several groups a vector of theirs."""
+        schedule = self.module_schedule
+        if schedule is None:
+            return super().rate_at(iteration, epoch)
+        rates = schedule.rates(int(iteration))
+        return rates[0] if len(rates) == 1 else np.array(rates)
+
+    def chosen(self) -> dict[str, Any]:
+        chosen = super().chosen()
+        if self.torch_scheduler is not None:
+            chosen |= {"torch_scheduler": self.torch_scheduler.reference}
+            chosen.pop("optimizer", None)  # the function says it
+        return chosen
 
     @property
     def replica_class(self) -> Any:

@@ -63,10 +63,12 @@ class TorchReplica(LiveReplica):
         return loss, len(batch)
 
     def _build_optimizer(self, views):
-        return ModuleOptimizer(self.conf.torch_optimizer, self.module, views)
+        schedule = self.conf.module_schedule
+        return ModuleOptimizer(self.conf.torch_optimizer, self.module, views, schedule)
 
     def _move(self, factor, t, first):
-        self._optimizer.step(factor, first)
+        iteration = t - 1 if self.iteration is None else self.iteration
+        self._optimizer.step(factor, iteration, first)
 
     def _finish(self, name, parameter):
         """Says that a parameter's gradient is final, to whom it may concern."""

@@ -1,13 +1,13 @@
 """The gradient of a network's loss with respect to its input."""
 
 from sparkdl.engine import gradients, ops
-from sparkdl.nn.execution.replica import (
-    compile_graph,
+from sparkdl.nn.execution.batch_tensors import (
     forward_batch,
     identity_of,
     inputs_of,
     losses_of,
 )
+from sparkdl.nn.execution.replica import compile_graph
 
 SLOPE = "slope"
 

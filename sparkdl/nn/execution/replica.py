@@ -5,18 +5,22 @@ from functools import lru_cache, partial
 import numpy as np
 
 from sparkdl import engine
-from sparkdl.engine import Graph, Spec, Tensor, gradients, ops
+from sparkdl.engine import Graph, gradients, ops
 from sparkdl.engine.simplification import simplify
 from sparkdl.errors import ShapeError
-from sparkdl.nn.execution.forward import forward
+from sparkdl.nn.execution.batch_tensors import (
+    forward_batch,
+    identity_of,
+    inputs_of,
+    losses_of,
+    tensor,
+)
 from sparkdl.nn.execution.initial_vectors import initial_buffers, initial_params, initial_slots
-from sparkdl.nn.execution.recurrent_states import carry, state_columns, states_in, states_out
-from sparkdl.nn.execution.scoring import example_losses
+from sparkdl.nn.execution.recurrent_states import carry, state_columns, states_out
+from sparkdl.nn.execution.scoring import has_joint_loss
 from sparkdl.nn.inputs.columns import (
     columns_of,
     features_batch,
-    label_mask_of,
-    mask_of,
     nominal_shapes,
     pad,
     padded_size,
@@ -69,6 +73,7 @@ class Replica:
         self._gradient = lru_cache(PROGRAMS)(partial(gradient_program, self))
         self._forward = lru_cache(PROGRAMS)(partial(forward_program, self))
         self._loss = lru_cache(PROGRAMS)(partial(loss_program, self))
+        self._mask = lru_cache(PROGRAMS)(partial(mask_program, self))
         self._update = lru_cache(1)(partial(update_program, self))
         self._version = 0
 
@@ -223,9 +228,19 @@ class Replica:
         """Returns (prediction (n, units), loss of each example (n,)), as in a network in use."""
         n = len(batch)
         columns = columns_of(self.conf, batch)
-        columns = {name: pad(column, padded_size(n)) for name, column in columns.items()}
+        size = n if has_joint_loss(self.conf) else padded_size(n)
+        columns = {name: pad(column, size) for name, column in columns.items()}
         results = self._run_in_use(self._loss(shapes_of(columns)), columns)
         return results["prediction"][:n].copy(), results["losses"][:n].copy()
+
+    def output_mask(self, batch):
+        """Returns which steps of the main output there are, (n, T) bools; None where all are."""
+        columns = columns_of(self.conf, batch, labels=False)
+        columns = {name: pad(column, padded_size(len(batch))) for name, column in columns.items()}
+        program = self._mask(shapes_of(columns))
+        if program is None:
+            return None
+        return self._run_in_use(program, columns)["mask"][: len(batch)] > 0
 
     def describe(self, batch_size):
         """Returns the calls of a training step, as text; see Program.describe."""
@@ -257,44 +272,6 @@ class Replica:
 def make_replica(conf, backend="auto"):
     """Returns the replica of a conf: a Replica, or what its `replica_class` names."""
     return (conf.replica_class or Replica)(conf, backend)
-
-
-def inputs_of(replica, shapes):
-    """Returns tensors of parameters, of buffers, and of a batch with columns of these shapes."""
-    conf, (params, buffers) = replica.conf, replica.arrays()
-    weights = {name: tensor(name, view.shape) for name, view in params.items()}
-    states = {name: tensor(name, view.shape) for name, view in buffers.items()}
-    batch = {name: tensor(name, shape, type_of(conf, name)) for name, shape in shapes}
-    return weights, states, batch
-
-
-def type_of(conf, column):
-    """Returns the type in which a program takes a column."""
-    place = conf.label_columns.get(column)
-    return "int32" if place is not None and place.layer.label_kind == "class" else "float32"
-
-
-def identity_of(n):
-    """Returns the tensors that random numbers of n examples follow from."""
-    return {"ids": tensor("ids", (n,), "uint64"), "epoch": tensor("epoch", (), "uint64")}
-
-
-def forward_batch(conf, weights, states, batch, **options):
-    """Runs the network forward on a batch {column: Tensor}."""
-    x = {name: batch[column] for column, name in conf.feature_columns.items()}
-    masks = {name: batch.get(mask_of(column)) for column, name in conf.feature_columns.items()}
-    columns = {place.name: conf.label_column(place) for place in conf.outputs_with_labels}
-    labels = {name: batch[column] for name, column in columns.items() if column in batch}
-    options |= {"masks": masks, "labels": labels, "states": states_in(batch)}
-    if options["states"] and conf.tbptt and options.get("training"):
-        options["backward_steps"] = conf.tbptt[1]
-    return forward(conf, weights, states, x, **options)
-
-
-def losses_of(conf, result, batch):
-    """Returns the loss of each example, from what came out and the batch {column: Tensor}."""
-    masks = {column: batch.get(label_mask_of(column)) for column in conf.label_columns}
-    return example_losses(conf, result, batch, masks, batch.get("weights"))
 
 
 def gradient_program(replica, shapes):
@@ -332,6 +309,16 @@ def loss_program(replica, shapes):
     result = forward_batch(conf, weights, states, batch, outputs=(conf.output.name,))
     prediction = result.activations[conf.output.name]
     outputs = {"prediction": prediction, "losses": losses_of(conf, result, batch)}
+    return compile_in_use(replica, weights | states | batch, outputs)
+
+
+def mask_program(replica, shapes):
+    """Returns the program of the mask of the main output, None where there is none."""
+    weights, states, batch = inputs_of(replica, shapes)
+    mask = forward_batch(replica.conf, weights, states, batch).masks[replica.conf.main.name]
+    if mask is None:
+        return None
+    outputs = {"mask": ops.greater(mask, 0.0)}
     return compile_in_use(replica, weights | states | batch, outputs)
 
 
@@ -380,10 +367,6 @@ def compile_in_use(replica, inputs, outputs):
 def compile_graph(replica, inputs, outputs, bindings, constant_bindings=False):
     graph, tf32 = Graph(inputs, outputs), replica.conf.may_round_factors
     return engine.compile(graph, replica.backend, bindings, replica.strict, tf32, constant_bindings)
-
-
-def tensor(name, shape, dtype="float32"):
-    return Tensor(Spec(tuple(shape), dtype), name=name)
 
 
 def at_steps(program, after):

@@ -4,6 +4,11 @@ from sparkdl.engine import ops
 from sparkdl.nn.networks.base import nothing_to_train
 
 
+def has_joint_loss(network):
+    """Returns whether the loss of an example depends on which others are in its batch."""
+    return any(place.layer.has_joint_loss for place in network.stack)
+
+
 def example_losses(network, result, labels, masks=None, weights=None):
     """Returns (batch,) losses.
 

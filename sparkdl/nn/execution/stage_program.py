@@ -9,9 +9,9 @@ from sparkdl.engine.graph import topological
 from sparkdl.engine.simplification import simplify
 from sparkdl.engine.two_part_program import TwoPartProgram, wait_for
 from sparkdl.errors import ConfigError
+from sparkdl.nn.execution.batch_tensors import identity_of, inputs_of, tensor
 from sparkdl.nn.execution.forward import Z, forward
 from sparkdl.nn.execution.recurrent_states import states_in, states_out
-from sparkdl.nn.execution.replica import identity_of, inputs_of, tensor
 from sparkdl.nn.execution.scoring import example_losses
 from sparkdl.nn.inputs.columns import WEIGHTS, label_mask_of
 

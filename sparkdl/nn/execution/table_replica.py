@@ -89,6 +89,10 @@ class TableReplica(Replica):
         """See Replica.losses."""
         return super().losses(self._with_bags(batch)[0])
 
+    def output_mask(self, batch):
+        """See Replica.output_mask."""
+        return super().output_mask(self._with_bags(batch)[0])
+
     def keys_of(self, batches):
         """Returns [RowKeys, each once, of each group] whose rows batches read."""
         found = [self._look_up(batch) for batch in batches]

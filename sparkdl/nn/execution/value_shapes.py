@@ -1,7 +1,7 @@
 """The shapes of what each layer of a network gives, for a batch of given columns."""
 
+from sparkdl.nn.execution.batch_tensors import forward_batch, identity_of, tensor, type_of
 from sparkdl.nn.execution.forward import Z
-from sparkdl.nn.execution.replica import forward_batch, identity_of, tensor, type_of
 
 
 def trace_values(conf, shapes):

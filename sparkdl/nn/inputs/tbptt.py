@@ -12,7 +12,6 @@ import numpy as np
 
 from sparkdl.errors import ConfigError, require
 from sparkdl.nn.inputs.columns import label_mask_of, mask_of, sequences_of
-from sparkdl.nn.layers import Bidirectional
 
 CHUNK_BITS = 58  # of an id, as repeated in forward.py: random numbers differ from chunk to chunk
 
@@ -23,7 +22,8 @@ def check_tbptt(conf):
     Raises
     ------
     ConfigError
-        Unless all inputs and outputs are sequences, and a state goes from step to step.
+        Unless all inputs and outputs are sequences of one length, and a state, but nothing else,
+        goes from step to step.
     """
     if conf.tbptt is None:
         return
@@ -36,21 +36,26 @@ def check_tbptt(conf):
         raise ConfigError(
             f"tbptt needs sequences (steps, features) as inputs and outputs, got {shapes}"
         )
+    if len({steps for steps, _ in shapes}) > 1:
+        raise ConfigError(f"tbptt needs inputs and outputs of as many steps, got {shapes}")
 
 
 def check_carries(conf):
-    """Raises ConfigError unless the network carries a state, and in one direction only."""
-    both = [place.name for place in conf.stack if reads_backward(place.layer)]
-    if both:
-        raise ConfigError(f"{both[0]} reads sequences from their end: no state can be carried")
+    """Raises ConfigError unless the network carries a state, and its layers see no step but by it.
+
+    So chunks one after the other give what the whole sequence gives.
+    """
+    for place in conf.stack:
+        if place.layer.reads_backward:
+            raise ConfigError(
+                f"{place.name} reads sequences from their end: no state can be carried"
+            )
+        if place.layer.sees_other_steps:
+            raise ConfigError(
+                f"{place.name} sees more of a sequence than a step: no state of it can be carried"
+            )
     if not conf.state_shapes:
         raise ConfigError("the network has no recurrent layer: there is no state to carry")
-
-
-def reads_backward(layer):
-    """Returns whether the layer, or one inside it, reads sequences from their end."""
-    inside = getattr(layer, "layer", None)
-    return isinstance(layer, Bidirectional) or (inside is not None and reads_backward(inside))
 
 
 def chunks(conf, batch):

@@ -22,6 +22,18 @@ class MultiLabelRanking(Loss, name="multi_label"):
     def per_example(self, z: Value, labels: Value) -> Value:
         others = ops.sub(1.0, labels)
         pairs = ops.mul(ops.sum(labels, axes=(1,)), ops.sum(others, axes=(1,)))
-        held = ops.sum(ops.mul(labels, ops.exp(ops.neg(z))), axes=(1,))
-        not_held = ops.sum(ops.mul(others, ops.exp(z)), axes=(1,))
+        above = ops.sub(z, ops.stop_gradient(highest_other(z, others)))
+        held = ops.exp(ops.where(labels, ops.neg(above), 0.0))
+        not_held = ops.exp(ops.where(others, above, 0.0))
+        held = ops.sum(ops.mul(labels, held), axes=(1,))
+        not_held = ops.sum(ops.mul(others, not_held), axes=(1,))
         return ops.div(ops.mul(held, not_held), ops.maximum(pairs, 1.0))
+
+
+def highest_other(z: Value, others: Value) -> Value:
+    """Returns the largest z (batch, 1) of labels that do not hold, the least z where all hold.
+
+    Without it no exponential is above the largest e^(z_l - z_k).
+    """
+    least = ops.neg(ops.max(ops.neg(z), 1, keepdims=True))
+    return ops.max(ops.where(others, z, ops.broadcast_to(least, z.shape)), 1, keepdims=True)

@@ -30,7 +30,9 @@ def rate_factor(layer, name):
 
 
 def constraints_of(network, layer, name):
-    """Returns the constraints of the parameter `name` of `layer`."""
+    """Returns the constraints of the parameter `name` of `layer`; none where it is not moved."""
+    if rate_factor(layer, name) == 0:
+        return ()
     if is_bias(layer, name):
         return option_of(layer, "bias_constraints")
     option = option_of(layer, "constraints")

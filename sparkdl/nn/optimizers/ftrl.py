@@ -8,7 +8,7 @@ from sparkdl.nn.hints import Value, Values
 from sparkdl.nn.layout import Layout
 from sparkdl.nn.optimizers.base import Optimizer
 
-TINY = 1e-30  # keeps 0 / 0 away, where there has been no gradient yet
+TINY = 1e-30  # keeps 0 / 0 away, where there has been no gradient yet; a rate below it is none
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,6 +19,8 @@ class Ftrl(Optimizer):
     A weight follows from z and n alone: it forgets its first value, and is exactly 0 until its
     gradients add up to l1. So it suits linear models whose weights begin with 0, such as the wide
     part of a wide and deep network, and no hidden layers.
+
+    Where the rate is 0, a weight and its z and n stay as they are.
 
     With a beta of 0 and a first n of 0.1 these are the numbers of Keras's and TensorFlow's
     Ftrl, whose l2 is half of this one.
@@ -53,13 +55,17 @@ class Ftrl(Optimizer):
         layout: Layout | None,
         decay: Value = None,
     ) -> tuple[Value, Values]:
+        moving = ops.greater(rate, TINY)
+        safe = ops.where(moving, rate, 1.0)
         squared = ops.square(grad)
         square = slots["square"] + squared
         root = ops.sqrt(square)
         growth = squared / (root + ops.sqrt(slots["square"]) + TINY)  # root - sqrt, as exact
-        linear = slots["linear"] + grad - growth * params / rate
+        linear = slots["linear"] + grad - growth * params / safe
         excess = ops.maximum(ops.abs(linear) - self.l1, 0.0)
-        weights = -ops.sign(linear) * excess / ((self.beta + root) / rate + self.l2 + TINY)
+        weights = -ops.sign(linear) * excess / ((self.beta + root) / safe + self.l2 + TINY)
         step = weights - params
         step = step if decay is None else ops.sub(step, ops.mul(rate, ops.mul(decay, params)))
-        return step, {"linear": linear, "square": square}
+        new = {"linear": linear, "square": square}
+        kept = {name: ops.where(moving, value, slots[name]) for name, value in new.items()}
+        return ops.where(moving, step, 0.0), kept

@@ -1,9 +1,12 @@
 """Bases of the schedules, which give the learning rate of each update."""
 
 from bisect import bisect_right
+from math import inf
 from typing import Any
 
 from sparkdl.config import Choice, Member, Number, dataclass, option
+from sparkdl.config.constraints.numbers import LARGEST_FLOAT32
+from sparkdl.errors import DivergedError
 
 PER = ("iteration", "epoch")
 
@@ -17,8 +20,25 @@ class Schedule(Member):
     )
 
     def rate(self, iteration: float, epoch: float) -> float:
-        """Returns the learning rate of update number `iteration`, which falls in epoch `epoch`."""
-        return float(self.at(iteration if self.per == "iteration" else epoch))
+        """Returns the learning rate of update number `iteration`, which falls in epoch `epoch`.
+
+        Raises
+        ------
+        DivergedError
+            Where a rate that grows is above all numbers of float32.
+        """
+        t = iteration if self.per == "iteration" else epoch
+        try:
+            rate = float(self.at(t))
+        except OverflowError:
+            rate = inf
+        if rate > LARGEST_FLOAT32:
+            kind = type(self).__name__
+            raise DivergedError(
+                f"{kind} has a rate that is too large for a number at {self.per} {t}; "
+                "let it grow less"
+            )
+        return rate
 
     def at(self, t: float) -> float:
         raise NotImplementedError

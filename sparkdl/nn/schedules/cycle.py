@@ -12,7 +12,8 @@ class CycleSchedule(DecaySchedule):
     Up and down are (steps - annealing) // 2 steps each; in the rest of a cycle the rate is
     initial decay^(t - (steps - annealing)). The numbers of DL4J's CycleSchedule, whose short form
     is initial = peak / 10, annealing = steps / 10 and decay = 0.1. With annealing 0 it is the
-    triangular rate.
+    triangular rate. Choose an even steps - annealing: an odd one leaves a step over after the fall,
+    whose rate is initial / decay, in DL4J too.
 
     References
     ----------

@@ -127,7 +127,8 @@ def groups_of(conf, kind=TableGroup):
 
 
 def load_groups(conf, arrays, kind=TableGroup):
-    """Returns what `groups_of` does, with the rows of {"table/array": vector}.
+    """Returns what `groups_of` does, with the rows of {"table/array": vector}, or of what `kind`
+    loads in its place.
 
     Raises
     ------
@@ -137,11 +138,20 @@ def load_groups(conf, arrays, kind=TableGroup):
         Arrays that are not those of a table; see TableGroup.load.
     """
     groups = groups_of(conf, kind)
+    check_names(groups, arrays)
+    for group in groups:
+        group.load(arrays)
+    return groups
+
+
+def check_names(groups, arrays):
+    """Raises ConfigError where names of arrays, in lists or not, are of no table of the groups."""
+    if isinstance(arrays, list):
+        for part in arrays:
+            check_names(groups, part)
+        return
     known = [name for group in groups for name in group.state_names]
     for key in arrays:
         table = key.rpartition("/")[0]
         if table not in known:
             raise ConfigError(f"a table must be one of {known}, got {table!r}")
-    for group in groups:
-        group.load(arrays)
-    return groups

@@ -26,41 +26,23 @@ class RowFilter:
     def __init__(self, names, minimum, expires):
         self.minimum, self._expires = minimum, expires
         self.names = tuple(name_of_counts(name) for name in names)
-        self._store = RowStore(self.names, 0, (), (COUNT, LAST) if expires else (COUNT,))
-
-    def clear(self):
-        """Forgets all counts."""
-        self._store.clear()
-
-    @property
-    def nbytes(self):
-        """Bytes of the counts."""
-        return self._store.nbytes
+        self.store = RowStore(self.names, 0, (), (COUNT, LAST) if expires else (COUNT,))
 
     def admit(self, keys, t):
         """Counts the update `t` of RowKeys (n,) without rows; returns which (n,) get theirs now."""
-        places = self._store.find(keys)
+        places = self.store.find(keys)
         new = np.flatnonzero(places < 0)
         if len(new):
-            places[new] = self._store.add(keys.take(new), {COUNT: 0, LAST: 0})
-        counts = self._store.take(COUNT, places) + np.int32(1)
-        self._store.put(COUNT, places, counts)
+            places[new] = self.store.add(keys.take(new), {COUNT: 0, LAST: 0})
+        counts = self.store.take(COUNT, places) + np.int32(1)
+        self.store.put(COUNT, places, counts)
         if self._expires:
-            self._store.put(LAST, places, t)
+            self.store.put(LAST, places, t)
         return counts >= self.minimum
 
     def forget(self, oldest):
         """Forgets counts that no update from `oldest` on has raised."""
-        keep_since(self._store, oldest)
-
-    def state(self):
-        """Returns {"table/seen/array": vector}, copies; see RowStore.state."""
-        return self._store.state()
-
-    def load(self, state):
-        """Takes over what `state` gave; see RowStore.load."""
-        self.clear()
-        self._store.load(state)
+        keep_since(self.store, oldest)
 
 
 def name_of_counts(table):

@@ -3,11 +3,13 @@
 import numpy as np
 
 from sparkdl.errors import ConfigError, ShapeError
+from sparkdl.nn.tables.huge_pages import allocate, grow
 from sparkdl.nn.tables.id_index import LARGEST, IdIndex
 from sparkdl.nn.tables.row_keys import RowKeys
 
-IDS, TABLES = "ids", "tables"
+IDS, TABLES, CHANGED = "ids", "tables", "changed"
 ROOM = 64  # full arrays grow by this part of themselves
+CHUNK = 1 << 18  # rows that are copied at once
 
 
 class RowStore:
@@ -34,6 +36,7 @@ class RowStore:
     def clear(self):
         """Forgets all rows."""
         self._index, self._count, self._found = IdIndex(), 0, None
+        self._has_forgotten = False
         self._arrays = {
             TABLES: np.zeros(0, np.int16),
             IDS: np.zeros(0, np.int64),
@@ -69,6 +72,8 @@ class RowStore:
         self._arrays[TABLES][new], self._arrays[IDS][new] = keys
         for name in self._parts:
             self._arrays[name][new] = values[name]
+        if CHANGED in self._arrays:
+            self._arrays[CHANGED][new] = True
         self._index.add(self._known, self._count)
         return np.arange(start, self._count)
 
@@ -79,6 +84,8 @@ class RowStore:
     def put(self, name, places, values):
         """Replaces what `take` returns."""
         self._arrays[name][places] = values
+        if CHANGED in self._arrays:
+            self._arrays[CHANGED][places] = True
 
     def whole(self, name):
         """Returns one array of all rows by place, for reading."""
@@ -86,10 +93,48 @@ class RowStore:
 
     def keep(self, places):
         """Forgets all rows but those at places (n,), which are 0, 1, ... then."""
-        kept = {name: array.take(places, axis=0) for name, array in self._arrays.items()}
+        kept = {}
+        for name, array in self._arrays.items():
+            kept[name] = allocate((len(places), *array.shape[1:]), array.dtype)
+            array.take(places, axis=0, out=kept[name], mode="clip")  # "raise" copies once more
         self.clear()
-        self._arrays, self._count = kept, len(places)
+        self._arrays, self._count, self._has_forgotten = kept, len(places), True
         self._index.add(self._known, self._count)
+
+    def track_changes(self):
+        """Begins to note which rows are added or replaced, a byte for each: none so far."""
+        self._arrays[CHANGED] = np.zeros(len(self._arrays[IDS]), bool)
+        self._has_forgotten = False
+
+    def changed(self):
+        """Returns the places of rows that have changed; None where some were forgotten."""
+        changed = self._arrays[CHANGED][: self._count]
+        return None if self._has_forgotten else np.flatnonzero(changed)
+
+    def stream(self, places=None):
+        """Yields (name, dtype, numbers, iterator of arrays) of what `state` has, a chunk at a time.
+
+        Rows of a table come in the order of their ids; `places` (n,) are those that are wanted.
+        """
+        places = np.arange(self._count) if places is None else places
+        tables = self._arrays[TABLES][places]
+        places = places[np.lexsort((self._arrays[IDS][places], tables))]
+        bounds = np.cumsum([0, *np.bincount(tables, minlength=len(self.names))])
+        for number, table in enumerate(self.names):
+            own = places[bounds[number] : bounds[number + 1]]
+            for name in (IDS, *self._parts):
+                array = self._arrays[name]
+                numbers = len(own) * int(np.prod(array.shape[1:]))
+                yield f"{table}/{name}", array.dtype, numbers, self._chunks(name, own)
+
+    def merge(self, state):
+        """Takes over rows of what `state` gave, in place of those of the same keys; see `load`."""
+        for number, table in enumerate(self.names):
+            own = self._state_of(state, table)
+            check_ids(table, own[IDS])
+            for start in range(0, len(own[IDS]), CHUNK):
+                part = slice(start, start + CHUNK)
+                self._merge_rows(RowKeys.of(own[IDS][part], number), own, part)
 
     def state(self):
         """Returns {"table/array": vector}, copies.
@@ -119,19 +164,48 @@ class RowStore:
             Arrays of other names, types or lengths, ids below 0 or twice.
         """
         states = {table: self._state_of(state, table) for table in self.names}
+        for table, own in states.items():
+            check_ids(table, own[IDS])
         counts = [len(own[IDS]) for own in states.values()]
         self._count = sum(counts)
         for name, array in self._arrays.items():
-            self._arrays[name] = np.empty((self._count, *array.shape[1:]), array.dtype)
+            self._arrays[name] = allocate((self._count, *array.shape[1:]), array.dtype)
         self._arrays[TABLES][:] = np.arange(len(counts)).repeat(counts)
         for name in (IDS, *self._parts):
             parts = [own[name] for own in states.values()]
             np.concatenate(parts, out=self._arrays[name].reshape(-1))
         self._index.add(self._known, self._count)
 
+    def check_arrays(self, state):
+        """Raises ShapeError unless the arrays of `state` have the names, types and lengths."""
+        for table in self.names:
+            self._state_of(state, table)
+
+    def load_all(self, states):
+        """Takes over what `state` gave each time, later rows in place of earlier ones of a key."""
+        self.clear()
+        first, *others = states or [{}]
+        self.load(first)
+        for state in others:
+            self.merge(state)
+
     @property
     def _known(self):
         return RowKeys(self._arrays[TABLES], self._arrays[IDS])
+
+    def _chunks(self, name, places):
+        for start in range(0, len(places), CHUNK):
+            yield self.take(name, places[start : start + CHUNK])
+
+    def _merge_rows(self, keys, state, part):
+        shapes = {name: shape for name, (_, shape) in self._kinds.items()}
+        values = {name: state[name].reshape(-1, *shapes[name])[part] for name in self._parts}
+        places = self.find(keys)
+        known, new = places >= 0, places < 0
+        for name, of in values.items():
+            self.put(name, places[known], of[known])
+        if new.any():
+            self.add(keys.take(new), {name: of[new] for name, of in values.items()})
 
     def _no_rows(self):
         """Returns {name of an array: itself, of no rows}."""
@@ -142,8 +216,8 @@ class RowStore:
             raise ConfigError(f"tables {self.names} must have at most {LARGEST} rows")
         if self._count > len(self._arrays[IDS]):
             room = self._count + self._count // ROOM
-            for array in self._arrays.values():
-                array.resize((room, *array.shape[1:]), refcheck=False)  # nobody else has them
+            for name, array in self._arrays.items():  # nobody else has them
+                self._arrays[name] = grow(array, room)
 
     def _state_of(self, state, table):
         """Returns {"ids", "rows" or a slot: vector} of one table."""
@@ -153,10 +227,10 @@ class RowStore:
         }
         empty = {name: array.reshape(-1) for name, array in self._no_rows().items()}
         own = own or {IDS: np.zeros(0, np.int64), **empty}
-        self._check_state(f"table {table!r}", own)
+        self._check_arrays(f"table {table!r}", own)
         return own
 
-    def _check_state(self, where, state):
+    def _check_arrays(self, where, state):
         count, names = len(state.get(IDS, ())), (IDS, *self._parts)
         if set(state) != set(names):
             raise ShapeError(f"{where} needs the arrays {[*names]}, got {[*state]}")
@@ -166,6 +240,10 @@ class RowStore:
             if got.shape != need or got.dtype != kind:
                 text = f"{kind} {need}, got {got.dtype} {got.shape}"
                 raise ShapeError(f"{where} needs {name} of {text}")
-        ids = np.sort(state[IDS])
-        if count and (ids[0] < 0 or (ids[1:] == ids[:-1]).any()):
-            raise ShapeError(f"{where} needs ids of at least 0, each once")
+
+
+def check_ids(table, ids):
+    """Raises ShapeError unless ids are at least 0, each once."""
+    ids = np.sort(ids)
+    if len(ids) and (ids[0] < 0 or (ids[1:] == ids[:-1]).any()):
+        raise ShapeError(f"table {table!r} needs ids of at least 0, each once")

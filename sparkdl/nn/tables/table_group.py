@@ -59,9 +59,8 @@ class TableGroup:
 
     def clear(self):
         """Forgets all rows."""
-        self._store.clear()
-        if self._filter is not None:
-            self._filter.clear()
+        for store in self.stores:
+            store.clear()
 
     def __len__(self):
         """The number of rows that were updated at least once."""
@@ -73,9 +72,14 @@ class TableGroup:
         return self.names + (() if self._filter is None else self._filter.names)
 
     @property
+    def stores(self):
+        """The RowStores of its rows and, where updates are counted, of the counts."""
+        return [self._store] if self._filter is None else [self._store, self._filter.store]
+
+    @property
     def nbytes(self):
         """Bytes of all that is kept; see RowStore.nbytes."""
-        return self._store.nbytes + (0 if self._filter is None else self._filter.nbytes)
+        return sum(store.nbytes for store in self.stores)
 
     def read(self, keys):
         """Returns the rows (n, dimension) of RowKeys (n,) of ids of at least 0; new arrays."""
@@ -124,14 +128,16 @@ class TableGroup:
         The arrays of rows are "rows" and the optimizer's slots, and "last", the update that had a
         row last, where rows expire. Those of RowFilter are there where updates are counted.
         """
-        return self._store.state() | ({} if self._filter is None else self._filter.state())
+        return {name: array for store in self.stores for name, array in store.state().items()}
 
-    def load(self, state):
-        """Takes over what `state` gave; see RowStore.load."""
-        self.clear()
-        self._store.load(state)
-        if self._filter is not None:
-            self._filter.load(state)
+    def load(self, states):
+        """Takes over what `state` gave, or a list of such, whose later rows replace earlier ones.
+
+        See RowStore.load.
+        """
+        states = states if isinstance(states, list) else [states]
+        for store in self.stores:
+            store.load_all(states)
 
     def _admit(self, keys, gradients, t):
         """Returns those keys, with their gradients, whose rows are kept from this update on."""

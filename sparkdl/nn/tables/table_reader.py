@@ -1,10 +1,13 @@
 """Rows of trained tables, to be read alone."""
 
+from functools import partial
+
 import numpy as np
 
 from sparkdl.nn.tables.first_rows import FirstRows
 from sparkdl.nn.tables.row_store import IDS
 from sparkdl.nn.tables.table_group import ROWS
+from sparkdl.nn.tables.table_shard import split_by_owner
 
 NO_IDS = np.zeros(0, np.int64)
 
@@ -20,30 +23,56 @@ class TableReader:
         self.names, self.dimension, self.state_names = tuple(names), dimension, tuple(names)
         self._first, self._tables = FirstRows(names, dimension, seed, scale), []
 
-    def load(self, state):
-        """Takes {"table/array": vector}, as `rows_to_read` gives them."""
-        self._tables = [
-            (
-                state.get(f"{name}/{IDS}", NO_IDS),
-                state.get(f"{name}/{ROWS}", NO_IDS).reshape(-1, self.dimension),
-            )
-            for name in self.names
-        ]
+    def load(self, states):
+        """Takes {"table/array": vector}, as `rows_to_read` gives them, or a list of such.
+
+        Rows of later ones come in place of those of earlier ones.
+        """
+        states = states if isinstance(states, list) else [states]
+        self._tables = [[self._rows_of(state, name) for state in states] for name in self.names]
+
+    def _rows_of(self, state, name):
+        rows = state.get(f"{name}/{ROWS}", NO_IDS)
+        return state.get(f"{name}/{IDS}", NO_IDS), rows.reshape(-1, self.dimension)
 
     def read(self, keys):
         """See TableGroup.read."""
         rows, missing = np.empty((len(keys.ids), self.dimension), np.float32), []
         order = np.lexsort(keys[::-1])  # bisection is several times as fast in their order
         bounds = np.searchsorted(keys.tables[order], np.arange(len(self.names) + 1))
-        for (ids, known), start, stop in zip(self._tables, bounds[:-1], bounds[1:], strict=True):
+        for parts, start, stop in zip(self._tables, bounds[:-1], bounds[1:], strict=True):
             own = order[start:stop]
-            places, found = find(ids, keys.ids[own])
-            rows[own[found]] = known[places[found]]
-            missing.append(own[~found])
+            for ids, known in reversed(parts):
+                places, found = find(ids, keys.ids[own])
+                rows[own[found]] = known[places[found]]
+                own = own[~found]
+            missing.append(own)
         missing = np.concatenate(missing)
         if len(missing):
             rows[missing] = self._first.of(keys.take(missing))
         return rows
+
+
+class ShardReaders:
+    """A TableReader for each owner of rows, as TableShards have them."""
+
+    def __init__(self, *args, **options):
+        self._new = partial(TableReader, *args, **options)
+        self.names = self.state_names = self._new().names
+
+    def load(self, shards):
+        """Takes [what a TableReader loads of each owner]."""
+        self._readers = [self._new() for _ in shards]
+        for reader, states in zip(self._readers, shards, strict=True):
+            reader.load(states)
+
+    def read(self, keys):
+        """See TableGroup.read."""
+        owned = split_by_owner(keys.ids, len(self._readers))
+        rows = [r.read(keys.take(own)) for r, own in zip(self._readers, owned, strict=True)]
+        whole = np.empty((len(keys.ids), rows[0].shape[1]), np.float32)
+        whole[np.concatenate(owned)] = np.concatenate(rows)
+        return whole
 
 
 def find(ids, wanted):

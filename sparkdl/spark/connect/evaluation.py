@@ -9,6 +9,7 @@ from pyspark import TaskContext
 
 from sparkdl.error_messages import error_from_text, error_to_text
 from sparkdl.spark.gpu_process.dispatch import run_partition_on_device
+from sparkdl.spark.inference.arrow_map import with_plain_names
 from sparkdl.spark.inference.predictions import evaluate_partition, total_evaluation
 from sparkdl.spark.jobs.job import clear_errors
 from sparkdl.spark.jobs.shared_value import LocalValue
@@ -38,6 +39,7 @@ def evaluate(model, records, schema, evaluator, device):
     """
     chosen, columns = records.select_columns(schema)
     each = partial(evaluate_tables, schema, columns, LocalValue(model), evaluator, device)
+    chosen, each = with_plain_names(chosen, each)
     with clear_errors("an evaluation"):
         rows = chosen.mapInArrow(each, COLUMNS).collect()
     ranked = [(row["partition"], result_of(evaluator, row)) for row in rows]

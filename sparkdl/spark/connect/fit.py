@@ -127,6 +127,9 @@ def staying(master):
     if not master.resident:
         given = f"{type(master).__name__}(aggregation='driver')"
         raise unsupported(given, "its rounds are jobs of a SparkContext; give aggregation='peers'")
+    if getattr(master, "table_folder", None) is not None:
+        given = f"AllReduceSGD(table_folder={master.table_folder!r})"
+        raise unsupported(given, "the files go with the executor that drives the fit; leave it out")
     return replace(master, max_restarts=0), why
 
 

@@ -8,7 +8,9 @@ from pyspark.sql import functions as F
 
 from sparkdl.error_messages import error_from_text, error_to_text
 from sparkdl.errors import NoRecords
+from sparkdl.spark.inference.arrow_map import with_plain_names
 from sparkdl.spark.jobs.job import clear_errors
+from sparkdl.spark.records.column_types import arrow_schema
 from sparkdl.spark.records.records import pack_batch, table_batches, unpack_batch, until_failure
 from sparkdl.training.workers.contribution import Failure
 from sparkdl.training.workers.frozen_modules import freeze_modules
@@ -16,13 +18,7 @@ from sparkdl.training.workers.frozen_modules import freeze_modules
 COLUMNS = (
     "partition int, position int, count long, nbytes long, number long, packed binary, error string"
 )
-KINDS = {"int": "int32", "long": "int64"}
-ARROW = pyarrow.schema(
-    [
-        (name, pyarrow.type_for_alias(KINDS.get(kind, kind)))
-        for name, kind in map(str.split, COLUMNS.split(", "))
-    ]
-)
+ARROW = arrow_schema(COLUMNS)
 
 
 class PackedFrame:
@@ -37,7 +33,8 @@ class PackedFrame:
 
     def __init__(self, records, schema):
         chosen, columns = records.select_columns(schema)
-        self.frame = chosen.mapInArrow(partial(pack_tables, schema, columns), COLUMNS).persist()
+        chosen, pack = with_plain_names(chosen, partial(pack_tables, schema, columns))
+        self.frame = chosen.mapInArrow(pack, COLUMNS).persist()
 
     def measure(self):
         """Reads the data; returns (records of each partition, bytes of all arrays).

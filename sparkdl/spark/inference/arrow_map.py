@@ -1,13 +1,19 @@
 """DataFrame.mapInArrow, also where its result has vectors of pyspark.ml, or structs.
 
 The Python half of Spark 3.4 refuses them; its JVM does not. From 3.5 on both take them.
+
+All of them look each column up by its name. A name that has dots or backticks, or that several
+columns have, is none to them: such columns go through Python under numbered names.
 """
 
+from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import Any
 
+import pyarrow
 import pyspark
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.types import StructType
+from pyspark.sql.types import StructField, StructType
 from pyspark.sql.udf import UserDefinedFunction, _wrap_function
 
 TAKES_VECTORS = tuple(map(int, pyspark.__version__.split(".")[:2])) >= (3, 5)
@@ -16,6 +22,63 @@ MAP_IN_ARROW = 207  # PythonEvalType.SQL_MAP_ARROW_ITER_UDF
 
 def map_in_arrow(frame: Any, function: Any, fields: StructType) -> Any:
     """Returns the DataFrame of these fields that `function` makes of a frame's Arrow tables."""
+    frame, function = with_plain_names(frame, function)
+    if are_plain(fields.names):
+        return map_by_name(frame, function, fields)
+    inner = StructType(
+        [
+            StructField(name, field.dataType, field.nullable, field.metadata)
+            for name, field in zip(numbered(fields.names), fields.fields, strict=True)
+        ]
+    )
+    mapped = map_by_name(frame, partial(rename_results, function, inner.names), inner)
+    return mapped.toDF(*fields.names)
+
+
+def with_plain_names(frame: Any, function: Any) -> tuple[Any, Any]:
+    """Returns a DataFrame that mapInArrow takes, and for it a function of the frame's tables."""
+    names = frame.columns
+    if are_plain(names):
+        return frame, function
+    return frame.toDF(*numbered(names)), partial(rename_inputs, function, names)
+
+
+def select_columns(frame: Any, names: Iterable[str]) -> Any:
+    """Returns the DataFrame of some columns, whatever the others are called."""
+    known, names = frame.columns, list(names)
+    if are_plain(known):
+        return frame.select(*names)
+    plain = numbered(known)
+    return frame.toDF(*plain).select(*(plain[known.index(name)] for name in names)).toDF(*names)
+
+
+def are_plain(names: list[str]) -> bool:
+    """Returns whether Spark, which knows no upper and lower case, finds columns by their names."""
+    unique = len({name.lower() for name in names}) == len(names)
+    return unique and not any(mark in name for name in names for mark in ".`")
+
+
+def numbered(names: list[str]) -> list[str]:
+    return [f"c{place}" for place in range(len(names))]
+
+
+def rename_inputs(function: Any, names: list[str], tables: Iterator[Any]) -> Iterator[Any]:
+    """Returns what a function makes of tables whose columns get their names back."""
+    return function(with_names(table, names) for table in tables)
+
+
+def rename_results(function: Any, names: list[str], tables: Iterator[Any]) -> Iterator[Any]:
+    """Yields what a function makes of tables, with other names of the columns."""
+    for table in function(tables):
+        yield with_names(table, names)
+
+
+def with_names(table, names):
+    return pyarrow.RecordBatch.from_arrays(table.columns, names=names)
+
+
+def map_by_name(frame: Any, function: Any, fields: StructType) -> Any:
+    """Returns what `map_in_arrow` does, where all names are plain."""
     if TAKES_VECTORS:
         return frame.mapInArrow(function, fields)
     column = UncheckedFunction(function, returnType=fields, evalType=MAP_IN_ARROW)(

@@ -8,14 +8,14 @@ from pyspark.sql import DataFrame
 from pyspark.sql.types import StringType, StructField, StructType
 
 from sparkdl.config import is_integer
-from sparkdl.data.readers.encodings.arrow_columns import KINDS, require_column
+from sparkdl.data.readers.encodings.arrow_columns import KINDS
 from sparkdl.errors import ConfigError, DataError
 from sparkdl.interop.predictors import Predictor, choose_predictor
 from sparkdl.spark.connect.sessions import is_connect
 from sparkdl.spark.inference.arrow_map import map_in_arrow
 from sparkdl.spark.inference.model_rows import ModelColumns
 from sparkdl.spark.inference.nested_columns import nested_field
-from sparkdl.spark.inference.predictions import check_new, places_of
+from sparkdl.spark.inference.predictions import check_kept, check_new, narrow_frame, places_of
 from sparkdl.spark.jobs.shared_value import LocalValue, SharedValue
 from sparkdl.spark.records.frame_schema import WHERE, has_numbers
 
@@ -98,8 +98,11 @@ def predict_column(
     new = [nested_field(column, predictor.outputs[name]) for name, column in names.items()]
     if on_error == "column":
         new.append(StructField(error, StringType(), True))
+    if prepare is None:  # which sees all columns
+        frame = narrow_frame(frame, columns.values(), keep)
     kept = [*places_of(frame.schema.names, keep)]
     fields = [frame.schema.fields[place] for place in kept]
+    check_kept(fields)
     check_new([field.name for field in fields], new)
     task = ModelColumns(
         key=uuid.uuid4().hex,
@@ -141,7 +144,7 @@ def input_columns(fields, predictor, inputs, prepare):
             f"predict_column.inputs must be those of the model, {known}, got {inputs}"
         )
     for column in inputs.values():
-        require_column(column, fields.names, WHERE)
+        places_of(fields.names, column)
         kind = fields[column].dataType
         if not has_numbers(kind):
             cure = "; prepare makes inputs of texts and other things"

@@ -58,7 +58,8 @@ def as_arrow(values):
         fields = [
             pyarrow.array(values[name], kind, from_pandas=True) for name, kind in VECTOR.items()
         ]
-        return pyarrow.StructArray.from_arrays(fields, names=[*VECTOR])
+        nulls = pyarrow.array(values["type"].isna())
+        return pyarrow.StructArray.from_arrays(fields, names=[*VECTOR], mask=nulls)
     return pyarrow.array(values, from_pandas=True)
 
 

@@ -14,15 +14,21 @@ from sparkdl.data.batches.type_names import kind_of
 from sparkdl.errors import ConfigError
 from sparkdl.nn import Conf
 from sparkdl.spark.connect.sessions import is_connect, is_frame, unsupported
-from sparkdl.spark.gpu_process.dispatch import run_on_device
+from sparkdl.spark.gpu_process.dispatch import run_on_device, run_partition_on_device
 from sparkdl.spark.inference import predictions
 from sparkdl.spark.inference.arrow_map import map_in_arrow
+from sparkdl.spark.inference.evaluations import evaluate
 from sparkdl.spark.jobs.device_tally import DeviceTally
+from sparkdl.spark.jobs.jvm import living_jvm
 from sparkdl.spark.jobs.shared_value import LocalValue, SharedValue
 from sparkdl.spark.records.records import Change, Data, SparkRecords, is_records
+from sparkdl.training.evaluation import Evaluation
+from sparkdl.training.evaluation.batch_evaluation import Evaluator
 from sparkdl.training.inputs.schema import schema_of
 from sparkdl.training.masters.base import TrainingMaster
 from sparkdl.training.network import Network
+from sparkdl.training.saving.stored_tables import keep_files
+from sparkdl.training.workers.base import Validation
 
 
 class NetworkInUse:
@@ -136,6 +142,27 @@ class NetworkInUse:
         batches = self._batches(records, labels=False)
         return batches.mapPartitions(self._task_on_device(run_on_device, master, compute))
 
+    def evaluate_by(
+        self, evaluator: Evaluator, records: SparkRecords, device: str | None = None
+    ) -> Evaluation:
+        """Returns what an Evaluator finds in records that have labels."""
+        state, master = self.network.state, self._master_on(device)
+        if is_connect(self.sc):
+            from sparkdl.spark.connect.evaluation import evaluate as connect_evaluate
+
+            schema, model = (
+                schema_of(self.conf, True, records.transform),
+                self._model_of(state, master),
+            )
+            return connect_evaluate(model, records, schema, evaluator, master.task_device)
+        with living_jvm("the evaluation"):
+            return self._evaluate(state, Validation(self._batches(records), evaluator), device)
+
+    def _evaluate(self, state, data, device=None):
+        master = self._master_on(device)
+        on_device = partial(self._task_on_device, run_partition_on_device, master)
+        return evaluate(self.sc, self._model_of(state, master), data, on_device)
+
     def _require_context(self, data):
         if is_connect(self.sc):
             raise unsupported(kind_of(data), "data must be a DataFrame of its session")
@@ -151,9 +178,11 @@ class NetworkInUse:
             return self.network.transform
         return given
 
-    def _add_columns(self, frame, *arguments):
-        function, fields = self.column_function(frame.schema, *arguments)
-        return map_in_arrow(frame, function, fields)
+    def _add_columns(self, frame, features, transform, new, compute, device, keep):
+        columns = schema_of(self.conf, labels=False, transform=transform).fields(features)
+        frame = predictions.narrow_frame(frame, columns.values(), keep)
+        parts = features, transform, new, compute, device, keep
+        return map_in_arrow(frame, *self.column_function(frame.schema, *parts))
 
     def column_function(
         self,
@@ -206,6 +235,7 @@ class NetworkInUse:
 
         They are sent again only when they are others, or for another device.
         """
+        keep_files(self.network.state.tables)
         if is_connect(self.sc):  # it has no broadcasts: what tasks carry has it
             return LocalValue(self._model_of(self.network.state, master))
         of = self.network.state, master.device

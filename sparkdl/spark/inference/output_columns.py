@@ -73,11 +73,16 @@ def predict_class(y, thresholds):
     """Returns the class of each record, (n,) float64, or of each step, (n, T) float32."""
     if y.ndim > 2:
         return y.argmax(axis=2 if y.ndim == 3 else 1).astype(np.float32)
-    if thresholds is not None:
-        with np.errstate(divide="ignore", invalid="ignore"):
-            limits = np.asarray(thresholds)
-            y = np.where(limits == 0, np.inf, y / limits)
-    return y.argmax(axis=1).astype(np.float64)
+    return divide_by_thresholds(y, thresholds).argmax(axis=1).astype(np.float64)
+
+
+def divide_by_thresholds(y, thresholds):
+    """Returns each probability / threshold, (n, classes); of which the largest is predicted."""
+    if thresholds is None:
+        return y
+    with np.errstate(divide="ignore", invalid="ignore"):
+        limits = np.asarray(thresholds)
+        return np.where(limits == 0, np.inf, y / limits)
 
 
 def compute_outputs(outputs, model, transform, batches):

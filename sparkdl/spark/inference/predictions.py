@@ -11,12 +11,14 @@ from pyspark.sql.types import ArrayType, DoubleType, FloatType, StructField, Str
 
 from sparkdl.data.readers.encodings.arrow_columns import require_column, table_batch
 from sparkdl.errors import ConfigError, DataError, SparkdlError
+from sparkdl.spark.inference.arrow_map import select_columns
 from sparkdl.spark.records.frame_schema import WHERE, check_fields
 from sparkdl.training.evaluation.batch_evaluation import pieces
 from sparkdl.training.inputs.schema import schema_of
 from sparkdl.training.rounds.replica import limit_threads, load_to_read, replica_for
 from sparkdl.training.workers.contribution import Failure, unwrap
 
+NO_ARROW = {"yearmonthinterval", "interval"}  # types that pyspark does not convert
 VECTOR = "vector"  # as the type of pyspark.ml's vectors calls itself
 
 
@@ -116,6 +118,17 @@ def check_new(names, new):
         raise ConfigError(f"columns of predictions must have a name each, got {given}")
 
 
+def check_kept(fields):
+    """Raises DataError for a column that cannot go through Python and back."""
+    for field in fields:
+        if field.dataType.typeName() in NO_ARROW:
+            kind = field.dataType.simpleString()
+            raise DataError(
+                f"{WHERE}: column {field.name!r} must be of a type that pyspark gives to Python, "
+                f"got {kind}; cast or drop it"
+            )
+
+
 def column_function(fields, conf, transform, columns, new, compute, keep=None):
     """Returns a function for mapInArrow that adds columns, and the schema of what it gives.
 
@@ -140,8 +153,10 @@ def column_function(fields, conf, transform, columns, new, compute, keep=None):
     schema = schema_of(conf, labels=False, transform=transform)
     columns = columns if isinstance(columns, dict) else schema.fields(columns)
     check_fields(fields, columns, schema)
+    places_of(fields.names, columns.values())
     places = places_of(fields.names, keep)
     kept = [fields.fields[place] for place in places]
+    check_kept(kept)
     check_new([field.name for field in kept], new)
     kinds = {field.name: field.dataType.simpleString() == VECTOR for field in new}
     extend = partial(extend_tables, schema, columns, places, kinds, compute)
@@ -149,13 +164,30 @@ def column_function(fields, conf, transform, columns, new, compute, keep=None):
 
 
 def places_of(names, keep):
-    """Returns the places of the columns to keep among all; DataError where one is not there."""
+    """Returns the places of the columns to keep among all.
+
+    Raises DataError where one is not there, or more than one has its name.
+    """
     if keep is None:
         return range(len(names))
     keep = unique_names(keep)
     for name in keep:
         require_column(name, names, WHERE)
+        if names.count(name) > 1:
+            raise DataError(
+                f"{WHERE}: column {name!r} must be there once, got {names.count(name)}; rename or "
+                "drop the others"
+            )
     return [names.index(name) for name in keep]
+
+
+def narrow_frame(frame, columns, keep):
+    """Returns the DataFrame of the columns that are read or kept: Spark reads no others."""
+    if keep is None:
+        return frame
+    names = unique_names([*columns, *unique_names(keep)])
+    places_of(frame.columns, names)
+    return select_columns(frame, names)
 
 
 def unique_names(given):

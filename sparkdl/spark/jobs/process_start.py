@@ -5,6 +5,13 @@ import time
 from pathlib import Path
 
 _asked = []
+_noted = []  # seconds, before they are asked for
+
+
+def note_start():
+    """Notes the age of this process, which `seconds_to_start` gives later."""
+    if not (_asked or _noted):
+        _noted.append(age())
 
 
 def seconds_to_start():
@@ -12,6 +19,11 @@ def seconds_to_start():
     if _asked:
         return 0.0
     _asked.append(True)
+    return _noted[0] if _noted else age()
+
+
+def age():
+    """Returns the seconds since this process was started; 0 elsewhere than on Linux."""
     try:
         fields = Path("/proc/self/stat").read_text().rpartition(")")[2].split()
         start_time = int(fields[19]) / os.sysconf("SC_CLK_TCK")  # "starttime", in ticks since boot

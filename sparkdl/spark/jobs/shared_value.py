@@ -5,6 +5,8 @@ user's script or notebook. What goes into it here is pickled as Spark pickles fu
 arrays beside, uncopied.
 """
 
+import errno
+import os
 import uuid
 from contextlib import contextmanager
 from typing import Any, NamedTuple
@@ -12,7 +14,7 @@ from weakref import WeakKeyDictionary
 
 from pyspark import cloudpickle
 
-from sparkdl.errors import ConfigError
+from sparkdl.errors import ConfigError, DataError
 from sparkdl.spark.jobs.executor_disks import local_disks
 from sparkdl.spark.jobs.mapped_value import map_value
 
@@ -36,6 +38,19 @@ def open_shared(rest, arrays):
     return LocalValue(cloudpickle.loads(rest, buffers=arrays))
 
 
+def broadcast(sc, value):
+    """Returns the broadcast of a value that can be pickled; DataError where the disk is full."""
+    try:
+        return sc.broadcast(value)
+    except Exception as error:  # of pickle's own, which says of an OSError what it said
+        if os.strerror(errno.ENOSPC) not in str(error):
+            raise
+        raise DataError(
+            f"{sc._temp_dir} on the driver: must take what tasks are given, got: {error}; make "
+            "room there, or let Spark use another folder (spark.local.dir)"
+        ) from error
+
+
 def encrypts(sc):
     """Returns whether Spark encrypts what it writes to disks, as files of ours are not."""
     return sc.getConf().get("spark.io.encryption.enabled") == "true"
@@ -55,7 +70,7 @@ class SharedValue:
             ) from error
         large = sum(array.raw().nbytes for array in arrays) >= LARGE
         self._name = uuid.uuid4().hex if large and not encrypts(sc) else None
-        self._broadcast = sc.broadcast((rest, arrays))
+        self._broadcast = broadcast(sc, (rest, arrays))
 
     @property
     def value(self):

@@ -12,6 +12,7 @@ and go (spark.dynamicAllocation.enabled) none is kept, as Spark would never give
 that has some. What is left goes with the SparkContext.
 """
 
+import logging
 import threading
 import uuid
 from collections.abc import Callable
@@ -26,10 +27,16 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from sparkdl.errors import ConfigError
+from sparkdl.spark.jobs.shared_value import encrypts
 from sparkdl.spark.jobs.slots import dynamic, option
 from sparkdl.spark.records.data_identity import identify, is_gone
 from sparkdl.spark.records.executor_store import ExecutorStore
 
+log = logging.getLogger(__name__)
+PLAIN = (
+    "spark.io.encryption.enabled holds for Spark's own files: records that this fit keeps on the "
+    "disks of executors are not encrypted; let spark.local.dir and TMPDIR be on encrypted disks"
+)
 SETTING, DEFAULT = "spark.sparkdl.keptData", "4g"
 keeping = ContextVar("keeping", default=True)
 _lock = threading.Lock()
@@ -212,6 +219,8 @@ def open_data(sc: SparkContext, records: Any, schema: Any) -> OpenedData:
     found = None if identity is None else kept.find(identity)
     if found is not None:
         return OpenedData(found, kept, True, {})
+    if encrypts(sc):
+        log.warning(PLAIN)
     key = uuid.uuid4().hex
     store = ExecutorStore(records.stored(sc, schema, key), key)
     try:

@@ -23,7 +23,11 @@ from sparkdl.data.source import Source, check_batches
 from sparkdl.error_messages import error_from_text, error_to_text
 from sparkdl.errors import ConfigError, DataError, SparkdlError
 from sparkdl.spark.connect.sessions import is_frame
+from sparkdl.spark.inference.arrow_map import with_plain_names
+from sparkdl.spark.jobs.process_start import note_start
+from sparkdl.spark.jobs.python_start import start_python
 from sparkdl.spark.jobs.shared_processes import shared_processes
+from sparkdl.spark.records.column_types import arrow_schema, sql_schema
 from sparkdl.spark.records.frame_schema import check_fields
 from sparkdl.spark.records.locality import split_rdd
 from sparkdl.spark.records.stored_partition import COLUMNS, as_table, store_batches
@@ -32,7 +36,8 @@ from sparkdl.training.workers.frozen_modules import freeze_modules
 
 Data = RDD | DataFrame | Source
 Change = Callable[[Batch], Batch]  # of a minibatch
-PACKED = pyarrow.schema([("packed", pyarrow.binary()), ("error", pyarrow.string())])
+PACKED_COLUMNS = "packed binary, error string"
+PACKED = arrow_schema(PACKED_COLUMNS)
 KINDS = "an RDD, a DataFrame or a source such as LMDB(path)"
 # What to do with data that is of another package, or of none.
 CURES = {
@@ -109,22 +114,38 @@ class SparkRecords:
         if not isinstance(self.data, DataFrame):
             store = partial(store_batches, key)
             return self.batches(sc, schema).mapPartitionsWithIndex(store)
+        start_python(sc, begin_reading)  # to plan the job takes the driver a second at first
         chosen, columns = self.select_columns(schema)
-        stored = chosen.mapInArrow(partial(store_tables, schema, columns, key), COLUMNS)
+        store = partial(store_tables, schema, columns, key)
+        chosen, store = with_plain_names(chosen, store)
+        stored = chosen.mapInArrow(store, sql_schema(COLUMNS))
         with shared_processes(chosen.sparkSession):
             return stored.rdd
 
     def _of_frame(self, schema):
         chosen, columns = self.select_columns(schema)
-        read = partial(read_tables, schema, columns)
+        chosen, read = with_plain_names(chosen, partial(read_tables, schema, columns))
         with shared_processes(chosen.sparkSession):
-            return chosen.mapInArrow(read, "packed binary, error string").rdd.map(of_row)
+            return chosen.mapInArrow(read, sql_schema(PACKED_COLUMNS)).rdd.map(of_row)
 
     def select_columns(self, schema):
         """Returns the DataFrame of the columns that are needed, and their names."""
         columns = schema.fields(self.features, self.label, self.weights)
         check_fields(self.data.schema, columns, schema)
-        return self.data.select(*dict.fromkeys(columns.values())), columns  # some may be the same
+        names = map(quote_name, dict.fromkeys(columns.values()))  # some may be the same
+        return self.data.select(*names), columns
+
+
+def quote_name(name):
+    """Returns the name of a column, which may have dots and backticks, as Spark reads it."""
+    escaped = name.replace("`", "``")
+    return f"`{escaped}`"
+
+
+def begin_reading(rows):
+    """Returns the rows of a task of `start_python`: its process has imported this module."""
+    note_start()
+    return rows
 
 
 def records_to_evaluate(data, features, label, transform, weights=None):

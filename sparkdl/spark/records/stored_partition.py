@@ -17,16 +17,16 @@ from sparkdl.error_messages import error_to_text
 from sparkdl.errors import SparkdlError
 from sparkdl.spark.jobs.executor_disks import local_disks
 from sparkdl.spark.jobs.process_start import seconds_to_start
+from sparkdl.spark.records.column_types import arrow_schema
 from sparkdl.training.workers.contribution import unwrap
 from sparkdl.training.workers.frozen_modules import freeze_modules
 
-# The fields of a StoredPartition, as Spark's SQL and as Arrow name their types.
+# The fields of a StoredPartition.
 COLUMNS = (
     "partition long, count long, nbytes long, folder string, seconds double, python double, "
     "error string"
 )
-TYPES = {"long": pyarrow.int64(), "string": pyarrow.string(), "double": pyarrow.float64()}
-ARROW = pyarrow.schema([(name, TYPES[kind]) for name, kind in map(str.split, COLUMNS.split(", "))])
+ARROW = arrow_schema(COLUMNS)
 
 
 class StoredPartition(NamedTuple):

@@ -7,6 +7,7 @@ from sparkdl.training.saving.checkpoint import (
     latest,
     list_checkpoints,
     load_checkpoint,
+    repair,
 )
 from sparkdl.training.saving.manifest import as_text, parse_json
 
@@ -38,6 +39,8 @@ class StreamFolder:
         self._query, self._last = None, -1
         if list_checkpoints(self.path):
             self._go_on(network)
+        else:
+            repair(self.path)
 
     @property
     def newest(self):
@@ -51,6 +54,7 @@ class StreamFolder:
         if STREAM not in extra:
             text = "holds checkpoints of a fit that had no stream; choose another path"
             raise CheckpointError(f"{self.path} {text}")
+        repair(self.path)
         network.state, self._writer.last = state, latest(self.path)
         self._query, self._last = extra[STREAM]["query"], extra[STREAM]["batch"]
 

@@ -1,6 +1,6 @@
 """What tokenizers of each kind do with a text before and after it is cut."""
 
-from sparkdl.errors import ConfigError
+from sparkdl.errors import ConfigError, needs_package
 from sparkdl.spark.text.merges import Merges
 
 KINDS = ("wordpiece", "bpe")
@@ -10,13 +10,9 @@ GPT = "<|endoftext|>"
 
 def load_tokenizers():
     """Returns the package tokenizers; ConfigError where it is not installed."""
-    try:
+    where = "tokenizers in each process"
+    with needs_package("a Tokenizer", where, "pip install tokenizers", ConfigError):
         import tokenizers
-    except ImportError as error:
-        raise ConfigError(
-            f"a Tokenizer needs the package tokenizers in each process, got {error}; "
-            "pip install tokenizers"
-        ) from error
     return tokenizers
 
 

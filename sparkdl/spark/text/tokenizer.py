@@ -15,6 +15,7 @@ from sparkdl.data.readers.encodings.arrow_columns import require_column
 from sparkdl.errors import ConfigError, DataError, brief
 from sparkdl.spark.inference.predictions import check_new
 from sparkdl.spark.records.frame_schema import WHERE
+from sparkdl.spark.records.records import quote_name
 from sparkdl.spark.text.encoding import encode_columns, load_tokenizer
 from sparkdl.spark.text.token_kinds import KINDS, train, untrained
 from sparkdl.spark.text.word_counts import count_words
@@ -167,16 +168,10 @@ class Tokenizer:
         new = {"ids": ids, "mask": mask, "segments": segments}
         new = {part: name for part, name in new.items() if name is not None}
         check_new(frame.columns, [StructField(name, LISTS) for name in new.values()])
-        encoded = column_encoder(tuple(new), self.content, steps, pad)(*map(quoted, columns))
+        encoded = column_encoder(tuple(new), self.content, steps, pad)(*map(quote_name, columns))
         wide = frame.withColumn(HELD, encoded)
         added = (F.col(HELD)[part].alias(name) for part, name in new.items())
-        return wide.select(*map(quoted, frame.columns), *added)
-
-
-def quoted(name):
-    """Returns a column by a name that may have dots and backticks."""
-    escaped = name.replace("`", "``")
-    return F.col(f"`{escaped}`")
+        return wide.select(*map(quote_name, frame.columns), *added)
 
 
 def column_encoder(parts, content, steps, pad):

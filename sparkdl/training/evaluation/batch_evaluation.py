@@ -64,7 +64,7 @@ def evaluate_batches(replica, batches, evaluation):
     wrong = WrongRecords(replica.conf, evaluation.wrong.most, evaluation.labels)
     for batch in batches:
         prediction, losses = replica.losses(batch)
-        evaluation.add(*predictions_to_judge(replica.conf, batch, prediction, losses))
+        evaluation.add(*predictions_to_judge(replica, batch, prediction, losses))
         wrong.add(batch, prediction, losses, batch.ids)
     evaluation.wrong += wrong.examples()
 

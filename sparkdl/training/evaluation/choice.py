@@ -11,10 +11,11 @@ def evaluation_for(loss, units, labels=None):
     """Returns a fresh evaluation for `loss` over `units` outputs with names `labels`.
 
     Probabilities of classes are classified; sigmoid outputs are yes-or-no answers; all else are
-    numbers. Where a prediction is not of the kind of a label, there is the loss alone.
+    numbers. Where a prediction is not of the kind of a label, or answers may be left out, there is
+    the loss alone.
     """
-    if isinstance(loss, SigmoidCrossEntropy):
+    if isinstance(loss, SigmoidCrossEntropy) and loss.ignore_label is None:
         return MultiLabelEvaluation(units, labels)
-    if loss.predicts == "other":
+    if loss.predicts == "other" or isinstance(loss, SigmoidCrossEntropy):
         return MeanLoss(labels)
     return (Classification if loss.predicts == "class" else Regression)(units, labels)

@@ -14,10 +14,14 @@ from sparkdl.training.evaluation.rates import Rates
 from sparkdl.training.evaluation.scores import ScoreCounts
 from sparkdl.training.reporting.text_table import align
 
+YES = 0.5  # least share that is a yes
+
 
 @dataclass(eq=False)
 class MultiLabelEvaluation(PerColumn, Evaluation):
     """Counts of right and wrong answers per label, and of scores; one label is binary.
+
+    Labels that are probabilities are a yes from 0.5 on; the loss is that of the probabilities.
 
     Parameters
     ----------
@@ -62,11 +66,14 @@ class MultiLabelEvaluation(PerColumn, Evaluation):
     def add(
         self, predictions: np.ndarray, labels: np.ndarray, losses: np.ndarray | None = None
     ) -> Self:
-        """Counts (n, size) probabilities and labels of 0 and 1 in; see Evaluation.add."""
+        """Counts (n, size) probabilities and labels from 0 to 1 in; see Evaluation.add."""
         predictions = check_probabilities(predictions, self.size)
-        truth = check_binary(labels, predictions.shape)
+        shares = check_shares(labels, predictions.shape)
+        truth = shares >= YES
         if losses is None:
-            losses = cross_entropy(np.where(truth, predictions, 1 - predictions)).sum(axis=1)
+            losses = shares * cross_entropy(predictions)
+            losses += (1 - shares) * cross_entropy(1 - predictions)
+            losses = losses.sum(axis=1)
         self._count_losses(losses, len(truth))
         answer = predictions >= self.threshold
         self.exact += int(np.count_nonzero((answer == truth).all(axis=1)))
@@ -119,12 +126,12 @@ class MultiLabelEvaluation(PerColumn, Evaluation):
         return rates.precision, rates.recall, rates.f1
 
 
-def check_binary(labels, shape):
-    """Returns `labels` as bools, if they are zeros and ones of `shape`."""
+def check_shares(labels, shape):
+    """Returns `labels` as float64, if they are numbers in [0, 1] of `shape`."""
     labels = check_values(labels, shape)
-    soft = (labels != 0) & (labels != 1)
-    if soft.any():
-        row, column = np.argwhere(soft)[0]
+    outside = (labels < 0) | (labels > 1)
+    if outside.any():
+        row, column = np.argwhere(outside)[0]
         actual = f"got {labels[row, column]} in example {row} at {column}"
-        raise DataError(f"labels must be 0 or 1, {actual}; for shares use Regression")
-    return labels == 1
+        raise DataError(f"labels must be in [0, 1], {actual}; for other numbers use Regression")
+    return labels

@@ -3,15 +3,17 @@
 import numpy as np
 
 from sparkdl.errors import ConfigError
-from sparkdl.nn.inputs.columns import label_mask_of, mask_of
+from sparkdl.nn.inputs.columns import label_mask_of
 
 
-def predictions_to_judge(conf, batch, predictions, losses):
+def predictions_to_judge(replica, batch, predictions, losses):
     """Returns predictions, labels and losses of the places that count, a row for each.
 
-    Of several outputs the main one is judged. What a mask leaves out and labels that the loss
-    ignores do not count. The loss of an example that is a mean or sum over steps is spread over
-    those that count, so that the mean over all is the mean per step.
+    Of several outputs the main one is judged. What a mask leaves out, of the labels or, where
+    these have none, of the output, and labels that the loss ignores do not count. The loss of an
+    example is spread over its places that count, so that the mean over all is the mean per place,
+    whatever the reduction of the layer is; where other layers add to the loss, their sum is taken
+    as it is.
 
     Parameters
     ----------
@@ -28,36 +30,61 @@ def predictions_to_judge(conf, batch, predictions, losses):
     ConfigError
         Where the main output has no labels.
     """
-    place, column = conf.main, conf.label_column(conf.main)
+    place, column = replica.conf.main, replica.conf.label_column(replica.conf.main)
     if column is None:
         raise ConfigError(f"{place.name} reads no labels, so there is nothing to evaluate it with")
     labels = batch.columns[column]
     if place.layer.loss.of_sequence:
         return predictions, labels, losses
-    counted = count_places(conf, batch, column, predictions)
-    known = place.layer.loss.counts(labels)
-    if known is not None:
-        counted = counted & (known != 0).reshape(counted.shape)
-    counts = counted.sum(axis=1)
-    each = losses / np.maximum(counts, 1) if place.layer.reduction == "sum" else losses
+    counted = count_places(replica, batch, column, predictions)
+    each = losses * share_of_place(reduction_of(replica.conf), counted)
     flat = counted.reshape(-1)
     return (
         rows(predictions)[flat],
         (labels.reshape(-1) if labels.ndim < predictions.ndim else rows(labels))[flat],
-        np.repeat(each, counts),
+        np.repeat(each, counted.sum(axis=1)),
     )
 
 
-def count_places(conf, batch, column, predictions):
+def count_places(replica, batch, column, predictions):
     """Returns whether each step or place of each example counts, (n, places)."""
     n = len(predictions)
-    places = predictions.size // max(1, n * units(predictions))
-    masks = [label_mask_of(column), *(mask_of(name) for name in conf.feature_columns)]
-    for name in masks if predictions.ndim == 3 else ():
-        mask = batch.columns.get(name)
-        if mask is not None and mask.shape == (n, places):
-            return mask > 0
-    return np.ones((n, places), bool)
+    counted = np.ones((n, predictions.size // max(1, n * units(predictions))), bool)
+    if predictions.ndim == 3:
+        mask = batch.columns.get(label_mask_of(column))
+        mask = replica.output_mask(batch) if mask is None else mask > 0
+        counted = counted if mask is None else counted & mask
+    known = replica.conf.main.layer.loss.counts(batch.columns[column])
+    return counted if known is None else counted & (known != 0).reshape(counted.shape)
+
+
+def reduction_of(conf):
+    """Returns the main output's reduction; "mean", which changes nothing, beside other losses."""
+    others = [
+        place for place in conf.stack if place.name != conf.main.name and place.layer.adds_loss
+    ]
+    return "mean" if others else conf.main.layer.reduction
+
+
+def share_of_place(reduction, counted):
+    """Returns the factor (n,) that makes the mean over an example's places of its loss.
+
+    Parameters
+    ----------
+    reduction : str
+        Of the output layer: how the loss was made of the places.
+    counted : (n, places) bools
+    """
+    counts = np.maximum(counted.sum(axis=1), 1)
+    if reduction == "sum":
+        return 1 / counts
+    if reduction == "full":
+        return counted.shape[1] / counts
+    if reduction == "total":
+        return 1 / (len(counted) * counts)
+    if reduction == "valid":
+        return max(counted.sum(), 1) / (len(counted) * counts)
+    return np.ones(len(counted))
 
 
 def units(x):

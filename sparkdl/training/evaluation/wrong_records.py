@@ -39,7 +39,8 @@ class WrongRecords:
         places : (n,) integers
             What the examples are called.
         """
-        chosen = np.argsort(-losses, kind="stable")[: self.most]  # NaN comes last
+        chosen = np.argsort(-losses, kind="stable")  # NaN comes last
+        chosen = chosen[self._counted(batch)[chosen]][: self.most]
         if len(self._rows) == self.most and self.most:
             chosen = chosen[losses[chosen] > self._rows[-1][0]]
         self._rows += [
@@ -57,6 +58,14 @@ class WrongRecords:
             The records as texts, by their places.
         """
         return [self._shown(*row, texts) for row in self._rows]
+
+    def _counted(self, batch):
+        """Returns (n,) bools: not those of whose labels the loss ignores all."""
+        labels = batch.columns[self.conf.label_column(self.conf.main)]
+        known = self.conf.main.layer.loss.counts(labels)
+        if known is None:
+            return np.ones(len(batch), bool)
+        return (known != 0).reshape(len(batch), -1).any(axis=1)
 
     def _words(self, batch, n, prediction):
         """Returns (truth, prediction, columns) of an example; copies, since the batch goes."""

@@ -1,19 +1,21 @@
 """A fit of a network: with which state it begins, on what it is evaluated, what it leaves."""
 
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import cache
 from typing import NamedTuple
 
-from sparkdl.errors import CheckpointError, ConfigError, DivergedError
+from sparkdl.errors import CheckpointError, ConfigError, DataError, DivergedError, brief
 from sparkdl.training.evaluation.batch_evaluation import Evaluator
 from sparkdl.training.fit.trainer import Trainer, check_epochs, start_state
 from sparkdl.training.inputs.schema import schema_of
 from sparkdl.training.inputs.sources import CheckedBatches, as_source
 from sparkdl.training.reporting.automatic_listeners import automatic_listeners
+from sparkdl.training.reporting.listeners import Listener
 from sparkdl.training.reporting.phases import Phases
 from sparkdl.training.reporting.slow_workers import SlowWorkerLog
 from sparkdl.training.rounds.milestones import Milestones
-from sparkdl.training.saving.checkpoint import load_checkpoint
+from sparkdl.training.saving.checkpoint import Checkpoints, load_checkpoint
 from sparkdl.training.workers.base import Validation, closing_data
 
 
@@ -58,7 +60,8 @@ def fit_network(
     changes : tuple of callable, what is done to the records to train on; see Schema
 
     A state of elsewhere, with updates but no rounds, goes on at the place in the data where a fit
-    from the start has that many.
+    from the start has that many. One from inside an epoch goes on there where number of records,
+    workers and master are as they were; else the next epoch begins.
 
     A fit that is interrupted, by whatever it is, leaves the network the last state that the driver
     knows, and a History that goes as far; but a DivergedError leaves it the state from before.
@@ -67,7 +70,7 @@ def fit_network(
     -------
     History of this fit's rounds.
     """
-    phases = Phases()
+    phases, listeners = Phases(), check_followers(listeners, checkpoints)
     resume = None if resume is False else resume
     epochs, updates = duration(network, epochs, updates, resume)
     marks = Milestones(last=updates, validate=validate_every, first=validate_first)
@@ -96,11 +99,41 @@ def fit_network(
             trainer.check_resumed(blocks, extra, "the last fit" if resume is True else resume)
         elif state.iteration and not state.rounds:
             state = trainer.locate(blocks, state)
+        else:
+            state = trainer.enter(blocks, state)
         train(network, trainer, blocks, state, epochs, transform, extra)
     phases.end("ending")
     history = trainer.history
     history.aggregation, history.data_were_kept = why, blocks.were_kept
     return history
+
+
+def check_followers(listeners, checkpoints):
+    """Returns the listeners as a tuple; ConfigError for what are none, or no Checkpoints."""
+    sound = isinstance(listeners, Iterable) and not isinstance(listeners, str)
+    found = tuple(listeners) if sound else (listeners,)
+    if not sound or not all(isinstance(one, Listener) for one in found):
+        raise ConfigError(
+            f"listeners must be a sequence of Listener, got {brief(listeners)}; give a list of "
+            "them, such as [EarlyStopping(patience=3)]"
+        )
+    if not isinstance(checkpoints, Checkpoints | None):
+        raise ConfigError(
+            f"checkpoints must be Checkpoints or None, got {brief(checkpoints)}; give a folder as "
+            "Checkpoints(path=...)"
+        )
+    return found
+
+
+def require_tests(validate_every, validate_first, *given):
+    """Raises ConfigError for evaluations that are asked for where no data is given for them."""
+    asked = {"validate_every": validate_every, "validate_first": validate_first or None}
+    for name, value in asked.items():
+        if value is not None and all(one is None for one in given):
+            raise ConfigError(
+                f"{name} must be left out where there is no validation data, got {value!r}; give "
+                "validation= or validation_split="
+            )
 
 
 class UnfinishedFit(NamedTuple):
@@ -157,6 +190,7 @@ def evaluation_options(network, master, validation, evaluate):
     evaluate = evaluate or evaluate_on_driver(network, master.device)
     figures = None
     if isinstance(validation, Validation):
+        require_records(validation.batches)
         figures = ("loss", *(f"validation {name}" for name in validation.evaluator.figures()))
 
     def by_driver(state):
@@ -165,6 +199,14 @@ def evaluation_options(network, master, validation, evaluate):
     if master.resident and isinstance(validation, Validation):
         return {"validation": validation, "evaluate": by_driver, "figures": figures}
     return {"evaluate": by_driver, "figures": figures}
+
+
+def require_records(batches):
+    """Raises DataError where this process reads what is evaluated, and there is nothing."""
+    if isinstance(batches, CheckedBatches) and not any(map(len, batches)):
+        raise DataError(
+            "there are no records to evaluate on; give some, or a larger validation_split"
+        )
 
 
 def validation_of(conf, source, changes=()):

@@ -1,5 +1,6 @@
 """A fit: epochs of rounds, with listeners, validation, and runs that go on where they stopped."""
 
+import json
 import logging
 from contextlib import closing
 from dataclasses import replace
@@ -7,13 +8,13 @@ from functools import partial
 
 from sparkdl.config import is_integer
 from sparkdl.errors import CheckpointError, ConfigError, DivergedError
-from sparkdl.training.reporting.counters import COUNTERS, ENDING, CounterKeeper
+from sparkdl.training.reporting.counters import COUNTERS, ENDING, HEARD, CounterKeeper
 from sparkdl.training.reporting.events import RestartDone, drive_rounds
-from sparkdl.training.reporting.history import History
+from sparkdl.training.reporting.history import SUMS, History
 from sparkdl.training.reporting.listeners import Listeners
 from sparkdl.training.reporting.peak_memory import peak_memory
 from sparkdl.training.reporting.phases import PhaseEnd, Phases
-from sparkdl.training.reporting.reports import FitPlan, Restart
+from sparkdl.training.reporting.reports import EpochSums, FitPlan, Restart
 from sparkdl.training.reporting.steering import Steering, StopTraining
 from sparkdl.training.resident.fit_setup import DueEvents, FitSetup
 from sparkdl.training.resident.per_worker_state import redistribute_worker_states
@@ -80,21 +81,25 @@ class Trainer:
         self.every = () if checkpoints is None else (checkpoints.every_rounds,)
         self.validation, self.figures = validation, figures
         self.writer = None if checkpoints is None else CheckpointWriter(checkpoints)
-        # The checkpoint is written before others hear of the round: what they do may fail.
-        # But it holds what listeners count, whose figures are known by then.
-        counting = [one for one in listeners if one.counters]
-        first_listeners = [*counting, CounterKeeper(counting)]
-        first_listeners += (
-            [self.writer, PhaseEnd(self.phases, "checkpoints")] if self.writer else []
-        )
-        self.listeners = Listeners(
-            *first_listeners, *(one for one in listeners if not one.counters)
-        )
+        self.listeners = Listeners(*self._in_order(listeners))
         self.evaluate = evaluate
         self.state = self.history = self.extra = None
         self.marks = replace(marks, show=(*marks.show, *self.listeners.every_updates))
         if self.marks and conf.tbptt is not None:
             raise ConfigError("with tbptt a fit cannot tell where updates are; give it epochs")
+
+    def _in_order(self, listeners):
+        """Returns the listeners in the order in which they are told, with those of this class.
+
+        The checkpoint is written before others hear of the round: what they do may fail. But it
+        holds what listeners count and how they steer, and their figures are known by then.
+        """
+        steering = [one for one in listeners if one.steers]
+        counting = [one for one in listeners if one.counters and not one.steers]
+        keeper = CounterKeeper(one for one in (*steering, *counting) if one.counters)
+        writing = [self.writer, PhaseEnd(self.phases, "checkpoints")] if self.writer else []
+        others = [one for one in listeners if not (one.steers or one.counters)]
+        return *steering, *counting, keeper, *writing, *others
 
     def fit(self, blocks, state, epochs, transform=None, resumed=None):
         """Trains until `epochs` epochs after the state's own are done.
@@ -111,18 +116,28 @@ class Trainer:
         """
         first = (resumed or {}).get("first_epoch", state.epoch)
         state = self._restore_worker_state(state, bool(resumed))
-        history = History(phases=self.phases.seconds, master=self.master.shown_options())
+        other_workers = (resumed or {}).get(BEGUN)  # have begun the epoch
+        state = replace(state, place="" if other_workers else self.place(blocks))
+        sums = (resumed or {}).get(SUMS)
+        history = History(
+            phases=self.phases.seconds,
+            master=self.master.shown_options(),
+            earlier=sums and EpochSums(**sums),
+        )
         ending = (resumed or {}).get(ENDING)
         self.steering = Steering(self.listeners.steers, state.rate_factor, ending)
         extra = self.fingerprint(blocks) | {"first_epoch": first, ENDING: ending}
         extra[COUNTERS] = (resumed or {}).get(COUNTERS)
+        heard = {"epoch": state.epoch, "iteration": state.iteration}
+        extra[HEARD] = (resumed or {}).get(HEARD, heard)
+        due = self._due(state, extra[HEARD])
         if self.master.resident:
             extra[BEGUN] = (resumed or {}).get(BEGUN)
         self.phases.end("starting")
         plan = self._plan(blocks, state, first + epochs, extra, history)
         self._tell(self.listeners.on_fit_start, plan)
         self.state, self.history, self.extra = state, history, extra
-        events = self._events(blocks, state, first + epochs, transform, extra)
+        events = self._events(blocks, state, first + epochs, transform, extra, due)
         try:
             with closing(events):
                 for event in events:
@@ -141,6 +156,7 @@ class Trainer:
             history.end_reason = history.end_reason or self.steering.end_reason
             history.driver_memory = peak_memory()
             history.other_memory = self.workers.other_memory()
+            history.note_sums(extra)
             self.listeners.on_fit_end(history)
             self.phases.end("listeners")
         self.state = self.steering.ending(self.state)
@@ -177,6 +193,28 @@ class Trainer:
         else:
             part = partial(self.master.part, self.workers, blocks, marks=marks)
         return locate_update(state, part, blocks.sizes, self.master)
+
+    def enter(self, blocks, state):
+        """Returns the state that a fit begins with which nobody resumes.
+
+        Its place inside an epoch is of use only with the rounds that it was in: with others the
+        next epoch begins, so that no record of theirs is left out.
+        """
+        if state.starts_epoch or state.place == self.place(blocks):
+            return state
+        log.info(
+            "the fit before has ended inside epoch %d, whose rounds were others: epoch %d begins",
+            state.epoch + 1,
+            state.epoch + 2,
+        )
+        return replace(state, epoch=state.epoch + 1, round=0, done=0)
+
+    def place(self, blocks):
+        """Returns a text, the same where the rounds of an epoch have the same records.
+
+        What the records hold is not looked at.
+        """
+        return json.dumps({**self.fingerprint(blocks), "marks": None})  # marks only cut rounds
 
     def fingerprint(self, blocks):
         """Returns the settings that a resumed run must share with the interrupted one."""
@@ -229,21 +267,31 @@ class Trainer:
             )
         return replace(state, worker_states=worker_states, owner=owner)
 
-    def _events(self, blocks, state, epochs, transform, extra):
+    def _due(self, state, heard):
+        """Returns the DueEvents of rounds that are done, of which listeners have not heard yet."""
+        every = self.marks.validate
+        ended = state.starts_epoch and heard["epoch"] < state.epoch
+        if not state.iteration:
+            return DueEvents(evaluation=self.marks.first)
+        if every is None:
+            return DueEvents(ended, ended)
+        return DueEvents(state.iteration // every > heard["iteration"] // every, ended)
+
+    def _events(self, blocks, state, epochs, transform, extra, due):
         """Returns an iterator over the events of the fit: RoundDone, EpochDone ..."""
         if not self.master.resident:
-            return self._driven(blocks, state, epochs, transform)
-        supervisor = self._supervisor(blocks, state, epochs, transform, extra)
+            return self._driven(blocks, state, epochs, transform, due)
+        supervisor = self._supervisor(blocks, state, epochs, transform, extra, due)
         if self.without_group is None:
             return supervisor.events()
-        return self._grouped_or_driven(supervisor, blocks, state, epochs, transform, extra)
+        return self._grouped_or_driven(supervisor, blocks, state, epochs, transform, extra, due)
 
-    def _driven(self, blocks, state, epochs, transform):
+    def _driven(self, blocks, state, epochs, transform, due):
         parts = self.master, self.workers, self.conf, blocks, state
         marks, steering = self.marks, self.steering
-        return drive_rounds(*parts, epochs, transform, self.evaluate, marks, steering)
+        return drive_rounds(*parts, epochs, transform, self.evaluate, marks, steering, due)
 
-    def _grouped_or_driven(self, supervisor, blocks, state, epochs, transform, extra):
+    def _grouped_or_driven(self, supervisor, blocks, state, epochs, transform, extra, due):
         """Yields events; where no group forms, the driver averages in its place."""
         try:
             yield from supervisor.events()
@@ -263,9 +311,10 @@ class Trainer:
                     reason=reason,
                 )
             )
-            yield from self._driven(blocks, replace(state, worker_states=()), epochs, transform)
+            state = replace(state, worker_states=(), place=self.place(blocks))
+            yield from self._driven(blocks, state, epochs, transform, due)
 
-    def _supervisor(self, blocks, state, epochs, transform, extra):
+    def _supervisor(self, blocks, state, epochs, transform, extra, due):
         on = self.validation
         shared = FitSetup(
             conf=self.conf,
@@ -276,7 +325,7 @@ class Trainer:
             transform=transform,
             evaluator=None if on is None else on.evaluator,
             marks=self.marks,
-            due_events=DueEvents(evaluation=self.marks.first and state.iteration == 0),
+            due_events=due,
             snapshot_every_rounds=(self.master.snapshot_every, *filter(None, self.every)),
             steered=self.steering.waits,
         )

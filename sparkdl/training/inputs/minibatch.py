@@ -1,6 +1,11 @@
 """A few records as a network takes them."""
 
+import numpy as np
+
+from sparkdl.data.batches.batch import position
+from sparkdl.data.batches.columns import Violation, require_finite
 from sparkdl.data.batches.sequences import without_full_masks
+from sparkdl.errors import DataError
 from sparkdl.training.inputs.schema import masks_of
 
 
@@ -11,6 +16,27 @@ def prepare_minibatch(batch, transform, conf):
     ----------
     transform : function Batch to Batch, or None
     conf : NetworkConf or GraphConf
+
+    Raises
+    ------
+    DataError
+        Where the transform makes features that are not finite; stored ones have been checked.
     """
-    batch = batch if transform is None else transform(batch)
+    if transform is not None:
+        batch = transform(batch)
+        for name in conf.record_shapes:
+            check_finite(name, batch.columns.get(name), batch.ids)
     return without_full_masks(batch, masks_of(conf).values())
+
+
+def check_finite(name, column, ids):
+    """Raises DataError for the first number of a float column that is not finite."""
+    if not isinstance(column, np.ndarray) or column.dtype.kind != "f":
+        return
+    try:
+        require_finite(column, name)
+    except Violation as offence:
+        raise DataError(
+            f"column {name!r} must be finite behind the transform, it is not in record "
+            f"{position(ids[offence.row])}; change the transform"
+        ) from None

@@ -40,9 +40,18 @@ def feature_shapes(conf):
 
 def masks_of(conf, labels=True):
     """Returns {column: column of its mask} of the columns that hold something for each step."""
-    features = [c for c, shape in feature_shapes(conf).items() if len(shape) == 2]
+    features = [c for c, name in conf.feature_columns.items() if has_steps(conf, name)]
     scored = [c for c, place in conf.label_columns.items() if labels and is_stepwise(place)]
     return {c: mask_of(c) for c in features} | {c: label_mask_of(c) for c in scored}
+
+
+def has_steps(conf, name):
+    """Returns whether an input has something for each step of a sequence: features, or an id."""
+    shape = conf.input_shapes[name]
+    if len(shape) == 1:
+        readers = (place.layer for place in conf.stack if name in place.sources)
+        return any(layer.reads_ids_of_steps for layer in readers)
+    return len(shape) == 2
 
 
 def is_stepwise(place):

@@ -14,6 +14,7 @@ from sparkdl.config import (
     Nested,
     Number,
     Of,
+    Optional,
     Size,
     Text,
     dataclass,
@@ -27,6 +28,7 @@ from sparkdl.exchange.connections.tls import Tls
 from sparkdl.exchange.devices.choice import WISHES
 from sparkdl.nn.execution.device import DEVICES
 from sparkdl.training.rounds.replica import replica_for
+from sparkdl.training.saving.stored_tables import read_tables
 
 # On the weights. The number of workers has one, but here it is only asked for.
 WITHOUT_EFFECT = {
@@ -36,9 +38,10 @@ WITHOUT_EFFECT = {
     "timeout",
     "stall_timeout",
     "snapshot_every",
+    "snapshot_seconds",
 }
 WITHOUT_EFFECT |= {"max_restarts", "ports", "interface", "tls", "integrity"}
-WITHOUT_EFFECT |= {"shard", "tables", "recompute", "rescale_every"}
+WITHOUT_EFFECT |= {"shard", "tables", "table_folder", "recompute", "rescale_every"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -203,6 +206,14 @@ class ResidentMaster(TrainingMaster, abstract=True):
         default=100,
         unit="rounds",
     )
+    snapshot_seconds: float | None = option(
+        Optional(of=Number(above=0)),
+        "Time after which the driver asks for the state as well, at the end of a round, so that a "
+        "lost worker costs no more. Where it takes long to send, a 50th of the time goes into "
+        "that. None: only by rounds.",
+        default=1.0,
+        unit="seconds",
+    )
     max_restarts: int = option(
         Integer(minimum=0),
         "Restarts of the workers in a fit, each after one was lost; rescale_every has no limit.",
@@ -277,7 +288,7 @@ class ResidentMaster(TrainingMaster, abstract=True):
         """
         replica, state = replica_for(setup.conf, self.device, self.backend), setup.state
         replica.load(state.params, state.buffers, state.slots)
-        replica.load_tables(state.tables)
+        replica.load_tables(read_tables(state.tables))
         return replica
 
     def divide_state(self, conf: Any, state: Any, workers: int) -> Any:
@@ -287,8 +298,11 @@ class ResidentMaster(TrainingMaster, abstract=True):
         """
         return state, lambda rank: {}
 
-    def join_state(self, conf: Any, fields: Any) -> Any:
-        """Returns the fields of a TrainState after a snapshot, in the driver: it is whole again."""
+    def join_state(self, conf: Any, fields: Any, sent: Any) -> Any:
+        """Returns the fields of a TrainState after a snapshot, in the driver: it is whole again.
+
+        `sent` are the tables of the TrainState that all workers were sent.
+        """
         return fields
 
     def strategy(self, worker: Any) -> Any:

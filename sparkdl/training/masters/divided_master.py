@@ -74,6 +74,6 @@ class DividedMaster(ResidentMaster, abstract=True):
         parts = self.parts(conf, workers)
         return divided_state.divide_state(conf, state, lambda rank: parts[rank % len(parts)])
 
-    def join_state(self, conf: Any, fields: Any) -> Any:
+    def join_state(self, conf: Any, fields: Any, sent: Any) -> Any:
         parts = self.parts(conf, len(fields["worker_states"]))
         return divided_state.join_state(conf, fields, parts)

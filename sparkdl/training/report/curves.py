@@ -6,6 +6,7 @@ Each point has its update, its epoch (1.5: in the middle of the second) and its 
 import math
 from bisect import bisect_left
 
+from sparkdl.errors import ConfigError
 from sparkdl.training.reporting.reports import plain
 
 DIGITS = 6  # of a number on the page
@@ -31,10 +32,14 @@ def round_curves(run):
 def rates(run, reports):
     """Returns the learning rate of the last update of each round, as the schedule has it.
 
+    None each where this process does not know the function of a scheduler of torch.
     Factors by which listeners have lowered it are those of the end: the driver keeps no others.
     """
     optimizer, factor = run.conf.optimizer, 1.0 if run.state is None else run.state.rate_factor
-    return [factor * optimizer.rate_at(report.iteration - 1, report.epoch) for report in reports]
+    try:
+        return [factor * optimizer.rate_at(one.iteration - 1, one.epoch) for one in reports]
+    except ConfigError:
+        return [None] * len(reports)
 
 
 def evaluation_curves(run):

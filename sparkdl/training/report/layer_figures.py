@@ -39,6 +39,7 @@ def step(replica, batch, state):
     rate = replica.conf.rate_at(state.iteration, state.epoch) * state.rate_factor
     replica.gradient(chunk, state.epoch, states=states)
     gradient = replica.grad.copy()
+    replica.iteration = state.iteration
     replica.apply(rate, state.iteration + 1)
     return gradient, replica.params - state.params
 

@@ -3,7 +3,7 @@
 from functools import partial
 from typing import Any
 
-from sparkdl.errors import UnsupportedError
+from sparkdl.errors import needs_package
 from sparkdl.training.report.meter_listener import MeterListener
 
 
@@ -46,9 +46,7 @@ class OpenTelemetryMetrics(MeterListener):
 
 def load_package() -> Any:
     """Returns opentelemetry.metrics; UnsupportedError, which says how to get it, without."""
-    try:
+    cure = "pip install 'sparkdl-hadoop[opentelemetry]'"
+    with needs_package("OpenTelemetryMetrics", "opentelemetry-api", cure):
         from opentelemetry import metrics
-    except ImportError as error:
-        cure = "pip install 'sparkdl-hadoop[opentelemetry]'"
-        raise UnsupportedError(f"OpenTelemetryMetrics needs opentelemetry-api; {cure}") from error
     return metrics

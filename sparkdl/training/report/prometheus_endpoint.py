@@ -3,7 +3,7 @@
 from typing import Any
 
 from sparkdl.config import is_integer
-from sparkdl.errors import UnsupportedError, require
+from sparkdl.errors import needs_package, require
 from sparkdl.training.report.loopback import HOST, port_error
 from sparkdl.training.report.meter_listener import MeterListener
 
@@ -75,9 +75,7 @@ class PrometheusEndpoint(MeterListener):
 
 def load_package() -> Any:
     """Returns prometheus_client; UnsupportedError, which says how to get it, without."""
-    try:
+    cure = "pip install 'sparkdl-hadoop[prometheus]'"
+    with needs_package("PrometheusEndpoint", "prometheus_client", cure):
         import prometheus_client
-    except ImportError as error:
-        cure = "pip install 'sparkdl-hadoop[prometheus]'"
-        raise UnsupportedError(f"PrometheusEndpoint needs prometheus_client; {cure}") from error
     return prometheus_client

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from sparkdl.config import is_integer
-from sparkdl.errors import UnsupportedError, require
+from sparkdl.errors import needs_package, require
 from sparkdl.training.report.hyperparameters import hyperparameters
 from sparkdl.training.report.run import Run
 from sparkdl.training.report.scalars import epoch_scalars, evaluation_scalars, training_scalars
@@ -153,9 +153,6 @@ class TensorBoard(Listener):
 
 def load_package():
     """Returns tensorboardX; UnsupportedError, which says how to get it, where there is none."""
-    try:
+    with needs_package("TensorBoard", "tensorboardX", "pip install 'sparkdl-hadoop[tensorboard]'"):
         import tensorboardX
-    except ImportError as error:
-        cure = "pip install 'sparkdl-hadoop[tensorboard]'"
-        raise UnsupportedError(f"TensorBoard needs tensorboardX; {cure}") from error
     return tensorboardX

@@ -1,4 +1,4 @@
-"""What listeners count, and which weights they end a fit with, noted for a fit that is resumed."""
+"""What listeners count, have heard of, and end a fit with, noted for a fit that is resumed."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -8,8 +8,9 @@ import numpy as np
 from sparkdl.training.reporting.listeners import Listener
 from sparkdl.training.reporting.reports import FitPlan
 
-# Keys in what a checkpoint holds besides the state: counters, and the TrainState to end with.
-COUNTERS, ENDING = "listeners", "ending"
+# Keys in what a checkpoint holds besides the state: counters, the TrainState to end with, and up
+# to which epoch and update listeners have heard of ends of epochs and of evaluations.
+COUNTERS, ENDING, HEARD = "listeners", "ending", "heard"
 
 
 class CounterKeeper(Listener):
@@ -38,9 +39,11 @@ class CounterKeeper(Listener):
         self._note()
 
     def on_validation(self, report: Any, state: Any) -> None:
+        self._extra[HEARD] = self._extra[HEARD] | {"iteration": state.iteration}
         self._note()
 
     def on_epoch(self, report: Any, state: Any) -> None:
+        self._extra[HEARD] = self._extra[HEARD] | {"epoch": state.epoch}
         self._note()
 
     def _note(self):

@@ -88,11 +88,13 @@ class PhaseDone(NamedTuple):
 
 
 def drive_rounds(
-    master, workers, conf, blocks, state, epochs, transform, evaluate, marks, steering
+    master, workers, conf, blocks, state, epochs, transform, evaluate, marks, steering, due
 ):
-    """Yields events of a fit whose rounds the driver runs one by one, up to epoch `epochs`."""
-    if marks.first and evaluate is not None and state.iteration == 0:
-        yield validation_event(state, evaluate(state))
+    """Yields events of a fit whose rounds the driver runs one by one, up to epoch `epochs`.
+
+    Those that are `due` before the first round come first.
+    """
+    yield from due_events(state, due, evaluate, marks)
     state = steering.steer(state)
     while state.epoch < epochs and not marks.over(state.iteration) and not steering.stopped:
         for after, report in master.epoch(workers, conf, blocks, state, transform, marks):
@@ -104,14 +106,23 @@ def drive_rounds(
 
 
 def events_after(before, state, evaluate, marks):
-    """Yields the events that follow a round: ValidationDone, EpochDone; returns if any is due."""
-    due = evaluate is not None and marks.has_evaluation(before, state)
-    evaluation = evaluate(state) if due else None
-    if due and marks.validate is not None:
+    """Yields the events that follow a round, as `due_events`."""
+    due = marks.has_evaluation(before, state), state.starts_epoch
+    return (yield from due_events(state, due, evaluate, marks))
+
+
+def due_events(state, due, evaluate, marks):
+    """Yields ValidationDone and EpochDone where they are due; returns whether any was.
+
+    `due` is whether an evaluation is, and whether an epoch has ended.
+    """
+    evaluated, ended = due[0] and evaluate is not None, due[1]
+    evaluation = evaluate(state) if evaluated else None
+    if evaluated and (marks.validate is not None or not ended):
         yield validation_event(state, evaluation)
-    if state.starts_epoch:
+    if ended:
         yield EpochDone(state, None if marks.validate else evaluation)
-    return due or state.starts_epoch
+    return evaluated or ended
 
 
 def validation_event(state, evaluation):

@@ -10,6 +10,7 @@ from sparkdl.training.reporting.phases import advice, phase_rows
 from sparkdl.training.reporting.reports import (
     PARTS,
     EpochReport,
+    EpochSums,
     Restart,
     RoundReport,
     ValidationReport,
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from sparkdl.training.evaluation.base import Evaluation
     from sparkdl.training.network import Network
 
+SUMS = "sums"  # where a fit notes those of its last epoch, in what checkpoints hold besides
 KEPT = "reading took nothing: the records were kept from an earlier fit"
 
 
@@ -65,6 +67,8 @@ class History:
     round_ends, restart_times : list of float
         The seconds of the fit's wall clock at which the driver heard of each of `rounds` and
         `restarts`.
+    earlier : EpochSums or None
+        Of the rounds of the first epoch that were done before, where the fit goes on inside it.
     """
 
     rounds: list[RoundReport] = field(default_factory=list)
@@ -82,6 +86,7 @@ class History:
     driver_memory: int = 0
     other_memory: dict[str, int] = field(default_factory=dict)
     sent_between: tuple[tuple[int, ...], ...] = ()
+    earlier: EpochSums | None = None
 
     def add_round(self, report: RoundReport) -> None:
         self.rounds.append(report)
@@ -89,10 +94,20 @@ class History:
 
     def end_epoch(self, validation: "Evaluation | None" = None) -> EpochReport:
         """Closes the epoch of the last round and returns its EpochReport."""
+        self.epochs.append(EpochReport.of_sums(self._sums(), validation))
+        return self.epochs[-1]
+
+    def note_sums(self, extra: dict[str, Any]) -> None:
+        """Notes what a fit needs to know that goes on inside the epoch of the last round."""
+        sums = self._sums()
+        extra[SUMS] = None if sums is None else sums._asdict()
+
+    def _sums(self):
+        if not self.rounds:
+            return self.earlier
         epoch = self.rounds[-1].epoch
         rounds = list(takewhile(lambda report: report.epoch == epoch, reversed(self.rounds)))
-        self.epochs.append(EpochReport.of(rounds, validation))
-        return self.epochs[-1]
+        return EpochSums.of(rounds[::-1], self.earlier)
 
     def go_back(self, restart: Restart) -> None:
         """Forgets the rounds that are lost, and what the workers before have sent."""
@@ -250,7 +265,7 @@ class History:
         from an earlier fit, what each of several workers did, how parameters were averaged, who
         computed where, updates left out, restarts, and why a stream ended.
         """
-        if not self.rounds:
+        if not (self.rounds or self.epochs or self.validations):
             return self.end_reason or "no rounds"
         validations, restarts = ("\n".join(map(str, x)) for x in (self.validations, self.restarts))
         skipped = f"{self.skipped} updates left out: gradients in float16 were not finite"

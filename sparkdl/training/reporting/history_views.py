@@ -1,6 +1,6 @@
 """A History as a DataFrame, and as a picture for whoever has matplotlib."""
 
-from sparkdl.errors import ConfigError, UnsupportedError, brief
+from sparkdl.errors import ConfigError, brief, needs_package
 
 TABLES = ("epochs", "rounds", "validations")
 DEFAULT = ("loss", "validation loss")  # what is plotted unless told
@@ -26,11 +26,9 @@ def row(report):
 
 def plot(history, figures, axes):
     """Draws figures by epoch, or the loss by round; see History.plot."""
-    try:
+    cure = "pip install matplotlib, or draw history.to_pandas() otherwise"
+    with needs_package("History.plot", "matplotlib", cure):
         from matplotlib import pyplot
-    except ImportError as error:
-        cure = "install it (pip install matplotlib), or draw history.to_pandas() otherwise"
-        raise UnsupportedError(f"History.plot needs matplotlib; {cure}") from error
     rows = [row(report.to_dict()) for report in history.epochs or history.rounds]
     known = list(dict.fromkeys(name for one in rows for name in one))
     for name in figures or ():

@@ -24,7 +24,7 @@ class Listener:
     updates. With `steers` workers that stay wait for it after each epoch and evaluation: what it
     does to `plan.steering`, as to the learning rates, then holds for all that they train next.
     `counters` names attributes that a resumed fit goes on with, values that JSON has: checkpoints
-    hold them. Listeners with some are told before all others.
+    hold them. Listeners that steer are told before all others, and then those with counters.
     """
 
     every_updates = ()
@@ -42,8 +42,9 @@ class Listener:
         """Called after a round; `report` is its RoundReport, `state` the TrainState after it.
 
         Where workers stay for the whole fit they have the state; it is None here but for the
-        rounds after which they sent it: every `snapshot_every`, those of Checkpoints, the last of
-        an epoch and of the fit, and those that some listener has asked for.
+        rounds after which they sent it: every `snapshot_every`, one about each `snapshot_seconds`,
+        those of Checkpoints, the last of an epoch and of the fit, and those that some listener has
+        asked for.
         """
 
     def on_validation(self, report: ValidationReport, state: "TrainState") -> None:

@@ -33,6 +33,10 @@ def replay(history, state, plan, listeners):
     epochs = {one.epoch: one for one in history.epochs}
     if plan.iteration in evaluations:
         tell_evaluation(evaluations[plan.iteration], None, known, listeners)
+    trained = {report.epoch for report in history.rounds}
+    for report in history.epochs:
+        if report.epoch not in trained:  # its end was due before the first round
+            tell_epoch(report, None, known, listeners)
     for report, second in zip(history.rounds, history.round_ends, strict=True):
         last = state if report is history.rounds[-1] else None
         known.rounds.append(report)
@@ -41,11 +45,15 @@ def replay(history, state, plan, listeners):
         if report.iteration in evaluations:
             tell_evaluation(evaluations[report.iteration], last, known, listeners)
         if report.round + 1 == report.rounds_in_epoch and report.epoch in epochs:
-            known.epochs.append(epochs[report.epoch])
-            listeners.on_epoch(epochs[report.epoch], last)
+            tell_epoch(epochs[report.epoch], last, known, listeners)
     vars(known).update(vars(history))
 
 
 def tell_evaluation(report, state, known, listeners):
     known.validations.append(report)
     listeners.on_validation(report, state)
+
+
+def tell_epoch(report, state, known, listeners):
+    known.epochs.append(report)
+    listeners.on_epoch(report, state)

@@ -122,6 +122,40 @@ class RoundReport(_Timed):
         return plain(asdict(self) | {"by_worker": by_worker})
 
 
+class EpochSums(NamedTuple):
+    """Sums over rounds of an epoch, as a fit notes them that may go on inside it.
+
+    Parameters
+    ----------
+    epoch, examples : int
+    loss : float
+        Of all examples together.
+    seconds : dict
+        By part (`PARTS`).
+    """
+
+    epoch: int
+    examples: int
+    loss: float
+    seconds: dict[str, float]
+
+    @classmethod
+    def of(cls, rounds: "list[RoundReport]", earlier: "EpochSums | None" = None) -> Self:
+        """Returns the sums over rounds of one epoch, and over its `earlier` ones if there are any.
+
+        They are added one by one, so that a fit that is resumed rounds as any other.
+        """
+        epoch, before = rounds[-1].epoch, cls(0, 0, 0.0, dict.fromkeys(PARTS, 0.0))
+        if earlier is not None and earlier.epoch == epoch:
+            before = cls(*earlier)
+        loss, seconds = before.loss, dict(before.seconds)
+        for report in rounds:
+            loss += report.loss * report.examples if report.examples else 0.0
+            seconds = {part: seconds[part] + report.seconds[part] for part in PARTS}
+        examples = before.examples + sum(report.examples for report in rounds)
+        return cls(epoch, plain(examples), plain(loss), plain(seconds))
+
+
 @dataclass(frozen=True, kw_only=True)
 class EpochReport(_Timed):
     """One epoch: sums over its rounds, and the evaluation after it, if there was one.
@@ -149,15 +183,13 @@ class EpochReport(_Timed):
     @classmethod
     def of(cls, rounds: "list[RoundReport]", validation: "Evaluation | None" = None) -> Self:
         """Returns the epoch made of `rounds`, a list of RoundReport that is not empty."""
-        examples = sum(r.examples for r in rounds)
-        total = sum(r.loss * r.examples for r in rounds)
-        return cls(
-            epoch=rounds[-1].epoch,
-            loss=total / examples if examples else float("nan"),
-            examples=examples,
-            seconds=total_seconds(rounds),
-            validation=validation,
-        )
+        return cls.of_sums(EpochSums.of(rounds), validation)
+
+    @classmethod
+    def of_sums(cls, sums: EpochSums, validation: "Evaluation | None" = None) -> Self:
+        """Returns the epoch that has these sums over its rounds."""
+        mean = sums.loss / sums.examples if sums.examples else float("nan")
+        return cls(**sums._asdict() | {"loss": mean}, validation=validation)
 
     @property
     def score(self) -> float | None:

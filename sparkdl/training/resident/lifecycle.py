@@ -177,19 +177,22 @@ class WorkerLifecycle:
 
     def _tell(self, before, state, is_last):
         """Sends snapshot and report, in this order: what is reported can be gone back to."""
-        if is_last or self.shared.is_snapshot(before, state):
+        wanted = is_last or self.control.orders.wants_state(state.rounds)
+        if wanted or self.shared.is_snapshot(before, state):
             self._send_snapshot(state)
         self.control.report(state, self.worker.metrics)
 
     def _send_snapshot(self, state):
-        fields, metrics = {"master_state": {}} | self.strategy.state(), self.worker.metrics
-        start = time.perf_counter()
+        metrics, start = self.worker.metrics, time.perf_counter()
+        exchanging = metrics.exchanging
+        fields = {"master_state": {}} | self.strategy.state()
         if self.worker.rank == 0:
             self.control.snapshot(replace(state, **fields))
         if worker_state := self.strategy.worker_state():
             self.control.worker_state(state.rounds, worker_state)
-        metrics.reporting = time.perf_counter() - start
-        metrics.duration += metrics.reporting
+        seconds = time.perf_counter() - start
+        metrics.reporting = seconds - (metrics.exchanging - exchanging)
+        metrics.duration += seconds
 
     def _evaluate(self, state):
         evaluator = self.shared.evaluator

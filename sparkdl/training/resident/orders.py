@@ -1,7 +1,8 @@
-"""Orders of the driver to a worker: the last round, which all agree on, and its word after events.
+"""Orders of the driver to a worker: rounds that all agree on, and its word after events.
 
 Workers run ahead of the driver and of each other. Asked to halt, each tells which round it has
-begun, and begins no other until the driver has named the last one: the largest of those.
+begun, and begins no other until the driver has named the largest of those: as the last one, or as
+the one after which it wants the state.
 """
 
 import threading
@@ -22,7 +23,8 @@ class Orders:
 
     def __init__(self, rounds, check):
         self._changed, self._check = threading.Condition(), check
-        self._begun, self._asked, self._last, self._words = rounds + 1, False, None, {}
+        self._begun, self._asked, self._words = rounds + 1, False, {}
+        self._last, self._wanted = None, None  # rounds
 
     def take(self, meta):
         """Takes a message of the driver; returns the answer to it, or None."""
@@ -34,6 +36,8 @@ class Orders:
                     return {"kind": "halting", "begun": self._begun}
                 case {"kind": "last", "rounds": int(rounds)}:
                     self._last = rounds
+                case {"kind": "snapshot", "rounds": int(rounds)}:
+                    self._asked, self._wanted = False, rounds
                 case {"kind": "word", "rounds": int(rounds)}:
                     self._words[rounds] = meta
                 case _:
@@ -52,6 +56,11 @@ class Orders:
             if self._last is None:
                 self._begun = rounds + 1
             return rounds == self._last
+
+    def wants_state(self, rounds):
+        """Returns whether the driver has asked for the state after so many rounds."""
+        with self._changed:
+            return rounds == self._wanted
 
     def word(self, rounds):
         """Returns what the driver has said to the events after so many rounds."""

@@ -4,6 +4,7 @@ After a loss there is a new group of workers, and so there is where executors co
 """
 
 import logging
+import time
 from collections import Counter
 from contextlib import suppress
 from dataclasses import replace
@@ -22,6 +23,7 @@ from sparkdl.training.resident.fit_setup import DueEvents
 from sparkdl.training.resident.metrics import WorkerMetrics, merge_metrics
 from sparkdl.training.resident.per_worker_state import redistribute_worker_states
 from sparkdl.training.resident.schedule import write_schedule
+from sparkdl.training.resident.snapshot_clock import SnapshotClock
 from sparkdl.training.resident.worker_group import LostWorker, WorkerGroup
 
 log = logging.getLogger(__name__)
@@ -83,7 +85,8 @@ class Supervisor:
         SparkdlError
             What else a worker has raised, as it is.
         """
-        if self.shared.over(self.shared.state) or self.steering.stopped:
+        is_over = self.shared.over(self.shared.state) and not any(self.shared.due_events)
+        if is_over or self.steering.stopped:
             return
         losses, is_first = 0, True
         while losses <= self.shared.master.max_restarts:
@@ -126,6 +129,7 @@ class Supervisor:
         yield PhaseDone("balance")
         steered = yield from self._following(group)
         begun, last, self._reason = self._at.rounds, None, None
+        self._clock = SnapshotClock(self.shared.master.snapshot_seconds, self.shared.state)
         while not self.shared.over(self._at) and self._at.rounds != last:
             if self.steering.stopped:
                 if steered or self._is_safe:  # workers know, or are of no more use
@@ -133,6 +137,8 @@ class Supervisor:
                 last = group.halt() if last is None else last
             elif last is None and (reason := self._reason_to_move(self._at.rounds - begun)):
                 last, self._reason = group.halt(), reason
+            elif last is None and self._clock.is_due(self._at.rounds):
+                self._clock.wait_for(group.request_state())
             yield self._next_round(group)
             steered = yield from self._following(group)
         if self.shared.over(self._at):
@@ -156,10 +162,13 @@ class Supervisor:
         workers = [WorkerMetrics.of(vector) for [vector] in reports]
         report = merge_metrics(workers, before.epoch, part, self._devices)
         state = part.after(before, report.iteration)
+        start = time.perf_counter()
         fields = group.snapshot(state.rounds)
+        seconds = time.perf_counter() - start
         self.reported_rounds, self._at = state.rounds, state
         if fields is None:
             return RoundDone(report, None)
+        self._clock.restart(max(seconds, *(worker.reporting for worker in workers)))
         self._at = state = replace(state, **fields)
         due = self.shared.due(before, state)
         self.shared = replace(self.shared, state=state, due_events=due)
@@ -188,7 +197,8 @@ class Supervisor:
         state, due = self.shared.state, self.shared.due_events
         evaluation = self._evaluation(group, state) if due.evaluation else None
         self.shared = replace(self.shared, due_events=DueEvents())
-        if evaluation is not None and self.shared.marks.validate is not None:
+        by_updates = self.shared.marks.validate is not None or not due.epoch
+        if evaluation is not None and by_updates:
             yield validation_event(state, evaluation)
         if due.epoch:
             yield EpochDone(state, None if self.shared.marks.validate else evaluation)
@@ -223,7 +233,7 @@ class Supervisor:
         if schedule is not self.shared.schedule:  # a round that was cut begins anew
             averages = self.shared.master.averages_messages
             states = redistribute_worker_states(state.worker_states, room, averages)
-            state = replace(state, done=0, worker_states=states)
+            state = replace(state, done=0, worker_states=states, place="")
         self.shared = replace(self.shared, schedule=schedule, state=state)
         restart = Restart(
             epoch=state.epoch,

@@ -25,6 +25,8 @@ class Worker:
         State of the master that all start from; empty at first.
     saved_state : {name: vector}
         State of this worker alone that it starts from.
+    tables : {"table/array": vector} or StoredTables
+        What all are sent of the tables.
     epoch, iteration : int
         The epoch under way; updates done so far, which rates depend on.
     rate_factor : float
@@ -39,6 +41,7 @@ class Worker:
         self.group = link_devices(group, self.replica.link, shared.master.exchange)
         state = shared.state
         self.master_state, self.saved_state = state.master_state, saved_state
+        self.tables = state.tables
         self.epoch, self.iteration = state.epoch, state.iteration
         self.rate_factor = state.rate_factor
         self.metrics = WorkerMetrics()
@@ -119,8 +122,9 @@ class Worker:
         self.replica.apply(*self._next(age, conf))
 
     def _next(self, age, conf=None):
-        """Returns (learning rate, number) of the update that comes now."""
+        """Returns (learning rate, number) of the next update, and tells the replica of it."""
         rate = self.rate_of(conf or self.conf, self.iteration)
+        self.replica.iteration = self.iteration
         self.iteration += 1
         return rate, self.iteration if age is None else age
 

@@ -61,11 +61,12 @@ class WorkerGroup:
         )
         state = shared.state
         self._saved_states = state.worker_states or [{}] * self.size  # each gets only its own
-        state, share = self.master.divide_state(shared.conf, state, self.size)
-        self._shares = {rank: partial(share, rank) for rank in range(self.size)}
-        state, self._conf = replace(state, worker_states=()), shared.conf
-        shared = replace(shared, address=self._endpoint.address, state=state)
+        self._conf = shared.conf
         try:
+            state, share = self.master.divide_state(shared.conf, state, self.size)
+            self._shares = {rank: partial(share, rank) for rank in range(self.size)}
+            state, self._tables = replace(state, worker_states=()), state.tables
+            shared = replace(shared, address=self._endpoint.address, state=state)
             self._endpoint.serve(CHANNEL, self._listen)
             RendezvousServer(self.size, self._endpoint)
             shares = shared.schedule.shares
@@ -107,7 +108,7 @@ class WorkerGroup:
             "tables": dict(zip(meta["tables"], others[count:], strict=True)),
         }
         fields = meta["counters"] | fields | states
-        return self.master.join_state(self._conf, fields)
+        return self.master.join_state(self._conf, fields, self._tables)
 
     def _worker_states(self, rounds):
         """Returns each worker's own state after so many rounds; of none, or of all."""
@@ -130,12 +131,21 @@ class WorkerGroup:
 
     def halt(self):
         """Has all workers stop after the same round; returns how many are done then in all."""
+        return self._name_round("last")
+
+    def request_state(self):
+        """Has all workers send their state after the same round; returns how many are done then."""
+        return self._name_round("snapshot")
+
+    def _name_round(self, kind):
+        """Tells all workers the last round that one of them has begun; returns it."""
+        self._received.pop(("halting", None), None)  # of an earlier call
         self.tell({"kind": "halt"})
         while len(begun := self._begun()) < self.size:
             self._take()
-        last = max(begun.values())
-        self.tell({"kind": "last", "rounds": last})
-        return last
+        rounds = max(begun.values())
+        self.tell({"kind": kind, "rounds": rounds})
+        return rounds
 
     def _begun(self):
         """Returns the rounds that workers have begun, by rank, as they halt or have ended."""

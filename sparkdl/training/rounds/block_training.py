@@ -75,6 +75,7 @@ def train_block(shared, number, block):
             rate = shared.conf.rate_at(iteration, state.epoch) * state.rate_factor
             updates += 1
             age = iteration + 1 if shared.keep_slots else updates
+            replica.iteration = iteration
             loss += share * replica.step(chunk, rate, age, state.epoch, states)
         reading += waited
     check_scale(shared.conf, replica.buffers)

@@ -2,12 +2,16 @@
 
 import os
 from functools import lru_cache
+from weakref import WeakKeyDictionary
 
 from threadpoolctl import threadpool_limits
 
 from sparkdl.nn.execution.device import choose_backend
 from sparkdl.nn.execution.replica import make_replica
-from sparkdl.nn.tables.table_reader import TableReader
+from sparkdl.nn.tables.table_reader import ShardReaders, TableReader
+from sparkdl.training.saving.stored_tables import StoredTables
+
+OPEN = WeakKeyDictionary()  # {StoredTables: what ShardReaders load}
 
 
 @lru_cache(maxsize=2)
@@ -19,7 +23,17 @@ def replica_for(conf, device="auto", backend="auto"):
 def load_to_read(replica, state):
     """Gives a replica what `TrainState.without_slots` has, for predictions alone."""
     replica.load(state.params, state.buffers)
-    replica.load_tables(state.tables, TableReader)
+    if isinstance(state.tables, StoredTables):
+        map_tables(replica, state.tables)
+    else:
+        replica.load_tables(state.tables, TableReader)
+
+
+def map_tables(replica, tables):
+    """Gives a replica the rows of StoredTables to read, mapped from files of this host."""
+    if tables not in OPEN:
+        OPEN[tables] = tables.open_to_read()
+    replica.load_tables(OPEN[tables], ShardReaders)
 
 
 def limit_threads():

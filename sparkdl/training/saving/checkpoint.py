@@ -1,5 +1,6 @@
 """Checkpoints, the models that a fit writes on its way, and the search for the newest."""
 
+import logging
 import re
 import time
 from collections.abc import Mapping
@@ -11,8 +12,8 @@ import numpy as np
 from sparkdl.config import Config, Integer, Number, Path, dataclass, option
 from sparkdl.config.field_types import PathName
 from sparkdl.data import files
-from sparkdl.errors import CheckpointError, DivergedError
-from sparkdl.training.reporting.counters import COUNTERS
+from sparkdl.errors import CheckpointError, DataError, DivergedError
+from sparkdl.training.reporting.counters import ENDING
 from sparkdl.training.reporting.listeners import Listener
 from sparkdl.training.reporting.reports import (
     EpochReport,
@@ -20,13 +21,16 @@ from sparkdl.training.reporting.reports import (
     RoundReport,
     ValidationReport,
 )
-from sparkdl.training.saving.manifest import MANIFEST, as_text
+from sparkdl.training.saving.manifest import MANIFEST, as_text, shared_digests
 from sparkdl.training.saving.model_directory import load_model, save_model
+from sparkdl.training.saving.stored_tables import verify_tables
+from sparkdl.training.saving.table_pool import TablePool
 
 if TYPE_CHECKING:
     from sparkdl.nn.networks.base import Conf
     from sparkdl.training.saving.state import TrainState
 
+log = logging.getLogger(__name__)
 NAME = re.compile(r"round-(\d{8,})")
 
 
@@ -38,7 +42,8 @@ class Checkpoints(Config):
     A checkpoint has what listeners such as EarlyStopping count, the best weights that they restore
     in the end, and what each worker keeps for itself: with a codec that is a vector as long as the
     weights for each worker, which the driver collects and writes only for checkpoints and
-    snapshots.
+    snapshots. Rows of tables that lie in files (`AllReduceSGD.table_folder`) are copied to
+    `tables/` in the folder, each file once for all checkpoints that have it.
     """
 
     path: PathName = option(
@@ -71,11 +76,12 @@ class CheckpointWriter(Listener):
         self.options = options
         self.clock = clock
         self.last = None
+        self._pool = TablePool(as_text(options.path))
 
     def on_fit_start(self, plan: FitPlan) -> None:
         """Raises CheckpointError where checkpoints of another run would get mixed with ours."""
         self._conf, self._extra, self._written_at = plan.conf, plan.extra, self.clock()
-        self._written: TrainState | None = None
+        self._history, self._steering = plan.history, plan.steering
         present = list_checkpoints(self.options.path)
         for rounds in present:
             if rounds > plan.rounds:
@@ -83,29 +89,33 @@ class CheckpointWriter(Listener):
                     f"{present[rounds]} is ahead of round {plan.rounds}, where this fit starts; "
                     "resume from it, remove it, or choose another path"
                 )
+        repair(self.options.path)
+        present = list_checkpoints(self.options.path)
         self.last = present[max(present)] if present else None
-        remove_unfinished(self.options.path)
 
     def on_round(self, report: RoundReport, state: "TrainState | None") -> None:
         if state is not None and self._is_due(state):
-            self.write(self._conf, state, self._extra)
+            self._save(state)
 
     def on_epoch(self, report: EpochReport, state: "TrainState") -> None:
         if self.options.every_rounds is None and self.options.every_minutes is None:
-            self.write(self._conf, state, self._extra)
+            self._save(self._steering.steer(state))
         else:
-            self._write_counters(state)
+            self._write_again(state)
 
     def on_validation(self, report: "ValidationReport", state: "TrainState") -> None:
-        self._write_counters(state)
+        if not state.starts_epoch:  # the end of the epoch comes next
+            self._write_again(state)
 
-    def _write_counters(self, state):
-        """Writes the checkpoint of the last round anew, once listeners have counted its figures."""
-        written = self._written
-        if written is None or written.counters != state.counters:
-            return
-        if self._extra.get(COUNTERS):
-            self.write(self._conf, written, self._extra)
+    def _write_again(self, state):
+        """Writes the checkpoint of the last round anew: it says what listeners have heard of."""
+        if self.last == self._path(state):
+            self._save(self._steering.steer(state))
+
+    def _save(self, state):
+        if self._history is not None:
+            self._history.note_sums(self._extra)
+        self.write(self._conf, state, self._extra)
 
     def _is_due(self, state):
         rounds, minutes = self.options.every_rounds, self.options.every_minutes
@@ -117,10 +127,13 @@ class CheckpointWriter(Listener):
     def write(self, conf: "Conf", state: "TrainState", extra: Mapping[str, Any]) -> None:
         """Saves the state, and deletes all but the last `keep`. Raises DivergedError."""
         self._refuse_diverged(state)
-        path = f"{as_text(self.options.path)}/round-{state.rounds:08d}"
-        save_model(path, conf, state, extra)
-        self.last, self._written_at, self._written = path, self.clock(), state
+        path = self._path(state)
+        save_model(path, conf, state, extra, pool=self._pool)
+        self.last, self._written_at = path, self.clock()
         self._prune(state.rounds)
+
+    def _path(self, state):
+        return f"{as_text(self.options.path)}/round-{state.rounds:08d}"
 
     def _refuse_diverged(self, state: "TrainState") -> None:
         if not (np.isfinite(state.params).all() and np.isfinite(state.buffers).all()):
@@ -133,6 +146,11 @@ class CheckpointWriter(Listener):
         older = sorted(rounds for rounds in present if rounds <= newest)
         for rounds in older[: -self.options.keep]:
             files.remove(present[rounds])
+        try:
+            if self._pool.exists():
+                self._pool.prune(needed_digests(self.options.path))
+        except (CheckpointError, DataError) as error:  # what one needs is not known
+            log.warning("files of rows are left in %s for now: %s", self._pool.path, error)
 
 
 def latest(path: str | PathLike[str]) -> str:
@@ -155,19 +173,38 @@ def load_checkpoint(path: str | PathLike[str]) -> "tuple[Conf, TrainState, dict[
 def list_checkpoints(path: str | PathLike[str]) -> dict[int, str]:
     """Returns {rounds: path} of all checkpoints in a folder, whole or not.
 
-    Empty if it does not exist.
+    One that stood aside for another, when its fit was killed, has its hidden name. Empty if the
+    folder does not exist.
     """
-    matches = map(NAME.fullmatch, _names(path))
-    return {int(match[1]): f"{as_text(path)}/{match[0]}" for match in matches if match}
+    present = {}
+    for name in _names(path):  # hidden ones come first
+        beside, what = files.parse_hidden(name) or (name, "")
+        if what != "new" and (match := NAME.fullmatch(beside)):
+            present[int(match[1])] = f"{as_text(path)}/{name}"
+    return present
 
 
-def remove_unfinished(path: str | PathLike[str]) -> None:
-    """Deletes what killed fits were writing; one that was replaced stays where no other came."""
+def repair(path: str | PathLike[str]) -> None:
+    """Deletes what killed fits were writing, and puts back what stood aside for it."""
     names = _names(path)
-    for name in names:
+    for name in tuple(names):
         beside, what = files.parse_hidden(name) or ("", "")
-        if NAME.fullmatch(beside) and (what == "new" or beside in names):
-            files.remove(f"{as_text(path)}/{name}")
+        if NAME.fullmatch(beside):
+            hidden = f"{as_text(path)}/{name}"
+            if what == "new" or beside in names:
+                files.remove(hidden)
+            else:
+                files.move(hidden, f"{as_text(path)}/{beside}")
+                names.append(beside)
+    TablePool(as_text(path)).remove_unfinished()
+
+
+def needed_digests(path: str | PathLike[str]) -> set[str]:
+    """Returns the checksums of all shared files that checkpoints in a folder need.
+
+    CheckpointError where one cannot be read.
+    """
+    return set().union(*map(shared_digests, list_checkpoints(path).values()))
 
 
 def _names(path):
@@ -180,7 +217,10 @@ def _newest(path):
     present, damaged = list_checkpoints(path), []
     for rounds in sorted(present, reverse=True):
         try:
-            return present[rounds], load_model(present[rounds])
+            model = load_model(present[rounds])
+            for state in filter(None, (model[1], model[2].get(ENDING))):
+                verify_tables(state.tables)
+            return present[rounds], model
         except CheckpointError as error:
             damaged.append(str(error))
     if damaged:

@@ -9,30 +9,45 @@ from importlib import metadata
 
 from sparkdl.data import files
 from sparkdl.errors import CheckpointError, DataError
+from sparkdl.training.saving.table_file import TableFile
+from sparkdl.training.saving.table_pool import DIGEST, TablePool
 
-FORMAT, VERSION = "sparkdl", 1
+FORMAT, VERSION = "sparkdl", 3  # of models whose files of rows other checkpoints share
+OWN_TABLES, PLAIN = 2, 1  # with files of rows of their own, and without
 MANIFEST = "manifest.json"
 PACKAGES = ("sparkdl-hadoop", "numpy", "safetensors")
 
 
-def write_directory(path, contents):
-    """Writes {name: bytes} and a manifest as the directory `path`, whole or not at all.
+def write_directory(path, contents, pool=None):
+    """Writes {name: bytes or TableFile} and a manifest as the directory `path`, or nothing.
 
     It is written beside, read back and only then put in place. What stands at `path` is replaced
-    only if it is such a directory itself, and nothing else is in it.
+    only if it is such a directory itself, and nothing else is in it. With a TablePool the
+    TableFiles are in it, and not in the directory.
     """
     path = as_text(path)
     refuse_to_destroy(path)
+    large = [name for name, content in contents.items() if isinstance(content, TableFile)]
+    shared = large if pool else []
+    own = [name for name in contents if name not in shared]
+    for name in shared:
+        with _name_errors(pool.path, "written"):
+            pool.add(contents[name])
     with files.atomic_directory(path) as folder:
-        for name, content in contents.items():
-            _write(f"{folder}/{name}", content)
-        _write(f"{folder}/{MANIFEST}", json.dumps(_manifest(contents), indent=2).encode())
-        for _ in read_directory(folder, contents):
+        for name in own:
+            _write(f"{folder}/{name}", contents[name])
+        manifest = _manifest(contents, large, shared)
+        _write(f"{folder}/{MANIFEST}", json.dumps(manifest, indent=2).encode())
+        for _ in read_directory(folder, contents.keys() - large, large):
             pass
+        for name in () if shared else large:
+            contents[name].verify(f"{folder}/{name}")
 
 
-def read_directory(path, names):
+def read_directory(path, names, others=()):
     """Yields (name, bytes) of the files of a directory that `write_directory` made.
+
+    `others` are names of files that must be there as well, and are not read.
 
     Raises
     ------
@@ -42,11 +57,22 @@ def read_directory(path, names):
     """
     path = as_text(path)
     entries, present = read_manifest(path)["files"], _visible(path)
-    for name in names:
-        if name not in entries or name not in present:
+    shared = {name for name in others if is_shared(entries.get(name, {}))}
+    for name in (*names, *others):
+        if name not in entries or name not in present | shared:
             raise CheckpointError(f"{path}: {name} is missing; there are {sorted(present)}")
-    for name in sorted(present - {MANIFEST, *names}):
+    for name in sorted(present - {MANIFEST, *names, *others}):
         raise CheckpointError(f"{path}: {name} does not belong to the model; move it elsewhere")
+    for name in others:
+        try:
+            _check_length(file_path(path, name, entries[name]), entries[name])
+        except CheckpointError as error:
+            if name not in shared:
+                raise
+            raise CheckpointError(
+                f"{path}: {error}; checkpoints of a folder share this file, so move the whole "
+                "folder, or load one where it is and save it as a model"
+            ) from error
     for name in names:
         yield name, _check_entry(f"{path}/{name}", entries[name])
 
@@ -60,6 +86,26 @@ def read_manifest(path):
     manifest = parse_json(f"{path}/{MANIFEST}", _read(f"{path}/{MANIFEST}"))
     _check_manifest(f"{path}/{MANIFEST}", manifest)
     return manifest
+
+
+def is_shared(entry):
+    """Returns whether a file that a manifest lists lies in the pool of its folder."""
+    return bool(entry.get("shared"))
+
+
+def file_path(path, name, entry):
+    """Returns where a file lies that the manifest of a directory lists."""
+    path = files.absolute(path)
+    if not is_shared(entry):
+        return f"{path}/{name}"
+    folder = os.path.realpath(path) if files.is_local(path) else path  # not of a link to it
+    return TablePool(folder.rpartition("/")[0]).place(entry["sha256"])
+
+
+def shared_digests(path):
+    """Returns the checksums of the files of the pool that the directory `path` needs."""
+    entries = read_manifest(path)["files"].values()
+    return {entry["sha256"] for entry in entries if is_shared(entry)}
 
 
 def refuse_to_destroy(path):
@@ -78,9 +124,10 @@ def refuse_model(path):
 
 
 def as_text(path):
-    """Returns a path or URI as text without a slash at its end."""
+    """Returns a path or URI as text without a slash at its end: a name comes after one more."""
     path = os.fspath(path)
-    return path.rstrip("/") or path
+    text = path.rstrip("/")
+    return f"{text}//" if text.endswith(":") else text or path  # hdfs:/// is a root
 
 
 def parse_json(path, content):
@@ -109,27 +156,42 @@ def _check_manifest(path, manifest):
     for name, entry in entries.items():
         if not isinstance(entry, dict) or not {"bytes", "sha256"} <= set(entry):
             raise CheckpointError(f"{path}: {name} must have bytes and sha256, got {entry!r}")
+        if is_shared(entry) and not DIGEST.fullmatch(str(entry["sha256"])):
+            raise CheckpointError(f"{path}: {name} must have a SHA-256, got {entry['sha256']!r}")
 
 
 def _check_entry(path, entry):
     content = _read(path)
-    for what, actual in _fingerprint(content).items():
-        if actual != entry[what]:
-            expected = f"its manifest says {entry[what]}"
-            raise CheckpointError(f"{path}: damaged, {what} is {actual}, {expected}")
+    _check_figures(path, _fingerprint(content), entry)
     return content
 
 
-def _manifest(contents):
+def _check_length(path, entry):
+    with _name_errors(path, "looked up"):
+        figures = {"bytes": files.size(path)}
+    _check_figures(path, figures, entry)
+
+
+def _check_figures(path, figures, entry):
+    for what, actual in figures.items():
+        if actual != entry[what]:
+            expected = f"its manifest says {entry[what]}"
+            raise CheckpointError(f"{path}: damaged, {what} is {actual}, {expected}")
+
+
+def _manifest(contents, large, shared):
+    entries = {name: _fingerprint(content) for name, content in contents.items()}
     return {
         "format": FORMAT,
-        "version": VERSION,
+        "version": VERSION if shared else OWN_TABLES if large else PLAIN,
         "packages": {name: _version(name) for name in PACKAGES} | {"python": _python()},
-        "files": {name: _fingerprint(content) for name, content in contents.items()},
+        "files": entries | {name: entries[name] | {"shared": True} for name in shared},
     }
 
 
 def _fingerprint(content):
+    if isinstance(content, TableFile):
+        return {"bytes": content.bytes, "sha256": content.sha256}
     return {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
 
 
@@ -165,8 +227,12 @@ def _read(path):
 
 
 def _write(path, content):
-    with _name_errors(path, "written"), files.open(path, "wb") as file:
-        file.write(content)
+    with _name_errors(path, "written"):
+        if isinstance(content, TableFile):
+            content.copy_to(path)
+            return
+        with files.open(path, "wb") as file:
+            file.write(content)
 
 
 @contextmanager

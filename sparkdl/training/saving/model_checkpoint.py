@@ -43,7 +43,7 @@ class ModelCheckpoint(Monitor):
     def on_fit_start(self, plan: FitPlan) -> None:
         if self.save_best_only:
             super().on_fit_start(plan)
-        self._conf, self.best = plan.conf, None
+        self._conf, self.best, self.steering = plan.conf, None, plan.steering
 
     def on_epoch(self, report: EpochReport, state: Any) -> None:
         if self.save_best_only:
@@ -61,4 +61,5 @@ class ModelCheckpoint(Monitor):
             self._write(state)
 
     def _write(self, state):
+        state = self.steering.steer(state)  # at the rates that a fit would go on with
         save_model(self.path, self._conf, replace(state, worker_states=(), owner=""))

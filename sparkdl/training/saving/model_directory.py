@@ -1,33 +1,40 @@
 """Models on disk: a directory with the network as JSON, its vectors, and a manifest."""
 
 import json
+import re
 
 import numpy as np
 import safetensors
 import safetensors.numpy
 
-from sparkdl.errors import CheckpointError, ConfigError, ShapeError
+from sparkdl.data import files
+from sparkdl.errors import CheckpointError, ConfigError, DataError, ShapeError
 from sparkdl.nn import conf_from_json
-from sparkdl.nn.tables.embedding_bag import load_groups
+from sparkdl.nn.tables.embedding_bag import check_names, groups_of, load_groups
 from sparkdl.training.reporting.counters import ENDING
 from sparkdl.training.saving.manifest import (
     as_text,
+    file_path,
     parse_json,
     read_directory,
     read_manifest,
     write_directory,
 )
 from sparkdl.training.saving.state import COUNTERS, TrainState
+from sparkdl.training.saving.stored_tables import StoredTables
+from sparkdl.training.saving.table_file import known_file
 
 NETWORK, TRAINING, VECTORS = "network.json", "training.json", "vectors.safetensors"
 WORKERS = "workers.safetensors"  # the state of each worker alone; only if there is any
 TABLES = "tables.safetensors"  # only of a network with tables that have rows
+SHARDS = re.compile(r"tables-(\d+)-(\d+)\.safetensors")  # of an owner: its files, by number
 NAMES = ("params", "buffers", "slots")
+OLDER = {"owner": "", "rate_factor": 1.0, "place": ""}  # of a state; what older models lack is so
 MASTER_PREFIX = "kept."  # before the names of what a master carries on besides
 ENDING_PREFIX = f"{ENDING}-"  # before the files of the state that the fit would end with
 
 
-def save_model(path, conf, state, extra=None):
+def save_model(path, conf, state, extra=None, *, pool=None):
     """Writes a network and its state as the directory `path`, whole or not at all.
 
     Parameters
@@ -39,6 +46,8 @@ def save_model(path, conf, state, extra=None):
     state : TrainState
     extra : dict or None
         What else to keep: JSON values (lists for tuples), and the TrainState to end with.
+    pool : TablePool or None
+        Of the folder that `path` is in, for files of rows that other checkpoints there have too.
 
     Raises
     ------
@@ -54,9 +63,12 @@ def save_model(path, conf, state, extra=None):
         arrays |= {ENDING_PREFIX + name: of for name, of in _arrays_of(conf, ending).items()}
     contents = {NETWORK: conf.to_json().encode(), TRAINING: _to_json(training).encode()}
     contents |= {name: safetensors.numpy.save(of) for name, of in arrays.items()}
+    contents |= _files_of(state)
+    if ending is not None:
+        contents |= {ENDING_PREFIX + name: file for name, file in _files_of(ending).items()}
     if _network(NETWORK, contents[NETWORK]) != conf:  # it must not replace one that can be read
         raise CheckpointError(f"the network must survive its JSON: {conf}")
-    write_directory(path, contents)
+    write_directory(path, contents, pool)
 
 
 def load_model(path):
@@ -71,7 +83,9 @@ def load_model(path):
     optional = [WORKERS, TABLES, *(ENDING_PREFIX + name for name in (VECTORS, WORKERS, TABLES))]
     present = read_manifest(path)["files"]
     names = NETWORK, TRAINING, VECTORS, *(name for name in optional if name in present)
-    contents = dict(read_directory(path, names))
+    rows = [name for name in present if SHARDS.fullmatch(name.removeprefix(ENDING_PREFIX))]
+    contents = dict(read_directory(path, names, rows))
+    contents |= {name: _table_file(path, name, present[name]) for name in rows}
     conf = _network(f"{path}/{NETWORK}", contents[NETWORK])
     training, extra = _training(f"{path}/{TRAINING}", contents[TRAINING])
     state = _state(path, conf, training, contents)
@@ -82,7 +96,7 @@ def load_model(path):
 
 def _numbers_of(state):
     """Returns what TRAINING says of a state."""
-    return {"state": state.counters, "owner": state.owner, "rate_factor": state.rate_factor}
+    return {"state": state.counters} | {name: getattr(state, name) for name in OLDER}
 
 
 def _arrays_of(conf, state):
@@ -92,7 +106,7 @@ def _arrays_of(conf, state):
     arrays = {VECTORS: {name: np.ascontiguousarray(vector) for name, vector in vectors}}
     if state.worker_states:
         arrays[WORKERS] = _of_workers(state.worker_states)
-    if state.tables:
+    if state.tables and not isinstance(state.tables, StoredTables):
         _check_tables("the state", conf, state.tables)
         arrays[TABLES] = state.tables
     return arrays
@@ -111,10 +125,58 @@ def _state(path, conf, numbers, contents, prefix=""):
     if found[TABLES] is not None:
         states["tables"] = _arrays(where[TABLES], found[TABLES])
         _check_tables(where[TABLES], conf, states["tables"])
+    if stored := _stored_tables(path, prefix, contents):
+        _check_files(conf, stored)
+        states["tables"] = stored.read() if files.is_local(path) else stored
     try:
         return TrainState(**vectors, **states, **_numbers(f"{path}/{TRAINING}", numbers))
     except ConfigError as error:
         raise CheckpointError(f"{path}/{TRAINING}: {error}") from error
+
+
+def _files_of(state):
+    """Returns {name: TableFile} of a state whose rows lie in files."""
+    shards = state.tables.shards if isinstance(state.tables, StoredTables) else ()
+    return {
+        f"tables-{owner:05d}-{number:05d}.safetensors": file
+        for owner, shard in enumerate(shards)
+        for number, file in enumerate(shard)
+    }
+
+
+def _check_files(conf, stored):
+    """Raises CheckpointError for files whose headers do not fit the network's tables."""
+    groups = groups_of(conf)
+    for file in stored.files:
+        try:
+            arrays = file.lengths()
+            check_names(groups, arrays)
+            for store in (store for group in groups for store in group.stores):
+                store.check_arrays(arrays)
+        except (ConfigError, DataError, ShapeError, OSError) as error:
+            raise CheckpointError(f"{file.path}: {error}") from error
+
+
+def _table_file(path, name, entry):
+    return known_file(file_path(path, name, entry), entry["bytes"], entry["sha256"])
+
+
+def _stored_tables(path, prefix, contents):
+    """Returns the StoredTables of the files of rows of this prefix, which leave `contents`."""
+    found = {}
+    for name in list(contents):
+        match = name.startswith(prefix) and SHARDS.fullmatch(name[len(prefix) :])
+        if match:
+            found[int(match[1]), int(match[2])] = contents.pop(name)
+    owners = {owner: [n for of, n in sorted(found) if of == owner] for owner, _ in found}
+    for owner, numbers in owners.items():
+        if numbers != list(range(len(numbers))) or owner >= len(owners):
+            raise CheckpointError(
+                f"{path}: must hold files of rows by owner and number, each from 0 on, got "
+                f"{sorted(found)}"
+            )
+    shards = (tuple(found[owner, n] for n in owners[owner]) for owner in range(len(owners)))
+    return StoredTables(tuple(shards))
 
 
 def _vectors_by_name(state):
@@ -166,8 +228,7 @@ def _numbers(path, numbers):
         counters = {"done": 0} | counters  # models of before rounds could be cut lack it
     if not isinstance(counters, dict) or set(counters) != set(COUNTERS):
         raise CheckpointError(f"{path}: state must have {list(COUNTERS)}, got {counters!r}")
-    others = {"owner": "", "rate_factor": 1.0}  # which older models lack
-    return counters | {name: numbers.get(name, least) for name, least in others.items()}
+    return counters | {name: numbers.get(name, default) for name, default in OLDER.items()}
 
 
 def _vectors(path, content):

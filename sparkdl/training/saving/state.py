@@ -6,7 +6,7 @@ import numpy as np
 
 from sparkdl.config import is_integer
 from sparkdl.errors import require
-from sparkdl.nn.tables.table_reader import rows_to_read
+from sparkdl.training.saving.stored_tables import StoredTables, Tables, tables_to_read
 
 COUNTERS = ("epoch", "round", "done", "rounds", "iteration", "seed")
 
@@ -27,8 +27,9 @@ class TrainState:
         all have the same.
     owner : str
         The master that `worker_states` is of, as `TrainingMaster.owner` gives it.
-    tables : {"table/array": vector}
-        Rows of tables, as `TableReplica.table_arrays` gives them; empty where none was trained.
+    tables : {"table/array": vector} or StoredTables
+        Rows of tables, as `TableReplica.table_arrays` gives them, or the files where they are;
+        empty where none was trained.
     epoch, round : int
         The next round to train is this one; both count from 0, rounds anew in each epoch.
     done : int
@@ -40,6 +41,9 @@ class TrainState:
         Seed of everything random in the run, at least 0.
     rate_factor : float
         Of all learning rates, where a listener has changed them.
+    place : str
+        Of what `round` and `done` count the parts, as `Trainer.place` gives it; empty where nobody
+        knows.
     """
 
     params: np.ndarray
@@ -48,7 +52,7 @@ class TrainState:
     master_state: dict[str, np.ndarray] = field(default_factory=dict)
     worker_states: tuple[dict[str, np.ndarray], ...] = ()
     owner: str = ""
-    tables: dict[str, np.ndarray] = field(default_factory=dict)
+    tables: Tables = field(default_factory=dict)
     epoch: int = 0
     round: int = 0
     done: int = 0
@@ -56,6 +60,7 @@ class TrainState:
     iteration: int = 0
     seed: int = 0
     rate_factor: float = 1.0
+    place: str = ""
 
     def __post_init__(self) -> None:
         for name in ("params", "buffers", "slots"):
@@ -67,11 +72,14 @@ class TrainState:
         states = self.worker_states
         sound = isinstance(states, tuple) and all(map(_are_vectors, states))
         require(self, "worker_states", sound, "a tuple of dicts like `master_state`, one a worker")
-        require(self, "owner", isinstance(self.owner, str), "text")
+        for name in ("owner", "place"):
+            require(self, name, isinstance(getattr(self, name), str), "text")
         for name in COUNTERS:
             require(self, name, is_integer(getattr(self, name), 0), "an integer >= 0")
-        sound = isinstance(self.tables, dict) and all(map(_is_array, self.tables.values()))
-        require(self, "tables", sound, "one-dimensional arrays of numbers by name")
+        tables = self.tables
+        sound = isinstance(tables, dict) and all(map(_is_array, tables.values()))
+        sound = sound or isinstance(tables, StoredTables)
+        require(self, "tables", sound, "one-dimensional arrays of numbers by name, or StoredTables")
         factor = self.rate_factor
         sound = isinstance(factor, float | int) and 0 < factor < float("inf")
         require(self, "rate_factor", sound, "a number > 0")
@@ -86,8 +94,17 @@ class TrainState:
             slots=self.slots[:0],
             master_state={},
             worker_states=(),
-            tables=rows_to_read(self.tables),
+            tables=tables_to_read(self.tables),
         )
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all vectors and rows, wherever they are."""
+        vectors = [self.params, self.buffers, self.slots, *self.master_state.values()]
+        vectors += [vector for state in self.worker_states for vector in state.values()]
+        if isinstance(self.tables, StoredTables):
+            return self.tables.nbytes + sum(vector.nbytes for vector in vectors)
+        return sum(vector.nbytes for vector in [*vectors, *self.tables.values()])
 
     @property
     def starts_epoch(self) -> bool:

@@ -9,14 +9,15 @@ over the rounds of torch by ours, so above 1 sparkdl is faster.
     python build.py bench tables --threads 1
     OMP_NUM_THREADS=1 python build.py bench tables rows
     python build.py bench tables hosts
+    python build.py bench tables driver
 """
 
 
 def main(arguments):
     # Not above: torch's processes, which import this package, have no sparkdl.
-    from tests.benchmarks.tables import hosts, networks, rows
+    from tests.benchmarks.tables import driver, hosts, networks, rows
 
-    parts = {"rows": rows, "hosts": hosts}
+    parts = {"rows": rows, "hosts": hosts, "driver": driver}
     if arguments[:1] and arguments[0] in parts:
         parts[arguments[0]].main(arguments[1:])
     else:

@@ -92,6 +92,16 @@ def test_a_mask_that_is_there_is_taken():
     np.testing.assert_array_equal(found.columns["labels_mask"], np.ones((2, T)))
 
 
+@pytest.mark.parametrize("column", ["mask", "labels_mask"])
+@pytest.mark.parametrize("bad", [0.5, 2, -1])
+def test_a_mask_is_0_or_1(bad, column):
+    mask = np.array([[1, 1, 0, 1], [0, 1, bad, 0]])
+    raw = Arrays({"features": np.ones((2, T, F)), column: mask}, np.ones((2, T)))
+    words = f"here, record 1: {column} must be 0 or 1, got {float(bad)} at 2"
+    with pytest.raises(DataError, match=words):
+        SCHEMA.check(raw.splits()[0].data, "here")
+
+
 def test_a_sequence_without_steps_is_all_padding():
     found = read([(np.zeros((0, F)), []), (X[0], Y[0])])
     np.testing.assert_array_equal(found.columns["mask"], [[0] * 4, [1] * 4])

@@ -153,6 +153,7 @@ def test_what_is_missing_is_named(tmp_path):
 LISTS = [
     (b"a.png 1\nb.png\n", "line 2: must be a file and a whole number, got 'b.png'"),
     (b"a.png 1.5\n", "line 1: must be a file and a whole number, got 'a.png 1.5'"),
+    (b"a.png 2147483648\n", "line 1: labels must be whole numbers of int32, got 2147483648"),
     (b"\xff 1\n", "must be UTF-8"),
     (b"\n", "must name images, but has none"),
 ]

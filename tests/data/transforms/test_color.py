@@ -101,6 +101,13 @@ def test_a_number_of_no_class_is_refused(bad):
         OneHot(classes=3)(images(1).replace(features=np.array([[0, bad]])))
 
 
+def test_fractions_are_no_codes():
+    with pytest.raises(DataError, match="OneHot needs whole numbers, got 1.5"):
+        OneHot(classes=3)(images(1).replace(features=np.array([[2.0, 1.5]])))
+    with pytest.raises(DataError, match=r"OneHot needs numbers in \[0, 3\), got -0.5 to 2.0"):
+        OneHot(classes=3)(images(1).replace(features=np.array([[2.0, -0.5]])))
+
+
 @pytest.mark.parametrize("transform", [ColorJitter(hue=0.1), Grayscale(), ChannelSwap()], ids=str)
 def test_other_than_three_channels_are_refused(transform):
     with pytest.raises(ShapeError, match="3"):

@@ -8,7 +8,7 @@ import pytest
 
 from sparkdl.data import Compose
 from sparkdl.data.transforms import Transform, in_training, record_shapes
-from sparkdl.errors import ShapeError
+from sparkdl.errors import ConfigError, ShapeError
 from tests.data.transforms.examples import EXAMPLES, RANDOM, SHAPE, TO_FLOAT, images, trained
 
 NAMES = sorted(EXAMPLES)
@@ -92,6 +92,18 @@ def test_another_column_is_changed_alone(name):
     assert changed.features is batch.features
     shapes = {"features": (5,), "other": transform.out_shape(SHAPE)}
     assert record_shapes(transform, shapes)["features"] == (5,)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_column_that_is_not_there_gets_its_nearest(name):
+    transform = replace(EXAMPLES[name], column="feature")
+    message = (
+        rf"^{name}.column must be one of the batch's columns \['features', 'labels'\], "
+        "got 'feature'; did you mean 'features'\\?$"
+    )
+    for change in (transform, in_training(transform, 1, 2)):
+        with pytest.raises(ConfigError, match=message):
+            change(images())
 
 
 REFUSED = [

@@ -66,6 +66,13 @@ def test_pad(mode):
     assert y[0, 0, 0, 0] == corner
 
 
+@pytest.mark.parametrize("value, nearest", [(-1, 0), (256, 255), (300.0, 255), (127.6, 128)])
+def test_bytes_are_padded_with_the_nearest_byte(value, nearest):
+    assert Pad(size=1, value=value)(images(1)).features[0, 0, 0, 0] == nearest
+    floats = Pad(size=1, value=value)(images(1, dtype=np.float32)).features
+    assert floats[0, 0, 0, 0] == np.float32(value)
+
+
 def test_the_mean_below_a_crop_is_subtracted():
     batch, mean = images(6, (3, 8, 8)), np.random.default_rng(2).random((3, 8, 8)) * 255
     whole = batch.replace(features=batch.features - mean.astype(np.float32))

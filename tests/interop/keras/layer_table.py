@@ -68,6 +68,8 @@ def reshapes():
     }.items():
         yield name, layer, IMAGE
     yield "flatten channels first", L.Flatten(**FIRST), IMAGE
+    yield "flatten steps channels first", L.Flatten(**FIRST), STEPS
+    yield "flatten rows channels first", L.Flatten(**FIRST), ROW
     yield "repeat", L.RepeatVector(3), ROW
     yield from windows("ZeroPadding", {"padding": (1, 2)}, {"padding": ((1, 2), (0, 3))})
     yield from windows("ZeroPadding", {"padding": 1}, {"padding": (1, 2)}, {"padding": (1, 2, 0)})

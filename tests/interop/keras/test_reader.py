@@ -220,6 +220,18 @@ def test_masks_that_keras_drops_are_refused():
         read_keras(model.to_json())
 
 
+@pytest.mark.parametrize("zero", [False, True])
+def test_masked_steps_that_keras_repeats_are_a_note(zero):
+    lstm = L.LSTM(3, return_sequences=True, zero_output_for_mask=zero, name="lstm")
+    model = chain(L.Embedding(9, 4, mask_zero=True), lstm, L.Dense(2), shape=(7,))
+    [x] = features_of("masked", [(7,)])
+    net = read_keras(model)
+    ours, theirs = net.run(x), answer(model, x)
+    np.testing.assert_allclose(ours[x > 0], theirs[x > 0], rtol=1e-4, atol=1e-5)
+    assert np.allclose(ours, theirs, atol=1e-3) == zero
+    assert [("lstm" in note, "masked" in note) for note in net.notes] == [(True, True)] * (not zero)
+
+
 def test_optimizers_without_a_twin_are_refused_unless_another_is_given():
     model = chain(L.Dense(2), shape=(3,))
     model.compile("rmsprop", "mse")

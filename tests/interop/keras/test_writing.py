@@ -6,7 +6,19 @@ import pytest
 from sparkdl.errors import ConfigError, UnsupportedError
 from sparkdl.interop.keras import read_keras, write_keras
 from sparkdl.nn import Adam, Dense, GraphBuilder, NetworkConf, Output, zoo
-from sparkdl.nn.layers import LRN, BatchNorm, Conv2D, Dropout, MaxPool2D, Merge
+from sparkdl.nn.layers import (
+    LRN,
+    LSTM,
+    BatchNorm,
+    Bidirectional,
+    Conv2D,
+    Dropout,
+    Frozen,
+    MaxPool2D,
+    Merge,
+    MultiHeadAttention,
+    TimeDistributed,
+)
 from sparkdl.training.network import Network
 from tests.interop.keras.layer_table import CASES
 from tests.interop.keras.model_table import MODELS, built
@@ -143,6 +155,33 @@ def test_a_loss_or_an_optimizer_without_a_twin_is_a_note(tmp_path):
     assert "the optimizer Adam is not supported" in note
     model = keras.models.load_model(tmp_path / "a.keras")
     assert not model.compiled and model.count_params() == 15
+
+
+FROZEN = {
+    "two directions": Bidirectional(layer=LSTM(units=3)),
+    "steps": TimeDistributed(layer=Dense(units=3)),
+    "a layer": Dense(units=3),
+}
+
+
+@pytest.mark.parametrize("name", FROZEN)
+def test_what_is_frozen_stays_so_in_keras(name, tmp_path):
+    build = GraphBuilder(x=(5, 4))
+    build.add(Frozen(layer=FROZEN[name]), "x", name="y")
+    back = again(Network(build.conf()), tmp_path)
+    assert back.weights and not back.trainable_weights
+
+
+def test_frozen_attention_is_for_predictions_alone(tmp_path):
+    """Keras trains what is inside of it again when it loads it."""
+    build = GraphBuilder(x=(5, 4))
+    attention = Frozen(layer=MultiHeadAttention(heads=2, head_size=2))
+    build.add(attention, "x", "x", "x", name="y")
+    network, x = Network(build.conf()), drawn(1, 2, 5, 4)
+    with pytest.raises(UnsupportedError, match="y .*Frozen is not supported.*compiled=False"):
+        write_keras(network, tmp_path / "a.keras")
+    back = again(network, tmp_path, compiled=False)
+    check_same(answer(back, x), network.features(x, ["y"])["y"])
 
 
 def test_an_unknown_layer_is_named(tmp_path):

@@ -26,7 +26,16 @@ LESS = {"s": np.array([1, 1, 0.7, 0.6], np.float32)}
 STATISTICS = dict.fromkeys("abmv", POSITIVE)
 CEIL = {"kernel_shape": [2, 3], "strides": [2, 2], "ceil_mode": 1, "pads": [1, 1, 0, 1]}
 UP = [node("Upsample", "x", "s", mode="linear")]
+YES = {"c": np.array(True)}
 LSTM = {"w": drawn(4, 1, 12, 4), "r": drawn(5, 1, 12, 3)}
+
+
+def inside(taken):
+    """Returns an If whose branches have this node of images."""
+    axes = [f"axis_{i}" for i in range(4)]
+    result = helper.make_tensor_value_info(taken.output[0], TensorProto.FLOAT, axes)
+    branch = helper.make_graph([taken], "branch", [], [result])
+    return [node("If", "c", then_branch=branch, else_branch=branch)]
 
 
 def cases():
@@ -40,6 +49,8 @@ def cases():
         yield [node("LSTM", "x", "w", "r", hidden_size=3)], STEPS, LSTM, opset
     yield [node("Upsample", "x", mode="linear", scales=[1.0, 1.0, 2.0, 3.0])], IMAGE, {}, 7
     yield UP, IMAGE, DOUBLE, 9
+    yield inside(node("Upsample", "x", "s", to="z", mode="linear")), IMAGE, DOUBLE | YES, 9
+    yield inside(node("Resize", "x", "s", to="z", mode="linear")), IMAGE, DOUBLE | YES, 10
     for mode in ("nearest", "linear"):
         yield [node("Resize", "x", "s", mode=mode)], IMAGE, DOUBLE, 10
     yield [node("Resize", "x", "s", mode="linear")], IMAGE, LESS, 10
@@ -96,7 +107,14 @@ def test_numbers_are_those_of_onnxruntime(row, tmp_path):
     ("nodes", "constants", "opset", "says"),
     [
         ([node("Hardmax", "x")], {}, 11, "'Hardmax'] of opset 11 is not supported"),
+        (inside(node("Hardmax", "x", to="z")), YES, 11, "'Hardmax'] of opset 11 is not supported"),
         ([node("Resize", "x", "s")], LESS, 10, "a Resize of opset 10 to fewer pixels"),
+        (
+            inside(node("Resize", "x", "s", to="z")),
+            LESS | YES,
+            10,
+            "a Resize of opset 10 to fewer pixels",
+        ),
         ([node("Relu", "x")], {}, 6, "opset must be of 7 to"),
         ([node("RandomNormalLike", "x")], {}, 18, r"y \(RandomNormalLike\): the operation is not"),
         (
@@ -168,6 +186,21 @@ def test_values_are_kept_no_longer_than_they_are_read(tmp_path):
     values = {"x": STEPS}
     body.compute(values)
     assert values.keys() == {"y"}
+
+
+def test_a_loop_without_turns_gives_no_rows(tmp_path):
+    values = [helper.make_tensor_value_info(name, kind, []) for name, kind in [("i", 7), ("on", 9)]]
+    kinds = {"go": (TensorProto.BOOL, []), "rows": (TensorProto.INT32, [2, 3])}
+    results = [helper.make_tensor_value_info(name, *kind) for name, kind in kinds.items()]
+    cast = helper.make_node("Cast", ["x"], ["rows"], to=TensorProto.INT32)
+    body = helper.make_graph([node("Identity", "on", to="go"), cast], "body", values, results)
+    x = drawn(1, 2, 3)
+    made = graph_of([node("Loop", "n", "", body=body)], x, {"n": np.array(0)}, shape=["rows", 2, 3])
+    made.graph.output[0].type.tensor_type.elem_type = TensorProto.INT32
+    session = onnxruntime.InferenceSession(made.SerializeToString())
+    [theirs] = session.run(["y"], {"x": x})
+    ours = OnnxFunction(saved(made, tmp_path)).run({"x": x})["y"]
+    assert (ours.shape, ours.dtype) == (theirs.shape, theirs.dtype)
 
 
 def test_a_loop_ends(tmp_path, monkeypatch):

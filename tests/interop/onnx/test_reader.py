@@ -280,6 +280,12 @@ CASES = (
         "mul_number": ([node("Mul", "x", "c")], IMAGE, {"c": np.array(3, np.float32)}),
         "pad": ([node("Pad", "x", "p")], IMAGE, {"p": np.array([0, 0, 1, 2, 0, 0, 0, 3])}),
         "power": ([node("Pow", "x", "c")], IMAGE, {"c": np.array(3, np.float32)}),
+        "prelu_of_one_alpha": ([node("PRelu", "x", "a")], IMAGE, {"a": drawn(1, 1)}),
+        "gather_two_axes": (
+            [node("Gather", "x", "i", axis=2)],
+            IMAGE,
+            {"i": np.array([[1, 2], [3, 4]])},
+        ),
         "prelu": ([node("PRelu", "x", "a")], IMAGE, {"a": drawn(1, 3, 1, 1)}),
         "reduce_mean": ([node("ReduceMean", "x", axes=[2, 3])], IMAGE, {}),
         "reduce_mean_last": ([node("ReduceMean", "x", axes=[2])], (4, 3), {}),
@@ -359,6 +365,7 @@ REFUSED = {
     ),
     "add_more_axes": ([node("Add", "x", "c")], (5,), {"c": drawn(1, 3, 1, 5)}),
     "cast_integers": ([*CAST, node("Abs", "i", to="p"), BACK], (5,), {}),
+    "cast_back": ([helper.make_node("Cast", ["x"], ["p"], to=TensorProto.INT64), BACK], (5,), {}),
     "cast_turned": ([*CAST, node("Transpose", "i", to="p", perm=[0, 1]), BACK], (5,), {}),
     "gather_batches": ([node("Gather", "x", "i")], IMAGE, {"i": np.array(0)}),
     "gather_apart": ([node("Gather", "x", "i", axis=1)], IMAGE, {"i": np.array([0, 2])}),
@@ -463,6 +470,16 @@ def test_constants_may_be_nodes(tmp_path):
     np.testing.assert_array_equal(read_onnx(saved(made, tmp_path)).run(x)["y"], expected(made, x))
 
 
+@pytest.mark.parametrize(
+    ("axes", "factors"), [([0, 1, 3, 2], [1, 1, 2, 3]), ([-1, 2], [2, 3]), ([3], [2])]
+)
+def test_factors_are_those_of_axes(axes, factors, tmp_path):
+    nodes = [node("Resize", "x", "", "k", mode="nearest", axes=axes, **CORNERS)]
+    made = model(nodes, IMAGE, {"k": np.array(factors, np.float32)}, opset=18)
+    x = drawn(0, 2, *IMAGE)
+    np.testing.assert_array_equal(read_onnx(saved(made, tmp_path)).run(x)["y"], expected(made, x))
+
+
 def test_open_axes_are_given(tmp_path):
     made = model([node("Relu", "x")], ("c", 4))
     path = saved(made, tmp_path)
@@ -527,6 +544,37 @@ def test_a_mask_and_a_number_stay_as_they_are(tmp_path):
     moved = {name: not np.array_equal(before[name], v) for name, v in params_of(network).items()}
     assert moved == {name: kinds[name.split("/")[0]] == "Dense" for name in before}
     assert sorted(kinds[name.split("/")[0]] for name in before) == ["Dense", "Dense", "Frozen"]
+
+
+@pytest.mark.parametrize(
+    ("second", "count"),
+    [(node("MatMul", "t", "w"), 1), (node("Gemm", "t", "w", transB=1), 2)],
+    ids=["alike", "turned"],
+)
+def test_a_constant_that_is_read_twice_is_one_parameter(second, count, tmp_path, caplog):
+    """Where two operations read it, a warning says that each has a copy."""
+    nodes = [node("MatMul", "x", "w", to="a"), node("Tanh", "a", to="t"), second]
+    made, x = model(nodes, (4,), {"w": drawn(1, 4, 4)}), drawn(2, 3, 4)
+    net = read_onnx(saved(made, tmp_path))
+    np.testing.assert_allclose(net.run(x)["y"], expected(made, x), rtol=1e-5, atol=1e-6)
+    assert len(params_of(net.network)) == count
+    assert caplog.text.count("training moves apart: w") == count - 1
+    network = replace_output(net.network, LossLayer(loss="mse"))
+    network.fit((x, drawn(3, 3, 4)), epochs=1)
+    assert not np.array_equal(network.predict(x), expected(made, x))
+
+
+@pytest.mark.parametrize("second", [[1, 1, 1, 1], [1, 2, 1, 1]], ids=["merged", "shared"])
+def test_norms_of_ones_and_zeros_are_not_shared(second, tmp_path, caplog):
+    """Exporters merge constants that are equal, as those of all norms before training."""
+    nodes = [node("LayerNormalization", "x", "g", "b", to="a"), node("Tanh", "a", to="t")]
+    nodes.append(node("LayerNormalization", "t", "g", "b"))
+    arrays = {"g": np.float32(second), "b": np.zeros(4, np.float32)}
+    made, x = model(nodes, (4,), arrays), drawn(2, 3, 4)
+    net = read_onnx(saved(made, tmp_path))
+    np.testing.assert_allclose(net.run(x)["y"], expected(made, x), rtol=1e-5, atol=1e-6)
+    assert len(params_of(net.network)) == (4 if len(set(second)) == 1 else 2)
+    assert not caplog.records
 
 
 def params_of(network):

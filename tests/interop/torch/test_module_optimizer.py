@@ -14,6 +14,7 @@ from sparkdl.training.masters.parameter_server.master import ParameterServer
 from sparkdl.training.network import Network
 from sparkdl.training.saving.checkpoint import Checkpoints
 from tests.interop.torch.modules import Partitions, model, transformer, whole_lenet
+from tests.interop.torch.optimizers import TWINS, adamw, by_groups, sgd, train
 from tests.interop.torch.test_torch_replica import (
     Kill,
     Stop,
@@ -41,39 +42,8 @@ OPTIMIZERS = {
     "Rprop": lambda m: torch.optim.Rprop(m.parameters(), lr=0.01),
     "SGD": lambda m: torch.optim.SGD(m.parameters(), lr=0.05),
     "SGD, Nesterov": lambda m: torch.optim.SGD(m.parameters(), 0.05, momentum=0.9, nesterov=True),
-    "by groups": lambda m: torch.optim.SGD(
-        [
-            {"params": [p for p in m.parameters() if p.ndim > 1], "weight_decay": 0.1},
-            {"params": [p for p in m.parameters() if p.ndim < 2], "lr": 0.01},
-        ],
-        lr=0.05,
-        momentum=0.9,
-    ),
+    "by groups": by_groups,
 }
-
-
-def adamw(module):
-    return torch.optim.AdamW(module.parameters(), lr=0.01)
-
-
-def sgd(module):
-    return torch.optim.SGD(module.parameters(), lr=0.05)
-
-
-def momentum(module):
-    return torch.optim.SGD(module.parameters(), lr=0.05, momentum=0.9)
-
-
-TWINS = {"Sgd": sgd, "Momentum": momentum, "Adam": adamw}  # of the optimizers of master_table
-
-
-def train(module, optimizer, batches):
-    for batch in batches:
-        x = torch.tensor(batch.features)
-        loss = torch.nn.functional.cross_entropy(module(x), torch.tensor(batch.labels).long())
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
 
 
 @pytest.mark.parametrize("name", OPTIMIZERS)
@@ -153,7 +123,7 @@ def test_a_document_names_the_function_and_the_state():
     conf = model("lenet", torch_optimizer=adamw)
     again = conf_from_json(conf.to_json())
     assert again == conf and again.slots_layout == conf.slots_layout
-    assert again.torch_optimizer.reference == f"{__name__}:adamw"
+    assert again.torch_optimizer.reference == f"{adamw.__module__}:adamw"
     names = {name.rpartition(":")[2] for name, _ in conf.slots_layout.entries}
     assert names == {"step", "exp_avg", "exp_avg_sq"}
 

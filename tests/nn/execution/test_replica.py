@@ -9,9 +9,11 @@ from sparkdl.data.batches.batch import Batch
 from sparkdl.engine.backends import get
 from sparkdl.errors import ConfigError, DataError, ShapeError, UnsupportedError
 from sparkdl.nn import (
+    AddedLoss,
     BatchNorm,
     Dense,
     Dropout,
+    Frozen,
     Momentum,
     NetworkConf,
     Output,
@@ -20,6 +22,7 @@ from sparkdl.nn import (
 )
 from sparkdl.nn.execution.replica import PROGRAMS, Replica
 from sparkdl.nn.inputs.columns import pad, padded_size
+from sparkdl.nn.layers.outputs.base import REDUCTIONS
 from sparkdl.nn.losses import SoftmaxCrossEntropy
 from tests.nn.example_networks import mixed
 from tests.nn.execution.test_forward import EPOCH, IDS, in_jax
@@ -252,6 +255,25 @@ def test_losses_are_cross_entropies_of_the_prediction(n, rng):
     np.testing.assert_array_equal(prediction, replica.forward(batch.features)["output_1"])
     wanted = -np.log(prediction[np.arange(n), batch.labels])
     np.testing.assert_allclose(losses, wanted, rtol=1e-4, atol=1e-5)
+
+
+IGNORING = SoftmaxCrossEntropy(ignore_label=255)
+JOINT = {  # losses that depend on the batch, and others
+    **{kind: [Output(units=3, reduction=kind, loss=IGNORING)] for kind in REDUCTIONS},
+    "added": [AddedLoss(), Output(units=3, loss=IGNORING)],
+    "added mean": [AddedLoss(mean=True), Output(units=3, loss=IGNORING)],
+    "frozen": [Frozen(layer=AddedLoss()), Output(units=3, loss=IGNORING)],
+}
+
+
+@pytest.mark.parametrize("n", [1, 8, 9, 17])
+@pytest.mark.parametrize("name", JOINT)
+def test_losses_are_those_of_the_gradient_whatever_sizes_programs_have(name, n, rng):
+    replica = Replica(NetworkConf(input_shape=(4,), layers=JOINT[name]))
+    labels = np.where(np.arange(n) % 3 == 2, 255, rng.integers(0, 3, n)).astype(np.int32)
+    batch = Batch.of(rng.normal(size=(n, 4)).astype(np.float32), labels)
+    total, _ = replica.gradient(batch)
+    assert replica.losses(batch)[1].sum() == pytest.approx(float(total), rel=1e-5)
 
 
 def test_losses_of_numbers(rng):

@@ -10,14 +10,26 @@ from sparkdl.nn import (
     GRU,
     LSTM,
     Bidirectional,
+    Conv1D,
+    Cropping1D,
     Dense,
+    Flatten,
     Frozen,
     GraphConf,
     LastTimeStep,
+    MaxPool1D,
     NetworkConf,
     Output,
+    PositionalEncoding,
+    PositionEmbedding,
+    Reshape,
+    ReverseTime,
     RnnOutput,
+    SelfAttention,
+    TimeDistributed,
+    UpSampling1D,
     Vertex,
+    ZeroPadding1D,
     forward,
 )
 from sparkdl.nn.execution.replica import Replica
@@ -109,6 +121,20 @@ def test_a_graph_may_be_cut_too():
     assert GraphConf.from_json(conf.to_json()) == conf
 
 
+def test_what_sees_a_step_alone_gives_in_chunks_what_it_gives_of_the_whole(rng):
+    alone = Conv1D(filters=3, kernel_size=1)
+    inside = TimeDistributed(layer=Reshape(shape=(2, 2)))
+    windows = TimeDistributed(layer=Conv1D(filters=2, kernel_size=2))
+    flat = TimeDistributed(layer=Flatten())
+    layers = [alone, LSTM(units=4), inside, windows, flat, RnnOutput(units=2)]
+    replica, whole, states = Replica(network(layers=layers)), batch(rng), {}
+    name, x = replica.conf.output.name, whole.features
+    parts = [replica.forward(part, [name], states)[name] for part in (x[:, :4], x[:, 4:])]
+    together = replica.forward(x, [name])[name]
+    np.testing.assert_allclose(np.concatenate(parts, 1), together, rtol=1e-5, atol=1e-6)
+
+
+REST = [LSTM(units=2), RnnOutput(units=2)]
 NUMBERS = "NetworkConf.tbptt must be (forward, backward), numbers of steps with"
 REFUSALS = {
     "one number": ({"tbptt": 5}, "NetworkConf.tbptt must be two integers >= 1 or None, got 5"),
@@ -122,6 +148,37 @@ REFUSALS = {
     "both directions, frozen": (
         {"layers": [Frozen(layer=Bidirectional(layer=GRU(units=2))), RnnOutput(units=2)]},
         "frozen_1 reads sequences from their end",
+    ),
+    "reversed": (
+        {"layers": [ReverseTime(), *REST]},
+        "reversetime_1 reads sequences from their end",
+    ),
+    "attention": ({"layers": [SelfAttention(), *REST]}, "selfattention_1 sees more of a sequence"),
+    "causal attention, frozen": (
+        {"layers": [Frozen(layer=SelfAttention(causal=True)), *REST]},
+        "frozen_1 sees more of a sequence than a step: no state of it can be carried",
+    ),
+    "positions": ({"layers": [PositionalEncoding(), *REST]}, "positionalencoding_1 sees more"),
+    "learned positions": ({"layers": [PositionEmbedding(), *REST]}, "positionembedding_1 sees"),
+    "windows": (
+        {"layers": [Conv1D(filters=2, kernel_size=3, padding="causal"), *REST]},
+        "conv1d_1 sees more of a sequence",
+    ),
+    "pools": (
+        {"layers": [MaxPool1D(size=3, stride=1, padding="same"), *REST]},
+        "maxpool1d_1 sees more of a sequence",
+    ),
+    "margins": (
+        {"layers": [ZeroPadding1D(amount=(1, 0)), Cropping1D(amount=(0, 1)), *REST]},
+        "zeropadding1d_1 sees more of a sequence",
+    ),
+    "longer": (
+        {"layers": [UpSampling1D(size=2), *REST]},
+        "tbptt needs inputs and outputs of as many steps, got [(10, 2), (20, 2)]",
+    ),
+    "shorter": (
+        {"layers": [Conv1D(filters=2, kernel_size=1, stride=2), *REST]},
+        "tbptt needs inputs and outputs of as many steps, got [(10, 2), (5, 2)]",
     ),
     "one label per sequence": (
         {"layers": [LSTM(units=2), LastTimeStep(), Dense(units=2), Output(units=2)]},

@@ -87,7 +87,7 @@ def test_a_counted_id_takes_24_bytes_whatever_the_dimension():
     seen = RowFilter(NAMES, 2, expires=True)
     for start in range(0, 200_000, 10_000):
         seen.admit(RowKeys.of(np.arange(start, start + 10_000)), 1)
-    assert 24 <= seen.nbytes / 200_000 < 1.1 * 24
+    assert 24 <= seen.store.nbytes / 200_000 < 1.1 * 24
     assert group(2).nbytes > group(1).nbytes
 
 

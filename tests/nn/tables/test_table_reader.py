@@ -6,7 +6,8 @@ import pytest
 from sparkdl.nn import Adam
 from sparkdl.nn.tables.row_keys import RowKeys
 from sparkdl.nn.tables.table_group import TableGroup
-from sparkdl.nn.tables.table_reader import TableReader, rows_to_read
+from sparkdl.nn.tables.table_reader import ShardReaders, TableReader, rows_to_read
+from sparkdl.nn.tables.table_shard import split_tables
 
 NAMES = ("words", "users", "never trained")
 OPTIONS = {"seed": 3, "scale": 0.1}
@@ -24,10 +25,25 @@ def trained(rng):
     return group
 
 
-def reader(arrays):
-    table = TableReader(NAMES, 3, Adam(), min_updates=2, expire_after=50, **OPTIONS)
+def reader(arrays, kind=TableReader):
+    table = kind(NAMES, 3, Adam(), min_updates=2, expire_after=50, **OPTIONS)
     table.load(arrays)
     return table
+
+
+def stale(arrays):
+    """Rows of the same ids that are others."""
+    return {n: of + 1 if n.endswith("/rows") else of for n, of in rows_to_read(arrays).items()}
+
+
+LOADED = {
+    "at once": (TableReader, rows_to_read),
+    "in place of earlier ones": (TableReader, lambda a: [stale(a), {}, rows_to_read(a)]),
+    "by owner": (
+        ShardReaders,
+        lambda arrays: [[stale(a), rows_to_read(a)] for a in split_tables(arrays, 3)],
+    ),
+}
 
 
 KEYS = {
@@ -37,9 +53,11 @@ KEYS = {
 }
 
 
+@pytest.mark.parametrize("way", LOADED)
 @pytest.mark.parametrize("name", KEYS)
-def test_rows_have_the_bits_of_the_group(name, trained, rng):
-    table = reader(rows_to_read(trained.state()))
+def test_rows_have_the_bits_of_the_group(name, way, trained, rng):
+    kind, given = LOADED[way]
+    table = reader(given(trained.state()), kind)
     keys = RowKeys.of(np.tile(KEYS[name], 3))
     keys.tables[:] = np.arange(3).repeat(len(KEYS[name]))
     keys = keys.take(rng.permutation(len(keys.ids)))
@@ -67,6 +85,6 @@ def test_arrays_in_order_are_not_copied(trained):
     table = reader(arrays)
     assert all(
         np.shares_memory(rows, arrays[f"{name}/rows"])
-        for name, (ids, rows) in zip(NAMES, table._tables)
+        for name, [(ids, rows)] in zip(NAMES, table._tables)
         if len(ids)
     )

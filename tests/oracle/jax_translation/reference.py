@@ -7,7 +7,7 @@ import numpy as np
 from sparkdl import engine
 from sparkdl.engine import Graph, Spec, Tensor, ops
 from sparkdl.nn import initial_slots
-from sparkdl.nn.execution.replica import forward_batch, losses_of
+from sparkdl.nn.execution.batch_tensors import forward_batch, losses_of
 from sparkdl.nn.optimization.update import update_params
 
 

@@ -182,6 +182,9 @@ def refuse(spark, path, what):
         net.fit(spark.readStream.schema(data.schema).parquet(path))
     elif what == "workers":
         SparkNetwork(spark, classes_conf(), masters.AllReduceSGD(workers=9)).fit(data)
+    elif what == "table_folder":
+        master = masters.AllReduceSGD(tables="sharded", table_folder="/nowhere")
+        SparkNetwork(spark, classes_conf(), master).fit(data)
     elif what == "devices":
         net.devices  # noqa: B018
     elif what == "resources":

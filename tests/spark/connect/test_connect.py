@@ -79,6 +79,7 @@ def test_a_column_of_a_model_is_the_classic_one(connect, spark, path):
         ("workers", ConfigError, "at most 2, got 9"),
         ("devices", UnsupportedError, "devices"),
         ("resources", UnsupportedError, "resources= cannot work over Spark Connect"),
+        ("table_folder", UnsupportedError, "table_folder='/nowhere'.* cannot work over Spark"),
         ("saving", UnsupportedError, "model.network.save"),
     ],
 )

@@ -7,8 +7,10 @@ import numpy as np
 import pytest
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PythonException
-from pyspark.sql import Row
+from pyspark.sql import Row, types
+from pyspark.sql import functions as F
 
+from sparkdl import predict_column
 from sparkdl.errors import ConfigError, DataError
 from sparkdl.nn import Output
 from sparkdl.spark import SparkNetwork
@@ -119,6 +121,44 @@ def test_columns_can_be_left_behind(use, keep, kept, net, spark):
     new = whole.columns[len(frame.columns) :]
     assert found.columns == [*kept, *new]
     assert found.collect() == whole.select(*kept, *new).collect()
+
+
+def ask(use, net, frame, keep):
+    if use == "predict":
+        return net.predict(frame, keep=keep)
+    if use == "features":
+        return net.features(frame, "dense_1", keep=keep)
+    return predict_column(frame, net, "features", "y", keep=keep)
+
+
+@pytest.mark.parametrize("use", ["predict", "features", "predict_column"])
+def test_what_is_left_behind_is_not_read(use, net, spark, tmp_path):
+    rows = [([1.0] * 6, 1, "a")]
+    wide = spark.createDataFrame(rows, "features array<float>, n int, wide string")
+    wide.write.parquet(f"{tmp_path}/in")
+    found = ask(use, net, spark.read.parquet(f"{tmp_path}/in"), "n")
+    plan = found._jdf.queryExecution().executedPlan().toString()
+    assert "ReadSchema: struct<features:array<float>,n:int>" in plan
+
+
+@pytest.mark.parametrize("use", ["predict", "predict_column"])
+def test_what_is_read_or_kept_by_name_must_be_one_column(use, net, spark):
+    value, n = F.array([F.lit(1.0)] * 6).alias("features"), F.lit(1).alias("n")
+    frame = spark.range(1).select("id", value, n, n)
+    with pytest.raises(DataError, match="column 'n' must be there once, got 2; rename or drop"):
+        ask(use, net, frame, "n")
+    with pytest.raises(DataError, match="column 'features' must be there once, got 2"):
+        ask(use, net, frame.select("*", value), None)
+
+
+@pytest.mark.skipif(not hasattr(types, "YearMonthIntervalType"), reason="this Spark has none")
+@pytest.mark.parametrize("use", ["predict", "predict_column"])
+def test_a_column_that_python_is_not_given_is_named(use, net, spark):
+    frame = spark.range(1).select("id", F.array([F.lit(1.0)] * 6).alias("features"))
+    odd = frame.withColumn("age", F.expr("interval '1-2' year to month"))
+    with pytest.raises(DataError, match="column 'age' must be of a type .*, got interval year to"):
+        ask(use, net, odd, None)
+    assert len(ask(use, net, odd, "id").collect()) == 1
 
 
 def test_what_is_left_behind_lends_its_name(net, spark):

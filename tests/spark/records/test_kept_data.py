@@ -185,3 +185,12 @@ def test_what_is_no_longer_whole_is_removed():
     kept.release(one, keep=True)
     assert find(kept, "a") is None
     assert one.store.removed == 1
+
+
+@pytest.mark.parametrize("encrypted", [True, False])
+def test_a_fit_warns_of_plain_records_where_spark_encrypts_its_own(
+    encrypted, sc, spark, monkeypatch, caplog
+):
+    monkeypatch.setattr("sparkdl.spark.records.kept_data.encrypts", lambda sc: encrypted)
+    fit(sc, KINDS["pairs"](spark))
+    assert ("records that this fit keeps on the disks" in caplog.text) == encrypted

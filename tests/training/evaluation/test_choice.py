@@ -22,6 +22,7 @@ CHOICES = {
     losses.MulticlassHinge(): Classification,
     losses.Hinge(labels="class"): Classification,
     losses.SigmoidCrossEntropy(): MultiLabelEvaluation,
+    losses.SigmoidCrossEntropy(ignore_label=-1): MeanLoss,
     losses.Contrastive(): Regression,
     losses.MultiLabelRanking(): Regression,
     losses.MixtureDensity(components=1, width=1): MeanLoss,

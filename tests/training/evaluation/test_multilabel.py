@@ -52,9 +52,21 @@ def test_one_label_may_come_as_a_plain_column():
     assert evaluation.accuracy == 0.5
 
 
-def test_soft_labels_are_refused_with_the_cure():
-    with pytest.raises(DataError, match="0 or 1, got 0.3 in example 1 at 0; for shares use Regr"):
-        MultiLabelEvaluation(1).add(np.array([[0.9], [0.2]]), np.array([1, 0.3]))
+def test_probabilities_as_labels_are_a_yes_from_a_half_on():
+    predictions, shares = np.array([[0.9], [0.2], [0.6]]), np.array([1, 0.3, 0.5])
+    evaluation = MultiLabelEvaluation(1).add(predictions, shares)
+    p = predictions[:, 0]
+    assert evaluation.accuracy == 1
+    assert evaluation.loss == pytest.approx(
+        -np.mean(shares * np.log(p) + (1 - shares) * np.log(1 - p))
+    )
+
+
+@pytest.mark.parametrize("label", [-0.1, 1.5])
+def test_other_numbers_are_refused_with_the_cure(label):
+    match = rf"in \[0, 1\], got {label} in example 1 at 0; for other numbers use Regression"
+    with pytest.raises(DataError, match=match):
+        MultiLabelEvaluation(1).add(np.array([[0.9], [0.2]]), np.array([1, label]))
 
 
 def test_a_threshold_of_one_is_refused():

@@ -3,7 +3,23 @@
 import numpy as np
 import pytest
 
-from sparkdl.nn import Adam, Conv2D, Dense, LossLayer, NetworkConf
+from sparkdl.data import Batch
+from sparkdl.data.batches.batch import record_ids
+from sparkdl.nn import (
+    LSTM,
+    Adam,
+    AddedLoss,
+    Conv1D,
+    Conv2D,
+    Dense,
+    EmbeddingSequence,
+    LossLayer,
+    Masking,
+    NetworkConf,
+    Output,
+    RnnOutput,
+)
+from sparkdl.nn.layers.outputs.base import REDUCTIONS
 from sparkdl.nn.losses import Ctc, Yolo2, best_path
 from sparkdl.training.evaluation import MeanLoss
 from sparkdl.training.masters.parameter_averaging.master import ParameterAveraging
@@ -46,3 +62,98 @@ def test_yolo2_is_trained_and_evaluated(rng, crews):
     assert network.score((x, labels)) < 0.8 * before
     with pytest.raises(ValueError, match="label"):
         network.score((x, labels[:, :3]))
+
+
+IDS = np.array([[1, 2, 0, 0, 0, 0], [3, 1, 2, 0, 0, 0]], np.float32)
+STEPS = (IDS > 0).astype(np.float32)
+EMBEDDING = {"vocabulary_size": 4, "units": 3}
+# {name: (layers, features, mask column or None, the output's steps that count)}
+MASKED = {
+    "mask_zero": ([EmbeddingSequence(**EMBEDDING, mask_zero=True)], IDS, None, STEPS),
+    "a mask of ids": ([EmbeddingSequence(**EMBEDDING)], IDS, STEPS, STEPS),
+    "Masking": (
+        [Masking(), LSTM(units=3)],
+        np.stack([IDS, IDS], axis=2),
+        None,
+        STEPS,
+    ),
+    "fewer steps": (
+        [Conv1D(filters=4, kernel_size=2, stride=2)],
+        np.stack([IDS, IDS], axis=2),
+        STEPS,
+        np.array([[1, 0, 0], [1, 1, 0]]),
+    ),
+    "no mask": ([LSTM(units=3)], np.stack([IDS, IDS], axis=2), None, np.ones((2, 6))),
+}
+
+
+def per_step(network, batch, labels, counted):
+    """Returns (accuracy, loss) of the steps that count, from the network's predictions."""
+    y = network.replica.forward(batch)[network.conf.output.name].astype(np.float64)
+    own = np.take_along_axis(y, labels[..., None], 2)[..., 0]
+    chosen = counted > 0
+    return (y.argmax(2) == labels)[chosen].mean(), -np.log(own[chosen]).mean()
+
+
+@pytest.mark.parametrize("reduction", REDUCTIONS)
+@pytest.mark.parametrize("name", MASKED)
+def test_steps_that_count_are_those_of_the_outputs_mask(name, reduction, rng):
+    layers, x, mask, counted = MASKED[name]
+    conf = NetworkConf(
+        input_shape=x.shape[1:], layers=[*layers, RnnOutput(units=3, reduction=reduction)]
+    )
+    labels = rng.integers(0, 3, counted.shape)
+    columns = {"features": x, "labels": labels.astype(np.int32)}
+    batch = Batch(
+        columns=columns | ({} if mask is None else {"mask": mask}), ids=record_ids(0, 0, 2)
+    )
+    network = Network(conf)
+    evaluation = network.evaluate(batch)
+    accuracy, loss = per_step(network, batch, labels, counted)
+    assert evaluation.examples == counted.sum()
+    assert evaluation.accuracy == pytest.approx(accuracy)
+    assert evaluation.loss == pytest.approx(loss, rel=1e-5)
+
+
+def test_a_mask_of_labels_comes_first(rng):
+    layers, x, mask, _ = MASKED["a mask of ids"]
+    conf = NetworkConf(input_shape=(6,), layers=[*layers, RnnOutput(units=3)])
+    labels, own = rng.integers(0, 3, (2, 6)), np.zeros((2, 6), np.float32)
+    own[:, 1] = 1
+    columns = {"features": x, "labels": labels.astype(np.int32), "mask": mask, "labels_mask": own}
+    batch = Batch(columns=columns, ids=record_ids(0, 0, 2))
+    network = Network(conf)
+    evaluation = network.evaluate(batch)
+    accuracy, loss = per_step(network, batch, labels, own)
+    assert (evaluation.examples, evaluation.accuracy) == (2, accuracy)
+    assert evaluation.loss == pytest.approx(loss, rel=1e-5)
+
+
+@pytest.mark.parametrize("reduction", REDUCTIONS)
+def test_a_sum_with_other_losses_is_taken_as_it_is(reduction, rng):
+    layers = [LSTM(units=3), RnnOutput(units=3, reduction=reduction)]
+    conf = NetworkConf(input_shape=(6, 2), layers=[AddedLoss(mean=True), *layers])
+    batch = Batch(
+        columns={
+            "features": rng.normal(size=(2, 6, 2)).astype(np.float32),
+            "labels": rng.integers(0, 3, (2, 6)).astype(np.int32),
+            "mask": np.ones((2, 6), np.float32),
+        },
+        ids=record_ids(0, 0, 2),
+    )
+    network = Network(conf)
+    total, n = network.replica.gradient(batch)
+    assert network.evaluate(batch).loss == pytest.approx(total / n, rel=1e-5)
+
+
+def test_a_mask_of_ids_is_trained_with():
+    layers = [EmbeddingSequence(**EMBEDDING), LSTM(units=3, return_sequences=False)]
+    weights = []
+    for other in (1, 3):  # where the mask is 0
+        ids = np.where(STEPS > 0, IDS, other).astype(np.float32)
+        network = Network(NetworkConf(input_shape=(6,), layers=[*layers, Output(units=2)]))
+        columns = {"features": ids, "labels": np.array([0, 1], np.int32), "mask": STEPS}
+        network.fit(Batch(columns=columns, ids=record_ids(0, 0, 2)), 3)
+        weights.append({name: view.copy() for name, view in network.replica.arrays()[0].items()})
+    for name in ("lstm_1/W", "output_1/W"):
+        np.testing.assert_array_equal(weights[0][name], weights[1][name])

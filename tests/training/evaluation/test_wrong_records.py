@@ -10,6 +10,7 @@ from PIL import Image
 from sparkdl.data import Batch
 from sparkdl.nn import Dense, Flatten, NetworkConf, Output
 from sparkdl.nn.execution.replica import Replica
+from sparkdl.nn.losses import SoftmaxCrossEntropy
 from sparkdl.training.evaluation.batch_evaluation import pieces
 from sparkdl.training.evaluation.wrong_records import (
     SIDE,
@@ -66,6 +67,16 @@ def test_images_have_pictures_and_texts_take_their_place(rng):
     texts = [f"text {n}" for n in range(600)]
     told = most_wrong(replica, records, 4, texts)
     assert [(one.text, one.image) for one in told] == [(texts[one.number], "") for one in found]
+
+
+@pytest.mark.parametrize("ignored", [-1, 255])
+def test_labels_that_the_loss_ignores_are_not_wrong(ignored):
+    loss = SoftmaxCrossEntropy(ignore_label=ignored)
+    conf = NetworkConf(input_shape=(2,), layers=[Output(units=2, loss=loss)])
+    labels = np.array([0, ignored, 1], np.int32)
+    records = Batch.of(np.ones((3, 2), np.float32), labels)
+    found = most_wrong(Replica(conf), records, 3, labels=["no", "yes"])
+    assert sorted((one.number, one.truth) for one in found) == [(0, "no"), (2, "yes")]
 
 
 def test_values_stand_beside_values(rng):

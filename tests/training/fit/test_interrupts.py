@@ -14,6 +14,7 @@ from sparkdl.training.network import Network
 from sparkdl.training.reporting.lambda_listener import LambdaListener
 from sparkdl.training.reporting.steering import StopTraining
 from sparkdl.training.resident import supervisor
+from sparkdl.training.saving.checkpoint import Checkpoints, load_checkpoint
 from sparkdl.training.workers.local import LocalWorkers
 from tests.training.fit.test_steering import DATA, EACH
 from tests.training.master_table import MASTERS
@@ -151,3 +152,23 @@ def test_there_must_be_a_fit_to_go_on_with(workers):
     assert network.unfinished is not None, "nothing has begun"
     fit(workers, "all-reduce", 1, network)
     assert network.unfinished is None
+
+
+@pytest.mark.parametrize("name", ["averaging by the driver", "all-reduce"])
+@pytest.mark.parametrize("resume", ["a checkpoint", "the network"])
+def test_an_epoch_that_is_resumed_reports_all_its_rounds(workers, name, resume, tmp_path):
+    whole, network = fit(workers, name)[1].epochs, Network(CONF)
+    in_epoch = sum(report.epoch == 0 for report in fit(workers, name, 1)[1].rounds)
+    options = {"checkpoints": Checkpoints(path=tmp_path, every_rounds=1)}
+    with pytest.raises(Trouble):
+        fit(workers, name, 3, network, listeners=[after(in_epoch + 1, fail)], **options)
+    on = True
+    if resume == "a checkpoint":
+        network, on = Network(CONF), f"{tmp_path}/round-{in_epoch + 1:08d}"
+    epochs = fit(workers, name, 3, network, resume=on)[1].epochs
+    place = load_checkpoint(on)[1] if on is not True else None
+    assert place is None or (place.epoch == 1 and not place.starts_epoch)
+    assert [(one.epoch, one.examples, one.loss) for one in epochs] == [
+        (one.epoch, one.examples, one.loss) for one in whole[-len(epochs) :]
+    ]
+    assert len(epochs) == 2 or resume == "the network", "workers may be ahead of the driver"

@@ -10,6 +10,7 @@ from sparkdl.errors import CheckpointError, ConfigError, DivergedError
 from sparkdl.nn import Adam, Momentum, Output, Sgd
 from sparkdl.training.masters.parameter_averaging.master import ParameterAveraging
 from sparkdl.training.network import Network
+from sparkdl.training.reporting.lambda_listener import LambdaListener
 from sparkdl.training.reporting.listeners import Listener
 from sparkdl.training.rounds.milestones import Milestones
 from sparkdl.training.saving.checkpoint import Checkpoints, latest, load_checkpoint
@@ -182,6 +183,25 @@ def test_a_resumed_fit_ends_with_the_weights_of_the_uninterrupted_one(name, crew
     assert len(history.rounds) == 6 - kept
     assert recorder.heard[0] == ("start", 2) and recorder.plan.rounds == kept
     assert recorder.plan.rounds_before == kept
+
+
+def test_who_steers_and_counts_is_told_before_the_checkpoint_is_written(crews, tmp_path):
+    """And the rest after it, for what they do may fail."""
+    found = {}
+
+    def listener(name, **options):
+        def on_epoch(report, state):
+            found[name] = os.path.exists(tmp_path / "c")
+
+        made = LambdaListener(on_epoch=on_epoch, **options)
+        made.counters = ("name",) if name == "counts" else ()
+        made.name = name
+        return made
+
+    own = [listener("hears"), listener("counts"), listener("steers", steers=True)]
+    fit(crews(2), 1, listeners=own, checkpoints=Checkpoints(path=tmp_path / "c"))
+    assert found == {"steers": False, "counts": False, "hears": True}
+    assert list(found) == ["steers", "counts", "hears"]
 
 
 def test_a_fit_may_be_interrupted_twice(crews, whole, tmp_path):

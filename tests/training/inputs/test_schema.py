@@ -9,10 +9,13 @@ from sparkdl.nn import (
     Adam,
     Dense,
     EmbeddingSequence,
+    Flatten,
+    Frozen,
     GraphBuilder,
     Merge,
     NetworkConf,
     Output,
+    Reshape,
     RnnOutput,
     Sgd,
 )
@@ -174,3 +177,21 @@ def test_schemas_say_what_networks_take():
         "kind": ("class", 2),
         "size": ("values", 1),
     }
+
+
+STEPWISE_IDS = EmbeddingSequence(vocabulary_size=9, units=3)
+
+
+@pytest.mark.parametrize(
+    "layer, expected",
+    [
+        (STEPWISE_IDS, {"features": "mask"}),
+        (Frozen(layer=STEPWISE_IDS), {"features": "mask"}),
+        (Reshape(shape=(T, 1)), {}),
+        (Dense(units=4), {}),
+    ],
+    ids=["ids", "frozen ids", "a row that is reshaped", "a row"],
+)
+def test_a_row_has_steps_where_it_is_ids_of_a_sequence(layer, expected):
+    layers = [layer, Flatten(), Output(units=CLASSES)]
+    assert schema_of(NetworkConf(input_shape=(T,), layers=layers)).masks == expected

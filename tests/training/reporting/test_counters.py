@@ -53,9 +53,10 @@ RESUMED = {  # the master, where checkpoints are written, or None: the network g
 }
 
 
+@pytest.mark.parametrize("epochs", [2, 3], ids=["before a change", "as the rates change"])
 @pytest.mark.parametrize("name", RESUMED)
 def test_a_resumed_fit_waits_no_longer_and_lowers_the_rates_where_it_would_have(
-    name, crews, tmp_path
+    name, epochs, crews, tmp_path
 ):
     master, when = RESUMED[name]
     whole, parts = Network(perceptron()), Network(perceptron())
@@ -63,7 +64,7 @@ def test_a_resumed_fit_waits_no_longer_and_lowers_the_rates_where_it_would_have(
     assert (whole.state.epoch, whole.state.rate_factor) == (4, 0.5)
 
     on = {} if when is None else {"checkpoints": Checkpoints(path=tmp_path, **when)}
-    first = [interrupted(2), patient(), reducing()]
+    first = [interrupted(epochs), patient(), reducing()]
     with pytest.raises(KeyboardInterrupt):
         fit(crews(2), parts, first, master, **on)
     if on:
@@ -147,3 +148,62 @@ def test_a_fit_that_was_stopped_has_the_whole_patience_again(crews):
     fit(crews(2), network, [patient()])
     fit(crews(2), network, [patient()], resume=True)
     assert network.state.epoch == 7
+
+
+class StopsAt(Listener):
+    """Interrupts a fit after a round, before what is due after it."""
+
+    def __init__(self, is_last):
+        self.is_last = is_last
+
+    def on_round(self, report, state):
+        if self.is_last(report):
+            raise KeyboardInterrupt
+
+
+def ends_second_epoch(report):
+    return (report.epoch, report.round + 1) == (1, report.rounds_in_epoch)
+
+
+UNHEARD = {  # the round before what is not heard of, and options of the fit
+    "the end of an epoch": (ends_second_epoch, {}),
+    "an evaluation by updates": (lambda report: report.iteration >= 8, {"validate_every": 8}),
+}
+
+
+@pytest.mark.parametrize("name", ["after each round", "workers that stay", "without a checkpoint"])
+@pytest.mark.parametrize("event", UNHEARD)
+@pytest.mark.parametrize("epochs", [2, 3], ids=["the last epoch", "an epoch"])
+def test_what_listeners_have_not_heard_of_they_hear_first(name, event, epochs, crews, tmp_path):
+    (master, when), (is_last, options) = RESUMED[name], UNHEARD[event]
+    options |= {"master": MASTERS[master].master, "workers": crews(2), "validation": TEST}
+    whole, network = Network(perceptron()), Network(perceptron())
+    whole.fit(DATA, epochs, **options)
+    on = {} if when is None else {"checkpoints": Checkpoints(path=tmp_path, **when)}
+    with pytest.raises(KeyboardInterrupt):
+        network.fit(DATA, epochs, **options, **on, listeners=[StopsAt(is_last)])
+    first, heard = network.history, []
+    if on:
+        network = Network(perceptron())
+    note = LambdaListener(
+        on_epoch=lambda report, state: heard.append(state.counters),
+        on_validation=lambda report, state: heard.append(state.counters),
+    )
+    on |= {"resume": tmp_path if on else True}
+    rest = network.fit(DATA, epochs, **options, **on, listeners=[note])
+    assert figures(first) + figures(rest) == figures(whole.history)
+    assert len(heard) == len(figures(rest)) and heard[-1] == whole.state.counters
+    assert_equal(network.state, whole.state)
+    if when is not None:
+        again = Network(perceptron()).fit(DATA, epochs, **options, resume=tmp_path)
+        assert figures(again) == [], "what was heard is not told again"
+
+
+def figures(history):
+    """What a History says of epochs and evaluations, in their order by updates."""
+    epochs = [(one.epoch, one.loss, one.validation and loss_of(one)) for one in history.epochs]
+    return epochs + [(one.iteration, loss_of(one)) for one in history.validations]
+
+
+def loss_of(report):
+    return report.validation.loss

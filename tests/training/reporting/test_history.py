@@ -7,8 +7,8 @@ import pytest
 
 from sparkdl.errors import ConfigError
 from sparkdl.training.evaluation import Classification
-from sparkdl.training.reporting.history import History
-from sparkdl.training.reporting.reports import WorkerFigures
+from sparkdl.training.reporting.history import SUMS, History
+from sparkdl.training.reporting.reports import EpochSums, WorkerFigures
 from tests.training.reports import report
 
 
@@ -33,6 +33,21 @@ def test_an_epoch_sums_its_rounds_and_weights_the_loss_by_examples():
         {"reading": 0.4, "compute": 2.8, "averaging": 0.6, "overhead": 0.2}
     )
     assert first.duration == pytest.approx(4) and first.examples_per_second == pytest.approx(100)
+
+
+def test_an_epoch_that_a_fit_goes_on_with_has_the_rounds_before_as_well():
+    before, noted = History(), {}
+    before.note_sums(noted)
+    assert noted == {SUMS: None}, "nothing was trained"
+    before.add_round(report(1, 0, loss=2.0))
+    before.note_sums(noted)
+    after = History(earlier=EpochSums(**json.loads(json.dumps(noted[SUMS]))))
+    after.note_sums(noted)
+    assert noted[SUMS]["examples"] == 100, "a fit that trains nothing keeps what it was told"
+    after.add_round(report(1, 1, loss=1.0, examples=300))
+    assert after.end_epoch() == history().epochs[1]
+    after.add_round(report(2, 0, loss=3.0))
+    assert after.end_epoch().loss == 3.0, "of the next epoch all rounds are its own"
 
 
 def test_times_and_shares():

@@ -71,5 +71,5 @@ def test_rounds_are_drawn_before_an_epoch_is_over(axes):
 
 def test_without_matplotlib_it_says_what_to_do(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(UnsupportedError, match="History.plot needs matplotlib; install it .pip"):
+    with pytest.raises(UnsupportedError, match="History.plot needs matplotlib: pip install"):
         made().plot()

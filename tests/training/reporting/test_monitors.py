@@ -117,6 +117,14 @@ def test_one_model_is_on_disk(best_only, tmp_path):
     assert_equal(Network.load(tmp_path / "model").state, states[1 if best_only else 2])
 
 
+def test_the_model_on_disk_has_the_rates_that_a_fit_would_go_on_with(tmp_path):
+    writer, started = ModelCheckpoint(tmp_path / "model"), plan(conf=CONF)
+    writer.on_fit_start(started)
+    started.steering.rate_factor = 0.25
+    writer.on_epoch(EpochReport.of([report()]), first_state(CONF))
+    assert Network.load(tmp_path / "model").state.rate_factor == 0.25
+
+
 def test_a_figure_that_an_evaluation_does_not_have_is_refused():
     listener = EarlyStopping("validation f2")
     listener.on_fit_start(plan(figures=None))

@@ -54,6 +54,21 @@ def test_what_is_heard_later_is_what_was_heard_then(options):
     assert about.history == history
 
 
+def test_an_epoch_whose_end_was_due_before_the_first_round_is_told_first():
+    network = Network(CONF)
+    history = network.fit(DATA, 2, workers=ThisProcess())
+    history.rounds = [report for report in history.rounds if report.epoch == 1]
+    history.round_ends = history.round_ends[-len(history.rounds) :]
+    later, about = Hearer(), plan(conf=CONF, epochs=2, history=History())
+    with tell_around(Listeners(later), about):
+        replay(history, network.state, about, Listeners(later))
+    assert later.heard[0] == ("epoch", 0, (0, 1, 0))
+    assert [event[:2] for event in later.heard if event[0] == "epoch"] == [
+        ("epoch", 0),
+        ("epoch", 1),
+    ]
+
+
 def test_a_fit_that_fails_is_told_with_its_error():
     later, about = Hearer(), plan(history=History())
     with pytest.raises(OSError, match="gone"), tell_around(Listeners(later), about):

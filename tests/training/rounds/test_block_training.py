@@ -6,7 +6,7 @@ import pytest
 from sparkdl.data.batches.batch import Batch
 from sparkdl.data.batches.blocks import permutation
 from sparkdl.errors import ConfigError, ShapeError
-from sparkdl.nn import GRU, LSTM, Adam, Bidirectional, NetworkConf, RnnOutput
+from sparkdl.nn import GRU, LSTM, Adam, Bidirectional, NetworkConf, Output, RnnOutput
 from sparkdl.nn.execution.replica import Replica
 from sparkdl.nn.inputs.tbptt import chunks
 from sparkdl.training.masters.parameter_averaging.master import ParameterAveraging
@@ -70,6 +70,14 @@ def test_steps_one_by_one_are_the_steps_together(rng):
         parts[1:] = [part[:, None] for part in parts[1:]]
         np.testing.assert_allclose(np.concatenate(parts, 1), whole, rtol=1e-5, atol=1e-6)
         net.rnn_clear_previous_state()
+
+
+def test_a_step_of_an_output_for_the_whole_sequence_has_all_units(rng):
+    layers = [LSTM(units=4, return_sequences=False), Output(units=2)]
+    net, x = Network(network(layers=layers)), rng.normal(size=(3, 5, 3)).astype(np.float32)
+    steps = [net.rnn_time_step(x[:, t]) for t in range(5)]
+    assert {y.shape for y in steps} == {(3, 2)}
+    np.testing.assert_allclose(steps[-1], net.predict(x), rtol=1e-5)
 
 
 def test_other_sequences_need_a_cleared_state(rng):

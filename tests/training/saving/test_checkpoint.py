@@ -5,7 +5,9 @@ import os
 import numpy as np
 import pytest
 
+from sparkdl.data import files
 from sparkdl.errors import CheckpointError, ConfigError, DivergedError
+from sparkdl.training.reporting.steering import Steering
 from sparkdl.training.saving.checkpoint import (
     Checkpoints,
     CheckpointWriter,
@@ -27,9 +29,10 @@ class Clock:
         return self.now
 
 
-def writer_for(folder, clock=None, start=0, **options):
+def writer_for(folder, clock=None, start=0, steering=None, **options):
     writer = CheckpointWriter(Checkpoints(path=folder, **options), clock or Clock())
-    writer.on_fit_start(plan(conf=CONF, rounds=start, extra={"master": "averaging"}))
+    extra, steering = {"master": "averaging"}, steering or Steering()
+    writer.on_fit_start(plan(conf=CONF, rounds=start, extra=extra, steering=steering))
     return writer
 
 
@@ -48,6 +51,18 @@ def test_every_rounds_keeping_the_last(tmp_path):
     train(writer, 11)
     assert names(tmp_path / "c") == ["round-00000006", "round-00000009"]
     assert writer.last == latest(tmp_path / "c") == str(tmp_path / "c" / "round-00000009")
+
+
+def test_the_root_of_a_file_system():
+    folder = "memory:///"  # as hdfs:///, whose server a configuration names
+    first, last = (f"{folder}round-0000000{number}" for number in (2, 3))
+    try:
+        train(writer_for(folder, every_rounds=1, keep=2), 3)
+        assert latest(folder) == last and files.is_directory(first)
+        assert load_checkpoint(folder)[1].rounds == 3
+    finally:
+        files.remove(first)
+        files.remove(last)
 
 
 def test_every_minutes(tmp_path):
@@ -71,6 +86,33 @@ def test_not_after_an_epoch_if_rounds_are_given(tmp_path):
     writer = writer_for(tmp_path / "c", every_rounds=3)
     writer.on_epoch(report(), state_of(CONF, rounds=4))
     assert names(tmp_path / "c") == []
+
+
+@pytest.mark.parametrize("event", ["on_epoch", "on_validation"])
+@pytest.mark.parametrize("every", [None, 2], ids=["after each epoch", "after rounds"])
+def test_a_checkpoint_has_the_rates_that_a_listener_wishes_after_it(every, event, tmp_path):
+    """Without intervals nothing is written after an evaluation inside an epoch."""
+    steering = Steering()
+    writer = writer_for(tmp_path, every_rounds=every, steering=steering)
+    train(writer, 2)
+    steering.rate_factor = 0.5
+    inside = {"round": 2} if event == "on_validation" else {}
+    getattr(writer, event)(report(), state_of(CONF, seed=2, rounds=2, **inside))
+    if every or event == "on_epoch":
+        assert load_checkpoint(tmp_path)[1].rate_factor == 0.5
+    else:
+        assert names(tmp_path) == []
+
+
+def test_at_the_end_of_an_epoch_a_checkpoint_is_written_anew_once(tmp_path):
+    writer = writer_for(tmp_path, every_rounds=2)
+    train(writer, 2)
+    written = []
+    writer.write = lambda conf, state, extra: written.append(state.rounds)
+    writer.on_validation(report(), state_of(CONF, rounds=2))
+    assert not written
+    writer.on_epoch(report(), state_of(CONF, rounds=2))
+    assert written == [2]
 
 
 def test_a_checkpoint_is_a_model_with_state_and_extra(tmp_path):
@@ -138,7 +180,7 @@ def test_nothing_is_deleted_before_the_new_one_is_whole(tmp_path, monkeypatch):
     writer = writer_for(tmp_path, every_rounds=1, keep=1)
     train(writer, 1)
 
-    def fail(*_):
+    def fail(*_, **__):
         raise OSError("no space")
 
     monkeypatch.setattr("sparkdl.training.saving.checkpoint.save_model", fail)
@@ -176,11 +218,19 @@ def test_options_that_cannot_work_are_refused(name):
         Checkpoints(**{"path": "c", **changes})
 
 
+def test_one_that_stood_aside_when_its_fit_was_killed_is_used_and_put_back(tmp_path):
+    train(writer_for(tmp_path, every_rounds=1, keep=1), 2)
+    (tmp_path / "round-00000002").rename(tmp_path / ".round-00000002.old-0123abcd")
+    assert load_checkpoint(tmp_path)[1].rounds == 2
+    writer = writer_for(tmp_path, start=2)
+    assert names(tmp_path) == ["round-00000002"] and writer.last.endswith("/round-00000002")
+
+
 def test_what_killed_fits_were_writing_is_removed_by_the_next(tmp_path):
     folder = tmp_path / "c"
     train(writer_for(folder, every_rounds=1), 2)
     left = [".round-00000003.new-0123abcd", ".round-00000002.old-0123abcd"]
-    kept = [".round-00000001.new-mine", ".round-00000009.old-0123abcd", "round-00000002"]
+    kept = [".round-00000001.new-mine", ".other.old-0123abcd", "round-00000002"]
     for name in [*left, *kept]:
         (folder / name).mkdir(exist_ok=True)
         (folder / name / "vectors.safetensors").touch()

@@ -163,8 +163,8 @@ DAMAGE = {
     ),
     "future version": (
         "manifest.json",
-        lines(version=2),
-        "has format version 2, this sparkdl reads versions up to 1; install a newer one",
+        lines(version=4),
+        "has format version 4, this sparkdl reads versions up to 3; install a newer one",
     ),
     "version no number": ("manifest.json", lines(version="1"), "version must be an integer >= 1"),
     "version true": ("manifest.json", lines(version=True), "version must be an integer >= 1"),
@@ -349,8 +349,8 @@ def test_what_was_put_beside_a_model_is_left_alone(path):
 
 
 def test_a_model_of_a_later_version_is_left_alone(path):
-    lines(version=2)(path / "manifest.json")
-    refused(path, "format version 2")
+    lines(version=4)(path / "manifest.json")
+    refused(path, "format version 4")
 
 
 def test_a_damaged_model_may_be_replaced(path):

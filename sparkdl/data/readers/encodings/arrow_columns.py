@@ -13,12 +13,13 @@ from sparkdl.data.batches.sequences import Ragged
 from sparkdl.errors import DataError
 
 KINDS = "numbers, lists of numbers, vectors or binary"
+# Fields in which Spark stores its ml and mllib vectors.
 VECTOR = {
-    "type",
-    "size",
-    "indices",
-    "values",
-}  # fields in which Spark stores its ml and mllib vectors
+    "type": pa.int8(),
+    "size": pa.int32(),
+    "indices": pa.list_(pa.int32()),
+    "values": pa.list_(pa.float64()),
+}
 # Those in which spark.read.format("image") gives images, and OpenCV's types of theirs in bytes.
 NUMBERS_OF_IMAGE = ("mode", "nChannels", "height", "width")
 IMAGE = {"origin", "data", *NUMBERS_OF_IMAGE}
@@ -46,7 +47,8 @@ def table_batch(table, columns, where, partition, start=0, sequences=(), sizes=N
     DataError
         A column is missing, or not of numbers, or a record has a null or another length.
     """
-    arrays, present = {}, table.schema.names  # once: it is made anew each time it is asked for
+    # Once: the names are made anew each time; and found by hash, for tables may have 100,000.
+    arrays, present = {}, dict.fromkeys(table.schema.names)
     for name, column in columns.items():
         require_column(column, present, where)
         try:
@@ -99,9 +101,10 @@ def _to_array(column, ragged, size):
         return _binary(column, column.cast(pa.large_binary()), size)
     if pa.types.is_fixed_size_binary(kind):
         return _binary(column, column.cast(pa.binary()).cast(pa.large_binary()), size)
-    if pa.types.is_struct(kind) and {field.name for field in kind} == VECTOR:
+    fields = {field.name for field in kind} if pa.types.is_struct(kind) else set()
+    if {"type", "values"} <= fields <= VECTOR.keys():
         return _vectors(column, size)
-    if pa.types.is_struct(kind) and {field.name for field in kind} == IMAGE:
+    if fields == IMAGE:
         return _images(column)
     return _scalars(column)
 
@@ -141,6 +144,8 @@ def _binary(column, binary, size):
 
 def _vectors(column, wanted):
     """Returns the values of vectors: dense ones have type 1, sparse ones type 0 and indices."""
+    column = _with_all_fields(column)
+    _require_vectors(column)
     kind, size = column.field("type").to_numpy(), column.field("size").to_numpy(False)
     counts = pc.list_value_length(column.field("values")).to_numpy(False)
     lengths = np.where(kind == 1, counts, size).astype(np.int64)
@@ -150,7 +155,7 @@ def _vectors(column, wanted):
     places = np.arange(len(rows)) - first  # of a dense vector; a sparse one says them
     indices = column.field("indices").flatten().to_numpy()
     places[np.repeat(kind, counts) == 0] = indices
-    if (outside := places >= length).any():
+    if (outside := (places < 0) | (places >= length)).any():
         row, place = rows[outside][0], places[outside][0]
         raise Violation(row, f"must have indices below {length}, got {place}")
     values = column.field("values").flatten()
@@ -159,6 +164,35 @@ def _vectors(column, wanted):
     y = np.zeros((len(column), length))
     y[rows, places] = values.to_numpy()
     return y
+
+
+def _with_all_fields(column):
+    """Returns vectors with the four fields and types of Spark.
+
+    JSON has no fields that are null in all records, and its empty lists are of no type.
+    """
+    have = {field.name for field in column.type}
+    try:
+        fields = [
+            column.field(name).cast(kind) if name in have else pa.nulls(len(column), kind)
+            for name, kind in VECTOR.items()
+        ]
+    except pa.ArrowException as error:
+        raise Violation(0, f"must hold Spark's vectors, got {column.type}: {error}") from None
+    return pa.StructArray.from_arrays(fields, list(VECTOR))
+
+
+def _require_vectors(column):
+    """Raises Violation for the first record that is neither a dense nor a sparse vector."""
+    kind, size, indices, values = map(column.field, VECTOR)
+    same = pc.equal(pc.list_value_length(indices), pc.list_value_length(values))
+    sparse = pc.and_(pc.equal(kind, 0), pc.and_(pc.greater_equal(size, 0), same))
+    dense = pc.and_(pc.equal(kind, 1), pc.is_valid(values))
+    right = pc.fill_null(pc.or_kleene(dense, sparse), False)
+    if not pc.all(right, min_count=0).as_py():
+        row = _first(pc.invert(right))
+        text = "must be a dense vector (type 1, values) or a sparse one (type 0, size, as many"
+        raise Violation(row, f"{text} indices as values), got {column[row].as_py()!r:.80}")
 
 
 def _images(column):

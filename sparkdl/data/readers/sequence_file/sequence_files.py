@@ -10,7 +10,7 @@ import numpy as np
 from sparkdl.config import Boolean, Choice, dataclass, option
 from sparkdl.data import files
 from sparkdl.data.batches.batch import Batch
-from sparkdl.data.batches.columns import Violation
+from sparkdl.data.batches.columns import Violation, is_int32
 from sparkdl.data.readers.core.base import ImageSource, Reader, SplitByBytes, StoredSource
 from sparkdl.data.readers.core.chunks import batches, stack_arrays
 from sparkdl.data.readers.core.file_ranges import ByteSplit, byte_splits
@@ -130,15 +130,20 @@ def key_of(row, key):
 
 
 def label_of(row, key):
+    """Returns the label in a key. Raises Violation unless it is a whole number of int32."""
     try:
-        if isinstance(key, list):
-            return int(key[1])
-        if isinstance(key, str):
-            return int(key.split()[-1])
-        return int(key)
+        value = key[1] if isinstance(key, list) else key
+        value = value.split()[-1] if isinstance(key, str) else value
+        label = int(value)
+        fits = is_int32(label) and (isinstance(value, str) or label == value)
     except (ValueError, IndexError, TypeError):
         must = "must be a number, a text that ends in one, or a tuple with it in second place"
         raise Violation(row, f"key {must}, got {key!r:.80}") from None
+    except OverflowError:  # infinite
+        fits = False
+    if not fits:
+        raise Violation(row, f"label must be a whole number of int32, got {value!r:.80}")
+    return label
 
 
 def image_of(row, key, value, channels, size):

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 from itertools import accumulate, pairwise
 from typing import Any
 
@@ -11,6 +12,7 @@ from pyarrow.parquet import ParquetFile
 from sparkdl.config import Optional, Text, dataclass, option
 from sparkdl.data import files
 from sparkdl.data.batches.batch import Batch
+from sparkdl.data.file_stamps import stamp_files
 from sparkdl.data.readers.core.base import Reader, StoredSource
 from sparkdl.data.readers.core.file_ranges import data_files
 from sparkdl.data.readers.encodings.arrow_columns import require_column, table_batch
@@ -128,15 +130,30 @@ def _open_parquet(path):
     pyarrow reads a local one itself, piece by piece as records are wanted, at several times the
     speed that Python's files allow.
     """
-    local = files.is_local(path)
+    local, footer = files.is_local(path), _footer(stamp_files([path]))
     how = {"pre_buffer": False, "buffer_size": PIECE} if local else {}
     with _native(path) if local else files.open(path) as content:
         try:
-            with ParquetFile(content, **how) as file:
+            with ParquetFile(content, metadata=footer[0] if footer else None, **how) as file:
+                if not footer:
+                    footer.append(file.metadata)
                 yield file
         except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
             text = str(error).split("\n")[0]
             raise DataError(f"{path}: cannot be read as Parquet: {text}") from error
+
+
+def _footer(stamps):
+    """Returns a list that keeps a file's footer, as each row group wants it again.
+
+    It is empty before the first time; stamps are None where no footer can be kept.
+    """
+    return [] if stamps is None else _kept_footer(stamps)
+
+
+@lru_cache(maxsize=4)
+def _kept_footer(stamps):
+    return []
 
 
 def _native(path):

@@ -1,7 +1,9 @@
 """Text files with a record a line: numbers between commas."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -30,6 +32,7 @@ from sparkdl.data.source import Split
 from sparkdl.errors import DataError, require
 
 RECORDS_PER_BATCH = 4096
+LARGEST_BLOCK = 2**31 - 1  # pyarrow counts its bytes in 32 bits
 COLUMN = Either(of=(Text(what="a name"), Integer()))
 
 
@@ -51,6 +54,9 @@ class Lines(ByteSplit):
 @dataclass(frozen=True, kw_only=True)
 class Csv(StoredSource, Reader, SplitByBytes):
     """Columns of numbers of a CSV file, or of all files below a folder.
+
+    Where `features` is None and files have headers, the first file says the features and their
+    order; the others have columns of the same names, in any order.
 
     Splits are ranges of bytes: a value may be quoted, but hold no line break.
     """
@@ -85,7 +91,8 @@ class Csv(StoredSource, Reader, SplitByBytes):
 
     def splits(self) -> list[Split]:
         """Returns ranges of bytes. Reads the first line of each file alone."""
-        return byte_splits(Lines, self.path, self.bytes_per_split, about=self._columns)
+        about = partial(self._columns, {})
+        return byte_splits(Lines, self.path, self.bytes_per_split, about=about)
 
     def read(self, split: Any) -> Iterator[Batch]:
         """Yields Batches of up to 4,096 records: features (n, F) float32, labels (n,) float64."""
@@ -102,12 +109,35 @@ class Csv(StoredSource, Reader, SplitByBytes):
             yield Batch(columns={"features": features, **labels}, ids=ids)
             start += table.num_rows
 
-    def _columns(self, path):
-        """Returns the positions of the wanted columns in a file."""
+    def _columns(self, first, path):
+        """Returns the positions of the wanted columns in a file.
+
+        `first` has the first file's path, and the names of its features where `features` is None.
+        """
         names = first_line(path, self.delimiter)
-        features = self.features and tuple(position(one, names, path) for one in self.features)
         label = None if self.label is None else position(self.label, names, path)
+        if self.features is None:
+            features = self._other_columns(first, names, label, path)
+        else:
+            features = tuple(position(one, names, path) for one in self.features)
+            require_distinct(self.features, features, path)
         return {"width": len(names), "features": features, "label": label}
+
+    def _other_columns(self, first, names, label, path):
+        """Returns the positions of all columns but the label in the first file's order.
+
+        None where that is the order of this file.
+        """
+        found = [name for i, name in enumerate(names) if i != label]
+        if not found:
+            raise DataError(f"{path}: must have columns of features beside the label, but has none")
+        wanted = first.setdefault("names", found)
+        origin = first.setdefault("path", path)
+        if not self.header or found == wanted:
+            return None
+        require_same_names(found, wanted, path, origin)
+        places = {name: i for i, name in enumerate(names) if i != label}
+        return tuple(places[name] for name in wanted)
 
     def _column_names(self, split):
         """Returns {name in a batch: name in the parsed table}, the features in their order."""
@@ -126,7 +156,11 @@ class Csv(StoredSource, Reader, SplitByBytes):
         try:
             return csv.read_csv(
                 pa.BufferReader(content),
-                read_options=csv.ReadOptions(column_names=names, use_threads=False),
+                read_options=csv.ReadOptions(
+                    column_names=names,
+                    use_threads=False,
+                    block_size=min(len(content) + 1, LARGEST_BLOCK),  # a line fits in one
+                ),
                 parse_options=csv.ParseOptions(delimiter=self.delimiter),
                 convert_options=csv.ConvertOptions(
                     column_types=types, include_columns=list(dict.fromkeys(selected))
@@ -145,3 +179,25 @@ def position(column, names, where):
     if not -len(names) <= column < len(names):
         raise DataError(f"{where}: has no column {column}; there are {len(names)}")
     return column % len(names)
+
+
+def require_distinct(columns, places, where):
+    """Raises DataError where two of the columns, by name or index, are the same one."""
+    seen = {}
+    for column, place in zip(columns, places, strict=True):
+        if place in seen:
+            text = f"{seen[place]!r} and {column!r} are the same column"
+            raise DataError(f"{where}: features must be different columns, but {text}")
+        seen[place] = column
+
+
+def require_same_names(found, wanted, where, first):
+    """Raises DataError unless the features of a file have the names of those in the first file."""
+    here, there = Counter(found), Counter(wanted)
+    for name in [*wanted, *found]:
+        if (here[name], there[name]) != (1, 1):
+            finding = f"but column {name!r} is there {here[name]} times, not {there[name]}"
+            if here[name] == there[name]:
+                finding = f"but column {name!r} is there {here[name]} times, in another order"
+            text = f"must have the columns of features of {first}, {finding}"
+            raise DataError(f"{where}: {text}; Csv.features may choose columns")

@@ -17,7 +17,7 @@ def first_line(path, delimiter):
         text = content.decode("utf-8-sig").rstrip("\r\n")
     except UnicodeDecodeError as error:
         raise DataError(f"{path}: must be UTF-8: {error}") from None
-    return next(csv.reader(io.StringIO(text), delimiter=delimiter), [""])
+    return _values(text, delimiter, path)
 
 
 def lines_between(file, start, stop, skip):
@@ -36,6 +36,19 @@ def lines_between(file, start, stop, skip):
     if start > 0 or skip:  # bytes before the first break began in another split
         content = content[content.find(b"\n") + 1 or len(content) :]
     return content.removeprefix(b"\xef\xbb\xbf") if start == 0 else content
+
+
+def _values(text, delimiter, path):
+    """Returns the values of a line."""
+    limit = csv.field_size_limit(2**31 - 1)  # the parser of the other lines has none either
+    try:
+        return next(csv.reader(io.StringIO(text), delimiter=delimiter), [""])
+    except csv.Error as error:
+        alone = "its lines must end in \\n or \\r\\n, but end in \\r"
+        reason = alone if "\r" in text else error
+        raise DataError(f"{path}: {reason}") from None
+    finally:
+        csv.field_size_limit(limit)
 
 
 def _until_break(file):

@@ -21,6 +21,8 @@ class Translation:
     ----------
     uses : Uses
         What the blobs of data are for.
+    phase : int
+        That of a NetState.
     shapes : {blob: shape of one example}
         Of data whose layers do not say.
     l1, l2 : float
@@ -35,8 +37,8 @@ class Translation:
     written : list of WrittenBlobs
     """
 
-    def __init__(self, uses, shapes=None, l1=0.0, l2=0.0):
-        self.uses, self.shapes = uses, dict(shapes or {})
+    def __init__(self, uses, phase, shapes=None, l1=0.0, l2=0.0):
+        self.uses, self.phase, self.shapes = uses, phase, dict(shapes or {})
         self.l1, self.l2 = l1, l2
         self.inputs, self.vertices = {}, []
         self.data, self.scores, self.written = [], [], []

@@ -116,7 +116,7 @@ def translate_net(message, state, shapes, origin, options):
     layers, places = layers_in_state(layers, origin.places(message, layers), any_state)
     layers = number_layers(layers)
     uses, decay = BlobUses(layers), {kind: options.get(kind, 0.0) for kind in ("l1", "l2")}
-    net = Translation(uses, shapes, **decay)
+    net = Translation(uses, any_state.phase, shapes, **decay)
     for layer, place in zip(rename_input_clashes(layers, uses.inputs), places, strict=True):
         with name_errors(place):
             function_of(layer)(layer, net)

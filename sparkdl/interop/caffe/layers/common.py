@@ -6,6 +6,7 @@ from sparkdl.errors import ConfigError, UnsupportedError
 from sparkdl.interop.caffe.layers.parameters import factor_rates, filler, spec_of, weights
 from sparkdl.interop.caffe.messages.schema import LayerParameter
 from sparkdl.interop.caffe.nets.names import name_of
+from sparkdl.interop.caffe.nets.phases import PHASES
 from sparkdl.interop.caffe.policies import shortest
 from sparkdl.nn import (
     MVN,
@@ -25,7 +26,6 @@ from sparkdl.nn import (
 )
 
 PROD, SUM, MAX = range(3)
-TRAIN = 0
 
 
 def inner_product(layer, net):
@@ -51,9 +51,17 @@ def inner_product(layer, net):
 def batch_norm(layer, net):
     """Normalizes by mean and variance alone: Scale follows where there is more.
 
-    With use_global_stats they are those of before in training too.
+    With use_global_stats they are those of before in training too; without it, where a net says so
+    itself, those of the batch in tests too, which ours does not do.
     """
     options = layer.batch_norm_param
+    phase = layer.phase if layer.HasField("phase") else net.phase
+    given = options.HasField("use_global_stats")
+    if given and not options.use_global_stats and phase == PHASES["TEST"]:
+        raise UnsupportedError(
+            "use_global_stats must not be false in phase TEST: that normalizes by the batch; "
+            "leave it out, or give each phase a layer of its own"
+        )
     new_layer = BatchNorm(
         momentum=shortest(options.moving_average_fraction),
         epsilon=shortest(options.eps),

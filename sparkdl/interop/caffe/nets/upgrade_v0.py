@@ -45,27 +45,41 @@ RENAMED = {
 TRANSFORM = {"scale": "scale", "meanfile": "mean_file", "cropsize": "crop_size", "mirror": "mirror"}
 OF_THE_LAYER = ("blobs", "blobs_lr", "weight_decay")
 ELSEWHERE = ("name", "type")
+PADDED = ("conv", "pool")
 
 
 def from_v0(layers):
     """Returns [V1LayerParameter]; padding layers become the padding of what reads them."""
-    paddings = {one.top[0]: one for one in layers if one.layer.type == "padding"}
-    return [convert_layer(one, paddings) for one in layers if one.layer.type != "padding"]
+    paddings = {top: one for one in layers if one.layer.type == "padding" for top in one.top}
+    found = [take_padding(one, paddings) for one in layers]
+    return [convert_layer(one) for one in found if one.layer.type != "padding"]
 
 
-def convert_layer(outer, paddings):
+def take_padding(outer, paddings):
+    """Returns a layer with the padding of the layer before it, in place of its own."""
+    before = [paddings[bottom] for bottom in outer.bottom if bottom in paddings]
+    if not before:
+        return outer
+    kind = outer.layer.type
+    if kind not in PADDED or any(len(one.bottom) != 1 for one in (outer, *before)):
+        raise ConfigError(
+            f"layer {before[0].layer.name!r} must pad the one bottom of one of {PADDED}, "
+            f"got {outer.layer.name!r}: {kind!r}"
+        )
+    new = MESSAGES["V1LayerParameter"]()
+    new.CopyFrom(outer)
+    new.bottom[0], new.layer.pad = before[0].bottom[0], before[0].layer.pad
+    return new
+
+
+def convert_layer(outer):
     old = outer.layer
     if old.type not in TYPES:
         raise ConfigError(f"layer {old.name!r} must be of one of {list(TYPES)}, got {old.type!r}")
     kind, options = TYPES[old.type]
-    new = MESSAGES["V1LayerParameter"](name=old.name, top=outer.top)
+    new = MESSAGES["V1LayerParameter"](name=old.name, top=outer.top, bottom=outer.bottom)
     new.type = new.DESCRIPTOR.fields_by_name["type"].enum_type.values_by_name[kind].number
     target = getattr(new, options) if options else None
-    for bottom in outer.bottom:
-        padding = paddings.get(bottom)
-        new.bottom.append(bottom if padding is None else padding.bottom[0])
-        if padding is not None:
-            target.pad.append(padding.layer.pad)
     for field, value in old.ListFields():
         if field.name not in ELSEWHERE:
             place(new, target, field, value)

@@ -9,6 +9,7 @@ from sparkdl.interop.keras.places import Take
 from sparkdl.nn import layers as nn
 
 PARTS = {"query": "q", "key": "k", "value": "v", "output": "o"}
+HEADS_APART = None  # one axis for all kernels, of which the output's has the heads in front
 
 
 def attention(at):
@@ -32,8 +33,8 @@ def attention(at):
         initializer=initializer(options.take("kernel_initializer", "glorot_uniform")),
         l1=l1_l2[0],
         l2=l1_l2[1],
-        constraints=constraint(options.take("kernel_constraint")),
-        **biased(options),
+        constraints=constraint(options.take("kernel_constraint"), HEADS_APART),
+        **biased(options, HEADS_APART),
     )
     return at.add(layer, query, key, value, takes=takes(layer))
 

@@ -6,26 +6,30 @@ from sparkdl.interop.keras.members import activation, constraint, initializer, r
 GLOROT = "glorot_uniform"
 
 
-def weighted(options, kernel="kernel"):
-    """Returns our options of training of a layer with a kernel and maybe a bias."""
+def weighted(options, kernel="kernel", axes=(0,), bias_axes=(0,), single=()):
+    """Returns our options of training of a layer with a kernel and maybe a bias.
+
+    Constraints are along `axes` of the kernel, of which `single` have length 1, and `bias_axes` of
+    the bias: see `constraint`.
+    """
     l1, l2 = regularizer(options.take(f"{kernel}_regularizer"))
     return {
         "initializer": initializer(options.take(f"{kernel}_initializer", GLOROT)),
         "l1": l1,
         "l2": l2,
-        "constraints": constraint(options.take(f"{kernel}_constraint")),
-    } | biased(options)
+        "constraints": constraint(options.take(f"{kernel}_constraint"), axes, single),
+    } | biased(options, bias_axes)
 
 
-def biased(options):
-    """Returns our options of a bias."""
+def biased(options, axes=(0,)):
+    """Returns our options of a bias, whose constraints are along `axes` of Keras's array."""
     l1, l2 = regularizer(options.take("bias_regularizer"))
     return {
         "bias": options.flag("use_bias", True),
         "bias_initializer": initializer(options.take("bias_initializer", "zeros")),
         "bias_l1": l1,
         "bias_l2": l2,
-        "bias_constraints": constraint(options.take("bias_constraint")),
+        "bias_constraints": constraint(options.take("bias_constraint"), axes),
     }
 
 

@@ -48,6 +48,26 @@ def windows(at, axes):
     }
 
 
+def axes_of_one(options, axes):
+    """Returns the axes of space along which a kernel has one point."""
+    return tuple(i for i, k in enumerate(per_axis(options["kernel_size"], axes)) if k == 1)
+
+
+def into_filters(axes):
+    """Returns the axes of a kernel (rows, columns, in, out) along which a filter lies."""
+    return tuple(range(axes + 1))
+
+
+def into_channels(axes):
+    """Returns the same of a kernel (rows, columns, channels, multiplier)."""
+    return tuple(range(axes))
+
+
+def into_outputs(axes):
+    """Returns the same of a transposed kernel (rows, columns, out, in)."""
+    return (*range(axes), axes + 1)
+
+
 def given(at):
     """Returns the input, channels first."""
     x = at.images(at.one())
@@ -61,12 +81,12 @@ def kernel_and_bias(layer, change=filters, shape=filter_shape):
 
 
 def conv(axes, at):
-    x = given(at)
+    x, options = given(at), windows(at, axes)
     layer = CONVS[axes](
         filters=at.options.size("filters"),
         groups=at.options.size("groups", 1),
-        **windows(at, axes),
-        **weighted(at.options),
+        **options,
+        **weighted(at.options, axes=into_filters(axes), single=axes_of_one(options, axes)),
         **activated(at, x),
     )
     at.options.only(lora_rank=None, quantization_config=None)
@@ -90,7 +110,7 @@ def conv_transpose(axes, at):
         groups=at.options.size("groups", 1),
         output_padding=more,
         **options,
-        **weighted(at.options),
+        **weighted(at.options, axes=into_outputs(axes)),
         **activated(at, x),
     )
     at.options.need(layer.groups == 1, "groups", layer.groups)
@@ -98,11 +118,12 @@ def conv_transpose(axes, at):
 
 
 def depthwise_conv(axes, at):
-    x = given(at)
+    x, options = given(at), windows(at, axes)
+    single = axes_of_one(options, axes)
     layer = DEPTHWISE[axes](
         multiplier=at.options.size("depth_multiplier", 1),
-        **windows(at, axes),
-        **weighted(at.options, "depthwise"),
+        **options,
+        **weighted(at.options, "depthwise", into_channels(axes), single=single),
         **activated(at, x),
     )
     at.options.only(lora_rank=None, quantization_config=None)
@@ -113,16 +134,19 @@ def depthwise_conv(axes, at):
 def separable_conv(axes, at):
     x = given(at)
     same_options(at.options, "pointwise_regularizer", "depthwise_regularizer")
-    same_options(at.options, "pointwise_constraint", "depthwise_constraint")
     at.options.take("depthwise_initializer")
     l1, l2 = regularizer(at.options.take("pointwise_regularizer"))
+    constraints = constraint(at.options.take("pointwise_constraint"), into_filters(axes))
+    other = at.options.take("depthwise_constraint")
+    same = constraint(other, into_channels(axes)) == constraints
+    at.options.need(same, "depthwise_constraint", other)
     layer = SEPARABLE[axes](
         filters=at.options.size("filters"),
         multiplier=at.options.size("depth_multiplier", 1),
         initializer=initializer(at.options.take("pointwise_initializer", "glorot_uniform")),
         l1=l1,
         l2=l2,
-        constraints=constraint(at.options.take("pointwise_constraint")),
+        constraints=constraints,
         **windows(at, axes),
         **biased(at.options),
         **activated(at, x),

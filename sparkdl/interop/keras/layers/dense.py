@@ -98,7 +98,7 @@ def prelu(at):
         initializer=initializer(at.options.take("alpha_initializer", "zeros")),
         l1=l1,
         l2=l2,
-        constraints=constraint(at.options.take("alpha_constraint")),
+        constraints=constraint(at.options.take("alpha_constraint"), tuple(range(rank))),
     )
     alpha = Take(ours="alpha", change=flat, shape=lambda shape: (1,) * (rank - 1) + shape)
     return at.add(layer, x, takes=[alpha])

@@ -13,10 +13,11 @@ from sparkdl.interop.keras.places import Take
 from sparkdl.nn import layers as nn
 
 MODES = {"concat": "concat", "sum": "add", "mul": "mul", "ave": "average"}
+TWO_BIASES = None  # (2, 3 units) has no axes along which ours, one vector, lies
 
 
-def common(options, version):
-    """Returns our options of every recurrent layer."""
+def common(options, bias_axes=(0,)):
+    """Returns our options of every recurrent layer; for `bias_axes` see `weighted`."""
     same_options(options, "kernel_regularizer", "recurrent_regularizer")
     same_options(options, "kernel_constraint", "recurrent_constraint")
     options.only(recurrent_dropout=0.0, return_state=False, stateful=False)
@@ -28,7 +29,7 @@ def common(options, version):
         "units": options.size("units"),
         "return_sequences": options.flag("return_sequences"),
         "recurrent_initializer": initializer(first),
-    } | weighted(options)
+    } | weighted(options, bias_axes=bias_axes)
 
 
 def gates(options, version):
@@ -39,19 +40,19 @@ def gates(options, version):
 
 def lstm(options, version):
     forget = 1.0 if options.flag("unit_forget_bias", True) else 0.0
-    given = common(options, version) | gates(options, version)
+    given = common(options) | gates(options, version)
     return nn.LSTM(forget_bias=forget, **given), kernels
 
 
 def gru(options, version):
     after = options.flag("reset_after", version >= 2)
-    layer = nn.GRU(reset_after=after, **common(options, version), **gates(options, version))
-    return layer, gru_kernels
+    given = common(options, TWO_BIASES if after else (0,)) | gates(options, version)
+    return nn.GRU(reset_after=after, **given), gru_kernels
 
 
 def simple_rnn(options, version):
     function = activation(options.take("activation", "tanh"), version)
-    return nn.SimpleRnn(activation=function, **common(options, version)), kernels
+    return nn.SimpleRnn(activation=function, **common(options)), kernels
 
 
 def kernels(layer, path="cell", prefix=""):
@@ -96,6 +97,13 @@ def drop_inputs(at, x, options):
     return at.add(nn.SpatialDropout(rate=rate), x, helper=True) if rate else x
 
 
+def note_repeats(at, x, layer, options):
+    """Notes a layer that, in Keras, repeats its last output at masked steps: ours gives 0."""
+    zero = options.take("zero_output_for_mask")
+    if x.masked and layer.return_sequences and not zero:
+        at.translation.repeating.append(at.layer.name)
+
+
 def recurrent(kind, at):
     x = at.one()
     layer, takes = CELLS[kind](at.options, at.version)
@@ -103,6 +111,7 @@ def recurrent(kind, at):
     if backwards and x.masked and layer.return_sequences:
         raise UnsupportedError("go_backwards of a sequence with a mask is not supported")
     x = drop_inputs(at, x, at.options)
+    note_repeats(at, x, layer, at.options)
     if backwards:
         x = at.add(nn.ReverseTime(), x, helper=True)
     return at.add(layer, x, takes=takes(layer))
@@ -116,8 +125,11 @@ def bidirectional(at):
         raise UnsupportedError(f"Bidirectional of {kind} is not supported")
     layer, takes = CELLS[kind](options, at.version)
     options.only(go_backwards=False)
-    check_other(at, kind, layer)
+    trainable = options.take("trainable") is not False
+    at.look_inside(trainable)
+    check_other(at, kind, layer, trainable)
     x = drop_inputs(at, at.one(), options)
+    note_repeats(at, x, layer, options)
     options.finish()
     both = nn.Bidirectional(layer=layer, mode=MODES[mode])
     found = [
@@ -128,13 +140,14 @@ def bidirectional(at):
     return at.add(both, x, takes=found)
 
 
-def check_other(at, kind, layer):
+def check_other(at, kind, layer, trainable):
     """Refuses a backward layer that is not the forward one in reverse."""
     given = at.options.take("backward_layer")
     if given is None:
         return
     other, options = object_of(given)
     same = other == kind and Options.flag(options, "go_backwards")
+    same = same and (options.take("trainable") is not False) == trainable
     if not same or replace(CELLS[kind](options, at.version)[0], name=None) != layer:
         raise UnsupportedError("a backward_layer of its own is not supported")
 

@@ -12,9 +12,9 @@ GROWN = {1: nn.UpSampling1D, 2: nn.UpSampling2D, 3: nn.UpSampling3D}
 
 def flatten(at):
     x = at.images(at.one()) if len(at.one().shape) > 2 else at.one()
-    at.options.take("data_format")
+    first = at.options.take("data_format") == "channels_first"
     no_masks([x], "Flatten")
-    if len(x.shape) > 2 and not x.turned:  # data_format says channels first
+    if len(x.shape) > 1 and first:
         x = at.add(nn.Permute(order=(*range(1, len(x.shape)), 0)), x, helper=True)
     return at.add(nn.Flatten(), at.plain(x))
 

@@ -16,6 +16,9 @@ class StepCall:
         self.options, self.version, self.kind = layer.options(), at.version, layer.kind
         self.added = []
 
+    def look_inside(self, trainable):
+        self.outer.look_inside(trainable)
+
     def one(self):
         return self.inputs[0]
 
@@ -44,6 +47,7 @@ def time_distributed(at, rules):
     layer.refuse_custom()
     if layer.kind not in rules:
         raise UnsupportedError(f"TimeDistributed of {layer.kind} is not supported")
+    at.look_inside(layer.trainable)
     step = StepCall(at, layer, Place(name="step", shape=x.shape[1:]))
     rules[layer.kind](step)
     step.options.finish()

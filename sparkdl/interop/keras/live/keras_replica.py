@@ -60,7 +60,7 @@ class KerasReplica(LiveReplica):
         params, grads = self.arrays()[0], self.conf.params_layout.views(self.grad)
         named = trained(self.model)
         values, slopes = (self._copies(views, named) for views in (params, grads))
-        self._take(params, named, self._optimizer.step(values, slopes, factor, t, first))
+        self._take(params, named, self._optimizer.step(values, slopes, float(factor), t, first))
 
     def _take(self, views, named, values):
         for (name, _), value in zip(named, values, strict=True):

@@ -55,13 +55,13 @@ def regularizer(l1, l2):
     return document("regularizers", "L1L2", {"l1": l1 or 0.0, "l2": (l2 or 0.0) / 2})
 
 
-def constraint(values, axis=0):
-    """Returns the one constraint; norms are along `axis` of Keras's array."""
+def constraint(values, axes=(0,)):
+    """Returns the one constraint; norms are along `axes` of Keras's array."""
     if not values:
         return None
     if len(values) > 1:
         raise UnsupportedError(f"{len(values)} constraints are not supported")
     found = written(values[0], CONSTRAINT_TWINS, "constraints")
     if not isinstance(values[0], NonNegative):
-        found["config"]["axis"] = axis
+        found["config"]["axis"] = list(axes)
     return found

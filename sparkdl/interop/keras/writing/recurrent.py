@@ -4,9 +4,8 @@ from dataclasses import replace
 
 from sparkdl.errors import UnsupportedError
 from sparkdl.interop.keras.layers.recurrent import MODES
-from sparkdl.interop.keras.twins import document
 from sparkdl.interop.keras.writing import members
-from sparkdl.interop.keras.writing.weighted import function_name, weighted
+from sparkdl.interop.keras.writing.weighted import function_name, inner_layer, weighted
 from sparkdl.nn import layers as nn
 
 
@@ -56,7 +55,7 @@ def bidirectional(at):
     at.layer = both.layer
     if type(both.layer) not in CELLS:
         raise UnsupportedError(f"{type(both.layer).__name__} inside is not supported")
-    inner = document("layers", CELLS[type(both.layer)][0], {"name": "inner"} | config_of(at))
+    inner = inner_layer(at, CELLS[type(both.layer)][0], config_of(at))
     names = {ours: name for name, ours in MODES.items()}
     config = {"layer": inner, "merge_mode": names[both.mode]}
     return at.add("Bidirectional", config, x, expected=both)

@@ -11,12 +11,12 @@ from sparkdl.interop.keras.layers.arithmetic import DROPOUTS
 from sparkdl.interop.keras.layers.joining import OPERATIONS
 from sparkdl.interop.keras.layers.reshaping import CROPPED, GROWN, PADDED
 from sparkdl.interop.keras.places import channels_first, channels_last
-from sparkdl.interop.keras.twins import document
 from sparkdl.interop.keras.writing import members
 from sparkdl.interop.keras.writing.recurrent import RECURRENT
 from sparkdl.interop.keras.writing.weighted import (
     activated,
     add_function,
+    inner_layer,
     plain_numbers,
     weighted,
 )
@@ -72,7 +72,8 @@ def prelu(at):
     if at.training:
         config["alpha_initializer"] = members.initializer(layer.initializer)
         config["alpha_regularizer"] = members.regularizer(layer.l1, layer.l2)
-        config["alpha_constraint"] = members.constraint(layer.constraints)
+        axes = range(len(at.in_shape))
+        config["alpha_constraint"] = members.constraint(layer.constraints, axes)
     return at.add("PReLU", config, x)
 
 
@@ -136,6 +137,8 @@ def attention(at):
     layer = at.layer
     if any(source.backwards for source in at.sources):
         raise UnsupportedError("steps in reverse are not supported")
+    if at.frozen and at.training:  # Keras loses the flag of the layers inside
+        raise UnsupportedError("Frozen is not supported; write it with compiled=False")
     inputs = [*at.sources, *at.sources[-1:] * (3 - len(at.sources))]
     size = layer.width(inputs[0].shape) // layer.heads
     config = {"num_heads": layer.heads, "key_dim": size, "dropout": layer.dropout}
@@ -191,7 +194,7 @@ class InnerLayer:
     """A layer within another one, as a rule sees it: what it adds is noted, not placed."""
 
     def __init__(self, at, layer, x):
-        self.layer, self.x, self.training = layer, x, at.training
+        self.layer, self.x, self.training, self.frozen = layer, x, at.training, at.frozen
         self.in_shape, self.added = x.shape, []
 
     def one(self):
@@ -217,7 +220,7 @@ def time_distributed(at):
     [(kind, config, expected), *others] = inner.added
     if others:
         raise UnsupportedError(f"{kind} and {others[0][0]} at once are not supported")
-    config = {"layer": document("layers", kind, {"name": "inner"} | config)}
+    config = {"layer": inner_layer(at, kind, config)}
     return at.add("TimeDistributed", config, x, expected=nn.TimeDistributed(layer=expected))
 
 

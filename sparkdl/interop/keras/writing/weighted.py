@@ -3,25 +3,33 @@
 from dataclasses import replace
 
 from sparkdl.errors import UnsupportedError
+from sparkdl.interop.keras.twins import document
 from sparkdl.interop.keras.writing import members
 from sparkdl.nn import layers as nn
 from sparkdl.nn.activations import Identity, LogSoftmax, Softmax
 
 
-def weighted(at, axis=0, kernel="kernel"):
-    """Returns Keras's options of a kernel and a bias; constraints are along `axis`."""
+def weighted(at, axes=(0,), kernel="kernel"):
+    """Returns Keras's options of a kernel and a bias; constraints are along `axes` of a kernel."""
     layer, found = at.layer, {"use_bias": at.layer.bias}
     if not at.training:
         return found
     parts = {
-        kernel: (layer.initializer, layer.l1, layer.l2, layer.constraints),
-        "bias": (layer.bias_initializer, layer.bias_l1, layer.bias_l2, layer.bias_constraints),
+        kernel: (layer.initializer, layer.l1, layer.l2),
+        "bias": (layer.bias_initializer, layer.bias_l1, layer.bias_l2),
     }
-    for name, (initializer, l1, l2, constraints) in parts.items():
+    for name, (initializer, l1, l2) in parts.items():
         found[f"{name}_initializer"] = members.initializer(initializer)
         found[f"{name}_regularizer"] = members.regularizer(l1, l2)
-        found[f"{name}_constraint"] = members.constraint(constraints, axis)
+    found[f"{kernel}_constraint"] = members.constraint(layer.constraints, axes)
+    found["bias_constraint"] = members.constraint(layer.bias_constraints)
     return found
+
+
+def inner_layer(at, kind, config):
+    """Returns the document of a layer inside another one, frozen where that one is."""
+    flags = {"trainable": False} if at.frozen else {}
+    return document("layers", kind, {"name": "inner"} | flags | config)
 
 
 def function_name(function):

@@ -4,9 +4,18 @@ from dataclasses import replace
 from functools import partial
 
 from sparkdl.errors import UnsupportedError
-from sparkdl.interop.keras.layers.convolution import CONVS, DEPTHWISE, SEPARABLE, TRANSPOSED
+from sparkdl.interop.keras.layers.convolution import (
+    CONVS,
+    DEPTHWISE,
+    SEPARABLE,
+    TRANSPOSED,
+    into_channels,
+    into_filters,
+    into_outputs,
+)
 from sparkdl.interop.keras.layers.pooling import GLOBAL, POOLS
 from sparkdl.interop.keras.layers.reshaping import PADDED
+from sparkdl.interop.keras.writing import members
 from sparkdl.interop.keras.writing.weighted import activated, plain_numbers, weighted
 from sparkdl.nn import layers as nn
 from sparkdl.nn.layers.windows.geometry import per_axis, window_padding
@@ -65,18 +74,18 @@ def conv(kind, axes, at, **more):
     if max(per_axis(layer.stride, axes)) > 1 and max(per_axis(layer.dilation, axes)) > 1:
         raise UnsupportedError("a stride and a dilation at once are not supported")
     x, word, expected = padded(at, axes)
-    kernel = "depthwise" if kind.startswith("Depthwise") else "kernel"
     config = windows(layer, axes) | {"padding": word} | more
-    config |= weighted(at, list(range(axes + 1)), kernel)
     return activated(at, f"{kind}{axes}D", config, x, expected=expected)
 
 
 def plain_conv(axes, at):
-    return conv("Conv", axes, at, filters=at.layer.filters, groups=at.layer.groups)
+    more = {"filters": at.layer.filters, "groups": at.layer.groups}
+    return conv("Conv", axes, at, **more, **weighted(at, into_filters(axes)))
 
 
 def depthwise(axes, at):
-    return conv("DepthwiseConv", axes, at, depth_multiplier=at.layer.multiplier)
+    more = weighted(at, into_channels(axes), "depthwise")
+    return conv("DepthwiseConv", axes, at, depth_multiplier=at.layer.multiplier, **more)
 
 
 def separable(axes, at):
@@ -84,10 +93,13 @@ def separable(axes, at):
     layer = at.layer
     x, word, expected = padded(at, axes)
     config = windows(layer, axes) | {"padding": word, "filters": layer.filters}
-    config |= {"depth_multiplier": layer.multiplier} | weighted(at, 0, "pointwise")
-    for name in ("initializer", "regularizer", "constraint"):
-        if f"pointwise_{name}" in config:
+    config |= {"depth_multiplier": layer.multiplier}
+    config |= weighted(at, into_filters(axes), "pointwise")
+    if at.training:
+        for name in ("initializer", "regularizer"):
             config[f"depthwise_{name}"] = config[f"pointwise_{name}"]
+        kept = members.constraint(layer.constraints, into_channels(axes))
+        config["depthwise_constraint"] = kept
     return activated(at, f"SeparableConv{axes}D", config, x, expected=expected)
 
 
@@ -95,7 +107,7 @@ def transposed(axes, at):
     layer = at.layer
     word = "same" if layer.padding == "same" else "valid"
     config = windows(layer, axes) | {"padding": word, "filters": layer.filters}
-    config |= weighted(at, list(range(axes + 1)))
+    config |= weighted(at, into_outputs(axes))
     return activated(at, f"Conv{axes}DTranspose", config, at.last())
 
 

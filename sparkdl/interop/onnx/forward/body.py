@@ -27,6 +27,7 @@ class Body:
     def __init__(self, graph, path, opset, refused):
         self.inputs = [value.name for value in graph.input]
         self.outputs = [value.name for value in graph.output]
+        self.output_types = [value.type.tensor_type for value in graph.output]
         self.constants = {tensor.name: array_of(tensor, path) for tensor in graph.initializer}
         self.calls = []
         for proto in graph.node:

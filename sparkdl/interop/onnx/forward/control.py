@@ -3,6 +3,7 @@
 from itertools import count
 
 import numpy as np
+from onnx import TensorProto, helper
 
 from sparkdl.errors import UnsupportedError
 
@@ -27,8 +28,8 @@ def loop(most=None, condition=None, *carried, body, scope):
         flag, *results = body.run(scope, (np.array(turn, np.int64), np.array(True), *carried))
         goes_on, carried = bool(np.reshape(flag, ())), results[:n]
         found.append(results[n:])
-    others = len(body.outputs) - 1 - n
-    return (*carried, *stacked(found, [0] * others))
+    types = body.output_types[1 + n :]
+    return (*carried, *stacked(found, types, [0] * len(types)))
 
 
 def scan(
@@ -53,19 +54,28 @@ def scan(
         results = body.run(scope, (*states, *parts))
         states = results[:n]
         found.append(results[n:])
-    others = len(body.outputs) - n
-    backwards = scan_output_directions or [0] * others
-    return (*states, *stacked(found, scan_output_axes or [0] * others, backwards))
+    types = body.output_types[n:]
+    zeros = [0] * len(types)
+    backwards = scan_output_directions or zeros
+    return (*states, *stacked(found, types, scan_output_axes or zeros, backwards))
 
 
-def stacked(rows, axes, backwards=None):
+def stacked(rows, types, axes, backwards=None):
     """Returns the columns of rows of arrays, each an array with an axis of the rows."""
-    columns = zip(*rows, strict=True) if rows else ([] for _ in axes)
+    if not rows:
+        return [without_rows(kind, axis) for kind, axis in zip(types, axes, strict=True)]
     backwards = backwards or [0] * len(axes)
     return [
-        np.stack(list(column)[:: -1 if back else 1], axis) if rows else np.zeros((0,), np.float32)
-        for column, axis, back in zip(columns, axes, backwards, strict=True)
+        np.stack(list(column)[:: -1 if back else 1], axis)
+        for column, axis, back in zip(zip(*rows, strict=True), axes, backwards, strict=True)
     ]
+
+
+def without_rows(kind, axis):
+    """Returns an array of no rows whose other axes a TensorProto's type tells; open ones are 0."""
+    lengths = [max(length.dim_value, 0) for length in kind.shape.dim]
+    dtype = helper.tensor_dtype_to_np_dtype(kind.elem_type or TensorProto.FLOAT)
+    return np.moveaxis(np.zeros((0, *lengths), dtype), 0, axis)
 
 
 def sequence_map(sequence, *more, body, scope):

@@ -1,5 +1,6 @@
 """A torch.nn.MultiheadAttention, whose calls move the batch: all of them together are one layer."""
 
+import logging
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -7,8 +8,10 @@ import numpy as np
 
 from sparkdl.errors import UnsupportedError
 from sparkdl.interop.torch.aten.node import Place
+from sparkdl.interop.torch.aten.trained_arrays import is_frozen
 from sparkdl.nn import layers as nn
 
+log = logging.getLogger(__name__)
 ARRAYS = ("in_proj_weight", "in_proj_bias", "out_proj.weight", "out_proj.bias")
 
 
@@ -60,16 +63,25 @@ class AttentionCalls:
         need(part.in_proj_weight is not None, "kdim or vdim")
         need(places and all(len(place.shape) == 2 for place in places), "a mask that is computed")
         need(all(map(is_causal, masks)), "another mask than a causal one")
+        found = dict(part.named_parameters())
+        tensors = {name: found[name] for name in ARRAYS if name in found}
         kind = nn.SelfAttention if len(places) == 1 else nn.MultiHeadAttention
         layer = kind(
             heads=part.num_heads,
             causal=self.causal or bool(masks),
-            dropout=part.dropout,
+            dropout=self.dropout(tensors),
             bias=part.in_proj_bias is not None,
         )
-        found = dict(part.named_parameters())
-        arrays = {name: found[name].detach().numpy() for name in ARRAYS if name in found}
-        return network.add(layer, places, self.path, arrays)
+        return network.add(layer, places, self.path, tensors)
+
+    def dropout(self, tensors):
+        """Returns the rate of the layer: 0 where it is frozen, as frozen layers drop nothing."""
+        if not is_frozen(tensors):
+            return self.module.dropout
+        if self.module.dropout and self.module.training:
+            rate = self.module.dropout
+            log.warning("%s: it is frozen, so its dropout of %s is left out", self.path, rate)
+        return 0.0
 
 
 def find_attentions(graph, module):

@@ -7,7 +7,7 @@ import numpy as np
 from sparkdl.interop.axis_layers import lengths_of_parts, softmax_layers
 from sparkdl.interop.constant_operands import HIDDEN, line
 from sparkdl.interop.torch.aten.node import Place
-from sparkdl.interop.torch.aten.operand_rules import add_constant, as_array
+from sparkdl.interop.torch.aten.operand_rules import with_constant
 from sparkdl.nn import layers as nn
 
 
@@ -17,8 +17,8 @@ def matmul(node):
     second = "mat2" if node["mat2"] is not None else "other"
     if isinstance(node[second], Place):
         return node.add(nn.MatMul(), x, node[second])
-    W = node.array(second)
-    node.need(W.ndim == 2, f"a product with {W.shape}")
+    W = node.tensor(second)
+    node.need(W.ndim == 2, f"a product with {tuple(W.shape)}")
     return node.add(nn.Dense(units=W.shape[1], bias=False), x, weight=W.T)
 
 
@@ -32,7 +32,7 @@ def dot_product_attention(node):
     scale = q.shape[-1] ** -0.5 if scale is None else scale
     scores = node.add(line(scale=float(scale)), scores)
     hidden = hidden_by(mask, scores.shape, node["is_causal"])
-    scores = scores if hidden is None else add_constant(node, scores, hidden, "shift")
+    scores = scores if hidden is None else with_constant(node, "add", scores, hidden)
     shares = along_last_axis(node, "softmax", scores)
     if node["dropout_p"]:
         shares = node.add(nn.Dropout(rate=node["dropout_p"]), shares)
@@ -45,8 +45,7 @@ def hidden_by(mask, shape, causal):
         return np.triu(np.full(shape[-2:], HIDDEN), 1)
     if mask is None:
         return None
-    values = mask.numpy()
-    return ~values * HIDDEN if values.dtype == bool else as_array(mask)
+    return mask if mask.is_floating_point() else ~mask.numpy() * HIDDEN
 
 
 def softmax(kind):
@@ -136,8 +135,8 @@ def by_groups(node, groups):
     apart = node.add(nn.Reshape(shape=(groups, -1)), x)
     norm = nn.LayerNorm(axes=(1,), epsilon=node["eps"], scale=False, shift=False)
     y = node.add(nn.Reshape(shape=x.shape), node.add(norm, apart))
-    arrays = {name: node.array(name) for name in ("weight", "bias")}
-    given = {name: array for name, array in arrays.items() if array is not None}
+    tensors = {name: node.tensor(name) for name in ("weight", "bias")}
+    given = {name: tensor for name, tensor in tensors.items() if tensor is not None}
     if not given:
         return y
     flags = {"scale": "weight" in given, "shift": "bias" in given}

@@ -3,9 +3,13 @@
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from sparkdl.errors import ShapeError, UnsupportedError
+from sparkdl.interop.torch.aten.trained_arrays import TrainedArrays, is_frozen
 from sparkdl.interop.torch.weights.layer_arrays import arrays_for
 from sparkdl.interop.translated_network import free_name
+from sparkdl.nn import layers as nn
 
 
 @dataclass(frozen=True)
@@ -45,11 +49,14 @@ class AtenNode:
         self.need(isinstance(value, Place), f"{name} that is constant")
         return value
 
-    def array(self, name):
-        """Returns an argument that must be constant, as an array; None where it is left out."""
+    def tensor(self, name):
+        """Returns an argument that must be constant; None where it is left out.
+
+        It is the tensor of the module itself: what is shared is found by its storage.
+        """
         value = self[name]
         self.need(value is None or hasattr(value, "detach"), f"{name} that is computed")
-        return None if value is None else value.detach().float().numpy()
+        return value
 
     def axis(self, value):
         """Returns an axis of one example, for one of the tensor `input`."""
@@ -59,7 +66,10 @@ class AtenNode:
         return axis - 1
 
     def add(self, layer, *places, **arrays):
-        """Adds a layer that reads these Places, with torch's arrays; returns its own."""
+        """Adds a layer that reads these Places, with torch's tensors; returns its own.
+
+        What torch does not train of them is frozen.
+        """
         return self.network.add(layer, places, self.module, arrays)
 
     def need(self, holds, what):
@@ -69,12 +79,14 @@ class AtenNode:
 
 
 class NetworkParts:
-    """The layers of a network and their weights so far."""
+    """The layers of a network and their weights so far; `parameters` are (name, tensor) each."""
 
-    def __init__(self, build):
-        self.build, self.weights = build, {}
+    def __init__(self, build, parameters):
+        self.build, self.weights, self.trained = build, {}, TrainedArrays(parameters)
 
     def add(self, layer, places, module, arrays):
+        """Adds a layer with {name of torch: tensor, array or None}; returns its Place."""
+        arrays = {name: array for name, array in arrays.items() if array is not None}
         shapes = tuple(place.shape for place in places)
         shape = shapes if layer.multi_input else shapes[0]
         if layer.takes_rows and len(shape) > 2:
@@ -82,11 +94,20 @@ class NetworkParts:
         taken = {*self.build.inputs, *(vertex.name for vertex in self.build.vertices)}
         automatic = f"{type(layer).__name__.lower()}_1"
         name = free_name(module if arrays and module else automatic, taken)
-        self.build.add(layer, *(place.name for place in places), name=name)
+        if is_frozen(arrays) and not isinstance(layer, nn.Frozen):
+            layer = nn.Frozen(layer=layer)
+        shares = self.trained.take(name, layer, arrays)
+        self.build.add(layer, *(place.name for place in places), name=name, shares=shares)
         wanted = layer.param_shapes(shape) | layer.buffer_shapes(shape)
-        given = arrays_for(layer, wanted, {n: a for n, a in arrays.items() if a is not None})
+        given = arrays_for(layer, wanted, {name: as_array(one) for name, one in arrays.items()})
         found = {kind: array.shape for kind, array in given.items()}
         if found != wanted:
             raise ShapeError(f"weights must have the shapes {wanted}, got {found}")
-        self.weights |= {f"{name}/{kind}": array for kind, array in given.items()}
+        if shares is None:
+            self.weights |= {f"{name}/{kind}": array for kind, array in given.items()}
         return Place(name, tuple(layer.out_shape(shape)))
+
+
+def as_array(value):
+    """Returns a tensor or a number as an array of floats."""
+    return value.detach().float().numpy() if hasattr(value, "detach") else np.float32(value)

@@ -1,9 +1,8 @@
 """Layers for calls of aten operations on two operands, of which one may be constant."""
 
-import numpy as np
-
 from sparkdl.interop.constant_operands import HIDDEN, HIDES, constant_layer, line
-from sparkdl.interop.torch.aten.node import Place
+from sparkdl.interop.torch.aten.node import Place, as_array
+from sparkdl.interop.torch.aten.trained_arrays import is_trained
 from sparkdl.nn import layers as nn
 from sparkdl.nn.layers.joining.broadcasting import repeats
 
@@ -49,28 +48,46 @@ def of_two(node, operation, x, other):
 
 def with_constant(node, operation, x, other):
     """Adds a number, a parameter, which is trained, or a buffer; or multiplies by it."""
-    trains, values = getattr(other, "requires_grad", False), as_array(other)
+    if is_trained(other):
+        return with_parameter(node, operation, x, other)
+    values = as_array(other)
     if operation in ("subtract", "divide"):
-        node.need(not trains or values.size == 1, f"a parameter that one must {operation} by")
         values = -values if operation == "subtract" else 1 / values
-    adds = operation in ("add", "subtract")
-    if trains and adds and len(x.shape) == 2 and values.shape in (x.shape, (1, *x.shape)):
+    return add_constant(node, x, values, "shift" if operation in ("add", "subtract") else "scale")
+
+
+def with_parameter(node, operation, x, values):
+    """Adds a parameter, which is trained; or multiplies by it."""
+    node.need(operation != "divide", "a parameter that one must divide by")
+    if operation == "subtract":
+        behind = with_parameter(node, "add", node.add(line(scale=-1.0), x), values)
+        return node.add(line(scale=-1.0), behind)
+    places = tuple(values.shape) in (x.shape, (1, *x.shape))
+    if operation == "add" and len(x.shape) == 2 and places:
         return node.add(nn.PositionEmbedding(), x, weight=values.reshape(x.shape))
-    return add_constant(node, x, values, "shift" if adds else "scale", trains)
+    flag, theirs = ("shift", "bias") if operation == "add" else ("scale", "weight")
+    if values.numel() == 1:
+        flags = {"scale": flag == "scale", "shift": flag == "shift"}
+        return node.add(nn.Affine(axes=0, **flags), x, **{theirs: values.reshape(1)})
+    layer, [array] = constant_of(node, x, as_array(values), flag)
+    sound = array.size == values.numel() and not isinstance(layer, nn.Frozen)
+    node.need(sound, f"a parameter of shape {tuple(values.shape)} with examples of {x.shape}")
+    return node.add(layer, x, **{theirs: values.reshape(array.shape)})
 
 
-def add_constant(node, x, values, flag, trains=False):
-    """Adds the layer that shifts or scales a Place by an array."""
+def add_constant(node, x, values, flag):
+    """Adds the layer that shifts or scales a Place by an array, which is not trained."""
+    layer, arrays = constant_of(node, x, values, flag, trains=False)
+    theirs = {"shift": "bias", "scale": "weight"}[flag]
+    return node.add(layer, x, **dict(zip((theirs,), arrays, strict=False)))
+
+
+def constant_of(node, x, values, flag, trains=True):
+    """Returns (layer, its arrays, which are one or none) of a constant beside a Place."""
     found = constant_layer(values, x.shape, flag, trains)
     node.need(found, f"a constant of shape {values.shape} with examples of {x.shape}")
     layer, weights = found
-    names = {"gamma": "weight", "beta": "bias"}
-    return node.add(layer, x, **{names[name]: array for name, array in weights.items()})
-
-
-def as_array(value):
-    """Returns a tensor or a number as an array of floats."""
-    return value.detach().float().numpy() if hasattr(value, "detach") else np.float32(value)
+    return layer, list(weights.values())
 
 
 def masked_fill(node):
@@ -89,6 +106,7 @@ def where(node):
 def fill(node, x, mask, value):
     """Puts a number where a constant mask is true; one that hides is added, as softmax sees it."""
     node.need(hasattr(mask, "detach"), "a mask that is computed")
+    node.need(not is_trained(value), "a value that is trained")
     value = as_array(value) if not isinstance(value, Place) else None
     node.need(value is not None and value.size == 1, "other values than one number")
     hidden, number = mask.numpy(), float(value.reshape(()))

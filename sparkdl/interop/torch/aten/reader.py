@@ -10,6 +10,7 @@ from sparkdl.errors import ConfigError, SparkdlError, UnsupportedError, brief
 from sparkdl.interop.torch.aten.attention import find_attentions
 from sparkdl.interop.torch.aten.node import AtenNode, NetworkParts, Place
 from sparkdl.interop.torch.aten.rules import RULES
+from sparkdl.interop.torch.aten.trained_arrays import one_row
 from sparkdl.interop.torch.module_arrays import load_torch
 from sparkdl.interop.translated_network import state_with
 from sparkdl.nn import GraphBuilder
@@ -47,6 +48,9 @@ def read_module(module, example_inputs, *, loss=None, **options):
     """Returns the ModuleNet of a torch.nn.Module, by torch.export. Executors need no PyTorch.
 
     Parameters, and the statistics of BatchNorm, come along; dropout is there when it is trained.
+    Trained is what requires a gradient; what does not, and buffers, are frozen. A parameter that
+    several calls read in the same way is one here, too; of one that layers have in different ways
+    they have copies, which a warning names.
 
     Parameters
     ----------
@@ -72,14 +76,15 @@ def read_module(module, example_inputs, *, loss=None, **options):
     sizes = {len(one) for one in inputs if torch.is_tensor(one) and one.ndim}
     if len(sizes) != 1 or min(sizes) < 2:
         raise ConfigError(f"read_module.example_inputs must be tensors (n >= 2, ...), got {sizes}")
-    trains = module.training
+    modes = [(part, part.training) for part in module.modules()]
     module.eval()
     try:
         with torch.no_grad():
             expected = module(*inputs)
         exported = torch.export.export(module, inputs)
     finally:
-        module.train(trains)
+        for part, trains in modes:
+            part.training = trains
     translation = ModuleTranslation(exported, module, inputs, torch)
     translation.run()
     net = translation.net(loss, options)
@@ -105,7 +110,7 @@ class ModuleTranslation:
                 self.values[node] = Place(node.name, shape)
             elif node.op == "placeholder":
                 self.values[node] = tensors[targets[node.name]]
-        self.parts = NetworkParts(build)
+        self.parts = NetworkParts(build, module.named_parameters())
 
     def run(self):
         for node in self.graph.nodes:
@@ -147,7 +152,7 @@ class ModuleTranslation:
         if node.target is operator.getitem:
             return args[0][args[1]]
         if not any(isinstance(self.values[one], Place | tuple) for one in node.all_input_nodes):
-            return node.target(*args, **kwargs)  # of constants alone
+            return self.fold(node, args, kwargs)
         name = self.operation(node)
         changes_input = name.endswith("_") and not name.startswith("_")
         name = name.rstrip("_") if changes_input else name
@@ -158,6 +163,19 @@ class ModuleTranslation:
         if changes_input:
             self.values[node.args[0]] = made
         return made
+
+    def fold(self, node, args, kwargs):
+        """Returns the value of a call that reads constants alone."""
+        made, name = node.target(*args, **kwargs), self.operation(node)
+        known = [self.values[one] for one in node.all_input_nodes]
+        if name == "embedding" and self.only_adds(node) and args[2:3] != (int(known[1].min()),):
+            made = one_row(*known, made)
+        self.parts.trained.note_folded(name, known, made)
+        return made
+
+    def only_adds(self, node):
+        """Returns whether what a call gives is only added to something, so that it broadcasts."""
+        return all(self.operation(user).rstrip("_") == "add" for user in node.users)
 
     def known(self, value):
         """Returns arguments with values in place of nodes."""
@@ -198,6 +216,7 @@ class ModuleTranslation:
             if len(places) != 1:
                 raise ConfigError(f"read_module.loss must be None for {len(places)} outputs")
             self.parts.build.add(LossLayer(loss=loss), places[0].name, name="output")
+        self.parts.trained.warn()
         network = Network(self.parts.build.conf(**options))
         network.state = state_with(network, self.parts.weights.items())
         return ModuleNet(network=network, outputs=tuple(place.name for place in places))

@@ -6,17 +6,18 @@ from sparkdl.interop.constant_operands import line
 from sparkdl.interop.torch.aten.attention_rules import ATTENTION_RULES
 from sparkdl.interop.torch.aten.operand_rules import OPERAND_RULES
 from sparkdl.interop.torch.aten.sequence_rules import SEQUENCE_RULES, in_time_order
+from sparkdl.interop.torch.aten.trained_arrays import STATISTICS, is_frozen
 from sparkdl.nn import layers as nn
 
 
 def linear(node):
-    W = node.array("weight")
+    W = node.tensor("weight")
     layer = nn.Dense(units=len(W), bias=node["bias"] is not None)
-    return node.add(layer, node.place(), weight=W, bias=node.array("bias"))
+    return node.add(layer, node.place(), weight=W, bias=node.tensor("bias"))
 
 
 def conv(node):
-    W, bias = node.array("weight"), node.array("bias")
+    W, bias = node.tensor("weight"), node.tensor("bias")
     axes = W.ndim - 2
     padding = node["padding"]
     node.need(padding != "same" or set(per_axis(node["stride"], axes)) == {1}, "such padding")
@@ -35,10 +36,10 @@ def conv(node):
 
 
 def conv_transpose(node):
-    W, bias = node.array("weight"), node.array("bias")
+    W, bias = node.tensor("weight"), node.tensor("bias")
     layer = nn.Conv2DTranspose(
         filters=W.shape[1] * node["groups"],
-        kernel_size=W.shape[2:],
+        kernel_size=tuple(W.shape[2:]),
         stride=per_axis(node["stride"], 2),
         padding=per_axis(node["padding"], 2),
         output_padding=per_axis(node["output_padding"], 2),
@@ -61,17 +62,23 @@ def sized(values):
 
 
 def batch_norm(node):
+    """Follows statistics also where its factors are not trained: those are a layer behind it."""
     node.need(node["momentum"] is not None, "a momentum of None")
-    arrays = {name: node.array(name) for name in ("weight", "bias", "running_mean", "running_var")}
-    node.need(all(array is not None for array in arrays.values()), "statistics or factors of None")
-    layer = nn.BatchNorm(epsilon=node["eps"], momentum=1 - node["momentum"])
-    return in_time_order(node, layer, **arrays)
+    factors = {name: node.tensor(name) for name in ("weight", "bias")}
+    statistics = {name: node.tensor(name) for name in STATISTICS}
+    given = [*factors.values(), *statistics.values()]
+    node.need(all(one is not None for one in given), "statistics or factors of None")
+    options = {"epsilon": node["eps"], "momentum": 1 - node["momentum"], "variance": "unbiased"}
+    if not is_frozen(factors):
+        return in_time_order(node, nn.BatchNorm(**options), **factors, **statistics)
+    bare = nn.BatchNorm(scale=False, shift=False, **options)
+    return node.add(nn.Affine(axis=0), in_time_order(node, bare, **statistics), **factors)
 
 
 def layer_norm(node):
     rank = len(node.place().shape)
     axes = tuple(range(rank - len(node["normalized_shape"]), rank))
-    arrays = {name: node.array(name) for name in ("weight", "bias")}
+    arrays = {name: node.tensor(name) for name in ("weight", "bias")}
     flags = {"scale": arrays["weight"] is not None, "shift": arrays["bias"] is not None}
     return node.add(nn.LayerNorm(axes=axes, epsilon=node["eps"], **flags), node.place(), **arrays)
 
@@ -160,6 +167,17 @@ def dropout(node):
     return node.add(nn.Dropout(rate=node["p"]), node.place()) if node["p"] else node.place()
 
 
+def feature_dropout(node):
+    """Whole channels become 0; of rows each is one number."""
+    if not node["p"] or len(node.place().shape) == 1:
+        return dropout(node)
+    return in_time_order(node, nn.SpatialDropout(rate=node["p"]))
+
+
+def detach(node):
+    return node.add(nn.StopGradient(), node.place())
+
+
 def activation(kind, **names):
     """Returns the rule of an activation; `names` map options of ours to theirs."""
 
@@ -192,7 +210,8 @@ def softplus(node):
 
 
 def prelu(node):
-    return in_time_order(node, nn.PRelu(), weight=node.array("weight"))
+    alpha = node.tensor("weight")
+    return in_time_order(node, nn.PRelu(shared=alpha.numel() == 1), weight=alpha)
 
 
 RULES = (
@@ -215,12 +234,12 @@ RULES = (
         "conv2d": conv,
         "conv3d": conv,
         "conv_transpose2d": conv_transpose,
-        "detach": same,
+        "detach": detach,
         "dropout": dropout,
         "elu": activation("elu", alpha="alpha"),
         "erf": activation("erf"),
         "exp": activation("exp"),
-        "feature_dropout": dropout,
+        "feature_dropout": feature_dropout,
         "flatten": reshape,
         "gelu": gelu,
         "hardtanh": activation("clip", low="min_val", high="max_val"),

@@ -1,5 +1,7 @@
 """Layers for calls of aten operations on sequences."""
 
+from sparkdl.interop.constant_operands import line
+from sparkdl.interop.torch.aten.trained_arrays import is_trained
 from sparkdl.nn import layers as nn
 
 RECURRENT = {"lstm": nn.LSTM, "gru": nn.GRU, "rnn_tanh": nn.SimpleRnn}
@@ -17,11 +19,27 @@ def in_time_order(node, layer, **arrays):
 
 
 def embedding(node):
-    W, ids = node.array("weight"), node.place("indices")
+    W, ids = node.tensor("weight"), node.place("indices")
     layer = nn.EmbeddingSequence(vocabulary_size=len(W), units=W.shape[1])
     if not ids.shape:
         layer = nn.Embedding(vocabulary_size=len(W), units=W.shape[1])
-    return node.add(layer, ids, weight=W)
+    node.need(not node["scale_grad_by_freq"], "scale_grad_by_freq")
+    y, padding = node.add(layer, ids, weight=W), node["padding_idx"]
+    return without_slope(node, y, ids, padding) if is_trained(W) and padding >= 0 else y
+
+
+def without_slope(node, y, ids, padding):
+    """Puts a constant in place of rows of padding, which are not trained."""
+    node.need(len(ids.shape) == 1, f"padding_idx with indices of {ids.shape}")
+    apart = node.add(nn.Activation("abs_val"), node.add(line(shift=-float(padding)), ids))
+    shown = node.add(nn.Activation({"type": "heaviside", "threshold": 0.5}), apart)
+    shown = node.add(nn.Reshape(shape=(*ids.shape, 1)), shown)
+    y, row = node.add(nn.Broadcasting(operation="product"), y, shown), node["weight"][padding]
+    if not row.any():
+        return y
+    row = row.detach()
+    kept = node.add(nn.Dense(units=len(row)), shown, weight=-row.reshape(-1, 1), bias=row)
+    return node.add(nn.ElementWise(operation="add"), y, kept)
 
 
 def recurrent(kind):
@@ -35,7 +53,7 @@ def recurrent(kind):
         node.need(node["has_biases"], "bias=False")
         ways = 2 if node["bidirectional"] else 1
         count, y = len(PARTS), node.place()
-        params = [one.detach().numpy() for one in node["params"]]
+        params = node["params"]
         for number in range(node["num_layers"]):
             first = number * ways * count
             named = dict(zip(PARTS, params[first : first + count], strict=True))

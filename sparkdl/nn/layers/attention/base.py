@@ -33,6 +33,7 @@ class Attention(WeightedLayer, abstract=True):
     """
 
     low_precision: ClassVar = True
+    sees_other_steps: ClassVar = True
     penalized: ClassVar = WEIGHTS
     biases: ClassVar[tuple[str, ...]] = ("bq", "bk", "bv", "bo")
 

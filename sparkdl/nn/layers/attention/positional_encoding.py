@@ -30,6 +30,7 @@ class PositionalEncoding(Layer):
     """
 
     low_precision: ClassVar = True
+    sees_other_steps: ClassVar = True
 
     period: float = option(
         Number(above=1), "Waves are 2 pi steps to almost 2 pi times this long.", default=10_000.0
@@ -63,6 +64,7 @@ class PositionEmbedding(TrainableLayer):
     """
 
     low_precision: ClassVar = True
+    sees_other_steps: ClassVar = True
     biases: ClassVar[tuple[str, ...]] = ()
 
     steps: int | None = option(

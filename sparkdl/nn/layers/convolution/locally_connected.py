@@ -66,6 +66,7 @@ class LocallyConnected1D(LocallyConnected):
     """
 
     axes: ClassVar = 1
+    sees_other_steps: ClassVar = True
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -29,6 +29,12 @@ class Layer(Member, package="sparkdl.nn.layers"):
     penalized_by_layer: ClassVar[tuple[str, ...]] = ()  # parameters that only its own l1, l2 pull
     takes_rows: ClassVar[bool] = False  # whether a network puts Flatten before it where needed
     multi_input: ClassVar[bool] = False  # whether it joins several inputs
+    adds_loss: ClassVar[bool] = False  # whether it adds to the losses of the examples
+    has_joint_loss: ClassVar[bool] = False  # whether that depends on the others of the batch
+    reads_ids_of_steps: ClassVar[bool] = False  # whether a row (T,) has an id for each step
+    reads_backward: ClassVar[bool] = False  # whether it reads sequences from their end
+    # Whether an output step depends on the number of the step, or on others but by a state.
+    sees_other_steps: ClassVar[bool] = False
     low_precision: ClassVar[bool] = False  # whether it computes well in bfloat16; else in float32
 
     name: str | None = option(

@@ -1,5 +1,7 @@
 """Rows of a table that is learned, looked up by their numbers."""
 
+from typing import ClassVar
+
 import numpy as np
 
 from sparkdl.config import Boolean, Size, dataclass, option
@@ -78,6 +80,8 @@ class EmbeddingSequence(Lookup):
     ----------
     DL4J EmbeddingSequenceLayer, Keras Embedding.
     """
+
+    reads_ids_of_steps: ClassVar = True
 
     mask_zero: bool = option(
         Boolean(),

@@ -23,7 +23,7 @@ class BatchNorm(TrainableLayer):
 
     While training, mean and variance are those of the batch (the biased variance), and the buffers
     follow them: running <- momentum running + (1 - momentum) batch. In use, they are the buffers.
-    Steps that a mask leaves out do not count.
+    Steps that a mask leaves out do not count, and without any step the buffers stay.
 
     Shapes
     ------
@@ -104,8 +104,9 @@ class BatchNorm(TrainableLayer):
         else:
             mask = ops.reshape(run.mask, (-1, 1))
             mean, variance, number = masked_statistics(rows, mask)
+            seen = ops.greater(ops.sum(mask), 0.0)
             y = ops.normalize(rows, gamma, beta, mean, variance, self.epsilon)
-            self.follow(run, mean, variance, number / ops.maximum(number - 1, 1.0))
+            self.follow(run, mean, variance, number / ops.maximum(number - 1, 1.0), seen)
         return ops.reshape(y, x.shape)
 
     def statistics(self, run: Run) -> tuple[Value, Value]:
@@ -119,15 +120,21 @@ class BatchNorm(TrainableLayer):
         share = ops.div(1.0, ops.maximum(run.buffers["weight"], LEAST))
         return ops.mul(statistics[0], share), ops.mul(statistics[1], share)
 
-    def follow(self, run: Run, mean: Value, variance: Value, widening: Value) -> None:
-        """Moves the buffers towards statistics; `widening` makes the variance unbiased."""
+    def follow(
+        self, run: Run, mean: Value, variance: Value, widening: Value, seen: Value = None
+    ) -> None:
+        """Moves the buffers towards statistics; `widening` makes the variance unbiased.
+
+        Where `seen` is given and 0 they stay.
+        """
         if self.variance == "unbiased":
             variance = variance * widening
         share = 1.0 if self.debias else 1 - self.momentum
-        for name, new in {"mean": mean, "variance": variance}.items():
-            run.update(name, self.momentum * run.buffers[name] + share * new)
-        if self.debias:
-            run.update("weight", self.momentum * run.buffers["weight"] + 1.0)
+        news = {"mean": mean, "variance": variance} | ({"weight": 1.0} if self.debias else {})
+        for name, new in news.items():
+            old = run.buffers[name]
+            moved = self.momentum * old + share * new
+            run.update(name, moved if seen is None else ops.where(seen, moved, old))
 
 
 def masked_statistics(rows: Value, mask: Value) -> tuple[Value, Value, Value]:

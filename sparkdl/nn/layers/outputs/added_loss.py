@@ -1,6 +1,6 @@
 """Layer that adds a term of its own to the loss."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 from sparkdl.config import Boolean, Number, dataclass, option
 from sparkdl.engine import ops
@@ -20,12 +20,18 @@ class AddedLoss(Layer):
     x, y (batch, ...)
     """
 
+    adds_loss: ClassVar = True
+
     weight: float = option(Number(), "Factor of the sum.", default=1.0)
     mean: bool = option(
         Boolean(),
         "Whether the sum is over an example, and the mean over the batch.",
         default=False,
     )
+
+    @property
+    def has_joint_loss(self) -> bool:  # type: ignore[override]
+        return not self.mean
 
     def out_shape(self, in_shape: Any) -> Shape:
         return in_shape

@@ -26,6 +26,7 @@ class ScoredLayer(Layer, abstract=True):
     z (batch, units), (batch, T, units) or (batch, units, H, W)
     """
 
+    adds_loss: ClassVar = True
     reads_labels: ClassVar[bool] = True  # False if the data have nothing to compare with
 
     loss: AnyOf[Loss] = option(
@@ -53,6 +54,10 @@ class ScoredLayer(Layer, abstract=True):
         'None: "labels" where the network has one output, else the layer\'s name.',
         default=None,
     )
+
+    @property
+    def has_joint_loss(self) -> bool:  # type: ignore[override]
+        return self.reduction in OF_BATCH
 
     @property
     def label_kind(self) -> str:

@@ -17,7 +17,8 @@ class CenterLossOutput(Output):
     """An Output that adds center_weight |x - c|^2 / 2, with c the center of the example's class.
 
     The centers are buffers. While training, that of each class in a batch moves towards its
-    examples: c <- c - center_rate (sum of (c - x) over the class) / (1 + their number).
+    examples: c <- c - center_rate (sum of (c - x) over the class) / (1 + their number). Examples
+    whose label the loss ignores do not count.
 
     Shapes
     ------
@@ -64,7 +65,13 @@ class CenterLossOutput(Output):
     def compare(self, x: Value, run: Run) -> None:
         """Adds the distance to the centers to the loss, and moves the centers."""
         centers, at = run.buffers["centers"], self.classes_of(run.labels, x)
+        loss: Any = self.loss
+        counts = loss.counts(run.labels)
+        if counts is not None:
+            counts = ops.reshape(ops.cast(counts, x.dtype), (-1, 1))
+            at = ops.mul(at, counts)
         away = ops.sub(x, ops.matmul(at, centers))
+        away = away if counts is None else ops.mul(away, counts)
         square = ops.sum(ops.square(away), axes=(1,))
         run.add_loss(ops.mul(square, self.center_weight / 2))
         size = ops.add(ops.sum(at, axes=(0,)), 1.0)

@@ -30,6 +30,7 @@ class Comparison(ScoredLayer):
 
     multi_input: ClassVar = True
     reads_labels: ClassVar = False
+    has_joint_loss: ClassVar = True  # where there is a third input
 
     def out_shape(self, in_shape: Any) -> Shape:
         if len(in_shape) not in (2, 3) or in_shape[2:] not in ((), ((1,),)):

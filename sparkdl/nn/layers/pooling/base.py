@@ -51,6 +51,10 @@ class Pool(SpatialLayer, abstract=True):
         super().validate()
         require(self, "padding", self.padding_is_small(), f"smaller than the size ({self.size})")
 
+    @property
+    def sees_other_steps(self) -> bool:  # type: ignore[override]
+        return self.axes == 1 and self.sizes("size") != (1,)
+
     def padding_is_small(self) -> bool:
         """Returns whether padding alone never holds a whole window."""
         if self.padding == "same":

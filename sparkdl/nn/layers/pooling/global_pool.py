@@ -1,5 +1,7 @@
 """One number for each channel."""
 
+from typing import ClassVar
+
 from sparkdl.config import Choice, Number, dataclass, option
 from sparkdl.engine import ops
 from sparkdl.engine.ops.spatial.pool import norm_of
@@ -20,6 +22,8 @@ class GlobalPool(Layer):
     x (batch, T, F), (batch, C, H, W) or (batch, C, D, H, W); y (batch, F) or (batch, C). Steps that
     a mask says are none do not count; without a step there is nothing but 0.
     """
+
+    sees_other_steps: ClassVar = True
 
     kind: str = option(
         Choice(of=("avg", "max", "sum", "lp")), "Summary of all numbers.", default="avg"

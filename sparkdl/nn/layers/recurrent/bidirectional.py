@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -44,6 +44,8 @@ class Bidirectional(Wrapper):
     Schuster and Paliwal, Bidirectional recurrent neural networks (1997). DL4J and Keras
     Bidirectional.
     """
+
+    reads_backward: ClassVar = True
 
     layer: Recurrent = option(Of(family=Layer), "An LSTM, a GRU or another recurrent layer.")
     mode: str = option(

@@ -1,6 +1,6 @@
 """Rows and sequences: one repeated over the steps of the other, steps in reverse order."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 from sparkdl.config import dataclass
 from sparkdl.engine import ops
@@ -42,6 +42,8 @@ class ReverseTime(Layer):
     ------
     x, y (batch, T, F)
     """
+
+    reads_backward: ClassVar = True
 
     def out_shape(self, in_shape: Any) -> Shape:
         return self.sequence(in_shape)

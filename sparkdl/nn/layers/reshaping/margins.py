@@ -25,6 +25,10 @@ class SpatialBorder(SpatialLayer, abstract=True):
         "for sequences one pair (before, after).",
     )
 
+    @property
+    def sees_other_steps(self) -> bool:  # type: ignore[override]
+        return self.axes == 1
+
     def margins(self) -> Any:
         """Returns (before, after) for each axis of an array (batch, *in_shape)."""
         amounts, none = sides(self.amount, self.axes), (0, 0)

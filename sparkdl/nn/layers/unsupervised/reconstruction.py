@@ -1,5 +1,7 @@
 """A layer that learns without labels."""
 
+from typing import ClassVar
+
 from sparkdl.config import Of, dataclass, option
 from sparkdl.errors import require
 from sparkdl.nn.hints import Shape, Shapes, Value, Values
@@ -17,6 +19,8 @@ class Reconstruction(Wrapper):
     ------
     those of the other layer
     """
+
+    adds_loss: ClassVar = True
 
     layer: UnsupervisedLayer = option(
         Of(family=Layer), "An AutoEncoder, a VariationalAutoencoder or another that reconstructs."

@@ -23,6 +23,10 @@ class WindowLayer(SpatialLayer, abstract=True):
     )
     dilation: Axes = option(Sizes(), "Distance between two points of a window.", default=1)
 
+    @property
+    def sees_other_steps(self) -> bool:  # type: ignore[override]
+        return self.axes == 1 and self.sizes("kernel_size") != (1,)
+
     def sizes(self, name: str) -> Shape:
         """Returns the option `name` with an entry for each axis."""
         return per_axis(getattr(self, name), self.axes)

@@ -33,6 +33,22 @@ class Wrapper(Layer, abstract=True):
         return replace(self, layer=self.layer.inherit(network))
 
     @property
+    def adds_loss(self) -> bool:  # type: ignore[override]
+        return self.layer.adds_loss
+
+    @property
+    def reads_ids_of_steps(self) -> bool:  # type: ignore[override]
+        return self.layer.reads_ids_of_steps
+
+    @property
+    def reads_backward(self) -> bool:  # type: ignore[override]
+        return self.layer.reads_backward
+
+    @property
+    def sees_other_steps(self) -> bool:  # type: ignore[override]
+        return self.layer.sees_other_steps
+
+    @property
     def penalized(self) -> tuple[str, ...]:  # type: ignore[override]
         return self.layer.penalized
 

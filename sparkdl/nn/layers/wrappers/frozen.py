@@ -46,6 +46,10 @@ class Frozen(Wrapper):
     def multi_input(self) -> bool:  # type: ignore[override]
         return self.layer.multi_input
 
+    @property
+    def has_joint_loss(self) -> bool:  # type: ignore[override]
+        return self.layer.has_joint_loss
+
     def out_shape(self, in_shape: Any) -> Shape:
         return self.layer.out_shape(in_shape)
 

@@ -3,13 +3,14 @@
 import dataclasses
 from collections.abc import Callable
 from dataclasses import fields
-from typing import Any
+from typing import Any, ClassVar
 
 from sparkdl.config import Of, dataclass, option
 from sparkdl.engine import ops
 from sparkdl.errors import ShapeError, require
 from sparkdl.nn.hints import Shape, Shapes, Value, Values
 from sparkdl.nn.layers.core.base import Layer
+from sparkdl.nn.layers.core.masks import over_features
 from sparkdl.nn.layers.core.run import Run
 from sparkdl.nn.layers.outputs.base import ScoredLayer
 from sparkdl.nn.layers.wrappers.base import Wrapper
@@ -36,6 +37,9 @@ class TimeDistributed(Wrapper):
     ------
     x (batch, T, ...), y (batch, T, what the layer gives for one step)
     """
+
+    reads_backward: ClassVar = False
+    sees_other_steps: ClassVar = False
 
     layer: Layer = option(
         Of(family=Layer), "Layer at each step, with one input and no state to carry."
@@ -72,7 +76,9 @@ class TimeDistributed(Wrapper):
         return self.layer.buffer_shapes(self.one(in_shape))
 
     def forward(self, params: Values, x: Value, run: Run) -> Value:
-        seen = {item.name: getattr(run, item.name) for item in fields(Run)} | {"masks": ()}
+        mask = run.mask if len(x.shape) == 3 else None  # layers know one of rows or of sequences
+        masks = () if mask is None else (rows(over_features(mask)),)
+        seen = {item.name: getattr(run, item.name) for item in fields(Run)} | {"masks": masks}
         y = self.layer.forward(params, rows(x), PerStep(**seen, steps=x.shape[1]))
         return ops.reshape(y, (*x.shape[:2], *y.shape[1:]))
 

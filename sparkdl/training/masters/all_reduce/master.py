@@ -1,9 +1,10 @@
 """Synchronous SGD: every update uses the mean gradient over the minibatches of all workers."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
-from sparkdl.config import Choice, Integer, Optional, dataclass, option
+from sparkdl.config import Choice, Integer, Optional, Text, dataclass, option
 from sparkdl.errors import ConfigError, require
 from sparkdl.nn.optimization.network_part import check_parts
 from sparkdl.nn.tables.table_shard import TableShard
@@ -11,7 +12,6 @@ from sparkdl.training.masters.all_reduce import sharding
 from sparkdl.training.masters.all_reduce.sharded_worker import ShardedWorker, sharded_replica
 from sparkdl.training.masters.all_reduce.worker import AllReduceWorker
 from sparkdl.training.masters.base import ResidentMaster
-from sparkdl.training.resident.per_worker_state import worker_state_part
 
 TABLES = ("whole", "sharded")
 NORMALIZE = ("examples", "workers")
@@ -88,8 +88,21 @@ class AllReduceSGD(ResidentMaster):
         default="whole",
     )
 
+    table_folder: str | None = option(
+        Optional(of=Text(what="a folder")),
+        "Folder that the driver and all workers reach, on HDFS for instance, to which workers "
+        "write the rows of sharded tables at snapshots: all at first, then what has changed. The "
+        "driver has no rows then, and checkpoints and saved networks get copies of the files. "
+        "What is there goes when the driver needs it no more. None: workers send their rows to "
+        "the driver.",
+        default=None,
+    )
+
     def validate(self) -> None:
         super().validate()
+        needed = self.table_folder is None or self.tables == "sharded"
+        cure = "whole tables are in the driver; give tables='sharded'"
+        require(self, "table_folder", needed, f"None with tables={self.tables!r}", cure)
         if self.shard is None:
             return
         cure = f"as shard is {self.shard!r}"
@@ -131,8 +144,9 @@ class AllReduceSGD(ResidentMaster):
 
     def replica(self, setup: Any, group: Any, share: Any) -> Any:
         if self.shards_tables(setup.conf):
-            replica = super().replica(setup, group, share)
-            replica.load_tables(worker_state_part(sharding.TABLES, share), TableShard)
+            rest = replace(setup, state=replace(setup.state, tables={}))
+            replica = super().replica(rest, group, share)
+            replica.load_tables(sharding.rows_of(setup, group.rank, share), TableShard)
             return replica
         if self.shard is None:
             return super().replica(setup, group, share)
@@ -140,12 +154,12 @@ class AllReduceSGD(ResidentMaster):
 
     def divide_state(self, conf: Any, state: Any, workers: int) -> Any:
         if self.shards_tables(conf):
-            return sharding.divide_tables(state, workers)
+            return sharding.divide_tables(self, state, workers)
         if self.shard is None:
             return super().divide_state(conf, state, workers)
         return sharding.divide_state(self, conf, state, workers)
 
-    def join_state(self, conf: Any, fields: Any) -> Any:
+    def join_state(self, conf: Any, fields: Any, sent: Any) -> Any:
         if self.shards_tables(conf):
-            return sharding.join_tables_of(fields)
+            return sharding.join_tables_of(fields, sent)
         return fields if self.shard is None else sharding.join_state(self, conf, fields)

@@ -7,7 +7,9 @@ from sparkdl.nn.optimization.vector_part import VectorPart
 from sparkdl.nn.tables.table_shard import join_tables, split_tables
 from sparkdl.training.masters import divided_state
 from sparkdl.training.masters.all_reduce.buckets import bucket_bytes, cut_buckets
+from sparkdl.training.masters.all_reduce.shard_writer import read_files
 from sparkdl.training.resident.per_worker_state import prefix, worker_state_part
+from sparkdl.training.saving.stored_tables import StoredTables
 
 SHARDS = ("optimizer", "gradients", "parameters")
 TABLES = "tables"  # of what a worker is sent of its rows, and sends back
@@ -40,18 +42,47 @@ def join_state(master, conf, fields):
     return divided_state.join_state(conf, fields, parts)
 
 
-def divide_tables(state, workers):
-    """Returns (the TrainState without tables, function (rank) that gives a worker its rows)."""
-    shards = dict(enumerate(split_tables(state.tables, workers)))
-    return replace(state, tables={}), lambda rank: prefix(TABLES, shards.pop(rank))
+def divide_tables(master, state, workers):
+    """Returns (a TrainState without rows, function (rank) that gives a worker its rows).
+
+    What lies in files is read by the workers. The state says where, and where they are to write.
+    """
+    from sparkdl.training.saving.table_folder import make_folder  # a worker needs none of it
+
+    tables, shards = state.tables, {}
+    if not isinstance(tables, StoredTables):
+        shards = dict(enumerate(split_tables(tables, workers)))
+        tables = StoredTables()
+    if master.table_folder is not None:
+        tables = replace(tables, folder=make_folder(master.table_folder))
+    return replace(state, tables=tables), lambda rank: prefix(TABLES, shards.pop(rank, {}))
 
 
-def join_tables_of(fields):
-    """Returns the fields of a TrainState with whole tables, of which workers have sent shards."""
+def rows_of(setup, rank, share):
+    """Returns [{"table/array": vector}] that a worker begins with; see TableGroup.load."""
+    tables = setup.state.tables
+    if tables:
+        return tables.read_own(rank, setup.schedule.workers)
+    return [worker_state_part(TABLES, share)]
+
+
+def join_tables_of(fields, sent):
+    """Returns the fields of a TrainState with all tables, whose workers have sent shards, or have
+    written these to the folder of the tables that they were `sent`.
+    """
+    from sparkdl.training.saving.table_folder import sweep
+
+    sweep()
     shards = [worker_state_part(TABLES, state) for state in fields["worker_states"]]
     rest = [
         {name: of for name, of in state.items() if not name.startswith(f"{TABLES}.")}
         for state in fields["worker_states"]
     ]
     states = tuple(rest) if any(rest) else ()
-    return fields | {"tables": join_tables(shards), "worker_states": states}
+    folder = sent.folder
+    if folder is None:
+        tables = join_tables(shards)
+    else:
+        written = (read_files(folder, shard) for shard in shards)
+        tables = StoredTables(tuple(written))
+    return fields | {"tables": tables, "worker_states": states}

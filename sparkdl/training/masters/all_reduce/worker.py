@@ -7,9 +7,11 @@ from sparkdl.exchange.devices.group import DeviceGroup
 from sparkdl.training.masters.all_reduce.buckets import Buckets, bucket_bytes, clamp_bucket_bytes
 from sparkdl.training.masters.all_reduce.device_buckets import DeviceBuckets
 from sparkdl.training.masters.all_reduce.row_exchange import RowExchange
+from sparkdl.training.masters.all_reduce.shard_writer import ShardWriter
 from sparkdl.training.masters.all_reduce.sharded_rows import ShardedRows
 from sparkdl.training.masters.all_reduce.sharding import TABLES
 from sparkdl.training.resident.buffer_mean import mean_buffers
+from sparkdl.training.resident.control import VECTORS
 from sparkdl.training.resident.per_worker_state import prefix
 from sparkdl.training.resident.strategy import Strategy
 from sparkdl.training.resident.synchronization import synchronize
@@ -28,6 +30,8 @@ class AllReduceWorker(Strategy):
         self._shards_tables, self._rows = master.shards_tables(worker.conf), None
         if worker.conf.bags:
             self._rows = (ShardedRows if self._shards_tables else RowExchange)(worker)
+        folder = worker.tables.folder if self._shards_tables else None
+        self._writer = folder and ShardWriter(folder, worker.rank, worker.replica.groups)
 
     def buckets(self):
         """Returns what sums the gradient in the way that the workers exchange."""
@@ -46,13 +50,17 @@ class AllReduceWorker(Strategy):
             synchronize(self.worker)
 
     def state(self):
-        whole = super().state()
-        return whole | {"tables": {}} if self._shards_tables else whole
+        if not self._shards_tables:
+            return super().state()
+        replica = self.worker.replica
+        return {name: getattr(replica, name) for name in VECTORS} | {"tables": {}}
 
     def worker_state(self):
         own = self._buckets.worker_state()
         if not self._shards_tables:
             return own
+        if self._writer is not None:
+            return own | prefix(TABLES, self._writer.write())
         return own | prefix(TABLES, self.worker.replica.table_arrays())
 
     @contextmanager

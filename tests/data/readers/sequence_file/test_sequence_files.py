@@ -129,6 +129,12 @@ def test_labels_in_keys(tmp_path, kind, key):
     assert_reads(SequenceFiles(str(tmp_path), channels="BGR"), X[:, ::-1])
 
 
+def test_labels_take_all_of_int32(tmp_path):
+    far = [2**31 - 1, -(2**31)]
+    write_sequence_file(tmp_path / "a", [(y, b"a") for y in far], key="DoubleWritable")
+    assert read(SequenceFiles(str(tmp_path), content="bytes")).labels.tolist() == far
+
+
 def test_no_labels(tmp_path):
     write_sequence_file(tmp_path / "a", [(None, encode_image(x)) for x in X], key="NullWritable")
     for content in ("images", "datums", "bytes"):
@@ -167,6 +173,21 @@ BAD = [
         bad([(PAIR[:20], b"a")], key="BytesWritable"),
         {},
         "record 0: key holds a Java object that is",
+    ),
+    *(
+        (bad([(1, b"a"), (key, b"b")], key=kind), {"content": "bytes"}, f"record 1: label {must}")
+        for kind, key, must in [
+            ("FloatWritable", 0.5, "must be a whole number of int32, got 0.5"),
+            ("DoubleWritable", -0.9, "must be a whole number of int32, got -0.9"),
+            ("DoubleWritable", float("inf"), "must be a whole number of int32, got inf"),
+            ("LongWritable", 2**31, "must be a whole number of int32, got 2147483648"),
+            ("LongWritable", -(2**31) - 1, "must be a whole number of int32, got -2147483649"),
+        ]
+    ),
+    (
+        bad([("a 2147483648", b"a")]),
+        {"content": "bytes"},
+        "record 0: label must be a whole number of int32, got '2147483648'",
     ),
 ]
 

@@ -193,6 +193,35 @@ def test_lines_are_cut_into_splits(tmp_path, monkeypatch):
     assert read(source).columns["x"].tolist() == list(range(30))
 
 
+# What Spark 3.5's write.json makes of dense vectors, sparse ones, and both.
+VECTORS = {
+    "dense": (
+        '{"f":{"type":1,"values":[1.0,2.0,3.0]},"y":0}\n{"f":{"type":1,"values":[4.0,5.0,6.0]}}\n',
+        [[1, 2, 3], [4, 5, 6]],
+    ),
+    "zeros": (
+        '{"f":{"type":0,"size":3,"indices":[],"values":[]}}\n'
+        '{"f":{"type":1,"values":[4.0,5.0,6.0]}}\n',
+        [[0, 0, 0], [4, 5, 6]],
+    ),
+    "mixed": (
+        '{"f":{"type":1,"values":[1.0,2.0,3.0]}}\n'
+        '{"f":{"type":0,"size":3,"indices":[1],"values":[9.0]}}\n',
+        [[1, 2, 3], [0, 9, 0]],
+    ),
+}
+
+
+@pytest.mark.parametrize("step", [10, 2**20])
+@pytest.mark.parametrize("name", VECTORS)
+def test_json_of_vectors_wherever_it_is_cut(tmp_path, monkeypatch, name, step):
+    monkeypatch.setattr("sparkdl.data.readers.core.file_ranges.SMALLEST_RANGE", step)
+    text, wanted = VECTORS[name]
+    (tmp_path / "a.json").write_text(text)
+    found = read(DataFrames(str(tmp_path), columns={"x": Numbers(name="f")}, format="json"))
+    np.testing.assert_array_equal(found.columns["x"], wanted)
+
+
 def test_other_formats_are_refused():
     with pytest.raises(ConfigError, match="format must be 'parquet' or 'json', got 'orc'"):
         DataFrames("here", columns={"x": Numbers(name="a")}, format="orc")

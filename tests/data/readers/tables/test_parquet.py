@@ -184,6 +184,22 @@ def test_an_empty_column_name_is_refused():
         Parquet("a", features="")
 
 
+def test_a_footer_is_read_once_while_the_file_stays(tmp_path, monkeypatch):
+    known = []
+
+    def opened(content, metadata=None, **options):
+        known.append(metadata is not None)
+        return pq.ParquetFile(content, metadata=metadata, **options)
+
+    monkeypatch.setattr("sparkdl.data.readers.tables.parquet.ParquetFile", opened)
+    path = write(tmp_path / "a.parquet")
+    np.testing.assert_array_equal(read(Parquet(path)).features.reshape(10, 6), X)
+    assert known == [False, True, True, True]
+    write(tmp_path / "a.parquet", rows=slice(5, 10), group=3)  # another file in its place
+    np.testing.assert_array_equal(read(Parquet(path)).features.reshape(5, 6), X[5:])
+    assert known[4:] == [False, True, True]
+
+
 def test_row_groups_lie_about_where_the_footer_says(tmp_path):
     """As Spark asks for the machines that hold them: a tenth of the file is near enough."""
     path, rng = tmp_path / "a.parquet", np.random.default_rng(0)

@@ -1,5 +1,7 @@
 """CSV files: columns, lines, and errors. The rest is in test_sources.py."""
 
+import csv
+
 import numpy as np
 import pytest
 
@@ -72,6 +74,66 @@ def test_files_may_have_their_columns_in_another_order(tmp_path):
     batch = read(Csv(str(tmp_path), features=["a", "b"]))
     np.testing.assert_array_equal(batch.features, [[1, 2], [3, 4]])
     np.testing.assert_array_equal(batch.labels, [0, 1])
+
+
+@pytest.mark.parametrize("label", ["label", 1])
+def test_without_features_the_first_file_says_their_order(tmp_path, label):
+    write(tmp_path / "a.csv", "a,label,b\n1,0,2\n")
+    write(tmp_path / "b.csv", "b,label,a\n4,1,3\n")
+    write(tmp_path / "c.csv", "")
+    batch = read(Csv(str(tmp_path), label=label))
+    np.testing.assert_array_equal(batch.features, [[1, 2], [3, 4]])
+    np.testing.assert_array_equal(batch.labels, [0, 1])
+
+
+def test_without_a_header_columns_go_by_position(tmp_path):
+    write(tmp_path / "a.csv", "1,2,0\n")
+    write(tmp_path / "b.csv", "3,4,1\n")
+    batch = read(Csv(str(tmp_path), header=False, label=-1))
+    np.testing.assert_array_equal(batch.features, [[1, 2], [3, 4]])
+
+
+OTHERS = [
+    ("a,b,label", "x,b,label", "column 'a' is there 0 times, not 1"),
+    ("a,b,label", "a,label", "column 'b' is there 0 times, not 1"),
+    ("a,b,label", "b,a,c,label", "column 'c' is there 1 times, not 0"),
+    ("a,b,label", "b,a,a,label", "column 'a' is there 2 times, not 1"),
+    ("a,a,b,label", "a,b,a,label", "column 'a' is there 2 times, in another order"),
+]
+
+
+@pytest.mark.parametrize("first, other, message", OTHERS)
+def test_without_features_files_of_other_columns_are_named(tmp_path, first, other, message):
+    write(tmp_path / "a.csv", f"{first}\n" + "1,2,3,4"[: 2 * first.count(",") + 1])
+    path = write(tmp_path / "b.csv", f"{other}\n" + "1,2,3,4"[: 2 * other.count(",") + 1])
+    start = f"^{path}: must have the columns of features of {tmp_path}/a.csv, but {message}; Csv"
+    with pytest.raises(DataError, match=start):
+        Csv(str(tmp_path)).splits()
+    assert len(Csv(str(tmp_path), features=[0], label=-1).splits()) == 2
+
+
+def test_long_lines_fit(tmp_path):
+    line = f'0.5,"{"x" * 1_200_000}",1\n'  # pyarrow's own blocks have 1 MiB
+    limit = csv.field_size_limit()
+    batch = read(Csv(write(tmp_path / "a.csv", line * 3), features=[0], label=-1, header=False))
+    np.testing.assert_array_equal(batch.features, [[0.5]] * 3)
+    assert csv.field_size_limit() == limit
+
+
+FIRST_LINES = [
+    ("a,label\r1,0\r2,1\r", {}, r"lines must end in \\n or \\r\\n, but end in \\r$"),
+    ("1,0\r2,1\r", {"header": False, "label": -1}, r"lines must end in"),
+    ("label\n1\n", {}, "must have columns of features beside the label, but has none"),
+    ("a,b,label\n1,2,0\n", {"features": ["a", 0]}, "'a' and 0 are the same column"),
+    ("a,b,label\n1,2,0\n", {"features": [1, 0, -2]}, "1 and -2 are the same column"),
+]
+
+
+@pytest.mark.parametrize("text, options, message", FIRST_LINES)
+def test_a_first_line_that_does_not_fit_is_named(tmp_path, text, options, message):
+    path = write(tmp_path / "a.csv", text)
+    with pytest.raises(DataError, match=f"^{path}: .*{message}"):
+        Csv(path, **options).splits()
 
 
 WRONG = [

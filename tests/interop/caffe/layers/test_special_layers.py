@@ -11,7 +11,7 @@ from sparkdl.interop.caffe.layers.python import REGISTERED, register_python
 from sparkdl.interop.caffe.messages.prototxt import parse_text
 from sparkdl.interop.caffe.messages.schema import NetParameter
 from sparkdl.interop.caffe.nets.phases import state_of
-from sparkdl.nn import Activation, forward
+from sparkdl.nn import Activation, BatchNorm, forward
 from sparkdl.nn.execution.replica import Replica
 from sparkdl.nn.execution.scoring import example_losses
 
@@ -215,6 +215,22 @@ def test_shapes(text):
 def test_shapes_and_options_that_cannot_be(text):
     with pytest.raises((ConfigError, ValueError, UnsupportedError), match=REFUSED[text]):
         load(DATA + f"layer {{ name: 'y' bottom: 'x' top: 'y' type: {text} }}", x=(3, 4, 4))
+
+
+BY_THE_BATCH = (
+    DATA + "layer { name: 'y' bottom: 'x' top: 'y' type: 'BatchNorm' "
+    "batch_norm_param { use_global_stats: false } "
+)
+
+
+def test_statistics_of_a_test_batch_are_refused_where_a_test_would_use_them():
+    with pytest.raises(UnsupportedError, match="'y' .*use_global_stats must not be false"):
+        load(BY_THE_BATCH + "}", "TEST", x=(3,))
+    (vertex,) = load(BY_THE_BATCH + "}", x=(3,)).conf.vertices
+    assert isinstance(vertex.layer, BatchNorm)
+    alone = BY_THE_BATCH.replace("'y'", "'b'", 1) + "include { phase: TRAIN } } "
+    alone += "layer { name: 'y' bottom: 'x' top: 'y' type: 'BatchNorm' include { phase: TEST } }"
+    assert [one.name for one in load(alone, "TEST", x=(3,)).conf.vertices] == ["y"]
 
 
 def test_lr_mult_0_leaves_parameters_as_they_are(rng):

@@ -61,6 +61,20 @@ PAIRS = {
         "layer { name: 'c' type: 'Convolution' bottom: 'a' top: 'c' "
         "convolution_param { pad: 2 num_output: 3 kernel_size: 5 } }",
     ),
+    "V0, a layer of padding in place of the layer's own": (
+        "layers { layer { name: 'p' type: 'padding' pad: 1 } bottom: 'a' top: 'p' } "
+        "layers { layer { name: 'c' type: 'conv' num_output: 3 kernelsize: 5 pad: 2 } "
+        "bottom: 'p' top: 'c' }",
+        "layer { name: 'c' type: 'Convolution' bottom: 'a' top: 'c' "
+        "convolution_param { pad: 1 num_output: 3 kernel_size: 5 } }",
+    ),
+    "V0, a layer of padding before pooling": (
+        "layers { layer { name: 'p' type: 'padding' pad: 1 } bottom: 'a' top: 'p' } "
+        "layers { layer { name: 'c' type: 'pool' pool: AVE kernelsize: 3 } "
+        "bottom: 'p' top: 'c' }",
+        "layer { name: 'c' type: 'Pooling' bottom: 'a' top: 'c' "
+        "pooling_param { pool: AVE pad: 1 kernel_size: 3 } }",
+    ),
     "V0, pooling": (
         "layers { layer { name: 'p' type: 'pool' pool: AVE kernelsize: 3 stride: 2 } "
         "bottom: 'a' top: 'p' }",
@@ -103,6 +117,16 @@ WRONG = {
     "an option of another layer": (
         "layers { layer { name: 'one' type: 'relu' kernelsize: 3 } }",
         "'one' must not have kernelsize",
+    ),
+    "padding before another layer": (
+        "layers { layer { name: 'p' type: 'padding' pad: 1 } bottom: 'a' top: 'p' } "
+        "layers { layer { name: 'r' type: 'relu' } bottom: 'p' top: 'r' }",
+        "'p' must pad the one bottom of .*'conv', 'pool'.*, got 'r': 'relu'",
+    ),
+    "padding of nothing": (
+        "layers { layer { name: 'p' type: 'padding' pad: 1 } top: 'p' } "
+        "layers { layer { name: 'c' type: 'conv' } bottom: 'p' top: 'c' }",
+        "'p' must pad the one bottom of",
     ),
     "inputs without shapes": ("input: 'a' input: 'b' input_dim: [1, 2, 3, 4]", "as many shapes"),
 }

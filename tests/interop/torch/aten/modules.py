@@ -199,6 +199,119 @@ def grouped():
     return nn.Sequential(*first, nn.Flatten(), nn.Linear(4 * 9, 3))
 
 
+def frozen():
+    """A layer and factors of BatchNorm, whose statistics are followed all the same."""
+    from torch import nn
+
+    parts = nn.Linear(4, 6), nn.BatchNorm1d(6, momentum=0.3), nn.Tanh(), nn.Linear(6, 3)
+    for part in parts[:2]:
+        part.requires_grad_(False)
+    return nn.Sequential(*parts)
+
+
+def buffered():
+    """A matrix, filters and numbers that are buffers."""
+    import torch
+    from torch import nn
+
+    def run(m, x):
+        x = torch.tanh(x @ m.matrix) - m.offset
+        return m.head(nn.functional.conv2d(x.view(x.shape[0], 1, 2, 4), m.filters).flatten(1))
+
+    module = functional({"head": nn.Linear(6, 3)}, run)
+    shapes = {"matrix": (4, 8), "filters": (2, 1, 2, 2), "offset": (8,)}
+    for name, shape in shapes.items():
+        module.register_buffer(name, torch.randn(shape))
+    return module
+
+
+def padded():
+    from torch import nn
+
+    parts = {"ids": nn.Embedding(20, 8, padding_idx=3), "head": nn.Linear(8, 3)}
+    return functional(parts, lambda m, ids: m.head(m.ids(ids).mean(1)))
+
+
+def padded_by_numbers():
+    """A row of padding that is not zeros, as published weights have it."""
+    from torch import nn
+
+    module = padded()
+    nn.init.normal_(module.ids.weight)
+    return module
+
+
+def typed(expand):
+    """Embeddings of BERT that is called without types of tokens: a buffer of zeros."""
+
+    def make():
+        import torch
+        from torch import nn
+
+        def run(m, ids):
+            n, steps = ids.shape
+            types = m.zeros[:, :steps]
+            y = m.tokens(ids) + m.types(types.expand(n, steps) if expand else types)
+            return m.head(m.norm(y).tanh().mean(1))
+
+        parts = {"tokens": nn.Embedding(20, 8), "types": nn.Embedding(2, 8)}
+        parts |= {"norm": nn.LayerNorm(8), "head": nn.Linear(8, 3)}
+        module = functional(parts, run)
+        module.register_buffer("zeros", torch.zeros((1, 9), dtype=torch.long))
+        return module
+
+    return make
+
+
+def normed_twice():
+    from torch import nn
+
+    parts = {"norm": nn.BatchNorm1d(4), "layer": nn.Linear(4, 4), "head": nn.Linear(4, 3)}
+    return functional(parts, lambda m, x: m.head(m.norm(m.layer(m.norm(x)).tanh())))
+
+
+def tied():
+    """A layer and a part of a parameter that are used twice, another part once."""
+    import torch
+    from torch import nn
+
+    linear = nn.functional.linear
+
+    def run(m, x):
+        x = m.again(torch.tanh(m.again(x)))
+        y = torch.tanh(linear(torch.tanh(linear(x, m.parts[:4])), m.parts[:4]))
+        return m.head(y * linear(x, m.parts[4:]))
+
+    module = functional({"again": nn.Linear(4, 4), "head": nn.Linear(4, 3)}, run)
+    module.parts = nn.Parameter(torch.randn(8, 4))
+    return module
+
+
+def single():
+    """Parameters of one number, one that is subtracted, and biases of scores."""
+    import torch
+    from torch import nn
+
+    def run(m, x):
+        y = m.bend(m.rows(x) * m.factor + m.shift) - m.places
+        y = nn.functional.scaled_dot_product_attention(y, y, y, attn_mask=m.biases)
+        return m.head((y - m.offset).flatten(1))
+
+    parts = {"bend": nn.PReLU(), "rows": nn.Linear(4, 4), "head": nn.Linear(20, 3)}
+    module = functional(parts, run)
+    shapes = {"factor": (), "shift": (1,), "places": (5, 4), "biases": (5, 5), "offset": ()}
+    for name, shape in shapes.items():
+        setattr(module, name, nn.Parameter(torch.rand(shape) + 0.5))
+    return module
+
+
+def detached():
+    from torch import nn
+
+    parts = {"one": nn.Linear(4, 3), "two": nn.Linear(4, 3)}
+    return functional(parts, lambda m, x: m.one(x).tanh().detach() * m.two(x))
+
+
 MODULES = {  # name: (module, shapes of the inputs)
     "perceptron": (modules.perceptron, [(4,)]),
     "lenet": (modules.lenet, [(1, 12, 12)]),
@@ -216,5 +329,15 @@ MODULES = {  # name: (module, shapes of the inputs)
     "bert": (bert, ["ids"]),
     "causal": (causal, [(4, 6)]),
     "grouped": (grouped, [(3, 5, 5)]),
+    "frozen": (frozen, [(4,)]),
+    "buffered": (buffered, [(4,)]),
+    "padded": (padded, ["ids"]),
+    "padded by numbers": (padded_by_numbers, ["ids"]),
+    "typed": (typed(expand=False), ["ids"]),
+    "typed each": (typed(expand=True), ["ids"]),
+    "normed twice": (normed_twice, [(4,)]),
+    "tied": (tied, [(4,)]),
+    "single": (single, [(5, 4)]),
+    "detached": (detached, [(4,)]),
     "two inputs": (two_inputs, ["ids", (3,)]),
 }

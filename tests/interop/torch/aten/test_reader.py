@@ -48,13 +48,15 @@ def test_outputs_are_those_of_torch(name):
 
 
 @pytest.mark.parametrize(
-    "name", ["lenet", "texts", "mixer", "gru", "encoder", "gpt", "bert", "grouped"]
+    "name",
+    [
+        *("lenet", "texts", "mixer", "gru", "encoder", "gpt", "bert", "grouped"),
+        *("frozen", "buffered", "padded", "tied", "single", "detached"),
+        *("padded by numbers", "typed", "typed each", "normed twice"),
+    ],
 )
 def test_training_is_that_of_torch(name):
-    """The losses of three steps, and then the outputs of those without running statistics.
-
-    Of these torch keeps the variance over n - 1 examples, ours is over n.
-    """
+    """The losses of three steps, and then the outputs."""
     module, shapes = made(name)
     optimizer = torch.optim.SGD(module.parameters(), lr=0.1)
     net = read_module(module, drawn(shapes, 2), loss="softmax_cross_entropy", optimizer=Sgd())
@@ -68,10 +70,38 @@ def test_training_is_that_of_torch(name):
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
-    if not any("running" in own for own, _ in module.named_buffers()):
-        theirs = module.eval()(x).detach().numpy()
-        ours = replica.forward(batch, list(net.outputs))[net.outputs[0]]
-        np.testing.assert_allclose(ours, theirs, atol=1e-4 * max(np.abs(theirs).max(), 1))
+    theirs = module.eval()(x).detach().numpy()
+    ours = replica.forward(batch, list(net.outputs))[net.outputs[0]]
+    np.testing.assert_allclose(ours, theirs, atol=1e-4 * max(np.abs(theirs).max(), 1))
+
+
+@pytest.mark.parametrize(
+    "shape, names",
+    [
+        ((3,), ["Dropout"]),
+        ((3, 4), ["Permute", "SpatialDropout", "Permute"]),
+        ((3, 4, 4), ["SpatialDropout"]),
+    ],
+)
+def test_whole_channels_drop_out(shape, names):
+    """Sequences of torch have their channels in front, ours behind."""
+    module = functional({}, lambda m, x: torch.feature_dropout(x, 0.5, m.training))
+    net = read_module(module, drawn([shape], 2))
+    assert [type(place.layer).__name__ for place in net.network.conf.stack] == names
+
+
+@pytest.mark.parametrize("trains", [True, False], ids=["in training", "in evaluation"])
+def test_frozen_attention_has_no_dropout(trains, caplog):
+    """A warning names it where torch would drop; the modes of all parts stay."""
+    part = torch.nn.MultiheadAttention(6, 2, dropout=0.1, batch_first=True).requires_grad_(False)
+    module = functional({"part": part}, lambda m, x: m.part(x, x, x, need_weights=False)[0])
+    part.train(trains)
+    net = read_module(module, drawn([(3, 6)], 2))
+    [place] = net.network.conf.stack
+    assert type(place.layer).__name__ == "Frozen"
+    assert place.layer.layer.dropout == 0
+    assert caplog.text.count("part: it is frozen, so its dropout of 0.1 is left out") == trains
+    assert (module.training, part.training) == (True, trains)
 
 
 def test_a_constant_before_what_is_computed_is_refused():

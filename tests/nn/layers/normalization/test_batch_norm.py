@@ -74,6 +74,17 @@ def test_padded_steps_do_not_count(variance, rng):
         np.testing.assert_allclose(run.updates[name], value)
 
 
+@pytest.mark.parametrize("debias", [False, True])
+def test_without_a_step_running_statistics_stay(debias, rng):
+    layer = BatchNorm(debias=debias, variance="unbiased")
+    buffers = {name: rng.uniform(1, 2, s) for name, s in layer.buffer_shapes((4, 3)).items()}
+    run = Run(training=True, seed=0, buffers=buffers, masks=(np.zeros((2, 4)),))
+    layer.forward({"gamma": np.ones(3), "beta": np.zeros(3)}, rng.normal(size=(2, 4, 3)), run)
+    assert set(run.updates) == set(buffers)
+    for name, value in buffers.items():
+        np.testing.assert_array_equal(run.updates[name], value)
+
+
 def test_running_statistics_stay_as_they_are_in_use(rng):
     run = Run(training=False, seed=0, buffers={"mean": np.zeros(3), "variance": np.ones(3)})
     BatchNorm().forward({"gamma": np.ones(3), "beta": np.zeros(3)}, rng.normal(size=(2, 3)), run)

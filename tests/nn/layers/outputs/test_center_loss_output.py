@@ -46,6 +46,20 @@ def test_the_distance_and_the_move_by_hand(one_hot, case):
     np.testing.assert_allclose(run.updates["centers"], expected)
 
 
+@pytest.mark.parametrize("ignored", [255, 2])
+def test_an_ignored_example_has_no_distance_and_moves_no_center(ignored, case):
+    x, labels, params, centers = case
+    labels = np.where(np.arange(N) < 2, ignored, labels).astype(np.int32)
+    layer = CenterLossOutput(
+        units=UNITS, loss={"type": "softmax_cross_entropy", "ignore_label": ignored}
+    )
+    run, rest = run_of(labels, centers), run_of(labels[2:], centers)
+    layer.forward(params, x, run)
+    layer.forward(params, x[2:], rest)
+    np.testing.assert_allclose(run.results.losses[0], [0, 0, *rest.results.losses[0]])
+    np.testing.assert_allclose(run.updates["centers"], rest.updates["centers"])
+
+
 def test_the_gradient_pulls_towards_the_center(case):
     x, labels, params, centers = case
     layer = CenterLossOutput(units=UNITS, center_weight=0.5)

@@ -11,6 +11,7 @@ from sparkdl.nn import GraphConf, NetworkConf, Vertex
 from sparkdl.nn.layers import (
     GRU,
     LSTM,
+    BatchNorm,
     Bidirectional,
     Dense,
     Dropout,
@@ -23,7 +24,7 @@ from sparkdl.nn.layers import (
 )
 from sparkdl.nn.layers.core.run import Run
 from sparkdl.nn.optimization.penalty import coefficients
-from tests.nn.support import label, value_and_gradients
+from tests.nn.support import label, run_as_graph, value_and_gradients
 
 KINDS = [
     LSTM(units=3),
@@ -155,6 +156,18 @@ def test_masking_looks_for_steps_of_one_value(rng):
     np.testing.assert_array_equal(y[1, :2], x[1, :2])
 
 
+def test_a_step_with_nan_is_no_padding():
+    x = np.array([[[np.nan, 0], [0, 0], [np.nan, np.nan], [np.inf, 0]]])
+
+    def masked(x):
+        pass_ = run()
+        return Masking().forward({}, x, pass_), pass_.results.masks[0]
+
+    for y, mask in (masked(x), run_as_graph(masked, x)):
+        np.testing.assert_array_equal(mask, [[1, 0, 1, 1]])
+        np.testing.assert_array_equal(y, x)
+
+
 def test_the_last_step_is_where_the_mask_says(rng):
     x = rng.normal(size=(4, 3, 2))
     mask = np.array([[1.0, 1, 1], [1, 0, 0], [0, 1, 0], [0, 0, 0]])
@@ -170,6 +183,17 @@ def test_what_is_random_at_each_step_is_drawn_for_each_step():
     assert len(np.unique(y.reshape(-1, 5), axis=0)) > 20
     again = layer.forward({}, x[1:], run(ids=ids[1:]))
     np.testing.assert_array_equal(y[1:], again)
+
+
+def test_padded_steps_do_not_count_in_a_layer_at_each_step(rng):
+    layer, x = TimeDistributed(layer=BatchNorm(momentum=0.0)), rng.normal(2, 3, size=(2, 4, 3))
+    mask = np.array([[1, 1, 1, 0], [1, 0, 0, 0]], float)
+    pass_ = run(masks=(mask,), buffers={"mean": np.zeros(3), "variance": np.ones(3)})
+    y, there = layer.forward({"gamma": np.ones(3), "beta": np.zeros(3)}, x, pass_), x[mask == 1]
+    mean, variance = there.mean(0), there.var(0)
+    np.testing.assert_allclose(y[mask == 1], (there - mean) / np.sqrt(variance + 1e-5))
+    np.testing.assert_allclose(pass_.updates["mean"], mean)
+    np.testing.assert_allclose(pass_.updates["variance"], variance)
 
 
 def test_a_graph_feeds_indicators():

@@ -13,6 +13,7 @@ from sparkdl.nn.tables.bags import RowGradients
 from sparkdl.nn.tables.row_keys import RowKeys
 from sparkdl.training.masters.all_reduce.row_exchange import RowExchange, decode, encode
 from sparkdl.training.network import Network
+from sparkdl.training.saving.stored_tables import read_tables
 from sparkdl.training.workers.local import LocalWorkers
 
 FAR = 2**53 + 1
@@ -84,7 +85,7 @@ def fitted(tmp_path_factory):
 
 
 def rows_by_id(net, table):
-    arrays = net.state.tables
+    arrays = read_tables(net.state.tables)
     ids, rows = arrays[f"{table}/ids"], arrays[f"{table}/rows"]
     order = np.argsort(ids)
     return ids[order], rows.reshape(len(ids), -1)[order]

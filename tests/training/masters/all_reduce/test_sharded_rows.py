@@ -1,11 +1,17 @@
 """Tables sharded over workers: the bits are those of tables that each worker has whole."""
 
+import gc
+
 import numpy as np
 import pytest
 
 from sparkdl import AllReduceSGD, Checkpoints
 from sparkdl.data.batches.batch import Batch, record_ids
+from sparkdl.errors import ConfigError, DataError
 from sparkdl.training.network import Network
+from sparkdl.training.reporting.listeners import Listener
+from sparkdl.training.saving.stored_tables import StoredTables, read_tables
+from sparkdl.training.saving.table_folder import sweep
 from tests.training.masters.all_reduce.test_row_exchange import network, records, rows_by_id
 from tests.training.problems import Partitions
 from tests.training.resident.test_supervisor import Harm
@@ -23,10 +29,14 @@ def fit(workers, tables, *, state=None, options=(), data=None, **others):
 
 def assert_same_bits(one, two):
     np.testing.assert_array_equal(one.state.params, two.state.params)
-    assert one.state.tables.keys() == two.state.tables.keys()
+    assert read_tables(one.state.tables).keys() == read_tables(two.state.tables).keys()
     for table in ("words", "user"):
         for found, expected in zip(rows_by_id(one, table), rows_by_id(two, table), strict=True):
             np.testing.assert_array_equal(found, expected)
+
+
+def in_files(folder):
+    return {"table_folder": str(folder)}
 
 
 ROWS = {
@@ -39,12 +49,20 @@ ROWS = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ROWS)
-def test_a_fit_has_the_bits_of_one_with_whole_tables(name, crews):
+def test_a_fit_has_the_bits_of_one_with_whole_tables(name, crews, tmp_path):
     count, options = ROWS[name]
     one, two = (fit(crews(count), tables, options=options) for tables in ("whole", "sharded"))
+    three = fit(
+        crews(count), "sharded", options=options | in_files(tmp_path) | {"snapshot_every": 1}
+    )
+    nets = one, two, three
     assert_same_bits(one, two)
-    reports = [[str(epoch.validation) for epoch in net.history.epochs] for net in (one, two)]
-    assert len(reports[0]) == 3 and reports[0] == reports[1]
+    assert_same_bits(one, three)
+    reports = [[str(epoch.validation) for epoch in net.history.epochs] for net in nets]
+    assert len(reports[0]) == 3 and reports[0] == reports[1] == reports[2]
+    features, _ = records(21)
+    predicted = [net.predict(features).tolist() for net in nets]
+    assert predicted[0] == predicted[1] == predicted[2]
 
 
 @pytest.mark.slow
@@ -55,6 +73,58 @@ def test_a_checkpoint_is_whole_and_goes_on_either_way_with_other_workers(crews, 
     one, two = (fit(crews(3), tables, resume=tmp_path) for tables in ("whole", "sharded"))
     assert_same_bits(one, two)
     assert_same_bits(two, fit(crews(3), "whole"))
+
+
+@pytest.mark.slow
+def test_checkpoints_and_models_have_copies_of_the_files(crews, tmp_path):
+    folder, checkpoints = tmp_path / "rows", Checkpoints(path=tmp_path / "checkpoints", keep=2)
+    net = fit(crews(3), "sharded", epochs=2, options=in_files(folder), checkpoints=checkpoints)
+    assert isinstance(net.state.tables, StoredTables) and len(net.state.tables.shards) == 3
+    net.save(tmp_path / "model")
+    assert len([*(tmp_path / "model").glob("tables-*.safetensors")]) >= 3
+    del net
+    gc.collect()
+    sweep()
+    assert not [*folder.iterdir()]
+    model, whole = Network.load(tmp_path / "model"), fit(crews(3), "whole", epochs=2)
+    features, _ = records(21)
+    np.testing.assert_array_equal(model.predict(features), whole.predict(features))
+    expected = fit(crews(3), "whole")
+    for options in (in_files(folder), {}):
+        going_on = fit(crews(3), "sharded", resume=tmp_path / "checkpoints", options=options)
+        assert_same_bits(going_on, expected)
+    two, three = (fit(crews(2), "sharded", state=model.state, options=of) for of in ({}, options))
+    assert_same_bits(two, three)
+    assert_same_bits(two, fit(crews(2), "whole", state=model.state))
+
+
+@pytest.mark.slow
+def test_the_folder_has_the_last_rows_alone(crews, tmp_path):
+    seen = []
+
+    class Look(Listener):
+        def on_round(self, report, state):
+            seen.append(sorted(path.name for path in tmp_path.glob("*/*.safetensors")))
+
+    options = in_files(tmp_path) | {"snapshot_every": 1}
+    net = fit(crews(2), "sharded", epochs=6, options=options, listeners=[Look()])
+    begun = [{int(name[6:12]) for name in names if name.startswith("00000-")} for names in seen]
+    assert {1, 2} <= begun[1] and 1 not in begun[-1]  # it began anew with all rows
+    sweep()
+    held = {file.path for file in net.state.tables.files}
+    assert {str(path) for path in tmp_path.glob("*/*.safetensors")} == held
+
+
+@pytest.mark.slow
+def test_a_folder_that_cannot_be_written_ends_the_fit_by_name(crews, tmp_path):
+    (tmp_path / "rows").write_text("a file")
+    with pytest.raises(DataError, match="rows.*cannot be written"):
+        fit(crews(2), "sharded", options=in_files(tmp_path / "rows"))
+
+
+def test_whole_tables_take_no_folder():
+    with pytest.raises(ConfigError, match="table_folder must be None with tables='whole', got 'x'"):
+        AllReduceSGD(table_folder="x")
 
 
 class Records(Partitions):
@@ -73,11 +143,14 @@ class Records(Partitions):
 
 
 @pytest.mark.slow
-def test_a_killed_worker_costs_no_bits(crews):
+@pytest.mark.parametrize("way", ["in the driver", "in files"])
+def test_a_killed_worker_costs_no_bits(way, crews, tmp_path):
     workers = crews(2)
     harm = Harm(workers, rounds=3)
     data = Records([41, 0, 3, 15, 1], harm.data.transform)
     options = {"timeout": 20.0, "stall_timeout": 60.0, "snapshot_every": 2}
+    if way == "in files":
+        options |= in_files(tmp_path)
     healed = fit(workers, "sharded", data=data, options=options, listeners=[harm])
     assert len(harm.restarts) == 1 and harm.restarts[0].lost
     assert_same_bits(healed, fit(crews(2), "whole", data=Records(data.counts)))

@@ -328,6 +328,7 @@ def test_options_as_a_dict_are_json_and_give_the_master_back():
         "timeout": 60.0,
         "stall_timeout": 600.0,
         "snapshot_every": 100,
+        "snapshot_seconds": 1.0,
         "max_restarts": 3,
         "rescale_every": 1,
         "ports": "0",

@@ -10,7 +10,7 @@ from sparkdl.engine.backends.cuda.device import gpu_selection, nvrtc
 from sparkdl.engine.backends.cuda.device.device_array import DeviceArray
 from sparkdl.engine.backends.cuda.device.driver import Properties
 from sparkdl.engine.backends.cuda.device.uuids import id_of
-from sparkdl.errors import DeviceError, UnsupportedError
+from sparkdl.errors import DeviceError, UnsupportedError, needs_package
 
 PLENTY = 48 << 10  # bytes of shared memory that a kernel may have without asking
 
@@ -205,11 +205,7 @@ def load_cupy():
     UnsupportedError
         Where it cannot be loaded.
     """
-    try:
+    with needs_package("the backend cuda", "CuPy", "pip install 'sparkdl-hadoop[gpu]'"):
         import cupy.cuda
         import cupy.cuda.function
-    except ImportError as error:
-        raise UnsupportedError(
-            f"the backend cuda needs CuPy: pip install 'sparkdl-hadoop[gpu]' ({error})"
-        ) from None
     return cupy.cuda

@@ -1,0 +1,158 @@
+"""A scheduler of torch (`torch_scheduler`): the options of an optimizer's groups, by updates."""
+
+import hashlib
+import threading
+from contextlib import suppress
+from functools import lru_cache
+from typing import Any, ClassVar
+
+from sparkdl.config import dataclass, option
+from sparkdl.errors import ConfigError, brief
+from sparkdl.interop.live.maker import MakerOption
+from sparkdl.interop.torch.module_arrays import build_module, load_torch
+from sparkdl.interop.torch.module_optimizer import build_optimizer
+from sparkdl.nn.schedules import Schedule
+
+PARAMS, RATE = "params", "lr"  # keys of a group of torch
+FIRST = 1000  # updates that a fingerprint is made of
+MODULE = MakerOption(owner="TorchModel", builds="torch.nn.Module")
+OPTIMIZER = MakerOption(
+    owner="TorchModel",
+    builds="torch.optim.Optimizer",
+    name="torch_optimizer",
+    takes="of the module",
+)
+SCHEDULER = MakerOption(
+    owner="TorchModel",
+    builds="torch.optim.lr_scheduler.LRScheduler",
+    name="torch_scheduler",
+    takes="of the optimizer",
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModuleSchedule(Schedule, abstract=True):
+    """The learning rate that a scheduler of torch gives the first group of an optimizer of torch.
+
+    A TorchModel makes it of its functions, and documents have these alone.
+    """
+
+    scheduler: Any = option(SCHEDULER, "Builds the scheduler.")
+    optimizer: Any = option(OPTIMIZER, "Builds the optimizer.")
+    make: Any = option(MODULE, "Builds the module.")
+
+    type_name: ClassVar[str] = "ModuleSchedule"
+
+    def at(self, t: float) -> float:
+        return self.rates(int(t))[0]
+
+    def rates(self, updates: int) -> list[float]:
+        """Returns the learning rate of each group after so many updates."""
+        return [float(group[RATE]) for group in self.options(updates)]
+
+    def options(self, updates: int) -> list[dict[str, Any]]:
+        """Returns {option: value} of each group after so many updates: what the scheduler changes.
+
+        ConfigError where this process was not given the functions.
+        """
+        return schedule_of(self.scheduler, self.optimizer, self.make).at(updates)
+
+    def fingerprint(self) -> str:
+        """Returns a short text that says what the rates of the first thousand updates are."""
+        return schedule_of(self.scheduler, self.optimizer, self.make).fingerprint()
+
+    def chosen(self) -> dict[str, Any]:
+        return {name: maker.reference for name, maker in super().chosen().items()}
+
+
+@lru_cache(maxsize=8)
+def schedule_of(scheduler: Any, optimizer: Any, make: Any) -> "ScheduledOptions":
+    """Returns the options under a scheduler, for an optimizer of a module of its own."""
+    module = build_module(make, 0)  # its numbers do not matter
+    return ScheduledOptions(scheduler, build_optimizer(optimizer, module))
+
+
+class ScheduledOptions:
+    """What the groups of an optimizer have after any number of updates.
+
+    The scheduler is stepped once for each, and what it has changed is kept.
+
+    Parameters
+    ----------
+    make : Maker
+        Builds the scheduler.
+    optimizer : torch.optim.Optimizer
+        Gets it, and no parameters to move any more.
+
+    Raises
+    ------
+    ConfigError
+        It is no scheduler whose step() takes no arguments.
+    """
+
+    def __init__(self, make: Any, optimizer: Any) -> None:
+        torch, self._lock = load_torch(), threading.Lock()
+        self._groups = optimizer.param_groups
+        built = [plain(group) for group in self._groups]
+        self._scheduler = make(optimizer)
+        kinds = torch.optim.lr_scheduler
+        own = isinstance(self._scheduler, kinds.LRScheduler)
+        if not own or isinstance(self._scheduler, kinds.ReduceLROnPlateau):
+            raise ConfigError(
+                "TorchModel.torch_scheduler must return a torch.optim.lr_scheduler.LRScheduler "
+                f"whose step() takes no arguments, got {brief(self._scheduler)} from {make}; by "
+                "losses sparkdl.ReduceLROnPlateau, a listener, lowers the rate"
+            )
+        for group in self._groups:
+            group[PARAMS] = []  # of a whole module
+        optimizer.step()  # of nothing; a scheduler warns of an optimizer that makes none
+        self._first = [plain(group) for group in self._groups]
+        pairs = zip(self._first, built, strict=True)
+        self._set = [{RATE: own[RATE]} | differing(own, before) for own, before in pairs]
+        self._changed: list[dict[str, list]] = [{} for _ in self._groups]
+        self._count = 1  # of the numbers of updates that are known, from 0
+
+    def at(self, updates: int) -> list[dict[str, Any]]:
+        """Returns {option: value} of each group after so many updates."""
+        updates = max(updates, 0)
+        with self._lock:
+            while self._count <= updates:
+                self._step()
+            pairs = zip(self._set, self._changed, strict=True)
+            return [own | {key: values[updates] for key, values in of.items()} for own, of in pairs]
+
+    def fingerprint(self) -> str:
+        """Returns a short text of the rates of the first thousand updates."""
+        found = []
+        with suppress(ConfigError):  # of one that ends before
+            for updates in range(FIRST):
+                found.append([f"{group[RATE]:.6g}" for group in self.at(updates)])
+        return hashlib.sha256(repr(found).encode()).hexdigest()[:16]
+
+    def _step(self) -> None:
+        try:
+            self._scheduler.step()
+        except Exception as error:  # of functions of any kind; OneCycleLR after its last step
+            raise ConfigError(
+                "TorchModel.torch_scheduler must build a scheduler for all updates of the fit, got "
+                f"{type(self._scheduler).__name__}, which ended after {self._count - 1}: {error}"
+            ) from error
+        for group, first, changed in zip(self._groups, self._first, self._changed, strict=True):
+            for key, value in plain(group).items():
+                if key not in changed and value != first.get(key):
+                    changed[key] = [first.get(key)] * self._count
+                if key in changed:
+                    changed[key].append(value)
+        self._count += 1
+
+
+def differing(options: dict[str, Any], others: dict[str, Any]) -> dict[str, Any]:
+    """Returns those options that others have not, or have otherwise."""
+    return {k: value for k, value in options.items() if k not in others or others[k] != value}
+
+
+def plain(group: dict[str, Any]) -> dict[str, Any]:
+    """Returns {option: value} of a group, without its parameters; tensors as numbers."""
+    torch = load_torch()
+    values = {key: value for key, value in group.items() if key != PARAMS}
+    return {k: v.tolist() if torch.is_tensor(v) else v for k, v in values.items()}

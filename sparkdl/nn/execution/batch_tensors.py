@@ -1,0 +1,49 @@
+"""Tensors of a batch, and a network's forward pass on them: what programs are made of."""
+
+from sparkdl.engine import Spec, Tensor
+from sparkdl.nn.execution.forward import forward
+from sparkdl.nn.execution.recurrent_states import states_in
+from sparkdl.nn.execution.scoring import example_losses
+from sparkdl.nn.inputs.columns import label_mask_of, mask_of
+
+
+def inputs_of(replica, shapes):
+    """Returns tensors of parameters, of buffers, and of a batch with columns of these shapes."""
+    conf, (params, buffers) = replica.conf, replica.arrays()
+    weights = {name: tensor(name, view.shape) for name, view in params.items()}
+    states = {name: tensor(name, view.shape) for name, view in buffers.items()}
+    batch = {name: tensor(name, shape, type_of(conf, name)) for name, shape in shapes}
+    return weights, states, batch
+
+
+def type_of(conf, column):
+    """Returns the type in which a program takes a column."""
+    place = conf.label_columns.get(column)
+    return "int32" if place is not None and place.layer.label_kind == "class" else "float32"
+
+
+def identity_of(n):
+    """Returns the tensors that random numbers of n examples follow from."""
+    return {"ids": tensor("ids", (n,), "uint64"), "epoch": tensor("epoch", (), "uint64")}
+
+
+def forward_batch(conf, weights, states, batch, **options):
+    """Runs the network forward on a batch {column: Tensor}."""
+    x = {name: batch[column] for column, name in conf.feature_columns.items()}
+    masks = {name: batch.get(mask_of(column)) for column, name in conf.feature_columns.items()}
+    columns = {place.name: conf.label_column(place) for place in conf.outputs_with_labels}
+    labels = {name: batch[column] for name, column in columns.items() if column in batch}
+    options |= {"masks": masks, "labels": labels, "states": states_in(batch)}
+    if options["states"] and conf.tbptt and options.get("training"):
+        options["backward_steps"] = conf.tbptt[1]
+    return forward(conf, weights, states, x, **options)
+
+
+def losses_of(conf, result, batch):
+    """Returns the loss of each example, from what came out and the batch {column: Tensor}."""
+    masks = {column: batch.get(label_mask_of(column)) for column in conf.label_columns}
+    return example_losses(conf, result, batch, masks, batch.get("weights"))
+
+
+def tensor(name, shape, dtype="float32"):
+    return Tensor(Spec(tuple(shape), dtype), name=name)

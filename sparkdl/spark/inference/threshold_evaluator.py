@@ -1,0 +1,73 @@
+"""Evaluations of the classes that thresholds choose."""
+
+from itertools import chain
+
+import numpy as np
+
+from sparkdl.spark.inference.output_columns import CLASSES, divide_by_thresholds, probabilities
+from sparkdl.training.evaluation import Evaluation
+from sparkdl.training.evaluation.batch_evaluation import (
+    Evaluator,
+    evaluate_batches,
+    new_evaluation,
+    pieces,
+)
+
+OF_PROBABILITIES = {*Evaluation.sums, "scores"}  # counts that thresholds do not change
+
+
+class ThresholdEvaluator(Evaluator):
+    """Counts the classes that a model with thresholds predicts.
+
+    Losses, ROC and AUC are those of the probabilities.
+
+    Parameters
+    ----------
+    conf, transform
+        As of Evaluator.
+    kind : str
+        Of the output, CLASSES or YES_OR_NO.
+    thresholds : tuple of float
+        One for each class.
+    """
+
+    def __init__(self, conf, transform, kind, thresholds):
+        super().__init__(conf, transform)
+        self.kind, self.thresholds = kind, thresholds
+
+    def evaluate(self, replica, blocks):
+        counts = ThresholdCounts(self)
+        parts = (pieces(block, self.transform, self.conf) for block in blocks)
+        evaluate_batches(replica, chain.from_iterable(parts), counts)
+        return counts.evaluation()
+
+    def decide(self, y):
+        """Returns numbers in [0, 1], as many as the network gives, by which the class is chosen.
+
+        Of several classes these are their places by probability / threshold, the best one is 1.
+        """
+        ratios = divide_by_thresholds(probabilities(y, self.kind), self.thresholds)
+        if self.kind != CLASSES:
+            return ratios.argmax(axis=1)[:, np.newaxis].astype(np.float64)
+        order = np.argsort(-ratios, axis=1, kind="stable")  # the first of equals is before others
+        return 1 - np.argsort(order, axis=1) / ratios.shape[1]
+
+
+class ThresholdCounts:
+    """What `evaluate_batches` adds to: an evaluation of probabilities, and one of choices."""
+
+    def __init__(self, evaluator):
+        self._decide = evaluator.decide
+        self._plain, self._chosen = new_evaluation(evaluator.conf), new_evaluation(evaluator.conf)
+        self.wrong, self.labels = self._plain.wrong, self._plain.labels
+
+    def add(self, predictions, labels, losses):
+        self._plain.add(predictions, labels, losses)  # which checks them
+        self._chosen.add(self._decide(predictions), labels, losses)
+
+    def evaluation(self):
+        """Returns the Evaluation of both."""
+        for name in set(self._plain.sums) - OF_PROBABILITIES:
+            setattr(self._plain, name, getattr(self._chosen, name))
+        self._plain.wrong = self.wrong
+        return self._plain

@@ -1,0 +1,133 @@
+"""Folders of table files that belong to this process: what nobody here has any more is removed."""
+
+import os
+import threading
+import uuid
+import weakref
+from collections import deque
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache
+
+from sparkdl.data import files
+from sparkdl.errors import ConfigError, DataError
+from sparkdl.training.saving.table_file import KNOWN, TableFile
+
+MADE = "_made"  # a file that folders begin with
+SWEEP, PATIENCE = "sparkdl-sweep", 1.0
+OWN: dict[str, int] = {}  # {path of a folder: process that made it}, until it is removed
+GONE: deque[tuple[int, str]] = deque()  # (process, path) of what is to be removed by it
+
+
+@dataclass(frozen=True, eq=False)
+class TableFolder:
+    """A folder to which the workers of one launch write. A copy of it is itself."""
+
+    path: str
+
+    def __deepcopy__(self, memo: object) -> "TableFolder":
+        return self
+
+
+def make_folder(parent: str) -> TableFolder:
+    """Returns a new TableFolder in another; it goes once nobody in this process has it any more.
+
+    DataError where it cannot be made.
+    """
+    sweep()
+    sweep_at_end()
+    path = f"{files.absolute(parent).rstrip('/')}/{uuid.uuid4().hex}"
+    files.write(f"{path}/{MADE}", b"")  # so that what cannot be written is known at once
+    OWN[path] = os.getpid()
+    folder = TableFolder(path)
+    note_end(folder, path)
+    return folder
+
+
+def own_file(
+    folder: TableFolder, name: str, count: int, sha256: str, check: bool = False
+) -> TableFile:
+    """Returns the TableFile of a worker's file in a folder; see `make_folder`.
+
+    With `check` ConfigError where this process does not find one that is new to it.
+    """
+    path = f"{folder.path}/{name}"
+    known = KNOWN.get((path, sha256))
+    if known is not None and known.folder is folder:
+        return known
+    file = TableFile(path, count, sha256, folder)
+    if check:
+        check_reached(file)
+    note_end(file, path)
+    return file
+
+
+def check_reached(file: TableFile) -> None:
+    """Raises ConfigError where this process does not find the file that a worker has written."""
+    try:
+        found = files.size(file.path)
+    except DataError as error:
+        if not isinstance(error.__context__, FileNotFoundError):
+            return  # that it cannot tell now says nothing of the folder
+        found = 0
+    if found != file.bytes:
+        raise ConfigError(
+            "AllReduceSGD.table_folder must be a folder that the driver and all workers reach, "
+            f"got {os.path.dirname(file.folder.path)}: of {file.path}, which a worker wrote with "
+            f"{file.bytes} bytes, the driver finds {found}; name one on HDFS, or on a shared disk"
+        )
+
+
+def note_end(one, path):
+    """Has a path removed by `sweep`, once nobody has the object any more."""
+    weakref.finalize(one, GONE.append, (os.getpid(), path)).atexit = False
+
+
+def sweep() -> None:
+    """Removes what nobody in this process has any more."""
+    while GONE:
+        process, path = GONE.popleft()
+        if process == os.getpid():
+            remove(path)
+
+
+@cache
+def sweep_at_end() -> None:
+    """Has all that belongs to this process removed as it ends, while threads can be started."""
+    getattr(threading, "_register_atexit")(end)  # noqa: B009
+
+
+def end() -> None:
+    """Removes all, once no thread is left that may use it."""
+    if other_threads():
+        threading.Thread(target=wait_and_sweep, name=SWEEP, daemon=False).start()
+    else:
+        sweep_all()
+
+
+def wait_and_sweep() -> None:
+    """Waits for all other threads that keep the process, and removes all."""
+    while others := other_threads():
+        with suppress(RuntimeError):  # one that has yet to begin
+            others[0].join(PATIENCE)
+    sweep_all()
+
+
+def other_threads() -> list[threading.Thread]:
+    """Returns the threads beside the main one that this process waits for as it ends."""
+    main = threading.main_thread()
+    return [t for t in threading.enumerate() if not t.daemon and t is not main and t.name != SWEEP]
+
+
+def sweep_all() -> None:
+    """Removes what belongs to this process."""
+    for path, process in list(OWN.items()):
+        if process == os.getpid():
+            remove(path)
+
+
+def remove(path: str) -> None:
+    """Removes a file or folder, unless its file system cannot be reached any more."""
+    OWN.pop(path, None)
+    with suppress(DataError, OSError, RuntimeError):
+        files.remove(path)

@@ -1,0 +1,88 @@
+"""Which arrays of a model are trained, against Keras itself."""
+
+import json
+
+import numpy as np
+import pytest
+
+from sparkdl.errors import UnsupportedError
+from sparkdl.interop.keras import read_keras
+from sparkdl.nn.layers import Frozen
+from tests.interop.keras.models import chain, drawn, keras, train
+from tests.interop.keras.test_gradients import RATE, moved_by_keras
+from tests.support.tables import for_all
+
+L = keras.layers
+STEPS = (6, 4)
+
+
+def thawed(layer, inside):
+    """Freezes a layer and all that is inside, but for one layer."""
+    layer.trainable = False
+    inside(layer).trainable = True
+    return layer
+
+
+def nested():
+    model = keras.Sequential([L.Dense(3), L.Dense(2)])
+    model.build((None, *STEPS))
+    return model
+
+
+MODELS = {
+    "a layer": lambda: [L.Dense(3, trainable=False)],
+    "steps, inside": lambda: [L.TimeDistributed(L.Dense(3, trainable=False))],
+    "steps of two directions, inside": lambda: [
+        L.Reshape((3, 2, 4)),
+        L.TimeDistributed(L.Bidirectional(L.LSTM(2, trainable=False))),
+    ],
+    "two directions, inside": lambda: [L.Bidirectional(L.LSTM(2, trainable=False))],
+    "two directions, the word of the outer one": lambda: [
+        L.Bidirectional(L.LSTM(2), trainable=False)
+    ],
+    "steps, thawed inside": lambda: [thawed(L.TimeDistributed(L.Dense(3)), lambda x: x.layer)],
+    "a model, thawed inside": lambda: [thawed(nested(), lambda x: x.layers[-1])],
+}
+
+
+def built(name):
+    layers = MODELS[name]()
+    return chain(*layers, L.Flatten(), L.Dense(2), shape=STEPS)
+
+
+def check_step(model):
+    """Compares all arrays after an update of both."""
+    model.compile(keras.optimizers.SGD(RATE), "mse")
+    x, y = drawn(2, 3, *STEPS), drawn(3, 3, 2)
+    ours = read_keras(model).network
+    train(ours, x, y, 1)
+    moved_by_keras(model, x, y)
+    theirs = read_keras(model).network.state.params
+    np.testing.assert_allclose(ours.state.params, theirs, rtol=1e-4, atol=1e-5)
+
+
+def test_what_keras_trains_is_trained():
+    for_all(MODELS, lambda name: check_step(built(name)))
+
+
+@pytest.mark.parametrize("functional", [False, True])
+def test_a_model_that_is_frozen_trains_nothing(functional):
+    model = built("a layer")
+    model = keras.Model(model.inputs, model.outputs) if functional else model
+    check_step(thawed(model, lambda x: x.layers[-1]))
+
+
+def test_keras_2_asks_all_that_is_around_a_layer():
+    document = json.loads(built("two directions, the word of the outer one").to_json())
+    for version, frozen in (("2.4.0", True), ("3.0.0", False)):
+        text = json.dumps(document | {"keras_version": version})
+        first = read_keras(text).network.conf.vertices[0].layer
+        assert isinstance(first, Frozen) == frozen
+
+
+def test_directions_of_which_one_is_frozen_are_refused():
+    back = L.LSTM(2, go_backwards=True, trainable=False)
+    layer = L.Bidirectional(L.LSTM(2), backward_layer=back)
+    model = keras.Sequential([keras.Input(STEPS), layer])
+    with pytest.raises(UnsupportedError, match="a backward_layer of its own"):
+        read_keras(model.to_json())

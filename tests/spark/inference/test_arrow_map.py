@@ -1,0 +1,46 @@
+"""mapInArrow of columns whose names Spark does not find."""
+
+import numpy as np
+import pytest
+from pyspark.sql import functions as F
+
+from sparkdl import predict_column
+from sparkdl.spark import SparkNetwork
+from tests.spark.networks import data, plain
+
+NAMES = ["id", "features", "x.y", "b`t", "name", "name", "Name"]
+
+
+@pytest.fixture(scope="module")
+def frame(spark):
+    rows = [(i, row, i + 0.5, "t", "n", "m", "N") for i, row in enumerate(data(9)[0].tolist())]
+    types = "id long, features array<float>, c double, d string, e string, f string, g string"
+    made = spark.createDataFrame(rows, types)
+    noted = F.col("c").alias("c", metadata={"unit": "m"})
+    return made.select("id", "features", noted, "d", "e", "f", "g").toDF(*NAMES)
+
+
+WAYS = {
+    "predict": lambda net, frame, keep: net.predict(frame, probability="p", keep=keep),
+    "features": lambda net, frame, keep: net.features(frame, "output_1", keep=keep),
+    "predict_column": lambda net, frame, keep: predict_column(
+        frame, net, "features", "o.p", keep=keep
+    ),
+}
+
+
+@pytest.mark.parametrize("keep", [None, ["x.y", "id", "b`t", "Name"]], ids=["all", "some"])
+@pytest.mark.parametrize("way", WAYS)
+def test_columns_of_any_name_go_through(way, keep, frame, sc):
+    net = SparkNetwork(sc, plain())
+    found = WAYS[way](net, frame, keep)
+    kept = NAMES if keep is None else keep
+    places = [NAMES.index(name) for name in keep] if keep else range(len(NAMES))
+    assert found.columns[: len(kept)] == kept
+    assert found.schema.fields[: len(kept)] == [frame.schema.fields[place] for place in places]
+    assert found.schema["x.y"].metadata == {"unit": "m"}
+    rows, at = found.collect(), kept.index("id")
+    before = {row[0]: tuple(row[place] for place in places) for row in frame.collect()}
+    assert {row[at]: tuple(row)[: len(kept)] for row in rows} == before
+    y = net.network.predict(data(9)[0])
+    np.testing.assert_allclose([row[-1] for row in sorted(rows, key=lambda r: r[at])], y, rtol=1e-5)
