@@ -306,7 +306,7 @@ class SparkNetwork(NetworkInUse):
         records = SparkRecords(data, features, label, transform=transform)
         if is_connect(self.sc):
             self._require_frames(data)
-        return self.evaluate_by(Evaluator(self.conf, transform), records, device)
+        return self.evaluate_by(Evaluator(self.conf, records.transform), records, device)
 
     @refuse_unknown_options
     def score(
