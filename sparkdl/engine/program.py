@@ -113,15 +113,22 @@ class Program:
     def _run(self, feeds, after):
         self._work_ahead()
         self._feed(feeds)
-        if after is None:
-            for call in self._calls:
-                call()
-        else:
-            for index, call in enumerate(self._calls):
-                call()
-                if index in after:
-                    after[index]()
+        self._call_all(self._calls, after)
         return self.outputs
+
+    def _call_all(self, calls, after=None):
+        try:
+            if after is None:
+                for call in calls:
+                    call()
+            else:
+                for index, call in enumerate(calls):
+                    call()
+                    if index in after:
+                        after[index]()
+        except BaseException:
+            self.backend.leave_sequence()
+            raise
 
     def _work_ahead(self):
         if not self._fresh:
@@ -157,9 +164,8 @@ class Program:
     def _time_steps(self, feeds):
         self._feed(feeds)
         marks = [perf_counter()]
-        for call in self._calls:
-            call()
-            marks.append(perf_counter())
+        after = dict.fromkeys(range(len(self._calls)), lambda: marks.append(perf_counter()))
+        self._call_all(self._calls, after)
         return [end - begin for begin, end in pairwise(marks)]
 
     def final(self, name):

@@ -53,8 +53,7 @@ class TwoPartProgram(Program):
     def _run_part(self, index, feeds, names):
         with np.errstate(all="ignore"):  # an overflow shows in the loss, which the caller reads
             self._feed(feeds, names)
-            for call in self._parts[index]:
-                call()
+            self._call_all(self._parts[index])
         return self.outputs
 
 

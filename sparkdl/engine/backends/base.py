@@ -86,6 +86,9 @@ class Backend(Protocol):
     def in_sequence(self, calls):
         """Returns the calls of a program, at the same places, for when all run in this order."""
 
+    def leave_sequence(self):
+        """Gives back what calls of a sequence hold that was interrupted between two of them."""
+
     def lower(self, node, inputs, outputs) -> Kernel:
         """Returns the kernel of a node with `inputs` and `outputs` fixed for the program's life."""
 

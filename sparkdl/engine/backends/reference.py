@@ -53,6 +53,9 @@ class Reference:
     def in_sequence(self, calls):
         return calls
 
+    def leave_sequence(self):
+        pass
+
     def lower(self, node, inputs, outputs):
         op = node.op
         if any(is_narrow(array.dtype) for array in (*inputs, *outputs)):

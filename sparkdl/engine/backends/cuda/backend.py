@@ -129,6 +129,9 @@ class Cuda:
     def in_sequence(self, calls):
         return calls
 
+    def leave_sequence(self):
+        pass
+
     def lower(self, node, inputs, outputs):
         make = lowering(node.op)
         if make is None:

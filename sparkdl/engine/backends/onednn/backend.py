@@ -46,7 +46,12 @@ from sparkdl.engine.backends.onednn.rewrites import (
     recurrent_workspace,
     slow_gradients,
 )
-from sparkdl.engine.backends.onednn.team_size import OneThread, in_sequence, team_to_spare
+from sparkdl.engine.backends.onednn.team_size import (
+    OneThread,
+    in_sequence,
+    leave_sequence,
+    team_to_spare,
+)
 from sparkdl.engine.chains import ChainOp, into_chains
 from sparkdl.engine.dtypes import BFLOAT16
 from sparkdl.engine.fusion import BiasActivationOp, fuse
@@ -122,6 +127,9 @@ class OneDnn(reference.Reference):
 
     def in_sequence(self, calls):
         return in_sequence(calls)
+
+    def leave_sequence(self):
+        leave_sequence()
 
     def lower(self, node, inputs, outputs):
         team = team_to_spare(node)

@@ -60,6 +60,13 @@ def in_sequence(calls):
     return [between(call, *near) if alone else call for call, alone, *near in places]
 
 
+def leave_sequence():
+    """Gives the calling thread its team again, which an interrupted sequence kept from it."""
+    team = pool()
+    if team is not None:
+        team.grow()
+
+
 def between(call, before, behind):
     """Returns what a OneThread does that has others of them right before or behind it."""
     if before and behind:

@@ -119,6 +119,27 @@ def test_an_interrupted_program_leaves_no_thread_alone(library):
     assert library.sizes[-1] == 4
 
 
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
+def test_an_error_between_two_small_steps_gives_all_threads_back(library, rng, error):
+    """Else programs made later would be made for one thread."""
+
+    def fail():
+        assert library.sizes[-1] == 1
+        raise error("no")
+
+    x, w, v = tensors((8, 128), (128, 128), (128, 100))
+    graph = Graph({"x": x, "w": w, "v": v}, {"y": ops.matmul(ops.matmul(x, w), v)})
+    program = base.get("onednn").program(graph)
+    feeds = {n: rng.normal(size=t.shape).astype(np.float32) for n, t in graph.inputs.items()}
+    with pytest.raises(error, match="no"):
+        program.run(feeds, after={0: fail})
+    assert library.sizes[-1] == 4
+    with pytest.raises(error, match="no"):
+        program.run(feeds, after={len(program.steps) - 2: fail})
+    assert library.sizes[-1] == 4
+    assert team_to_spare(product(2, 2, 2)) is not None
+
+
 def test_primitives_are_made_and_run_on_one_thread(library, rng):
     """A small product, then a large one: made for one thread and for all, run so."""
     shapes = {"x": (8, 128), "w": (128, 128), "v": (128, 50_000)}
