@@ -14,10 +14,21 @@ from sparkdl.nn import layers as nn
 
 @dataclass(frozen=True)
 class Place:
-    """What a vertex of the network gives: its name, and the shape of one example."""
+    """What a vertex of the network gives.
+
+    Parameters
+    ----------
+    name : str
+        Of the vertex.
+    shape : tuple of int
+        Of one example.
+    batched : bool
+        Whether torch's tensor has the axis of the batch; what is made of parameters alone has not.
+    """
 
     name: str
     shape: tuple[int, ...]
+    batched: bool = True
 
 
 class AtenNode:

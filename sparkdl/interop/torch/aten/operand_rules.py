@@ -1,6 +1,7 @@
 """Layers for calls of aten operations on two operands, of which one may be constant."""
 
 from sparkdl.interop.constant_operands import HIDDEN, HIDES, constant_layer, line
+from sparkdl.interop.torch.aten.learned_numbers import beside, learned
 from sparkdl.interop.torch.aten.node import Place, as_array
 from sparkdl.interop.torch.aten.trained_arrays import is_trained
 from sparkdl.nn import layers as nn
@@ -14,7 +15,8 @@ def arithmetic(operation):
         x, other = node["self"], node["other"]
         node.need(node["alpha"] in (None, 1), f"alpha={node['alpha']}")
         if isinstance(x, Place) and isinstance(other, Place):
-            return of_two(node, operation, x, other)
+            level = beside(node.network, x, other), beside(node.network, other, x)
+            return of_two(node, operation, *level)
         if isinstance(x, Place):
             return with_constant(node, operation, x, other)
         if operation == "subtract":
@@ -48,6 +50,8 @@ def of_two(node, operation, x, other):
 
 def with_constant(node, operation, x, other):
     """Adds a number, a parameter, which is trained, or a buffer; or multiplies by it."""
+    if is_trained(other) and not x.batched:
+        return with_learned(node, operation, x, other)
     if is_trained(other):
         return with_parameter(node, operation, x, other)
     values = as_array(other)
@@ -58,7 +62,8 @@ def with_constant(node, operation, x, other):
 
 def with_parameter(node, operation, x, values):
     """Adds a parameter, which is trained; or multiplies by it."""
-    node.need(operation != "divide", "a parameter that one must divide by")
+    if operation == "divide":
+        return with_learned(node, operation, x, values)
     if operation == "subtract":
         behind = with_parameter(node, "add", node.add(line(scale=-1.0), x), values)
         return node.add(line(scale=-1.0), behind)
@@ -70,9 +75,15 @@ def with_parameter(node, operation, x, values):
         flags = {"scale": flag == "scale", "shift": flag == "shift"}
         return node.add(nn.Affine(axes=0, **flags), x, **{theirs: values.reshape(1)})
     layer, [array] = constant_of(node, x, as_array(values), flag)
-    sound = array.size == values.numel() and not isinstance(layer, nn.Frozen)
-    node.need(sound, f"a parameter of shape {tuple(values.shape)} with examples of {x.shape}")
+    if array.size != values.numel() or isinstance(layer, nn.Frozen):
+        return with_learned(node, operation, x, values)
     return node.add(layer, x, **{theirs: values.reshape(array.shape)})
+
+
+def with_learned(node, operation, x, values):
+    """Computes with a parameter that no layer has as its own."""
+    place = learned(node.network, node.module, values)
+    return of_two(node, operation, beside(node.network, x, place), beside(node.network, place, x))
 
 
 def add_constant(node, x, values, flag):

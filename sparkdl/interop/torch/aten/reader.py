@@ -2,15 +2,23 @@
 
 import operator
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from sparkdl.errors import ConfigError, SparkdlError, UnsupportedError, brief
 from sparkdl.interop.torch.aten.attention import find_attentions
+from sparkdl.interop.torch.aten.learned_numbers import (
+    ELEMENTWISE,
+    OPERANDS,
+    REPEATS,
+    call_without_batch,
+    is_for_each,
+    learned,
+)
 from sparkdl.interop.torch.aten.node import AtenNode, NetworkParts, Place
 from sparkdl.interop.torch.aten.rules import RULES
-from sparkdl.interop.torch.aten.trained_arrays import one_row
+from sparkdl.interop.torch.aten.trained_arrays import is_trained, one_row
 from sparkdl.interop.torch.module_arrays import load_torch
 from sparkdl.interop.translated_network import state_with
 from sparkdl.nn import GraphBuilder
@@ -151,55 +159,100 @@ class ModuleTranslation:
         args, kwargs = self.known(node.args), self.known(node.kwargs)
         if node.target is operator.getitem:
             return args[0][args[1]]
-        if not any(isinstance(self.values[one], Place | tuple) for one in node.all_input_nodes):
-            return self.fold(node, args, kwargs)
+        known = [self.values[one] for one in node.all_input_nodes]
         name = self.operation(node)
         changes_input = name.endswith("_") and not name.startswith("_")
         name = name.rstrip("_") if changes_input else name
-        if name not in RULES:
-            raise UnsupportedError(f"the operation {name} is not supported")
-        made = RULES[name](self.aten_node(node, args, kwargs))
-        self.check_shape(node, made)
+        if any(isinstance(one, Place | tuple) for one in known):
+            made = self.add_layers(node, name, args, kwargs)
+        elif self.is_learned(node, name, known):
+            made = self.compute_with_parameters(node, name)
+        else:
+            return self.fold(node, args, kwargs)
+        if name not in REPEATS:
+            self.check_shape(node, made)
         if changes_input:
             self.values[node.args[0]] = made
         return made
+
+    def add_layers(self, node, name, args, kwargs):
+        """Returns what the rule of an operation makes of Places."""
+        places = [one for one in map(self.values.get, node.all_input_nodes) if is_place(one)]
+        batched = not places or any(place.batched for place in places)
+        if not batched and name not in ELEMENTWISE:
+            made = tuple(node.meta["val"].shape)
+            return call_without_batch(self.parts, name, places[0], made, self.size)
+        if name in REPEATS and self.only_broadcasts(node, OPERANDS):
+            return places[0]
+        if name not in RULES:
+            raise UnsupportedError(f"the operation {name} is not supported")
+        made = RULES[name](self.aten_node(node, args, kwargs, batched))
+        return made if batched else replace(made, batched=False)
+
+    def is_learned(self, node, name, sources):
+        """Returns whether a call computes with parameters, which are trained, and not the result.
+
+        So is one that gives a parameter to each example.
+        """
+        [*trained] = filter(is_trained, sources)
+        if name in ELEMENTWISE:
+            return bool(trained)
+        made = tuple(node.meta["val"].shape)
+        return bool(trained) and is_for_each(name, tuple(trained[0].shape), made, self.size)
+
+    def compute_with_parameters(self, node, name):
+        """Returns what a call makes of parameters, which become layers."""
+        sources = [one for one in node.all_input_nodes if is_trained(self.values[one])]
+        tensors = {source: self.values[source] for source in sources}
+        module = self.module_of(node)
+        self.values |= {one: learned(self.parts, module, t) for one, t in tensors.items()}
+        try:
+            return self.add_layers(node, name, self.known(node.args), self.known(node.kwargs))
+        finally:
+            self.values |= tensors  # others may read them as arrays of their own
 
     def fold(self, node, args, kwargs):
         """Returns the value of a call that reads constants alone."""
         made, name = node.target(*args, **kwargs), self.operation(node)
         known = [self.values[one] for one in node.all_input_nodes]
-        if name == "embedding" and self.only_adds(node) and args[2:3] != (int(known[1].min()),):
+        is_padding = args[2:3] == (int(known[1].min()),) if name == "embedding" else True
+        if not is_padding and self.only_broadcasts(node, {"add"}):
             made = one_row(*known, made)
         self.parts.trained.note_folded(name, known, made)
         return made
 
-    def only_adds(self, node):
-        """Returns whether what a call gives is only added to something, so that it broadcasts."""
-        return all(self.operation(user).rstrip("_") == "add" for user in node.users)
+    def only_broadcasts(self, node, names):
+        """Returns whether what a call gives is read by these operations alone."""
+        return all(self.operation(user).rstrip("_") in names for user in node.users)
 
     def known(self, value):
         """Returns arguments with values in place of nodes."""
         return self.torch.fx.node.map_arg(value, lambda node: self.values[node])
 
-    def aten_node(self, node, args, kwargs):
+    @staticmethod
+    def module_of(node):
+        """Returns the path of the module that makes a call."""
+        stack = [*node.meta.get("nn_module_stack", {}).values()]
+        return stack[-1][0] if stack else ""
+
+    def aten_node(self, node, args, kwargs, batched=True):
         schema = node.target._schema.arguments
         named = {a.name: a.default_value for a in schema if a.has_default_value()}
         named |= dict(zip((a.name for a in schema), args, strict=False)) | kwargs
         if "input" not in named and isinstance(named.get("self"), Place):
             named["input"] = named["self"]
-        stack = [*node.meta.get("nn_module_stack", {}).values()]
-        module = stack[-1][0] if stack else ""
         value = node.meta["val"]
-        shape = tuple(value.shape[1:]) if self.torch.is_tensor(value) else None
-        return AtenNode(named, shape, module, self.parts, self.size)
+        shape = tuple(value.shape[batched:]) if self.torch.is_tensor(value) else None
+        return AtenNode(named, shape, self.module_of(node), self.parts, self.size)
 
     def check_shape(self, node, made):
         """Refuses a result of another shape than torch's: an axis was taken for another."""
         values, made = node.meta["val"], made if isinstance(made, tuple) else (made,)
         values = values if isinstance(values, list | tuple) else (values,)
         for value, place in zip(values, made, strict=False):
-            if tuple(value.shape) != (self.size, *place.shape):
-                expected = tuple(value.shape)
+            expected = tuple(value.shape)
+            batch = (self.size,) if place.batched else ()
+            if expected != (*batch, *place.shape) and (expected or place.shape != (1,)):
                 raise UnsupportedError(
                     f"a result {expected} as a batch of {place.shape} is not supported"
                 )
@@ -220,6 +273,10 @@ class ModuleTranslation:
         network = Network(self.parts.build.conf(**options))
         network.state = state_with(network, self.parts.weights.items())
         return ModuleNet(network=network, outputs=tuple(place.name for place in places))
+
+
+def is_place(value):
+    return isinstance(value, Place)
 
 
 def check_outputs(net, inputs, expected, loss):

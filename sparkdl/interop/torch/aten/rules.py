@@ -2,18 +2,27 @@
 
 from math import prod
 
+import numpy as np
+
 from sparkdl.interop.constant_operands import line
 from sparkdl.interop.torch.aten.attention_rules import ATTENTION_RULES
 from sparkdl.interop.torch.aten.operand_rules import OPERAND_RULES
+from sparkdl.interop.torch.aten.reduction_rules import REDUCTION_RULES, reshape_to
 from sparkdl.interop.torch.aten.sequence_rules import SEQUENCE_RULES, in_time_order
 from sparkdl.interop.torch.aten.trained_arrays import STATISTICS, is_frozen
 from sparkdl.nn import layers as nn
 
+LARGEST = float(np.finfo(np.float32).max)
+
 
 def linear(node):
     W = node.tensor("weight")
-    layer = nn.Dense(units=len(W), bias=node["bias"] is not None)
-    return node.add(layer, node.place(), weight=W, bias=node.tensor("bias"))
+    layer, x = nn.Dense(units=len(W), bias=node["bias"] is not None), node.place()
+    arrays = {"weight": W, "bias": node.tensor("bias")}
+    if len(x.shape) < 3:
+        return node.add(layer, x, **arrays)
+    steps = node.add(nn.Reshape(shape=(prod(x.shape[:-1]), x.shape[-1])), x)
+    return reshape_to(node, node.add(layer, steps, **arrays))
 
 
 def conv(node):
@@ -104,37 +113,29 @@ def pool(kind, **names):
     return translate
 
 
-def pool_to_one(node):
-    sizes = node["output_size"]
-    node.need(set(sizes) == {1}, f"adaptive pooling to {sizes}")
-    pooled = in_time_order(node, nn.GlobalPool(kind="avg"))
-    return node.add(nn.Reshape(shape=node.shape), pooled)
+def adaptive_pool(node):
+    """Means over all of an image, or over windows that are all alike."""
+    sizes, given = tuple(node["output_size"]), node.place().shape[1:]
+    if set(sizes) == {1}:
+        pooled = in_time_order(node, nn.GlobalPool(kind="avg"))
+        return node.add(nn.Reshape(shape=node.shape), pooled)
+    if sizes == given:
+        return node.place()
+    alike = len(given) == 2 and not any(n % size for n, size in zip(given, sizes, strict=True))
+    node.need(alike, f"adaptive pooling of {given} to {sizes}")
+    window = tuple(n // size for n, size in zip(given, sizes, strict=True))
+    return node.add(nn.AvgPool2D(size=window, stride=window), node.place())
 
 
-def mean(node):
-    x, axes = node.place(), sorted(node.axis(axis) for axis in node["dim"] or [])
-    rank = len(x.shape)
-    pooled = [0] if rank == 2 else list(range(1, rank))
-    if rank > 1 and axes == pooled:
-        y = node.add(nn.GlobalPool(kind="avg"), x)
-    else:
-        node.need(axes and axes == list(range(axes[0], rank)), f"a mean along {node['dim']}")
-        y = node.add(nn.Reduce(operation="mean", axis=axes[0]), x)
-    return reshape_to(node, y)
+def hard_swish(node):
+    gate = node.add(nn.Activation("hard_sigmoid"), node.place())
+    return node.add(nn.ElementWise(operation="product"), node.place(), gate)
 
 
 def reshape(node):
     x = node.place("self" if node["self"] is not None else "input")
     node.need(prod(x.shape) == prod(node.shape), f"a reshape of {x.shape} to {node.shape}")
     return reshape_to(node, x)
-
-
-def reshape_to(node, place):
-    if place.shape == node.shape:
-        return place
-    if len(node.shape) == 1 and len(place.shape) > 1:
-        return node.add(nn.Flatten(), place)
-    return node.add(nn.Reshape(shape=node.shape), place)
 
 
 def permute(node):
@@ -188,6 +189,13 @@ def activation(kind, **names):
     return translate
 
 
+def clamp(node):
+    """Without one of the limits there is none but that of the numbers."""
+    low, high = (-LARGEST if node["min"] is None else node["min"]), node["max"]
+    high = LARGEST if high is None else high
+    return node.add(nn.Activation({"type": "clip", "low": low, "high": high}), node.place())
+
+
 def power(exponent):
     """Returns the rule of a power."""
     function = {"type": "power", "power": exponent}
@@ -218,16 +226,19 @@ RULES = (
     SEQUENCE_RULES
     | OPERAND_RULES
     | ATTENTION_RULES
+    | REDUCTION_RULES
     | {
         "abs": activation("abs_val"),
-        "adaptive_avg_pool1d": pool_to_one,
-        "adaptive_avg_pool2d": pool_to_one,
-        "adaptive_avg_pool3d": pool_to_one,
+        "adaptive_avg_pool1d": adaptive_pool,
+        "adaptive_avg_pool2d": adaptive_pool,
+        "adaptive_avg_pool3d": adaptive_pool,
         "alias": same,
         "avg_pool2d": pool(nn.AvgPool2D, count_padding="count_include_pad"),
         "batch_norm": batch_norm,
         "cat": cat,
-        "clamp": activation("clip", low="min", high="max"),
+        "clamp": clamp,
+        "clamp_max": clamp,
+        "clamp_min": clamp,
         "clone": same,
         "contiguous": same,
         "conv1d": conv,
@@ -242,13 +253,14 @@ RULES = (
         "feature_dropout": feature_dropout,
         "flatten": reshape,
         "gelu": gelu,
+        "hardsigmoid": activation("hard_sigmoid"),
+        "hardswish": hard_swish,
         "hardtanh": activation("clip", low="min_val", high="max_val"),
         "layer_norm": layer_norm,
         "leaky_relu": activation("leaky_relu", alpha="negative_slope"),
         "linear": linear,
         "max_pool1d": pool(nn.MaxPool1D),
         "max_pool2d": pool(nn.MaxPool2D),
-        "mean": mean,
         "mish": activation("mish"),
         "neg": neg,
         "permute": permute,

@@ -305,6 +305,99 @@ def single():
     return module
 
 
+def with_parameters(shapes, run, **parts):
+    """Returns what makes a module of {name: module} and parameters of {name: shape}."""
+
+    def make():
+        import torch
+        from torch import nn
+
+        module = functional({name: part() for name, part in parts.items()}, run)
+        for name, shape in shapes.items():
+            setattr(module, name, nn.Parameter(torch.rand(shape) + 0.5))
+        return module
+
+    return make
+
+
+def linear(*sizes):
+    def make():
+        from torch import nn
+
+        return nn.Linear(*sizes)
+
+    return make
+
+
+def mobile():
+    """Gates of MobileNetV3, pooling to windows, a product of channels that lie last (ConvNeXt)."""
+    from torch import nn
+
+    parts = {"conv": nn.Conv2d(3, 8, 3), "swish": nn.Hardswish(), "gate": nn.Hardsigmoid()}
+    parts |= {"pool": nn.AdaptiveAvgPool2d((3, 2)), "last": nn.Linear(8, 4)}
+    parts["head"] = nn.Linear(24, 3)
+
+    def run(m, x):
+        y = m.conv(x)
+        y = m.pool(m.swish(3 * y) * m.gate(4 * y)).permute(0, 2, 3, 1)
+        return m.head(nn.functional.adaptive_avg_pool2d(m.last(y), (2, 4)).flatten(1))
+
+    return functional(parts, run)
+
+
+def vit():
+    """Patches of an image behind a token of its class, as a vision transformer has them."""
+    import torch
+    from torch import nn
+
+    layer = nn.TransformerEncoderLayer(8, 2, 16, 0.0, "gelu", batch_first=True, norm_first=True)
+    parts = {"patches": nn.Conv2d(3, 8, 4, 4), "block": layer, "norm": nn.LayerNorm(8)}
+
+    def run(m, x):
+        tokens = m.patches(x).flatten(2).transpose(1, 2)
+        y = torch.cat([m.token.expand(x.shape[0], -1, -1), tokens], dim=1) + m.places
+        return m.head(m.norm(m.block(y))[:, 0])
+
+    module = functional(parts | {"head": nn.Linear(8, 3)}, run)
+    module.token = nn.Parameter(torch.randn(1, 1, 8))
+    module.places = nn.Parameter(torch.randn(1, 5, 8))
+    return module
+
+
+def scaled(m, x):
+    """Similarities with a temperature, as CLIP has them."""
+    y = m.rows(x)
+    return m.head(y / y.pow(2).sum(-1, keepdim=True).sqrt()) * m.scale.exp() / m.divisor
+
+
+def normalized(m, x):
+    """Similarities of vectors of length one."""
+    from torch.nn.functional import normalize
+
+    y = normalize(m.rows(x), dim=-1)
+    return m.head(y / y.norm(p=1, dim=-1, keepdim=True) * y.norm(dim=1, keepdim=True)).exp()
+
+
+def gates(m, x):
+    """Numbers of parameters that are computed first: of steps, of channels, of both."""
+    y = m.rows(x).clamp(max=1) * m.channels.sigmoid().clamp(min=0.1) + (
+        1 + m.steps.tanh()
+    ) * m.first / (m.last * m.channels)
+    return m.head((y * m.steps.sigmoid()).flatten(1))
+
+
+def repeated(m, x):
+    """A parameter for each example, by `repeat`, behind the steps and beside them."""
+    import torch
+
+    token = m.token.repeat(x.shape[0], 1, 1)
+    return m.head(torch.cat([x + token, token * 2], 1).flatten(1))
+
+
+def between(m, x):
+    return m.head((x.view(-1, 3, 2, 4) * m.weight / m.weight).flatten(1))
+
+
 def detached():
     from torch import nn
 
@@ -339,5 +432,28 @@ MODULES = {  # name: (module, shapes of the inputs)
     "tied": (tied, [(4,)]),
     "single": (single, [(5, 4)]),
     "detached": (detached, [(4,)]),
+    "mobile": (mobile, [(3, 8, 8)]),
+    "vit": (vit, [(3, 8, 8)]),
+    "scaled": (
+        with_parameters(
+            {"scale": (), "divisor": (1,)}, scaled, rows=linear(4, 6), head=linear(6, 3)
+        ),
+        [(4,)],
+    ),
+    "normalized": (
+        with_parameters({}, normalized, rows=linear(4, 6), head=linear(6, 3)),
+        [(4,)],
+    ),
+    "gates": (
+        with_parameters(
+            {"channels": (4,), "steps": (5, 1), "first": (5, 4), "last": ()},
+            gates,
+            rows=linear(4, 4),
+            head=linear(20, 3),
+        ),
+        [(5, 4)],
+    ),
+    "repeated": (with_parameters({"token": (1, 1, 4)}, repeated, head=linear(24, 3)), [(5, 4)]),
+    "between": (with_parameters({"weight": (3, 1, 4)}, between, head=linear(24, 3)), [(24,)]),
     "two inputs": (two_inputs, ["ids", (3,)]),
 }

@@ -65,7 +65,12 @@ REFUSED = {  # name: (module, input, words)
     "computed": (
         lambda: of_weight((3, 4), lambda m, x: LINEAR(x, m.weight * m.weight)),
         ROWS,
-        "mul of a parameter, which would be trained as its result",
+        "weight that is computed is not supported",
+    ),
+    "of two": (
+        lambda: of_weight((3, 4), lambda m, x: LINEAR(x, torch.cat([m.weight, m.weight]))),
+        ROWS,
+        "cat of a parameter, which would be trained as its result",
     ),
     "expanded": (
         lambda: of_weight((1, 4), lambda m, x: x + m.weight.expand(3, 4)),
@@ -79,11 +84,10 @@ REFUSED = {  # name: (module, input, words)
         STEPS,
         "embedding of a parameter",
     ),
-    "divisor": (lambda: of_weight((), lambda m, x: x / m.weight), ROWS, "one must divide by"),
-    "broadcast": (
-        lambda: of_weight((3, 1, 4), lambda m, x: x.view(2, 3, 2, 4) * m.weight),
-        torch.rand(2, 24),
-        r"a parameter of shape \(3, 1, 4\)",
+    "computed and moved": (
+        lambda: of_weight((4, 3), lambda m, x: LINEAR(x, m.weight.exp().T)),
+        ROWS,
+        "of a parameter that is computed with is not supported",
     ),
     "statistics": (own_factors, ROWS, "running_mean that two layers follow"),
     "padding looked up": (

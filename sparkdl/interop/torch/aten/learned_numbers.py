@@ -1,0 +1,90 @@
+"""Parameters that a module computes with before an example meets them: scales, gates, class tokens.
+
+Each is a layer of ours that gives the same numbers for each example, so that what is computed with
+it trains it, and not the result.
+"""
+
+from dataclasses import replace
+
+from sparkdl.errors import UnsupportedError
+from sparkdl.interop.torch.aten.node import Place
+from sparkdl.interop.torch.aten.trained_arrays import is_trained
+from sparkdl.nn import layers as nn
+
+REPEATS = {"expand", "expand_as", "repeat"}
+OPERANDS = {"add", "div", "mul", "sub"}  # which broadcast what they read
+RESHAPES = {"alias", "flatten", "reshape", "squeeze", "unflatten", "unsqueeze", "view"}
+# Operations on each number alone, whichever axes there are.
+ELEMENTWISE = {
+    *(
+        "abs",
+        "add",
+        "clamp",
+        "div",
+        "elu",
+        "erf",
+        "exp",
+        "gelu",
+        "hardsigmoid",
+        "hardtanh",
+        "leaky_relu",
+        "mish",
+    ),
+    *("mul", "neg", "pow", "relu", "relu6", "rsqrt", "selu", "sigmoid", "silu", "softplus"),
+    *("sqrt", "sub", "tanh"),
+}
+
+
+def is_for_each(name, shape, made, size):
+    """Returns whether a call gives what has a shape (1, ...) to each example of a batch."""
+    return name in REPEATS and shape[:1] == (1,) and (size, *shape[1:]) == made
+
+
+def is_computed(name, sources):
+    """Returns whether a call changes the numbers of one parameter, each alone."""
+    return name in ELEMENTWISE and sum(map(is_trained, sources)) == 1
+
+
+def learned(parts, module, tensor):
+    """Returns the Place of a parameter, without the axis of the batch."""
+    shape, [(name, example)] = tuple(tensor.shape) or (1,), [*parts.build.inputs.items()][:1]
+    arrays = {"weight": tensor.reshape(shape)}
+    place = parts.add(nn.Learned(shape=shape), [Place(name, example)], module, arrays)
+    return replace(place, batched=False)
+
+
+def call_without_batch(parts, name, place, made, size):
+    """Returns what a call that only moves numbers makes of a Place that lacks the batch.
+
+    Raises
+    ------
+    UnsupportedError
+        For any other call.
+    """
+    if is_for_each(name, place.shape, made, size):
+        return replace(reshaped(parts, place, made[1:]), batched=True)
+    if name not in RESHAPES:
+        raise UnsupportedError(f"{name} of a parameter that is computed with is not supported")
+    return reshaped(parts, place, made)
+
+
+def reshaped(parts, place, shape):
+    """Returns a Place with other axes."""
+    shape = tuple(shape) or (1,)
+    if place.shape == shape:
+        return place
+    made = parts.add(nn.Reshape(shape=shape), (place,), "", {})
+    return replace(made, batched=place.batched)
+
+
+def beside(parts, place, other):
+    """Returns a Place with as many axes as another has, if it lacks the axis of the batch."""
+    if place.batched:
+        return place
+    shape = place.shape
+    if other.batched and len(shape) == len(other.shape) + 1 and shape[0] == 1:
+        shape = shape[1:]
+    more = len(other.shape) - len(shape)
+    if more < 0 and other.batched:
+        raise UnsupportedError(f"a parameter {place.shape} beside {other.shape} is not supported")
+    return reshaped(parts, place, (1,) * more + shape)

@@ -1,0 +1,53 @@
+"""Layers for calls of aten operations that make one number of all that lies along axes."""
+
+from sparkdl.nn import layers as nn
+
+
+def reduced_axes(node):
+    """Returns the axes of an example that a call reduces: the last ones."""
+    rank = len(node.place().shape)
+    dims = node["dim"]
+    dims = dims if isinstance(dims, list | tuple) else [dims]
+    axes = sorted(node.axis(axis) for axis in dims if axis is not None)
+    sound = axes and axes == list(range(axes[0], rank))
+    return axes if sound else node.need(False, f"a reduction along {node['dim']}")
+
+
+def reshape_to(node, place):
+    """Returns a Place with the axes that a call gives."""
+    if place.shape == node.shape:
+        return place
+    if len(node.shape) == 1 and len(place.shape) > 1:
+        return node.add(nn.Flatten(), place)
+    return node.add(nn.Reshape(shape=node.shape), place)
+
+
+def mean(node):
+    x, dims = node.place(), node["dim"] or []
+    rank = len(x.shape)
+    pooled = [0] if rank == 2 else list(range(1, rank))
+    if rank > 1 and sorted(node.axis(axis) for axis in dims) == pooled:
+        return reshape_to(node, node.add(nn.GlobalPool(kind="avg"), x))
+    return reduce(node, "mean")
+
+
+def reduce(node, operation):
+    layer = nn.Reduce(operation=operation, axis=reduced_axes(node)[0])
+    return reshape_to(node, node.add(layer, node.place()))
+
+
+def total(node):
+    return reduce(node, "sum")
+
+
+def norm(node):
+    """Of vectors: the sum of magnitudes, or the root of the sum of squares."""
+    order = node["ord"]
+    node.need(order in (1, 2), f"a norm of order {order}")
+    if order == 1:
+        return reduce(node, "asum")
+    root = nn.Activation({"type": "power", "power": 0.5})
+    return node.add(root, reduce(node, "sumsq"))
+
+
+REDUCTION_RULES = {"linalg_vector_norm": norm, "mean": mean, "sum": total}
