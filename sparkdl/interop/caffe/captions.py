@@ -14,8 +14,12 @@ START_END, UNKNOWN_NUMBER, NOTHING = 0, 1, -1
 
 
 def words_of(caption):
-    """Returns the words of a caption in small letters; marks between them count, a last "." not."""
-    found = [part.strip().lower() for part in re.findall(r"\w+|\W+", caption.strip())]
+    """Returns the words of a caption in small letters; marks between them count, a last "." not.
+
+    Any white space is one blank: a word with the end of a line in it would be two in a file.
+    """
+    caption = " ".join(caption.split())
+    found = [part.strip().lower() for part in re.findall(r"\w+|\W+", caption)]
     words = [word for word in found if word]
     return words[:-1] if words[-1:] == ["."] else words
 
@@ -36,6 +40,9 @@ class Vocab:
         self.words = list(words)
         if self.words[:1] != [UNKNOWN]:
             raise ConfigError(f"Vocab.words must begin with {UNKNOWN!r}, got {self.words[:1]}")
+        broken = next((word for word in self.words if "\n" in word), None)
+        if broken is not None:
+            raise ConfigError(f"Vocab.words must have no line breaks, got {broken!r}")
         self.numbers = {word: number for number, word in enumerate(self.words)}
 
     @classmethod
@@ -51,7 +58,7 @@ class Vocab:
         with files.open(path) as file:
             content = file.read()
         try:
-            return cls(content.decode().splitlines())
+            return cls(content.decode().removesuffix("\n").replace("\r\n", "\n").split("\n"))
         except (UnicodeDecodeError, ConfigError) as error:
             raise DataError(f"{path} is no vocabulary: {error}") from error
 

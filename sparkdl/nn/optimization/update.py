@@ -4,6 +4,8 @@ Decoupled weight decay, where the optimizer has it, comes last and sees the old 
 Constraints hold for what comes out.
 """
 
+import numpy as np
+
 from sparkdl.engine import ops
 from sparkdl.nn.layout import cut
 from sparkdl.nn.optimization.parameter_options import (
@@ -37,7 +39,7 @@ def update_params(network, params, grad, slots, rate, t):
         Like those given.
     """
     if network.clipping is not None:
-        grad = network.clipping.clip(grad, network.params_layout)
+        grad = network.clipping.clip(without_fixed(network, grad), network.params_layout)
     grad = add_penalty(network, grad, params)
     rates, decays = rates_of(network, rate), decays_of(network)
     steps, after = [], {}
@@ -49,6 +51,17 @@ def update_params(network, params, grad, slots, rate, t):
         after |= {key: new[name] for name, key in group.slots.items()}
     step = steps[0] if len(steps) == 1 else ops.concat(steps)
     return constrain_params(network, ops.add(params, step)), after
+
+
+def without_fixed(network, grad):
+    """Returns the gradient with zeros for parameters whose rate is 0, so that no norm counts them.
+
+    Caffe computes none for them, either.
+    """
+    factors = spread(network, rate_factor, other=1)
+    if factors is None or network.clipping.elementwise or factors.all():
+        return grad
+    return ops.where((factors != 0).astype(np.float32), grad, 0.0)
 
 
 def part_of(vector, group):

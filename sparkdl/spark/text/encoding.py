@@ -51,4 +51,6 @@ def encode_columns(columns, parts, content, steps, pad):
     texts = [row[0] if len(row) == 1 else row for row in table[here].itertuples(False, None)]
     found = iter(tokenizer.encode_batch(texts))
     encoded = [next(found) if there else None for there in here]
-    return pd.DataFrame({n: [e and getattr(e, PARTS[n]) for e in encoded] for n in parts})
+    return pd.DataFrame(
+        {n: [e if e is None else getattr(e, PARTS[n]) for e in encoded] for n in parts}
+    )

@@ -18,6 +18,7 @@ IMAGE = {"id": 7, "height": 4, "width": 5, "file_name": "7.jpg", "flickr_url": "
         ("A dog runs.", ["a", "dog", "runs"]),
         ("  It's  2 dogs ", ["it", "'", "s", "2", "dogs"]),
         ("One. Two!", ["one", ".", "two", "!"]),
+        ('Oh.\n"Wow" it\x85 barks', ["oh", '. "', "wow", '"', "it", "barks"]),
         ("", []),
     ],
 )
@@ -32,6 +33,9 @@ def test_words_are_numbered_by_how_frequent_they_are(tmp_path):
     vocab.save(tmp_path / "vocab")
     assert (tmp_path / "vocab").read_text().split("\n")[:3] == ["UNK", "a", "dog"]
     assert Vocab.load(tmp_path / "vocab").words == vocab.words
+    broken = Vocab.from_captions(['A dog.\n"Wow" it barks', "a\u2028cat"])
+    broken.save(tmp_path / "vocab")
+    assert Vocab.load(tmp_path / "vocab").words == broken.words
 
 
 def test_sentences_are_those_that_a_net_of_captions_reads():
@@ -51,6 +55,8 @@ def test_sentences_are_those_that_a_net_of_captions_reads():
 def test_what_is_no_vocabulary_is_refused(tmp_path):
     with pytest.raises(ConfigError, match=r"words must begin with 'UNK', got \['a'\]"):
         Vocab(["a"])
+    with pytest.raises(ConfigError, match=r"words must have no line breaks, got 'a\\nb'"):
+        Vocab(["UNK", "a\nb"])
     with pytest.raises(ConfigError, match="length must be at least 1, got 0"):
         Vocab(["UNK"]).encode("a", 0)
     with pytest.raises(DataError, match=r"below 1, got \[3\]"):

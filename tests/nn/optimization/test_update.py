@@ -16,6 +16,7 @@ from sparkdl.nn import (
     Momentum,
     NetworkConf,
     Output,
+    Sgd,
     update_params,
 )
 from sparkdl.nn.execution.replica import Replica
@@ -46,6 +47,26 @@ def test_clips_then_adds_the_penalty_then_steps():
     results = run_as_graph(graph, *arrays)
     np.testing.assert_allclose(results[0], after, rtol=1e-12)
     np.testing.assert_allclose(results[1], new_slots["velocity"], rtol=1e-12)
+
+
+@pytest.mark.parametrize("fixed", [{"rate_factor": 0.0}, {"bias_rate_factor": 0.0}], ids=str)
+def test_norms_leave_out_what_has_no_rate(fixed, rng, x64):
+    """As in Caffe, whose nets compute no gradient where lr_mult is 0."""
+    layers = [Dense(units=2, **fixed), Output(units=1)]
+    conf = NetworkConf(
+        input_shape=(3,), layers=layers, clipping=ClipNorm(limit=0.3), optimizer=Sgd()
+    )
+    params, grad = rng.normal(size=(2, conf.params_layout.size))
+    free = np.ones(params.size, bool)
+    for name, part in conf.params_layout.slices.items():
+        if name.startswith("dense") and (name.endswith("/b") or "rate_factor" in fixed):
+            free[part] = False
+    grad[~free] = np.nan  # what a norm must not count
+    clip = optax.clip_by_global_norm(0.3)
+    [step], _ = clip.update([jnp.asarray(grad[free])], clip.init([jnp.asarray(grad[free])]))
+    after, _ = update_params(conf, params, grad, {}, 1.0, 1)
+    np.testing.assert_array_equal(after[~free], params[~free])
+    np.testing.assert_allclose(after[free], params[free] - step, rtol=1e-9)
 
 
 def test_decoupled_decay_is_that_of_optax_and_spares_biases(rng, x64):

@@ -3,6 +3,7 @@
 import pickle
 from collections import Counter
 
+import pandas as pd
 import pytest
 import tokenizers
 from pyspark.sql import functions as F
@@ -10,6 +11,7 @@ from tokenizers import models, normalizers, pre_tokenizers, processors, trainers
 
 from sparkdl import Tokenizer
 from sparkdl.errors import ConfigError, DataError
+from sparkdl.spark.text.encoding import encode_columns
 
 TEXTS = [
     "the quick brown Fox jumps over the lazy dog",
@@ -53,6 +55,14 @@ def test_merges_of_bytes_are_those_of_the_package(frame):
     for text in TEXTS:
         assert ours.encode(text) == own.encode(text).ids
         assert ours.decode(ours.encode(text)) == text
+
+
+def test_an_empty_text_has_no_tokens_and_a_null_none():
+    own, trainer = own_bpe()
+    own.train_from_iterator(CORPUS, trainer)
+    texts = pd.Series([TEXTS[0], "", None])
+    found = encode_columns((texts,), ("ids",), own.to_str(), None, False)
+    assert found["ids"].tolist() == [own.encode(TEXTS[0]).ids, [], None]
 
 
 def test_word_pieces_are_those_of_the_package(frame):

@@ -151,6 +151,8 @@ def crop(layer, net):
     options = layer.crop_param
     bottom, like = layer.bottom
     shape, wanted = net.shape(bottom), net.shape(like)
+    if len(wanted) != len(shape):
+        raise ConfigError(f"Crop must have two bottoms of as many axes, got {shape} and {wanted}")
     first = net.axis(layer.bottom[0], options.axis, behind=True)
     axes, offsets = range(first, len(shape)), list(options.offset) or [0]
     if len(offsets) not in (1, len(axes)):

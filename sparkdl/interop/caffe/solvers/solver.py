@@ -131,6 +131,7 @@ def solver_of(message, text=""):
     kind = message.regularization_type
     if kind not in ("L1", "L2"):
         raise ConfigError(f"regularization_type must be 'L1' or 'L2', got {kind!r}")
+    check_counts(message)
     decay, limit = shortest(message.weight_decay), shortest(message.clip_gradients)
     formats = message.DESCRIPTOR.enum_types_by_name["SnapshotFormat"].values_by_number
     same = "max_iter iter_size test_interval test_initialization display average_loss snapshot"
@@ -149,6 +150,13 @@ def solver_of(message, text=""):
         device="cpu" if message.solver_mode == CPU else "auto",
         **{name: getattr(message, name) for name in same.split()},
     )
+
+
+def check_counts(message):
+    """Raises ConfigError for a number of steps that cannot be."""
+    for name, least in {"average_loss": 1, "iter_size": 1, "snapshot": 0, "display": 0}.items():
+        if getattr(message, name) < least:
+            raise ConfigError(f"{name} must be at least {least}, got {getattr(message, name)}")
 
 
 def train_net(message, text):

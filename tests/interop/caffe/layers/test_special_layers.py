@@ -16,6 +16,7 @@ from sparkdl.nn.execution.replica import Replica
 from sparkdl.nn.execution.scoring import example_losses
 
 X = np.random.default_rng(5).normal(size=(4, 3)).astype(np.float32)
+ROWS = "layer { name: 'rows' bottom: 'x' top: 'rows' type: 'Flatten' } "
 DATA = "layer { name: 'in' type: 'Input' top: 'x' } "
 IP = "layer { name: 'ip' type: 'InnerProduct' bottom: 'x' top: 'ip' "
 IP += "inner_product_param { num_output: 2 } } "
@@ -201,6 +202,7 @@ REFUSED = {
     "'Reshape' reshape_param { shape { dim: 1 dim: 1 } axis: 0 num_axes: 0 }": "leave the batch as",
     "'Reshape' reshape_param { shape { dim: 2 dim: 5 dim: 48 } }": "must leave the batch as it is",
     "'Reshape' reshape_param { shape { dim: 0 dim: 0 dim: 0 dim: 0 dim: 0 } }": "dim of 0 must",
+    "'Crop' bottom: 'rows'": "Crop must have two bottoms of as many axes",
     "'Reshape' reshape_param { axis: 3 num_axes: 2 }": "axis and num_axes must end within",
 }
 
@@ -214,7 +216,7 @@ def test_shapes(text):
 @pytest.mark.parametrize("text", REFUSED)
 def test_shapes_and_options_that_cannot_be(text):
     with pytest.raises((ConfigError, ValueError, UnsupportedError), match=REFUSED[text]):
-        load(DATA + f"layer {{ name: 'y' bottom: 'x' top: 'y' type: {text} }}", x=(3, 4, 4))
+        load(DATA + ROWS + f"layer {{ name: 'y' bottom: 'x' top: 'y' type: {text} }}", x=(3, 4, 4))
 
 
 BY_THE_BATCH = (

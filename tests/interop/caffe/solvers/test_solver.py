@@ -186,6 +186,9 @@ WRONG = {
     "momentum without use": (FIXED + "type: 'AdaGrad' momentum: 0.9", "must not be given"),
     "momentum out of range": (FIXED + "momentum: 1.5", "Momentum.momentum must be a number in"),
     "an unknown decay": (FIXED + "regularization_type: 'L3'", "must be 'L1' or 'L2', got 'L3'"),
+    "a mean of no losses": (FIXED + "average_loss: 0", "average_loss must be at least 1, got 0"),
+    "no batch": (FIXED + "iter_size: 0 clip_gradients: 1", "iter_size must be at least 1, got 0"),
+    "a negative period": (FIXED + "snapshot: -1", "snapshot must be at least 0, got -1"),
     "states for other nets": (
         FIXED + "test_iter: 1 test_state { } test_state { }",
         "test_state must be given for 1 nets",
