@@ -33,7 +33,7 @@ def test_demo_reaches_its_accuracy_on_two_executors(tmp_path):
     assert "the model is in sparkdl-demo-model" in out
     assert "epoch 3/3 round 13/13" in err
     foreign = [line for line in re.split(r"[\r\n]+", err) if not re.match(r"epoch|prep|\s*$", line)]
-    assert not foreign
+    assert not foreign, "\n".join(foreign)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["sparkdl-demo-model"]
     batch = digits("test")
     network = Network.load(tmp_path / "sparkdl-demo-model")

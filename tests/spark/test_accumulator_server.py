@@ -47,5 +47,20 @@ def test_only_errors_are_printed(name, capsys):
     assert printed in errors and bool(errors) == bool(printed)
 
 
+def test_an_answer_that_nobody_waits_for_is_no_error(capsys):
+    """The JVM has sent its last update and ended."""
+    with running_server() as server:
+        jvm = socket.create_connection(server.server_address, timeout=10)
+        jvm.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        jvm.sendall(TOKEN.encode() + NO_UPDATES)
+        assert jvm.recv(1) == DONE
+        jvm.sendall(NO_UPDATES * 1000)
+        jvm.close()  # resets the connection
+        with closing(socket.create_connection(server.server_address, timeout=10)) as other:
+            other.sendall(TOKEN.encode() + NO_UPDATES)  # served once the first has ended
+            assert other.recv(1) == DONE
+    assert capsys.readouterr().err == ""
+
+
 def test_without_a_server_nothing_happens():
     expect_hang_up(SimpleNamespace())
