@@ -128,7 +128,7 @@ class Network:
             Factors of the losses of a class's examples in training, 0 and 1 of a yes or no; 1 for
             those that are left out.
         validate_every : int, optional
-            Updates between two evaluations.
+            Updates between two evaluations. They end rounds of averaging: see `Listener`.
         validate_first : bool, default False
             Whether to evaluate before the first update, too.
         evaluate : function (state, validation) -> Evaluation, optional

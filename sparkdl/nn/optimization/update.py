@@ -101,9 +101,20 @@ def constrain_params(network, params):
     layout, parts, touched = network.params_layout, [], False
     for (layer, name, shape), part in zip(arrays(network), layout.slices.values(), strict=True):
         array = cut(params, part)
-        shape_in, axes = incoming(layer, name, shape)
         for constraint in constraints_of(network, layer, name):
-            array = ops.reshape(constraint.apply(ops.reshape(array, shape_in), axes), (-1,))
+            array = constrain(constraint, array, layer, name, shape)
             touched = True
         parts.append(array)
     return ops.concat(parts) if touched else params
+
+
+def constrain(constraint, array, layer, name, shape):
+    """Returns the parameter `name`, or a part of it, (n,), moved to where it may be.
+
+    An elementwise constraint needs no shape: of a NetworkPart there is none but the number of
+    elements.
+    """
+    if constraint.elementwise:
+        return constraint.apply(array)
+    shape_in, axes = incoming(layer, name, shape)
+    return ops.reshape(constraint.apply(ops.reshape(array, shape_in), axes), (-1,))

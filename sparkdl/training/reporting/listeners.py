@@ -25,6 +25,12 @@ class Listener:
     does to `plan.steering`, as to the learning rates, then holds for all that they train next.
     `counters` names attributes that a resumed fit goes on with, values that JSON has: checkpoints
     hold them. Listeners that steer are told before all others, and then those with counters.
+
+    `every_updates`, and `validate_every` of a fit, end a round where they fall into one. Masters
+    whose workers train alone in a round (ParameterAveraging, BlockMomentum, LocalSGD,
+    ElasticAveraging, ParameterServer with push_every or fetch_every) then exchange earlier, so that
+    the weights differ from those of a fit without. They do not for a multiple of the updates
+    between two exchanges (averaging_frequency), if each epoch has a multiple of them, too.
     """
 
     every_updates = ()

@@ -9,6 +9,7 @@ from sparkdl.errors import ConfigError
 from sparkdl.nn import (
     Adam,
     BatchNorm,
+    Conv2DTranspose,
     Dense,
     MaxNorm,
     Momentum,
@@ -19,7 +20,8 @@ from sparkdl.nn import (
 from sparkdl.nn.clipping import ClipValue
 from sparkdl.nn.execution.replica import Replica
 from sparkdl.nn.execution.sharded_replica import ShardedReplica
-from sparkdl.nn.optimization.network_part import check_parts, slots_part
+from sparkdl.nn.optimization.network_part import NetworkPart, check_parts, slots_part
+from sparkdl.nn.optimization.update import update_params
 from sparkdl.nn.optimization.vector_part import VectorPart
 from tests.nn.examples import CLIPPINGS, OPTIMIZERS
 from tests.support.tables import for_all
@@ -30,12 +32,19 @@ def net(hidden=None, **options):
     return NetworkConf(**{"input_shape": (5,), "layers": layers, "seed": 2} | options)
 
 
+TRANSPOSED = NetworkConf(  # its weights have a shape of their own for norms
+    input_shape=(2, 5, 5),
+    layers=[Conv2DTranspose(filters=2, kernel_size=3, groups=2), Output(units=4)],
+    constraints=[NonNegative()],
+    seed=2,
+)
 GROUPS = {"optimizer": Momentum(learning_rate=0.1), "bias_optimizer": Adam(), "rate_factor": 2.0}
 CONFS = [
     *(net(optimizer=one) for one in OPTIMIZERS if one.elementwise),
     net(optimizer=Adam(weight_decay=0.1), l1=0.01, l2=0.02, clipping=ClipValue(limit=0.5)),
     net(GROUPS, optimizer=Adam(), l2=0.1),
     net({"constraints": (NonNegative(),)}),
+    TRANSPOSED,
 ]
 WHOLE = {
     "Lars": net(optimizer=next(o for o in OPTIMIZERS if type(o).__name__ == "Lars")),
@@ -100,6 +109,19 @@ def check(conf):
 @pytest.mark.slow
 def test_parts_of_all_workers_are_what_one_update_gives():
     for_all(CONFS, check)
+
+
+def test_an_elementwise_constraint_needs_no_whole_array(rng):
+    size = TRANSPOSED.params_layout.size
+    params, grad = rng.normal(size=(2, size)).astype(np.float32)
+    moved, is_weight = params - np.float32(0.1) * grad, np.zeros(size, bool)
+    for name, where in TRANSPOSED.params_layout.slices.items():
+        is_weight[where] = name.endswith("/W")
+    expected = np.where(is_weight, np.maximum(moved, 0), moved)
+    for part in (one for buckets in range(1, 9) for one in parts_of(size, 4, buckets)):
+        network = NetworkPart(TRANSPOSED, part)
+        after, _ = update_params(network, part.take(params), part.take(grad), {}, 0.1, 1)
+        np.testing.assert_allclose(after, part.take(expected), rtol=1e-5, atol=1e-7)
 
 
 @pytest.mark.parametrize("name", WHOLE)

@@ -31,6 +31,7 @@ class Layer(Member, package="sparkdl.nn.layers"):
     multi_input: ClassVar[bool] = False  # whether it joins several inputs
     adds_loss: ClassVar[bool] = False  # whether it adds to the losses of the examples
     has_joint_loss: ClassVar[bool] = False  # whether that depends on the others of the batch
+    sums_batch: ClassVar[bool] = False  # whether it adds up the batch, where others take the mean
     reads_ids_of_steps: ClassVar[bool] = False  # whether a row (T,) has an id for each step
     reads_backward: ClassVar[bool] = False  # whether it reads sequences from their end
     # Whether an output step depends on the number of the step, or on others but by a state.

@@ -33,6 +33,10 @@ class AddedLoss(Layer):
     def has_joint_loss(self) -> bool:  # type: ignore[override]
         return not self.mean
 
+    @property
+    def sums_batch(self) -> bool:  # type: ignore[override]
+        return not self.mean
+
     def out_shape(self, in_shape: Any) -> Shape:
         return in_shape
 

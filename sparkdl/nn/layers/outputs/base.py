@@ -45,7 +45,10 @@ class ScoredLayer(Layer, abstract=True):
         'Reduction of the losses of an example\'s steps or places: "mean" of those that count, '
         '"sum", or "full", the mean of all. "valid" divides their sum by how many count in the '
         'whole batch and "total" by nothing, so that the loss of the batch is what Caffe\'s '
-        'normalization VALID or NONE gives; FULL and BATCH_SIZE are "full" and "sum".',
+        'normalization VALID or NONE gives; FULL and BATCH_SIZE are "full" and "sum". The batch of '
+        '"valid" and "total" is a worker\'s own minibatch, a part of one with microbatches; the '
+        "gradients of workers, of minibatches added up (accumulate) and of parts are averaged by "
+        "examples, as Caffe does over GPUs and iter_size.",
         default="mean",
     )
     labels: str | None = option(
@@ -58,6 +61,10 @@ class ScoredLayer(Layer, abstract=True):
     @property
     def has_joint_loss(self) -> bool:  # type: ignore[override]
         return self.reduction in OF_BATCH
+
+    @property
+    def sums_batch(self) -> bool:  # type: ignore[override]
+        return self.reduction == "total"
 
     @property
     def label_kind(self) -> str:

@@ -50,6 +50,10 @@ class Frozen(Wrapper):
     def has_joint_loss(self) -> bool:  # type: ignore[override]
         return self.layer.has_joint_loss
 
+    @property
+    def sums_batch(self) -> bool:  # type: ignore[override]
+        return self.layer.sums_batch
+
     def out_shape(self, in_shape: Any) -> Shape:
         return self.layer.out_shape(in_shape)
 

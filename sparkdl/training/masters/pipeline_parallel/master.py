@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Any, ClassVar
 
 from sparkdl.config import Boolean, Choice, Either, Integer, Sequence, Text, dataclass, option
+from sparkdl.errors import ConfigError
 from sparkdl.nn.clipping import ClipNorm
 from sparkdl.nn.optimization.loss_scale import FLOAT16
 from sparkdl.nn.optimization.vector_part import VectorPart
@@ -22,7 +23,8 @@ class PipelineParallel(DividedMaster):
     parameters, the optimizer state and the activations of its layers alone.
 
     Layers that look at a whole batch, such as BatchNorm, look at a microbatch; running means see
-    all microbatches in turn.
+    all microbatches in turn. So does the reduction "valid" of a loss: it divides by how many steps
+    count in a microbatch, and the gradient is the mean of microbatches, weighted by examples.
 
     References
     ----------
@@ -51,7 +53,7 @@ class PipelineParallel(DividedMaster):
         Integer(minimum=1),
         "Parts of each worker's minibatch that pass through the stages one after the other. Of n "
         "stages (n - 1) / (n microbatches + n - 1) of the time passes while the pipeline fills "
-        "and empties.",
+        "and empties. 1 where a loss adds up a minibatch: reduction 'total', or an AddedLoss.",
         default=2,
     )
     recompute: bool = option(
@@ -66,6 +68,18 @@ class PipelineParallel(DividedMaster):
         super().check_network(conf)
         if self.workers is not None:
             stages_of(conf, self.stages, self.workers)
+        if self.microbatches > 1:
+            self._check_sums(conf)
+
+    def _check_sums(self, conf: Any) -> None:
+        """Raises ConfigError for a loss that adds up a minibatch: of parts there is the mean."""
+        for place in conf.stack:
+            if place.layer.sums_batch:
+                raise ConfigError(
+                    f"PipelineParallel.microbatches must be 1 with layer {place.name!r}, whose "
+                    f"loss adds up a minibatch, got {self.microbatches}; set it to 1, or take a "
+                    'reduction other than "total", of an AddedLoss mean=True'
+                )
 
     def strategy(self, worker: Any) -> Any:
         return PipelineWorker(self, worker)

@@ -3,8 +3,11 @@
 import json
 from typing import NamedTuple
 
+import numpy as np
+
 from sparkdl.data.batches.batch import Batch
 from sparkdl.errors import DataError
+from sparkdl.training.inputs.schema import masks_of
 from sparkdl.training.masters.minibatch_exchange import IDS, MinibatchExchange, pack, unpack
 
 
@@ -39,6 +42,7 @@ class JointBatches(MinibatchExchange):
     def __init__(self, worker, parts):
         super().__init__(worker)
         self.parts, self._joint_states = parts, None
+        self._masks = {*masks_of(worker.conf).values()}
 
     def exchange(self, step):
         """Sends this worker's minibatch, or that it has none, to the others.
@@ -57,13 +61,15 @@ class JointBatches(MinibatchExchange):
         Raises
         ------
         DataError
-            Where minibatches differ in more than the number of examples.
+            Where minibatches differ in more than the number of examples, and the masks that they
+            have: a worker leaves out one that is full.
         """
         own, here, counts = self._meet(step, self.parts)
         present = [minibatch for minibatch in here if minibatch is not None]
-        check_alike(present)
+        masks = masks_in(present, self._masks)
+        check_alike(present, masks)
         pairs = zip(here, self.parts.all_gather_bytes(pack(own.values())), strict=True)
-        batches = [batch_of(minibatch, part) for minibatch, part in pairs if minibatch is not None]
+        batches = [batch_of(minibatch, data, masks) for minibatch, data in pairs if minibatch]
         if not batches:
             return None, counts
         states = self._states_of(present[0])
@@ -78,21 +84,45 @@ class JointBatches(MinibatchExchange):
         return self._joint_states
 
 
-def check_alike(minibatches):
-    """Raises DataError unless Minibatches differ in nothing but the number of examples."""
-    alike = {
-        json.dumps([m.begins, m.share, [[name, shape[1:]] for name, _, shape in m.form]])
-        for m in minibatches
-    }
+def masks_in(minibatches, names):
+    """Returns {column: (type, shape of one example)} of the masks that some Minibatches have.
+
+    Parameters
+    ----------
+    minibatches : list of Minibatch
+    names : set of str
+        Of the columns that are masks.
+    """
+    forms = (column for minibatch in minibatches for column in minibatch.form)
+    return {name: (kind, shape[1:]) for name, kind, shape in forms if name in names}
+
+
+def check_alike(minibatches, masks):
+    """Raises DataError unless Minibatches differ in nothing but the number of examples.
+
+    Each counts as one that has all `masks`, as `masks_in` gives them.
+    """
+    shapes = [shapes_with(minibatch, masks) for minibatch in minibatches]
+    pairs = zip(minibatches, shapes, strict=True)
+    alike = {json.dumps([m.begins, m.share, one], sort_keys=True) for m, one in pairs}
     if len(alike) > 1:
-        shapes = " and ".join(str([shape for _, _, shape in m.form]) for m in minibatches)
         raise DataError(
             "TensorParallel joins the minibatches of workers, which must have the same columns and "
-            f"steps, got {shapes}; pad sequences to one length, or take AllReduceSGD"
+            f"steps, got {' and '.join(map(str, shapes))}; pad sequences to one length, or take "
+            "AllReduceSGD"
         )
 
 
-def batch_of(minibatch, data):
-    """Returns the Batch of a worker's packed columns."""
+def shapes_with(minibatch, masks):
+    """Returns {column: shape of one example} of a Minibatch and of the `masks` that it lacks."""
+    shapes = {name: tuple(shape[1:]) for name, _, shape in minibatch.form if name != IDS}
+    full = {name: tuple(shape) for name, (_, shape) in masks.items()}
+    return shapes | {name: shape for name, shape in full.items() if name not in shapes}
+
+
+def batch_of(minibatch, data, masks):
+    """Returns the Batch of a worker's packed columns, with ones for the `masks` that it lacks."""
     columns = {name: column.copy() for name, column in unpack(minibatch.form, data).items()}
-    return Batch(ids=columns.pop(IDS), columns=columns)
+    count = minibatch.examples
+    full = {name: np.ones((count, *shape), kind) for name, (kind, shape) in masks.items()}
+    return Batch(ids=columns.pop(IDS), columns=full | columns)

@@ -9,11 +9,12 @@ import pytest
 from sparkdl.data.batches.blocks import permutation
 from sparkdl.errors import ConfigError
 from sparkdl.exchange.collectives.pieces import cuts
-from sparkdl.nn import Adam, Dense, LayerNorm, Momentum, NetworkConf, Output, zoo
+from sparkdl.nn import Adam, AddedLoss, Dense, LayerNorm, Momentum, NetworkConf, Output, zoo
 from sparkdl.nn.clipping import ClipLayerNorm, ClipNorm
 from sparkdl.nn.execution.replica import Replica
 from sparkdl.nn.optimizers import Lamb
 from sparkdl.training.inputs.schema import schema_of
+from sparkdl.training.masters.all_reduce.master import AllReduceSGD
 from sparkdl.training.masters.pipeline_parallel.master import PipelineParallel
 from sparkdl.training.network import Network
 from tests.nn.execution.test_stage_replica import NETWORKS, examples, small
@@ -189,6 +190,22 @@ def test_a_lost_worker_is_replaced_and_the_weights_are_those_of_the_quiet_run(cr
     assert_equal(found, quiet)
 
 
+def summed(by):
+    """Whose loss adds up the minibatch, in the layer of this name."""
+    reduction, mean = ("mean", False) if by == "addedloss_1" else ("total", True)
+    layers = [Dense(units=5, activation="tanh"), AddedLoss(weight=0.01, mean=mean)]
+    layers += [Dense(units=4), Output(units=3, reduction=reduction)]
+    return perceptron(layers=layers, optimizer=Momentum(learning_rate=0.02))
+
+
+@pytest.mark.parametrize("by", ["output_1", "addedloss_1"])
+def test_sums_over_a_minibatch_are_those_of_all_reduce(by, crews):
+    one = fit(crews(2), summed(by), master={"stages": 2, "microbatches": 1})
+    network = Network(summed(by))
+    network.fit(Partitions([41, 0, 3, 15, 1]), 2, AllReduceSGD(**OPTIONS), crews(2))
+    np.testing.assert_allclose(one.params, network.state.params, rtol=1e-5, atol=1e-6)
+
+
 @pytest.mark.parametrize(
     "conf, options, error",
     [
@@ -200,6 +217,8 @@ def test_a_lost_worker_is_replaced_and_the_weights_are_those_of_the_quiet_run(cr
         (perceptron(), {"device": "cuda"}, "device must be 'cpu'"),
         (perceptron(), {"stages": 0}, "stages must be"),
         (perceptron(), {"microbatches": 0}, "microbatches must be"),
+        (summed("output_1"), {}, "microbatches must be 1 with layer 'output_1', .* got 2; set it"),
+        (summed("addedloss_1"), {}, "microbatches must be 1 with layer 'addedloss_1'"),
     ],
 )
 def test_what_no_pipeline_does_is_refused(conf, options, error, crews):

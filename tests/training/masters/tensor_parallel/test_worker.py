@@ -6,14 +6,16 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_limits
 
+from sparkdl.data.batches.batch import Batch
 from sparkdl.errors import ConfigError, DataError
-from sparkdl.nn import Adam, Dense, Momentum, NetworkConf, Output
+from sparkdl.nn import LSTM, Adam, Dense, Momentum, NetworkConf, Output, RnnOutput
 from sparkdl.nn.clipping import ClipNorm
 from sparkdl.nn.execution.replica import Replica
 from sparkdl.nn.optimizers import Lamb
 from sparkdl.training.inputs.schema import schema_of
+from sparkdl.training.masters.all_reduce.master import AllReduceSGD
 from sparkdl.training.masters.minibatch_exchange import Minibatch
-from sparkdl.training.masters.tensor_parallel.joint_batch import check_alike
+from sparkdl.training.masters.tensor_parallel.joint_batch import check_alike, masks_in
 from sparkdl.training.masters.tensor_parallel.master import TensorParallel
 from sparkdl.training.network import Network
 from tests.nn.execution.test_split_replica import NETWORKS
@@ -133,7 +135,69 @@ def test_what_is_not_trained_in_parts_is_refused(conf, options, error, crews):
         fit(crews(3), conf, master=options)
 
 
-def test_minibatches_of_different_steps_are_refused():
-    with pytest.raises(DataError, match="pad sequences to one length"):
-        forms = ([["ids", "<u8", [4]], ["features", "<f4", [4, steps, 3]]] for steps in (5, 6))
-        check_alike([Minibatch(form, 1.0, True) for form in forms])
+def minibatches(*columns):
+    """Minibatches of 4 examples and more, each with {column: shape of one example}."""
+    forms = [
+        [[name, "<f4", [4 + n, *shape]] for name, shape in (one | {"ids": ()}).items()]
+        for n, one in enumerate(columns)
+    ]
+    return [Minibatch(form, 1.0, True) for form in forms]
+
+
+DIFFERENT = {
+    "steps": ({"features": (5, 3)}, {"features": (6, 3)}),
+    "columns": ({"features": (5, 3)}, {"features": (5, 3), "weights": ()}),
+    "steps of masks": ({"features": (5,), "mask": (5,)}, {"features": (5,), "mask": (6,)}),
+}
+
+
+@pytest.mark.parametrize("name", DIFFERENT)
+def test_minibatches_of_different_columns_or_steps_are_refused(name):
+    present = minibatches(*DIFFERENT[name])
+    shapes = " and ".join(str(columns) for columns in DIFFERENT[name])
+    with pytest.raises(DataError) as caught:
+        check_alike(present, masks_in(present, {"mask"}))
+    assert f"got {shapes}; pad sequences to one length" in str(caught.value)
+
+
+def test_minibatches_that_have_a_mask_join_others_that_have_none():
+    one, other = {"features": (5, 3)}, {"features": (5, 3), "mask": (5,)}
+    present = minibatches(one, other, one)
+    masks = masks_in(present, {"mask", "labels_mask"})
+    assert masks == {"mask": ("<f4", [5])}
+    check_alike(present, masks)
+
+
+class MaskedSequences:
+    """A source of sequences of which a few, or none, of a minibatch are padded."""
+
+    transform = None
+
+    def __init__(self, conf, padded, length):
+        rng, shape = np.random.default_rng(0), next(iter(conf.input_shapes.values()))
+        mask = np.ones((40, shape[0]), np.float32)
+        mask[padded, length:] = 0
+        columns = {"features": rng.normal(size=(40, *shape)).astype(np.float32), "mask": mask}
+        columns |= {"labels": rng.integers(0, 3, (40, shape[0])), "labels_mask": mask}
+        self.batch = Batch(ids=np.arange(40, dtype=np.uint64), columns=columns)
+
+    def splits(self):
+        return Partitions([40]).splits()
+
+    def read(self, split):
+        yield self.batch
+
+
+@pytest.mark.parametrize("tbptt", [None, (3, 3)])
+def test_full_masks_that_some_workers_left_out_are_joined(tbptt, crews):
+    layers = [LSTM(units=4), Dense(units=4), RnnOutput(units=3)]
+    options = {"optimizer": Momentum(learning_rate=0.1), "seed": 1, "tbptt": tbptt}
+    conf = NetworkConf(input_shape=(6, 4), layers=layers, **options)
+    data = MaskedSequences(conf, [0, 7, 21], 4)
+    states = []
+    for master in (TensorParallel, AllReduceSGD):
+        network = Network(conf)
+        network.fit(data, 2, master(**OPTIONS), crews(2))
+        states.append(network.state)
+    assert states[0].iteration == states[1].iteration > 2
+    np.testing.assert_allclose(states[0].params, states[1].params, rtol=1e-5, atol=1e-6)
