@@ -68,6 +68,8 @@ MISTAKES = [
     (["train", "--conf", "run.yaml", "--set", "data.train={type: LMDB, path: x}"], "x: there is"),
     (["train", "--conf", "run.yaml", "--resume", "nowhere"], "nowhere"),
     (["train", "--conf", "run.yaml", "--set", "output=run.yaml"], "run.yaml: not a sparkdl model"),
+    (["train", "--conf", "run.yaml", "--report", "."], ".: a report must have the path of a file"),
+    (["train", "--conf", "run.yaml", "--report", "run.yaml/fit.html"], "run.yaml is a file"),
     (["evaluate", "--model", "none", "--data", "Digits"], "none: there is no such model"),
     (["evaluate", "--model", "none", "--data", "Digit"], "did you mean 'Digits'?"),
     (["predict", "--model", "m", "--data", "Digits", "--output", "run.yaml"], "is there already"),

@@ -56,6 +56,8 @@ def simulate(arguments):
     """Prints the table; two processes sum vectors here first, for a second or two."""
     for name in ("workers", "workers_per_machine", "every"):
         at_least_one(f"--{name.replace('_', '-')}", getattr(arguments, name))
+    if arguments.set and not arguments.conf:
+        raise ConfigError(f"--set must be left out without --conf, got {arguments.set[0]!r}")
     run = arguments.conf and RunConf.read(arguments.conf, arguments.set)
     nbytes = 4 * parameters(arguments.params, run)
     compute = duration("--compute", arguments.compute)

@@ -9,6 +9,7 @@ from sparkdl.spark.session import session
 from sparkdl.training.fit.network_fit import load_to_resume
 from sparkdl.training.report.dashboard import Dashboard
 from sparkdl.training.report.html_report import HtmlReport
+from sparkdl.training.report.page import check_report_path
 from sparkdl.training.report.run_log import RunLog
 from sparkdl.training.reporting.progress_bar import ProgressBar
 
@@ -19,6 +20,8 @@ def train(arguments):
     conf.check()
     if arguments.resume is not None:
         load_to_resume(conf.network, arguments.resume)
+    if arguments.report is not None:
+        check_report_path(arguments.report)
     print(conf.network.summary(conf.training.batch_size_per_worker), end="\n\n", flush=True)
     spark = conf.spark
     with ExitStack() as stack:

@@ -8,6 +8,7 @@ import os
 import re
 import uuid
 from contextlib import contextmanager, suppress
+from pathlib import Path
 
 import fsspec
 
@@ -56,6 +57,17 @@ def is_directory(path):
     with _name_errors(path, "looked up"):
         fs, inner = _resolve(path)
         return fs.isdir(inner)
+
+
+def check_parents(path):
+    """Raises DataError where a local path is below a file."""
+    if not is_local(path):
+        return
+    for parent in Path(absolute(path)).parents:
+        if os.path.isdir(parent):
+            return
+        if os.path.exists(parent):
+            raise DataError(f"{path}: cannot be written, {parent} is a file")
 
 
 def size(path):

@@ -35,6 +35,7 @@ from sparkdl.training.evaluation import Evaluation
 from sparkdl.training.inputs.schema import schema_of
 from sparkdl.training.network import Network
 from sparkdl.training.saving.stored_tables import keep_files
+from sparkdl.tune.outcome_losses import has_losses
 from sparkdl.tune.vote_evaluation import evaluate
 from sparkdl.tune.vote_tasks import Vote, vote_columns
 from sparkdl.tune.votes import VOTINGS
@@ -125,7 +126,13 @@ class EnsembleModel(
         return map_in_arrow(dataset, *self._map_function(dataset.schema))
 
     def evaluate(self, dataset: DataFrame) -> Evaluation:
-        """Returns an Evaluation over labelled data; its loss is that of the networks' outcome."""
+        """Returns an Evaluation over labelled data.
+
+        Its loss is that of the first network, for what all give together. It is nan, and not among
+        the figures, where it does not follow from that: of hard votes, of hinge losses with classes
+        as labels, of a loss of your own whose prediction is not z, and where other layers add to
+        the loss. A probability below 1e-38 counts as 1e-38.
+        """
         conf, transform = self._conf, self.getPreprocessing()
         features, labels = self._names()
         check_fields(dataset.schema, features | labels, schema_of(conf, transform=transform))
@@ -133,7 +140,9 @@ class EnsembleModel(
         records = SparkRecords(frame, first(features), first(labels), transform=transform)
         task = partial(run_partition_on_device, self.getMaster().task_device)
         found = evaluate(SparkContext.getOrCreate(), conf, records, self._share(), self.vote, task)
-        return with_names(found, conf, self.labels)
+        named = with_names(found, conf, self.labels)
+        named.has_loss = has_losses(conf, self.voting)
+        return named
 
     def networks_to_write(self) -> list[Network]:
         return self.networks

@@ -14,6 +14,7 @@ from sparkdl.training.evaluation.batch_evaluation import new_evaluation, pieces
 from sparkdl.training.evaluation.selection import predictions_to_judge
 from sparkdl.training.rounds.replica import limit_threads, load_to_read
 from sparkdl.training.workers.contribution import Failure
+from sparkdl.tune.outcome_losses import outcome_losses
 from sparkdl.tune.votes import combine
 
 MOST = 32  # replicas that a process keeps, with their compiled programs
@@ -94,8 +95,8 @@ def evaluate_votes(shared, vote, transform, partition, batches):
         evaluation = new_evaluation(members[0].conf)
         for batch in sound(batches):
             for piece, y in outcomes(members, vote, transform, batch):
-                y, labels, _ = predictions_to_judge(members[0], piece, y, np.zeros(len(piece)))
-                evaluation.add(y, labels)
+                losses = outcome_losses(members[0].conf, vote.voting, y, piece)
+                evaluation.add(*predictions_to_judge(members[0], piece, y, losses))
         yield partition, evaluation
     except SparkdlError as error:
         yield partition, Failure(error)

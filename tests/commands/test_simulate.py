@@ -164,7 +164,10 @@ def test_a_network_must_be_given(known, capsys):
         ("--cores", "0", "--cores must be an integer >= 1, got 0"),
         ("--every", "0", "--every must be an integer >= 1, got 0"),
         ("--params", "x", "--params must be a number >= 1 such as 25e6 or 25M, got 'x'"),
+        ("--params", "1e999", "--params must be a number >= 1 such as 25e6 or 25M, got '1e999'"),
         ("--latency", "5", "--latency must be a time such as 50us or 2.5ms, got '5'"),
+        ("--latency", "1e999s", "--latency must be a time such as 50us or 2.5ms, got '1e999s'"),
+        ("--set", "epochs=3", "--set must be left out without --conf, got 'epochs=3'"),
     ],
 )
 def test_a_mistake_is_one_sentence(known, capsys, option, value, sentence):

@@ -58,6 +58,18 @@ def test_remove_takes_folders_and_nothing(tmp_path):
     assert files.list(tmp_path) == []
 
 
+@pytest.mark.parametrize("prefix", ["", "file://", "memory://files-below"])
+def test_a_local_path_below_a_file_is_refused(tmp_path, prefix):
+    write(tmp_path / "a")
+    files.check_parents(f"{prefix}{tmp_path}/a")
+    files.check_parents(f"{prefix}{tmp_path}/b/c/d")
+    if prefix.startswith("memory"):
+        files.check_parents(f"{prefix}{tmp_path}/a/b/c")
+        return
+    with pytest.raises(DataError, match=r"a/b/c: cannot be written, .*/a is a file"):
+        files.check_parents(f"{prefix}{tmp_path}/a/b/c")
+
+
 @pytest.mark.parametrize("prefix", ["", "file://", "memory://files-write"])
 def test_a_file_appears_whole_and_is_replaced(tmp_path, prefix):
     for content in (b"old", b"new"):

@@ -1,5 +1,6 @@
 """Weights of one network in another: new output layers, layers of the same names."""
 
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -8,9 +9,11 @@ import pytest
 from sparkdl.errors import ConfigError, ShapeError, UnsupportedError
 from sparkdl.nn import (
     Activation,
+    AdaGrad,
     BatchNorm,
     Dense,
     ElementWise,
+    EmbeddingBag,
     GraphBuilder,
     LossLayer,
     NetworkConf,
@@ -19,6 +22,7 @@ from sparkdl.nn import (
     Sgd,
     TimeDistributed,
 )
+from sparkdl.training.masters.all_reduce.master import AllReduceSGD
 from sparkdl.training.network import Network, first_state
 from sparkdl.training.transfer import carry_weights, replace_output
 from tests.support.tables import for_all
@@ -167,3 +171,62 @@ def test_networks_whose_arrays_differ_in_shape_are_refused():
     other = NetworkConf(input_shape=(3,), layers=[Output(units=5, name="out")])
     with pytest.raises(ShapeError, match="out/.* must have one shape"):
         carry_weights(CONF, first_state(CONF), other, first_state(other))
+
+
+# Rows of tables
+
+ADA_GRAD = AdaGrad(learning_rate=0.5, initial_accumulator=0.5)
+USERS, LABELS = np.arange(48)[:, None] % 8, np.arange(48) % 2
+
+
+def of_users(**options):
+    build = GraphBuilder()
+    build.add(Dense(units=3, activation="tanh"), "user", name="up")
+    build.add(Output(units=2))
+    bag = EmbeddingBag(name="user", column="id", dimension=3, **options)
+    return Network(build.conf(bags=[bag], optimizer=ADA_GRAD, seed=3))
+
+
+WAYS = {  # options of the bag, of the master, of the new network
+    "whole": ({}, {}, {}),
+    "counted": ({"min_updates": 2, "expire_after": 4}, {}, {}),
+    "another optimizer": ({}, {}, {"optimizer": "adam"}),
+    "in files": ({}, {"tables": "sharded"}, {}),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_rows_of_tables_go_along_and_train_on(way, crews, tmp_path):
+    bag, sharded, options = WAYS[way]
+    folder = {"table_folder": str(tmp_path / "rows")} if sharded else {}
+    master = AllReduceSGD(batch_size_per_worker=6, **sharded, **folder)
+    network, x = of_users(**bag), {"id": USERS[:8]}
+    network.fit(({"id": USERS}, LABELS), 5, master, crews(2))
+    known = network.features(x, "up")["up"]
+    assert np.abs(known - of_users(**bag).features(x, "up")["up"]).max() > 0.1
+    new = replace_output(network, Output(units=3), **options)
+    new.save(tmp_path / "new")
+    for one in (new, Network.load(tmp_path / "new")):
+        np.testing.assert_array_equal(one.features(x, "up")["up"], known)
+        before = one.score(({"id": USERS}, LABELS + 1))
+        one.fit(({"id": USERS}, LABELS + 1), 5, AllReduceSGD(batch_size_per_worker=6), crews(2))
+        assert one.score(({"id": USERS}, LABELS + 1)) < before - 0.1
+        assert (one.features(x, "up")["up"] != known).any()
+
+
+def test_what_an_optimizer_keeps_of_rows_begins_anew(crews):
+    network = of_users(min_updates=2, expire_after=4)
+    network.fit(({"id": USERS}, LABELS), 5, AllReduceSGD(batch_size_per_worker=6), crews(2))
+    old, new = network.state.tables, replace_output(network, Output(units=2)).state.tables
+    assert (old["user/square"] > 0.5).all() and (new["user/square"] == 0.5).all()
+    for name in ("ids", "rows"):
+        np.testing.assert_array_equal(new[f"user/{name}"], old[f"user/{name}"])
+    assert len(new["user/ids"]) == 8 and not new["user/last"].any() and old["user/last"].all()
+
+
+def test_rows_of_another_dimension_are_refused(crews):
+    network = of_users()
+    other = replace(network.conf, bags=[replace(network.conf.bags[0], dimension=2)])
+    network.fit(({"id": USERS}, LABELS), 1, AllReduceSGD(), crews(2))
+    with pytest.raises(ConfigError, match="EmbeddingBag.dimension must be 3 for tab"):
+        carry_weights(network.conf, network.state, other, first_state(other))

@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 from pyspark.ml import PipelineModel
+from sklearn import metrics
 
 from sparkdl.errors import CheckpointError, ConfigError
+from sparkdl.nn.losses import SigmoidCrossEntropy
 from sparkdl.training.network import Network
 from sparkdl.transforms import Scale
 from sparkdl.tune import EnsembleModel, Search
@@ -94,6 +96,35 @@ def test_values_are_their_mean_after_preprocessing(spark):
     np.testing.assert_allclose(model.predict(x)[:, 0], expected, rtol=1e-5)
     assert model.evaluate(given).mse == pytest.approx(((expected - truth) ** 2).mean(), rel=1e-5)
     assert "probability" not in model.transform(given).columns
+
+
+def test_its_loss_is_the_networks_own(spark):
+    nets = [network(seed, 1, loss="mae", loss_weight=2.0) for seed in range(2)]
+    given, (x, _) = frame(spark), arrays(60)
+    [truth] = by_id(given, "w")
+    expected = [one.predict(x)[:, 0] for one in nets]
+    for members in (nets[:1], nets):
+        y = np.mean(expected[: len(members)], axis=0)
+        found = EnsembleModel(members).setLabelCol("w").evaluate(given)
+        assert found.loss == pytest.approx(2 * metrics.mean_absolute_error(truth, y), rel=1e-5)
+        assert found.mse == pytest.approx(metrics.mean_squared_error(truth, y), rel=1e-5)
+
+
+def test_units_that_do_not_count_are_left_out_of_its_loss(spark):
+    loss = SigmoidCrossEntropy(ignore_label=0)
+    nets = [network(seed, 1, loss=loss) for seed in range(2)]
+    given, (x, _) = frame(spark), arrays(60)
+    y, [yes] = np.mean([one.predict(x)[:, 0] for one in nets], axis=0), by_id(given, "yes")
+    found = EnsembleModel(nets).setLabelCol("yes").evaluate(given)
+    assert found.loss == pytest.approx(-np.log(y[yes == 1]).sum() / len(y), rel=1e-5)
+
+
+def test_hard_votes_have_no_loss(spark):
+    found = EnsembleModel(CLASSES, "hard", labels=["x", "y", "z"]).evaluate(frame(spark))
+    assert np.isnan(found.loss)
+    for shown in (found, found.merge(found)):
+        assert "loss" not in shown.figures() and "accuracy" in shown.figures()
+        assert "loss" not in str(shown) and "nan" not in shown._repr_html_()
 
 
 def test_a_search_gives_one_with_weights_by_the_figures(spark):

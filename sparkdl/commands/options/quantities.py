@@ -1,6 +1,7 @@
 """Numbers with units, as people write them: 10Gb, 50us, 100e6."""
 
 import re
+from math import inf
 
 from sparkdl.errors import ConfigError
 
@@ -37,6 +38,6 @@ def read(option, text, units, must_be, least):
         value = float(number) * units[unit]
     except (ValueError, KeyError):
         value = -1.0
-    if value < least:
+    if not least <= value < inf:
         raise ConfigError(f"{option} must be {must_be}, got {text!r}")
     return value

@@ -17,6 +17,11 @@ from sparkdl.training.evaluation.batch_evaluation import Evaluator
 from sparkdl.training.inputs.schema import schema_of
 from sparkdl.training.workers.base import Validation, closing_data
 
+DRAWS_NONE = (
+    "validation_split draws none of the data; equal records stay together, so it must be larger, "
+    "or more records must differ"
+)
+
 
 class ValidationRecords:
     """Batches of records on the executors, which are read when they are first asked for.
@@ -26,6 +31,8 @@ class ValidationRecords:
     sc : SparkContext
     records : SparkRecords
     schema : Schema
+    drawn : bool
+        Whether they are those that `validation_split` draws.
 
     Raises
     ------
@@ -34,9 +41,11 @@ class ValidationRecords:
         be used, and where there are none.
     """
 
-    def __init__(self, sc: SparkContext, records: SparkRecords, schema: Any) -> None:
+    def __init__(
+        self, sc: SparkContext, records: SparkRecords, schema: Any, drawn: bool = False
+    ) -> None:
         records.check(schema)
-        self._sc, self._records, self._schema = sc, records, schema
+        self._sc, self._records, self._schema, self._drawn = sc, records, schema, drawn
 
     @cached_property
     def opened(self):
@@ -44,9 +53,8 @@ class ValidationRecords:
             with job(self._sc, "records to evaluate on", "reading the data to evaluate on"):
                 return open_data(self._sc, self._records, self._schema)
         except NoRecords:
-            raise DataError(
-                "there are no records to evaluate on: every partition is empty"
-            ) from None
+            why = DRAWS_NONE if self._drawn else "every partition is empty"
+            raise DataError(f"there are no records to evaluate on: {why}") from None
 
     @property
     def rdd(self):
@@ -79,7 +87,7 @@ def open_validation(sc, conf, records, changes=()):
         yield None
         return
     schema = schema_of(conf, True, records.transform, changes)
-    with closing_data(ValidationRecords(sc, records, schema)) as batches:
+    with closing_data(ValidationRecords(sc, records, schema, bool(changes))) as batches:
         yield Validation(batches, Evaluator(conf, records.transform))
 
 

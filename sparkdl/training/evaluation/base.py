@@ -1,11 +1,12 @@
 """Base of the evaluations: counts that executors add to and the driver merges."""
 
+from collections.abc import Iterable
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from sparkdl.errors import ConfigError, DataError
+from sparkdl.errors import ConfigError, DataError, require
 from sparkdl.training.evaluation.wrong_examples import WrongExamples
 
 ROUNDING = 1e-5
@@ -19,6 +20,8 @@ class Evaluation:
 
     Attributes
     ----------
+    has_loss : bool
+        Whether the loss is known. It is, but for some ensembles; `figures` leave it out then.
     wrong : sequence of WrongExample
         Of the 12 examples with the largest losses, the largest first: label, prediction, and the
         example as a small picture or as its first numbers. Networks fill it as they evaluate, also
@@ -26,6 +29,7 @@ class Evaluation:
     """
 
     sums: ClassVar[tuple[str, ...]] = ("examples", "loss_sum", "wrong")
+    has_loss = True
 
     if TYPE_CHECKING:
 
@@ -65,6 +69,7 @@ class Evaluation:
         merged = self._empty()
         for name in self.sums:
             setattr(merged, name, getattr(self, name) + getattr(other, name))
+        merged.has_loss = self.has_loss and other.has_loss
         return merged
 
     @property
@@ -81,6 +86,10 @@ class Evaluation:
         """Returns the main figures by name, as plain floats."""
         raise NotImplementedError
 
+    def _known_loss(self):
+        """Returns the loss as a figure by name, nothing where it is not known."""
+        return {"loss": self.loss} if self.has_loss else {}
+
     def _repr_html_(self) -> str:
         from sparkdl.training.report.notebook import evaluation_html  # notebooks alone ask for it
 
@@ -96,6 +105,14 @@ class Evaluation:
             raise DataError(f"{size} examples need {size} losses, got shape {losses.shape}")
         self.loss_sum += float(losses.sum())
         self.examples += size
+
+
+def set_names(evaluation, size):
+    """Makes the labels of an evaluation the names of `size` columns, by default their numbers."""
+    given, must_be = evaluation.labels, f"{size} names"
+    require(evaluation, "labels", given is None or isinstance(given, Iterable), must_be)
+    evaluation.labels = tuple(map(str, range(size) if given is None else given))
+    require(evaluation, "labels", len(evaluation.labels) == size, must_be)
 
 
 def check_predictions(predictions, width):

@@ -1,5 +1,6 @@
 """Evaluation of networks that predict one of k classes."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
@@ -7,7 +8,7 @@ import numpy as np
 
 from sparkdl.config import is_integer
 from sparkdl.errors import DataError, require
-from sparkdl.training.evaluation.base import Evaluation, check_probabilities
+from sparkdl.training.evaluation.base import Evaluation, check_probabilities, set_names
 from sparkdl.training.evaluation.classification_report import report
 from sparkdl.training.evaluation.distinct_scores import limit_for
 from sparkdl.training.evaluation.per_column import PerColumn
@@ -51,10 +52,8 @@ class Classification(PerColumn, Evaluation):
 
     def __post_init__(self) -> None:
         require(self, "classes", is_integer(self.classes, 2), "an integer >= 2")
-        self.labels = tuple(map(str, range(self.classes) if self.labels is None else self.labels))
-        require(self, "labels", len(self.labels) == self.classes, f"{self.classes} names")
-        self.top = tuple(k for k in self.top if k < self.classes)
-        require(self, "top", all(is_integer(k, 1) for k in self.top), "integers >= 1")
+        set_names(self, self.classes)
+        self._set_top()
         self.bins = min(4096, CURVE_CELLS // self.classes) if self.bins is None else self.bins
         require(self, "bins", is_integer(self.bins, 1), "an integer >= 1")
         self.exact_scores = (
@@ -66,6 +65,13 @@ class Classification(PerColumn, Evaluation):
         self.confusion = np.zeros((self.classes, self.classes), np.int64)
         self.ranks = np.zeros(self.classes, np.int64)
         self.scores = ScoreCounts.empty(self.classes, self.bins, self.exact_scores)
+
+    def _set_top(self):
+        """Keeps those of the top-k accuracies that are below the number of classes."""
+        require(self, "top", isinstance(self.top, Iterable), "integers >= 1")
+        self.top = tuple(self.top)
+        require(self, "top", all(is_integer(k, 1) for k in self.top), "integers >= 1")
+        self.top = tuple(k for k in self.top if k < self.classes)
 
     def add(
         self, predictions: np.ndarray, labels: np.ndarray, losses: np.ndarray | None = None
@@ -111,7 +117,8 @@ class Classification(PerColumn, Evaluation):
     def figures(self) -> dict[str, float]:
         top = {f"top_{k}": self.top_k(k) for k in self.top if k > 1}
         means = {"precision": self.precision, "recall": self.recall, "f1": self.f1}
-        return {"loss": self.loss, "accuracy": self.accuracy} | top | means | {"auc": self.auc()}
+        first = self._known_loss() | {"accuracy": self.accuracy}
+        return first | top | means | {"auc": self.auc()}
 
     def __str__(self) -> str:
         return report(self)

@@ -39,7 +39,8 @@ class MeanLoss(Evaluation):
         return -self.loss
 
     def figures(self) -> dict[str, float]:
-        return {"loss": self.loss, "score": self.score}
+        return {"loss": self.loss, "score": self.score} if self.has_loss else {}
 
     def __str__(self) -> str:
-        return f"{self.examples} examples: loss {self.loss:.4f}"
+        loss = f": loss {self.loss:.4f}" if self.has_loss else ""
+        return f"{self.examples} examples{loss}"

@@ -1,12 +1,19 @@
 """Evaluation of networks that predict several binary labels of an example."""
 
 from dataclasses import dataclass
+from numbers import Real
 from typing import ClassVar, Self
 
 import numpy as np
 
+from sparkdl.config import is_integer
 from sparkdl.errors import DataError, require
-from sparkdl.training.evaluation.base import Evaluation, check_probabilities, check_values
+from sparkdl.training.evaluation.base import (
+    Evaluation,
+    check_probabilities,
+    check_values,
+    set_names,
+)
 from sparkdl.training.evaluation.classification import cross_entropy
 from sparkdl.training.evaluation.distinct_scores import limit_for
 from sparkdl.training.evaluation.per_column import PerColumn
@@ -50,13 +57,13 @@ class MultiLabelEvaluation(PerColumn, Evaluation):
     )
 
     def __post_init__(self) -> None:
-        require(self, "size", self.size >= 1, "at least 1")
-        self.labels = tuple(map(str, range(self.size) if self.labels is None else self.labels))
-        require(self, "labels", len(self.labels) == self.size, f"{self.size} names")
-        require(self, "threshold", 0 < self.threshold < 1, "in (0, 1)")
-        require(self, "bins", self.bins >= 1, "at least 1")
+        require(self, "size", is_integer(self.size, 1), "an integer >= 1")
+        set_names(self, self.size)
+        sound = isinstance(self.threshold, Real) and 0 < self.threshold < 1
+        require(self, "threshold", sound, "in (0, 1)")
+        require(self, "bins", is_integer(self.bins, 1), "an integer >= 1")
         self.exact_scores = limit_for(self.size) if self.exact_scores is None else self.exact_scores
-        require(self, "exact_scores", self.exact_scores >= 0, "at least 0")
+        require(self, "exact_scores", is_integer(self.exact_scores, 0), "an integer >= 0")
         super().__post_init__()
         self.exact = 0
         zeros = (np.zeros(self.size, np.int64) for _ in range(4))
@@ -102,8 +109,9 @@ class MultiLabelEvaluation(PerColumn, Evaluation):
     rates = by_label
 
     def figures(self) -> dict[str, float]:
-        names = ("loss", "accuracy", "exact_match", "precision", "recall", "f1")
-        return {name: float(getattr(self, name)) for name in names} | {"auc": self.auc()}
+        names = ("accuracy", "exact_match", "precision", "recall", "f1")
+        figures = {name: float(getattr(self, name)) for name in names}
+        return self._known_loss() | figures | {"auc": self.auc()}
 
     def __str__(self) -> str:
         if self.examples == 0:

@@ -4,6 +4,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sparkdl.config import is_integer
+from sparkdl.errors import ConfigError, brief
 from sparkdl.training.evaluation.scores import Roc
 
 if TYPE_CHECKING:
@@ -38,6 +40,7 @@ class PerColumn:
 
     def roc(self, column: int) -> Roc:
         """Returns the Roc of one label, or of one class against the rest."""
+        check_column(column, len(self.scores.positive))
         return self.scores.roc(column)
 
     def auc(self, column: int | None = None) -> float:
@@ -71,6 +74,13 @@ class PerColumn:
 def pick_or_mean(values, column):
     """Returns values[column], or for None the mean of those that are numbers, nan if none is."""
     if column is not None:
+        check_column(column, len(values))
         return float(values[column])
     defined = values[~np.isnan(values)]
     return float(defined.mean()) if len(defined) else float("nan")
+
+
+def check_column(column, size):
+    """Raises ConfigError unless `column` is one of `size`; below 0 it counts from the end."""
+    if not is_integer(column, -size) or column >= size:
+        raise ConfigError(f"column must be an integer in [0, {size}), got {brief(column)}")

@@ -5,8 +5,9 @@ from typing import ClassVar, Self
 
 import numpy as np
 
+from sparkdl.config import is_integer
 from sparkdl.errors import require
-from sparkdl.training.evaluation.base import Evaluation, check_predictions, check_values
+from sparkdl.training.evaluation.base import Evaluation, check_predictions, check_values, set_names
 from sparkdl.training.evaluation.moments import Moments
 from sparkdl.training.reporting.text_table import align
 
@@ -31,9 +32,8 @@ class Regression(Evaluation):
     sums: ClassVar[tuple[str, ...]] = (*Evaluation.sums, "absolute", "squared", "moments")
 
     def __post_init__(self) -> None:
-        require(self, "size", self.size >= 1, "at least 1")
-        self.labels = tuple(map(str, range(self.size) if self.labels is None else self.labels))
-        require(self, "labels", len(self.labels) == self.size, f"{self.size} names")
+        require(self, "size", is_integer(self.size, 1), "an integer >= 1")
+        set_names(self, self.size)
         super().__post_init__()
         self.absolute = np.zeros(self.size)
         self.squared = np.zeros(self.size)
@@ -103,7 +103,7 @@ class Regression(Evaluation):
 
     def figures(self) -> dict[str, float]:
         means = {name: float(values.mean()) for name, values in self.by_column.items()}
-        return {"loss": self.loss} | means
+        return self._known_loss() | means
 
     def __str__(self) -> str:
         if self.examples == 0:
@@ -113,5 +113,6 @@ class Regression(Evaluation):
             [name, *(f"{values[i]:.6g}" for values in columns.values())]
             for i, name in enumerate(names)
         ]
-        head = align([["examples", str(self.examples)], ["loss", f"{self.loss:.6g}"]], left=1)
+        loss = [[name, f"{value:.6g}"] for name, value in self._known_loss().items()]
+        head = align([["examples", str(self.examples)], *loss], left=1)
         return head + "\n\n" + align([["column", *columns], *rows], left=1)

@@ -5,7 +5,7 @@ from os import PathLike
 from typing import Any
 
 from sparkdl.errors import require
-from sparkdl.training.report.page import write_report
+from sparkdl.training.report.page import check_report_path, write_report
 from sparkdl.training.report.run_listener import RunListener
 from sparkdl.training.reporting.monitor import is_number
 
@@ -20,7 +20,7 @@ class HtmlReport(RunListener):
     Parameters
     ----------
     path : path
-        Of the HTML file; one that is there is replaced.
+        Of the HTML file; one that is there is replaced, folders above it are made.
     title : str
     seconds : float
         Between two pages at least; with pages that take long to write it is more, so that they
@@ -40,6 +40,8 @@ class HtmlReport(RunListener):
         self._due = 0.0
 
     def on_fit_start(self, plan: Any) -> None:
+        """Raises DataError for a path that cannot have the page."""
+        check_report_path(self.path)
         super().on_fit_start(plan)
         self._due = 0.0
 

@@ -5,6 +5,7 @@ import numpy as np
 from sparkdl.nn.execution.layer_activity import largest_outputs
 from sparkdl.nn.inputs.tbptt import chunks
 from sparkdl.training.report.weights import MOST, histogram
+from sparkdl.training.reporting.early_stopping import epoch_of
 from sparkdl.training.reporting.inspection import ArrayFigures, LayerReport
 
 DIGITS = 5
@@ -26,7 +27,7 @@ def inspect_layers(inspection, replica, batch, state):
         name: ArrayFigures(*map(magnitude, (array, gradients[name], updates[name])))
         for name, array in parameters.items()
     }
-    place = {"iteration": state.iteration, "epoch": state.epoch}
+    place = {"iteration": state.iteration, "epoch": epoch_of(state)}
     inspection.add(LayerReport(**place, arrays=arrays, dead=dead))
     names = list(arrays)[:MOST]
     inspection.gradients = [histogram(name, np.asarray(gradients[name])) for name in names]

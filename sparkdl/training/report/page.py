@@ -2,11 +2,13 @@
 
 import json
 import os
-from importlib.resources import files
+from contextlib import suppress
+from importlib import resources
 from math import prod
 from pathlib import Path
 
-from sparkdl.errors import ConfigError
+from sparkdl.data import files
+from sparkdl.errors import ConfigError, DataError
 from sparkdl.html_elements import element, table, text_of
 from sparkdl.nn.networks.picture import network_picture
 from sparkdl.training.report.advice import advise
@@ -46,14 +48,33 @@ def write_report(path, runs, title="Fit", refresh=None):
     ------
     ConfigError
         There is no run, or two have the same name.
+    DataError
+        The file cannot be written.
     """
     names = [run.name for run in runs]
     if not names or len(set(names)) < len(names):
         raise ConfigError(f"runs must be at least one, each with a name of its own, got {names}")
-    path = Path(path)
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}")
-    unfinished.write_text(page(runs, title, refresh), encoding="utf-8")
-    unfinished.replace(path)
+    check_report_path(path)
+    text, target = page(runs, title, refresh), Path(files.absolute(path))
+    unfinished = target.with_name(f".{target.name}.{os.getpid()}")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        unfinished.write_text(text, encoding="utf-8")
+        unfinished.replace(target)
+    except OSError as error:
+        raise DataError(f"{path}: cannot be written: {error.strerror or error}") from error
+    finally:
+        with suppress(OSError):
+            unfinished.unlink()
+
+
+def check_report_path(path):
+    """Raises DataError for a path on another file system, of a folder, or below a file."""
+    if not files.is_local(path):
+        raise DataError(f"{path}: a report must have a local path")
+    files.check_parents(path)
+    if files.is_directory(path):
+        raise DataError(f"{path}: a report must have the path of a file, and this is a folder")
 
 
 def page(runs, title="Fit", refresh=None, live=False):
@@ -113,7 +134,8 @@ def as_json(data):
 
 
 def asset(name):
-    return files("sparkdl.training.report").joinpath("assets", name).read_text(encoding="utf-8")
+    folder = resources.files("sparkdl.training.report") / "assets"
+    return folder.joinpath(name).read_text(encoding="utf-8")
 
 
 def facts_line(runs):

@@ -3,6 +3,7 @@
 import logging
 import time
 from collections.abc import Callable
+from math import isnan
 from typing import Any
 
 from sparkdl.config import is_integer
@@ -68,7 +69,8 @@ class EarlyStopping(Monitor):
         self.restore_best_weights, self.start_from_epoch = restore_best_weights, start_from_epoch
         for name in ("patience", "start_from_epoch"):
             require(self, name, is_integer(getattr(self, name), 0), "an integer >= 0")
-        require(self, "baseline", baseline is None or is_number(baseline), "a number or None")
+        sound = baseline is None or (is_number(baseline) and not isnan(baseline))
+        require(self, "baseline", sound, "a number or None")
         self._begin()
 
     def _begin(self):
@@ -108,13 +110,20 @@ class EarlyStopping(Monitor):
                 self.steering.end_with(state)
             if self.baseline is None or self.is_better(value, self.baseline):
                 self._wait = 0
-        elif self._wait >= self.patience:
+        elif self._wait >= self._patience():
             self.stopped_epoch = epoch
             best, waited = "nothing" if self.best is None else f"{self.best:.6g}", self._wait
             self._wait = 0  # whoever resumes the fit wants more of it
             raise StopTraining(
                 f"{self.monitor} was not better than {best} for {waited} evaluations"
             )
+
+    def _patience(self):
+        """Returns after how many evaluations without a better one the fit ends.
+
+        Where none has been a number yet the first one is not among them, as in Keras.
+        """
+        return self.patience if self.best is not None else max(self.patience, 1) + 1
 
 
 def epoch_of(state: Any) -> int:

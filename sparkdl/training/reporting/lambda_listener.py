@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+from sparkdl.errors import require
 from sparkdl.training.reporting.listeners import Listener
 
 
@@ -50,3 +51,4 @@ class LambdaListener(Listener):
         for name, function in given.items():
             if function is not None:
                 setattr(self, name, function)
+                require(self, name, callable(function), "a function")

@@ -109,7 +109,12 @@ def shared_digests(path):
 
 
 def refuse_to_destroy(path):
-    """Raises CheckpointError if a model written to `path` would replace anything but a model."""
+    """Raises CheckpointError if a model written to `path` would replace anything but a model.
+
+    Or if it would be below a file.
+    """
+    with _name_errors(path, "written"):
+        files.check_parents(path)
     if not files.exists(path) or (files.is_directory(path) and not _visible(path)):
         return
     entries = read_manifest(path)["files"]

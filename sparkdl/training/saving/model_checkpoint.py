@@ -1,5 +1,6 @@
 """A listener that keeps one model on disk: the newest, or the best."""
 
+import re
 from dataclasses import replace
 from os import PathLike
 from typing import Any
@@ -7,7 +8,11 @@ from typing import Any
 from sparkdl.errors import require
 from sparkdl.training.reporting.monitor import Monitor
 from sparkdl.training.reporting.reports import EpochReport, FitPlan
+from sparkdl.training.saving.manifest import as_text, refuse_to_destroy
 from sparkdl.training.saving.model_directory import save_model
+
+FIELD = re.compile(r"\{\w+(:[^{}]*)?\}")  # as in Keras's "model-{epoch:02d}"
+CURE = "there is one model, which the next one replaces; Checkpoints keeps those of several epochs"
 
 
 class ModelCheckpoint(Monitor):
@@ -19,7 +24,8 @@ class ModelCheckpoint(Monitor):
     Parameters
     ----------
     path : str or Path
-        Of the model, local or a URI; `Network.load` reads it.
+        Of the model, local or a URI; `Network.load` reads it. It is the same for all epochs: one
+        with fields as {epoch} is refused.
     monitor, mode
         As of Monitor; of use with `save_best_only`.
     save_best_only : bool
@@ -37,10 +43,14 @@ class ModelCheckpoint(Monitor):
         super().__init__(monitor, mode)
         self.path, self.save_best_only = path, save_best_only
         require(self, "path", isinstance(path, str | PathLike), "a path")
+        fields = FIELD.search(str(path))
+        require(self, "path", fields is None, "a path without fields in braces", CURE)
         self.best: float | None = None
         self.counters = ("best",) if save_best_only else ()
 
     def on_fit_start(self, plan: FitPlan) -> None:
+        """Raises CheckpointError for a path that cannot have a model, or has anything else."""
+        refuse_to_destroy(as_text(self.path))
         if self.save_best_only:
             super().on_fit_start(plan)
         self._conf, self.best, self.steering = plan.conf, None, plan.steering

@@ -84,6 +84,13 @@ def test_no_record_is_an_error_before_training(way, sc):
     assert nothing_is_left(sc)
 
 
+def test_a_split_that_draws_nothing_says_so(sc):
+    one = rows()[0]
+    with pytest.raises(DataError, match="validation_split draws none .* equal records stay togeth"):
+        SparkNetwork(sc, plain()).fit(sc.parallelize([one] * 20, 2), 1, validation_split=1e-9)
+    assert nothing_is_left(sc)
+
+
 def test_a_folder_that_is_gone_is_read_again(sc, counted):
     """Spark computes the partition of a lost executor once more, here it is asked to."""
     count, total = counted

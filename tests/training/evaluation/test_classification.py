@@ -138,6 +138,9 @@ OPTIONS = {
     "bins": ({"classes": 2, "bins": 0}, "bins must be an integer >= 1, got 0"),
     "exact scores": ({"classes": 2, "exact_scores": -1}, "exact_scores must be an integer >= 0"),
     "top": ({"classes": 9, "top": (0,)}, r"top must be integers >= 1, got \(0,\)"),
+    "top that is one": ({"classes": 3, "top": 3}, "top must be integers >= 1, got 3"),
+    "top of text": ({"classes": 3, "top": ("a",)}, r"top must be integers >= 1, got \('a',\)"),
+    "names that are a number": ({"classes": 3, "labels": 5}, "labels must be 3 names, got 5"),
 }
 
 
@@ -189,3 +192,14 @@ def test_one_hot_labels_count_like_classes(rng):
     rows = Classification(3).add(predictions, np.eye(3, dtype=np.float32)[labels])
     np.testing.assert_array_equal(rows.confusion, classes.confusion)
     assert rows.figures() == classes.figures()
+
+
+@pytest.mark.parametrize("column", [3, 7, -4, 1.0, "a"])
+@pytest.mark.parametrize("figure", ["auc", "auc_error", "roc"])
+def test_a_column_that_is_none_is_refused(figure, column, rng):
+    evaluation = Classification(3).add(*classified(rng, 20, 3))
+    with pytest.raises(
+        ConfigError, match=rf"column must be an integer in \[0, 3\), got .*{column}"
+    ):
+        getattr(evaluation, figure)(column)
+    assert evaluation.auc(-1) == evaluation.auc(np.int64(2))

@@ -69,11 +69,23 @@ def test_other_numbers_are_refused_with_the_cure(label):
         MultiLabelEvaluation(1).add(np.array([[0.9], [0.2]]), np.array([1, label]))
 
 
-def test_a_threshold_of_one_is_refused():
-    with pytest.raises(
-        ConfigError, match=r"MultiLabelEvaluation.threshold must be in \(0, 1\), got 1"
-    ):
-        MultiLabelEvaluation(2, threshold=1)
+OPTIONS = {
+    "threshold": ({"size": 2, "threshold": 1}, r"threshold must be in \(0, 1\), got 1"),
+    "threshold of text": ({"size": 2, "threshold": "a"}, r"threshold must be in \(0, 1\), got 'a'"),
+    "size": ({"size": 0}, "size must be an integer >= 1, got 0"),
+    "size of text": ({"size": "a"}, "size must be an integer >= 1, got 'a'"),
+    "size that is no integer": ({"size": 2.0}, r"size must be an integer >= 1, got 2\.0"),
+    "bins": ({"size": 2, "bins": 2.5}, r"bins must be an integer >= 1, got 2\.5"),
+    "exact scores": ({"size": 2, "exact_scores": "a"}, "exact_scores must be an integer >= 0"),
+    "names that are a number": ({"size": 2, "labels": 5}, "labels must be 2 names, got 5"),
+}
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_options_that_cannot_work_are_refused(name):
+    options, message = OPTIONS[name]
+    with pytest.raises(ConfigError, match=f"MultiLabelEvaluation.{message}"):
+        MultiLabelEvaluation(**options)
 
 
 def test_the_report_has_a_row_per_label(rng):

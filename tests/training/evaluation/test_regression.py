@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 from sklearn import metrics
 
-from sparkdl.errors import DataError
+from sparkdl.errors import ConfigError, DataError
 from sparkdl.training.evaluation import Regression
 from tests.training.evaluation.draw import regressed
 
@@ -93,6 +93,12 @@ def test_what_does_not_fit_is_refused(name):
 def test_nan_labels_are_refused():
     with pytest.raises(DataError, match="labels must be finite, got nan in example 1 at 0"):
         Regression(1).add(np.zeros((2, 1)), np.array([0, np.nan]))
+
+
+@pytest.mark.parametrize("size", [0, "3", None, 2.0])
+def test_a_size_that_is_no_integer_is_refused(size):
+    with pytest.raises(ConfigError, match="Regression.size must be an integer >= 1, got"):
+        Regression(size)
 
 
 def test_the_report_has_a_row_per_column(rng):

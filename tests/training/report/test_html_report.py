@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 
-from sparkdl.errors import ConfigError, DivergedError
+from sparkdl.errors import ConfigError, DataError, DivergedError
 from sparkdl.nn import Momentum, NetworkConf
 from sparkdl.training.network import Network
 from sparkdl.training.report import html_report
@@ -65,3 +65,11 @@ def steep():
 def test_seconds_are_checked(seconds):
     with pytest.raises(ConfigError, match=r"HtmlReport\.seconds must be a number > 0, got"):
         HtmlReport("fit.html", seconds=seconds)
+
+
+def test_a_path_that_cannot_have_the_page_is_refused_before_the_first_round(tmp_path):
+    rounds = []
+    count = LambdaListener(on_round=lambda report, state: rounds.append(report))
+    with pytest.raises(DataError, match="must have the path of a file, and this is a folder"):
+        fit(HtmlReport(tmp_path), count)
+    assert not rounds and not list(tmp_path.iterdir())

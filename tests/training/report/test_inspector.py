@@ -77,6 +77,7 @@ def test_there_is_one_after_each_epoch(seen):
     net, inspection = seen
     ends = [max(r.iteration for r in net.history.rounds if r.epoch == n) for n in range(2)]
     assert [report.iteration for report in inspection.layers] == ends
+    assert [report.epoch for report in inspection.layers] == [0, 1]
     assert (inspection.examples, inspection.batch_size) == (96, 32)
     assert [cost.name for cost in inspection.costs] == ["output_1", "loss", "update"]
 

@@ -3,10 +3,11 @@
 import json
 import re
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
-from sparkdl.errors import ConfigError
+from sparkdl.errors import ConfigError, DataError
 from sparkdl.training.report.page import page, write_report
 from sparkdl.training.report.run import Run
 from sparkdl.training.reporting.history import History
@@ -105,3 +106,37 @@ def test_ten_thousand_rounds_stay_below_three_megabytes():
 def test_runs_need_names_of_their_own(names, tmp_path):
     with pytest.raises(ConfigError, match="runs must be at least one, each with a name of its own"):
         write_report(tmp_path / "page.html", [Run.of(name, history()) for name in names])
+
+
+UNWRITABLE = {
+    "a folder": ("runs", "runs: a report must have the path of a file, and this is a folder"),
+    "below a file": ("notes/page.html", "page.html: cannot be written, .*notes is a file"),
+    "another file system": ("memory://page.html", "must have a local path"),
+}
+
+
+@pytest.mark.parametrize("name", UNWRITABLE)
+def test_a_path_that_cannot_have_a_page_is_named(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "runs").mkdir()
+    (tmp_path / "notes").write_text("keep")
+    path, message = UNWRITABLE[name]
+    with pytest.raises(DataError, match=message):
+        write_report(path, [Run.of("one", history())])
+    assert sorted(one.name for one in tmp_path.rglob("*")) == ["notes", "runs"]
+
+
+def test_a_page_that_is_not_finished_leaves_nothing(tmp_path, monkeypatch):
+    def refuse(path, target):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "replace", refuse)
+    with pytest.raises(DataError, match="page.html: cannot be written: Permission denied"):
+        write_report(tmp_path / "page.html", [Run.of("one", history())])
+    assert not list(tmp_path.iterdir())
+
+
+def test_folders_above_a_page_are_made(tmp_path):
+    path = tmp_path / "new" / "runs" / "page.html"
+    write_report(path, [Run.of("one", history())])
+    assert list(path.parent.iterdir()) == [path]

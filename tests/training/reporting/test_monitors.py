@@ -1,14 +1,16 @@
 """Listeners that watch a figure: when they stop a fit, lower its rates, or write a model."""
 
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from sparkdl.errors import ConfigError
+from sparkdl.errors import CheckpointError, ConfigError
 from sparkdl.nn import Sgd
 from sparkdl.training.network import Network, first_state
 from sparkdl.training.reporting.early_stopping import EarlyStopping, TerminateOnTime
+from sparkdl.training.reporting.lambda_listener import LambdaListener
 from sparkdl.training.reporting.monitor import Monitor
 from sparkdl.training.reporting.reduce_rate import ReduceLROnPlateau
 from sparkdl.training.reporting.reports import EpochReport
@@ -18,6 +20,7 @@ from tests.training.models import assert_equal
 from tests.training.problems import perceptron
 from tests.training.reports import plan, report, state
 
+NAN = float("nan")
 CONF = perceptron(optimizer=Sgd(learning_rate=0.4))
 
 
@@ -47,7 +50,12 @@ STOPS = {
     "no better, and above the baseline": ([0.9, 0.8, 0.8], {"baseline": 0.5, "patience": 2}, 2),
     "below the baseline": ([0.4, 0.45, 0.46], {"baseline": 0.5, "patience": 2}, 2),
     "a later start": ([1.0, 2.0, 3.0, 4.0], {"start_from_epoch": 2}, 3),
-    "no number": ([1.0, float("nan"), 2.0], {"patience": 2}, 2),
+    "no number": ([1.0, NAN, 2.0], {"patience": 2}, 2),
+    "no number at first": ([NAN, 1.0, 0.5, 2.0], {"patience": 1}, 3),
+    "never a number, no patience": ([NAN] * 9, {}, 1),
+    "never a number, patience": ([NAN] * 9, {"patience": 1}, 1),
+    "never a number, more patience": ([NAN] * 9, {"patience": 3}, 3),
+    "never a number, a later start": ([NAN] * 9, {"patience": 1, "start_from_epoch": 2}, 3),
 }
 
 
@@ -125,6 +133,26 @@ def test_the_model_on_disk_has_the_rates_that_a_fit_would_go_on_with(tmp_path):
     assert Network.load(tmp_path / "model").state.rate_factor == 0.25
 
 
+OCCUPIED = {
+    "a folder of others": ("runs", "runs: not a sparkdl model, it has no manifest.json"),
+    "a file": ("runs/notes", "notes: not a sparkdl model"),
+    "below a file": ("runs/notes/model", "notes/model: cannot be written, .*notes is a file"),
+}
+
+
+@pytest.mark.parametrize("name", OCCUPIED)
+@pytest.mark.parametrize("best_only", [True, False])
+def test_a_path_that_cannot_have_a_model_is_refused_before_the_first(name, best_only, tmp_path):
+    path, message = OCCUPIED[name]
+    (tmp_path / "runs").mkdir()
+    (tmp_path / "runs/notes").write_text("keep")
+    writer = ModelCheckpoint(tmp_path / path, "loss", save_best_only=best_only)
+    with pytest.raises(CheckpointError, match=message):
+        writer.on_fit_start(plan(conf=CONF, figures=("loss",)))
+    ModelCheckpoint(tmp_path / "{3F25-04E0}/new").on_fit_start(plan(conf=CONF))
+    assert [one.name for one in tmp_path.rglob("*")] == ["runs", "notes"]
+
+
 def test_a_figure_that_an_evaluation_does_not_have_is_refused():
     listener = EarlyStopping("validation f2")
     listener.on_fit_start(plan(figures=None))
@@ -139,11 +167,15 @@ REFUSED = [
     (lambda: EarlyStopping(min_delta=-1), "min_delta must be a number >= 0, got -1"),
     (lambda: EarlyStopping(patience=1.5), "patience must be an integer >= 0, got 1.5"),
     (lambda: EarlyStopping(baseline="low"), "baseline must be a number or None"),
+    (lambda: EarlyStopping(baseline=NAN), "baseline must be a number or None, got nan"),
     (lambda: ReduceLROnPlateau(factor=1), r"factor must be a number in \(0, 1\), got 1"),
     (lambda: ReduceLROnPlateau(cooldown=-1), "cooldown must be an integer >= 0, got -1"),
     (lambda: ReduceLROnPlateau(min_lr=-1), "min_lr must be a number >= 0, got -1"),
     (lambda: TerminateOnTime(0), "TerminateOnTime.seconds must be a number > 0, got 0"),
     (lambda: ModelCheckpoint(3), "ModelCheckpoint.path must be a path, got 3"),
+    (lambda: ModelCheckpoint("m-{epoch}"), "without fields in braces, got 'm-{epoch}'; there is"),
+    (lambda: ModelCheckpoint(Path("m/{val_loss:.2f}")), "a path without fields in braces"),
+    (lambda: LambdaListener(on_epoch=3), "LambdaListener.on_epoch must be a function, got 3"),
     (lambda: setattr(Steering(), "rate_factor", 0), "rate_factor must be a number > 0, got 0"),
 ]
 
