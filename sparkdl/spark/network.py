@@ -195,6 +195,7 @@ class SparkNetwork(NetworkInUse):
             those left out.
         validate_every : int, optional
             Updates between two evaluations. None: of a solver its test_interval.
+            They end rounds of averaging, which changes the weights: see `Listener`.
         validate_first : bool, optional
             Whether to evaluate before the first update, too; False unless given, of a solver its
             test_initialization.

@@ -7,8 +7,10 @@ from sparkdl.errors import ShapeError
 from sparkdl.nn.layers import Layer
 from sparkdl.nn.networks.base import Conf
 from sparkdl.nn.networks.new_output import conf_with_output
+from sparkdl.nn.tables.embedding_bag import begin_tables
 from sparkdl.training.network import Network
 from sparkdl.training.saving.state import TrainState
+from sparkdl.training.saving.stored_tables import read_tables
 
 
 def replace_output(
@@ -17,7 +19,8 @@ def replace_output(
     """Returns a network that ends in another output layer, and has the weights of this one.
 
     So a model that was read without a loss is trained on, and one that was trained for one task
-    begins another. All layers train; optimizer and counters begin anew.
+    begins another. All layers train, and rows of tables, which are taken over; optimizer and
+    counters begin anew.
 
     Parameters
     ----------
@@ -60,14 +63,15 @@ def replace_output(
 def carry_weights(
     conf: Conf, state: TrainState, other: Conf, start: TrainState, but: str | None = None
 ) -> TrainState:
-    """Carries weights of `state` to layers of the same name in the network `other`.
+    """Carries weights of `state` to layers, and rows to tables, of the same name in `other`.
 
     Parameters
     ----------
     conf, state : GraphConf or NetworkConf, TrainState
         Where the weights are.
     other, start : the same
-        Where they go; layers that `conf` does not have stay as in `start`.
+        Where they go; layers that `conf` does not have stay as in `start`. What the optimizer
+        keeps of rows, and counts of their updates, begin anew.
     but : str, optional
         Name of a layer that stays as in `start` in any case.
 
@@ -75,7 +79,10 @@ def carry_weights(
     ------
     ShapeError
         If an array of the same name has another shape.
+    ConfigError
+        If rows of a table of the same name have another dimension.
     """
+    tables = begin_tables(conf, read_tables(state.tables), other) if other.bags else {}
     vectors = {}
     for kind in ("params", "buffers"):
         layout, other_layout = getattr(conf, f"{kind}_layout"), getattr(other, f"{kind}_layout")
@@ -88,4 +95,4 @@ def carry_weights(
                 shapes = f"{old[name].shape} in one net and {new[name].shape} in the other"
                 raise ShapeError(f"{name} must have one shape, got {shapes}")
             new[name][...] = old[name]
-    return replace(start, **vectors)
+    return replace(start, **vectors, tables=tables or start.tables)

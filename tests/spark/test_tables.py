@@ -3,6 +3,7 @@
 import numpy as np
 import psutil
 import pytest
+from pyspark.sql import functions as F
 
 from sparkdl import AdaGrad, AllReduceSGD, EmbeddingBag, GraphConf, SparkNetwork
 from sparkdl.nn import Merge, Output, Vertex
@@ -12,6 +13,7 @@ from tests.support.waiting import gone, until
 
 FAR, COUNT, PARTITIONS, EPOCHS = 2**53 + 1, 90, 3, 3
 MASTER = {"batch_size_per_worker": 5, "updates_per_round": 3, "snapshot_every": 2, "prefetch": 0}
+FAST = {"batch_size_per_worker": 5, "updates_per_round": 9}
 CALLS = 6  # minibatches of a round of two workers
 RARE = {"min_updates": 2, "expire_after": 5}  # of words, which include rare ones
 
@@ -118,3 +120,24 @@ def test_a_killed_owner_of_rows_costs_no_bits(loss, tmp_path, frame):
     assert restart.lost <= MASTER["snapshot_every"]
     assert until(lambda: gone(fault.victim))
     assert_same_bits(net, expected)
+
+
+def test_a_bag_alone_reads_its_column_under_names_of_records_too(frame):
+    """The record's ids and names of files are no columns, so columns may have these names."""
+    bags = [EmbeddingBag(name="user", column="ids", dimension=2)]
+    vertices = [Vertex(name="out", layer=Output(units=2), inputs="user")]
+    conf = GraphConf(bags=bags, vertices=vertices, optimizer=AdaGrad(learning_rate=0.5), seed=3)
+    both = EmbeddingBag(name="file", dimension=2), EmbeddingBag(name="ids", dimension=2)
+    every = Vertex(name="all", layer=Merge(), inputs=("file", "ids"))
+    out = Vertex(name="out", layer=Output(units=2), inputs="all")
+    two = GraphConf(bags=both, vertices=[every, out], optimizer=AdaGrad(learning_rate=0.5), seed=3)
+    users = frame.withColumnRenamed("user", "ids").withColumn("file", F.col("ids") + 1)
+    for each in (conf, two):
+        net = SparkNetwork(frame.sparkSession.sparkContext, each, AllReduceSGD(workers=2, **FAST))
+        net.fit(users, epochs=5)
+        rows, given = net.predict(users, keep=["label"]).collect(), users.toPandas()
+        x = {name: given[name].to_numpy()[:, None] for name in each.record_shapes}
+        own = np.array([row.probability for row in rows])
+        np.testing.assert_allclose(own, net.network.predict(x), rtol=1e-5)
+        assert (own.argmax(1) == [row.label for row in rows]).mean() > 0.9
+        assert net.evaluate(users).accuracy > 0.9

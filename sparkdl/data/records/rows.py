@@ -55,7 +55,7 @@ def _columns(schema, chunk, fields):
     return schema.convert(
         {
             name: _stack_column(values, name, schema)
-            for name, values in _split(chunk, fields, bool(schema.outputs)).items()
+            for name, values in _split(schema, chunk, fields).items()
         }
     )
 
@@ -72,11 +72,12 @@ def _stack_column(values, name, schema):
         return Ragged.of([stack([value], what, dtype)[0] for value in values])
 
 
-def _split(chunk, fields, labelled):
+def _split(schema, chunk, fields):
     """Returns {column: list of values}, with the columns of the first record."""
-    first = chunk[0]
+    first, labelled = chunk[0], bool(schema.outputs)
     if (columns := _column_names(first)) is not None:
         by = attrgetter if hasattr(first, "_fields") else itemgetter
+        fields = schema.with_own_name(fields, columns)
         return {name: _column_by_name(chunk, field, columns, by) for name, field in fields.items()}
     if len(fields) > 1 + labelled:
         named = list(fields.values())

@@ -20,10 +20,10 @@ from sparkdl.data.batches.columns import (
 from sparkdl.data.batches.sequences import pad_sequences
 from sparkdl.data.records.label import KINDS, Label
 from sparkdl.data.records.rows import read_records
-from sparkdl.errors import DataError, require
+from sparkdl.errors import ConfigError, DataError, require
 
 LABEL_KINDS = (*KINDS, None)
-WEIGHTS = "weights"
+FEATURES, WEIGHTS = "features", "weights"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,6 +51,11 @@ class Schema:
         leave some out.
 
     A column "weights" (n,) is passed on where there is one: factors of the examples' losses.
+
+    Raises
+    ------
+    ConfigError
+        A parameter out of its range; features or labels named "weights", where there are labels.
     """
 
     features: tuple[int, ...] | dict[str, tuple[int, ...]]
@@ -70,11 +75,13 @@ class Schema:
         known = isinstance(self.labels, dict) or self.labels in LABEL_KINDS
         require(self, "labels", known, f"one of {LABEL_KINDS}")
         require(self, "label_size", is_integer(self.label_size, 1), "an integer >= 1")
+        if self.outputs and WEIGHTS in (*self.inputs, *self.outputs):
+            raise weights_taken()
 
     @cached_property
     def inputs(self):
         """{column: shape} of features."""
-        return self.features if isinstance(self.features, dict) else {"features": self.features}
+        return self.features if isinstance(self.features, dict) else {FEATURES: self.features}
 
     @cached_property
     def outputs(self):
@@ -89,19 +96,32 @@ class Schema:
         shapes = {c: shape for c, shape in self.inputs.items() if c not in self.masks}
         return {c: math.prod(shape) for c, shape in shapes.items() if None not in shape}
 
-    def fields(self, features="features", label="label", weights=None):
+    def fields(self, features=FEATURES, label="label", weights=None, names=None):
         """Returns {column: name in records}.
 
         These are the names given, where there is one column of the kind, and those of the columns
-        where there are several.
+        where there are several. `names` are all that the records have, where they are known; see
+        `with_own_name`.
         """
         one_in, one_out = len(self.inputs) == 1, len(self.outputs) == 1
-        names = {column: features if one_in else column for column in self.inputs}
-        names |= {column: label if one_out else column for column in self.outputs}
-        return names | ({} if weights is None else {WEIGHTS: weights})
+        found = {column: features if one_in else column for column in self.inputs}
+        found |= {column: label if one_out else column for column in self.outputs}
+        found |= {} if weights is None else {WEIGHTS: weights}
+        return found if names is None else self.with_own_name(found, names)
+
+    def with_own_name(self, fields, names):
+        """Returns {column: name in records}, given `fields` and all names in records.
+
+        The only features are read from their own column, as a bag has one, where records have it
+        or have no "features", and no other name was given.
+        """
+        own, *others = self.inputs
+        if others or fields[own] != FEATURES or (own not in names and FEATURES in names):
+            return fields
+        return fields | {own: own}
 
     def records(
-        self, iterator, partition, size=1024, *, features="features", label="label", weights=None
+        self, iterator, partition, size=1024, *, features=FEATURES, label="label", weights=None
     ):
         """Returns Batches of `size` checked records from an iterator over records of any kind.
 
@@ -154,7 +174,7 @@ class Schema:
         for name, label in self.outputs.items():
             y = self._fill(raw, name, columns, label.shape, "label", label.one_hot_size)
             columns[name] = label_column(y, label)
-        if WEIGHTS in raw:
+        if WEIGHTS in raw and WEIGHTS not in self.inputs:
             columns[WEIGHTS] = factor_column(raw[WEIGHTS], (), WEIGHTS)
         return columns
 
@@ -166,6 +186,15 @@ class Schema:
         x, padding_mask = pad_sequences(x, shape, what, also)
         columns[mask] = mask_column(raw.get(mask, padding_mask), shape[:1], mask)
         return x
+
+
+def weights_taken():
+    """Returns the error of features or labels named as the weights of records are."""
+    return ConfigError(
+        f"GraphConf must have no input, bag or label with the column {WEIGHTS!r} where it is "
+        "trained or evaluated, as weights of records are read from there; rename the input, or "
+        "the column that EmbeddingBag.weights or `labels` names"
+    )
 
 
 def label_column(y, label):

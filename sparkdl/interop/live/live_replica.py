@@ -7,6 +7,7 @@ import numpy as np
 from sparkdl.errors import ConfigError
 from sparkdl.interop.live.batches import with_features
 from sparkdl.interop.live.live_model import MODULE, OUTPUT
+from sparkdl.nn.execution.batch_tensors import identity_inputs
 from sparkdl.nn.execution.initial_vectors import initial_slots
 from sparkdl.nn.execution.input_gradient import SLOPE, input_gradient_program
 from sparkdl.nn.execution.replica import PROGRAMS, Replica
@@ -75,7 +76,7 @@ class LiveReplica(Replica):
         """Returns the loss of what the model gave in training, and its gradient there."""
         columns = columns_of(self.conf.head, with_features(batch, y))
         program = self._slope(shapes_of(columns))
-        outputs = program.run(columns | {"ids": batch.ids, "epoch": epoch})
+        outputs = program.run(columns | identity_inputs(batch.ids, epoch))
         return program.number("loss"), np.array(outputs[SLOPE])
 
     def step(self, batch, rate, t, epoch=0, states=None):

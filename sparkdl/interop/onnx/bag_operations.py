@@ -50,8 +50,8 @@ class BagWriter:
         squared = combine == "sqrtn"
         total = add("ReduceSum", add("Mul", factors, factors) if squared else factors, axis)
         total = add("Sqrt", total) if squared else total
-        zero, one = (self.writer.store(np.float32(number)) for number in (0, 1))
-        return add("Div", factors, add("Where", add("Equal", total, zero), one, total))
+        zero, infinity = (self.writer.store(np.float32(number)) for number in (0, np.inf))
+        return add("Div", factors, add("Where", add("Equal", total, zero), infinity, total))
 
     def table(self, name, width):
         """Returns (name of the rows, function from the name of ids to that of their places)."""

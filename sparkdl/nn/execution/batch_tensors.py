@@ -6,6 +6,8 @@ from sparkdl.nn.execution.recurrent_states import states_in
 from sparkdl.nn.execution.scoring import example_losses
 from sparkdl.nn.inputs.columns import label_mask_of, mask_of
 
+IDS, EPOCH = "record:ids", "record:epoch"  # of programs; columns may be "ids" and "epoch"
+
 
 def inputs_of(replica, shapes):
     """Returns tensors of parameters, of buffers, and of a batch with columns of these shapes."""
@@ -25,6 +27,11 @@ def type_of(conf, column):
 def identity_of(n):
     """Returns the tensors that random numbers of n examples follow from."""
     return {"ids": tensor("ids", (n,), "uint64"), "epoch": tensor("epoch", (), "uint64")}
+
+
+def identity_inputs(ids, epoch):
+    """Returns {input of a program: its Tensor, or what it is fed} of `identity_of`."""
+    return {IDS: ids, EPOCH: epoch}
 
 
 def forward_batch(conf, weights, states, batch, **options):

@@ -3,6 +3,7 @@
 from sparkdl.engine import gradients, ops
 from sparkdl.nn.execution.batch_tensors import (
     forward_batch,
+    identity_inputs,
     identity_of,
     inputs_of,
     losses_of,
@@ -25,7 +26,7 @@ def input_gradient_program(replica, shapes, column="features"):
 
     Returns
     -------
-    Program with the inputs of a batch, "ids" and "epoch", and the outputs "loss", the sum of the
+    Program with the inputs of a batch and `identity_inputs`, and the outputs "loss", the sum of the
     examples' losses, and SLOPE, the gradient of their mean with respect to the column.
     """
     weights, states, batch = inputs_of(replica, shapes)
@@ -35,5 +36,5 @@ def input_gradient_program(replica, shapes, column="features"):
     loss = ops.sum(losses_of(replica.conf, result, batch))
     [slope] = gradients(ops.mul(loss, 1 / n), wrt=[batch[column]])
     params, buffers = replica.arrays()
-    inputs = weights | states | batch | identity
+    inputs = weights | states | batch | identity_inputs(**identity)
     return compile_graph(replica, inputs, {"loss": loss, SLOPE: slope}, params | buffers)

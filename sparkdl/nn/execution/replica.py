@@ -10,6 +10,7 @@ from sparkdl.engine.simplification import simplify
 from sparkdl.errors import ShapeError
 from sparkdl.nn.execution.batch_tensors import (
     forward_batch,
+    identity_inputs,
     identity_of,
     inputs_of,
     losses_of,
@@ -168,7 +169,7 @@ class Replica:
         columns = columns_of(self.conf, batch) | state_columns(self.conf, states, len(batch))
         program = self._gradient(shapes_of(columns))
         self._expire()
-        return program, columns | {"ids": batch.ids, "epoch": epoch}
+        return program, columns | identity_inputs(batch.ids, epoch)
 
     def apply(self, rate, t):
         """Updates `params` and `slots` once with `grad`.
@@ -283,7 +284,7 @@ def gradient_program(replica, shapes):
     result = forward_batch(conf, weights, states, batch, training=True, **identity)
     outputs = {"loss": ops.sum(losses_of(conf, result, batch))} | states_out(result, batch)
     outputs |= {f"next:{name}": value for name, value in result.buffer_updates.items()}
-    inputs = weights | states | batch | identity
+    inputs = weights | states | batch | identity_inputs(**identity)
     outputs = simplify(Graph(inputs, outputs)).outputs
     wanted = weights | {column: batch[column] for column in conf.bag_columns.values()}
     mean, slope = ops.mul(outputs["loss"], 1 / n), partial(gradients, wrt=list(wanted.values()))

@@ -9,7 +9,14 @@ from sparkdl.engine.graph import topological
 from sparkdl.engine.simplification import simplify
 from sparkdl.engine.two_part_program import TwoPartProgram, wait_for
 from sparkdl.errors import ConfigError
-from sparkdl.nn.execution.batch_tensors import identity_of, inputs_of, tensor
+from sparkdl.nn.execution.batch_tensors import (
+    EPOCH,
+    IDS,
+    identity_inputs,
+    identity_of,
+    inputs_of,
+    tensor,
+)
 from sparkdl.nn.execution.forward import Z, forward
 from sparkdl.nn.execution.recurrent_states import states_in, states_out
 from sparkdl.nn.execution.scoring import example_losses
@@ -24,8 +31,8 @@ class StageGraph(NamedTuple):
     """The graph of a microbatch in a stage.
 
     Its inputs are "value:x" and "mask:x" of what the stage reads, the columns of its labels and
-    states, "ids", "epoch", and "scale", by which the losses count; then, late, "gradient:y" of what
-    it has passed on.
+    states, `identity_inputs`, and "scale", by which the losses count; then, late, "gradient:y" of
+    what it has passed on.
 
     Parameters
     ----------
@@ -60,7 +67,7 @@ def stage_graph(replica, shapes, wait=wait_for):
     stage, (params, buffers) = replica.stage, replica.arrays()
     weights, states, batch = inputs_of(replica, shapes)
     inputs = weights | states | batch | {SCALE: tensor(SCALE, ())}
-    inputs |= identity_of(shapes[0][1][0])
+    inputs |= identity_inputs(**identity_of(shapes[0][1][0]))
     first = simplify(Graph(inputs, stage_outputs(stage, weights, states, inputs))).outputs
     late = {GRADIENT + n: tensor(n, first[VALUE + n].shape) for n in stage.passed}
     slopes = slopes_of(stage, inputs | late, first, [*weights.values()], wait)
@@ -126,7 +133,7 @@ def stage_outputs(stage, weights, states, inputs):
     own = {place.name: place.name + Z * place.is_output for place in stage.stack}
     own = {name: own[name] for name in stage.gives if name in own}
     options = {"masks": masks, "labels": labels, "outputs": tuple(own.values()), "training": True}
-    options |= {"ids": inputs["ids"], "epoch": inputs["epoch"], "states": states_in(inputs)}
+    options |= {"ids": inputs[IDS], "epoch": inputs[EPOCH], "states": states_in(inputs)}
     if options["states"] and stage.network.tbptt:
         options["backward_steps"] = stage.network.tbptt[1]
     result = forward(stage, weights, states, values, **options)

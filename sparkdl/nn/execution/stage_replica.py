@@ -4,10 +4,11 @@ from functools import lru_cache, partial
 
 import numpy as np
 
+from sparkdl.nn.execution.batch_tensors import EPOCH, IDS
 from sparkdl.nn.execution.microbatch_run import KeptActivations, RecomputedActivations
 from sparkdl.nn.execution.part_replica import PartReplica
 from sparkdl.nn.execution.replica import PROGRAMS, compile_update
-from sparkdl.nn.execution.stage_program import forward_and_back, stage_program
+from sparkdl.nn.execution.stage_program import SCALE, forward_and_back, stage_program
 from sparkdl.nn.optimization.optimizer_groups import slots_layout
 from sparkdl.nn.optimization.update import update_params
 
@@ -82,7 +83,7 @@ class StageReplica(PartReplica):
         return KeptActivations(stage_program(self, shapes))
 
 
-WITHOUT_SHAPE = {"ids", "epoch", "scale"}  # what it takes of these follows from the others
+WITHOUT_SHAPE = {IDS, EPOCH, SCALE}  # what it takes of these follows from the others
 
 
 def section_update_program(replica):

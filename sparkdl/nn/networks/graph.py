@@ -22,6 +22,7 @@ from sparkdl.config import (
 from sparkdl.config.field_types import NamedShapes, Several
 from sparkdl.errors import ConfigError, require
 from sparkdl.nn.hints import Shapes
+from sparkdl.nn.inputs.columns import WEIGHTS
 from sparkdl.nn.inputs.example_shape import ExampleShape
 from sparkdl.nn.inputs.labels import check_labels
 from sparkdl.nn.inputs.tbptt import check_tbptt
@@ -143,6 +144,11 @@ class GraphConf(Conf):
 
     def _check_bags(self) -> None:
         check_bags(self.bags, self.optimizer)
+        if WEIGHTS in self.bag_columns.values():
+            raise ConfigError(
+                f"EmbeddingBag.name must be another than {WEIGHTS!r}, the column of the weights "
+                "of records; rename the bag"
+            )
         if self.bags and (self.dtype == "float16" or self.tbptt is not None):
             raise ConfigError(
                 "GraphConf.bags must be none where dtype is float16 or tbptt is given, got "

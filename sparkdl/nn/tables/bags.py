@@ -88,7 +88,7 @@ def make_bag(ids, combine, weights=None, table=0):
     combine : str
         "sum": w r, summed over an example's ids with rows r and weights w; "mean": that, divided
         by the sum of the weights; "sqrtn": by the root of the sum of their squares. A bag without
-        ids is 0.
+        ids is 0, and so is one whose divisor is 0.
     weights : (n, width) float, optional
         1 unless given.
 
@@ -108,12 +108,16 @@ def make_bag(ids, combine, weights=None, table=0):
 
 
 def normalize(factors, combine):
-    """Returns the factors of rows, given their weights, 0 where there is no row."""
+    """Returns the factors of rows, given their weights, 0 where there is no row.
+
+    They are 0 as well where what they are divided by is 0, as the weights 1 and -1 have a mean of.
+    """
     if combine == "sum":
         return factors
     squared = combine == "sqrtn"
     total = np.sqrt(np.square(factors).sum(1)) if squared else factors.sum(1)
-    return factors / np.where(total == 0, 1, total).astype(np.float32)[:, None]
+    divisor = np.where(total == 0, np.inf, total).astype(np.float32)
+    return factors / divisor[:, None]
 
 
 def check_type(ids):

@@ -35,7 +35,7 @@ class EmbeddingBag(Config):
     combine: str = option(
         Choice(of=COMBINE),
         'What becomes of the rows r with weights w: "sum": sum(w r); "mean": that, divided by '
-        'sum(w); "sqrtn": by sqrt(sum(w^2)). Without ids it is 0.',
+        'sum(w); "sqrtn": by sqrt(sum(w^2)). Without ids, or where that is 0, it is 0.',
         default="sum",
     )
     table: str | None = option(
@@ -43,11 +43,15 @@ class EmbeddingBag(Config):
     )
     column: str | None = option(
         Text(),
-        "Column of the data with the ids; several bags may read one. None: `name`.",
+        "Column of the data with the ids; several bags may read one. None: `name`, or "
+        '"features" where the bag is the only input.',
         default=None,
     )
     weights: str | None = option(
-        Text(), "Column of the data with a weight for each id. None: all are 1.", default=None
+        Text(),
+        'Column of the data with a weight for each id, another than "weights", which has those of '
+        "records. None: all are 1.",
+        default=None,
     )
     optimizer: OptionalAnyOf[Optimizer] = option(
         Of(family=Optimizer), "Optimizer of the rows. None: the network's.", default=None
@@ -144,6 +148,35 @@ def load_groups(conf, arrays, kind=TableGroup):
     return groups
 
 
+def begin_tables(conf, arrays, other):
+    """Returns the {"table/array": vector} that a network begins with whose rows another trained.
+
+    Parameters
+    ----------
+    conf, arrays : NetworkConf or GraphConf, {"table/array": vector}
+        Of the network that trained the rows.
+    other : NetworkConf or GraphConf
+        Of the one that begins; tables that only one of them has are left out.
+
+    Raises
+    ------
+    ConfigError
+        Where rows of a table of both have another dimension.
+    """
+    trained, begun = {bag.table_name: bag.dimension for bag in conf.bags}, {}
+    for group in groups_of(other):
+        common = [table for table in group.names if table in trained]
+        for table in common:
+            if trained[table] != group.dimension:
+                raise ConfigError(
+                    f"EmbeddingBag.dimension must be {trained[table]} for table {table!r}, as its "
+                    f"rows were trained with, got {group.dimension}; name another table"
+                )
+        known = {name: of for name, of in arrays.items() if name.rpartition("/")[0] in common}
+        begun |= group.begin(known)
+    return begun
+
+
 def check_names(groups, arrays):
     """Raises ConfigError where names of arrays, in lists or not, are of no table of the groups."""
     if isinstance(arrays, list):
@@ -154,4 +187,15 @@ def check_names(groups, arrays):
     for key in arrays:
         table = key.rpartition("/")[0]
         if table not in known:
-            raise ConfigError(f"a table must be one of {known}, got {table!r}")
+            raise unknown_table(table, known)
+
+
+def unknown_table(table, known):
+    """Returns the error of arrays of a table, or of counts, that a network does not have."""
+    counted = [name for name in known if name_of_counts(name) == table]
+    if counted:
+        return ConfigError(
+            f"EmbeddingBag.min_updates must be at least 2 for table {counted[0]!r}, whose updates "
+            "were counted in training, got 1; give the min_updates that it was trained with"
+        )
+    return ConfigError(f"a table must be one of {known}, got {table!r}")

@@ -6,7 +6,7 @@ from sparkdl.errors import ConfigError, DivergedError, ShapeError
 from sparkdl.nn.tables.first_rows import FirstRows
 from sparkdl.nn.tables.row_filter import LAST, RowFilter, keep_since
 from sparkdl.nn.tables.row_keys import MOST_TABLES
-from sparkdl.nn.tables.row_store import RowStore
+from sparkdl.nn.tables.row_store import IDS, RowStore
 
 ROWS = "rows"
 CHUNK = 1 << 16  # numbers of rows that are moved at once: what an optimizer makes of them is cached
@@ -129,6 +129,22 @@ class TableGroup:
         row last, where rows expire. Those of RowFilter are there where updates are counted.
         """
         return {name: array for store in self.stores for name, array in store.state().items()}
+
+    def begin(self, arrays):
+        """Returns the `state` of a group that begins with the rows of {"table/array": vector}.
+
+        Slots of the optimizer and counts are as at first; ids and rows are not copied.
+        """
+        state, start = {}, self.optimizer.slot_start
+        for table in (name for name in self.names if f"{name}/{ROWS}" in arrays):
+            ids, rows = arrays[f"{table}/{IDS}"], arrays[f"{table}/{ROWS}"]
+            own = {IDS: ids, ROWS: rows}
+            for name in self.optimizer.slot_names:
+                own[name] = np.full(rows.shape, start.get(name, 0), np.float32)
+            if self._expire_after is not None:
+                own[LAST] = np.zeros(len(ids), np.int32)
+            state |= {f"{table}/{name}": array for name, array in own.items()}
+        return state
 
     def load(self, states):
         """Takes over what `state` gave, or a list of such, whose later rows replace earlier ones.

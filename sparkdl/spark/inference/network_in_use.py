@@ -179,7 +179,8 @@ class NetworkInUse:
         return given
 
     def _add_columns(self, frame, features, transform, new, compute, device, keep):
-        columns = schema_of(self.conf, labels=False, transform=transform).fields(features)
+        schema = schema_of(self.conf, labels=False, transform=transform)
+        columns = schema.fields(features, names=frame.columns)
         frame = predictions.narrow_frame(frame, columns.values(), keep)
         parts = features, transform, new, compute, device, keep
         return map_in_arrow(frame, *self.column_function(frame.schema, *parts))

@@ -151,7 +151,8 @@ def column_function(fields, conf, transform, columns, new, compute, keep=None):
         The columns to read are not there or cannot be the network's, or those to add are there.
     """
     schema = schema_of(conf, labels=False, transform=transform)
-    columns = columns if isinstance(columns, dict) else schema.fields(columns)
+    if not isinstance(columns, dict):
+        columns = schema.fields(columns, names=fields.names)
     check_fields(fields, columns, schema)
     places_of(fields.names, columns.values())
     places = places_of(fields.names, keep)

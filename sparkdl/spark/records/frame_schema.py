@@ -6,6 +6,7 @@ from pyspark.sql.types import (
     ArrayType,
     BinaryType,
     BooleanType,
+    IntegralType,
     NumericType,
     StringType,
     StructType,
@@ -33,7 +34,9 @@ def check_fields(fields, columns, schema):
     for name in columns.values():
         require_column(name, fields.names, WHERE)
     for column, name in columns.items():
-        if column in schema.inputs:
+        if column in schema.ids:
+            check_ids(fields[name], schema.inputs[column])
+        elif column in schema.inputs:
             check_features(fields[name], schema.inputs[column])
         elif column in schema.outputs:
             check_label(fields[name], schema.outputs[column])
@@ -58,6 +61,31 @@ def check_features(field, shape):
     if width is not None and width != size:
         got = f"{width}{named_parts(field)}"
         raise DataError(f"{where} must have {size} numbers, got {got}")
+
+
+def check_ids(field, shape):
+    """Raises DataError where a column cannot hold ids: integers, or lists of them."""
+    kind = field.dataType
+    if not has_integers(kind):
+        raise DataError(
+            f"{WHERE}: column {field.name!r} must hold integers or lists of them, as they are ids, "
+            f"got {kind.simpleString()}; {cure_for_ids(field.name, kind)}"
+        )
+    check_features(field, shape)
+
+
+def cure_for_ids(name, kind):
+    """Returns what makes ids of a column of another Spark type."""
+    of_list = isinstance(kind, ArrayType)
+    if is_text(kind):
+        return f"F.xxhash64({name!r}).bitwiseAND(2**63 - 1) makes ids of texts"
+    if of_list and is_text(kind.elementType):
+        one = "lambda text: F.xxhash64(text).bitwiseAND(2**63 - 1)"
+        return f"F.transform({name!r}, {one}) makes ids of texts"
+    if isinstance(kind, UserDefinedType):
+        return f"vector_to_array(F.col({name!r})).cast('array<long>') makes ids of whole numbers"
+    to = "array<long>" if of_list else "long"
+    return f"F.col({name!r}).cast({to!r}) makes ids of whole numbers"
 
 
 def check_label(field, label):
@@ -98,6 +126,15 @@ def has_numbers(kind):
     if isinstance(kind, StructType):
         return set(kind.names) in (VECTOR, IMAGE)
     return is_number(kind) or isinstance(kind, BinaryType)
+
+
+def has_integers(kind):
+    """Returns whether values of a Spark type can be ids: integers, lists of them, or bytes."""
+    if isinstance(kind, ArrayType):
+        return has_integers(kind.elementType)
+    if isinstance(kind, StructType):
+        return set(kind.names) == IMAGE
+    return isinstance(kind, IntegralType | BinaryType)
 
 
 def attributes(field):

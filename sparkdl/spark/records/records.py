@@ -130,8 +130,9 @@ class SparkRecords:
 
     def select_columns(self, schema):
         """Returns the DataFrame of the columns that are needed, and their names."""
-        columns = schema.fields(self.features, self.label, self.weights)
-        check_fields(self.data.schema, columns, schema)
+        fields = self.data.schema
+        columns = schema.fields(self.features, self.label, self.weights, fields.names)
+        check_fields(fields, columns, schema)
         names = map(quote_name, dict.fromkeys(columns.values()))  # some may be the same
         return self.data.select(*names), columns
 
@@ -226,15 +227,16 @@ def table_batches(schema, columns, partition, tables):
 def pack_batch(batch):
     """Returns a Batch as bytes of numpy's own format."""
     file = BytesIO()
-    np.savez(file, ids=batch.ids, **batch.columns)
+    columns = {f".{name}": column for name, column in batch.columns.items()}
+    np.savez(file, ids=batch.ids, **columns)
     return file.getvalue()
 
 
 def unpack_batch(data):
     """Returns the Batch of such bytes."""
     with np.load(BytesIO(data), allow_pickle=False) as arrays:
-        columns = dict(arrays)
-    return Batch(ids=columns.pop("ids"), columns=columns)
+        ids, columns = arrays["ids"], {n: arrays[n] for n in arrays.files if n != "ids"}
+    return Batch(ids=ids, columns={name[1:]: column for name, column in columns.items()})
 
 
 def of_row(row):

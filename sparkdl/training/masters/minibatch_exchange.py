@@ -6,9 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sparkdl.nn.execution.batch_tensors import IDS
 from sparkdl.nn.inputs.columns import columns_of
-
-IDS = "ids"
 
 
 class Minibatch(NamedTuple):

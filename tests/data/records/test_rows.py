@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from sparkdl.data.records.schema import Schema
+from sparkdl.errors import ConfigError, DataError
 
 IDS = Schema(features={"words": (2,), "x": (1,)}, ids=frozenset({"words"}))
 
@@ -16,3 +17,34 @@ def test_ids_of_records_may_be_arrays(kind):
     assert batch.columns["words"].dtype == np.int64
     assert batch.columns["words"].tolist() == words.tolist()
     assert batch.columns["x"].dtype == np.float32
+
+
+WORDS = Schema(features={"words": (1,)}, ids=frozenset({"words"}))
+SOLE = {  # the columns of records, what `features` says, the column that is read
+    "its own": ({"words": 7, "x": 1}, "features", "words"),
+    "its own before features": ({"features": 1, "words": 7}, "features", "words"),
+    "features": ({"features": 7, "x": 1}, "features", "features"),
+    "another": ({"words": 1, "x": 7}, "x", "x"),
+}
+
+
+@pytest.mark.parametrize("name", SOLE)
+def test_the_only_features_are_read_from_their_own_column(name):
+    record, features, column = SOLE[name]
+    [batch] = WORDS.records([record], 0, features=features)
+    assert batch.columns["words"].tolist() == [[7]]
+    assert WORDS.fields(features, names=[*record]) == {"words": column}
+
+
+def test_the_only_features_are_missed_by_their_own_name():
+    with pytest.raises(DataError, match="has no column 'words'"):
+        list(WORDS.records([{"x": 1}], 0))
+
+
+def test_features_named_weights_are_no_weights_of_records():
+    """Predictions read them; with labels nobody knows which of the two they are."""
+    schema = Schema(features={"x": (1,), "weights": (3,)})
+    [batch] = schema.records([{"x": 1.0, "weights": [1, -2, 3]}], 0)
+    assert batch.columns["weights"].tolist() == [[1, -2, 3]]
+    with pytest.raises(ConfigError, match="no input, bag or label with the column 'weights'"):
+        Schema(features={"x": (1,), "weights": (3,)}, labels="class", label_size=2)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from sparkdl.nn import Dense, LossLayer, NetworkConf, Output
+from sparkdl.nn.execution.batch_tensors import identity_inputs
 from sparkdl.nn.execution.input_gradient import SLOPE, input_gradient_program
 from sparkdl.nn.execution.replica import Replica
 
@@ -14,7 +15,7 @@ def run(replica, x, labels):
     columns = {"features": x, "labels": labels}
     shapes = tuple((name, column.shape) for name, column in columns.items())
     program = input_gradient_program(replica, shapes)
-    fed = columns | {"ids": np.arange(N, dtype=np.uint64), "epoch": 0}
+    fed = columns | identity_inputs(np.arange(N, dtype=np.uint64), 0)
     slope = program.run(fed)[SLOPE].copy()
     return float(program.number("loss")), slope
 

@@ -18,6 +18,7 @@ from sparkdl.nn import (
     RnnOutput,
     zoo,
 )
+from sparkdl.nn.execution.batch_tensors import identity_inputs
 from sparkdl.nn.execution.replica import Replica
 from sparkdl.nn.execution.stage_program import GRADIENT, MASK, VALUE, check_first_part
 from sparkdl.nn.execution.stage_replica import StageReplica
@@ -97,7 +98,7 @@ def feeds_of(conf, stage, batch, arrays, scale):
         arrays |= {name: columns[c] for name, c in masks.items() if c in columns}
     labels = [*stage.label_columns, *map(label_mask_of, stage.label_columns), WEIGHTS]
     arrays |= {name: columns[name] for name in labels if name in columns}
-    return arrays | {"ids": batch.ids, "epoch": 3, "scale": scale}
+    return arrays | identity_inputs(batch.ids, 3) | {"scale": scale}
 
 
 def passed(outputs):

@@ -178,3 +178,18 @@ def test_a_missing_column_is_named(rng):
 def test_it_computes_on_no_gpu():
     with pytest.raises(ConfigError, match='device must be "cpu" for a network with bags'):
         make_replica(bagged(), "cuda")
+
+
+@pytest.mark.parametrize("name", ["ids", "epoch"])
+def test_inputs_may_have_the_names_of_what_random_numbers_follow_from(name, rng):
+    def gradient(bag, x):
+        bags = [EmbeddingBag(name=bag, dimension=4, width=3, table="words")]
+        everything = Vertex(name="all", layer=Merge(), inputs=(bag, x))
+        conf = GraphConf(inputs={x: (2,)}, bags=bags, vertices=[everything, VERTICES[1]])
+        replica, given = loaded(conf), data.columns
+        names = {bag: given["words"], x: given["x"], "labels": given["labels"]}
+        loss, _ = replica.gradient(Batch(columns=names, ids=data.ids))
+        return loss, replica.grad.tolist(), replica.row_gradients[0].rows.tolist()
+
+    data = batch(rng)
+    assert gradient(name, "x") == gradient("words", name) == gradient("words", "x")

@@ -62,6 +62,17 @@ def test_one_id_each_is_a_lookup():
     np.testing.assert_array_equal(pool(bags, rows_of(bags)), [ROWS[7], ROWS[3], [0, 0]])
 
 
+@pytest.mark.parametrize("combine", ["mean", "sqrtn"])
+def test_a_bag_whose_divisor_is_0_is_0(combine):
+    """As tf.nn.embedding_lookup_sparse, which divides by div_no_nan, has it."""
+    weights = np.array(
+        [[1, -2, 1], [9, 0, 9], [1, 1, 1]] if combine == "mean" else np.zeros((3, 3))
+    )
+    bags = bags_of(IDS, combine, weights)
+    np.testing.assert_array_equal(pool(bags, rows_of(bags)), np.zeros((3, 2)))
+    assert not bags.spread([np.ones((3, 2), np.float32)]).rows.any()
+
+
 def test_a_batch_without_ids_has_no_rows():
     bags = bags_of(np.full((2, 3), -1), "sum")
     empty = np.zeros((0, 2), np.float32)

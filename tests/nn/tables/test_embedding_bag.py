@@ -122,10 +122,15 @@ ERRORS = {
     ),
     "seen": (
         lambda: load_groups(graph(WORDS), {"words/seen/ids": np.zeros(0, np.int64)}),
-        r"a table must be one of \['words'\], got 'words/seen'",
+        "EmbeddingBag.min_updates must be at least 2 for table 'words', whose updates were counted "
+        "in training, got 1; give the min_updates",
     ),
     "norms": (lambda: graph(bag(optimizer=Lars())), "number by number, got Lars"),
     "name": (lambda: graph(WORDS, inputs={"words": (2,)}), "unique, got 'words' twice"),
+    "weights": (
+        lambda: graph(WORDS, bag(name="weights", column="w")),
+        "EmbeddingBag.name must be another than 'weights', .*; rename the bag",
+    ),
     "float16": (lambda: graph(WORDS, dtype="float16"), "GraphConf.bags must be none where dtype"),
     "table": (
         lambda: load_groups(graph(WORDS), {"others/ids": np.zeros(0, np.int64)}),

@@ -11,6 +11,7 @@ from pyspark.sql.types import (
     DoubleType,
     IntegerType,
     MapType,
+    ShortType,
     StringType,
     StructField,
     StructType,
@@ -104,6 +105,39 @@ def test_what_cannot_be_is_refused_by_name(case):
     assert str(caught.value).startswith("the DataFrame: ")
     assert message in str(caught.value)
     assert len(str(caught.value)) < 300
+
+
+IDS = Schema(features={"x": (2,), "z": (1,)}, ids=frozenset({"x"}))
+OF_IDS = {
+    "integers": (ArrayType(IntegerType()), None),
+    "short integers": (ArrayType(ShortType()), None),
+    "bytes": (BinaryType(), None),
+    "text": (StringType(), "got string; F.xxhash64('x').bitwiseAND(2**63 - 1) makes ids"),
+    "texts": (
+        ArrayType(StringType()),
+        "F.transform('x', lambda text: F.xxhash64(text).bitwiseAND(2**63 - 1)) makes ids",
+    ),
+    "floats": (ArrayType(DoubleType()), "got array<double>; F.col('x').cast('array<long>') makes"),
+    "a float": (
+        DoubleType(),
+        "lists of them, as they are ids, got double; F.col('x').cast('long')",
+    ),
+    "a decimal": (DecimalType(10, 0), "got decimal(10,0); F.col('x').cast('long')"),
+    "true or false": (BooleanType(), "got boolean; F.col('x').cast('long')"),
+    "vectors": (VECTOR, "got vector; vector_to_array(F.col('x')).cast('array<long>')"),
+    "too few": (IntegerType(), "column 'x' must have 2 numbers, got one (int)"),
+}
+
+
+@pytest.mark.parametrize("case", OF_IDS)
+def test_ids_are_integers(case):
+    kind, message = OF_IDS[case]
+    schema = StructType([StructField("x", kind), StructField("z", DoubleType())])
+    if message is None:
+        return check_fields(schema, {"x": "x", "z": "z"}, IDS)
+    with pytest.raises(DataError) as caught:
+        check_fields(schema, {"x": "x", "z": "z"}, IDS)
+    assert message in str(caught.value)
 
 
 def test_a_free_size_is_not_asked_about():

@@ -7,9 +7,9 @@ from typing import NamedTuple
 import numpy as np
 
 from sparkdl.exchange.collectives.pieces import cuts
+from sparkdl.nn.execution.batch_tensors import IDS
 from sparkdl.nn.inputs.columns import WEIGHTS, label_mask_of, mask_of
 from sparkdl.training.masters.minibatch_exchange import (
-    IDS,
     Minibatch,
     MinibatchExchange,
     nbytes_of,

@@ -2,11 +2,11 @@
 
 from functools import lru_cache, partial
 
+from sparkdl.nn.execution.batch_tensors import EPOCH, IDS
 from sparkdl.nn.execution.recurrent_states import carry, state_columns
 from sparkdl.nn.execution.stage_program import GRADIENT, LOSS, MASK, SCALE, VALUE
 from sparkdl.nn.execution.value_shapes import trace_values
 from sparkdl.nn.inputs.columns import mask_of
-from sparkdl.training.masters.minibatch_exchange import IDS
 from sparkdl.training.masters.pipeline_parallel.passage import Passage
 from sparkdl.training.masters.pipeline_parallel.schedule import FORWARD, one_forward_one_backward
 
@@ -64,7 +64,7 @@ class StagePass:
         states, n = self._states_of(microbatch), len(columns[IDS])
         feeds |= {name: columns[name] for name in columns if name not in self._read_first}
         feeds |= state_columns(self.stage, states, n)
-        feeds |= {"epoch": self.worker.epoch, SCALE: scale}
+        feeds |= {EPOCH: self.worker.epoch, SCALE: scale}
         run, outputs = self.worker.replica.begin(feeds)
         if "values out" in neighbors:
             neighbors["values out"].send(number, outputs)

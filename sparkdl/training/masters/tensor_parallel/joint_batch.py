@@ -7,8 +7,9 @@ import numpy as np
 
 from sparkdl.data.batches.batch import Batch
 from sparkdl.errors import DataError
+from sparkdl.nn.execution.batch_tensors import IDS
 from sparkdl.training.inputs.schema import masks_of
-from sparkdl.training.masters.minibatch_exchange import IDS, MinibatchExchange, pack, unpack
+from sparkdl.training.masters.minibatch_exchange import MinibatchExchange, pack, unpack
 
 
 class JointBatch(NamedTuple):

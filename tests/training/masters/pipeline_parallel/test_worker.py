@@ -6,10 +6,23 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from sparkdl.data.batches.batch import Batch
 from sparkdl.data.batches.blocks import permutation
 from sparkdl.errors import ConfigError
 from sparkdl.exchange.collectives.pieces import cuts
-from sparkdl.nn import Adam, AddedLoss, Dense, LayerNorm, Momentum, NetworkConf, Output, zoo
+from sparkdl.nn import (
+    Adam,
+    AddedLoss,
+    Dense,
+    GraphConf,
+    LayerNorm,
+    Merge,
+    Momentum,
+    NetworkConf,
+    Output,
+    Vertex,
+    zoo,
+)
 from sparkdl.nn.clipping import ClipLayerNorm, ClipNorm
 from sparkdl.nn.execution.replica import Replica
 from sparkdl.nn.optimizers import Lamb
@@ -151,6 +164,23 @@ def fit(workers, conf=DEEP, epochs=2, state=None, **options):
         options.pop("data", Partitions([41, 0, 3, 15, 1])), epochs, master, workers, **options
     )
     return network.state
+
+
+def test_inputs_may_have_the_names_of_what_each_record_has(crews, rng):
+    """Of several inputs some are called "ids" and "epoch"; the weights are those with others."""
+    columns = {"one": rng.normal(size=(24, 3)), "other": rng.normal(size=(24, 2))}
+    columns = {name: array.astype(np.float32) for name, array in columns.items()}
+    labels, found = rng.integers(0, 3, 24), []
+    for names in ("one", "other"), ("ids", "epoch"):
+        join = [Vertex(name="all", layer=Merge(), inputs=names)]
+        join += [Vertex(name="hidden", layer=Dense(units=5), inputs="all")]
+        join += [Vertex(name="out", layer=Output(units=3), inputs="hidden")]
+        shapes = dict(zip(names, [(3,), (2,)], strict=True))
+        conf = GraphConf(inputs=shapes, vertices=join, seed=1)
+        batch = dict(zip(names, columns.values(), strict=True)) | {"labels": labels}
+        data = Batch(ids=np.arange(24, dtype=np.uint64), columns=batch)
+        found.append(fit(crews(2), conf, data=data, master={"stages": 2}).params)
+    np.testing.assert_array_equal(*found)
 
 
 def test_norms_of_layers_are_those_of_the_whole_network(crews):

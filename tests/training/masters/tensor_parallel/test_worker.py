@@ -10,6 +10,7 @@ from sparkdl.data.batches.batch import Batch
 from sparkdl.errors import ConfigError, DataError
 from sparkdl.nn import LSTM, Adam, Dense, Momentum, NetworkConf, Output, RnnOutput
 from sparkdl.nn.clipping import ClipNorm
+from sparkdl.nn.execution.batch_tensors import IDS
 from sparkdl.nn.execution.replica import Replica
 from sparkdl.nn.optimizers import Lamb
 from sparkdl.training.inputs.schema import schema_of
@@ -138,7 +139,7 @@ def test_what_is_not_trained_in_parts_is_refused(conf, options, error, crews):
 def minibatches(*columns):
     """Minibatches of 4 examples and more, each with {column: shape of one example}."""
     forms = [
-        [[name, "<f4", [4 + n, *shape]] for name, shape in (one | {"ids": ()}).items()]
+        [[name, "<f4", [4 + n, *shape]] for name, shape in (one | {IDS: ()}).items()]
         for n, one in enumerate(columns)
     ]
     return [Minibatch(form, 1.0, True) for form in forms]
