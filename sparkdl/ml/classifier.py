@@ -1,7 +1,7 @@
 """Classification: an estimator, and the model that it fits."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 from pyspark import keyword_only
 from pyspark.ml.classification import ProbabilisticClassificationModel, ProbabilisticClassifier
@@ -16,7 +16,7 @@ from sparkdl.ml.evaluation import with_names
 from sparkdl.ml.fit import fit_network
 from sparkdl.ml.model import NetworkModel
 from sparkdl.ml.outputs import class_count, fields_of, is_flat, kind_of_output
-from sparkdl.ml.params import HasClassWeights
+from sparkdl.ml.training_params import HasClassWeights
 from sparkdl.nn import Conf
 from sparkdl.nn.execution.forward import Z
 from sparkdl.spark.inference.output_columns import (
@@ -127,6 +127,10 @@ class SparkNetworkClassifier(ProbabilisticClassifier, NetworkEstimator, HasClass
         super().__init__()
         self._set(**self._input_kwargs)
 
+    def setClassWeights(self, value: list[float]) -> Self:
+        """Sets the value of `classWeights`."""
+        return self._set(classWeights=value)
+
     def _fit(self, dataset: DataFrame) -> "SparkNetworkClassificationModel":
         def names(conf):
             check_network(self, conf)
@@ -137,7 +141,9 @@ class SparkNetworkClassifier(ProbabilisticClassifier, NetworkEstimator, HasClass
         return self.model_with_values(SparkNetworkClassificationModel(network, labels, history))
 
 
-def check_network(stage: Any, conf: Conf) -> None:
+def check_network(
+    stage: Any, conf: Conf, params: Sequence[str] = ("classWeights", "thresholds")
+) -> None:
     """Raises ConfigError unless a network tells classes apart, as many as the Params say."""
     kind, output = type(stage).__name__, conf.main
     if kind_of_output(output) == VALUES or not is_flat(output):
@@ -145,9 +151,8 @@ def check_network(stage: Any, conf: Conf) -> None:
             f"{kind}.network must end in classes, got {output.name} with {output.layer.loss}; "
             "Output(units=3) has three, SparkNetworkRegressor is for values"
         )
-    for param in "classWeights", "thresholds":
-        known = stage.hasParam(param) and stage.isDefined(param)  # a model has fewer Params
-        values = stage.getOrDefault(param) if known else None
+    for param in params:
+        values = stage.getOrDefault(param) if stage.isDefined(param) else None
         if values is not None and len(values) != class_count(output):
             must = f"one for each of {class_count(output)} classes"
             raise ConfigError(f"{kind}.{param} must have {must}, got {len(values)}: {values}")
@@ -156,8 +161,14 @@ def check_network(stage: Any, conf: Conf) -> None:
             raise ConfigError(f"{kind}.{param} must be {must}, got {values}")
 
 
-class SparkNetworkClassificationModel(NetworkModel, ProbabilisticClassificationModel):
+class SparkNetworkClassificationModel(
+    NetworkModel, HasClassWeights, ProbabilisticClassificationModel
+):
     """Model of SparkNetworkClassifier.
+
+    It has the Params of its fit, but for `network` and `listeners`, and so says what a param map
+    chose: `model.getMaxIter()`. Those that only a fit reads have no setters, and a model that was
+    saved before it had them leaves them undefined.
 
     Attributes
     ----------
@@ -197,7 +208,7 @@ class SparkNetworkClassificationModel(NetworkModel, ProbabilisticClassificationM
     def _limits(self):
         if not self.isDefined(self.thresholds):
             return None
-        check_network(self, self.network.conf)
+        check_network(self, self.network.conf, ["thresholds"])
         return tuple(self.getThresholds())
 
     def evaluate(self, dataset: DataFrame) -> Evaluation:

@@ -17,6 +17,7 @@ from sparkdl.ml.columns import only_names
 from sparkdl.ml.params import StageParams
 from sparkdl.ml.persistence import SavedStage
 from sparkdl.ml.rows import first, renamed
+from sparkdl.ml.training_params import TrainingParams
 from sparkdl.spark.connect.sessions import current_context
 from sparkdl.spark.inference.arrow_map import map_in_arrow
 from sparkdl.spark.inference.functions import batch_function, column_udf
@@ -31,11 +32,12 @@ from sparkdl.training.network import Network
 from sparkdl.training.reporting.history import History
 
 
-class NetworkModel(StageParams, SavedStage):
+class NetworkModel(StageParams, TrainingParams, SavedStage):
     """Base of the models.
 
     A subclass says which columns it adds (`outputs`, `fields`), and, where there may be several of
-    features or labels, which it reads (`_names`).
+    features or labels, which it reads (`_names`). The values of TrainingParams only
+    tell of the fit; what a model predicts does not depend on them.
 
     Attributes
     ----------

@@ -116,6 +116,10 @@ class SparkNetworkEstimator(Estimator["SparkNetworkModel"], NetworkEstimator, Se
 class SparkNetworkModel(NetworkModel, SeveralColumns, Model):
     """Model of SparkNetworkEstimator.
 
+    It has the Params of its fit, but for `network` and `listeners`, and so says what a param map
+    chose: `model.getMaxIter()`. Those that only a fit reads have no setters, and a model that was
+    saved before it had them leaves them undefined.
+
     Attributes
     ----------
     network : Network

@@ -2,17 +2,13 @@
 
 from typing import Any, Self
 
-from pyspark.ml.param import Param, Params, TypeConverters
+from pyspark.ml.param import Param, Params
 from pyspark.ml.param.shared import (
     HasFeaturesCol,
     HasLabelCol,
-    HasMaxIter,
     HasPredictionCol,
     HasProbabilityCol,
     HasRawPredictionCol,
-    HasSeed,
-    HasValidationIndicatorCol,
-    HasWeightCol,
 )
 
 from sparkdl.data.transforms.base import Transform
@@ -27,6 +23,7 @@ from sparkdl.ml.documents import (
     to_transform,
     transform_of,
 )
+from sparkdl.ml.training_params import TrainingParams
 from sparkdl.nn import Conf
 from sparkdl.training.masters.base import TrainingMaster
 from sparkdl.training.network import Network
@@ -114,91 +111,6 @@ class HasNetwork(Params):
         return self._set(network=value)
 
 
-class HasValidation(HasValidationIndicatorCol):
-    """Mixin for params of validation: which rows, and what their figures decide."""
-
-    validationSplit: "Param[float]" = Param(
-        Params._dummy(),
-        "validationSplit",
-        "share of the rows that is not trained on but evaluated after each epoch, in the place of "
-        "validationIndicatorCol; rows are drawn by a hash and the seed, equal ones together.",
-        typeConverter=TypeConverters.toFloat,
-    )
-    monitor: "Param[str]" = Param(
-        Params._dummy(),
-        "monitor",
-        'the figure that patience and restoreBestWeights look at: "validation loss", "validation '
-        'accuracy" ..., or "loss" of training.',
-        typeConverter=TypeConverters.toString,
-    )
-    patience: "Param[int]" = Param(
-        Params._dummy(),
-        "patience",
-        "epochs without a better figure after which the fit ends.",
-        typeConverter=TypeConverters.toInt,
-    )
-    minDelta: "Param[float]" = Param(
-        Params._dummy(),
-        "minDelta",
-        "a smaller change of the figure does not count as better.",
-        typeConverter=TypeConverters.toFloat,
-    )
-    restoreBestWeights: "Param[bool]" = Param(
-        Params._dummy(),
-        "restoreBestWeights",
-        "whether the model has the weights of the epoch with the best figure, not the last ones.",
-        typeConverter=TypeConverters.toBoolean,
-    )
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._setDefault(monitor="validation loss", minDelta=0.0, restoreBestWeights=False)
-
-    def setValidationIndicatorCol(self, value: str) -> Self:
-        """Sets the value of `validationIndicatorCol`."""
-        return self._set(validationIndicatorCol=value)
-
-    def getValidationSplit(self) -> float:
-        """Returns the value of validationSplit."""
-        return self.getOrDefault(self.validationSplit)
-
-    def setValidationSplit(self, value: float) -> Self:
-        """Sets the value of `validationSplit`."""
-        return self._set(validationSplit=value)
-
-    def getMonitor(self) -> str:
-        """Returns the value of monitor or its default value."""
-        return self.getOrDefault(self.monitor)
-
-    def setMonitor(self, value: str) -> Self:
-        """Sets the value of `monitor`."""
-        return self._set(monitor=value)
-
-    def getPatience(self) -> int:
-        """Returns the value of patience."""
-        return self.getOrDefault(self.patience)
-
-    def setPatience(self, value: int) -> Self:
-        """Sets the value of `patience`."""
-        return self._set(patience=value)
-
-    def getMinDelta(self) -> float:
-        """Returns the value of minDelta or its default value."""
-        return self.getOrDefault(self.minDelta)
-
-    def setMinDelta(self, value: float) -> Self:
-        """Sets the value of `minDelta`."""
-        return self._set(minDelta=value)
-
-    def getRestoreBestWeights(self) -> bool:
-        """Returns the value of restoreBestWeights or its default value."""
-        return self.getOrDefault(self.restoreBestWeights)
-
-    def setRestoreBestWeights(self, value: bool) -> Self:
-        """Sets the value of `restoreBestWeights`."""
-        return self._set(restoreBestWeights=value)
-
-
 class HasListeners(Params):
     """Mixin for param listeners: who hears of a fit as it goes on."""
 
@@ -224,30 +136,13 @@ class HasListeners(Params):
         return self._set(listeners=value)
 
 
-class FitParams(
-    StageParams, HasNetwork, HasListeners, HasValidation, HasMaxIter, HasSeed, HasWeightCol
-):
+class FitParams(StageParams, TrainingParams, HasNetwork, HasListeners):
     """Params of all estimators."""
-
-    batchSize: "Param[int]" = Param(
-        Params._dummy(),
-        "batchSize",
-        "examples of a worker's minibatch, in the place of the master's batch_size_per_worker.",
-        typeConverter=TypeConverters.toInt,
-    )
-    numWorkers: "Param[int]" = Param(
-        Params._dummy(),
-        "numWorkers",
-        "number of workers, in the place of the master's workers; if neither is set as many as "
-        "the cluster runs at once. The result depends on it.",
-        typeConverter=TypeConverters.toInt,
-    )
 
     def __init__(self) -> None:
         super().__init__()
         self._setDefault(maxIter=1)
-        # pyspark's is another one in each process; without one the network's own seed holds.
-        self._defaultParamMap.pop(self.seed)
+        self._setDefault(monitor="validation loss", minDelta=0.0, restoreBestWeights=False)
 
     def setMaxIter(self, value: int) -> Self:
         """Sets the value of `maxIter`, the epochs to train."""
@@ -261,40 +156,37 @@ class FitParams(
         """Sets the value of `weightCol`."""
         return self._set(weightCol=value)
 
-    def getBatchSize(self) -> int:
-        """Returns the value of batchSize."""
-        return self.getOrDefault(self.batchSize)
-
     def setBatchSize(self, value: int) -> Self:
         """Sets the value of `batchSize`."""
         return self._set(batchSize=value)
-
-    def getNumWorkers(self) -> int:
-        """Returns the value of numWorkers."""
-        return self.getOrDefault(self.numWorkers)
 
     def setNumWorkers(self, value: int) -> Self:
         """Sets the value of `numWorkers`."""
         return self._set(numWorkers=value)
 
+    def setValidationIndicatorCol(self, value: str) -> Self:
+        """Sets the value of `validationIndicatorCol`."""
+        return self._set(validationIndicatorCol=value)
 
-class HasClassWeights(Params):
-    """Mixin for param classWeights: factors of the losses of classes."""
+    def setValidationSplit(self, value: float) -> Self:
+        """Sets the value of `validationSplit`."""
+        return self._set(validationSplit=value)
 
-    classWeights: "Param[list[float]]" = Param(
-        Params._dummy(),
-        "classWeights",
-        "factor of the losses of each class, in their order; weightCol multiplies it.",
-        typeConverter=TypeConverters.toListFloat,
-    )
+    def setMonitor(self, value: str) -> Self:
+        """Sets the value of `monitor`."""
+        return self._set(monitor=value)
 
-    def getClassWeights(self) -> list[float]:
-        """Returns the value of classWeights."""
-        return self.getOrDefault(self.classWeights)
+    def setPatience(self, value: int) -> Self:
+        """Sets the value of `patience`."""
+        return self._set(patience=value)
 
-    def setClassWeights(self, value: list[float]) -> Self:
-        """Sets the value of `classWeights`."""
-        return self._set(classWeights=value)
+    def setMinDelta(self, value: float) -> Self:
+        """Sets the value of `minDelta`."""
+        return self._set(minDelta=value)
+
+    def setRestoreBestWeights(self, value: bool) -> Self:
+        """Sets the value of `restoreBestWeights`."""
+        return self._set(restoreBestWeights=value)
 
 
 class SeveralColumns(

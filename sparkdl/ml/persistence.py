@@ -54,10 +54,8 @@ class StageWriter(MLWriter):
     def saveImpl(self, path: str) -> None:
         require_files(self.sparkSession)
         stage = self.stage
-        params = {p.name: v for p, v in stage._paramMap.items() if not isinstance(v, Network)}
-        params.pop(LISTENERS, None)
         about = {"class": public_name(type(stage)), ABOUT: stage.about()}
-        DefaultParamsWriter.saveMetadata(stage, path, self.sc, about, params)
+        DefaultParamsWriter.saveMetadata(stage, path, self.sc, about, values_to_write(stage))
         for number, network in enumerate(stage.networks_to_write()):
             write_network(self.sparkSession, network, place_of(path, number))
 
@@ -89,6 +87,16 @@ class StageReader(MLReader[Any]):
         stage._resetUid(metadata["uid"])
         DefaultParamsReader.getAndSetParams(stage, metadata)
         return stage
+
+
+def values_to_write(stage: Any) -> dict[str, Any]:
+    """Returns {name: value} of the Params that were set, as JSON has them.
+
+    None, as of weightCol=None, is left out where a Param has no default: no reader takes it.
+    """
+    values = {p.name: v for p, v in stage._paramMap.items() if not isinstance(v, Network)}
+    values.pop(LISTENERS, None)
+    return {n: v for n, v in values.items() if v is not None or stage.hasDefault(n)}
 
 
 def require_files(spark: SparkSession) -> None:
