@@ -12,19 +12,22 @@ def only_names(owner: object, conf: Conf, features: str, label: str) -> tuple[di
     Raises ConfigError where a network has several inputs, or labels.
     """
     kind = type(owner).__name__
-    for what, columns in ("inputs", conf.feature_columns), ("labels", conf.label_columns):
+    for what, columns in ("inputs", conf.record_shapes), ("labels", conf.label_columns):
         if len(columns) != 1:
             got = f"{len(columns)}: {list(columns)}"
             raise ConfigError(f"{kind}.network must have one of {what}, got {got}; {GENERAL}")
-    return dict.fromkeys(conf.feature_columns, features), dict.fromkeys(conf.label_columns, label)
+    return dict.fromkeys(conf.record_shapes, features), dict.fromkeys(conf.label_columns, label)
 
 
 def several_names(
     owner: object, conf: Conf, features: str | list[str], label: str | list[str]
 ) -> tuple[dict, dict]:
-    """Returns the same as `only_names` for as many inputs and labels as there are."""
+    """Returns the same as `only_names` for as many columns of inputs and labels as there are.
+
+    A bag has a column of ids, and perhaps one of weights.
+    """
     return (
-        name_each(owner, "featuresCol", [*conf.feature_columns], features, "features"),
+        name_each(owner, "featuresCol", [*conf.record_shapes], features, "features"),
         name_each(owner, "labelCol", [*conf.label_columns], label, "label"),
     )
 

@@ -42,8 +42,8 @@ def fit_network(
     """
     if dataset.isStreaming:
         raise ConfigError("dataset must not stream; SparkNetwork.fit takes one that does")
-    network, master = network_to_train(stage), master_to_train(stage)
-    preprocessing = stage.getPreprocessing()
+    network = network_to_train(stage)
+    master, preprocessing = master_to_train(stage, network.conf), stage.getPreprocessing()
     features, labels = names(network.conf)
     weights = weight_column(stage)
     columns = features | labels | ({} if weights is None else {"weights": weights})
@@ -81,14 +81,14 @@ def network_to_train(stage: FitParams) -> Network:
     return Network(replace(given, seed=stage.getSeed()) if stage.isDefined(stage.seed) else given)
 
 
-def master_to_train(stage: FitParams) -> TrainingMaster:
-    """Returns the stage's master with the options that are Params of their own."""
+def master_to_train(stage: FitParams, conf: Conf | None = None) -> TrainingMaster:
+    """Returns the stage's master, for a network, with the options that are Params of their own."""
     options: dict[str, Any] = {}
     if stage.isDefined(stage.batchSize):
         options["batch_size_per_worker"] = stage.getBatchSize()
     if stage.isDefined(stage.numWorkers):
         options["workers"] = stage.getNumWorkers()
-    return replace(stage.getMaster(), **options)
+    return replace(stage.getMaster() if conf is None else stage.master_for(conf), **options)
 
 
 def stopping(stage: FitParams, evaluates: bool) -> list[Listener]:

@@ -157,7 +157,7 @@ class NetworkModel(StageParams, TrainingParams, SavedStage):
         frame = renamed(dataset, features, labels, None)
         transform = net.transform_for(frame, preprocessing)
         records = SparkRecords(frame, first(features), first(labels), transform=transform)
-        return net.evaluate_by(self.evaluator(transform), records)
+        return net.evaluate_by(self.evaluator, records)
 
     def evaluator(self, transform: Any) -> Evaluator:
         """Returns what counts predictions of minibatches, to which `transform` is done."""
@@ -165,7 +165,7 @@ class NetworkModel(StageParams, TrainingParams, SavedStage):
 
     def spark_network(self) -> SparkNetwork:
         """Returns the network with this session; executors are sent its weights once."""
-        sc, master = current_context(), self.getMaster()
+        sc, master = current_context(), self.master_for(self.network.conf)
         kept = self._spark_network
         if kept is None or kept.sc is not sc or kept.master != master:
             kept = self._spark_network = SparkNetwork(sc, self.network, master)

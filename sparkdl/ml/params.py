@@ -26,6 +26,7 @@ from sparkdl.ml.documents import (
 from sparkdl.ml.training_params import TrainingParams
 from sparkdl.nn import Conf
 from sparkdl.training.masters.base import TrainingMaster
+from sparkdl.training.masters.default import default_master
 from sparkdl.training.network import Network
 from sparkdl.training.reporting.listeners import Listener
 
@@ -37,7 +38,8 @@ class HasMaster(Params):
         Params._dummy(),
         "master",
         "how workers train, and on which device they and the model compute: a TrainingMaster such "
-        "as AllReduceSGD(), its name, or its JSON.",
+        "as AllReduceSGD(), its name, or its JSON. Unless set it is AllReduceSGD for networks with "
+        "tables.",
         typeConverter=to_master,
     )
 
@@ -48,6 +50,10 @@ class HasMaster(Params):
     def getMaster(self) -> TrainingMaster:
         """Returns the value of master or its default value, as a TrainingMaster."""
         return master_of(self.getOrDefault(self.master))
+
+    def master_for(self, conf: Conf) -> TrainingMaster:
+        """Returns the master that was set, or else the one that a network takes by default."""
+        return self.getMaster() if self.isSet(self.master) else default_master(conf)
 
     def setMaster(self, value: TrainingMaster | str) -> Self:
         """Sets the value of `master`."""

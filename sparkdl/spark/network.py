@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Iterable
+from functools import partial
 from os import PathLike
 from typing import Any, Literal, Self
 
@@ -307,7 +308,7 @@ class SparkNetwork(NetworkInUse):
         records = SparkRecords(data, features, label, transform=transform)
         if is_connect(self.sc):
             self._require_frames(data)
-        return self.evaluate_by(Evaluator(self.conf, records.transform), records, device)
+        return self.evaluate_by(partial(Evaluator, self.conf), records, device)
 
     @refuse_unknown_options
     def score(

@@ -4,7 +4,7 @@ import pytest
 
 from sparkdl.errors import ConfigError
 from sparkdl.ml.columns import only_names, output_names, several_names
-from sparkdl.nn import Dense, GraphBuilder, Merge, Output
+from sparkdl.nn import Dense, EmbeddingBag, GraphBuilder, GraphConf, Merge, Output, Vertex, zoo
 from tests.ml.frames import classes_conf
 
 
@@ -15,6 +15,12 @@ def branches():
     build.add(Output(units=3, loss_weight=2.0), "both", name="kind")
     build.add(Output(units=1, loss="mse"), "both", name="size")
     return build.conf(seed=3)
+
+
+def bagged():
+    bag = EmbeddingBag(name="text", column="words", weights="counts", dimension=2, width=2)
+    output = Vertex(name="kind", layer=Output(units=3), inputs="text")
+    return GraphConf(bags=[bag], vertices=[output], seed=3)
 
 
 class Owner:
@@ -29,6 +35,16 @@ NAMED = {
         branches(),
         (["a", "b"], ["c", "d"]),
         ({"left": "a", "right": "b"}, {"kind": "c", "size": "d"}),
+    ),
+    "ids and their weights": (
+        zoo.deep_fm(("u", "v"), 2, dimension=2, units=(4,)),
+        (["x", "user", "item"], "y"),
+        ({"numbers": "x", "u": "user", "v": "item"}, {"labels": "y"}),
+    ),
+    "a bag with columns of its own": (
+        bagged(),
+        ("features", "label"),
+        ({"words": "words", "counts": "counts"}, {"labels": "label"}),
     ),
     "several, unless given": (
         branches(),

@@ -5,8 +5,9 @@ import pytest
 from pyspark.sql import functions as F
 
 from sparkdl.ml import SparkNetworkEstimator, SparkNetworkModel
-from sparkdl.nn import NetworkConf, RnnOutput
+from sparkdl.nn import NetworkConf, RnnOutput, zoo
 from sparkdl.spark import SparkNetwork
+from sparkdl.training.masters.all_reduce.master import AllReduceSGD
 from sparkdl.training.masters.parameter_averaging.master import ParameterAveraging
 from sparkdl.training.network import Network
 from tests.ml.conftest import SMALL
@@ -49,6 +50,26 @@ def test_several_inputs_and_outputs(parts, sc, tmp_path):
     again = SparkNetworkModel.load(str(tmp_path / "model"))
     assert again.labels == model.labels
     assert again.transformSchema(parts.schema) == found.schema
+
+
+def test_networks_with_tables(data, sc, tmp_path):
+    """With the master that they need, unless one is set."""
+    ids = {name: (F.col("id") * 7919 % size).alias(name) for name, size in {"u": 5, "v": 3}.items()}
+    rated = data.select("id", *ids.values(), F.col("two").alias("numbers"), "yes")
+    conf = zoo.deep_fm(("u", "v"), 2, dimension=2, units=(4,), seed=3)
+    model = SparkNetworkEstimator(network=conf, labelCol="yes", maxIter=2, **SMALL).fit(rated)
+    net = SparkNetwork(sc, conf, AllReduceSGD(batch_size_per_worker=10, workers=2))
+    net.fit(rated.select("u", "v", "numbers", F.col("yes").alias("label")), 2)
+    assert_equal(model.network.state, net.network.state)
+    columns = ("u", "v", "numbers")
+    batch = {name: np.stack(by_id(rated, name)[0]) for name in columns}
+    expected = model.network.predict(batch | {"numbers": batch["numbers"].astype(np.float32)})
+    [p] = by_id(model.transform(rated), "probability")
+    np.testing.assert_allclose(p[:, 1], expected[:, 0], rtol=1e-4)
+    assert model.evaluate(rated).examples == rated.count()
+    model.save(str(tmp_path / "model"))
+    [again] = by_id(SparkNetworkModel.load(str(tmp_path / "model")).transform(rated), "probability")
+    np.testing.assert_array_equal(again, p)
 
 
 def test_steps_of_sequences_have_a_class_each(data):

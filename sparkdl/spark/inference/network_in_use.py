@@ -143,10 +143,17 @@ class NetworkInUse:
         return batches.mapPartitions(self._task_on_device(run_on_device, master, compute))
 
     def evaluate_by(
-        self, evaluator: Evaluator, records: SparkRecords, device: str | None = None
+        self,
+        make: Callable[[Change | None], Evaluator],
+        records: SparkRecords,
+        device: str | None = None,
     ) -> Evaluation:
-        """Returns what an Evaluator finds in records that have labels."""
+        """Returns what the Evaluator of a transform finds in records that have labels.
+
+        The transform is that of the records: a source has its own.
+        """
         state, master = self.network.state, self._master_on(device)
+        evaluator = make(records.transform)
         if is_connect(self.sc):
             from sparkdl.spark.connect.evaluation import evaluate as connect_evaluate
 
