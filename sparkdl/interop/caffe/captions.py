@@ -40,7 +40,7 @@ class Vocab:
         self.words = list(words)
         if self.words[:1] != [UNKNOWN]:
             raise ConfigError(f"Vocab.words must begin with {UNKNOWN!r}, got {self.words[:1]}")
-        broken = next((word for word in self.words if "\n" in word), None)
+        broken = next((word for word in self.words if {"\n", "\r"} & {*word}), None)
         if broken is not None:
             raise ConfigError(f"Vocab.words must have no line breaks, got {broken!r}")
         self.numbers = {word: number for number, word in enumerate(self.words)}
@@ -58,7 +58,7 @@ class Vocab:
         with files.open(path) as file:
             content = file.read()
         try:
-            return cls(content.decode().removesuffix("\n").replace("\r\n", "\n").split("\n"))
+            return cls(content.decode().replace("\r\n", "\n").removesuffix("\n").split("\n"))
         except (UnicodeDecodeError, ConfigError) as error:
             raise DataError(f"{path} is no vocabulary: {error}") from error
 

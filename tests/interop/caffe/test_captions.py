@@ -34,6 +34,8 @@ def test_words_are_numbered_by_how_frequent_they_are(tmp_path):
     assert (tmp_path / "vocab").read_text().split("\n")[:3] == ["UNK", "a", "dog"]
     assert Vocab.load(tmp_path / "vocab").words == vocab.words
     broken = Vocab.from_captions(['A dog.\n"Wow" it barks', "a\u2028cat"])
+    (tmp_path / "vocab").write_bytes(b"UNK\r\na\r\nb\r\n")
+    assert Vocab.load(tmp_path / "vocab").words == ["UNK", "a", "b"]
     broken.save(tmp_path / "vocab")
     assert Vocab.load(tmp_path / "vocab").words == broken.words
 

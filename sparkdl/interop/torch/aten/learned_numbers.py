@@ -16,22 +16,10 @@ OPERANDS = {"add", "div", "mul", "sub"}  # which broadcast what they read
 RESHAPES = {"alias", "flatten", "reshape", "squeeze", "unflatten", "unsqueeze", "view"}
 # Operations on each number alone, whichever axes there are.
 ELEMENTWISE = {
-    *(
-        "abs",
-        "add",
-        "clamp",
-        "div",
-        "elu",
-        "erf",
-        "exp",
-        "gelu",
-        "hardsigmoid",
-        "hardtanh",
-        "leaky_relu",
-        "mish",
-    ),
-    *("mul", "neg", "pow", "relu", "relu6", "rsqrt", "selu", "sigmoid", "silu", "softplus"),
-    *("sqrt", "sub", "tanh"),
+    *("abs", "add", "clamp", "clamp_max", "clamp_min", "div", "elu", "erf", "exp", "gelu", "mish"),
+    *("hardsigmoid", "hardswish", "hardtanh", "leaky_relu", "mul", "neg", "pow", "reciprocal"),
+    *("relu", "relu6", "rsqrt", "rsub", "selu", "sigmoid", "silu", "softplus", "sqrt", "sub"),
+    "tanh",
 }
 
 
@@ -51,6 +39,22 @@ def learned(parts, module, tensor):
     arrays = {"weight": tensor.reshape(shape)}
     place = parts.add(nn.Learned(shape=shape), [Place(name, example)], module, arrays)
     return replace(place, batched=False)
+
+
+def place_of_each(node, value):
+    """Returns a Place as it is, and that of a constant (n, ...) with the same for each example."""
+    if isinstance(value, Place):
+        return value
+    node.need(not is_trained(value), "a parameter beside examples")
+    one = once(value, node.size)
+    node.need(len(one) == 1, f"a constant of shape {tuple(value.shape)} beside examples")
+    return replace(learned(node.network, node.module, one[0]), batched=True)
+
+
+def once(value, size):
+    """Returns the first row (1, ...) of an array (size, ...) whose rows are all alike, else all."""
+    alike = value.ndim > 1 and len(value) == size and bool((value == value[:1]).all())
+    return value[:1] if alike else value
 
 
 def call_without_batch(parts, name, place, made, size):

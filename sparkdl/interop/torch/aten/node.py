@@ -66,6 +66,11 @@ class AtenNode:
         It is the tensor of the module itself: what is shared is found by its storage.
         """
         value = self[name]
+        if isinstance(value, Place) and not value.batched:
+            raise UnsupportedError(
+                f"{name} that is computed from parameters is not supported; where they need not "
+                "train, requires_grad_(False) before"
+            )
         self.need(value is None or hasattr(value, "detach"), f"{name} that is computed")
         return value
 

@@ -1,7 +1,7 @@
 """Layers for calls of aten operations on two operands, of which one may be constant."""
 
 from sparkdl.interop.constant_operands import HIDDEN, HIDES, constant_layer, line
-from sparkdl.interop.torch.aten.learned_numbers import beside, learned
+from sparkdl.interop.torch.aten.learned_numbers import beside, learned, once
 from sparkdl.interop.torch.aten.node import Place, as_array
 from sparkdl.interop.torch.aten.trained_arrays import is_trained
 from sparkdl.nn import layers as nn
@@ -14,6 +14,7 @@ def arithmetic(operation):
     def translate(node):
         x, other = node["self"], node["other"]
         node.need(node["alpha"] in (None, 1), f"alpha={node['alpha']}")
+        node.need(node["rounding_mode"] is None, f"rounding_mode={node['rounding_mode']!r}")
         if isinstance(x, Place) and isinstance(other, Place):
             level = beside(node.network, x, other), beside(node.network, other, x)
             return of_two(node, operation, *level)
@@ -26,6 +27,12 @@ def arithmetic(operation):
         return with_constant(node, operation, other, x)
 
     return translate
+
+
+def rsub(node):
+    """other - self"""
+    node.need(node["alpha"] in (None, 1), f"alpha={node['alpha']}")
+    return with_constant(node, "add", node.add(line(scale=-1.0), node.place("self")), node["other"])
 
 
 def inverse(node, place):
@@ -95,6 +102,8 @@ def add_constant(node, x, values, flag):
 
 def constant_of(node, x, values, flag, trains=True):
     """Returns (layer, its arrays, which are one or none) of a constant beside a Place."""
+    if values.ndim == len(x.shape) + 1:
+        values = once(values, node.size)
     found = constant_layer(values, x.shape, flag, trains)
     node.need(found, f"a constant of shape {values.shape} with examples of {x.shape}")
     layer, weights = found
@@ -132,6 +141,7 @@ OPERAND_RULES = {
     "div": arithmetic("divide"),
     "masked_fill": masked_fill,
     "mul": arithmetic("product"),
+    "rsub": rsub,
     "sub": arithmetic("subtract"),
     "where": where,
 }

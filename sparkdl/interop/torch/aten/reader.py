@@ -183,7 +183,8 @@ class ModuleTranslation:
             made = tuple(node.meta["val"].shape)
             return call_without_batch(self.parts, name, places[0], made, self.size)
         if name in REPEATS and self.only_broadcasts(node, OPERANDS):
-            return places[0]
+            repeated, module = args[0], self.module_of(node)
+            return learned(self.parts, module, repeated) if is_trained(repeated) else repeated
         if name not in RULES:
             raise UnsupportedError(f"the operation {name} is not supported")
         made = RULES[name](self.aten_node(node, args, kwargs, batched))
@@ -223,7 +224,9 @@ class ModuleTranslation:
 
     def only_broadcasts(self, node, names):
         """Returns whether what a call gives is read by these operations alone."""
-        return all(self.operation(user).rstrip("_") in names for user in node.users)
+        users = [user for user in node.users if user.op == "call_function"]
+        known = all(self.operation(user).rstrip("_") in names for user in users)
+        return known and len(users) == len(node.users)
 
     def known(self, value):
         """Returns arguments with values in place of nodes."""
@@ -262,6 +265,8 @@ class ModuleTranslation:
         places = [self.values.get(one) for one in self.outputs]
         if not self.refused and not all(isinstance(one, Place) for one in places):
             self.refused.append("an output that is constant")
+        elif not self.refused and not all(one.batched for one in places):
+            self.refused.append("an output that is the same for all examples")
         if self.refused:
             lines = "\n  ".join(self.refused)
             raise UnsupportedError(f"the module has calls without a layer:\n  {lines}")
@@ -284,7 +289,7 @@ def check_outputs(net, inputs, expected, loss):
     theirs = expected if isinstance(expected, list | tuple) else (expected,)
     ours = net.run(*(one.numpy().astype(np.float32) for one in inputs))
     for name, given, tensor in zip(net.outputs, ours, theirs, strict=True):
-        wanted = tensor.numpy()
+        wanted = tensor.detach().numpy()
         apart = np.abs(given - wanted).max() / max(np.abs(wanted).max(), 1e-6)
         if not apart <= FARTHEST:
             raise UnsupportedError(

@@ -1,6 +1,10 @@
 """Layers for calls of aten operations that make one number of all that lies along axes."""
 
+import numpy as np
+
 from sparkdl.nn import layers as nn
+
+LARGEST, LEAST = float(np.finfo(np.float32).max), float(np.finfo(np.float32).tiny)
 
 
 def reduced_axes(node):
@@ -41,13 +45,17 @@ def total(node):
 
 
 def norm(node):
-    """Of vectors: the sum of magnitudes, or the root of the sum of squares."""
+    """Of vectors: the sum of magnitudes, or the root of the sum of squares.
+
+    The slope of a root is infinite at 0, where torch takes 0: below the least number there is none.
+    """
     order = node["ord"]
     node.need(order in (1, 2), f"a norm of order {order}")
     if order == 1:
         return reduce(node, "asum")
+    above = nn.Activation({"type": "clip", "low": LEAST, "high": LARGEST})
     root = nn.Activation({"type": "power", "power": 0.5})
-    return node.add(root, reduce(node, "sumsq"))
+    return node.add(root, node.add(above, reduce(node, "sumsq")))
 
 
 REDUCTION_RULES = {"linalg_vector_norm": norm, "mean": mean, "sum": total}

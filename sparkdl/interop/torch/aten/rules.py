@@ -2,17 +2,14 @@
 
 from math import prod
 
-import numpy as np
-
 from sparkdl.interop.constant_operands import line
 from sparkdl.interop.torch.aten.attention_rules import ATTENTION_RULES
+from sparkdl.interop.torch.aten.learned_numbers import place_of_each
 from sparkdl.interop.torch.aten.operand_rules import OPERAND_RULES
-from sparkdl.interop.torch.aten.reduction_rules import REDUCTION_RULES, reshape_to
+from sparkdl.interop.torch.aten.reduction_rules import LARGEST, REDUCTION_RULES, reshape_to
 from sparkdl.interop.torch.aten.sequence_rules import SEQUENCE_RULES, in_time_order
 from sparkdl.interop.torch.aten.trained_arrays import STATISTICS, is_frozen
 from sparkdl.nn import layers as nn
-
-LARGEST = float(np.finfo(np.float32).max)
 
 
 def linear(node):
@@ -152,8 +149,7 @@ def transpose(node):
 
 
 def cat(node):
-    places = node["tensors"]
-    node.need(all(hasattr(place, "shape") and hasattr(place, "name") for place in places), "such")
+    places = [place_of_each(node, one) for one in node["tensors"]]
     rank = len(places[0].shape) + 1
     axis = node["dim"] + rank if node["dim"] < 0 else node["dim"]
     node.need(axis > 0, "joining batches")
@@ -266,6 +262,7 @@ RULES = (
         "permute": permute,
         "pow": activation("power", power="exponent"),
         "prelu": prelu,
+        "reciprocal": power(-1.0),
         "relu": activation("relu"),
         "relu6": activation("relu6"),
         "reshape": reshape,

@@ -345,6 +345,12 @@ def mobile():
     return functional(parts, run)
 
 
+def rows_without_bias():
+    from torch import nn
+
+    return nn.Linear(4, 6, bias=False)
+
+
 def vit():
     """Patches of an image behind a token of its class, as a vision transformer has them."""
     import torch
@@ -398,6 +404,34 @@ def between(m, x):
     return m.head((x.view(-1, 3, 2, 4) * m.weight / m.weight).flatten(1))
 
 
+def broadcast_to(m, x):
+    """What is repeated is the parameter and the buffer, not what gives the shape; a gate of 0."""
+    import torch
+
+    return m.head(x + m.gate * (torch.tanh(x) * m.own.expand_as(x) + m.fixed.expand_as(x)))
+
+
+def with_gate():
+    module = with_parameters({"own": (1, 4), "gate": (4,)}, broadcast_to, head=linear(4, 3))()
+    module.gate.data.zero_()
+    module.register_buffer("fixed", module.own.detach() * 2)
+    return module
+
+
+def frozen_token():
+    """A vision transformer of which the head alone is trained, behind a constant token."""
+    module = vit().requires_grad_(False)
+    module.head.requires_grad_(True)
+    return module
+
+
+def zeros(m, x):
+    """A row of zeros has no direction, and no slope: here most are, as inputs rarely exceed 1."""
+    from torch.nn.functional import normalize
+
+    return m.head(normalize(m.rows(x.clamp(min=1) - 1), dim=-1)) * (1 - m.last.sigmoid()) / 2
+
+
 def detached():
     from torch import nn
 
@@ -442,6 +476,12 @@ MODULES = {  # name: (module, shapes of the inputs)
     ),
     "normalized": (
         with_parameters({}, normalized, rows=linear(4, 6), head=linear(6, 3)),
+        [(4,)],
+    ),
+    "broadcast to": (with_gate, [(4,)]),
+    "frozen token": (frozen_token, [(3, 8, 8)]),
+    "zeros": (
+        with_parameters({"last": ()}, zeros, rows=rows_without_bias, head=linear(6, 3)),
         [(4,)],
     ),
     "gates": (

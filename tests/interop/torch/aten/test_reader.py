@@ -53,7 +53,18 @@ def test_outputs_are_those_of_torch(name):
         *("lenet", "texts", "mixer", "gru", "encoder", "gpt", "bert", "grouped"),
         *("frozen", "buffered", "padded", "tied", "single", "detached"),
         *("padded by numbers", "typed", "typed each", "normed twice"),
-        *("mobile", "vit", "scaled", "normalized", "gates", "repeated", "between"),
+        *(
+            "broadcast to",
+            "frozen token",
+            "zeros",
+            "mobile",
+            "vit",
+            "scaled",
+            "normalized",
+            "gates",
+            "repeated",
+            "between",
+        ),
     ],
 )
 def test_training_is_that_of_torch(name):

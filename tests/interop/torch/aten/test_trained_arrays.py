@@ -65,7 +65,22 @@ REFUSED = {  # name: (module, input, words)
     "computed": (
         lambda: of_weight((3, 4), lambda m, x: LINEAR(x, m.weight * m.weight)),
         ROWS,
-        "weight that is computed is not supported",
+        r"weight that is computed from parameters is not supported; .* requires_grad_\(False\)",
+    ),
+    "an output of parameters alone": (
+        lambda: of_weight((4,), lambda m, x: (x * m.weight, m.weight.exp())),
+        ROWS,
+        "an output that is the same for all examples",
+    ),
+    "an output of each example": (
+        lambda: of_weight((1, 4), lambda m, x: (x[:, :1].expand(-1, 4), x * m.weight)),
+        ROWS,
+        "the operation expand is not supported",
+    ),
+    "rounded": (
+        lambda: of_weight((4,), lambda m, x: torch.div(x, 3, rounding_mode="floor") * m.weight),
+        ROWS,
+        "rounding_mode='floor' is not supported",
     ),
     "of two": (
         lambda: of_weight((3, 4), lambda m, x: LINEAR(x, torch.cat([m.weight, m.weight]))),
