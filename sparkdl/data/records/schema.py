@@ -112,13 +112,21 @@ class Schema:
     def with_own_name(self, fields, names):
         """Returns {column: name in records}, given `fields` and all names in records.
 
-        The only features are read from their own column, as a bag has one, where records have it
-        or have no "features", and no other name was given.
+        The only features are read from their own column, as a bag has one, where records have no
+        "features" and no other name was given.
         """
         own, *others = self.inputs
-        if others or fields[own] != FEATURES or (own not in names and FEATURES in names):
+        if others or fields[own] != FEATURES or FEATURES in names:
             return fields
         return fields | {own: own}
+
+    def _under_own_name(self, batch):
+        """Returns a batch in which the only features have their own name, if they had none."""
+        own, *others = self.inputs
+        if others or own in batch.columns or FEATURES not in batch.columns:
+            return batch
+        columns = {own if n == FEATURES else n: column for n, column in batch.columns.items()}
+        return Batch(columns=columns, ids=batch.ids)
 
     def records(
         self, iterator, partition, size=1024, *, features=FEATURES, label="label", weights=None
@@ -147,6 +155,7 @@ class Schema:
         DataError
             For the first record that does not fit, named by `where` and its position.
         """
+        batch = self._under_own_name(batch)
         for name in (*self.inputs, *self.outputs):
             if name not in batch.columns:
                 names = list(batch.columns)

@@ -44,7 +44,7 @@ class EmbeddingBag(Config):
     column: str | None = option(
         Text(),
         "Column of the data with the ids; several bags may read one. None: `name`, or "
-        '"features" where the bag is the only input.',
+        '"features" where the bag is the only input. There "features" also goes first.',
         default=None,
     )
     weights: str | None = option(

@@ -11,7 +11,8 @@ from sparkdl.training.reporting.reports import EpochReport, FitPlan
 from sparkdl.training.saving.manifest import as_text, refuse_to_destroy
 from sparkdl.training.saving.model_directory import save_model
 
-FIELD = re.compile(r"\{\w+(:[^{}]*)?\}")  # as in Keras's "model-{epoch:02d}"
+# As in Keras's "model-{epoch:02d}-{val_loss:.2f}".
+FIELD = re.compile(r"\{(epoch|batch|loss|accuracy|val_\w+)(:[^{}]*)?\}")
 CURE = "there is one model, which the next one replaces; Checkpoints keeps those of several epochs"
 
 

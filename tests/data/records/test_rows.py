@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from sparkdl.data.batches.batch import Batch
 from sparkdl.data.records.schema import Schema
 from sparkdl.errors import ConfigError, DataError
 
@@ -22,7 +23,7 @@ def test_ids_of_records_may_be_arrays(kind):
 WORDS = Schema(features={"words": (1,)}, ids=frozenset({"words"}))
 SOLE = {  # the columns of records, what `features` says, the column that is read
     "its own": ({"words": 7, "x": 1}, "features", "words"),
-    "its own before features": ({"features": 1, "words": 7}, "features", "words"),
+    "features before its own": ({"features": 7, "words": 1}, "features", "features"),
     "features": ({"features": 7, "x": 1}, "features", "features"),
     "another": ({"words": 1, "x": 7}, "x", "x"),
 }
@@ -34,6 +35,12 @@ def test_the_only_features_are_read_from_their_own_column(name):
     [batch] = WORDS.records([record], 0, features=features)
     assert batch.columns["words"].tolist() == [[7]]
     assert WORDS.fields(features, names=[*record]) == {"words": column}
+
+
+def test_whole_batches_may_have_the_only_features_under_either_name():
+    for name in ("words", "features"):
+        batch = Batch(ids=np.arange(2, dtype=np.uint64), columns={name: np.array([[7], [8]])})
+        assert WORDS.check(batch, "here").columns["words"].tolist() == [[7], [8]]
 
 
 def test_the_only_features_are_missed_by_their_own_name():
