@@ -26,6 +26,9 @@ from sparkdl.tune.votes import VOTINGS
 if TYPE_CHECKING:
     import optuna
 
+OWN_PARAMS = "params"  # attribute of a trial: {Param: value} of what `define` gave it
+PARAMS = {"epochs": "maxIter", "batch_size": "batchSize"}
+
 
 class TuneEstimator(Estimator[Any]):
     """Searches for the network of an estimator, in a Pipeline as any other stage.
@@ -91,6 +94,11 @@ class TuneEstimator(Estimator[Any]):
             raise ConfigError(
                 "TuneEstimator.estimator must have no network, got one; define gives the trials'"
             )
+        if estimator.getListeners():
+            raise ConfigError(
+                "TuneEstimator.estimator must have no listeners, as trials run on executors, got "
+                f"{len(estimator.getListeners())}"
+            )
         require(self, "define", callable(define), "a function of an optuna.Trial")
         for name in "trials", "models":
             require(self, name, is_integer(getattr(self, name), 1), "an integer >= 1")
@@ -117,6 +125,9 @@ class TuneEstimator(Estimator[Any]):
         (check_classes if is_classifier else check_values)(stage, conf)
         if stage.isDefined(stage.seed):
             conf = replace(conf, seed=stage.getSeed())
+        if options and isinstance(options[0], dict):
+            own = {PARAMS[name]: value for name, value in options[0].items() if name in PARAMS}
+            trial.set_user_attr(OWN_PARAMS, own)
         return (conf, *options) if options else conf
 
     def _options(self, stage):
@@ -143,8 +154,11 @@ class TuneEstimator(Estimator[Any]):
         return train, validation, options
 
     def _model(self, search, labels):
-        """Returns the model of the best networks, with the estimator's Params."""
-        stage = self.estimator
+        """Returns the model of the best networks, with the estimator's Params.
+
+        A single one has those with which its trial was trained.
+        """
+        stage, own = self.estimator, {}
         if self.models > 1:
             model = search.ensemble(self.models, self.voting)
             model.labels = labels
@@ -152,4 +166,7 @@ class TuneEstimator(Estimator[Any]):
             model = SparkNetworkClassificationModel(*search.best_models(), labels)
         else:
             model = SparkNetworkRegressionModel(*search.best_models())
-        return stage._copyValues(model)
+        if self.models == 1:
+            found = search.study.best_trial.user_attrs.get(OWN_PARAMS, {})
+            own = {stage.getParam(name): value for name, value in found.items()}
+        return stage._copyValues(model, own)

@@ -12,6 +12,7 @@ from sparkdl.ml import (
     SparkNetworkRegressionModel,
     SparkNetworkRegressor,
 )
+from sparkdl.training.reporting.listeners import Listener
 from sparkdl.tune import EnsembleModel, TuneEstimator
 from tests.ml.frames import by_id, frame
 from tests.tune.spaces import GOOD, POOR, conf_of, define, study_of
@@ -22,6 +23,10 @@ REFUSED = {
     "network": (
         {"estimator": SparkNetworkClassifier(network=conf_of(GOOD))},
         "TuneEstimator.estimator must have no network, got one; define gives",
+    ),
+    "listeners": (
+        {"estimator": SparkNetworkClassifier(listeners=[Listener()])},
+        "TuneEstimator.estimator must have no listeners, as trials run on executors, got 1",
     ),
     "define": ({"define": None}, "TuneEstimator.define must be a function of an optuna.Trial"),
     "trials": ({"trials": 0}, "TuneEstimator.trials must be an integer >= 1, got 0"),
@@ -69,6 +74,19 @@ def test_one_model_is_that_of_the_estimator(spark):
     assert isinstance(model, SparkNetworkClassificationModel)
     apart = model.evaluate(data.filter("apart"))
     assert apart.accuracy == pytest.approx(study.best_value)
+    assert (model.getMaxIter(), model.getBatchSize()) == (3, 10)
+
+
+def test_a_model_has_the_params_of_its_trial(spark):
+    def longer(trial):
+        rate = trial.suggest_float("rate", 1e-7, 1.0)
+        return conf_of(rate), {"epochs": 5 if rate == GOOD else 2, "batch_size": 9}
+
+    tuner = TuneEstimator(
+        SparkNetworkClassifier(monitor="loss", **PARAMS), longer, 2, study_of(GOOD, POOR)
+    )
+    model = tuner.fit(frame(spark))
+    assert (model.getMaxIter(), model.getBatchSize()) == (5, 9)
 
 
 def test_a_regressor_is_tuned_too(spark):

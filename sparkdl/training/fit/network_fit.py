@@ -5,6 +5,7 @@ from dataclasses import replace
 from functools import cache
 from typing import NamedTuple
 
+from sparkdl.config import is_integer
 from sparkdl.errors import CheckpointError, ConfigError, DataError, DivergedError, brief
 from sparkdl.training.evaluation.batch_evaluation import Evaluator
 from sparkdl.training.fit.trainer import Trainer, check_epochs, start_state
@@ -72,6 +73,7 @@ def fit_network(
     """
     phases, listeners = Phases(), check_followers(listeners, checkpoints)
     resume = None if resume is False else resume
+    check_counts(updates=updates, validate_every=validate_every)
     epochs, updates = duration(network, epochs, updates, resume)
     marks = Milestones(last=updates, validate=validate_every, first=validate_first)
     epochs = updates if epochs is None else epochs  # an epoch has an update at least
@@ -145,6 +147,13 @@ class UnfinishedFit(NamedTuple):
     epochs: int
     updates: int | None
     extra: dict
+
+
+def check_counts(**given):
+    """Raises ConfigError unless each of these options of a fit is None or an integer above 0."""
+    for name, count in given.items():
+        if count is not None and not is_integer(count, 1):
+            raise ConfigError(f"{name} must be an integer >= 1 or None, got {brief(count)}")
 
 
 def duration(network, epochs, updates, resume):

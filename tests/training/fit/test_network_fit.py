@@ -44,6 +44,14 @@ def test_the_driver_makes_one_network_for_all_its_evaluations():
     assert "validation" not in options and len(made) == 2
 
 
+@pytest.mark.parametrize("name", ["updates", "validate_every"])
+@pytest.mark.parametrize("value", [0, -1, 1.5, True, "2"])
+def test_a_wrong_number_is_refused_by_its_name(name, value):
+    options = {"validation": DATA, name: value}
+    with pytest.raises(ConfigError, match=f"^{name} must be an integer >= 1 or None, got "):
+        Network(perceptron()).fit(DATA, 1, **options)
+
+
 # A fit after one that ended inside an epoch
 
 

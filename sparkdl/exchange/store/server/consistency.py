@@ -46,7 +46,7 @@ class Synchronous:
         if not ranks or len(ranks) < len(roster.active | ranks) - self.backup:
             return
         gradient, weight = part.pending_pushes.take()
-        apply(part, gradient, UpdateContext(None, weight, 0, part.version))
+        apply(part, gradient, UpdateContext(None, weight, 0, part.version, 0))
         part.advance()
 
     def _await(self, part, roster, step):
@@ -64,15 +64,14 @@ class Asynchronous:
 
     def push(self, part, roster, rank, gradient, weight, apply):
         with part.changed:
-            staleness = part.version - part.last_pulled[rank]
-            apply(part, gradient, UpdateContext(rank, weight, staleness, part.version))
-            part.clock[rank] += 1
+            staleness, others = part.note_push(rank)
+            apply(part, gradient, UpdateContext(rank, weight, staleness, part.version, others))
             part.advance()
             return Outcome(False, staleness)
 
     def pull(self, part, roster, rank):
         with part.changed:
-            part.last_pulled[rank] = part.version
+            part.note_pull(rank)
             return part.copy_value()
 
     def furthest(self, part):
@@ -114,16 +113,15 @@ class Hogwild:
     def push(self, part, roster, rank, gradient, weight, apply):
         with part.changed:
             version = part.version
-            staleness = version - part.last_pulled[rank]
-            part.clock[rank] += 1
+            staleness, others = part.note_push(rank)
             part.advance()
-        apply(part, gradient, UpdateContext(rank, weight, staleness, version))
+        apply(part, gradient, UpdateContext(rank, weight, staleness, version, others))
         return Outcome(False, staleness)
 
     def pull(self, part, roster, rank):
         with part.changed:
-            part.last_pulled[rank] = version = part.version
-        return PulledValue(part.value, version)
+            part.note_pull(rank)
+            return PulledValue(part.value, part.version)
 
     def furthest(self, part):
         """Returns the clock that a resuming worker goes on from."""

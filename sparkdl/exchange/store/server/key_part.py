@@ -28,12 +28,14 @@ class UpdateContext(NamedTuple):
     """The context of an update, passed beside its gradient.
 
     `rank` is None where the gradient is of several workers; `version` counts the updates before.
+    Of the `staleness` those updates are the `others` that the worker did not push itself.
     """
 
     rank: int | None
     weight: float
     staleness: int
     version: int
+    others: int
 
 
 class KeyPart:
@@ -51,13 +53,16 @@ class KeyPart:
         By rank: the step that its next push is for ("sync"), or how often it has pushed.
     last_pulled : list of int
         By rank: the version that it has pulled last.
+    own_pushes : list of int
+        By rank: how often it has pushed since.
     changed : Condition
         Its lock guards all of these.
     """
 
     def __init__(self, key, value, size):
         self.key, self.value, self.slots = key, value, {}
-        self.version, self.clock, self.last_pulled = 0, [0] * size, [0] * size
+        self.version, self.clock = 0, [0] * size
+        self.last_pulled, self.own_pushes = [0] * size, [0] * size
         self.changed, self.pending_pushes = Condition(), PendingPushes()
         self._copy = None
 
@@ -66,6 +71,18 @@ class KeyPart:
         self.version += 1
         self._copy = None
         self.changed.notify_all()
+
+    def note_push(self, rank):
+        """Counts a push, to be applied at once; returns (staleness, updates of others in it)."""
+        staleness = self.version - self.last_pulled[rank]
+        others = staleness - self.own_pushes[rank]
+        self.clock[rank] += 1
+        self.own_pushes[rank] += 1
+        return staleness, others
+
+    def note_pull(self, rank):
+        """Notes that a worker has pulled the value as it is now."""
+        self.last_pulled[rank], self.own_pushes[rank] = self.version, 0
 
     def copy_value(self):
         """Returns the value as it is now, PulledValue; pulls of one version share one copy."""

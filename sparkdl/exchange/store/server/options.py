@@ -26,8 +26,8 @@ class StoreOptions(Config):
     mode: str = option(
         Choice(of=MODES),
         '"sync": a value changes once per step, by all workers\' pushes together. "async": by '
-        'each push at once. "bounded": likewise, but nobody gets ahead of the slowest by more '
-        'than `staleness` pushes. "hogwild": as "async", without a lock.',
+        'each push at once. "bounded": likewise, but who is ahead of the slowest by more than '
+        '`staleness` pushes waits when it pulls. "hogwild": as "async", without a lock.',
         default="sync",
     )
     staleness: int = option(

@@ -31,8 +31,9 @@ class ParameterServer(ResidentMaster):
         Choice(of=MODES),
         '"sync": an update takes the mean gradient of all workers\' minibatches, each weighted '
         'by its examples. "async": an update takes one worker\'s gradient, as soon as it '
-        'comes. "bounded": as "async", but no worker gets ahead of another by more than '
-        '`staleness` pushes. "hogwild": as "async", and parameters are read and changed '
+        'comes. "bounded": as "async", but a worker that is ahead of another by more than '
+        '`staleness` pushes waits before it fetches. "hogwild": as "async", and parameters are '
+        "read and changed "
         "without a lock.",
         default="sync",
     )
@@ -44,13 +45,14 @@ class ParameterServer(ResidentMaster):
     )
     staleness: int = option(
         Integer(minimum=0),
-        'With "bounded": pushes that a worker may be ahead of another.',
+        'With "bounded": pushes that a worker may be ahead of another when it fetches; until the '
+        "next time it pushes fetch_every / push_every times more.",
         default=0,
     )
     scale_by_staleness: bool = option(
         Boolean(),
         'Whether an update of "async", "bounded" and "hogwild" divides the learning rate by '
-        "the number of updates that its worker had not seen.",
+        "the number of updates of other workers that its worker had not seen.",
         default=True,
     )
     push_every: int = option(

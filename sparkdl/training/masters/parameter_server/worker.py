@@ -167,7 +167,7 @@ class ParameterServerWorker(Strategy):
         iteration = self._begun + about.version
         rate = self.worker.rate_of(section, iteration)
         if self.master.scale_by_staleness:
-            rate = rate / max(1, about.staleness)
+            rate = rate / max(1, about.others)
         params, after = section.update(value, gradient, slots, rate, iteration + 1)
         if self.master.mode == "hogwild":  # keeps what others have added meanwhile
             value += params - value

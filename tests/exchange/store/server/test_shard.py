@@ -194,6 +194,18 @@ def test_each_push_counts_at_once_and_its_staleness_is_told(mode):
     assert shard.tally.to_dict()["staleness"] == {0: 2, 1: 1, 2: 1}
 
 
+@pytest.mark.parametrize("mode", ["async", "bounded", "hogwild"])
+def test_an_update_may_be_told_how_many_of_others_its_worker_has_not_seen(mode):
+    told, shard = [], shard_of(size=2, mode=mode, update=None)
+    shard.set_optimizer(lambda *arguments: told.append(arguments[-1].others), with_context=True)
+    for rank in (0, 0, 1, 0, 1):
+        shard.push(rank, "w", ones())
+    shard.leave(1)  # nobody waits for it
+    shard.pull(0, "w")
+    shard.push(0, "w", ones())
+    assert told == [0, 0, 2, 1, 3, 0]
+
+
 def test_an_update_may_be_told_the_staleness():
     def scaled(key, value, gradient, slots, about):
         value += gradient / (1 + about.staleness)

@@ -39,12 +39,11 @@ def rounds_by_hand(conf, workers, data, epochs, **options):
 
 
 class Server:
-    """Sgd at the server, and the copy of one worker, by hand."""
+    """Sgd at the server, and the copy of one worker, by hand: its own updates are not stale."""
 
-    def __init__(self, conf, scaled):
-        self.replica, self.scaled = Replica(conf), scaled
+    def __init__(self, conf):
+        self.replica, self.waiting = Replica(conf), []
         self.rate, self.params = conf.optimizer.learning_rate, self.replica.params.copy()
-        self.unseen, self.waiting = 0, []
 
     def gradient(self, batch):
         self.replica.gradient(batch)
@@ -54,14 +53,11 @@ class Server:
         if self.waiting:
             examples = sum(n for n, _ in self.waiting)
             mean = sum(n * grad for n, grad in self.waiting) / examples
-            step = self.rate * len(self.waiting) * mean
-            self.params -= step / (max(1, self.unseen) if self.scaled else 1)
-            self.unseen += 1
+            self.params -= self.rate * len(self.waiting) * mean
             self.waiting = []
 
     def pull(self):
         self.replica.params[:] = self.params
-        self.unseen = 0
 
     def worker_state(self):
         self.replica.params -= np.float32(self.rate) * self.replica.grad
@@ -82,8 +78,7 @@ def test_one_worker_does_what_is_done_by_hand(name, crews):
     options, workers, data = DOWNPOUR[name], crews(1), Partitions(UNEVEN)
     conf = perceptron(optimizer=Sgd(learning_rate=0.3))
     state, _ = fit(workers, data, conf, **options)
-    scaled = options.get("scale_by_staleness", options.get("mode", "sync") != "sync")
-    server, pushes, pulls = Server(conf, scaled), *map(options.get, ("push_every", "fetch_every"))
+    server, pushes, pulls = Server(conf), *map(options.get, ("push_every", "fetch_every"))
     for batches in rounds_by_hand(conf, workers, data, 2, **options):
         for number, batch in enumerate(batches, 1):
             server.gradient(batch)
