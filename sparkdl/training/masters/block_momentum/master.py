@@ -21,7 +21,7 @@ class BlockMomentum(ResidentMaster):
     With m = 0 that is parameter averaging; with m = 1 - 1/N for N workers, what each has learnt
     counts in full in the end. The fit's weights are those after the step; with Nesterov's momentum
     the next block begins a further m * step ahead of them. The step is part of snapshots and
-    checkpoints. A listener's `every_updates`, or `validate_every`, that falls into a block ends it,
+    checkpoints. A listener's every_updates, or validate_every, that falls into a block ends it,
     and there is a step then: take a multiple of the minibatches of a block.
 
     That is the paper's. CNTK does the same, but for two things: it multiplies the rate by
