@@ -51,8 +51,12 @@ class StageWriter(MLWriter):
         super().__init__()
         self.stage = stage
 
-    def saveImpl(self, path: str) -> None:
+    def save(self, path: str) -> None:
+        """Writes the stage to a new folder, or in place of what is there after `overwrite`."""
         require_files(self.sparkSession)
+        super().save(path)
+
+    def saveImpl(self, path: str) -> None:
         stage = self.stage
         about = {"class": public_name(type(stage)), ABOUT: stage.about()}
         DefaultParamsWriter.saveMetadata(stage, path, self.sc, about, values_to_write(stage))

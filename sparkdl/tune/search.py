@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 from sparkdl.config import is_integer
 from sparkdl.config.calls import refuse_unknown_options
 from sparkdl.errors import ConfigError, brief, require_kind
+from sparkdl.spark.connect.sessions import is_connect, spark_context
 from sparkdl.spark.jobs.interrupts import clean_interrupts
 from sparkdl.spark.records.records import Change, Data
 from sparkdl.training.masters.base import TrainingMaster
@@ -102,8 +103,9 @@ class Search:
         path: str | PathLike[str] | None = None,
         device: str = "auto",
     ) -> None:
+        is_session = isinstance(sc, SparkSession) or is_connect(sc)
+        self.sc = spark_context(sc, type(self).__name__) if is_session else sc
         self._optuna = import_optuna()
-        self.sc = sc.sparkContext if isinstance(sc, SparkSession) else sc
         require_kind("sc", self.sc, SparkContext, "a SparkContext or SparkSession")
         self.define, self.study, self.master = define, study, master
         self.epochs, self.batch_size, self.parallelism = epochs, batch_size, parallelism

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 from sparkdl.data.batches.dealing import deal
 from sparkdl.error_messages import error_from_json
+from sparkdl.errors import DivergedError
 from sparkdl.spark.connect.dealt_frame import deal_frame
 from sparkdl.spark.connect.packed_frame import PackedFrame
 from sparkdl.spark.connect.sessions import interrupted_with_us, unsupported
@@ -24,11 +25,13 @@ from sparkdl.spark.jobs.job import clear_errors
 from sparkdl.spark.launch.team import Team
 from sparkdl.training.fit.network_fit import (
     UnfinishedFit,
+    check_counts,
     duration,
     load_to_resume,
     start_state,
     with_seed,
 )
+from sparkdl.training.fit.trainer import Trainer, check_epochs
 from sparkdl.training.inputs.schema import schema_of
 from sparkdl.training.reporting.automatic_listeners import automatic_listeners
 from sparkdl.training.reporting.early_stopping import TerminateOnTime
@@ -38,6 +41,7 @@ from sparkdl.training.reporting.monitor import Monitor
 from sparkdl.training.reporting.replay import replay, tell_around
 from sparkdl.training.reporting.reports import FitPlan
 from sparkdl.training.resident.schedule import schedule_of
+from sparkdl.training.rounds.milestones import Milestones
 from sparkdl.training.workers.base import Validation
 
 STEERING = Monitor, TerminateOnTime
@@ -62,10 +66,13 @@ def fit(spark, network, master, source, epochs, validation, changes, options):
     """
     listeners = list(options["listeners"])
     check_listeners(listeners)
+    epochs, options = lasting(network, epochs, options)
     master, why = staying(master)
     size = workers_of(spark, master.workers)
-    options = resumed_here(network, options, epochs)
-    options |= {"listeners": listeners, "changes": changes}  # checked by a fit that goes on
+    resume = options["resume"]
+    state, unfinished = start(network, master, epochs, options)
+    options |= {"listeners": listeners, "changes": changes, "resume": resume is not None}
+    trainer = trainer_of(network.conf, replace(master, workers=size), options)
     schema = schema_of(network.conf, transform=source.transform, changes=changes)
     with ExitStack() as frames:
         train = frames.enter_context(closing(PackedFrame(source, schema)))
@@ -73,29 +80,68 @@ def fit(spark, network, master, source, epochs, validation, changes, options):
         if validation is not None:
             test = frames.enter_context(closing(PackedFrame(*validation[:2])))
             options |= {"validation": Validation(DEALT, validation[2])}
-        dealing, blocks = deal_records(train, with_seed(master, start_of(network, master)), size)
-        shares = shares_of(network, master, blocks, size, options["resume"])
+        dealing, blocks = deal_records(train, with_seed(master, state), size)
+        check_resumed(trainer, blocks, unfinished, resume)
+        shares = shares_of(state, unfinished, blocks, size)
         data = DealtData(blocks, source.transform)
-        given = network.conf, network.state, network.unfinished
+        given = network.conf, state, unfinished
         stage = StageFit(*given, data, replace(master, workers=size), epochs, options)
         dealt = deal_frame(spark, dealing, train, test, Team.of(shares, 1))
         late = Listeners(*automatic_listeners())
-        plan = plan_of(network, stage, size)
+        plan = plan_of(stage, size)
         with tell_around(late, plan):
             result = run(spark, dealt, stage)
-            replay(result.history, result.state, plan, late)
+            if result.history is not None:
+                replay(result.history, result.state, plan, late)
             return keep(network, result, listeners, why)
 
 
-def plan_of(network, stage, workers):
+def lasting(network, epochs, options):
+    """Returns (epochs, options) of a fit that says how long it lasts, checked as a classic one."""
+    resume = None if options["resume"] is False else options["resume"]
+    check_counts(updates=options["updates"], validate_every=options["validate_every"])
+    epochs, updates = duration(network, epochs, options["updates"], resume)
+    check_epochs(updates if epochs is None else epochs)
+    return epochs, options | {"updates": updates, "resume": resume}
+
+
+def start(network, master, epochs, options):
+    """Returns (state, UnfinishedFit or None) that a fit begins with, read by this process."""
+    resume = options["resume"]
+    if resume is None:
+        return start_state(network.conf, master, network.state), None
+    if resume is True:
+        return network.state, network.unfinished
+    state, extra = load_to_resume(network.conf, resume)
+    return state, UnfinishedFit(epochs, options["updates"], extra)
+
+
+def trainer_of(conf, master, options):
+    """Returns a Trainer as the stage will have it, for the checks that come before."""
+    marks = Milestones(
+        last=options["updates"],
+        validate=options["validate_every"],
+        first=options["validate_first"],
+    )
+    given = {name: options[name] for name in ("listeners", "changes")}
+    return Trainer(conf, master, SimpleNamespace(size=master.workers), marks=marks, **given)
+
+
+def check_resumed(trainer, blocks, unfinished, resume):
+    """Raises CheckpointError where a fit cannot go on with these data, master and workers."""
+    if unfinished is not None:
+        path = "the last fit" if resume is True else resume
+        trainer.check_resumed(blocks, unfinished.extra, path)
+
+
+def plan_of(stage, workers):
     """Returns the FitPlan of a fit in a stage, for listeners on this side."""
-    resume, state = stage.options["resume"], start_of(network, stage.master)
-    epochs, updates = duration(network, stage.epochs, stage.options["updates"], resume)
-    first = network.unfinished.extra["first_epoch"] if resume else state.epoch
+    state, updates = stage.state, stage.options["updates"]
+    first = extra_of(stage.unfinished).get("first_epoch", state.epoch)
     size = SimpleNamespace(size=workers)
     return FitPlan(
         conf=stage.conf,
-        epochs=first + (updates if epochs is None else epochs),
+        epochs=first + (updates if stage.epochs is None else stage.epochs),
         rounds_in_epoch=stage.master.rounds_in_epoch(size, stage.data.blocks),
         workers=workers,
         epoch=state.epoch,
@@ -133,19 +179,8 @@ def staying(master):
     return replace(master, max_restarts=0), why
 
 
-def resumed_here(network, options, epochs):
-    """Returns the options of a fit that goes on from what this process has read."""
-    path = options["resume"]
-    if path in (None, True, False):
-        return options | {"resume": path or None}
-    network.state, extra = load_to_resume(network.conf, path)
-    ends = 1 if epochs is None and options["updates"] is None else epochs
-    network.unfinished = UnfinishedFit(ends, options["updates"], extra)
-    return options | {"resume": True}
-
-
-def start_of(network, master):
-    return start_state(network.conf, master, network.state)
+def extra_of(unfinished):
+    return {} if unfinished is None else unfinished.extra
 
 
 def deal_records(packed, options, size):
@@ -157,11 +192,10 @@ def deal_records(packed, options, size):
     return dealing, DealtBlocks(list(dealing.sizes), {"reading": time.perf_counter() - began})
 
 
-def shares_of(network, master, blocks, size, resume):
+def shares_of(state, unfinished, blocks, size):
     """Returns the numbers of each worker's blocks, as the fit in the stage deals them."""
-    extra = network.unfinished.extra if resume else {}
     workers = SimpleNamespace(size=size)
-    return schedule_of(blocks, workers, start_of(network, master), extra).shares
+    return schedule_of(blocks, workers, state, extra_of(unfinished)).shares
 
 
 def run(spark, dealt, stage):
@@ -175,12 +209,19 @@ def run(spark, dealt, stage):
 
 
 def keep(network, result, listeners, why):
-    """Leaves network and listeners what the fit has left on the executor; returns its History."""
-    network.state, network.history = result.state, result.history
-    network.unfinished = result.unfinished
+    """Leaves network and listeners what the fit has left on the executor; returns its History.
+
+    What a fit leaves that fails is what a classic one does: nothing where it had not begun, and
+    where it diverged no more than the History.
+    """
+    error = None if result.error is None else error_from_json(result.error)
+    if result.history is not None:
+        network.history = result.history
+        if not isinstance(error, DivergedError):
+            network.state, network.unfinished = result.state, result.unfinished
     for listener, attributes in zip(listeners, result.listeners, strict=True):
         vars(listener).update(attributes)
-    if result.error is not None:
-        raise error_from_json(result.error)
+    if error is not None:
+        raise error
     network.history.aggregation = why
     return network.history

@@ -6,7 +6,8 @@ from sparkdl.errors import ConfigError
 from sparkdl.spark.connect.sessions import unsupported
 from sparkdl.spark.jobs.slots import parse_local_cluster
 
-LOCAL = re.compile(r"local\[\s*(\d+)\s*[],]")
+LOCAL = re.compile(r"local(?:\[\s*(\d+|\*)\s*(?:,\s*\d+\s*)?\])?$")
+DIVIDING = "spark.default.parallelism", "spark.sql.leafNodeDefaultParallelism"
 
 
 def workers_of(spark, wanted):
@@ -15,7 +16,7 @@ def workers_of(spark, wanted):
     Raises
     ------
     ConfigError
-        There are fewer slots: Spark would try for ten minutes.
+        There are fewer slots: Spark's scheduler would fail, and end the server's SparkContext.
     UnsupportedError
         The server's allocation is dynamic.
     """
@@ -46,13 +47,26 @@ def known_slots(spark):
     master = spark.conf.get("spark.master", "")
     cores_of_task = int(spark.conf.get("spark.task.cpus", "1"))
     if match := LOCAL.match(master):
-        return max(1, int(match[1]) // cores_of_task)
+        cores = local_cores(spark, match[1])
+        return cores and max(1, cores // cores_of_task)
     if local := parse_local_cluster(master):
         executors, cores = local
     else:
         names = "spark.executor.instances", "spark.executor.cores"
         executors, cores = (int(spark.conf.get(name, "0")) for name in names)
     return executors * (cores // cores_of_task) or None
+
+
+def local_cores(spark, threads):
+    """Returns the number of cores of a server without executors, or None.
+
+    `threads` is what its master has in brackets: a number, "*" for all cores, None for one.
+    """
+    if threads != "*":
+        return int(threads or 1)
+    if any(spark.conf.get(name, None) for name in DIVIDING):
+        return None
+    return count_cores(spark)
 
 
 def count_cores(spark):

@@ -43,7 +43,7 @@ class StageFit(NamedTuple):
     Parameters
     ----------
     conf, state, unfinished
-        Of the Network.
+        Of the Network, or what it goes on from; `unfinished` is None where it does not.
     data : DealtData
     master : TrainingMaster
     epochs : int or None

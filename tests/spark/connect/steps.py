@@ -12,12 +12,15 @@ import numpy as np
 import psutil
 
 from sparkdl import masters, predict_column
-from sparkdl.listeners import LambdaListener, TerminateOnTime
+from sparkdl.errors import SparkdlError
+from sparkdl.listeners import EarlyStopping, LambdaListener, TerminateOnTime
 from sparkdl.ml import SparkNetworkClassifier
 from sparkdl.nn import Sgd
 from sparkdl.spark import SparkNetwork
+from sparkdl.spark.connect.slots import DIVIDING, local_cores
 from sparkdl.training.saving.checkpoint import Checkpoints
 from sparkdl.transforms import Scale
+from sparkdl.tune import Search
 from tests.interop.mlflow.server import QUIET
 from tests.ml.frames import by_id, classes_conf, values_conf
 from tests.spark.slow import executor_of
@@ -97,6 +100,42 @@ def resume_from_a_checkpoint(spark, path, folder):
     second = SparkNetwork(spark, classes_conf(), PEERS)
     second.fit(rows(spark, path), 3, resume=folder)
     return second.network.state.epoch, bits(second.network)
+
+
+def resume_in_vain(spark, path, folder):
+    """What fits that fail as they go on from a checkpoint leave, and a loss without bounds."""
+    data = rows(spark, path)
+    growing = replace(values_conf(), optimizer=Sgd(learning_rate=1e3))
+    for name, conf, updates in ("small", classes_conf(), None), ("growing", growing, 2):
+        kept = Checkpoints(path=f"{folder}/{name}", every_rounds=1, keep=1)
+        SparkNetwork(spark, conf, PEERS).fit(data, updates=updates, checkpoints=kept)
+    one, saved = replace(PEERS, workers=1), f"{folder}/saved"
+    SparkNetwork(spark, classes_conf(), PEERS).save(saved)
+    small, growing_one = f"{folder}/small", f"{folder}/growing"
+    return {
+        "workers": left_by(spark, classes_conf(), one, data, small),
+        "records": left_by(spark, classes_conf(), PEERS, data.where("id > 5"), small),
+        "saved": left_by(spark, classes_conf(), PEERS, data, saved),
+        "worker": left_by(spark, classes_conf(), PEERS, data, small, transform=broken),
+        "diverged": left_by(spark, growing, PEERS, data, growing_one),
+    }
+
+
+def left_by(spark, conf, master, data, checkpoint, **options):
+    """Returns the error, whether the weights are those from before, and what else there is."""
+    net = SparkNetwork(spark, conf, master)
+    before = bits(net.network)
+    try:
+        net.fit(data, 30, resume=checkpoint, **options)
+    except SparkdlError as error:
+        text, left = str(error).partition(" was written with ")[2], net.network
+        is_kept, others = bits(left) == before, (left.history is None, left.unfinished is None)
+        return type(error).__name__, text, is_kept, bits(left), others
+
+
+def cores(spark, path):
+    """Returns what a server says of how it divides ranges, and the cores that are known by it."""
+    return [spark.conf.get(name, None) for name in DIVIDING], local_cores(spark, "*")
 
 
 def interrupt(spark, path, folder):
@@ -191,6 +230,18 @@ def refuse(spark, path, what):
         SparkNetwork(spark, classes_conf(), PEERS, resources="2 cores")
     elif what == "saving":
         SparkNetworkClassifier(network=classes_conf()).save("/nowhere")
+    elif what == "overwriting":
+        SparkNetworkClassifier(network=classes_conf()).write().overwrite().save("/nowhere")
+    elif what == "search":
+        Search(spark, lambda trial: classes_conf())
+    elif what == "epochs":
+        net.fit(data, 0)
+    elif what == "updates":
+        net.fit(data, updates=0)
+    elif what == "validate_every":
+        net.fit(data, validation=data, validate_every=0)
+    elif what == "resume":
+        net.fit(data, resume=True)
 
 
 def fail(spark, path, what):
@@ -207,6 +258,9 @@ def fail(spark, path, what):
         SparkNetwork(spark, conf, PEERS).fit(data, 3)
     elif what == "worker":
         SparkNetwork(spark, classes_conf(), PEERS).fit(data, transform=broken)
+    elif what == "monitor":
+        stopping = EarlyStopping(monitor="accuracyy")
+        SparkNetwork(spark, classes_conf(), PEERS).fit(data, listeners=[stopping])
 
 
 def broken(batch):

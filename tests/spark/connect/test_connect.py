@@ -36,6 +36,22 @@ def test_another_network_goes_on_from_a_checkpoint(connect, spark, path, tmp_pat
     assert (epoch, weights) == (3, steps.whole(spark, path))
 
 
+def test_a_fit_that_cannot_go_on_leaves_what_a_classic_one_leaves(connect, spark, path, tmp_path):
+    ours = connect(steps.resume_in_vain, path, f"{tmp_path}/ours")
+    assert ours == steps.resume_in_vain(spark, path, f"{tmp_path}/classic")
+    assert ours["workers"][1].startswith("workers 2, this fit has 1")
+    assert ours["records"][1].startswith("records 60, this fit has 54")
+    kept = {what: (left[0], left[2]) for what, left in ours.items()}
+    refused = dict.fromkeys(("workers", "records", "saved"), ("CheckpointError", True))
+    failed = {"worker": ("WorkerError", False), "diverged": ("DivergedError", True)}
+    assert kept == refused | failed
+
+
+def test_settings_that_hide_the_cores_of_a_server_are_read(connect, spark, path):
+    parallelism = str(spark.sparkContext.defaultParallelism)
+    assert connect(steps.cores, path) == ([parallelism, None], None)
+
+
 def test_mlflow_gets_the_losses(connect, path, tmp_path):
     status, losses, logged = connect(steps.log_to_mlflow, path, str(tmp_path))
     assert status == "FINISHED" and len(losses) >= 3
@@ -81,6 +97,12 @@ def test_a_column_of_a_model_is_the_classic_one(connect, spark, path):
         ("resources", UnsupportedError, "resources= cannot work over Spark Connect"),
         ("table_folder", UnsupportedError, "table_folder='/nowhere'.* cannot work over Spark"),
         ("saving", UnsupportedError, "model.network.save"),
+        ("overwriting", UnsupportedError, "model.network.save"),
+        ("search", UnsupportedError, "Search cannot work over Spark Connect"),
+        ("epochs", ConfigError, "epochs must be an integer >= 1, got 0"),
+        ("updates", ConfigError, "updates must be an integer >= 1 or None, got 0"),
+        ("validate_every", ConfigError, "validate_every must be an integer >= 1 or None, got 0"),
+        ("resume", ConfigError, "resume must be a checkpoint's path"),
     ],
 )
 def test_what_cannot_work_is_refused_by_name(connect, path, what, kind, says):
@@ -96,6 +118,7 @@ def test_what_cannot_work_is_refused_by_name(connect, path, what, kind, says):
         ("record", DataError, "label"),
         ("diverged", DivergedError, "not finite|diverged"),
         ("worker", WorkerError, "of the user's own"),
+        ("monitor", ConfigError, r"EarlyStopping.monitor must be one of \['loss'\]"),
     ],
 )
 def test_errors_reach_the_client_as_they_are(connect, path, what, kind, says):

@@ -5,19 +5,26 @@ from types import SimpleNamespace
 import pytest
 
 from sparkdl.errors import ConfigError, UnsupportedError
-from sparkdl.spark.connect.slots import workers_of
+from sparkdl.spark.connect.slots import DIVIDING, known_slots, workers_of
 
 DYNAMIC = {"spark.dynamicAllocation.enabled": "true"}
 SETTINGS = [
     ({"spark.master": "local[3]"}, 3),
+    ({"spark.master": "local"}, 1),
+    ({"spark.master": "local[ 3 , 4 ]"}, 3),
+    ({"spark.master": "local[*]"}, 2),
+    ({"spark.master": "local[*, 4]"} | DYNAMIC, 2),
     ({"spark.master": "local[4]", "spark.task.cpus": "2"} | DYNAMIC, 2),
     ({"spark.master": "local-cluster[2,3,1024]"}, 6),
     ({"spark.master": "yarn", "spark.executor.instances": "4", "spark.executor.cores": "2"}, 8),
 ]
 
 
-def session(settings):
-    return SimpleNamespace(conf=settings)
+def session(settings, parts=2):
+    """A session of a server that divides a range into so many parts."""
+    frame = SimpleNamespace(distinct=lambda: SimpleNamespace(count=lambda: parts))
+    ranges = SimpleNamespace(selectExpr=lambda column: frame)
+    return SimpleNamespace(conf=settings, range=lambda end: ranges)
 
 
 @pytest.mark.parametrize(("settings", "slots"), SETTINGS)
@@ -26,6 +33,13 @@ def test_workers_are_the_slots_that_settings_tell(settings, slots):
     assert workers_of(session(settings), 1) == 1
     with pytest.raises(ConfigError, match=f"workers must be at most {slots}, got {slots + 1}"):
         workers_of(session(settings), slots + 1)
+
+
+@pytest.mark.parametrize("name", DIVIDING)
+def test_slots_are_unknown_where_a_setting_says_how_ranges_are_divided(name):
+    settings = {"spark.master": "local[*]", name: "1"}
+    assert known_slots(session(settings, 1)) is None
+    assert workers_of(session(settings, 1), 5) == 5
 
 
 def test_dynamic_allocation_is_refused_by_name():
