@@ -26,7 +26,7 @@ from sparkdl.tune.votes import VOTINGS
 if TYPE_CHECKING:
     import optuna
 
-OWN_PARAMS = "params"  # attribute of a trial: {Param: value} of what `define` gave it
+OWN_PARAMS = "sparkdl params"  # attribute of a trial: {Param: value} of what `define` gave it
 PARAMS = {"epochs": "maxIter", "batch_size": "batchSize"}
 
 
@@ -94,11 +94,7 @@ class TuneEstimator(Estimator[Any]):
             raise ConfigError(
                 "TuneEstimator.estimator must have no network, got one; define gives the trials'"
             )
-        if estimator.getListeners():
-            raise ConfigError(
-                "TuneEstimator.estimator must have no listeners, as trials run on executors, got "
-                f"{len(estimator.getListeners())}"
-            )
+        require_no_listeners(estimator)
         require(self, "define", callable(define), "a function of an optuna.Trial")
         for name in "trials", "models":
             require(self, name, is_integer(getattr(self, name), 1), "an integer >= 1")
@@ -107,6 +103,7 @@ class TuneEstimator(Estimator[Any]):
     def _fit(self, dataset: DataFrame) -> Any:
         if dataset.isStreaming:
             raise ConfigError("dataset must not stream; TuneEstimator goes through it many times")
+        require_no_listeners(self.estimator)
         stage, sc = self.estimator, spark_context(dataset.sparkSession, type(self).__name__)
         self.search = search = Search(sc, self._define, self.study, **self._options(stage))
         train, validation, options = self._data(stage, dataset)
@@ -126,8 +123,7 @@ class TuneEstimator(Estimator[Any]):
         if stage.isDefined(stage.seed):
             conf = replace(conf, seed=stage.getSeed())
         if options and isinstance(options[0], dict):
-            own = {PARAMS[name]: value for name, value in options[0].items() if name in PARAMS}
-            trial.set_user_attr(OWN_PARAMS, own)
+            trial.set_user_attr(OWN_PARAMS, own_params(options[0]))
         return (conf, *options) if options else conf
 
     def _options(self, stage):
@@ -167,6 +163,25 @@ class TuneEstimator(Estimator[Any]):
         else:
             model = SparkNetworkRegressionModel(*search.best_models())
         if self.models == 1:
-            found = search.study.best_trial.user_attrs.get(OWN_PARAMS, {})
+            found = search.best_trials()[0].user_attrs.get(OWN_PARAMS, {})
             own = {stage.getParam(name): value for name, value in found.items()}
         return stage._copyValues(model, own)
+
+
+def require_no_listeners(estimator: Any) -> None:
+    """Raises ConfigError where an estimator has listeners."""
+    listeners = estimator.getListeners()
+    if listeners:
+        raise ConfigError(
+            "TuneEstimator.estimator must have no listeners, which no trial tells, got "
+            f"{len(listeners)}"
+        )
+
+
+def own_params(options: dict[str, Any]) -> dict[str, int]:
+    """Returns {Param: value} of a trial's own options; what cannot be the search refuses."""
+    return {
+        PARAMS[name]: int(value)
+        for name, value in options.items()
+        if name in PARAMS and is_integer(value, 1)
+    }

@@ -183,9 +183,23 @@ class Search:
         run.require_some()
         return study
 
+    def best_trials(self, n: int = 1) -> "list[optuna.trial.FrozenTrial]":
+        """Returns the best `n` trials that were finished, the best first, of equals the first."""
+        if not is_integer(n, 1):
+            raise ConfigError(f"n must be an integer >= 1, got {brief(n)}")
+        study, states = self._begun_study(), self._optuna.trial.TrialState
+        done = study.get_trials(deepcopy=False, states=[states.COMPLETE])
+        if len(done) < n:
+            raise ConfigError(
+                f"n must be at most {len(done)}, got {n}: so many trials were finished; the others "
+                "were pruned or have failed, see table()"
+            )
+        larger = self._larger_is_better()
+        return sorted(done, key=lambda trial: -trial.value if larger else trial.value)[:n]
+
     def best_models(self, n: int = 1) -> list[Network]:
         """Returns the networks of the best finished trials, the best first."""
-        return [self._models.get(trial.number) for trial in self._best(n)]
+        return [self._models.get(trial.number) for trial in self.best_trials(n)]
 
     def ensemble(
         self, n: int, voting: str = "soft", weights: Sequence[float] | None = None
@@ -205,7 +219,7 @@ class Search:
         """
         from sparkdl.tune.ensemble import EnsembleModel
 
-        figures = [trial.value for trial in self._best(n)]
+        figures = [trial.value for trial in self.best_trials(n)]
         if voting == "weighted" and weights is None:
             weights = weights_of(figures, self._larger_is_better())
         model = EnsembleModel(self.best_models(n), voting, weights)
@@ -262,20 +276,6 @@ class Search:
     def _defaults(self):
         size = 64 if self.master is None else self.master.batch_size_per_worker
         return {"epochs": self.epochs, "batch_size": self.batch_size or size}
-
-    def _best(self, n):
-        """Returns the best `n` trials that were finished."""
-        if not is_integer(n, 1):
-            raise ConfigError(f"n must be an integer >= 1, got {brief(n)}")
-        study, states = self._begun_study(), self._optuna.trial.TrialState
-        done = study.get_trials(deepcopy=False, states=[states.COMPLETE])
-        if len(done) < n:
-            raise ConfigError(
-                f"n must be at most {len(done)}, got {n}: so many trials were finished; the others "
-                "were pruned or have failed, see table()"
-            )
-        larger = self._larger_is_better()
-        return sorted(done, key=lambda trial: -trial.value if larger else trial.value)[:n]
 
     def _begun_study(self):
         if self.study is None:

@@ -14,6 +14,7 @@ from sparkdl.ml import (
 )
 from sparkdl.training.reporting.listeners import Listener
 from sparkdl.tune import EnsembleModel, TuneEstimator
+from sparkdl.tune.estimator import own_params
 from tests.ml.frames import by_id, frame
 from tests.tune.spaces import GOOD, POOR, conf_of, define, study_of
 
@@ -26,7 +27,7 @@ REFUSED = {
     ),
     "listeners": (
         {"estimator": SparkNetworkClassifier(listeners=[Listener()])},
-        "TuneEstimator.estimator must have no listeners, as trials run on executors, got 1",
+        "TuneEstimator.estimator must have no listeners, which no trial tells, got 1",
     ),
     "define": ({"define": None}, "TuneEstimator.define must be a function of an optuna.Trial"),
     "trials": ({"trials": 0}, "TuneEstimator.trials must be an integer >= 1, got 0"),
@@ -80,13 +81,21 @@ def test_one_model_is_that_of_the_estimator(spark):
 def test_a_model_has_the_params_of_its_trial(spark):
     def longer(trial):
         rate = trial.suggest_float("rate", 1e-7, 1.0)
-        return conf_of(rate), {"epochs": 5 if rate == GOOD else 2, "batch_size": 9}
+        return conf_of(rate), {"epochs": 5 if rate == GOOD else 2, "batch_size": np.int64(9)}
 
     tuner = TuneEstimator(
         SparkNetworkClassifier(monitor="loss", **PARAMS), longer, 2, study_of(GOOD, POOR)
     )
     model = tuner.fit(frame(spark))
     assert (model.getMaxIter(), model.getBatchSize()) == (5, 9)
+    tuner.estimator.setListeners([Listener()])
+    with pytest.raises(ConfigError, match="must have no listeners"):
+        tuner.fit(frame(spark))
+
+
+def test_own_params_are_those_that_can_be():
+    options = {"epochs": np.int64(3), "batch_size": "large", "patience": 2}
+    assert own_params(options) == {"maxIter": 3} and type(own_params(options)["maxIter"]) is int
 
 
 def test_a_regressor_is_tuned_too(spark):

@@ -121,12 +121,12 @@ class Schema:
         return fields | {own: own}
 
     def _under_own_name(self, batch):
-        """Returns a batch in which the only features have their own name, if they had none."""
+        """Returns a batch in which "features" have the name of the only features."""
         own, *others = self.inputs
-        if others or own in batch.columns or FEATURES not in batch.columns:
+        if others or own == FEATURES or FEATURES not in batch.columns:
             return batch
-        columns = {own if n == FEATURES else n: column for n, column in batch.columns.items()}
-        return Batch(columns=columns, ids=batch.ids)
+        columns = {n: of for n, of in batch.columns.items() if n != FEATURES}
+        return Batch(columns=columns | {own: batch.columns[FEATURES]}, ids=batch.ids)
 
     def records(
         self, iterator, partition, size=1024, *, features=FEATURES, label="label", weights=None

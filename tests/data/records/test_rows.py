@@ -41,6 +41,9 @@ def test_whole_batches_may_have_the_only_features_under_either_name():
     for name in ("words", "features"):
         batch = Batch(ids=np.arange(2, dtype=np.uint64), columns={name: np.array([[7], [8]])})
         assert WORDS.check(batch, "here").columns["words"].tolist() == [[7], [8]]
+    both = {"words": np.array([[1], [2]]), "features": np.array([[7], [8]])}
+    batch = Batch(ids=np.arange(2, dtype=np.uint64), columns=both)
+    assert WORDS.check(batch, "here").columns["words"].tolist() == [[7], [8]]
 
 
 def test_the_only_features_are_missed_by_their_own_name():

@@ -26,7 +26,7 @@ from sparkdl.nn.layers import LossLayer
 from sparkdl.training.network import Network
 
 FARTHEST = 1e-3  # from the module's own output, as a share of the largest number
-UNSEEN = (AttributeError, KeyError, IndexError, TypeError, ValueError)
+UNSEEN = (AttributeError, KeyError, IndexError, RuntimeError, TypeError, ValueError)
 CHECKS = re.compile(r"_assert.*|_guards_fn")  # calls that compute nothing
 
 
@@ -183,12 +183,19 @@ class ModuleTranslation:
             made = tuple(node.meta["val"].shape)
             return call_without_batch(self.parts, name, places[0], made, self.size)
         if name in REPEATS and self.only_broadcasts(node, OPERANDS):
-            repeated, module = args[0], self.module_of(node)
-            return learned(self.parts, module, repeated) if is_trained(repeated) else repeated
+            return self.repeated(node, args[0])
         if name not in RULES:
             raise UnsupportedError(f"the operation {name} is not supported")
         made = RULES[name](self.aten_node(node, args, kwargs, batched))
         return made if batched else replace(made, batched=False)
+
+    def repeated(self, node, value):
+        """Returns what is repeated as those read it who broadcast: a constant has all its axes."""
+        if isinstance(value, Place):
+            return value
+        if is_trained(value):
+            return learned(self.parts, self.module_of(node), value)
+        return value.expand(node.meta["val"].shape)
 
     def is_learned(self, node, name, sources):
         """Returns whether a call computes with parameters, which are trained, and not the result.
