@@ -3,6 +3,7 @@
 import numpy as np
 
 from sparkdl.nn import BatchNorm, Dense, Nesterov, NetworkConf, Output
+from sparkdl.training.network import Network
 from sparkdl.training.saving.state import TrainState
 
 
@@ -37,3 +38,14 @@ def assert_equal(one, other):
     for x, y in pairs:
         assert x.dtype == y.dtype
         np.testing.assert_array_equal(x, y)
+
+
+def params_of_two_processes(conf, batch, count):
+    """The parameters after `count` steps; from the middle on another replica makes them."""
+    one, other = Network(conf).replica, Network(conf).replica
+    for t in range(1, count + 1):
+        if t == (count + 1) // 2:
+            other.load(one.params, one.buffers, one.slots)
+            one = other
+        one.step(batch, conf.rate_at(t - 1, 0), t)
+    return one.params

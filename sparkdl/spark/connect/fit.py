@@ -27,11 +27,10 @@ from sparkdl.training.fit.network_fit import (
     UnfinishedFit,
     check_counts,
     duration,
-    load_to_resume,
-    start_state,
+    start,
     with_seed,
 )
-from sparkdl.training.fit.trainer import Trainer, check_epochs
+from sparkdl.training.fit.trainer import Trainer
 from sparkdl.training.inputs.schema import schema_of
 from sparkdl.training.reporting.automatic_listeners import automatic_listeners
 from sparkdl.training.reporting.early_stopping import TerminateOnTime
@@ -70,7 +69,8 @@ def fit(spark, network, master, source, epochs, validation, changes, options):
     master, why = staying(master)
     size = workers_of(spark, master.workers)
     resume = options["resume"]
-    state, unfinished = start(network, master, epochs, options)
+    state, extra = start(network, master, resume)
+    unfinished = goes_on_from(network, extra, epochs, options)
     options |= {"listeners": listeners, "changes": changes, "resume": resume is not None}
     trainer = trainer_of(network.conf, replace(master, workers=size), options)
     schema = schema_of(network.conf, transform=source.transform, changes=changes)
@@ -81,8 +81,9 @@ def fit(spark, network, master, source, epochs, validation, changes, options):
             test = frames.enter_context(closing(PackedFrame(*validation[:2])))
             options |= {"validation": Validation(DEALT, validation[2])}
         dealing, blocks = deal_records(train, with_seed(master, state), size)
-        check_resumed(trainer, blocks, unfinished, resume)
-        shares = shares_of(state, unfinished, blocks, size)
+        if resume is not None:
+            trainer.check_resumed(blocks, extra, resume)
+        shares = shares_of(state, extra, blocks, size)
         data = DealtData(blocks, source.transform)
         given = network.conf, state, unfinished
         stage = StageFit(*given, data, replace(master, workers=size), epochs, options)
@@ -97,23 +98,20 @@ def fit(spark, network, master, source, epochs, validation, changes, options):
 
 
 def lasting(network, epochs, options):
-    """Returns (epochs, options) of a fit that says how long it lasts, checked as a classic one."""
+    """Returns (epochs, options) of a fit, how long it lasts among them, checked as classic ones."""
     resume = None if options["resume"] is False else options["resume"]
     check_counts(updates=options["updates"], validate_every=options["validate_every"])
     epochs, updates = duration(network, epochs, options["updates"], resume)
-    check_epochs(updates if epochs is None else epochs)
     return epochs, options | {"updates": updates, "resume": resume}
 
 
-def start(network, master, epochs, options):
-    """Returns (state, UnfinishedFit or None) that a fit begins with, read by this process."""
-    resume = options["resume"]
-    if resume is None:
-        return start_state(network.conf, master, network.state), None
-    if resume is True:
-        return network.state, network.unfinished
-    state, extra = load_to_resume(network.conf, resume)
-    return state, UnfinishedFit(epochs, options["updates"], extra)
+def goes_on_from(network, extra, epochs, options):
+    """Returns the UnfinishedFit that a fit goes on with, or None."""
+    if options["resume"] is None:
+        return None
+    if options["resume"] is True:
+        return network.unfinished
+    return UnfinishedFit(epochs, options["updates"], extra)
 
 
 def trainer_of(conf, master, options):
@@ -127,28 +125,21 @@ def trainer_of(conf, master, options):
     return Trainer(conf, master, SimpleNamespace(size=master.workers), marks=marks, **given)
 
 
-def check_resumed(trainer, blocks, unfinished, resume):
-    """Raises CheckpointError where a fit cannot go on with these data, master and workers."""
-    if unfinished is not None:
-        path = "the last fit" if resume is True else resume
-        trainer.check_resumed(blocks, unfinished.extra, path)
-
-
 def plan_of(stage, workers):
     """Returns the FitPlan of a fit in a stage, for listeners on this side."""
-    state, updates = stage.state, stage.options["updates"]
-    first = extra_of(stage.unfinished).get("first_epoch", state.epoch)
+    state, goes_on = stage.state, stage.unfinished is not None
+    first = stage.unfinished.extra["first_epoch"] if goes_on else state.epoch
     size = SimpleNamespace(size=workers)
     return FitPlan(
         conf=stage.conf,
-        epochs=first + (updates if stage.epochs is None else stage.epochs),
+        epochs=first + stage.epochs,
         rounds_in_epoch=stage.master.rounds_in_epoch(size, stage.data.blocks),
         workers=workers,
         epoch=state.epoch,
         round=state.round,
         rounds=state.rounds,
         iteration=state.iteration,
-        updates=updates,
+        updates=stage.options["updates"],
         history=History(master=stage.master.shown_options()),
     )
 
@@ -179,10 +170,6 @@ def staying(master):
     return replace(master, max_restarts=0), why
 
 
-def extra_of(unfinished):
-    return {} if unfinished is None else unfinished.extra
-
-
 def deal_records(packed, options, size):
     """Returns the Dealing of packed records, and their DealtBlocks."""
     began = time.perf_counter()
@@ -192,10 +179,10 @@ def deal_records(packed, options, size):
     return dealing, DealtBlocks(list(dealing.sizes), {"reading": time.perf_counter() - began})
 
 
-def shares_of(state, unfinished, blocks, size):
+def shares_of(state, extra, blocks, size):
     """Returns the numbers of each worker's blocks, as the fit in the stage deals them."""
     workers = SimpleNamespace(size=size)
-    return schedule_of(blocks, workers, state, extra_of(unfinished)).shares
+    return schedule_of(blocks, workers, state, extra).shares
 
 
 def run(spark, dealt, stage):

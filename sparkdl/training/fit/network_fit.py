@@ -76,14 +76,7 @@ def fit_network(
     check_counts(updates=updates, validate_every=validate_every)
     epochs, updates = duration(network, epochs, updates, resume)
     marks = Milestones(last=updates, validate=validate_every, first=validate_first)
-    epochs = updates if epochs is None else epochs  # an epoch has an update at least
-    check_epochs(epochs)
-    conf, extra = network.conf, {}
-    state = start_state(conf, master, network.state)
-    if resume is True:
-        state, extra = network.state, network.unfinished.extra
-    elif resume is not None:
-        state, extra = load_to_resume(conf, resume)
+    conf, (state, extra) = network.conf, start(network, master, resume)
     master, why, without_group = master.resolve(workers, extra)
     listeners = (SlowWorkerLog(), *listeners, *automatic_listeners())
     options = {"listeners": listeners, "checkpoints": checkpoints, "marks": marks}
@@ -98,7 +91,7 @@ def fit_network(
     phases.end("starting", blocks.seconds)
     with closing_data(blocks):
         if resume is not None:
-            trainer.check_resumed(blocks, extra, "the last fit" if resume is True else resume)
+            trainer.check_resumed(blocks, extra, resume)
         elif state.iteration and not state.rounds:
             state = trainer.locate(blocks, state)
         else:
@@ -157,15 +150,29 @@ def check_counts(**given):
 
 
 def duration(network, epochs, updates, resume):
-    """Returns (epochs, updates) of a fit, which may be those of the fit that it goes on with."""
+    """Returns (epochs, updates) of a fit, which may be those of the fit that it goes on with.
+
+    Where `updates` alone say how long it lasts there are as many epochs: each has one at least.
+    """
     if resume is True and network.unfinished is None:
         raise ConfigError(
             "resume must be a checkpoint's path where the network's last fit came to its end, got "
             "True; leave it out to train on"
         )
     if epochs is None and updates is None:
-        return network.unfinished[:2] if resume is True else (1, None)
+        epochs, updates = network.unfinished[:2] if resume is True else (1, None)
+    epochs = updates if epochs is None else epochs
+    check_epochs(epochs)
     return epochs, updates
+
+
+def start(network, master, resume):
+    """Returns (state, what checkpoints hold beside it) that a fit begins with."""
+    if resume is None:
+        return start_state(network.conf, master, network.state), {}
+    if resume is True:
+        return network.state, network.unfinished.extra
+    return load_to_resume(network.conf, resume)
 
 
 def train(network, trainer, blocks, state, epochs, transform, extra):

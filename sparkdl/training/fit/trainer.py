@@ -223,8 +223,9 @@ class Trainer:
         data |= {"changes": self.changes, "marks": self.marks.identity()}
         return {"master": type(self.master).__name__} | self.master.identity() | data
 
-    def check_resumed(self, blocks, extra, path):
+    def check_resumed(self, blocks, extra, resume):
         """Raises CheckpointError where data, master or workers are not those of the checkpoint."""
+        path = "the last fit" if resume is True else resume
         if "first_epoch" not in extra:
             raise CheckpointError(
                 f"{path} is a saved model, not a checkpoint that a fit has left; load it and fit it"

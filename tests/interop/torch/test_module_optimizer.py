@@ -23,7 +23,7 @@ from tests.interop.torch.test_torch_replica import (
     vector_of,
 )
 from tests.training.master_table import JOINT, MASTERS, WHOLE, assert_close, by_kind, joint_batches
-from tests.training.models import assert_equal
+from tests.training.models import assert_equal, params_of_two_processes
 from tests.training.problems import UNEVEN
 
 torch = pytest.importorskip("torch", reason="needs torch: python build.py test --torch")
@@ -52,14 +52,9 @@ def test_each_moves_a_module_as_torch_does_and_goes_on_from_its_state(name):
     [batch] = data.read(data.splits()[0])
     module = first_module(conf)
     train(module, OPTIMIZERS[name](module), [batch] * 7)
-    one, other = Network(conf).replica, Network(conf).replica
-    for t in range(1, 8):
-        if t == 4:  # another process goes on
-            other.load(one.params, one.buffers, one.slots)
-            one = other
-        one.step(batch, conf.rate_at(t - 1, 0), t)
-    assert_close(one.params, vector_of(module, conf), 1e-5)
-    assert np.abs(one.params - vector_of(first_module(conf), conf)).max() > 1e-3
+    params = params_of_two_processes(conf, batch, 7)
+    assert_close(params, vector_of(module, conf), 1e-5)
+    assert np.abs(params - vector_of(first_module(conf), conf)).max() > 1e-3
 
 
 def test_a_smaller_rate_is_one_of_all_groups():

@@ -23,7 +23,7 @@ from tests.interop.torch.modules import Partitions, model, whole_lenet
 from tests.interop.torch.optimizers import TWINS, adamw, by_groups, momentum, train
 from tests.interop.torch.test_torch_replica import Stop, first_module, fit, vector_of
 from tests.training.master_table import JOINT, MASTERS, WHOLE, assert_close, by_kind, joint_batches
-from tests.training.models import assert_equal
+from tests.training.models import assert_equal, params_of_two_processes
 from tests.training.problems import UNEVEN
 
 torch = pytest.importorskip("torch", reason="needs torch: python build.py test --torch")
@@ -67,13 +67,8 @@ def test_each_has_groups_move_as_in_torch_and_in_another_process_too(name):
     module = first_module(conf)
     optimizer = by_groups(module)
     used = train(module, optimizer, [batch] * 9, SCHEDULERS[name](optimizer))
-    one, other = Network(conf).replica, Network(conf).replica
-    for t in range(1, 10):
-        if t == 5:  # another process goes on
-            other.load(one.params, one.buffers, one.slots)
-            one = other
-        one.step(batch, conf.rate_at(t - 1, 0), t)
-    assert_close(one.params, vector_of(module, conf), 1e-5)
+    params = params_of_two_processes(conf, batch, 9)
+    assert_close(params, vector_of(module, conf), 1e-5)
     assert len(set(used)) > 1
     assert used == [conf.optimizer.rate_at(t, 5) for t in range(9)]  # asked again, what is shown
 

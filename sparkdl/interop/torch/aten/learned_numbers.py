@@ -28,11 +28,6 @@ def is_for_each(name, shape, made, size):
     return name in REPEATS and shape[:1] == (1,) and (size, *shape[1:]) == made
 
 
-def is_computed(name, sources):
-    """Returns whether a call changes the numbers of one parameter, each alone."""
-    return name in ELEMENTWISE and sum(map(is_trained, sources)) == 1
-
-
 def learned(parts, module, tensor):
     """Returns the Place of a parameter, without the axis of the batch."""
     shape, [(name, example)] = tuple(tensor.shape) or (1,), [*parts.build.inputs.items()][:1]

@@ -8,11 +8,11 @@ from sparkdl.nn import layers as nn
 from sparkdl.nn.layers.joining.broadcasting import repeats
 
 
-def arithmetic(operation):
+def arithmetic(operation, order=("self", "other")):
     """Returns the rule of an operation on two operands, one of which may be constant."""
 
     def translate(node):
-        x, other = node["self"], node["other"]
+        x, other = map(node.__getitem__, order)
         node.need(node["alpha"] in (None, 1), f"alpha={node['alpha']}")
         node.need(node["rounding_mode"] is None, f"rounding_mode={node['rounding_mode']!r}")
         if isinstance(x, Place) and isinstance(other, Place):
@@ -27,12 +27,6 @@ def arithmetic(operation):
         return with_constant(node, operation, other, x)
 
     return translate
-
-
-def rsub(node):
-    """other - self"""
-    node.need(node["alpha"] in (None, 1), f"alpha={node['alpha']}")
-    return with_constant(node, "add", node.add(line(scale=-1.0), node.place("self")), node["other"])
 
 
 def inverse(node, place):
@@ -141,7 +135,7 @@ OPERAND_RULES = {
     "div": arithmetic("divide"),
     "masked_fill": masked_fill,
     "mul": arithmetic("product"),
-    "rsub": rsub,
+    "rsub": arithmetic("subtract", order=("other", "self")),
     "sub": arithmetic("subtract"),
     "where": where,
 }

@@ -7,14 +7,14 @@ from sparkdl.nn import layers as nn
 LARGEST, LEAST = float(np.finfo(np.float32).max), float(np.finfo(np.float32).tiny)
 
 
-def reduced_axes(node):
-    """Returns the axes of an example that a call reduces: the last ones."""
-    rank = len(node.place().shape)
-    dims = node["dim"]
+def first_reduced_axis(node):
+    """Returns the first of the axes of an example that a call reduces, which are the last ones."""
+    rank, dims = len(node.place().shape), node["dim"]
     dims = dims if isinstance(dims, list | tuple) else [dims]
     axes = sorted(node.axis(axis) for axis in dims if axis is not None)
     sound = axes and axes == list(range(axes[0], rank))
-    return axes if sound else node.need(False, f"a reduction along {node['dim']}")
+    node.need(sound, f"a reduction along {node['dim']}")
+    return axes[0]
 
 
 def reshape_to(node, place):
@@ -36,7 +36,7 @@ def mean(node):
 
 
 def reduce(node, operation):
-    layer = nn.Reduce(operation=operation, axis=reduced_axes(node)[0])
+    layer = nn.Reduce(operation=operation, axis=first_reduced_axis(node))
     return reshape_to(node, node.add(layer, node.place()))
 
 

@@ -1,7 +1,7 @@
 """Layers around another layer."""
 
 from dataclasses import fields, replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
@@ -17,9 +17,28 @@ if TYPE_CHECKING:
 TRAINED = {item.name for item in fields(WeightedLayer)} - {"name"}
 
 
+class OfLayerInside:
+    """A class attribute of layers that a wrapper has from the layer inside."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, wrapper: Any, owner: type | None = None) -> Any:
+        return self if wrapper is None else getattr(wrapper.layer, self.name)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Wrapper(Layer, abstract=True):
     """A layer that does something with another one, whose choices about training hold."""
+
+    adds_loss: ClassVar[Any] = OfLayerInside()
+    has_joint_loss: ClassVar[Any] = OfLayerInside()
+    sums_batch: ClassVar[Any] = OfLayerInside()
+    reads_ids_of_steps: ClassVar[Any] = OfLayerInside()
+    reads_backward: ClassVar[Any] = OfLayerInside()
+    sees_other_steps: ClassVar[Any] = OfLayerInside()
+    penalized: ClassVar[Any] = OfLayerInside()
+    penalized_by_layer: ClassVar[Any] = OfLayerInside()
 
     layer: Layer = option(Of(family=Layer), "The layer inside.")
 
@@ -31,30 +50,6 @@ class Wrapper(Layer, abstract=True):
 
     def inherit(self, network: "Conf") -> Self:
         return replace(self, layer=self.layer.inherit(network))
-
-    @property
-    def adds_loss(self) -> bool:  # type: ignore[override]
-        return self.layer.adds_loss
-
-    @property
-    def reads_ids_of_steps(self) -> bool:  # type: ignore[override]
-        return self.layer.reads_ids_of_steps
-
-    @property
-    def reads_backward(self) -> bool:  # type: ignore[override]
-        return self.layer.reads_backward
-
-    @property
-    def sees_other_steps(self) -> bool:  # type: ignore[override]
-        return self.layer.sees_other_steps
-
-    @property
-    def penalized(self) -> tuple[str, ...]:  # type: ignore[override]
-        return self.layer.penalized
-
-    @property
-    def penalized_by_layer(self) -> tuple[str, ...]:  # type: ignore[override]
-        return self.layer.penalized_by_layer
 
     @property
     def biases(self) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from sparkdl.nn.hints import Shape, Shapes, Value, Values
 from sparkdl.nn.layers.core.base import Layer
 from sparkdl.nn.layers.core.run import Run
 from sparkdl.nn.layers.outputs.base import ScoredLayer
-from sparkdl.nn.layers.wrappers.base import Wrapper
+from sparkdl.nn.layers.wrappers.base import OfLayerInside, Wrapper
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,27 +32,14 @@ class Frozen(Wrapper):
     penalized_by_layer: ClassVar[tuple[str, ...]] = ()
     biases: ClassVar[tuple[str, ...]] = ()
 
+    takes_rows: ClassVar[Any] = OfLayerInside()
+    multi_input: ClassVar[Any] = OfLayerInside()
+
     layer: Layer = option(Of(family=Layer), "The layer inside; not an output.")
 
     def validate(self) -> None:
         super().validate()
         require(self, "layer", not isinstance(self.layer, ScoredLayer), "no output layer")
-
-    @property
-    def takes_rows(self) -> bool:  # type: ignore[override]
-        return self.layer.takes_rows
-
-    @property
-    def multi_input(self) -> bool:  # type: ignore[override]
-        return self.layer.multi_input
-
-    @property
-    def has_joint_loss(self) -> bool:  # type: ignore[override]
-        return self.layer.has_joint_loss
-
-    @property
-    def sums_batch(self) -> bool:  # type: ignore[override]
-        return self.layer.sums_batch
 
     def out_shape(self, in_shape: Any) -> Shape:
         return self.layer.out_shape(in_shape)

@@ -17,7 +17,7 @@ from tests.interop.keras.live.models import Partitions, model, whole_cnn
 from tests.interop.keras.live.test_keras_replica import first_model, fit, vector_of
 from tests.interop.keras.models import keras
 from tests.training.master_table import MASTERS, assert_close, joint_batches
-from tests.training.models import assert_equal
+from tests.training.models import assert_equal, params_of_two_processes
 from tests.training.problems import UNEVEN
 
 OPTIMIZERS = {
@@ -72,14 +72,9 @@ def test_each_moves_a_model_as_keras_does_and_goes_on_from_its_state(name):
     conf, batch = model(keras_optimizer=OPTIMIZERS[name]), one_batch()
     theirs = first_model(conf)
     train(theirs, OPTIMIZERS[name](), [batch] * 5)
-    one, other = Network(conf).replica, Network(conf).replica
-    for t in range(1, 6):
-        if t == 3:  # another process goes on
-            other.load(one.params, one.buffers, one.slots)
-            one = other
-        one.step(batch, conf.rate_at(t - 1, 0), t)
-    assert_close(one.params, vector_of(theirs), 1e-5)
-    assert np.abs(one.params - vector_of(first_model(conf))).max() > 1e-3
+    params = params_of_two_processes(conf, batch, 5)
+    assert_close(params, vector_of(theirs), 1e-5)
+    assert np.abs(params - vector_of(first_model(conf))).max() > 1e-3
 
 
 def test_a_smaller_rate_is_the_optimizers():
