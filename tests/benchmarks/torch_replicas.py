@@ -1,8 +1,8 @@
-"""Steps of a torch module under AllReduceSGD against torch's DistributedDataParallel over gloo.
+"""Steps of LeNet under AllReduceSGD, torch's module and ours, against torch's DDP over gloo.
 
-The same module, LeNet, on two processes of a thread each, 64 records a process; sides take turns,
-as they are and with images in channels_last. Ours has its whole fit in the step: minibatches,
-loss, optimizer, reports of rounds.
+Two processes of a thread each, 64 records a process; sides take turns, torch's module as it is and
+with images in channels_last. Ours has its whole fit in the step: minibatches, loss, optimizer,
+reports of rounds.
 """
 
 import argparse
@@ -19,7 +19,9 @@ from tests.benchmarks.peers.environment import ROOT
 TORCH = ROOT / ".torch"  # where `build.py test --torch` puts it
 BATCH, SIZE, ROUND = 64, 2, 20
 RECORDS = BATCH * SIZE * ROUND
-BAR = 1.1
+BAR = 1.1  # of the module
+OWN_BARS = {False: 2.0, True: 1.5}  # of our own network, against DDP with channels_last or not
+SIDES = [("ours", False), ("theirs", False), ("ours", True), ("theirs", True), ("own", False)]
 
 
 def main(argv=None):
@@ -29,7 +31,7 @@ def main(argv=None):
     subprocess.run(
         [sys.executable, "-m", "tests.support.framework_packages", "torch", TORCH], check=True
     )
-    steps = {(side, last): [] for last in (False, True) for side in ("ours", "theirs")}
+    steps = {side: [] for side in SIDES}
     for _ in range(turns):
         for (side, last), found in steps.items():
             found.append(run(f"{side}(channels_last={last})"))
@@ -40,18 +42,22 @@ def main(argv=None):
     for last in (False, True):
         print(f"DDP as it is / ours with channels_last={last}: {ratio(steps, False, last):.2f}")
     print(f"both with channels_last: {ratio(steps, True, True):.2f}; bar {BAR}; {turns} turns")
+    print(f"our own network: {statistics.median(steps['own', False]):.2f} ms")
+    for last, bar in OWN_BARS.items():
+        found = ratio(steps, last, False, "own")
+        print(f"DDP with channels_last={last} / our own network: {found:.2f}; bar {bar}")
 
 
-def ratio(steps, theirs, ours):
+def ratio(steps, theirs, ours, side="ours"):
     """The median of turns, of their step over ours; each with channels_last or not."""
-    pairs = zip(steps["theirs", theirs], steps["ours", ours], strict=True)
+    pairs = zip(steps["theirs", theirs], steps[side, ours], strict=True)
     return statistics.median(their_step / our_step for their_step, our_step in pairs)
 
 
 def run(call):
     """Milliseconds of a step of one side, in processes of its own."""
     fixed = {"PYTHONPATH": f"{TORCH}{os.pathsep}{ROOT}", "OMP_NUM_THREADS": "1"}
-    command = [sys.executable, "-c", f"from {__name__} import ours, theirs; {call}"]
+    command = [sys.executable, "-c", f"from {__name__} import ours, own, theirs; {call}"]
     command[2] = command[2].replace("__main__", "tests.benchmarks.torch_replicas")
     done = subprocess.run(
         command, env=os.environ | fixed, capture_output=True, text=True, check=True, cwd=ROOT
@@ -72,16 +78,32 @@ def records(count):
 
 
 def ours(channels_last):
-    """Prints the median over rounds, the first two left out."""
-    from sparkdl import AllReduceSGD, LocalWorkers, Momentum, Network
+    """Prints a step of torch's module."""
+    from sparkdl import Momentum
     from sparkdl.interop.torch import TorchModel
 
     optimizer = Momentum(learning_rate=0.01)
     options = {"optimizer": optimizer, "channels_last": channels_last}
-    network = Network(TorchModel(make=lenet, input_shape=(1, 28, 28), **options))
+    fit(TorchModel(make=lenet, input_shape=(1, 28, 28), **options))
+
+
+def own(channels_last):
+    """Prints a step of our LeNet, which chooses how images lie in memory."""
+    from dataclasses import replace
+
+    from sparkdl import Momentum
+    from tests.benchmarks.spark.networks import network
+
+    fit(replace(network("lenet"), optimizer=Momentum(learning_rate=0.01)))
+
+
+def fit(conf):
+    """Prints the median over rounds, the first two left out."""
+    from sparkdl import AllReduceSGD, LocalWorkers, Network
+
     master = AllReduceSGD(batch_size_per_worker=BATCH, updates_per_round=ROUND, device="cpu")
     with LocalWorkers(SIZE) as workers:
-        history = network.fit(records(RECORDS), 6, master, workers)
+        history = Network(conf).fit(records(RECORDS), 6, master, workers)
     steps = [report.duration / ROUND for report in history.rounds[2:]]
     print(json.dumps(1e3 * statistics.median(steps)))
 

@@ -4,6 +4,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
+from tests.benchmarks.cpu import torch_untuned
 from tests.benchmarks.cpu.workloads import CHARACTERS, INCEPTIONS
 
 
@@ -162,3 +163,4 @@ NETWORKS = {
     "alexnet": alexnet,
     "transformer": Transformer,
 }
+NETWORKS |= torch_untuned.NETWORKS

@@ -9,6 +9,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from tests.benchmarks.cpu.torch_networks import NETWORKS
+from tests.benchmarks.cpu.torch_untuned import CHANNELS_FIRST
 from tests.benchmarks.cpu.worker import serve
 from tests.benchmarks.cpu.workloads import ADAM_PARAMETERS, MOMENTUM, RATE, WORKLOADS
 
@@ -26,6 +27,8 @@ def make_optimizer(params, kind, fused):
 def training(workload, mode):
     """(step, facts) of a network."""
     x, y = (torch.tensor(array) for array in workload.arrays())
+    if workload.network in CHANNELS_FIRST:
+        x = x.transpose(1, 2).contiguous()
     net = NETWORKS[workload.network]()
     count = parameters(net)
     if mode == "channels_last":
@@ -44,9 +47,16 @@ def training(workload, mode):
 
 
 def parameters(net):
-    """Each counted once: torch's LSTM has a second bias, which is always added to the first."""
-    doubles = [p for name, p in net.named_parameters() if "bias_hh" in name]
-    return sum(p.numel() for p in net.parameters()) - sum(p.numel() for p in doubles)
+    """Each counted once: of the second biases of LSTM and GRU, those are always added to the first
+    that do not stand behind the reset gate."""
+    modules = [module for module in net.modules() if isinstance(module, nn.LSTM | nn.GRU)]
+    doubled = sum(
+        len(p) if isinstance(module, nn.LSTM) else len(p) // 3 * 2
+        for module in modules
+        for name, p in module.named_parameters()
+        if "bias_hh" in name
+    )
+    return sum(p.numel() for p in net.parameters()) - doubled
 
 
 def update(workload, mode):

@@ -38,6 +38,8 @@ class Workload:
         Labels per example: 1, or T of a sequence. A label is one of `classes`.
     optimizer : str
         "momentum" or "adam".
+    vocabulary : int or None
+        Features are so many tokens, where they are not images, numbers or characters.
     best, as_run : float
         How many times as fast as the best mode of any peer, and as torch as run, is the goal.
     share : float or None
@@ -51,6 +53,7 @@ class Workload:
     classes: int
     steps: int = 1
     optimizer: str = "momentum"
+    vocabulary: int | None = None
     best: float
     as_run: float
     share: float | None = None
@@ -63,8 +66,8 @@ class Workload:
 
     def features(self, rng):
         shape = (self.batch, *self.shape)
-        if self.network == "transformer":
-            return rng.integers(0, self.classes, shape).astype(np.int32)
+        if self.vocabulary is not None:
+            return rng.integers(0, self.vocabulary, shape).astype(np.int32)
         if self.network == "char_lstm":
             return np.eye(CHARACTERS, dtype=np.float32)[rng.integers(0, CHARACTERS, shape[:2])]
         return rng.normal(size=shape).astype(np.float32)
@@ -105,6 +108,7 @@ WORKLOADS = {
     "transformer": Workload(
         title="transformer 4x256 T128 b16",
         network="transformer",
+        vocabulary=CHARACTERS,
         batch=16,
         shape=(128,),
         steps=128,
@@ -122,4 +126,24 @@ WORKLOADS = {
         best=1.2,
         as_run=4.0,
     ),
+}
+
+# Networks that nothing here was tuned for: kinds, sizes and batches that people train.
+UNTUNED = {
+    "table_mlp": {"batch": 256, "shape": (77,), "classes": 2, "optimizer": "adam"},
+    "small_mlp": {"batch": 32, "shape": (20,), "classes": 3, "optimizer": "adam"},
+    "wide_mlp": {"batch": 128, "shape": (100,), "classes": 10},
+    "norm_mlp": {"batch": 64, "shape": (300,), "classes": 20, "optimizer": "adam"},
+    "norm_cnn": {"batch": 128, "shape": (3, 32, 32), "classes": 10},
+    "small_resnet": {"batch": 64, "shape": (3, 32, 32), "classes": 10},
+    "depthwise_cnn": {"batch": 32, "shape": (3, 64, 64), "classes": 100},
+    "signal_cnn": {"batch": 64, "shape": (256, 6), "classes": 5, "optimizer": "adam"},
+    "dilated_cnn": {"batch": 32, "shape": (200, 16), "classes": 4, "optimizer": "adam"},
+    "text_gru": {"batch": 32, "shape": (100,), "classes": 2, "vocabulary": 5_000},
+    "sensor_lstm": {"batch": 64, "shape": (40, 32), "classes": 6, "optimizer": "adam"},
+    "text_attention": {"batch": 32, "shape": (64,), "classes": 4, "vocabulary": 5_000},
+}
+WORKLOADS |= {
+    name: Workload(title=f"{name}, b{row['batch']}", network=name, **row, best=1.1, as_run=1.1)
+    for name, row in UNTUNED.items()
 }

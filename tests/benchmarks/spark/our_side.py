@@ -4,6 +4,7 @@ import json
 import multiprocessing
 import os
 import sys
+import tempfile
 import time
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
@@ -12,7 +13,8 @@ import numpy as np
 from pyspark.sql import SparkSession
 
 from sparkdl.data import Arrays, Parquet
-from sparkdl.spark import SparkNetwork
+from sparkdl.nn import zoo
+from sparkdl.spark import SparkNetwork, predict_column
 from sparkdl.training.fit.network_fit import fit_network
 from sparkdl.training.masters.parameter_averaging.master import ParameterAveraging
 from sparkdl.training.network import Network
@@ -22,8 +24,9 @@ from tests.benchmarks.session import spark_session
 from tests.benchmarks.spark.bare_side import EXECUTORS, cold_and_warm, seconds_of
 from tests.benchmarks.spark.networks import BATCH, network
 from tests.benchmarks.spark.records import ROWS, read_pairs
+from tests.benchmarks.spark.udf_side import decoded
 
-FEW = 2_000
+FEW, IMAGES = 2_000, 8  # pairs; images of a minibatch
 NOTHING_KEPT = {"spark.sparkdl.keptData": "0"}  # of the same data for the next fit
 
 
@@ -155,6 +158,21 @@ def predict_alone(folder):
         return cold_and_warm(lambda: list(pool.map(predict_half, range(2))))
 
 
+def predict_images(folder):
+    """A folder of JPEGs by ResNet-50 into Parquet."""
+    with spark_session(EXECUTORS), tempfile.TemporaryDirectory() as output:
+        spark = SparkSession.builder.getOrCreate()
+        files = spark.read.format("binaryFile").load(f"{folder}/images").repartition(4)
+        net = Network(zoo.resnet50())
+        scored = predict_column(files, net, prepare=images, keep="path", batch_size=IMAGES)
+        return {"seconds": seconds_of(lambda: scored.write.parquet(f"{output}/scores"))}
+
+
+def images(columns):
+    """What `predict_column` asks for: the network's features of compressed images."""
+    return {"features": decoded(columns["content"])}
+
+
 def load_half(folder):
     """Puts half of the rows into this process's memory, with the network that predicts them."""
     global half
@@ -180,6 +198,7 @@ SIDES = {
         step_alone,
         predict_frame,
         predict_alone,
+        predict_images,
     )
 }
 

@@ -13,7 +13,10 @@ ROWS, PAIRS, PARTS = 60_000, 10_000, 4
 
 
 def write_records(folder, mnist=None):
-    """Writes pairs.npz (x, y to train on, xs, ys to evaluate on) and rows.parquet."""
+    """Writes pairs.npz (x, y to train on, xs, ys to evaluate on) and rows.parquet.
+
+    The folder raw has each array of the pairs as bytes.
+    """
     train, test = digits("train"), digits("test")
     x, y, xs, ys = train.features, train.labels, test.features, test.labels
     if mnist is not None:
@@ -24,6 +27,10 @@ def write_records(folder, mnist=None):
     x, y = x.reshape(-1, 784)[chosen], y.astype(np.int32)[chosen]
     pairs = {"x": x[:PAIRS], "y": y[:PAIRS], "xs": xs.reshape(-1, 784), "ys": ys}
     np.savez(Path(folder) / "pairs.npz", **pairs)
+    raw = Path(folder) / "raw"
+    raw.mkdir()
+    for name, array in pairs.items():
+        (raw / name).write_bytes(array.astype(np.uint8).tobytes())
     rows = Path(folder) / "rows.parquet"
     rows.mkdir()
     for part, indices in enumerate(np.array_split(np.arange(ROWS), PARTS)):

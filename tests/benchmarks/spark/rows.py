@@ -1,11 +1,17 @@
 """The rows of the table: what runs on each side, and what sparkdl may take at most."""
 
+import os
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.benchmarks.peers.environment import ROOT
+from tests.support.framework_packages import install
+
+TORCH = ROOT / ".torch"  # where `build.py test --torch` puts it
 OURS = "sparkdl"
 SYNCHRONOUS, ASYNCHRONOUS = "Elephas synchronous", "Elephas asynchronous"
+DL4J = "Deeplearning4j"
 PEER = Path(__file__).parents[1] / "peers" / "elephas_fit.py"
 
 
@@ -32,7 +38,7 @@ class Bar:
 class Row:
     """One line: {side: its words}, the first sparkdl's, and the bars of its figures.
 
-    Words that begin with "elephas" are run by that environment's Python.
+    Words that begin with "elephas" are run by that environment's Python, those with "dl4j" by Java.
     """
 
     title: str
@@ -57,6 +63,19 @@ def against_elephas(title, ours, model, records, epochs, synchronous, asynchrono
     return Row(title, sides, bars)
 
 
+def against_dl4j(title, model):
+    """Returns a row of whole fits beside Deeplearning4j in threads, where it is at its fastest."""
+    sides = {OURS: ("our_side", "fit_pairs", model, "5"), DL4J: ("dl4j", model, "5")}
+    return Row(title, sides, (faster("seconds", DL4J, 3),))
+
+
+def against_torch(title, ours, side, *modes, figure, ratio):
+    """Returns a row of predictions beside torch in Spark's `predict_batch_udf`."""
+    peers = {f"torch {mode} in predict_batch_udf": ("udf_side", side, mode) for mode in modes}
+    bars = (faster(figure, peer, ratio) for peer in peers)
+    return Row(title, {OURS: ("our_side", ours)} | peers, tuple(bars))
+
+
 def beside(title, ours, others, *bars):
     """Returns a row of sparkdl beside Spark, pyarrow or its own engine."""
     return Row(title, {OURS: ("our_side", *ours)} | others, bars)
@@ -76,6 +95,8 @@ ROWS = {
     "mlp": against_elephas(
         "MLP, 10,000 pairs x 5", ("fit_pairs", "mlp", "5"), "mlp", "pairs", "5", 2, 1.7
     ),
+    "lenet_dl4j": against_dl4j("LeNet, 10,000 pairs x 5", "lenet"),
+    "mlp_dl4j": against_dl4j("MLP, 10,000 pairs x 5", "mlp"),
     "frame": against_elephas(
         "LeNet, DataFrame of 60,000 x 3", ("fit_frame", "3"), "lenet", "frame", "3", 2, 2
     ),
@@ -117,12 +138,39 @@ ROWS = {
         ENGINE | SCAN,
         Bar("warm", ("engine", *SCAN), times=1 / 0.9),
     ),
+    "predict_udf": against_torch(
+        "predict of 60,000 rows by LeNet",
+        "predict_frame",
+        "predict_frame",
+        "channels_last",
+        "compile",
+        figure="warm",
+        ratio=2,
+    ),
+    "images": against_torch(
+        "2,000 JPEGs of 500 x 375 by ResNet-50 into Parquet",
+        "predict_images",
+        "predict_images",
+        "channels_last",
+        "compile",
+        figure="seconds",
+        ratio=1.3,
+    ),
 }
 
 
-def command(words, folder, python_of):
+def command(words, folder, python_of, java_of):
     """Returns the words that run one side, with the folder of its records."""
     name, *rest = words
     if name == "elephas":
         return [python_of(name), PEER, folder, *rest]
-    return [sys.executable, "-m", f"tests.benchmarks.spark.{name}", rest[0], folder, *rest[1:]]
+    if name == "dl4j":
+        return [*java_of(name), folder, *rest]
+    module = [sys.executable, "-m", f"tests.benchmarks.spark.{name}", rest[0], folder, *rest[1:]]
+    return module if name != "udf_side" else ["env", f"PYTHONPATH={with_torch()}", *module]
+
+
+def with_torch():
+    """Returns the PYTHONPATH with torch, which is installed if need be."""
+    install("torch", TORCH)
+    return os.pathsep.join([str(TORCH), str(ROOT)])

@@ -8,16 +8,21 @@ from pathlib import Path
 from statistics import median
 
 from tests.benchmarks.peers.environment import ROOT, python_of
+from tests.benchmarks.peers.java_environment import java_of
 from tests.benchmarks.spark.records import write_records
 from tests.benchmarks.spark.rows import OURS, ROWS, command
+from tests.benchmarks.spark.udf_side import write_images
 
 LIMIT = 1_800  # seconds of one run
+IMAGES = 2_000
 
 
 def main(arguments=None):
     options = parser().parse_args(arguments)
     with tempfile.TemporaryDirectory() as folder:
         write_records(folder, options.mnist)
+        if "images" in options.only:
+            write_images(folder, IMAGES)
         for name in options.only:
             measure(ROWS[name], folder, options.repeats)
 
@@ -28,7 +33,7 @@ def measure(row, folder, repeats):
     runs = {side: [] for side in row.sides}
     for _ in range(repeats):
         for side, words in row.sides.items():
-            runs[side].append(run(command(words, folder, python_of)))
+            runs[side].append(run(command(words, folder, python_of, java_of)))
     found = {side: medians(figures) for side, figures in runs.items()}
     for side, figures in found.items():
         print(f"  {side:22}", *(text(name, value) for name, value in figures.items()), flush=True)

@@ -3,13 +3,13 @@
 import pytest
 
 from sparkdl.data import digits
-from tests.benchmarks.spark import bare_side, our_side
+from tests.benchmarks.spark import bare_side, our_side, udf_side
 from tests.benchmarks.spark.records import PARTS, read_pairs, write_records
 from tests.benchmarks.spark.records import ROWS as COUNT
 from tests.benchmarks.spark.rows import OURS, ROWS, Bar, command
 from tests.benchmarks.spark.table import verdict
 
-MODULES = {"our_side": our_side, "bare_side": bare_side}
+MODULES = {"our_side": our_side, "bare_side": bare_side, "udf_side": udf_side}
 
 
 @pytest.mark.parametrize("name", ROWS)
@@ -17,12 +17,12 @@ def test_each_side_names_what_exists_and_each_bar_a_side(name):
     row = ROWS[name]
     assert next(iter(row.sides)) == OURS
     for module, side, *_ in row.sides.values():
-        assert module == "elephas" or side in MODULES[module].SIDES
+        assert module in ("elephas", "dl4j") or side in MODULES[module].SIDES
     assert all(peer in row.sides for bar in row.bars for peer in bar.peers)
 
 
 def test_a_side_of_ours_gets_the_folder_first():
-    words = command(ROWS["lenet"].sides[OURS], "folder", None)
+    words = command(ROWS["lenet"].sides[OURS], "folder", None, None)
     assert words[1:] == [
         "-m",
         "tests.benchmarks.spark.our_side",
