@@ -13,7 +13,7 @@ of the largest. Compiled loops do not: what a thread adds up follows from the sh
 
 from copy import copy
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -44,6 +44,7 @@ from sparkdl.engine.backends.onednn.rewrites import (
     lrn_workspace,
     product_sum,
     recurrent_workspace,
+    side_by_side,
     slow_gradients,
 )
 from sparkdl.engine.backends.onednn.team_size import (
@@ -55,10 +56,12 @@ from sparkdl.engine.backends.onednn.team_size import (
 from sparkdl.engine.chains import ChainOp, into_chains
 from sparkdl.engine.dtypes import BFLOAT16
 from sparkdl.engine.fusion import BiasActivationOp, fuse
+from sparkdl.engine.graph import Node
 from sparkdl.engine.layouts import RelayoutOp, relayouts, sequences_in_place
 from sparkdl.engine.maxima import MaxPoolToPlacesOp, MaxPoolWithPlacesOp, record_maxima
 from sparkdl.engine.native.chains import may_chain
 from sparkdl.engine.native.jit import compiler
+from sparkdl.engine.native.threads import AtOnce, pool
 from sparkdl.engine.ops.activation import ReluGradOp, ReluOp
 from sparkdl.engine.ops.attention import HeadMixOp, HeadScoresOp
 from sparkdl.engine.ops.elementwise import AddOp
@@ -111,10 +114,12 @@ class OneDnn(reference.Reference):
             relayouts,
             sequences_in_place,
             into_chains if self.compiler is None else partial(into_chains, may=may_chain),
+            side_by_side.pair_directions,
         )
 
     def fresh(self):
         backend = copy(self)
+        backend.__dict__.pop("_apart", None)
         backend.session = self.session.fresh()
         return backend
 
@@ -132,6 +137,8 @@ class OneDnn(reference.Reference):
         leave_sequence()
 
     def lower(self, node, inputs, outputs):
+        if isinstance(node.op, side_by_side.SideBySideOp):
+            return self._lower_both(node, inputs, outputs)
         team = team_to_spare(node)
         if team is None:
             return self._lower(node, inputs, outputs)
@@ -139,6 +146,29 @@ class OneDnn(reference.Reference):
             kernel = self._lower(node, inputs, outputs)
         ahead = tuple(OneThread(call, team) for call in kernel.ahead)
         return replace(kernel, call=OneThread(kernel.call, team), ahead=ahead)
+
+    def _lower_both(self, node, inputs, outputs):
+        """Returns the kernel of two operations in one node, each on a thread of its own."""
+        kernels, team = [], pool()
+        parts = zip(node.op.parts(node.inputs), node.op.parts(inputs), self._apart, strict=True)
+        for (op, tensors), (_, arrays), backend in parts:
+            one = Node(op, tensors, op.shape(*(tensor.spec for tensor in tensors)))
+            count = len(one.outputs)
+            with team.alone():
+                kernels.append(backend._lower(one, arrays, outputs[:count]))
+            outputs = outputs[count:]
+        first, second = kernels
+        ahead = tuple(OneThread(call, team) for call in first.ahead + second.ahead)
+        call = AtOnce(team, [first.call, second.call])
+        return Kernel(call, f"{first.name}, a thread each", first.note or second.note, ahead)
+
+    @cached_property
+    def _apart(self):
+        """Returns two backends whose kernels may run at the same time."""
+        backends = [copy(self) for _ in range(2)]
+        for backend in backends:
+            backend.session = self.session.apart()
+        return backends
 
     def _lower(self, node, inputs, outputs):
         op = node.op

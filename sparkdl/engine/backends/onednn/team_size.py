@@ -37,9 +37,12 @@ class OneThread:
 def team_to_spare(node):
     """Returns the pool of threads where a node is to run on one of several, else None."""
     team = pool()
-    if team is None or team.get_size() == 1 or seconds_at_a_time(node) >= WORTH_WAKING:
-        return None
-    return team
+    return team if team is not None and team.get_size() > 1 and is_small(node) else None
+
+
+def is_small(node):
+    """Returns whether one thread is done with a node sooner than several would be."""
+    return seconds_at_a_time(node) < WORTH_WAKING
 
 
 def seconds_at_a_time(node):

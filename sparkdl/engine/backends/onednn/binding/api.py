@@ -16,7 +16,7 @@ TYPES = {"float32": 3, "bfloat16": 2, "int32": 4, "uint8": 6}
 NUMBERS = {number: name for name, number in TYPES.items()}
 ANY = 1  # dnnl_format_tag_any
 TRAINING, INFERENCE = 64, 96
-SRC, SRC_1, DST, WEIGHTS, BIAS, WORKSPACE = 1, 2, 17, 33, 41, 64
+SRC, SRC_1, DST, WEIGHTS, BIAS, WORKSPACE, SCRATCHPAD = 1, 2, 17, 33, 41, 64, 80
 MULTIPLE_SRC = 1024  # plus the number of a source
 AFTER = 1 << 15  # times the place, from 1 on, of a step that follows: its second operand
 MEAN, VARIANCE, SCALE, SHIFT, DIFF_SCALE, DIFF_SHIFT = 49, 50, 51, 52, 255, 256
@@ -24,7 +24,8 @@ DIFF_SRC, DIFF_DST, DIFF_WEIGHTS, DIFF_BIAS = 129, 145, 161, 169
 DIFF = 128  # from the index of an argument to that of its gradient
 QUERY_IMPL = 8
 KINDS = ("memory_desc", "memory", "primitive_desc", "primitive", "primitive_attr", "post_ops")
-QUERIES = {"weights": 131, "diff_weights": 132, "workspace": 135}
+QUERIES = {"weights": 131, "diff_weights": 132, "workspace": 135, "scratchpad": 136}
+OF_USER = 1  # dnnl_scratchpad_mode_user
 
 ORDER = ("", "second ", "third ")
 NAMES = {SRC + i: f"{n}source" for i, n in enumerate(ORDER)}
@@ -69,6 +70,7 @@ class OneDnnSession:
         library.dnnl_primitive_desc_query_md.argtypes = [c_void_p, c_int, c_int]
         self.kinds = {kind: handles(library, kind) for kind in KINDS}
         self.scratch, self.used, self.held, self.ahead = empty(0), 0, (), []
+        self.attribute, self.scratchpad = None, empty(0)
 
     def call(self, name, *arguments):
         status = getattr(self.library, f"dnnl_{name}")(*arguments)
@@ -96,6 +98,18 @@ class OneDnnSession:
         """Returns a session that shares all with this one but its scratch memory."""
         session = copy(self)
         session.scratch, session.used, session.held, session.ahead = empty(0), 0, (), []
+        return session
+
+    def apart(self):
+        """Returns a session whose calls may run on other threads than the one that makes them.
+
+        oneDNN keeps what a primitive needs while it computes for the thread that has made it. Those
+        of this session, which run one after the other, bring their own.
+        """
+        session = self.fresh()
+        session.held = self.held
+        session.attribute = self.make("primitive_attr", "primitive_attr_create")
+        self.call("primitive_attr_set_scratchpad_mode", session.attribute, OF_USER)
         return session
 
     def hold(self, arrays):
@@ -157,7 +171,9 @@ class OneDnnSession:
     def describe(self, name, *arguments):
         """Returns a primitive descriptor: `name` without its suffix, arguments after the engine."""
         create = f"{name}_primitive_desc_create"
-        pd = self.make("primitive_desc", create, self.engine, *arguments)
+        *before, attribute = arguments
+        attribute = self.attribute if attribute is None else attribute
+        pd = self.make("primitive_desc", create, self.engine, *before, attribute)
         pd.operation = name
         return pd
 
@@ -201,6 +217,8 @@ class OneDnnSession:
         """
         check(self, pd, arguments, NAMES)
         primitive = self.make("primitive", "primitive_create", pd)
+        if self.attribute is not None:
+            arguments = arguments | {SCRATCHPAD: self.scratchpad_of(pd)}
         array = (Argument * len(arguments))(*[(k, m.value) for k, m in arguments.items()])
         execute, count, stream, where = self.execute, len(arguments), self.stream, byref(array)
 
@@ -210,9 +228,17 @@ class OneDnnSession:
 
         return call
 
+    def scratchpad_of(self, pd):
+        """Returns the memory that a primitive of this session needs for a while."""
+        md = self.query(pd, "scratchpad")
+        needed = self.size(md)
+        if needed > self.scratchpad.nbytes:
+            self.scratchpad = empty(align(needed))
+        return self.memory(md, self.scratchpad)
+
     def reorder(self, source, target):
         """Returns a call that copies one memory to another of any layout and type."""
-        arguments = source.md, self.engine, target.md, self.engine, None
+        arguments = source.md, self.engine, target.md, self.engine, self.attribute
         pd = self.make("primitive_desc", "reorder_primitive_desc_create", *arguments)
         pd.operation = "reorder"
         return self.bind(pd, {SRC: source, DST: target})

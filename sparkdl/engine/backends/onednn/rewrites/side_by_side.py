@@ -1,0 +1,103 @@
+"""Both directions of a recurrent layer at once, a thread each.
+
+A step of a sequence is too little work to divide, and waits for the one before. Two directions need
+nothing of each other: on two threads they take the time of one.
+"""
+
+from collections import defaultdict
+from dataclasses import dataclass
+
+from sparkdl.engine.backends.onednn.rewrites.recurrent_workspace import (
+    FromWorkspaceOp,
+    WithWorkspaceOp,
+)
+from sparkdl.engine.backends.onednn.team_size import is_small
+from sparkdl.engine.graph import Graph, scope
+from sparkdl.engine.native.threads import pool
+from sparkdl.engine.ops.base import Op
+
+
+@dataclass(frozen=True)
+class SideBySideOp(Op):
+    """The outputs of two operations, of the inputs of both; the first takes `count` of them."""
+
+    first: Op
+    second: Op
+    count: int
+
+    @property
+    def label(self):
+        return f"{self.first.label} | {self.second.label}"
+
+    def parts(self, inputs):
+        """Returns ((operation, its inputs), (the other, its inputs))."""
+        return (self.first, inputs[: self.count]), (self.second, inputs[self.count :])
+
+    def shape(self, *inputs):
+        return tuple(spec for op, own in self.parts(inputs) for spec in op.shape(*own))
+
+    def reference(self, *inputs):
+        return tuple(array for op, own in self.parts(inputs) for array in op.reference(*own))
+
+    def flops(self, *inputs):
+        return sum(op.flops(*own) for op, own in self.parts(inputs))
+
+
+def pair_directions(graph):
+    """Returns the graph with the two directions of its recurrent layers in one node each.
+
+    On more than two threads only those whose steps one thread would run anyway.
+    """
+    team = pool()
+    size = 1 if team is None else team.get_size()
+    partners = {} if size == 1 else find_partners(graph, any_size=size == 2)
+    return join(graph, partners) if partners else graph
+
+
+def find_partners(graph, any_size):
+    """Returns {node: the same layer's of the other direction}, both ways."""
+    by_layer, partners = defaultdict(list), {}
+    for node in graph.nodes:
+        if isinstance(node.op, WithWorkspaceOp | FromWorkspaceOp) and (any_size or is_small(node)):
+            by_layer[type(node.op), sequence_of(node)].append(node)
+    for nodes in by_layer.values():
+        if len(nodes) == 2 and len({node.op.forward.backwards for node in nodes}) == 2:
+            first, second = nodes
+            partners |= {first: second, second: first}
+    return partners
+
+
+def sequence_of(node):
+    """Returns the tensor that a recurrent node, or that of its gradient, goes along."""
+    inputs = node.op.parts(node.inputs)[1] if isinstance(node.op, FromWorkspaceOp) else node.inputs
+    return inputs[0]
+
+
+def join(graph, partners):
+    """Returns the graph with partners in one node; those stay apart that wait for each other."""
+    new, waiting = {}, list(graph.nodes)
+    while waiting:
+        before = len(waiting)
+        waiting = [node for node in waiting if not add(node, partners, new)]
+        if len(waiting) == before:
+            partners = {}
+    outputs = {name: new.get(tensor, tensor) for name, tensor in graph.outputs.items()}
+    return Graph(graph.inputs, outputs)
+
+
+def add(node, partners, new):
+    """Makes a node, with its partner, of the tensors in `new`; returns whether they are there."""
+    nodes = (node, partners[node]) if node in partners else (node,)
+    if node.outputs[0] in new:  # its partner came first
+        return True
+    needed = [tensor for one in nodes for tensor in one.inputs]
+    if any(tensor.node is not None and tensor not in new for tensor in needed):
+        return False
+    inputs = [new.get(tensor, tensor) for tensor in needed]
+    ops = [one.op for one in nodes]
+    op = ops[0] if len(ops) == 1 else SideBySideOp(*ops, len(node.inputs))
+    with scope(node.scope):
+        results = op(*inputs)
+    results = results if isinstance(results, tuple) else (results,)
+    new.update(zip([t for one in nodes for t in one.outputs], results, strict=True))
+    return True
