@@ -61,20 +61,20 @@ class Turns(AllReduceWorker):
         kept = dict(zip(FIGURES, found.T, strict=True)) if len(found) else {}
         return super().state() | {"master_state": kept | {"way": np.array(self._done, np.float64)}}
 
-    def _update(self, steps):
+    def _update(self, steps, following=None):
         self._turn = self._turn or [*self._rng.permutation(len(self._ways))]
         way = self._turn.pop()
         self._buckets = self._ways[way]
         self.worker.group.barrier()
         before = self._clocks()
-        examples = super()._update(steps)
+        examples = super()._update(steps, following)
         self._found.append([now - then for now, then in zip(self._clocks(), before, strict=True)])
         self._done.append(way)
         return examples
 
     def _clocks(self):
         """What FIGURES are differences of."""
-        waited, sent = self.worker.figures.exchanging, self.worker.sent_bytes
+        waited, sent = self.worker.metrics.exchanging, self.worker.sent_bytes
         return time.perf_counter(), waited, time.process_time(), sent
 
 
@@ -97,8 +97,12 @@ class Alone:
     def settle(self):
         """Nothing is under way after an update."""
 
-    def nothing(self):
+    def add_zeros(self):
         """A worker that has no gradient gives none."""
+
+    def worker_state(self):
+        """Nothing is left of a gradient."""
+        return {}
 
     def end(self):
         with self.worker.exchanging():

@@ -30,10 +30,10 @@ class Found(Listener):
     """What the workers have kept."""
 
     def __init__(self):
-        self.kept = {}
+        self.master_state = {}
 
-    def on_round(self, report, state):
-        self.kept = state.master_state
+    def on_epoch(self, report, state):
+        self.master_state = state.master_state
 
 
 def measure(options):

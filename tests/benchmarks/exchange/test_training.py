@@ -12,8 +12,10 @@ from sparkdl.data.batches.batch import Batch
 from sparkdl.nn import Dense, NetworkConf, Output
 from sparkdl.nn.execution.replica import Replica
 from sparkdl.training.masters.registry import MASTERS
+from sparkdl.training.network import Network
 from sparkdl.training.resident.metrics import WorkerMetrics
 from sparkdl.training.resident.strategy import GradientStep
+from sparkdl.training.workers.local import LocalWorkers
 from tests.benchmarks.cpu.processes import Failed
 from tests.benchmarks.exchange import coding, convergence, overlap
 from tests.benchmarks.exchange.by_turns import FIGURES, ByTurns
@@ -72,7 +74,7 @@ def test_what_is_hidden_is_a_share_of_the_exchange():
 class One:
     """A worker alone in its group, which notes the bytes of what is summed."""
 
-    size, rank, sent_bytes, figures = 1, 0, 7, WorkerMetrics()
+    size, rank, sent_bytes, metrics = 1, 0, 7, WorkerMetrics()
     exchanging = nullcontext
 
     def __init__(self):
@@ -113,6 +115,17 @@ def test_updates_take_all_ways_by_turns():
     exchanges = {0: ["barrier"], 1: [8, 172], 2: [8, 12, 60, 20, 80]}
     wanted = [["barrier", *exchanges[way], "end"] for way in kept["way"]]
     assert worker.summed == [call for calls in wanted for call in calls]
+
+
+def test_workers_of_a_fit_take_all_ways():
+    conf = NetworkConf(input_shape=(4,), layers=[Dense(units=5), Output(units=3)])
+    data, kept = (np.zeros((48, 4), np.float32), np.zeros(48, int)), overlap.Found()
+    options = {"batch_size_per_worker": 4, "shared_memory": False, "device": "cpu"}
+    master = ByTurns(updates_per_round=3, **options)
+    with LocalWorkers(2) as workers:
+        Network(conf).fit(data, 1, master, workers, listeners=[kept])
+    assert sorted(kept.master_state["way"]) == [0, 0, 1, 1, 2, 2]
+    assert (kept.master_state["seconds"] > 0).all() and kept.master_state["sent"].any()
 
 
 def network():

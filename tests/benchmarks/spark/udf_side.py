@@ -26,7 +26,7 @@ def predict_frame(folder, mode):
     """The rows of a DataFrame by LeNet, dropped by Spark."""
     with session():
         frame = SparkSession.builder.getOrCreate().read.parquet(f"{folder}/rows.parquet")
-        scored = frame.withColumn("scores", udf("lenet", mode, numbers)("features"))
+        scored = frame.withColumn("scores", udf("lenet", mode, numbers, [[784]])("features"))
         return cold_and_warm(lambda: scored.write.format("noop").mode("overwrite").save())
 
 
@@ -43,9 +43,10 @@ def session():
     return spark_session(EXECUTORS, **{"spark.executorEnv.PYTHONPATH": os.environ["PYTHONPATH"]})
 
 
-def udf(network, mode, arrays):
+def udf(network, mode, arrays, shapes=None):
     make = partial(make_predict, network, mode, arrays)
-    return predict_batch_udf(make, return_type=ArrayType(FloatType()), batch_size=BATCH)
+    options = {"return_type": ArrayType(FloatType()), "batch_size": BATCH}
+    return predict_batch_udf(make, input_tensor_shapes=shapes, **options)
 
 
 def make_predict(network, mode, arrays):
@@ -69,8 +70,8 @@ def make_predict(network, mode, arrays):
 
 
 def numbers(column):
-    """Images (n, 1, 28, 28) of lists of 784 floats."""
-    return np.stack(column).astype(np.float32).reshape(-1, 1, 28, 28)
+    """Images (n, 1, 28, 28) of rows of 784 floats."""
+    return column.astype(np.float32).reshape(-1, 1, 28, 28)
 
 
 def decoded(column):
