@@ -23,10 +23,10 @@ BATCH, PIXELS = 64, 224
 
 
 def predict_frame(folder, mode):
-    """The rows of a DataFrame by LeNet, dropped by Spark."""
+    """The rows of a DataFrame by LeNet, their labels beside them, dropped by Spark."""
     with session():
         frame = SparkSession.builder.getOrCreate().read.parquet(f"{folder}/rows.parquet")
-        scored = frame.withColumn("scores", udf("lenet", mode, numbers, [[784]])("features"))
+        scored = frame.select("label", udf("lenet", mode, numbers, [[784]])("features"))
         return cold_and_warm(lambda: scored.write.format("noop").mode("overwrite").save())
 
 
