@@ -3,12 +3,15 @@
 Lifetimes are known before anything runs, so values that are never alive together share bytes.
 """
 
+from bisect import insort
 from dataclasses import dataclass
+from operator import itemgetter
 
 import numpy as np
 
 from sparkdl.engine.graph import Graph
 from sparkdl.engine.ops.shape import copy
+from sparkdl.engine.shared_memory import SharedMemory
 from sparkdl.errors import ShapeError
 
 ALIGNMENT = 64  # a cache line, and the widest vector register
@@ -66,12 +69,14 @@ def check(graph, bindings):
         if name in bindings:
             fit(name, tensor, bindings[name])
     targets = [(name, bindings[name]) for name in graph.outputs if name in bindings]
+    memory = SharedMemory([array for _, array in targets])
     for i, (name, array) in enumerate(targets):
         if not array.flags.writeable:
             raise ShapeError(f"{name!r} is an output: its memory must be writeable")
-        for other, memory in targets[:i]:
-            if np.may_share_memory(array, memory):
-                raise ShapeError(f"outputs {other!r} and {name!r} are bound to the same memory")
+        first = min(memory.sharing(array), default=i)
+        if first < i:
+            other = targets[first][0]
+            raise ShapeError(f"outputs {other!r} and {name!r} are bound to the same memory")
 
 
 def fit(name, tensor, array):
@@ -124,17 +129,18 @@ def split_outputs(graph, bindings, inputs, roots, last):
 
     A copy is needed where that memory is an input that is read later on, and for views.
     """
-    direct, copies = {}, []
+    direct, copies, held = {}, [], [*inputs]
+    memory = SharedMemory([*inputs.values()])
     position = {t: i for i, node in enumerate(graph.nodes) for t in node.outputs}
     for name, tensor in graph.outputs.items():
         if name not in bindings:
             continue
         array = bindings[name]
         owns = tensor in position and tensor not in roots and tensor not in direct
-        shared = [t for t, memory in inputs.items() if np.may_share_memory(memory, array)]
+        shared = [held[i] for i in memory.sharing(array)]
         at = position.get(tensor)
         ends = [(inputs[t], last.get(t, -1)) for t in shared]
-        if owns and all(may_overwrite(graph, at, array, memory, end) for memory, end in ends):
+        if owns and all(may_overwrite(graph, at, array, read, end) for read, end in ends):
             direct[tensor] = array
         else:
             copies.append((tensor, array))
@@ -161,13 +167,13 @@ def pack(graph, elsewhere, roots, last, constants=frozenset()):
     for tensor in sorted(spans, key=lambda t: -t.spec.nbytes):
         begin, end = spans[tensor]
         size, at = align(tensor.spec.nbytes), 0
-        for start, stop, b, e in sorted(placed, key=lambda p: p[:2]):
+        for start, stop, b, e in placed:
             if b <= end and begin <= e:
                 if at + size <= start:
                     break
                 at = max(at, stop)
         offsets[tensor] = at
-        placed.append((at, at + size, begin, end))
+        insort(placed, (at, at + size, begin, end), key=itemgetter(0, 1))
     return offsets
 
 

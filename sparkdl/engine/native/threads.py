@@ -4,10 +4,9 @@ import ctypes
 import os
 import threading
 from contextlib import contextmanager
-from functools import lru_cache, partial
+from functools import lru_cache
 
 LIBRARY = "libgomp.so.1"
-ENTRY = ctypes.CFUNCTYPE(None, ctypes.c_void_p)  # of what each thread of the pool runs
 
 
 class ThreadPool(threading.local):
@@ -43,39 +42,6 @@ class ThreadPool(threading.local):
             yield
         finally:
             self.grow()
-
-
-class AtOnce:
-    """A call that runs `calls` at the same time, a thread of the pool each.
-
-    Inside each of them OpenMP has one thread. Where the pool has fewer threads some run one after
-    the other. The first error of theirs is raised when all have ended.
-    """
-
-    def __init__(self, team, calls):
-        self.team, self.left, self.errors = team, [], []
-        self.calls = tuple(calls)
-        self.entry = ENTRY(partial(run_some, self.left, self.errors))
-        self.count = ctypes.c_uint(len(self.calls))
-
-    def __call__(self):
-        self.left[:], self.errors[:] = self.calls, ()
-        self.team.parallel(self.entry, None, self.count, ctypes.c_uint(0))
-        if self.errors:
-            raise self.errors[0]
-
-
-def run_some(left, errors, _):
-    """Runs calls until there are none left, beside other threads that do so."""
-    try:
-        while True:
-            try:
-                call = left.pop()
-            except IndexError:
-                return
-            call()
-    except BaseException as error:  # it must not end in OpenMP's thread
-        errors.append(error)
 
 
 def address(function):

@@ -1,5 +1,6 @@
 """Base of the operations: a shape rule, a reference in numpy, a gradient written in operations."""
 
+from functools import cache
 from typing import ClassVar
 
 import numpy as np
@@ -108,7 +109,13 @@ class Op(FrozenFields):
 
 def common_type(*specs):
     """Returns the type of what is made of `specs`: integers beside floats do not widen them."""
-    types = [np.dtype(s.dtype) for s in specs]
+    return common_name(*dict.fromkeys(s.dtype for s in specs))
+
+
+@cache  # compiling a program asks for each operation, and numpy makes each name anew
+def common_name(*dtypes):
+    """Returns the name of the `common_type` of numbers of these types."""
+    types = [np.dtype(dtype) for dtype in dtypes]
     return np.result_type(*([t for t in types if is_float(t)] or types)).name
 
 

@@ -21,6 +21,7 @@ from sparkdl.engine.backends import reference
 from sparkdl.engine.backends.base import Kernel
 from sparkdl.engine.backends.onednn.arena_layout import place
 from sparkdl.engine.backends.onednn.binding.api import TYPES, OneDnnSession
+from sparkdl.engine.backends.onednn.binding.signal_stack import provide_signal_stack
 from sparkdl.engine.backends.onednn.lowerings import (
     compiled_loops,
     convolutions,
@@ -56,12 +57,12 @@ from sparkdl.engine.backends.onednn.team_size import (
 from sparkdl.engine.chains import ChainOp, into_chains
 from sparkdl.engine.dtypes import BFLOAT16
 from sparkdl.engine.fusion import BiasActivationOp, fuse
-from sparkdl.engine.graph import Node
 from sparkdl.engine.layouts import RelayoutOp, relayouts, sequences_in_place
 from sparkdl.engine.maxima import MaxPoolToPlacesOp, MaxPoolWithPlacesOp, record_maxima
 from sparkdl.engine.native.chains import may_chain
 from sparkdl.engine.native.jit import compiler
-from sparkdl.engine.native.threads import AtOnce, pool
+from sparkdl.engine.native.primitive_lists import at_once
+from sparkdl.engine.native.threads import pool
 from sparkdl.engine.ops.activation import ReluGradOp, ReluOp
 from sparkdl.engine.ops.attention import HeadMixOp, HeadScoresOp
 from sparkdl.engine.ops.elementwise import AddOp
@@ -114,10 +115,11 @@ class OneDnn(reference.Reference):
             relayouts,
             sequences_in_place,
             into_chains if self.compiler is None else partial(into_chains, may=may_chain),
-            side_by_side.pair_directions,
+            *([] if self.compiler is None else [side_by_side.pair_directions]),
         )
 
     def fresh(self):
+        provide_signal_stack()
         backend = copy(self)
         backend.__dict__.pop("_apart", None)
         backend.session = self.session.fresh()
@@ -149,26 +151,24 @@ class OneDnn(reference.Reference):
 
     def _lower_both(self, node, inputs, outputs):
         """Returns the kernel of two operations in one node, each on a thread of its own."""
-        kernels, team = [], pool()
+        lists, ahead, names, team = [], [], [], pool()
         parts = zip(node.op.parts(node.inputs), node.op.parts(inputs), self._apart, strict=True)
-        for (op, tensors), (_, arrays), backend in parts:
-            one = Node(op, tensors, op.shape(*(tensor.spec for tensor in tensors)))
-            count = len(one.outputs)
+        for (op, tensors), (_, arrays), session in parts:
+            own = outputs[: len(op.shape(*(tensor.spec for tensor in tensors)))]
+            outputs = outputs[len(own) :]
+            session.next_kernel()
             with team.alone():
-                kernels.append(backend._lower(one, arrays, outputs[:count]))
-            outputs = outputs[count:]
-        first, second = kernels
-        ahead = tuple(OneThread(call, team) for call in first.ahead + second.ahead)
-        call = AtOnce(team, [first.call, second.call])
-        return Kernel(call, f"{first.name}, a thread each", first.note or second.note, ahead)
+                calls, name = LOWERINGS[type(op)](session, op, arrays, own)
+            lists.append(calls)
+            ahead += [OneThread(call, team) for call in session.ahead]
+            names.append(name)
+        call = at_once(lists, self.session.execute, self.compiler)
+        return Kernel(call, " | ".join(names), ahead=tuple(ahead))
 
     @cached_property
     def _apart(self):
-        """Returns two backends whose kernels may run at the same time."""
-        backends = [copy(self) for _ in range(2)]
-        for backend in backends:
-            backend.session = self.session.apart()
-        return backends
+        """Returns two sessions whose calls may run at the same time."""
+        return [self.session.apart() for _ in range(2)]
 
     def _lower(self, node, inputs, outputs):
         op = node.op

@@ -226,6 +226,7 @@ class OneDnnSession:
             if execute(primitive, stream, count, where):
                 raise UnsupportedError("oneDNN could not execute a primitive")
 
+        call.words = primitive.value, stream.value, count, ctypes.addressof(array)
         return call
 
     def scratchpad_of(self, pd):

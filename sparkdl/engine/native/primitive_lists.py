@@ -1,0 +1,77 @@
+"""Lists of oneDNN's primitives that run at the same time, a thread of the pool each.
+
+No thread runs Python meanwhile: a signal waits until all have ended, as with any kernel. The words
+are the address of dnnl_primitive_execute, then for each list the address of its rows and how many
+there are. A row is a primitive, a stream, a number of arguments, their address, and the status that
+the primitive gave.
+"""
+
+from functools import cache
+
+import numpy as np
+
+from sparkdl.engine.native.calls import WORTH_THREADS, bind
+from sparkdl.engine.native.control import FIRST, counting, module, pointer, share, word
+from sparkdl.engine.native.llvm_code import Code
+from sparkdl.engine.native.threads import address
+from sparkdl.engine.operands import Operand
+from sparkdl.errors import UnsupportedError
+
+EXECUTE, LISTS = FIRST, FIRST + 1
+PRIMITIVE, STREAM, COUNT, ARGUMENTS, STATUS, ROW = range(6)  # words of a row, and their number
+
+
+def at_once(lists, execute, compiler):
+    """Returns a call that runs lists of calls of OneDnnSession.bind, a thread of the pool each.
+
+    Where the pool has fewer threads, a thread runs several lists. Each primitive must have been
+    made for one thread.
+
+    Raises
+    ------
+    UnsupportedError
+        When called, where oneDNN cannot execute one of them.
+    """
+    rows = [[[*call.words, 0] for call in calls] for calls in lists]
+    tables = [np.array(table, np.uint64).reshape(-1, ROW) for table in rows]
+    words = [address(execute)]
+    for table in tables:
+        axes = (len(table), 8 * ROW), (ROW, 8)
+        words += [Operand("a list of primitives", table, "uint64", axes), len(table)]
+    run = bind(compiler.function(text(len(lists))), words, WORTH_THREADS)
+
+    def call(keep=lists):  # what the rows point to lives as long as the call
+        run()
+        if any(table[:, STATUS].any() for table in tables):
+            raise UnsupportedError("oneDNN could not execute a primitive")
+
+    return call
+
+
+@cache
+def text(count):
+    """Returns the text of the function that runs a thread's share of so many lists."""
+    code = Code()
+    execute = pointer(code, EXECUTE)
+    begin, end = share(code, count, 1)
+    with counting(code, begin, end, 1) as number:
+        place = code.define(f"mul i64 {number}, 2")
+        place = code.define(f"add i64 {place}, {LISTS}")
+        rows = code.define(f"load ptr, ptr {code.pointer('%words', 'i64', place)}")
+        length = word(code, code.define(f"add i64 {place}, 1"))
+        with counting(code, 0, length, 1) as index:
+            run_row(code, execute, code.pointer(rows, f"[{ROW} x i64]", index))
+    return module(code)
+
+
+def run_row(code, execute, row):
+    """Adds a primitive's execution, and keeps its status."""
+    places = [code.pointer(row, "i64", index) for index in range(ROW)]
+    primitive, stream, arguments = (
+        code.define(f"load ptr, ptr {places[index]}") for index in (PRIMITIVE, STREAM, ARGUMENTS)
+    )
+    count = code.define(f"load i32, ptr {places[COUNT]}")
+    values = f"ptr {primitive}, ptr {stream}, i32 {count}, ptr {arguments}"
+    status = code.define(f"call i32 {execute}({values})")
+    wide = code.define(f"zext i32 {status} to i64")
+    code.add(f"store i64 {wide}, ptr {places[STATUS]}")

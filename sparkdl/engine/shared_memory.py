@@ -1,0 +1,34 @@
+"""Which of many arrays may share memory with another, without a comparison of all pairs."""
+
+from bisect import bisect_left
+from itertools import accumulate
+
+from numpy.lib.array_utils import byte_bounds
+
+
+class SharedMemory:
+    """Arrays, sorted by their addresses.
+
+    Parameters
+    ----------
+    arrays : sequence of ndarray
+    """
+
+    def __init__(self, arrays):
+        places = [(*byte_bounds(array), i) for i, array in enumerate(arrays) if array.size]
+        self._places = sorted(places)
+        self._begins = [begin for begin, _, _ in self._places]
+        self._ends = [*accumulate((end for _, end, _ in self._places), max)]
+
+    def sharing(self, array):
+        """Returns the indices, in their order, of what np.may_share_memory says True of."""
+        if not array.size:
+            return []
+        begin, end = byte_bounds(array)
+        found, at = [], bisect_left(self._begins, end) - 1
+        while at >= 0 and self._ends[at] > begin:  # before that, all end too early
+            _, stop, index = self._places[at]
+            if stop > begin:
+                found.append(index)
+            at -= 1
+        return sorted(found)
