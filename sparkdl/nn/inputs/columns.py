@@ -20,6 +20,27 @@ def label_mask_of(column):
     return f"{column}_mask"
 
 
+def masks_of_features(conf):
+    """Returns {column: column of its mask} of what inputs have for each step: features, or ids."""
+    shapes, of_steps = conf.input_shapes, [p for p in conf.stack if p.layer.reads_ids_of_steps]
+    read = {name for place in of_steps for name in place.sources}
+    return {
+        column: mask_of(column)
+        for column, name in conf.feature_columns.items()
+        if len(shapes[name]) == 2 or (len(shapes[name]) == 1 and name in read)
+    }
+
+
+def masks_of_labels(conf):
+    """Returns {column: column of its mask} of what outputs have a label for each step of."""
+    return {c: label_mask_of(c) for c, place in conf.label_columns.items() if is_stepwise(place)}
+
+
+def is_stepwise(place):
+    """Returns whether an output has a label for each step of a sequence."""
+    return len(place.out_shape) == 2 and place.label_shape[:1] == place.out_shape[:1]
+
+
 def columns_of(conf, batch, labels=True):
     """Returns {column: array} of what a program of `conf` takes of a batch.
 

@@ -31,6 +31,7 @@ def check_tbptt(conf):
     expected = "(forward, backward), numbers of steps with 1 <= backward <= forward"
     require(conf, "tbptt", sound, expected)
     check_carries(conf)
+    check_losses(conf)
     shapes = [*conf.input_shapes.values(), *(place.out_shape for place in conf.outputs)]
     if any(len(shape) != 2 for shape in shapes):
         raise ConfigError(
@@ -56,6 +57,17 @@ def check_carries(conf):
             )
     if not conf.state_shapes:
         raise ConfigError("the network has no recurrent layer: there is no state to carry")
+
+
+def check_losses(conf):
+    """Raises ConfigError for a loss whose labels are those of a sequence, not of its steps."""
+    for place in conf.outputs:
+        loss = getattr(place.layer, "loss", None)
+        if getattr(loss, "of_sequence", False):
+            raise ConfigError(
+                f"tbptt cuts labels where it cuts sequences: {place.name} must have a loss with a "
+                f"label for each step, got {type(loss).__name__}"
+            )
 
 
 def chunks(conf, batch):

@@ -17,6 +17,7 @@ from sparkdl.nn import (
     Frozen,
     GraphConf,
     LastTimeStep,
+    LayerNorm,
     MaxPool1D,
     NetworkConf,
     Output,
@@ -35,6 +36,7 @@ from sparkdl.nn import (
 from sparkdl.nn.execution.replica import Replica
 from sparkdl.nn.execution.scoring import example_losses
 from sparkdl.nn.inputs.tbptt import chunks
+from sparkdl.nn.losses import Ctc
 from tests.nn.support import value_and_gradients
 
 N, T = 3, 10
@@ -167,6 +169,15 @@ REFUSALS = {
     "pools": (
         {"layers": [MaxPool1D(size=3, stride=1, padding="same"), *REST]},
         "maxpool1d_1 sees more of a sequence",
+    ),
+    "statistics of all steps": (
+        {"layers": [LayerNorm(axes=(0, 1)), *REST]},
+        "layernorm_1 sees more of a sequence",
+    ),
+    "labels of a whole sequence": (
+        {"layers": [LSTM(units=2), RnnOutput(units=5, loss=Ctc(label_length=4))]},
+        "tbptt cuts labels where it cuts sequences: rnnoutput_1 must have a loss with a label for "
+        "each step, got Ctc",
     ),
     "margins": (
         {"layers": [ZeroPadding1D(amount=(1, 0)), Cropping1D(amount=(0, 1)), *REST]},

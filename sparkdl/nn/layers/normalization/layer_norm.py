@@ -44,6 +44,12 @@ class LayerNorm(TrainableLayer):
     scale: bool = option(Boolean(), "Whether there is a gamma.", default=True)
     shift: bool = option(Boolean(), "Whether there is a beta.", default=True)
 
+    @property
+    def sees_other_steps(self) -> bool:  # type: ignore[override]
+        """Whether the steps of a sequence, (T, F), are among what is normalized together."""
+        axes = (self.axes,) if isinstance(self.axes, int) else self.axes or ()
+        return not {0, -2}.isdisjoint(axes)
+
     def axes_of(self, in_shape: Shape) -> Shape:
         """Returns the axes of an example that are normalized together, counted from the front."""
         rank = len(in_shape)
