@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from sparkdl.spark.inference.evaluations import sum_evaluations
+from sparkdl.spark.inference.evaluations import UnreadRecords, sum_results
 from sparkdl.spark.jobs.job import job
 from sparkdl.training.inputs.schema import schema_of
 from sparkdl.tune.vote_tasks import evaluate_votes
@@ -23,7 +23,7 @@ def evaluate(sc, conf, records, shared, vote, on_device):
     DataError
         There are no records.
     """
-    batches = records.batches(sc, schema_of(conf, transform=records.transform))
+    unread = UnreadRecords(records, schema_of(conf, transform=records.transform))
     with job(sc, "evaluation of an ensemble", "an evaluation"):
         task = partial(on_device, partial(evaluate_votes, shared, vote, records.transform))
-        return sum_evaluations(batches, task)
+        return sum_results(*unread.results(sc, task))
