@@ -4,6 +4,7 @@ from functools import partial
 
 from sparkdl.spark.inference.evaluations import UnreadRecords, sum_results
 from sparkdl.spark.jobs.job import job
+from sparkdl.training.evaluation.batch_evaluation import Evaluator
 from sparkdl.training.inputs.schema import schema_of
 from sparkdl.tune.vote_tasks import evaluate_votes
 
@@ -26,4 +27,4 @@ def evaluate(sc, conf, records, shared, vote, on_device):
     unread = UnreadRecords(records, schema_of(conf, transform=records.transform))
     with job(sc, "evaluation of an ensemble", "an evaluation"):
         task = partial(on_device, partial(evaluate_votes, shared, vote, records.transform))
-        return sum_results(*unread.results(sc, task))
+        return sum_results(*unread.results(sc, Evaluator(conf), task))

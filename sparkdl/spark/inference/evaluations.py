@@ -1,27 +1,19 @@
 """An evaluation as a Spark job: executors count, a tree of tasks adds up."""
 
-import pickle
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-import pyarrow
-from pyspark import TaskContext
-
 from sparkdl.spark.connect.sessions import is_frame
 from sparkdl.spark.inference import predictions
-from sparkdl.spark.inference.arrow_map import with_plain_names
+from sparkdl.spark.inference.frame_evaluation import evaluate_partitions, result_of
 from sparkdl.spark.jobs.job import job, staying_with_data
 from sparkdl.spark.jobs.shared_processes import shared_processes
 from sparkdl.spark.jobs.shared_value import sharing
-from sparkdl.spark.records.column_types import arrow_schema, sql_schema
-from sparkdl.spark.records.records import SparkRecords, table_batches, until_failure
+from sparkdl.spark.records.records import SparkRecords
 from sparkdl.spark.records.validation_records import ValidationRecords, rdd_of
 from sparkdl.spark.workers import tree
-
-COLUMNS = "result binary"
-ARROW = arrow_schema(COLUMNS)
 
 
 @dataclass(frozen=True)
@@ -35,18 +27,17 @@ class UnreadRecords:
     records: SparkRecords
     schema: Any
 
-    def results(self, sc, each):
-        """Returns (RDD of what `each` partition gives, how many partitions); see `sum_results`."""
+    def results(self, sc, evaluator, each):
+        """Returns (RDD of what `each` partition gives, how many partitions); see `sum_results`.
+
+        `evaluator` writes and reads the counts of what `each` gives.
+        """
         if not is_frame(self.records.data):
             batches = self.records.batches(sc, self.schema)
             return batches.mapPartitionsWithIndex(each), batches.getNumPartitions()
-        chosen, columns = self.records.select_columns(self.schema)
-        chosen, task = with_plain_names(
-            chosen, partial(evaluate_tables, self.schema, columns, each)
-        )
-        with shared_processes(chosen.sparkSession):
-            rows = chosen.mapInArrow(task, sql_schema(COLUMNS)).rdd
-        return rows.map(result_of), rows.getNumPartitions()
+        with shared_processes(self.records.data.sparkSession):
+            rows = evaluate_partitions(self.records, self.schema, evaluator, each).rdd
+        return rows.map(partial(result_of, evaluator)), rows.getNumPartitions()
 
 
 def evaluate(sc, model, validation, on_device):
@@ -56,7 +47,7 @@ def evaluate(sc, model, validation, on_device):
     ----------
     sc : SparkContext
     model : tuple
-        The arguments from which `predictions.loaded` makes a replica.
+        The arguments from which `predictions.load_replica` makes a replica.
     validation : Validation
         Of UnreadRecords, ValidationRecords or an RDD of Batches.
     on_device : function of a task that gives one which runs where the master says
@@ -71,7 +62,7 @@ def evaluate(sc, model, validation, on_device):
         each = on_device(partial(predictions.evaluate_partition, shared, evaluator))
         with staying(sc, batches):
             if isinstance(batches, UnreadRecords):
-                return sum_results(*batches.results(sc, each))
+                return sum_results(*batches.results(sc, evaluator, each))
             stored = rdd_of(batches)
             return sum_results(stored.mapPartitionsWithIndex(each), stored.getNumPartitions())
 
@@ -86,18 +77,6 @@ def sum_results(ranked, parts):
     """
     sums = tree(ranked, parts, depth=2, add=predictions.merge_evaluations)
     return predictions.total_evaluation(sums)
-
-
-def evaluate_tables(schema, columns, each, tables):
-    """Yields the row of a DataFrame's partition: what `each` gives for its Batches."""
-    partition = TaskContext.get().partitionId()
-    batches = until_failure(table_batches(schema, columns, partition, tables))
-    for result in each(partition, batches):
-        yield pyarrow.RecordBatch.from_pylist([{"result": pickle.dumps(result)}], schema=ARROW)
-
-
-def result_of(row):
-    return pickle.loads(row.result)
 
 
 def staying(sc, batches):
