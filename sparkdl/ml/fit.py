@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame
 
 from sparkdl.errors import ConfigError
 from sparkdl.ml.params import FitParams
-from sparkdl.ml.rows import divide_rows, first, renamed, weight_column
+from sparkdl.ml.rows import ReadColumns, divide_rows, weight_column
 from sparkdl.ml.turns import taking_turns
 from sparkdl.nn import Conf
 from sparkdl.spark.connect.sessions import context_of
@@ -52,15 +52,13 @@ def fit_network(
     evaluates = validation is not None or "validation_split" in options
     sc = context_of(dataset.sparkSession)
     listeners = [*stopping(stage, evaluates), *stage.getListeners()]
-    net = SparkNetwork(sc, network, master)
+    net, read = SparkNetwork(sc, network, master), ReadColumns(features, labels, weights)
     with taking_turns(sc):
         history = net.fit(
-            renamed(train, features, labels, weights),
+            read.select(train),
             stage.getMaxIter(),
-            None if validation is None else renamed(validation, features, labels, weights),
-            features=first(features),
-            label=first(labels),
-            weights=weights,
+            None if validation is None else read.select(validation),
+            **read.names,
             transform=preprocessing,
             listeners=listeners,
             **options,

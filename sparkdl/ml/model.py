@@ -16,12 +16,12 @@ from sparkdl.errors import ConfigError
 from sparkdl.ml.columns import only_names
 from sparkdl.ml.params import StageParams
 from sparkdl.ml.persistence import SavedStage
-from sparkdl.ml.rows import first, renamed
+from sparkdl.ml.rows import ReadColumns
 from sparkdl.ml.training_params import TrainingParams
 from sparkdl.spark.connect.sessions import current_context
 from sparkdl.spark.inference.arrow_map import map_in_arrow
 from sparkdl.spark.inference.functions import batch_function, column_udf
-from sparkdl.spark.inference.output_columns import OutputColumns, compute_outputs
+from sparkdl.spark.inference.output_columns import OutputColumns, compute_outputs, layers_of
 from sparkdl.spark.network import SparkNetwork
 from sparkdl.spark.records.frame_schema import check_fields
 from sparkdl.spark.records.records import SparkRecords
@@ -91,10 +91,11 @@ class NetworkModel(StageParams, TrainingParams, SavedStage):
 
         >>> df.mapInArrow(*model.map_function(df.schema))
         """
-        compute = partial(compute_outputs, self.outputs())
-        names, preprocessing = self.feature_names(), self.getPreprocessing()
-        net = self.spark_network()
-        return net.column_function(schema, names, preprocessing, self.fields(), compute)
+        outputs, net = self.outputs(), self.spark_network()
+        compute = partial(compute_outputs, outputs)
+        layers = layers_of(outputs)
+        parts = self.feature_names(), self.getPreprocessing(), self.fields(), compute
+        return net.column_function(schema, *parts, layers=layers)
 
     def _transform(self, dataset: DataFrame) -> DataFrame:
         return map_in_arrow(dataset, *self.map_function(dataset.schema))
@@ -154,9 +155,10 @@ class NetworkModel(StageParams, TrainingParams, SavedStage):
         preprocessing, net = self.getPreprocessing(), self.spark_network()
         schema = schema_of(self.network.conf, transform=preprocessing)
         check_fields(dataset.schema, features | labels, schema)
-        frame = renamed(dataset, features, labels, None)
+        read = ReadColumns(features, labels)
+        frame = read.select(dataset)
         transform = net.transform_for(frame, preprocessing)
-        records = SparkRecords(frame, first(features), first(labels), transform=transform)
+        records = SparkRecords(frame, **read.names, transform=transform)
         return net.evaluate_by(self.evaluator, records)
 
     def evaluator(self, transform: Any) -> Evaluator:

@@ -66,22 +66,42 @@ def marked_rows(dataset: DataFrame, name: str) -> Column:
     return F.coalesce(F.col(quote_name(name)), F.lit(False))
 
 
-def renamed(
-    frame: DataFrame, features: dict[str, str], labels: dict[str, str], weights: str | None
-) -> DataFrame:
-    """Returns the columns that are read; of several, under the names that the network has."""
-    pairs = [pair for columns in (features, labels) for pair in own_names(columns)]
-    pairs += [] if weights is None else [(weights, weights)]
-    chosen = dict.fromkeys(pairs)
-    return frame.select(*(F.col(quote_name(name)).alias(target) for name, target in chosen))
+class ReadColumns:
+    """The columns that are read, under names that SparkNetwork tells apart.
 
+    Several features, or labels, get those that the network has. Others keep their own, unless
+    another column has got it.
 
-def own_names(columns: dict[str, str]) -> list[tuple[str, str]]:
-    """Returns (column of the frame, its name for SparkNetwork)."""
-    alone = len(columns) == 1
-    return [(name, name if alone else column) for column, name in columns.items()]
+    Attributes
+    ----------
+    names : {str: str or None}
+        The options `features`, `label` and `weights` of SparkNetwork.fit. Where there are several
+        columns, the name is not looked at.
+    """
 
+    def __init__(
+        self, features: dict[str, str], labels: dict[str, str], weights: str | None = None
+    ) -> None:
+        groups = {"features": features, "label": labels}
+        groups |= {} if weights is None else {"weights": {"weights": weights}}
+        several = [columns for columns in groups.values() if len(columns) > 1]
+        pairs = [(name, column) for columns in several for column, name in columns.items()]
+        self._pairs = dict.fromkeys(pairs)
+        self.names: dict[str, Any] = {"features": "", "label": "", "weights": None}
+        for group, columns in groups.items():
+            if len(columns) == 1:
+                self.names[group] = self._add(*columns.values())
 
-def first(columns: dict[str, str]) -> str:
-    """Returns the name of the only column; where there are several it is not looked at."""
-    return next(iter(columns.values()), "")
+    def _add(self, name: str) -> str:
+        """Returns the name that a column gets: its own, or one that no other column has."""
+        own = name
+        taken = {target.lower() for _, target in self._pairs}  # Spark knows no upper and lower case
+        while own.lower() in taken and (name, own) not in self._pairs:
+            own = f"_{own}"
+        self._pairs[name, own] = None
+        return own
+
+    def select(self, frame: DataFrame) -> DataFrame:
+        """Returns the DataFrame of these columns."""
+        columns = [F.col(quote_name(name)).alias(own) for name, own in self._pairs]
+        return frame.select(*columns)

@@ -5,7 +5,7 @@ import pytest
 from pyspark.sql import functions as F
 
 from sparkdl.ml import SparkNetworkEstimator, SparkNetworkModel
-from sparkdl.nn import NetworkConf, RnnOutput, zoo
+from sparkdl.nn import GraphBuilder, Merge, NetworkConf, Output, RnnOutput, zoo
 from sparkdl.spark import SparkNetwork
 from sparkdl.training.masters.all_reduce.master import AllReduceSGD
 from sparkdl.training.masters.parameter_averaging.master import ParameterAveraging
@@ -50,6 +50,42 @@ def test_several_inputs_and_outputs(parts, sc, tmp_path):
     again = SparkNetworkModel.load(str(tmp_path / "model"))
     assert again.labels == model.labels
     assert again.transformSchema(parts.schema) == found.schema
+
+
+def one_label():
+    """A graph of the inputs a and b with classes for labels, which have no name of their own."""
+    build = GraphBuilder(a=(2,), b=(3,))
+    build.add(Merge(), "a", "b", name="both")
+    build.add(Output(units=3), "both", name="kind")
+    return build.conf(seed=3)
+
+
+# Columns that others get, by places in ["features", "features", "label", "weights"].
+CLASHES = {
+    "the label": ["x", "y", "a", "w"],
+    "the weights": ["x", "y", "label", "b"],
+    "both": ["x", "y", "A", "b"],
+    "across": ["b", "a", "_a", "w"],
+}
+
+
+@pytest.mark.parametrize("case", CLASHES)
+def test_columns_may_have_the_names_of_other_inputs(case, parts):
+    own = ["a", "b", "label", "w"]
+    frame = parts.withColumn("apart", F.col("id") > 50)
+    options = {"maxIter": 2, "validationIndicatorCol": "apart", **SMALL}
+    found = []
+    for used in (own, CLASHES[case]):
+        x, y, label, w = used
+        named = frame.select("apart", *(F.col(n).alias(u) for n, u in zip(own, used)))
+        columns = {"featuresCol": [x, y], "labelCol": label, "weightCol": w}
+        model = SparkNetworkEstimator(network=one_label(), **columns, **options).fit(named)
+        found.append((model, model.evaluate(named)))
+    (one, before), (other, after) = found
+    assert_equal(other.network.state, one.network.state)
+    assert after.figures() == before.figures() and after.examples == 60
+    ends = [[end.validation.figures() for end in model.history.epochs] for model in (one, other)]
+    assert ends[0] == ends[1]
 
 
 def test_networks_with_tables(data, sc, tmp_path):

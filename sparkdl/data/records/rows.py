@@ -5,13 +5,14 @@ once; only when that fails are its records looked at singly.
 """
 
 from collections.abc import Mapping
-from itertools import islice
+from itertools import chain, islice
 from operator import attrgetter, itemgetter
 
 import numpy as np
 
 from sparkdl.data.batches.batch import Batch, record_ids
 from sparkdl.data.batches.columns import Violation
+from sparkdl.data.batches.dealing import WINDOW_BYTES
 from sparkdl.data.batches.sequences import Ragged
 from sparkdl.data.records.array_stack import stack
 from sparkdl.errors import DataError
@@ -20,15 +21,31 @@ KINDS = "a (features, label) pair, a Row or dict with named columns, or a Labele
 
 
 def read_records(schema, iterator, partition, size, fields):
-    """Yields Batches of `size` records, the last one smaller; see Schema.records.
+    """Yields Batches of as many records as `chunk_size` says; see Schema.records.
 
     `fields` are {column: name in records}, those of features first.
     """
     iterator, start = iter(iterator), 0
+    for first in islice(iterator, 1):
+        iterator, size = chain([first], iterator), chunk_size(schema, first, size, fields)
     while chunk := list(islice(iterator, size)):
         columns = _convert(schema, chunk, fields, f"partition {partition}", start)
         yield Batch(columns=columns, ids=record_ids(partition, start, len(chunk)))
         start += len(chunk)
+
+
+def chunk_size(schema, first, size, fields):
+    """Returns how many records are read at once: at most `size`, and WINDOW_BYTES as arrays."""
+    nbytes = max(sum(schema.column_bytes.values()), _stored_bytes(schema, first, fields))
+    return max(1, min(size, WINDOW_BYTES // max(1, nbytes)))
+
+
+def _stored_bytes(schema, record, fields):
+    """Returns the bytes of a record's arrays as they are given; 0 where it cannot be used."""
+    try:
+        return sum(column.nbytes for column in _stack_columns(schema, [record], fields).values())
+    except Exception:  # whatever the records' own classes raise
+        return 0
 
 
 def _convert(schema, chunk, fields, where, start):
@@ -52,12 +69,12 @@ def _one_by_one(schema, chunk, fields, where, start):
 
 
 def _columns(schema, chunk, fields):
-    return schema.convert(
-        {
-            name: _stack_column(values, name, schema)
-            for name, values in _split(schema, chunk, fields).items()
-        }
-    )
+    return schema.convert(_stack_columns(schema, chunk, fields))
+
+
+def _stack_columns(schema, chunk, fields):
+    parts = _split(schema, chunk, fields)
+    return {name: _stack_column(values, name, schema) for name, values in parts.items()}
 
 
 def _stack_column(values, name, schema):

@@ -17,7 +17,7 @@ from sparkdl.data.batches.columns import (
     one_hot_column,
     value_column,
 )
-from sparkdl.data.batches.sequences import pad_sequences
+from sparkdl.data.batches.sequences import pad_sequences, require_same_steps
 from sparkdl.data.records.label import KINDS, Label
 from sparkdl.data.records.rows import read_records
 from sparkdl.errors import ConfigError, DataError, require
@@ -46,6 +46,9 @@ class Schema:
     masks : {column: column}
         Columns of sequences, whose first axis is time, with those of their masks (n, T): records
         may have fewer steps, and are padded. A mask that is not there is made.
+    steps : {column: column}
+        Columns of labels, with those of features that have as many steps; both are in `masks`.
+        Compared where neither mask is there.
     changes : tuple of callable
         Batch to Batch: what is done to records once they are checked, as in changes.py. It may
         leave some out.
@@ -63,6 +66,7 @@ class Schema:
     label_size: int = 1
     ids: frozenset[str] = frozenset()
     masks: dict[str, str] = field(default_factory=dict)
+    steps: dict[str, str] = field(default_factory=dict)
     changes: tuple[Callable[[Batch], Batch], ...] = ()
 
     def __post_init__(self) -> None:
@@ -95,6 +99,23 @@ class Schema:
         """{column: how many numbers each record has} of features, where that is fixed."""
         shapes = {c: shape for c, shape in self.inputs.items() if c not in self.masks}
         return {c: math.prod(shape) for c, shape in shapes.items() if None not in shape}
+
+    @cached_property
+    def column_bytes(self):
+        """{column: bytes of a record in it}, with those of a mask; sizes that are free count 1."""
+        shapes = self.inputs | {name: label.shape for name, label in self.outputs.items()}
+        masks = {c: 4 * (shapes[c][0] or 1) for c in self.masks if c in shapes}
+        return {
+            c: (8 if c in self.ids else 4) * math.prod(n or 1 for n in shape) + masks.get(c, 0)
+            for c, shape in shapes.items()
+        }
+
+    @cached_property
+    def singles(self):
+        """Columns that become float32 from whatever numbers are given."""
+        values = {c for c, label in self.outputs.items() if label.kind == "values"}
+        one_hot = {c for c in values if self.outputs[c].one_hot}
+        return frozenset((self.inputs.keys() - self.ids) | (values - one_hot))
 
     def fields(self, features=FEATURES, label="label", weights=None, names=None):
         """Returns {column: name in records}.
@@ -131,7 +152,9 @@ class Schema:
     def records(
         self, iterator, partition, size=1024, *, features=FEATURES, label="label", weights=None
     ):
-        """Returns Batches of `size` checked records from an iterator over records of any kind.
+        """Returns Batches of up to `size` checked records from an iterator of any kind of records.
+
+        Records of many bytes make smaller Batches; see `chunk_size`.
 
         A record is a (features, label) pair, a Row or dict with the columns `features`, `label` and
         `weights` (see `fields`), a LabeledPoint, or, where no labels are wanted, bare features.
@@ -183,6 +206,10 @@ class Schema:
         for name, label in self.outputs.items():
             y = self._fill(raw, name, columns, label.shape, "label", label.one_hot_size)
             columns[name] = label_column(y, label)
+        for name, of in self.steps.items():
+            x, y = self.masks[of], self.masks[name]
+            if x not in raw and y not in raw:
+                require_same_steps(columns[x], columns[y], "features" if one else of)
         if WEIGHTS in raw and WEIGHTS not in self.inputs:
             columns[WEIGHTS] = factor_column(raw[WEIGHTS], (), WEIGHTS)
         return columns

@@ -3,7 +3,7 @@
 The Python half of Spark 3.4 refuses them; its JVM does not. From 3.5 on both take them.
 
 All of them look each column up by its name. A name that has dots or backticks, or that several
-columns have, is none to them: such columns go through Python under numbered names.
+columns have, or `*`, is none to them: such columns go through Python under numbered names.
 """
 
 from collections.abc import Iterable, Iterator
@@ -55,7 +55,7 @@ def select_columns(frame: Any, names: Iterable[str]) -> Any:
 def are_plain(names: list[str]) -> bool:
     """Returns whether Spark, which knows no upper and lower case, finds columns by their names."""
     unique = len({name.lower() for name in names}) == len(names)
-    return unique and not any(mark in name for name in names for mark in ".`")
+    return unique and not any(mark in name for name in names for mark in ".`") and "*" not in names
 
 
 def numbered(names: list[str]) -> list[str]:

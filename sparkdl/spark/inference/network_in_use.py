@@ -17,7 +17,7 @@ from sparkdl.spark.connect.sessions import is_connect, is_frame, unsupported
 from sparkdl.spark.gpu_process.dispatch import run_on_device, run_partition_on_device
 from sparkdl.spark.inference import predictions
 from sparkdl.spark.inference.arrow_map import map_in_arrow
-from sparkdl.spark.inference.evaluations import evaluate
+from sparkdl.spark.inference.evaluations import UnreadRecords, evaluate
 from sparkdl.spark.jobs.device_tally import DeviceTally
 from sparkdl.spark.jobs.jvm import living_jvm
 from sparkdl.spark.jobs.shared_value import LocalValue, SharedValue
@@ -87,7 +87,8 @@ class NetworkInUse:
         if is_frame(data):
             new = predictions.prediction_fields(self.conf, prediction, probability)
             compute = partial(predictions.prediction_columns, [field.name for field in new])
-            return self._add_columns(data, features, transform, new, compute, device, keep)
+            layers = [self.conf.output.name]
+            return self._add_columns(data, features, transform, new, compute, device, keep, layers)
         self._require_context(data)
         require_all(keep, data)
         records, master = SparkRecords(data, features, transform=transform), self._master_on(device)
@@ -132,7 +133,7 @@ class NetworkInUse:
         if is_frame(data):
             new = [predictions.numbers(name) for name in layers]
             compute = partial(predictions.layer_columns, layers)
-            return self._add_columns(data, features, transform, new, compute, device, keep)
+            return self._add_columns(data, features, transform, new, compute, device, keep, layers)
         self._require_context(data)
         require_all(keep, data)
         records, master = SparkRecords(data, features, transform=transform), self._master_on(device)
@@ -163,7 +164,8 @@ class NetworkInUse:
             )
             return connect_evaluate(model, records, schema, evaluator, master.task_device)
         with living_jvm("the evaluation"):
-            return self._evaluate(state, Validation(self._batches(records), evaluator), device)
+            unread = UnreadRecords(records, schema_of(self.conf, True, records.transform))
+            return self._evaluate(state, Validation(unread, evaluator), device)
 
     def _evaluate(self, state, data, device=None):
         master = self._master_on(device)
@@ -185,11 +187,11 @@ class NetworkInUse:
             return self.network.transform
         return given
 
-    def _add_columns(self, frame, features, transform, new, compute, device, keep):
+    def _add_columns(self, frame, features, transform, new, compute, device, keep, layers):
         schema = schema_of(self.conf, labels=False, transform=transform)
         columns = schema.fields(features, names=frame.columns)
         frame = predictions.narrow_frame(frame, columns.values(), keep)
-        parts = features, transform, new, compute, device, keep
+        parts = features, transform, new, compute, device, keep, layers
         return map_in_arrow(frame, *self.column_function(frame.schema, *parts))
 
     def column_function(
@@ -201,6 +203,7 @@ class NetworkInUse:
         compute: Callable[..., Any],
         device: str | None = None,
         keep: str | Iterable[str] | None = None,
+        layers: Iterable[str] = (),
     ) -> tuple[Callable[..., Any], StructType]:
         """Returns a function for mapInArrow that adds columns, and the schema of what it gives.
 
@@ -208,7 +211,7 @@ class NetworkInUse:
         as in predictions.column_function.
         """
         compute = self.batch_function(transform, compute, device)
-        parts = fields, self.conf, transform, features, new, compute, keep
+        parts = fields, self.conf, transform, features, new, compute, keep, layers
         return predictions.column_function(*parts)
 
     def batch_function(

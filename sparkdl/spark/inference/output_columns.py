@@ -85,10 +85,14 @@ def divide_by_thresholds(y, thresholds):
         return np.where(limits == 0, np.inf, y / limits)
 
 
+def layers_of(outputs):
+    """Returns what several OutputColumns ask of a network, each once."""
+    return tuple(dict.fromkeys(layer for output in outputs for layer in output.layers))
+
+
 def compute_outputs(outputs, model, transform, batches):
     """Yields {column: array} of each Batch, for a sequence of OutputColumns."""
-    layers = tuple(dict.fromkeys(layer for output in outputs for layer in output.layers))
-    for results in layer_columns(layers, model, transform, batches):
+    for results in layer_columns(layers_of(outputs), model, transform, batches):
         columns = {}
         for output in outputs:
             columns |= output.arrays(results)

@@ -1,5 +1,6 @@
 """Networks in use on Spark: predictions, features and evaluations, a partition at a time."""
 
+import math
 from collections import deque
 from functools import partial, reduce
 from operator import itemgetter
@@ -9,10 +10,11 @@ import pyarrow
 from pyspark import TaskContext
 from pyspark.sql.types import ArrayType, DoubleType, FloatType, StructField, StructType
 
-from sparkdl.data.readers.encodings.arrow_columns import require_column, table_batch
 from sparkdl.errors import ConfigError, DataError, SparkdlError
+from sparkdl.nn.execution.forward import Z
 from sparkdl.spark.inference.arrow_map import select_columns
-from sparkdl.spark.records.frame_schema import WHERE, check_fields
+from sparkdl.spark.records.frame_schema import WHERE, check_fields, require_one
+from sparkdl.spark.records.table_pieces import check_pieces
 from sparkdl.training.evaluation.batch_evaluation import pieces
 from sparkdl.training.inputs.schema import schema_of
 from sparkdl.training.rounds.replica import limit_threads, load_to_read, replica_for
@@ -129,7 +131,7 @@ def check_kept(fields):
             )
 
 
-def column_function(fields, conf, transform, columns, new, compute, keep=None):
+def column_function(fields, conf, transform, columns, new, compute, keep=None, layers=()):
     """Returns a function for mapInArrow that adds columns, and the schema of what it gives.
 
     Parameters
@@ -144,6 +146,8 @@ def column_function(fields, conf, transform, columns, new, compute, keep=None):
         Yields {name: array} for each, of records as they are before `transform`.
     keep : str or sequence of str, optional
         The columns of the DataFrame that the result has, too. None: all.
+    layers : sequence of str
+        What `compute` asks of the network: the wider it is, the fewer records are read at once.
 
     Raises
     ------
@@ -154,13 +158,13 @@ def column_function(fields, conf, transform, columns, new, compute, keep=None):
     if not isinstance(columns, dict):
         columns = schema.fields(columns, names=fields.names)
     check_fields(fields, columns, schema)
-    places_of(fields.names, columns.values())
     places = places_of(fields.names, keep)
     kept = [fields.fields[place] for place in places]
     check_kept(kept)
     check_new([field.name for field in kept], new)
     kinds = {field.name: field.dataType.simpleString() == VECTOR for field in new}
-    extend = partial(extend_tables, schema, columns, places, kinds, compute)
+    beside = output_bytes(conf, layers)
+    extend = partial(extend_tables, schema, columns, places, kinds, compute, beside)
     return extend, StructType([*kept, *new])
 
 
@@ -173,12 +177,7 @@ def places_of(names, keep):
         return range(len(names))
     keep = unique_names(keep)
     for name in keep:
-        require_column(name, names, WHERE)
-        if names.count(name) > 1:
-            raise DataError(
-                f"{WHERE}: column {name!r} must be there once, got {names.count(name)}; rename or "
-                "drop the others"
-            )
+        require_one(name, names)
     return [names.index(name) for name in keep]
 
 
@@ -196,13 +195,20 @@ def unique_names(given):
     return [given] if isinstance(given, str) else list(dict.fromkeys(given))
 
 
-def extend_tables(schema, columns, places, kinds, compute, tables):
-    """Yields each Arrow table of a partition with the new columns behind those of `places`.
+def output_bytes(conf, layers):
+    """Returns the bytes of what some layers give for a record, as float64."""
+    names = [name.removesuffix(Z) for name in layers]
+    shapes = {place.name: place.out_shape for place in conf.stack}
+    return sum(8 * math.prod(shapes[name]) for name in names)
 
-    `kinds` is {new column: whether it holds vectors}.
+
+def extend_tables(schema, columns, places, kinds, compute, beside, tables):
+    """Yields the Arrow tables of a partition with the new columns behind those of `places`.
+
+    `kinds` is {new column: whether it holds vectors}, `beside` as in `check_pieces`.
     """
     pending = deque()
-    for arrays in brief_errors(compute(check_tables(schema, columns, tables, pending))):
+    for arrays in brief_errors(compute(check_tables(schema, columns, tables, pending, beside))):
         table = pending.popleft()
         new = [
             vector_column(arrays[name]) if vectors else arrow_column(arrays[name])
@@ -213,17 +219,12 @@ def extend_tables(schema, columns, places, kinds, compute, tables):
         yield pyarrow.RecordBatch.from_arrays([*kept, *new], names=names)
 
 
-def check_tables(schema, new_fields, tables, pending):
-    """Yields the Batch of each Arrow table with rows, which is put into `pending`."""
-    start, partition = 0, TaskContext.get().partitionId()
-    where = f"partition {partition}"
-    for table in tables:
-        if table.num_rows:
-            sizes = schema.masks, schema.sizes
-            batch = table_batch(table, new_fields, where, partition, start, *sizes)
-            pending.append(table)
-            start += table.num_rows
-            yield schema.check(batch, where)
+def check_tables(schema, columns, tables, pending, beside=0):
+    """Yields the Batch of each piece of Arrow tables, which is put into `pending`."""
+    partition = TaskContext.get().partitionId()
+    for piece, batch in check_pieces(schema, columns, partition, tables, beside):
+        pending.append(piece)
+        yield batch
 
 
 def arrow_column(array):

@@ -32,7 +32,7 @@ def check_fields(fields, columns, schema):
         Of the batches.
     """
     for name in columns.values():
-        require_column(name, fields.names, WHERE)
+        require_one(name, fields.names)
     for column, name in columns.items():
         if column in schema.ids:
             check_ids(fields[name], schema.inputs[column])
@@ -42,6 +42,16 @@ def check_fields(fields, columns, schema):
             check_label(fields[name], schema.outputs[column])
         else:
             check_factor(fields[name])
+
+
+def require_one(name, names):
+    """Raises DataError unless exactly one of a DataFrame's columns has a name."""
+    require_column(name, names, WHERE)
+    if names.count(name) > 1:
+        raise DataError(
+            f"{WHERE}: column {name!r} must be there once, got {names.count(name)}; rename or "
+            "drop the others"
+        )
 
 
 def check_features(field, shape):

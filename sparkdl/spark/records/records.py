@@ -17,13 +17,12 @@ from pyspark import RDD, TaskContext
 from pyspark.sql import DataFrame
 
 from sparkdl.data.batches.batch import Batch
-from sparkdl.data.batches.type_names import kind_of, package_of
-from sparkdl.data.readers.encodings.arrow_columns import table_batch
+from sparkdl.data.batches.type_names import kind_of
 from sparkdl.data.source import Source, check_batches
 from sparkdl.error_messages import error_from_text, error_to_text
 from sparkdl.errors import ConfigError, DataError, SparkdlError
 from sparkdl.spark.connect.sessions import is_frame
-from sparkdl.spark.inference.arrow_map import with_plain_names
+from sparkdl.spark.inference.arrow_map import select_columns, with_plain_names
 from sparkdl.spark.jobs.process_start import note_start
 from sparkdl.spark.jobs.python_start import start_python
 from sparkdl.spark.jobs.shared_processes import shared_processes
@@ -31,6 +30,7 @@ from sparkdl.spark.records.column_types import arrow_schema, sql_schema
 from sparkdl.spark.records.frame_schema import check_fields
 from sparkdl.spark.records.locality import split_rdd
 from sparkdl.spark.records.stored_partition import COLUMNS, as_table, store_batches
+from sparkdl.spark.records.table_pieces import check_pieces
 from sparkdl.training.workers.contribution import Failure
 from sparkdl.training.workers.frozen_modules import freeze_modules
 
@@ -43,6 +43,7 @@ KINDS = "an RDD, a DataFrame or a source such as LMDB(path)"
 CURES = {
     "pandas": "make one that Spark has: spark.createDataFrame(df)",
     "polars": "make one that Spark has: spark.createDataFrame(df.to_pandas())",
+    "pyspark.pandas": "make one that Spark has: df.to_spark()",
 }
 FOR_ARRAYS = "arrays are a source as Arrays(features, labels)"
 
@@ -77,8 +78,9 @@ class SparkRecords:
         if is_records(self.data):
             return
         if not hasattr(self.data, "splits"):
-            cure = CURES.get(package_of(self.data), FOR_ARRAYS)
-            raise ConfigError(f"data must be {KINDS}, got {kind_of(self.data)}; {cure}")
+            raise ConfigError(
+                f"data must be {KINDS}, got {kind_of(self.data)}; {cure_for(self.data)}"
+            )
         if self.transform is not None:
             kind = type(self.data).__name__
             raise ConfigError(f"transform must be that of the source {kind}, got another one")
@@ -133,8 +135,14 @@ class SparkRecords:
         fields = self.data.schema
         columns = schema.fields(self.features, self.label, self.weights, fields.names)
         check_fields(fields, columns, schema)
-        names = map(quote_name, dict.fromkeys(columns.values()))  # some may be the same
-        return self.data.select(*names), columns
+        names = dict.fromkeys(columns.values())  # some may be the same
+        return select_columns(self.data, names), columns
+
+
+def cure_for(data):
+    """Returns what to do with data that Spark cannot read as they are."""
+    kind = kind_of(data)
+    return next((CURES[name] for name in CURES if kind.startswith(f"{name}.")), FOR_ARRAYS)
 
 
 def quote_name(name):
@@ -213,15 +221,10 @@ def to_row(item):
 
 
 def table_batches(schema, columns, partition, tables):
-    start, where = 0, f"partition {partition}"
-    for table in tables:
-        if table.num_rows:
-            sizes = schema.masks, schema.sizes
-            batch = table_batch(table, columns, where, partition, start, *sizes)
-            checked = schema.check(batch, where)
-            if len(checked):
-                yield checked
-            start += table.num_rows
+    """Yields the checked Batches of a partition's Arrow tables that have records left."""
+    for _, batch in check_pieces(schema, columns, partition, tables):
+        if len(batch):
+            yield batch
 
 
 def pack_batch(batch):

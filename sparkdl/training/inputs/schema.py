@@ -3,8 +3,8 @@
 from sparkdl.data.records.label import Label
 from sparkdl.data.records.schema import Schema
 from sparkdl.data.transforms import record_shapes
-from sparkdl.nn.inputs.columns import label_mask_of, mask_of
 from sparkdl.nn.inputs.labels import units_of
+from sparkdl.training.inputs.step_counts import labels_of_steps
 
 
 def schema_of(conf, labels=True, transform=None, changes=()):
@@ -27,10 +27,20 @@ def schema_of(conf, labels=True, transform=None, changes=()):
     labels_of_outputs = {column: label_of(place) for column, place in conf.label_columns.items()}
     features = record_shapes(transform, conf.record_shapes)
     masks = masks_of(conf, labels)
-    labels = labels_of_outputs if labels else None
+    steps = labels_of_steps(conf, masks) if labels else {}
     return Schema(
-        features=features, labels=labels, ids=conf.id_columns, masks=masks, changes=changes
+        features=features,
+        labels=labels_of_outputs if labels else None,
+        ids=conf.id_columns,
+        masks=masks,
+        steps={label: of for label, of in steps.items() if keeps_steps(conf, of, features)},
+        changes=changes,
     )
+
+
+def keeps_steps(conf, column, shapes):
+    """Returns whether records have as many steps at most as the network: a transform keeps them."""
+    return shapes[column][0] == conf.input_shapes[conf.feature_columns[column]][0]
 
 
 def feature_shapes(conf):
@@ -40,23 +50,7 @@ def feature_shapes(conf):
 
 def masks_of(conf, labels=True):
     """Returns {column: column of its mask} of the columns that hold something for each step."""
-    features = [c for c, name in conf.feature_columns.items() if has_steps(conf, name)]
-    scored = [c for c, place in conf.label_columns.items() if labels and is_stepwise(place)]
-    return {c: mask_of(c) for c in features} | {c: label_mask_of(c) for c in scored}
-
-
-def has_steps(conf, name):
-    """Returns whether an input has something for each step of a sequence: features, or an id."""
-    shape = conf.input_shapes[name]
-    if len(shape) == 1:
-        readers = (place.layer for place in conf.stack if name in place.sources)
-        return any(layer.reads_ids_of_steps for layer in readers)
-    return len(shape) == 2
-
-
-def is_stepwise(place):
-    """Returns whether an output has a label for each step of a sequence."""
-    return len(place.out_shape) == 2 and place.label_shape[:1] == place.out_shape[:1]
+    return conf.feature_masks | (conf.label_masks if labels else {})
 
 
 def label_of(place):

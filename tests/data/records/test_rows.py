@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
+from pyspark.ml.linalg import Vectors
 
-from sparkdl.data.batches.batch import Batch
+from sparkdl.data.batches.batch import Batch, position
+from sparkdl.data.records import rows
 from sparkdl.data.records.schema import Schema
 from sparkdl.errors import ConfigError, DataError
 
@@ -58,3 +60,53 @@ def test_features_named_weights_are_no_weights_of_records():
     assert batch.columns["weights"].tolist() == [[1, -2, 3]]
     with pytest.raises(ConfigError, match="no input, bag or label with the column 'weights'"):
         Schema(features={"x": (1,), "weights": (3,)}, labels="class", label_size=2)
+
+
+def array_of(shape, dtype=np.float32):
+    return lambda i: np.full(shape, i % 2, dtype)
+
+
+# {case: (schema, record of number i, records that are read at once)}
+LARGE = {
+    "of a fixed size": (Schema(features=(2**20,)), array_of(2**20), 16),
+    "lists": (Schema(features=(2**20,)), lambda i: [i % 2] * 2**20, 8),
+    "sparse": (Schema(features=(2**22,)), lambda i: Vectors.sparse(2**22, {i: 1.0}), 4),
+    "of a free size": (Schema(features=(None, 2, 2)), array_of((2**18, 2, 2)), 16),
+    "bytes of a free size": (
+        Schema(features=(None, 1)),
+        array_of((2**22, 1), np.uint8),
+        16,
+    ),
+    "with labels": (
+        Schema(features=(2,), labels="values", label_size=2**20),
+        lambda i: ([i, i], np.zeros(2**20, np.float32)),
+        15,
+    ),
+    "of more than all bytes": (Schema(features=(2**25,)), array_of(2**25), 1),
+    "small": (Schema(features=(2,)), array_of(2), 40),
+}
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_large_records_are_read_a_few_at_a_time(name):
+    schema, record, expected = LARGE[name]
+    taken = []
+
+    def records():
+        for i in range(40):
+            taken.append(i)
+            yield record(i)
+
+    first = next(iter(schema.records(records(), 0)))
+    assert len(first) == len(taken) == expected
+    assert [position(one) for one in first.ids] == taken
+
+
+def test_no_record_is_left_out_between_chunks(monkeypatch):
+    monkeypatch.setattr(rows, "WINDOW_BYTES", 24)
+    batches = list(Schema(features=(2,)).records(([i, i + 1] for i in range(7)), 0))
+    assert [len(batch) for batch in batches] == [1] * 7
+    monkeypatch.setattr(rows, "WINDOW_BYTES", 48)
+    whole = Batch.concat(Schema(features=(2,)).records(([i, i + 1] for i in range(7)), 0))
+    np.testing.assert_array_equal(whole.features, [[i, i + 1] for i in range(7)])
+    assert list(Schema(features=(2,)).records(iter(()), 0)) == []

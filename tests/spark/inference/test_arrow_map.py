@@ -8,16 +8,18 @@ from sparkdl import predict_column
 from sparkdl.spark import SparkNetwork
 from tests.spark.networks import data, plain
 
-NAMES = ["id", "features", "x.y", "b`t", "name", "name", "Name"]
+NAMES = ["id", "features", "x.y", "b`t", "*", "name", "name", "Name"]
 
 
 @pytest.fixture(scope="module")
 def frame(spark):
-    rows = [(i, row, i + 0.5, "t", "n", "m", "N") for i, row in enumerate(data(9)[0].tolist())]
-    types = "id long, features array<float>, c double, d string, e string, f string, g string"
+    rows = [(i, row, i + 0.5, "t", "s", "n", "m", "N") for i, row in enumerate(data(9)[0].tolist())]
+    types = (
+        "id long, features array<float>, c double, d string, e string, f string, g string, h string"
+    )
     made = spark.createDataFrame(rows, types)
     noted = F.col("c").alias("c", metadata={"unit": "m"})
-    return made.select("id", "features", noted, "d", "e", "f", "g").toDF(*NAMES)
+    return made.select("id", "features", noted, "d", "e", "f", "g", "h").toDF(*NAMES)
 
 
 WAYS = {
@@ -29,7 +31,7 @@ WAYS = {
 }
 
 
-@pytest.mark.parametrize("keep", [None, ["x.y", "id", "b`t", "Name"]], ids=["all", "some"])
+@pytest.mark.parametrize("keep", [None, ["x.y", "id", "b`t", "*", "Name"]], ids=["all", "some"])
 @pytest.mark.parametrize("way", WAYS)
 def test_columns_of_any_name_go_through(way, keep, frame, sc):
     net = SparkNetwork(sc, plain())
@@ -44,3 +46,18 @@ def test_columns_of_any_name_go_through(way, keep, frame, sc):
     assert {row[at]: tuple(row)[: len(kept)] for row in rows} == before
     y = net.network.predict(data(9)[0])
     np.testing.assert_allclose([row[-1] for row in sorted(rows, key=lambda r: r[at])], y, rtol=1e-5)
+
+
+@pytest.mark.parametrize("names", [["*", "label"], ["features", "label", "Features"]], ids=str)
+def test_features_of_any_name_are_trained_and_predicted_on(names, spark, sc):
+    x, y = data(12)
+    rows = [(row, label, 0.0)[: len(names)] for row, label in zip(x.tolist(), y.tolist())]
+    types = ["features array<float>", "label int", "third float"]
+    frame = spark.createDataFrame(rows, ", ".join(types[: len(names)])).coalesce(1)
+    nets = [SparkNetwork(sc, plain()) for _ in range(2)]
+    nets[0].fit(frame.toDF(*names), features=names[0])
+    nets[1].fit(frame)
+    np.testing.assert_array_equal(*(net.network.state.params for net in nets))
+    found = nets[0].predict(frame.toDF(*names), features=names[0], keep=()).collect()
+    p = nets[0].network.predict(x)
+    np.testing.assert_allclose([row["probability"] for row in found], p, rtol=1e-5)

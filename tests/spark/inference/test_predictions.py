@@ -2,8 +2,10 @@
 
 import datetime
 import decimal
+from types import SimpleNamespace
 
 import numpy as np
+import pyarrow
 import pytest
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PythonException
@@ -12,8 +14,9 @@ from pyspark.sql import functions as F
 
 from sparkdl import predict_column
 from sparkdl.errors import ConfigError, DataError
-from sparkdl.nn import Output
+from sparkdl.nn import Dense, Output
 from sparkdl.spark import SparkNetwork
+from sparkdl.spark.inference import predictions
 from sparkdl.training.network import Network
 from tests.spark.networks import conf_of, data, plain
 
@@ -255,3 +258,29 @@ def test_an_unknown_layer_is_refused_at_once(layers, net, sc):
     known = r"layers must be some of \['dense_1', 'output_1'\], got "
     with pytest.raises(ConfigError, match=known):
         net.features(parts_of(sc)[0], layers)
+
+
+def test_wide_outputs_are_of_a_few_rows_at_a_time(monkeypatch):
+    """Each is beside what is kept of its own row."""
+    task = SimpleNamespace(partitionId=lambda: 0)
+    monkeypatch.setattr(predictions, "TaskContext", SimpleNamespace(get=lambda: task))
+    x, sizes = data(20)[0], []
+
+    def compute(batches):
+        for batch in batches:
+            sizes.append(len(batch))
+            yield {"dense_1": batch.features * 2}
+
+    fields = (
+        types.StructType().add("id", "long").add("features", types.ArrayType(types.FloatType()))
+    )
+    parts = conf_of([Dense(units=2**20), Output(units=3)]), None, "features"
+    new = [predictions.numbers("dense_1")]
+    options = {"keep": "id", "layers": ["dense_1"]}
+    extend, made = predictions.column_function(fields, *parts, new, compute, **options)
+    columns = [pyarrow.array(np.arange(20)), pyarrow.array(x.tolist())]
+    tables = [pyarrow.RecordBatch.from_arrays(columns, names=fields.names)] * 2
+    rows = pyarrow.Table.from_batches(extend(iter(tables))).to_pydict()
+    assert sizes == [7, 7, 6] * 2, "8 MB each"
+    assert made.names == [*rows] and rows["id"] == [*range(20)] * 2
+    np.testing.assert_array_equal(rows["dense_1"], np.concatenate([x, x]) * 2)

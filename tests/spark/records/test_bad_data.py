@@ -83,6 +83,11 @@ def empty_frame(spark, folder):
     return frame()(spark, folder).where("label > 7")
 
 
+def on_spark(spark, folder):
+    """A frame of pandas on Spark, which finds its index by a job where it has a Spark session."""
+    return frame()(spark, folder).pandas_api(index_col="label")
+
+
 def a_list(spark, folder):
     return list(zip(*data(5)))
 
@@ -133,6 +138,16 @@ BAD = {
     "another kind of data": (
         a_list,
         "data must be an RDD, a DataFrame or a source such as LMDB.path., got list; arrays are a",
+    ),
+    "a frame of pandas on Spark": (
+        on_spark,
+        r"got pyspark\.pandas\.\S*DataFrame; make one that Spark has: df.to_spark\(\)",
+    ),
+    "features that are there twice": (
+        lambda spark, folder: (
+            frame()(spark, folder).toDF("features", "x").selectExpr("*", "features")
+        ),
+        "the DataFrame: column 'features' must be there once, got 2; rename or drop the others",
     ),
     "a frame of pandas": (
         lambda spark, _: pandas.DataFrame({"features": [0.0], "label": [1]}),

@@ -60,6 +60,10 @@ BAD = {
         StructType(fields().fields[:2]),
         "has no column 'w'; columns are ['x', 'y']",
     ),
+    "features that are there twice": (
+        StructType([*fields().fields, fields().fields[0]]),
+        "column 'x' must be there once, got 2; rename or drop the others",
+    ),
     "features that are texts": (
         fields(StringType()),
         "column 'x' must hold numbers, lists of numbers, vectors or binary, got string; "

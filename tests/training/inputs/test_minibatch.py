@@ -8,7 +8,9 @@ import pytest
 from sparkdl.data import Arrays
 from sparkdl.data.batches.batch import Batch, record_ids
 from sparkdl.errors import DataError
-from sparkdl.nn import Dense, NetworkConf, Output
+from sparkdl.nn import Dense, EmbeddingSequence, Flatten, NetworkConf, Output
+from sparkdl.nn.inputs import columns
+from sparkdl.nn.networks import base
 from sparkdl.training.inputs.minibatch import prepare_minibatch
 from sparkdl.training.network import Network
 
@@ -46,3 +48,17 @@ def test_numbers_whose_sum_is_not_finite_are_taken():
     x = np.full((4, 3), 3e38, np.float32)
     got = prepare_minibatch(batch(x), spoil(3e38), CONF)
     np.testing.assert_array_equal(got.columns["features"], x)
+
+
+def test_the_masks_of_a_network_are_found_once(monkeypatch):
+    """A mask of ones goes, one of a step that is not there stays: for each minibatch."""
+    asked = []
+    for name in ("masks_of_features", "masks_of_labels"):
+        find = getattr(columns, name)
+        monkeypatch.setattr(base, name, lambda conf, find=find: asked.append(conf) or find(conf))
+    layers = [EmbeddingSequence(vocabulary_size=9, units=3), Flatten(), Output(units=2)]
+    conf = NetworkConf(input_shape=(3,), layers=layers)
+    for mask in (np.ones((4, 3), np.float32), np.eye(4, 3, dtype=np.float32)) * 5:
+        got = prepare_minibatch(batch(np.ones((4, 3), np.int64)).replace(mask=mask), None, conf)
+        assert ("mask" in got.columns) == (not mask.all())
+    assert len(asked) == 2

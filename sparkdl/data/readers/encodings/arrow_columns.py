@@ -26,7 +26,7 @@ IMAGE = {"origin", "data", *NUMBERS_OF_IMAGE}
 BYTE_MODES = {0: 1, 16: 3, 24: 4}  # {mode: channels}
 
 
-def table_batch(table, columns, where, partition, start=0, sequences=(), sizes=None):
+def table_batch(table, columns, where, partition, start=0, sequences=(), sizes=None, singles=()):
     """Returns a Batch of some columns of a table or record batch, dtypes as stored.
 
     Parameters
@@ -41,6 +41,8 @@ def table_batch(table, columns, where, partition, start=0, sequences=(), sizes=N
         Of columns whose records may differ in length; they become Ragged where they do.
     sizes : {name in the batch: int}, optional
         How many numbers each record of some columns has.
+    singles : names in the batch
+        Of columns whose vectors are wanted as float32.
 
     Raises
     ------
@@ -53,7 +55,8 @@ def table_batch(table, columns, where, partition, start=0, sequences=(), sizes=N
         require_column(column, present, where)
         try:
             size = (sizes or {}).get(name)
-            arrays[name] = to_array(table.column(column), name in sequences, size)
+            dtype = np.float32 if name in singles else np.float64
+            arrays[name] = to_array(table.column(column), name in sequences, size, dtype)
         except Violation as offence:
             place = f"{where}, record {start + offence.row}"
             raise DataError(f"{place}: column {column!r} {offence}") from None
@@ -67,11 +70,11 @@ def require_column(column, names, where):
         raise DataError(f"{where}: has no column {column!r}; columns are {list(names)}{hint}")
 
 
-def to_array(column, ragged=False, size=None):
+def to_array(column, ragged=False, size=None, dtype=np.float64):
     """Converts an Arrow column (or chunked column) of n records to an array (n, ...).
 
     Numbers give (n,), lists of k of them (n, k), nested lists (n, k, m), Spark vectors (n, k)
-    float64, binary uint8 (n, bytes), Spark's images uint8 (n, C, H, W), BGR. Lists of different
+    of `dtype`, binary uint8 (n, bytes), Spark's images uint8 (n, C, H, W), BGR. Lists of different
     length give a Ragged, where it may be.
 
     Raises
@@ -80,13 +83,13 @@ def to_array(column, ragged=False, size=None):
         For the first record that is null or holds one, or has another length than the first, or
         another number of numbers than `size`, where that is known.
     """
-    y = _to_array(column, ragged, size)
+    y = _to_array(column, ragged, size, dtype)
     if size is not None and len(y) and math.prod(y.shape[1:]) != size:
         raise Violation(0, f"must have {size} numbers, got {math.prod(y.shape[1:])}")
     return y
 
 
-def _to_array(column, ragged, size):
+def _to_array(column, ragged, size, dtype):
     if isinstance(column, pa.ChunkedArray):
         column = column.combine_chunks()
     if isinstance(column, pa.ChunkedArray):  # without chunks, in older versions of pyarrow
@@ -103,7 +106,7 @@ def _to_array(column, ragged, size):
         return _binary(column, column.cast(pa.binary()).cast(pa.large_binary()), size)
     fields = {field.name for field in kind} if pa.types.is_struct(kind) else set()
     if {"type", "values"} <= fields <= VECTOR.keys():
-        return _vectors(column, size)
+        return _vectors(column, size, dtype)
     if fields == IMAGE:
         return _images(column)
     return _scalars(column)
@@ -142,7 +145,7 @@ def _binary(column, binary, size):
     return flat.reshape(len(binary), length)
 
 
-def _vectors(column, wanted):
+def _vectors(column, wanted, dtype):
     """Returns the values of vectors: dense ones have type 1, sparse ones type 0 and indices."""
     column = _with_all_fields(column)
     _require_vectors(column)
@@ -161,8 +164,9 @@ def _vectors(column, wanted):
     values = column.field("values").flatten()
     if values.null_count:
         raise Violation(rows[_first(pc.is_null(values))], "must have a value, got null")
-    y = np.zeros((len(column), length))
-    y[rows, places] = values.to_numpy()
+    y = np.zeros((len(column), length), dtype)
+    with np.errstate(over="ignore"):  # an overflow is refused as not finite
+        y[rows, places] = values.to_numpy()
     return y
 
 
