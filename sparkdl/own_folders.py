@@ -60,11 +60,11 @@ def try_lock(file: IO[Any]) -> bool:
 def cache_folder(name: str) -> Path:
     """Returns where this user keeps what can be made again; it need not exist.
 
-    XDG_CACHE_HOME, else .cache at home, else a folder of the user's among temporary files: a
-    container's user may have no home.
+    XDG_CACHE_HOME, of which the specification ignores a relative one, else .cache at home, else a
+    folder of the user's among temporary files: a container's user may have no home.
     """
     base = os.environ.get("XDG_CACHE_HOME")
-    if base:
+    if base and os.path.isabs(base):
         return Path(base, "sparkdl", name)
     try:
         return Path.home() / ".cache" / "sparkdl" / name

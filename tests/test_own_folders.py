@@ -52,6 +52,14 @@ def test_a_user_without_a_home_has_a_folder_of_caches(monkeypatch, tmp_path):
     assert cache_folder("kernels") == tmp_path / f"sparkdl-{os.getuid()}-kernels"
 
 
+def test_a_relative_folder_of_caches_is_ignored(monkeypatch, tmp_path):
+    monkeypatch.setattr(Path, "home", lambda: tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", "relative/caches")
+    assert cache_folder("kernels") == tmp_path / ".cache" / "sparkdl" / "kernels"
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "caches"))
+    assert cache_folder("kernels") == tmp_path / "caches" / "sparkdl" / "kernels"
+
+
 @pytest.mark.parametrize("text", ["abc", "-1", "1e9", "²"])
 def test_a_budget_is_a_number_of_bytes(text, monkeypatch):
     monkeypatch.setenv("SOME_BYTES", text)

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from sparkdl.commands.driver_outputs import check_outputs
 from sparkdl.data import files
 from sparkdl.errors import ConfigError
 
@@ -17,7 +18,9 @@ MADE = "sparkdl-*-env.tar.gz"  # in dist, by build.py package
 
 def submit(arguments):
     """Prints the command; with --run, runs it and ends as it does."""
-    arguments.understood(arguments.what)
+    options = arguments.understood(arguments.what)
+    for note in check_outputs(options) if deploy_mode(arguments) == "cluster" else ():
+        print(f"sparkdl submit: {note}", file=sys.stderr, flush=True)
     command = submit_command(arguments)
     print(format_command(command), flush=True)
     if arguments.run:
@@ -38,7 +41,7 @@ def submit_command(arguments):
     master = arguments.master or known.get("spark.master")
     if not master:
         raise ConfigError("a master is missing; give --master, or spark.master in --properties")
-    mode = arguments.deploy_mode or known.get("spark.submit.deployMode", "client")
+    mode = deploy_mode(arguments)
     what, sent = pack_local_files(arguments.what) if mode == "cluster" else (arguments.what, [])
     options = {"--master": master, "--deploy-mode": mode}
     if arguments.properties:
@@ -52,6 +55,12 @@ def submit_command(arguments):
     given = [part for option in options.items() for part in option]
     given += [part for key, value in conf.items() for part in ("--conf", f"{key}={value}")]
     return ["spark-submit", *defaults, *given, entry(), *what]
+
+
+def deploy_mode(arguments):
+    """Returns "client" or "cluster": where the driver is to run."""
+    known = properties(arguments.properties) | settings(arguments.set)
+    return arguments.deploy_mode or known.get("spark.submit.deployMode", "client")
 
 
 def environment(arguments, known):

@@ -16,6 +16,9 @@ from sparkdl.data import hadoop
 from sparkdl.errors import DataError
 
 LOCAL = (None, "file", "local")
+SCHEME = re.compile("[A-Za-z][A-Za-z0-9+.-]+")  # of two letters at least: C: is a disk
+SCHEMES = ("file", *hadoop.SCHEMES)  # which one slash may follow
+LOCAL_URI = re.compile("(file|local)://(?:localhost(?=/))?(.*)", re.DOTALL)
 HIDDEN = re.compile(r"\.(.+)\.(new|old)-[0-9a-f]{8}")  # what `_beside` names
 
 
@@ -232,18 +235,33 @@ def _parent(inner):
 
 
 def _scheme(path):
-    path = os.fspath(path)
+    path = _as_uri(path)
     scheme, colon, _ = path.partition(":")
     if colon and scheme in hadoop.SCHEMES:  # also hdfs:/path, as Hadoop writes it
         return scheme
     return fsspec.core.split_protocol(path)[0]
 
 
+def _as_uri(path):
+    """Returns the path as a text; the scheme of a URI, which ignores case, in small letters."""
+    path = os.fspath(path)
+    scheme, colon, rest = path.partition(":")
+    if SCHEME.fullmatch(scheme) and (rest.startswith("//") or scheme.lower() in SCHEMES):
+        scheme = scheme.lower()
+    return f"{scheme}{colon}{rest}"
+
+
 def _resolve(path):
+    uri = _as_uri(path)
+    local = LOCAL_URI.match(uri)
+    if local and not local[2].startswith("/"):  # RFC 8089: it would be a host
+        raise DataError(
+            f"{path}: must be {local[1]}:///..., for what follows {local[1]}:// is a host"
+        )
     try:
-        if _scheme(path) in hadoop.SCHEMES:
-            return hadoop.file_system(os.fspath(path))
-        return fsspec.core.url_to_fs(os.fspath(path))
+        if _scheme(uri) in hadoop.SCHEMES:
+            return hadoop.file_system(uri)
+        return fsspec.core.url_to_fs(f"{local[1]}://{local[2]}" if local else uri)
     except (ImportError, ValueError, OSError) as error:
         reason = str(error).split("\n")[0]
         raise DataError(f"{path}: its file system cannot be reached: {reason}") from error

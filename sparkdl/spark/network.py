@@ -30,6 +30,7 @@ from sparkdl.spark.jobs.interrupts import clean_interrupts
 from sparkdl.spark.jobs.jvm import living_jvm
 from sparkdl.spark.jobs.page_link import link_page
 from sparkdl.spark.jobs.task_resources import known_profile
+from sparkdl.spark.own_settings import check_own_settings
 from sparkdl.spark.records.recipe_tests import recipe_validation
 from sparkdl.spark.records.records import (
     Change,
@@ -230,6 +231,9 @@ class SparkNetwork(NetworkInUse):
         division = divide(self.conf, self.master, validation, validation_split, class_weight)
         if is_connect(self.sc):
             self._require_frames(data, validation, trigger)
+        else:
+            with living_jvm("the fit"):
+                check_own_settings(self.sc)
         if is_frame(data) and data.isStreaming:
             names: dict[str, Any] = {"features": features, "label": label, "weights": weights}
             names |= {"epochs": epochs, "validation": validation, "transform": transform}

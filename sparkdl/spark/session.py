@@ -25,8 +25,16 @@ from sparkdl.errors import SparkdlError, UnsupportedError, WorkerError
 from sparkdl.spark.accumulator_server import expect_hang_up
 from sparkdl.spark.jobs.job import message, reason
 from sparkdl.spark.jobs.jvm import forget_jvm, is_of_jvm
+from sparkdl.spark.nameless_user import is_nameless, name_user, package_folder
 from sparkdl.spark.socket_folder import own_socket_folder, socket_options
 from sparkdl.spark.standalone_master import check_standalone_master
+from sparkdl.spark.start_failures import (
+    check_work_folder,
+    first_cause,
+    lines_of,
+    refusal,
+    why_not,
+)
 
 TWO_EXECUTORS = "local-cluster[2,1,1024]"
 ALWAYS = {
@@ -91,11 +99,15 @@ def start(
     options = {"spark.app.name": name, "spark.master": master} | defaults(master, submitted)
     alone = is_local(master) and not submitted
     options |= socket_options(own_socket_folder() if alone else None)
+    if not submitted and is_nameless():
+        options |= package_folder(spark_defaults())
     options |= {key: as_text(value) for key, value in (config or {}).items()}
     options = without_second_collector(options)
     if not submitted:
         check_standalone_master(options["spark.master"])
     if alone:
+        check_work_folder(options["spark.master"], _find_spark_home())
+        name_user()
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     if SparkContext._gateway is None:
@@ -211,26 +223,25 @@ def gateway(options: Mapping[str, Any], submitted: bool) -> Any:
     return launched
 
 
-def why_not(log: Path, options: Mapping[str, Any], error: BaseException) -> str:
-    """Returns why a JVM did not start, from what it printed; deletes its log."""
-    lines = [line.strip() for line in log.read_text(errors="replace").split("\n") if line.strip()]
-    log.unlink()
-    for line in lines:
-        if "org.apache.spark.SparkException: " in line:  # Java is fine, an option is not
-            reason = line.partition("SparkException: ")[2]
-            return f"Spark did not start with master {options['spark.master']!r}: {reason}"
-    return (
-        f"Spark needs Java 17 or newer, and its JVM did not start: {lines[-1] if lines else error}"
-        "; install a JDK and let JAVA_HOME point to it"
-    )
-
-
 def create_session(conf: Any, master: str) -> SparkSession:
     try:
         return SparkSession.builder.config(conf=conf).getOrCreate()
-    except (Py4JError, PySparkException) as error:
-        why = reason(message(error))
-        raise UnsupportedError(f"Spark did not start with master {master!r}: {why}") from error
+    except (Py4JError, PySparkException, ConnectionError) as error:
+        is_gone = isinstance(error, Py4JNetworkError | ConnectionError)
+        if is_gone and not is_of_jvm(error):
+            raise
+        why = gone_because(SparkContext._gateway) if is_gone else reason(message(error))
+        raise UnsupportedError(refusal(master, why)) from error
+
+
+def gone_because(started: Any) -> str:
+    """Returns why a JVM has ended while it began a session, and forgets it."""
+    forget_jvm()
+    path = vars(started).get("sparkdl_log") if started is not None else None
+    if path is None or not Path(path).is_file():
+        return "its JVM has ended"
+    cause = first_cause(lines_of(Path(path))) or "its JVM has ended"
+    return f"{cause}; what Spark printed is in {path}"
 
 
 def is_for_the_user(error: BaseException) -> bool:

@@ -104,7 +104,7 @@ class Network:
         checkpoints: Checkpoints | None = None,
         resume: str | PathLike[str] | bool | None = None,
     ) -> History:
-        """Trains on this machine.
+        """Trains on this machine; a script calls this below `if __name__ == "__main__":`.
 
         Parameters
         ----------

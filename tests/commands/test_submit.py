@@ -18,6 +18,7 @@ def submit(tmp_path, monkeypatch, capsys):
     for name in ("dist/sparkdl-0.1.0-env.tar.gz", "runs/small.yaml", "runs/yarn.conf"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).touch()
+    (tmp_path / "runs/small.yaml").write_text("output: hdfs:///models/small\n")
     monkeypatch.chdir(tmp_path)
 
     def run(*arguments, what=TRAIN):
@@ -110,6 +111,23 @@ def test_a_mistake_is_one_sentence(submit, arguments, sentence):
 def test_a_missing_archive_says_how_it_is_made(submit, tmp_path):
     (tmp_path / "dist/sparkdl-0.1.0-env.tar.gz").unlink()
     assert "python build.py package makes it" in submit("--master", "yarn")[2]
+
+
+ELSEWHERE = "--master", "yarn", "--deploy-mode", "cluster"
+
+
+def test_a_driver_elsewhere_writes_to_no_disk_of_its_own(submit):
+    what = [*TRAIN, "--set", "output=lenet-model"]
+    code, parts, err = submit(*ELSEWHERE, what=what)
+    assert code == 2 and not parts
+    assert "output must be a path that outlives the driver's container" in err
+    assert submit("--master", "yarn", what=what)[0] == 0  # a driver here has this machine's disk
+
+
+def test_an_absolute_path_of_a_driver_elsewhere_may_be_mounted(submit):
+    code, parts, err = submit(*ELSEWHERE, what=[*TRAIN, "--set", "output=/mnt/model"])
+    assert code == 0 and parts[-1] == "output=/mnt/model"
+    assert err.startswith("sparkdl submit: output /mnt/model is lost with the driver's container")
 
 
 def test_two_files_of_one_name_cannot_go_along(submit, tmp_path):

@@ -20,11 +20,12 @@ def read(path):
         return file.read()
 
 
-@pytest.mark.parametrize("prefix", ["", "file:", "file://"])
+@pytest.mark.parametrize("prefix", ["", "file:", "file://", "FILE:", "File://", "file://localhost"])
 def test_open_makes_folders_and_reads_back(tmp_path, prefix):
     path = f"{prefix}{tmp_path}/a/b/c.txt"
     write(path, "hello")
     assert read(path) == "hello"
+    assert (tmp_path / "a/b/c.txt").read_text() == "hello"
     assert files.exists(path)
     assert files.list(f"{prefix}{tmp_path}/a") == ["b"]
 
@@ -164,10 +165,27 @@ def test_an_unknown_file_system_is_named():
         files.exists("nofs://a/b")
 
 
+@pytest.mark.parametrize(
+    "path", ["file://tmp/a", "FILE://tmp", "file://localhost.org/a", "local://a", "file://"]
+)
+def test_a_file_uri_of_another_host_is_refused(tmp_path, monkeypatch, path):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(DataError, match=f"^{path}: must be (file|local):///..., for what"):
+        write(path)
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.parametrize("path", ["memory://a", "hdfs://nn/a"])
 def test_local_path_refuses_other_file_systems(path):
     with pytest.raises(DataError, match=f"^{path}: must be a local path"):
         files.local_path(path)
+
+
+def test_a_scheme_ignores_case():
+    files.write("Memory://cased/a", b"1")
+    assert read("memory://cased/a") == "1"
+    assert not files.is_local("HDFS://nn/a") and files.is_local("FILE:///a")
+    files.remove("MEMORY://cased")
 
 
 def test_another_file_system_works_the_same():

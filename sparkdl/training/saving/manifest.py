@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from importlib import metadata
 
 from sparkdl.data import files
-from sparkdl.errors import CheckpointError, DataError
+from sparkdl.errors import CheckpointError, ConfigError, DataError, brief
 from sparkdl.training.saving.table_file import TableFile
 from sparkdl.training.saving.table_pool import DIGEST, TablePool
 
@@ -129,8 +129,15 @@ def refuse_model(path):
 
 
 def as_text(path):
-    """Returns a path or URI as text without a slash at its end: a name comes after one more."""
-    path = os.fspath(path)
+    """Returns a path or URI as text without a slash at its end: a name comes after one more.
+
+    Raises ConfigError for what is no path, and for a text that no file system takes.
+    """
+    path = os.fspath(path) if isinstance(path, os.PathLike) else path
+    if not isinstance(path, str):
+        raise ConfigError(f"path must be a text or a pathlib object, got {brief(path)}")
+    if "\0" in path:
+        raise ConfigError(f"path must have no character 0, got {brief(path)}")
     text = path.rstrip("/")
     return f"{text}//" if text.endswith(":") else text or path  # hdfs:/// is a root
 

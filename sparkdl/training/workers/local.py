@@ -18,6 +18,7 @@ from sparkdl.nn.execution.device import restrict_gpus
 from sparkdl.training.workers.contribution import Failure, tree_total
 from sparkdl.training.workers.frozen_modules import freeze_modules
 from sparkdl.training.workers.local_launch import LocalLaunchedWorkers
+from sparkdl.training.workers.main_script import UNGUARDED, check_script, unguarded_error
 
 GRACE = 5.0  # seconds for an idle process to end by itself
 starting = multiprocessing.get_context("spawn")  # a fork of what ran OpenMP hangs
@@ -70,6 +71,7 @@ class LocalWorkers:
 
     def load(self, data: Any, schema: Any, size: int, options: Any) -> Any:
         """Reads a source in this process and deals its records into blocks; see Workers.load."""
+        check_script()
         start = time.perf_counter()
         parts = read_splits(data, schema)
         counts = [sum(map(len, part)) for part in parts]
@@ -138,6 +140,7 @@ class LocalWorkers:
         self._kill()
 
     def _start(self) -> None:
+        check_script()
         for rank in range(len(self._processes), self.size):
             self._processes.append(WorkerProcess(rank, self.threads, self.timeout))
 
@@ -194,6 +197,8 @@ class WorkerProcess:
     def loss_error(self, when):
         """Returns the error for a process that has hung up."""
         self.process.join(GRACE)
+        if self.process.exitcode == UNGUARDED:
+            return unguarded_error()
         return WorkerError(f"{self}: ended with exit code {self.process.exitcode} {when}")
 
 

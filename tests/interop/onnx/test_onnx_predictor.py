@@ -1,6 +1,8 @@
 """ONNX files as predictors, against onnxruntime asked directly and numpy."""
 
 import pickle
+import subprocess
+import sys
 
 import numpy as np
 import onnx
@@ -66,3 +68,13 @@ def test_a_damaged_file_is_an_error_of_data(kind_of, tmp_path):
     (tmp_path / "a.onnx").write_bytes(b"abc")
     with pytest.raises(DataError, match="cannot be loaded|is not an ONNX file"):
         kind_of(tmp_path / "a.onnx")
+
+
+def test_a_missing_onnx_is_named_with_its_cure():
+    code = "import sys; sys.modules['onnx'] = None; import sparkdl.interop.onnx"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    last = done.stderr.splitlines()[-1]
+    assert last.startswith(
+        "sparkdl.errors.UnsupportedError: sparkdl.interop.onnx needs onnx: "
+        "pip install 'sparkdl-hadoop[onnx]'"
+    )

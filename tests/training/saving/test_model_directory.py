@@ -9,7 +9,7 @@ import pytest
 import safetensors.numpy
 
 from sparkdl.data import files
-from sparkdl.errors import CheckpointError, DataError
+from sparkdl.errors import CheckpointError, ConfigError, DataError
 from sparkdl.nn import Dense, NetworkConf, Output
 from sparkdl.training.reporting.counters import ENDING
 from sparkdl.training.saving import manifest
@@ -33,6 +33,25 @@ def test_a_model_comes_back(path):
     assert conf == CONF and extra == EXTRA
     assert_equal(state, STATE)
     state.params[0] = 1  # what was loaded can be trained on
+
+
+NO_PATHS = [
+    (None, "path must be a text or a pathlib object, got None"),
+    (3, "path must be a text or a pathlib object, got 3"),
+    (b"x", "path must be a text or a pathlib object, got b'x'"),
+    (["a"], "path must be a text or a pathlib object, got \\['a'\\]"),
+    ("a\0b", "path must have no character 0, got 'a"),
+]
+
+
+@pytest.mark.parametrize("path, said", NO_PATHS)
+def test_what_is_no_path_is_refused(path, said):
+    with pytest.raises(ConfigError, match=said):
+        save_model(path, CONF, STATE)
+    with pytest.raises(ConfigError, match=said):
+        load_model(path)
+    with pytest.raises(ConfigError, match=said):
+        manifest.refuse_model(path)
 
 
 def test_a_network_without_buffers_and_slots_comes_back(tmp_path):

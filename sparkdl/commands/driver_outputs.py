@@ -1,0 +1,76 @@
+"""What a command writes, for a driver on the cluster: files in its container go with it."""
+
+import re
+from pathlib import PurePosixPath
+
+from sparkdl.commands.options.settings import apply
+from sparkdl.config import text
+from sparkdl.data import files
+from sparkdl.errors import ConfigError, DataError
+
+SCHEME = re.compile(r"(file|local):(//(localhost)?(?=/))?", re.IGNORECASE)
+LASTING = "hdfs:///..."
+MOUNTED = "an absolute path that all machines mount"
+
+
+def check_outputs(options):
+    """Returns notes on what a command, parsed, writes to paths that each machine may have.
+
+    Raises
+    ------
+    ConfigError
+        A relative local path, which means a file in the driver's container.
+    """
+    notes = []
+    for name, path, lasting in outputs(options):
+        if not (isinstance(path, str) and files.is_local(path)):
+            continue
+        files.local_path(path)  # raises DataError for a URI that no machine understands
+        if not PurePosixPath(SCHEME.sub("", path, count=1)).is_absolute():
+            such = f", such as {LASTING}" if lasting == LASTING else ""
+            change = f"--set {name}={lasting}" if name[0] != "-" else f"{name} {lasting}"
+            cure = change if lasting == LASTING else f"give {lasting}"
+            raise ConfigError(
+                f"{name} must be a path that outlives the driver's container{such}, got {path!r}; "
+                f"{cure}, or --deploy-mode client"
+            )
+        notes.append(f"{name} {path} is lost with the driver's container, unless machines mount it")
+    return notes
+
+
+def outputs(options):
+    """Yields (option, path or None, what it is to be instead) of all that a command writes."""
+    given = vars(options)
+    if options.command == "train":
+        run = run_options(options)
+        yield "output", run.get("output"), LASTING
+        checkpoints = run.get("checkpoints")
+        if isinstance(checkpoints, dict):
+            yield "checkpoints.path", checkpoints.get("path"), LASTING
+    if options.command == "caffe":
+        modes = given.get("modes", [])
+        yield "-model", given["model"] if "train" in modes else None, LASTING
+        is_used = set(modes) - {"train"}
+        yield "-output", given["output"] or ("output" if is_used else None), LASTING
+        return
+    for name in ("output", "mean"):
+        yield f"--{name}", given.get(name), LASTING if options.command != "report" else MOUNTED
+    for name in ("report", "log"):  # local whatever the mode
+        yield f"--{name}", given.get(name), MOUNTED
+
+
+def run_options(options):
+    """Returns the options of the run that a command names; only its settings of a file elsewhere.
+
+    A file may be in the driver's container alone, or on a file system that only the cluster reads.
+    """
+    try:
+        with files.open(options.conf) as file:
+            content = file.read()
+    except DataError:
+        run = {}
+    else:
+        run = text.from_yaml(content.decode(errors="replace"))
+    for setting in options.set:
+        apply(run, setting)
+    return run

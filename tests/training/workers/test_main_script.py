@@ -1,0 +1,63 @@
+"""A script that starts workers as it is imported says so once, and is not run over and over."""
+
+import subprocess
+import sys
+
+import pytest
+
+FIT = """
+import numpy as np
+from sparkdl import Dense, Network, NetworkConf, Output
+conf = NetworkConf(input_shape=(4,), layers=[Dense(units=4), Output(units=2)])
+data = np.zeros((64, 4), np.float32), np.arange(64) % 2
+"""
+PLAIN = f"{FIT}print('begun', flush=True)\nNetwork(conf).fit(data)\nprint('ended')"
+ROUND = (
+    f"{FIT}print('begun', flush=True)\n"
+    + """
+from types import SimpleNamespace
+from sparkdl.training.workers.local import LocalWorkers
+from tests.training import tasks
+from tests.training.workers.test_local import blocks_of
+with LocalWorkers(2) as workers:
+    workers.run_round(tasks.block_numbers, blocks_of(workers), [2, 1], None, 2)
+"""
+)
+GUARDED = f"{FIT}if __name__ == '__main__':\n    Network(conf).fit(data)\n    print('ended')"
+
+
+def run(*arguments, text=None):
+    """(exit code, standard output, standard error) of this Python."""
+    done = subprocess.run(
+        [sys.executable, *arguments], input=text, capture_output=True, text=True, timeout=120
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
+@pytest.mark.parametrize("statements", [PLAIN, ROUND], ids=["fit", "round"])
+def test_a_script_without_a_guard_is_named_and_its_workers_not_replaced(tmp_path, statements):
+    path = tmp_path / "script.py"
+    path.write_text(statements)
+    code, out, err = run(str(path))
+    assert code == 1 and "ended" not in out
+    assert out.count("begun") <= 3  # here and in two workers
+    assert err.count("Traceback") <= 2  # the caller's own, and what came before it
+    assert err.splitlines()[-1] == (
+        f"sparkdl.errors.ConfigError: each worker process imports the script that starts it, and "
+        f"{path} starts workers while it is imported; put the script's statements below "
+        "`if __name__ == '__main__':`"
+    )
+
+
+def test_a_script_from_standard_input_is_refused_before_it_starts_workers():
+    code, out, err = run("-", text=PLAIN)
+    assert (code, out) == (1, "begun\n")
+    assert "must be a file, which they import, got <stdin>; save it to a file" in err
+
+
+def test_a_command_and_an_interpreter_and_a_guarded_script_train(tmp_path):
+    (tmp_path / "guarded.py").write_text(GUARDED)
+    for arguments, text in [(["-c", PLAIN], None), ([str(tmp_path / "guarded.py")], None)]:
+        code, out, _ = run(*arguments, text=text)
+        assert code == 0 and out.endswith("ended\n")
+    assert "ended" in run("-i", text=PLAIN)[1]
