@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sparkdl.engine import Graph, Spec, Tensor, compile, constant, gradients, ops
+from sparkdl.engine import Graph, Spec, Tensor, compile, constant, gradients, ops, planner
 from sparkdl.errors import ShapeError
 from tests.engine.networks import lenet
 from tests.engine.random_graphs import SHAPE, follow, functions
@@ -95,6 +95,66 @@ def test_the_arena_of_a_training_step_is_close_to_what_is_alive_at_once(batch):
     total = sum(t.spec.nbytes for t in program.plan.offsets)
     assert program.plan.arena_bytes <= 1.05 * program.plan.lower_bound
     assert program.plan.arena_bytes < 0.9 * total
+
+
+def chain(length):
+    x = Tensor(Spec((3,)), name="x")
+    values = [x]
+    for n in range(length):
+        values.append(ops.tanh(values[-1]) if n % 3 else ops.add(values[-1], values[n // 2]))
+    return Graph({"x": x}, {f"y{n}": value for n, value in enumerate(values[1:])})
+
+
+def packed(graph):
+    """Offsets by the rule: each of the largest first in the lowest place free in its life."""
+    roots = planner.view_roots(graph)
+    spans, offsets = planner.lifetimes(graph, {}, roots, planner.last_uses(graph, roots)), {}
+    for tensor in sorted(spans, key=lambda t: -t.spec.nbytes):
+        (begin, end), size = spans[tensor], planner.align(tensor.spec.nbytes)
+        beside = [t for t in offsets if spans[t][0] <= end and begin <= spans[t][1]]
+        taken = [(offsets[t], offsets[t] + planner.align(t.spec.nbytes)) for t in beside]
+        places = sorted([0, *(stop for _, stop in taken)])
+        fits = (at for at in places if all(at + size <= a or b <= at for a, b in taken))
+        offsets[tensor] = next(fits)
+    return offsets
+
+
+@settings(deadline=None, max_examples=50)
+@given(moves=functions(longest=30))
+def test_each_value_lies_at_the_lowest_place_that_is_free(moves):
+    inputs = tensors(**fresh())
+    graph = Graph(inputs, {"y": follow(moves, inputs.values())[-1]})
+    roots = planner.view_roots(graph)
+    found = planner.pack(graph, {}, roots, planner.last_uses(graph, roots))
+    assert found == packed(graph)
+
+
+def test_places_are_sorted_once(monkeypatch):
+    """Each value is put where it belongs among those before it: no list of them is sorted anew."""
+    lengths = []
+
+    def counted(values, **options):
+        values = [*values]
+        lengths.append(len(values))
+        return sorted(values, **options)
+
+    graph = chain(60)
+    monkeypatch.setattr(planner, "sorted", counted, raising=False)
+    roots = planner.view_roots(graph)
+    planner.pack(graph, {}, roots, planner.last_uses(graph, roots))
+    assert lengths == [61]
+
+
+def test_memory_of_many_outputs_is_compared_without_all_pairs(monkeypatch):
+    def refuse(*arrays):
+        raise AssertionError("a pair is compared")
+
+    graph = chain(60)
+    bindings = {name: np.zeros(3, np.float32) for name in (*graph.inputs, *graph.outputs)}
+    monkeypatch.setattr(np, "may_share_memory", refuse)
+    planner.check(graph, bindings)
+    plan = planner.plan(graph, bindings)
+    assert len(plan.direct) == 60 and plan.copies == []
 
 
 def test_gradients_given_memory_take_none_of_the_arena():

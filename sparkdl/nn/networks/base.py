@@ -1,5 +1,6 @@
 """Base of both network configurations: training options, and layouts of parameters and buffers."""
 
+from dataclasses import fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
@@ -23,6 +24,7 @@ from sparkdl.nn.clipping import Clipping
 from sparkdl.nn.constraints import Constraint
 from sparkdl.nn.hints import Shape, Shapes
 from sparkdl.nn.initializers import Initializer
+from sparkdl.nn.inputs.columns import masks_of_features, masks_of_labels
 from sparkdl.nn.layout import Layout
 from sparkdl.nn.losses.base import Loss
 from sparkdl.nn.networks.summary import summary
@@ -102,6 +104,10 @@ class Conf(Config):
         default=None,
     )
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Returns the options alone: what has been computed of them is computed again."""
+        return {item.name: getattr(self, item.name) for item in fields(self)}
+
     @property
     def may_round_factors(self) -> bool:
         """Returns whether a GPU may round the factors of float32 products."""
@@ -171,6 +177,16 @@ class Conf(Config):
         for place in self.outputs_with_labels:
             columns.setdefault(self.label_column(place), place)
         return columns
+
+    @cached_property
+    def feature_masks(self) -> dict[str, str]:
+        """{column of features that holds something for each step: column of its mask}"""
+        return masks_of_features(self)
+
+    @cached_property
+    def label_masks(self) -> dict[str, str]:
+        """{column of labels that holds something for each step: column of its mask}"""
+        return masks_of_labels(self)
 
     def label_column(self, place: "PlacedLayer") -> Any:
         """Returns the column of a batch that holds the labels of an output.

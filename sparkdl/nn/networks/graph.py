@@ -1,5 +1,7 @@
 """The configuration of a network whose layers branch and join."""
 
+import heapq
+from collections import Counter
 from dataclasses import replace
 from functools import cached_property
 from importlib import import_module
@@ -139,8 +141,8 @@ class GraphConf(Conf):
         check_labels(self)
 
     def _duplicate_inputs(self) -> list[str]:
-        given = [name for name, _ in self.inputs] + [bag.name for bag in self.bags]
-        return [name for i, name in enumerate(given) if name in given[:i]]
+        given = Counter([name for name, _ in self.inputs] + [bag.name for bag in self.bags])
+        return [name for name, times in given.items() if times > 1]
 
     def _check_bags(self) -> None:
         check_bags(self.bags, self.optimizer)
@@ -160,7 +162,7 @@ class GraphConf(Conf):
         """The layers in their places, each behind what it reads: a tuple of PlacedLayer."""
         return place_vertices(self)
 
-    @property
+    @cached_property
     def input_shapes(self) -> Shapes:
         """{name of an input: shape of one example}; bags are inputs, too"""
         return dict(self.inputs) | {bag.name: (bag.dimension,) for bag in self.bags}
@@ -171,19 +173,19 @@ class GraphConf(Conf):
             return None
         return import_module("sparkdl.nn.execution.table_replica").TableReplica
 
-    @property
+    @cached_property
     def record_shapes(self) -> Shapes:
         own = super().record_shapes
-        bags = self.bag_columns
-        shapes = {column: shape for column, shape in own.items() if column not in bags.values()}
+        bags = {*self.bag_columns.values()}
+        shapes = {column: shape for column, shape in own.items() if column not in bags}
         shapes |= {self.id_column(bag): (bag.width,) for bag in self.bags}
         return shapes | {bag.weights: (bag.width,) for bag in self.bags if bag.weights}
 
-    @property
+    @cached_property
     def id_columns(self) -> frozenset[str]:
         return frozenset(self.id_column(bag) for bag in self.bags)
 
-    @property
+    @cached_property
     def bag_columns(self) -> dict[str, str]:
         """{name of a bag: column that feeds it to a program}"""
         columns = {name: column for column, name in self.feature_columns.items()}
@@ -248,22 +250,35 @@ def place_flatten(vertex: "Vertex", source: str, shapes: Shapes) -> "PlacedLayer
 
 def topological_order(graph: "GraphConf") -> "list[Vertex]":
     """Returns the vertices, each behind what it reads, else in the order given."""
-    known, waiting, order = set(graph.input_shapes), list(graph.vertices), []
-    names = known | {vertex.name for vertex in waiting}
-    for vertex in waiting:
+    check_sources(graph)
+    vertices, known = graph.vertices, graph.input_shapes
+    unmet = [{name for name in vertex.inputs if name not in known} for vertex in vertices]
+    readers: dict[str, list[int]] = {}
+    for place, names in enumerate(unmet):
+        for name in names:
+            readers.setdefault(name, []).append(place)
+    ready = [place for place, names in enumerate(unmet) if not names]  # a heap, as it is sorted
+    order = []
+    while ready:
+        order.append(vertices[heapq.heappop(ready)])
+        for place in readers.get(order[-1].name, ()):
+            unmet[place].remove(order[-1].name)
+            if not unmet[place]:
+                heapq.heappush(ready, place)
+    if len(order) < len(vertices):
+        circle = ", ".join(v.name for v, names in zip(vertices, unmet, strict=True) if names)
+        raise ConfigError(f"GraphConf.vertices must have no cycle, got one among {circle}")
+    return order
+
+
+def check_sources(graph: "GraphConf") -> None:
+    """Raises ConfigError for a vertex that reads, or shares with, what is not there."""
+    names = {*graph.input_shapes, *(vertex.name for vertex in graph.vertices)}
+    for vertex in graph.vertices:
         for name in (*vertex.inputs, *([vertex.shares] if vertex.shares else [])):
             if name not in names:
                 end = suggestion(name, names)
                 raise ConfigError(f"{vertex.name} reads {name!r}, which is not there{end}")
-    while waiting:
-        ready = next((v for v in waiting if known.issuperset(v.inputs)), None)
-        if ready is None:
-            circle = ", ".join(vertex.name for vertex in waiting)
-            raise ConfigError(f"GraphConf.vertices must have no cycle, got one among {circle}")
-        waiting.remove(ready)
-        order.append(ready)
-        known.add(ready.name)
-    return order
 
 
 def check_shared(places: "dict[str, PlacedLayer]") -> None:

@@ -7,8 +7,9 @@ that is not known to do so has none:
   give the same records for the same input is what Spark itself rests on: it computes a lost
   partition again.
 * A DataFrame has the same optimized plan, in which times of day have become values, under the same
-  settings; its plan is deterministic, and begins with files as they were, an RDD of the same
-  identity, or values. Tables of a catalogue, databases and streams are none of these.
+  settings; its plan is deterministic, but for random numbers as in seeded_plans.py, and begins with
+  files as they were, an RDD of the same identity, or values. Tables of a catalogue, databases and
+  streams are none of these.
 """
 
 import hashlib
@@ -26,6 +27,13 @@ from pyspark.sql import DataFrame
 from sparkdl.data.file_stamps import MOST_FILES, stamp_files
 from sparkdl.data.source import Source
 from sparkdl.spark.jobs.slots import elements
+from sparkdl.spark.records.seeded_plans import (
+    EXECUTION,
+    LOGICAL,
+    LOGICAL_RDD,
+    cached_rows,
+    class_of,
+)
 
 MOST_RDDS = 256  # of a lineage: each takes some calls
 CONSTANT_RDDS = {  # whose records Spark has: in the driver, or in files of its own
@@ -34,11 +42,9 @@ CONSTANT_RDDS = {  # whose records Spark has: in the driver, or in files of its 
     "org.apache.spark.rdd.ParallelCollectionRDD",
     "org.apache.spark.rdd.ReliableCheckpointRDD",
 }
-CATALYST = "org.apache.spark.sql.catalyst.plans.logical."
-LOCAL_RELATION = f"{CATALYST}LocalRelation"
-CONSTANT_LEAVES = {LOCAL_RELATION, f"{CATALYST}OneRowRelation", f"{CATALYST}Range"}
-EXECUTION = "org.apache.spark.sql.execution."
-LOGICAL_RDD, FILE_SCAN = f"{EXECUTION}LogicalRDD", f"{EXECUTION}datasources.FileScanRDD"
+LOCAL_RELATION = f"{LOGICAL}LocalRelation"
+CONSTANT_LEAVES = {LOCAL_RELATION, f"{LOGICAL}OneRowRelation", f"{LOGICAL}Range"}
+FILE_SCAN = f"{EXECUTION}datasources.FileScanRDD"
 LOGICAL_RELATION = f"{EXECUTION}datasources.LogicalRelation"
 FILES_RELATION = f"{EXECUTION}datasources.HadoopFsRelation"
 FILE_INDEX = f"{EXECUTION}datasources.InMemoryFileIndex"
@@ -126,7 +132,11 @@ def function_digest(rdd):
 
 
 class FrameIdentity(NamedTuple):
-    """The identities of what a plan begins with, and the plan."""
+    """The identities of what a plan begins with, and the plan.
+
+    Of a plan with random numbers, the origins end with the numbers of the cached RDDs that it
+    reads.
+    """
 
     origins: tuple[Any, ...]
     plan: FramePlan
@@ -140,10 +150,11 @@ def frame_identity(data, frame):
     """Returns the FrameIdentity of a DataFrame, of which `frame` has the columns to read."""
     execution = frame._jdf.queryExecution()
     analyzed = execution.analyzed()
-    if not (analyzed.deterministic() and analyzed.subqueriesAll().isEmpty()):
+    if not analyzed.subqueriesAll().isEmpty():
         return None
     leaves = elements(analyzed.collectLeaves())
-    origins = tuple(leaf_identity(leaf) for leaf in leaves)
+    cached = () if analyzed.deterministic() else cached_rows(execution)
+    origins = (*(leaf_identity(leaf) for leaf in leaves), cached)
     if None in origins:
         return None
     settings = frame.sparkSession._jsparkSession.sessionState().conf().getAllConfs()
@@ -211,7 +222,3 @@ def origin_identity(rdd):
 def stamps_of(paths):
     """Returns the stamps of files by Hadoop's paths, in which a local one may be file:/path."""
     return stamp_files([re.sub(r"^file:/+", "/", path) for path in paths])
-
-
-def class_of(value):
-    return value.getClass().getName()

@@ -1,11 +1,15 @@
 """Promises of every operation. A new operation is one more row in cases."""
 
+from itertools import product
+
 import jax
+import ml_dtypes  # noqa: F401  # numpy knows bfloat16 by it
 import numpy as np
 import pytest
 
-from sparkdl.engine import Graph, gradients, ops
+from sparkdl.engine import Graph, Spec, gradients, ops
 from sparkdl.engine.gradient_check import check_gradients
+from sparkdl.engine.ops import base
 from tests.engine.cases import CASES
 from tests.engine.support import run, tensors, trace
 from tests.support.tables import for_all
@@ -96,3 +100,26 @@ def test_the_cross_entropy_of_a_label_that_is_no_class_is_nan(label, rng):
     losses = ops.softmax_cross_entropy(logits, np.array([1, label]))
     own = np.log(np.exp(logits[0]).sum()) - logits[0, 1]
     np.testing.assert_allclose(losses, [own, np.nan], rtol=1e-12)
+
+
+TYPES = ["bool", "uint8", "int32", "int64", "bfloat16", "float16", "float32", "float64"]
+FLOATS = TYPES[-4:]
+
+
+@pytest.mark.parametrize("length", [1, 2, 3])
+def test_the_common_type_is_numpys_of_the_floats(length):
+    for names in product(TYPES, repeat=length):
+        if {"bfloat16", "float16"} <= {*names}:
+            continue  # they have none
+        chosen = [np.dtype(n) for n in names if n in FLOATS] or [np.dtype(n) for n in names]
+        assert base.common_type(*(Spec((), n) for n in names)) == np.result_type(*chosen).name
+
+
+def test_the_common_type_of_known_types_is_looked_up(monkeypatch):
+    asked = []
+    monkeypatch.setattr(base, "is_float", lambda dtype: asked.append(dtype) or True)
+    base.common_name.cache_clear()
+    for n in range(9):
+        assert base.common_type(Spec((n,), "float32"), Spec((n, 2), "float64")) == "float64"
+    base.common_name.cache_clear()
+    assert len(asked) == 2

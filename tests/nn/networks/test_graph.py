@@ -1,5 +1,7 @@
 """GraphConf: its order, what it refuses, several inputs and outputs, shared parameters, masks."""
 
+from types import SimpleNamespace
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -28,6 +30,7 @@ from sparkdl.nn import (
     initial_params,
 )
 from sparkdl.nn.execution.replica import Replica
+from sparkdl.nn.networks.graph import topological_order
 from tests.nn.layer_cases import LAYERS
 from tests.support.tables import for_all
 
@@ -105,6 +108,57 @@ def test_vertices_may_stand_in_any_order():
     for place in other.stack:
         before = [p.name for p in other.stack[: other.stack.index(place)]]
         assert all(s in before or s in other.input_shapes for s in place.sources)
+
+
+def order_by_rule(graph):
+    """The first vertex in the order given whose inputs are known, again and again."""
+    known, waiting, order = set(graph.input_shapes), list(graph.vertices), []
+    while waiting:
+        ready = next(i for i, v in enumerate(waiting) if known.issuperset(v.inputs))
+        order.append(waiting.pop(ready))
+        known.add(order[-1].name)
+    return order
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_vertices_come_in_the_order_given_as_far_as_it_goes(seed):
+    rng = np.random.default_rng(seed)
+    names, vertices = ["x", "z"], []
+    for n in range(30):
+        read = rng.choice(names, rng.integers(1, 4))  # perhaps one twice
+        vertices.append(Vertex(name=f"v{n}", layer=ElementWise(), inputs=(*map(str, read),)))
+        names.append(f"v{n}")
+    given = [vertices[i] for i in rng.permutation(len(vertices))]
+    graph = SimpleNamespace(input_shapes={"x": (4,), "z": (4,)}, vertices=given)
+    assert topological_order(graph) == order_by_rule(graph)
+
+
+def test_the_order_compares_no_vertices(monkeypatch):
+    conf = chain_backwards(50)
+
+    def refuse(one, other):
+        raise AssertionError("two vertices are compared")
+
+    monkeypatch.setattr(Vertex, "__eq__", refuse)
+    monkeypatch.setattr(Vertex, "__hash__", object.__hash__)
+    assert [v.name for v in topological_order(conf)] == [f"d{n}" for n in range(50)]
+
+
+def chain_backwards(n):
+    layer = Dense(units=2)
+    vertices = [
+        Vertex(name=f"d{i}", layer=layer, inputs=f"d{i - 1}" if i else "x") for i in range(n)
+    ]
+    return SimpleNamespace(input_shapes={"x": (2,)}, vertices=vertices[::-1])
+
+
+def test_all_of_a_circle_are_named():
+    vertices = [
+        Vertex(name=name, layer=DENSE, inputs=source)
+        for name, source in (("c", "b"), ("a", "x"), ("b", "c"), ("behind", "b"))
+    ]
+    with pytest.raises(ConfigError, match="no cycle, got one among c, b, behind$"):
+        GraphConf(inputs={"x": (4,)}, vertices=vertices)
 
 
 def test_comes_back_from_json_and_yaml():
