@@ -48,11 +48,23 @@ def table(head, rows, caption=None):
 def cell(value):
     if isinstance(value, Element):
         return value
-    if isinstance(value, NUMBERS):
-        return element("td", f"{value:,}" if isinstance(value, int) else f"{value:.4g}", class_="n")
+    if isinstance(value, NUMBERS) and not isinstance(value, bool):
+        return element("td", number(value), class_="n")
     return element("td", "" if value is None else str(value))
 
 
+def number(value):
+    """Returns a number with four digits, or all before the point: what is below 1 stays below."""
+    if isinstance(value, int):
+        return f"{value:,}"
+    if 1000 <= abs(value) < 1e9:
+        return f"{value:,.0f}"
+    digits = 4
+    while float(f"{abs(value):.{digits}g}") == 1 > abs(value):
+        digits += 1
+    return f"{value:.{digits}g}"
+
+
 def text_of(made):
-    """Returns the HTML of an element."""
-    return tostring(made, encoding="unicode", method="html")
+    """Returns the HTML of an element; what UTF-8 has no bytes for, lone surrogates, becomes "?"."""
+    return tostring(made, encoding="unicode", method="html").encode("utf-8", "replace").decode()

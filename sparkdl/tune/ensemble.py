@@ -23,7 +23,7 @@ from sparkdl.ml.evaluation import with_names
 from sparkdl.ml.outputs import fields_of, is_flat, kind_of_output
 from sparkdl.ml.params import StageParams
 from sparkdl.ml.persistence import SavedStage
-from sparkdl.ml.rows import first, renamed
+from sparkdl.ml.rows import ReadColumns
 from sparkdl.spark.gpu_process.dispatch import run_on_device, run_partition_on_device
 from sparkdl.spark.inference.arrow_map import map_in_arrow
 from sparkdl.spark.inference.output_columns import VALUES, OutputColumns
@@ -136,8 +136,8 @@ class EnsembleModel(
         conf, transform = self._conf, self.getPreprocessing()
         features, labels = self._names()
         check_fields(dataset.schema, features | labels, schema_of(conf, transform=transform))
-        frame = renamed(dataset, features, labels, None)
-        records = SparkRecords(frame, first(features), first(labels), transform=transform)
+        read = ReadColumns(features, labels)
+        records = SparkRecords(read.select(dataset), **read.names, transform=transform)
         task = partial(run_partition_on_device, self.getMaster().task_device)
         found = evaluate(SparkContext.getOrCreate(), conf, records, self._share(), self.vote, task)
         named = with_names(found, conf, self.labels)
@@ -170,7 +170,8 @@ class EnsembleModel(
         new = fields_of(self._conf, output, self.labels)
         compute = partial(vote_columns, self._share(), vote, names, transform)
         task = partial(run_on_device, device, compute)
-        return column_function(schema, self._conf, transform, self._names()[0], new, task)
+        parts = schema, self._conf, transform, self._names()[0], new, task
+        return column_function(*parts, layers=[output.layer])
 
     def _share(self):
         """Returns the networks as executors are sent them, once."""

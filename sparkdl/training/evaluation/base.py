@@ -111,18 +111,29 @@ def set_names(evaluation, size):
     """Makes the labels of an evaluation the names of `size` columns, by default their numbers."""
     given, must_be = evaluation.labels, f"{size} names"
     require(evaluation, "labels", given is None or isinstance(given, Iterable), must_be)
-    evaluation.labels = tuple(map(str, range(size) if given is None else given))
+    evaluation.labels = numbers_of(size) if given is None else tuple(map(str, given))
     require(evaluation, "labels", len(evaluation.labels) == size, must_be)
+
+
+def numbers_of(size):
+    """Returns the names of `size` columns that have no others."""
+    return tuple(map(str, range(size)))
 
 
 def check_predictions(predictions, width):
     """Returns `predictions` as float64, if they are `width` finite numbers per example."""
-    predictions = np.asarray(predictions, np.float64)
+    return finite_table(predictions, width).astype(np.float64, copy=False)
+
+
+def finite_table(predictions, width):
+    """Returns `predictions` as floats of their own type; see `check_predictions`."""
+    predictions = np.asarray(predictions)
+    if predictions.dtype.kind != "f":
+        predictions = predictions.astype(np.float64)
     if predictions.ndim != 2 or predictions.shape[1] != width:
         raise DataError(f"predictions must have shape (n, {width}), got {predictions.shape}")
-    finite = np.isfinite(predictions)
-    if not finite.all():
-        row, column = np.argwhere(~finite)[0]
+    if predictions.size and not np.isfinite([predictions.min(), predictions.max()]).all():
+        row, column = np.argwhere(~np.isfinite(predictions))[0]
         value = predictions[row, column]
         raise DataError(f"predictions must be finite, got {value} in example {row} at {column}")
     return predictions
@@ -133,13 +144,24 @@ def check_probabilities(predictions, width):
 
     Rounding of fast float32 kernels may carry them out of that range by a little.
     """
-    predictions = check_predictions(predictions, width)
-    outside = (predictions < -ROUNDING) | (predictions > 1 + ROUNDING)
-    if outside.any():
-        row, column = np.argwhere(outside)[0]
-        value = predictions[row, column]
+    return clipped(probability_table(predictions, width))
+
+
+def probability_table(predictions, width):
+    """Returns `predictions` as floats of their own type; see `check_probabilities`."""
+    predictions = finite_table(predictions, width)
+    low, high = np.float64(-ROUNDING), np.float64(1 + ROUNDING)
+    if predictions.size and (predictions.min() < low or predictions.max() > high):
+        row, column = np.argwhere((predictions < low) | (predictions > high))[0]
+        value = np.float64(predictions[row, column])
         raise DataError(f"probabilities must be in [0, 1], got {value} in example {row}")
-    return np.clip(predictions, 0, 1)
+    return predictions
+
+
+def clipped(predictions):
+    """Returns a copy of probabilities as float64 in [0, 1]."""
+    copy = np.array(predictions, np.float64)
+    return np.clip(copy, 0, 1, out=copy)
 
 
 def check_values(labels, shape):

@@ -8,19 +8,28 @@ import numpy as np
 
 from sparkdl.config import is_integer
 from sparkdl.errors import DataError, require
-from sparkdl.training.evaluation.base import Evaluation, check_probabilities, set_names
+from sparkdl.training.evaluation.base import (
+    Evaluation,
+    clipped,
+    numbers_of,
+    probability_table,
+    set_names,
+)
 from sparkdl.training.evaluation.classification_report import report
 from sparkdl.training.evaluation.distinct_scores import limit_for
+from sparkdl.training.evaluation.packed_counts import pack, unpack
+from sparkdl.training.evaluation.pair_counts import PairCounts
 from sparkdl.training.evaluation.per_column import PerColumn
 from sparkdl.training.evaluation.rates import Rates
-from sparkdl.training.evaluation.scores import ScoreCounts
+from sparkdl.training.evaluation.row_blocks import blocks_of
+from sparkdl.training.evaluation.scores import ScoreCounts, bins_for
 
 CURVE_CELLS = 2**19  # 8 MB of counts; all of them travel from each executor
 
 
 @dataclass(eq=False)
 class Classification(PerColumn, Evaluation):
-    """Confusion matrix, ranks and counts of scores of single-label predictions.
+    """Counts of pairs (truth, prediction), ranks and counts of scores of single-label predictions.
 
     The predicted class is the one with the largest probability, the first of equals. Means over
     classes (`precision`, `recall`, `f1`) are over all k classes, as scikit-learn's with
@@ -48,13 +57,13 @@ class Classification(PerColumn, Evaluation):
     bins: int | None = None
     exact_scores: int | None = None
 
-    sums: ClassVar[tuple[str, ...]] = (*Evaluation.sums, "confusion", "ranks", "scores")
+    sums: ClassVar[tuple[str, ...]] = (*Evaluation.sums, "pairs", "ranks", "scores")
 
     def __post_init__(self) -> None:
         require(self, "classes", is_integer(self.classes, 2), "an integer >= 2")
         set_names(self, self.classes)
         self._set_top()
-        self.bins = min(4096, CURVE_CELLS // self.classes) if self.bins is None else self.bins
+        self.bins = bins_for(self.classes, CURVE_CELLS) if self.bins is None else self.bins
         require(self, "bins", is_integer(self.bins, 1), "an integer >= 1")
         self.exact_scores = (
             limit_for(self.classes) if self.exact_scores is None else self.exact_scores
@@ -62,7 +71,7 @@ class Classification(PerColumn, Evaluation):
         sound = is_integer(self.exact_scores, 0)
         require(self, "exact_scores", sound, "an integer >= 0")
         super().__post_init__()
-        self.confusion = np.zeros((self.classes, self.classes), np.int64)
+        self.pairs = PairCounts(self.classes)
         self.ranks = np.zeros(self.classes, np.int64)
         self.scores = ScoreCounts.empty(self.classes, self.bins, self.exact_scores)
 
@@ -80,18 +89,27 @@ class Classification(PerColumn, Evaluation):
 
         Labels (n, k) are one-hot, or probabilities: the class is that of the largest.
         """
-        predictions = check_probabilities(predictions, self.classes)
+        predictions = probability_table(predictions, self.classes)
         labels = check_classes(class_of(labels, self.classes), len(predictions), self.classes)
-        chosen = predictions[np.arange(len(labels)), labels]
+        chosen = clipped(predictions[np.arange(len(labels)), labels])
         self._count_losses(cross_entropy(chosen) if losses is None else losses, len(labels))
-        pairs = labels * self.classes + predictions.argmax(axis=1)
-        self.confusion += np.bincount(pairs, minlength=self.classes**2).reshape(
-            self.confusion.shape
-        )
-        ranks = rank_of(predictions, labels, chosen)
-        self.ranks += np.bincount(ranks, minlength=self.classes)
-        self.scores.add(predictions, labels[:, np.newaxis] == np.arange(self.classes))
+        for part in blocks_of(predictions.shape):
+            self._count(clipped(predictions[part]), labels[part], chosen[part])
         return self
+
+    def _count(self, predictions, labels, chosen):
+        """Counts a few examples in, of whose labels the probabilities are `chosen`."""
+        self.pairs.add(labels, predictions.argmax(axis=1))
+        np.add.at(self.ranks, rank_of(predictions, labels, chosen), 1)
+        self.scores.add(predictions, labels[:, np.newaxis] == np.arange(self.classes))
+
+    @property
+    def confusion(self) -> np.ndarray:
+        """Examples of each true (row) and predicted class, (k, k) int64; made when asked for.
+
+        Raises ConfigError above 10,000 classes.
+        """
+        return self.pairs.matrix()
 
     @property
     def accuracy(self) -> float:
@@ -105,14 +123,14 @@ class Classification(PerColumn, Evaluation):
     @property
     def by_class(self) -> Rates:
         """Rates, whose precision, recall and f1 are arrays (k,)."""
-        return Rates(self.confusion.diagonal(), self.confusion.sum(axis=0), self.occurring)
+        return Rates(*self.pairs.by_class())
 
     rates = by_class
 
     @property
     def occurring(self) -> np.ndarray:
         """Examples of each class, (k,) int64."""
-        return self.confusion.sum(axis=1)
+        return self.by_class.occurring
 
     def figures(self) -> dict[str, float]:
         top = {f"top_{k}": self.top_k(k) for k in self.top if k > 1}
@@ -122,6 +140,16 @@ class Classification(PerColumn, Evaluation):
 
     def __str__(self) -> str:
         return report(self)
+
+    def __getstate__(self):
+        plain = self.labels == numbers_of(self.classes)
+        more = {"ranks": pack(self.ranks), "labels": None if plain else self.labels}
+        return self.__dict__ | more
+
+    def __setstate__(self, state):
+        self.__dict__.update(state)
+        self.ranks = unpack(self.ranks, (self.classes,))
+        self.labels = numbers_of(self.classes) if self.labels is None else self.labels
 
 
 def cross_entropy(probabilities):

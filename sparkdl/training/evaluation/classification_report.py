@@ -7,6 +7,8 @@ from sparkdl.training.reporting.text_table import align
 SHOWN = 20
 """More classes than this are shown by their worst ones only."""
 
+CONFUSION = ["truth", "prediction", "examples"]
+
 
 def report(evaluation):
     """Returns the report of a Classification as text."""
@@ -25,11 +27,11 @@ def _figures(evaluation):
 
 def _class_table(evaluation):
     rates, auc = evaluation.by_class, evaluation.scores.auc()
+    examples = rates.occurring
     worst = np.sort(np.argsort(rates.f1, kind="stable")[:SHOWN])
     columns = (rates.precision, rates.recall, rates.f1, auc)
     rows = [
-        [evaluation.labels[c], *(f"{x[c]:.4f}" for x in columns), str(evaluation.occurring[c])]
-        for c in worst
+        [evaluation.labels[c], *(f"{x[c]:.4f}" for x in columns), str(examples[c])] for c in worst
     ]
     table = align([["class", "precision", "recall", "f1", "auc", "examples"], *rows], left=1)
     return table if evaluation.classes <= SHOWN else f"{table}\n(the {SHOWN} of lowest f1)"
@@ -44,9 +46,10 @@ def _confusion(evaluation):
 
 
 def _worst_confusions(evaluation):
-    wrong = evaluation.confusion - np.diag(evaluation.confusion.diagonal())
-    order = np.argsort(-wrong, axis=None, kind="stable")[:SHOWN]
-    pairs = np.transpose(np.unravel_index(order, wrong.shape))
-    names = evaluation.labels
-    rows = [[names[t], names[p], str(wrong[t, p])] for t, p in pairs if wrong[t, p]]
-    return align([["truth", "prediction", "examples"], *rows], left=2)
+    return align([CONFUSION, *map(list, worst_confusions(evaluation))], left=2)
+
+
+def worst_confusions(evaluation):
+    """Returns (truth, prediction, examples as text) of the pairs that are mistaken most often."""
+    names, pairs = evaluation.labels, zip(*evaluation.pairs.mistakes(SHOWN), strict=True)
+    return [(names[t], names[p], str(count)) for t, p, count in pairs]

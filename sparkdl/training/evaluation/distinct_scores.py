@@ -2,6 +2,9 @@
 
 import numpy as np
 
+from sparkdl.training.evaluation.packed_counts import narrow
+from sparkdl.training.evaluation.row_blocks import blocks_of
+
 LIMIT = 2**22  # distinct scores of all columns together: 100 MB, a quarter of that on its way
 CELLS = 2**27  # limit times columns at most: with many columns bins come before much is sorted
 FIRST = 2**16  # entries that are waited for before they are sorted
@@ -29,10 +32,11 @@ class DistinctScores:
 
     def add(self, scores, truth):
         """Counts `scores` (n, columns) with `truth` (n, columns) of bools."""
-        if not self._exceeded:
-            column = np.tile(np.arange(scores.shape[1], dtype=np.int32), len(scores))
-            positive = truth.reshape(-1).astype(np.int64)
-            self._take(column, scores.reshape(-1).astype(np.float64), positive, 1 - positive)
+        enough = max(FIRST, self.limit + scores.shape[1])  # of different ones, to exceed the limit
+        for part in blocks_of(scores.shape, enough):
+            if self._exceeded:
+                return
+            self._add(scores[part], truth[part])
 
     def __add__(self, other):
         result = DistinctScores(self.limit)
@@ -86,6 +90,11 @@ class DistinctScores:
         self.__init__(state["limit"])
         self.__dict__ = self.with_arrays(state["arrays"]).__dict__
 
+    def _add(self, scores, truth):
+        column = np.tile(np.arange(scores.shape[1], dtype=np.int32), len(scores))
+        positive = truth.reshape(-1).astype(np.int64)
+        self._take(column, scores.reshape(-1).astype(np.float64), positive, 1 - positive)
+
     def _take(self, *entries):
         self._waiting.append(entries)
         self._number += len(entries[0])
@@ -121,14 +130,3 @@ def in_order(column, score):
     if len(columns) and columns.max() < 2**16:
         columns = columns.astype(np.uint16)  # which numpy sorts by its digits
     return order[np.argsort(columns, kind="stable")]
-
-
-def narrow(array):
-    """Casts numbers to the smallest type of the kind that holds them all."""
-    kinds = (np.float32,) if array.dtype.kind == "f" else (np.int8, np.int16, np.int32)
-    for kind in kinds:
-        with np.errstate(over="ignore"):
-            small = array.astype(kind)
-        if np.array_equal(small, array):
-            return small
-    return array

@@ -6,6 +6,8 @@ from typing import NamedTuple
 import numpy as np
 
 from sparkdl.training.evaluation.distinct_scores import LIMIT, DistinctScores
+from sparkdl.training.evaluation.packed_counts import pack, unpack
+from sparkdl.training.evaluation.row_blocks import blocks_of
 
 FAR = 16.0
 """Log-odds of the outermost bins' far edges: probabilities from 1.1e-7 to 1 - 1.1e-7."""
@@ -58,11 +60,18 @@ class ScoreCounts:
 
     def add(self, scores, truth):
         """Counts `scores` (n, columns) in [0, 1] with `truth` (n, columns) of bools."""
+        for part in blocks_of(scores.shape):
+            self._add_to_bins(scores[part], truth[part])
+        self.distinct.add(scores, truth)
+
+    def _add_to_bins(self, scores, truth):
         columns, bins = self.positive.shape
         place = bin_of(scores, bins) + bins * np.arange(columns)
-        self.positive += _count(place[truth], self.positive.shape)
-        self.negative += _count(place[~truth], self.negative.shape)
-        self.distinct.add(scores, truth)
+        positive, negative = self.positive.reshape(-1), self.negative.reshape(-1)
+        yes = place[truth]
+        np.add.at(positive, yes, 1)
+        np.add.at(negative, place.reshape(-1), 1)
+        np.subtract.at(negative, yes, 1)
 
     def __add__(self, other):
         counts = self.positive + other.positive, self.negative + other.negative
@@ -70,15 +79,21 @@ class ScoreCounts:
 
     def arrays(self):
         """Returns all counts, as arrays."""
-        return [self.positive, self.negative, *self.distinct.arrays()]
+        return [*pack(self.positive), *pack(self.negative), *self.distinct.arrays()]
 
     def with_arrays(self, arrays):
         """Counts like these that hold what `arrays` gave; ValueError if they do not fit."""
-        positive, negative, *distinct = arrays
-        for array in (positive, negative):
-            if (array.shape, array.dtype) != (self.positive.shape, self.positive.dtype):
-                raise ValueError(f"{self.positive.shape} of int64")
-        return ScoreCounts(positive, negative, self.distinct.with_arrays(distinct))
+        shape = self.positive.shape
+        positive, negative = unpack(arrays[:3], shape), unpack(arrays[3:6], shape)
+        return ScoreCounts(positive, negative, self.distinct.with_arrays(arrays[6:]))
+
+    def __getstate__(self):
+        bins = pack(self.positive), pack(self.negative)
+        return {"shape": self.positive.shape, "bins": bins, "distinct": self.distinct}
+
+    def __setstate__(self, state):
+        self.positive, self.negative = (unpack(one, state["shape"]) for one in state["bins"])
+        self.distinct = state["distinct"]
 
     def roc(self, column):
         """Returns the Roc of one column; nan rates where it has no positives or no negatives."""
@@ -113,6 +128,11 @@ class ScoreCounts:
         return _per_pair(0.5 * ties * (not self.exact), self)
 
 
+def bins_for(columns, cells):
+    """Returns the default number of bins of so many columns, which have `cells` at most."""
+    return max(1, min(4096, cells // columns))
+
+
 def bin_of(scores, bins):
     """Returns the index of each score's bin, an integer in [0, bins)."""
     with np.errstate(divide="ignore"):
@@ -133,10 +153,6 @@ def center_of(index, bins):
 
 def _sigmoid(x):
     return 1 / (1 + np.exp(-x))
-
-
-def _count(places, shape):
-    return np.bincount(places, minlength=shape[0] * shape[1]).reshape(shape)
 
 
 def _curve(scores, positive, negative):

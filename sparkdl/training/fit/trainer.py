@@ -145,7 +145,7 @@ class Trainer:
                     self.state = event.state or self.state
                     self._tell(event.tell, history, self.listeners)
         except DivergedError as error:
-            self.steering.error = error
+            self.steering.error, history.end_reason = error, str(error)
             raise self._with_checkpoint(error) from error
         except BaseException as error:
             self.steering.error = error

@@ -30,14 +30,13 @@ def round_curves(run):
 
 
 def rates(run, reports):
-    """Returns the learning rate of the last update of each round, as the schedule has it.
+    """Returns the learning rate of the last update of each round, as listeners have lowered it.
 
     None each where this process does not know the function of a scheduler of torch.
-    Factors by which listeners have lowered it are those of the end: the driver keeps no others.
     """
-    optimizer, factor = run.conf.optimizer, 1.0 if run.state is None else run.state.rate_factor
+    rate_at = run.conf.optimizer.rate_at
     try:
-        return [factor * optimizer.rate_at(one.iteration - 1, one.epoch) for one in reports]
+        return [one.rate_factor * rate_at(one.iteration - 1, one.epoch) for one in reports]
     except ConfigError:
         return [None] * len(reports)
 
@@ -49,8 +48,10 @@ def evaluation_curves(run):
     figures = [numbers(evaluation) for *_, evaluation in places]
     names = dict.fromkeys(name for one in figures for name in one)
     curves = {name: short(one.get(name) for one in figures) for name in names}
-    axes = zip(*(place[:3] for place in places), strict=True)
-    return dict(zip(("update", "epoch", "second"), map(short, axes))) | curves
+    if not places:
+        return {}
+    updates, epochs, seconds, _ = zip(*places, strict=True)
+    return {"update": list(updates), "epoch": short(epochs), "second": short(seconds)} | curves
 
 
 def numbers(evaluation):

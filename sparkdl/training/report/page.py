@@ -79,7 +79,8 @@ def check_report_path(path):
 
 def page(runs, title="Fit", refresh=None, live=False):
     """Returns the HTML of a page; a live one follows what its server tells."""
-    again = element("meta", http_equiv="refresh", content=f"{refresh:.0f}") if refresh else None
+    seconds = f"{max(1, refresh or 0):.0f}"  # with 0 a browser would do nothing else
+    again = element("meta", http_equiv="refresh", content=seconds) if refresh else None
     data = page_data(runs)
     sections = [comparison(runs)]
     for run, shown in zip(runs, data["runs"], strict=True):
@@ -129,8 +130,12 @@ def histograms_of(inspection, name):
 
 
 def as_json(data):
-    """Returns JSON that may stand in a script: no text in it ends the element."""
-    return json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
+    """Returns JSON that may stand in a script: no text in it ends the element.
+
+    Its texts are as they are elsewhere on the page, since charts are found by them.
+    """
+    text = json.dumps(data, separators=(",", ":"), allow_nan=False, ensure_ascii=False)
+    return text.replace("<", "\\u003c")
 
 
 def asset(name):
@@ -166,7 +171,7 @@ def last_row(run):
     loss = history.rounds[-1].loss if history.rounds else None
     score = None if evaluation is None else float(evaluation.score)
     counts = len(history.epochs), len(history.rounds)
-    return [run.name, *counts, loss, score, history.wall, history.end_reason or "its epochs"]
+    return [run.name, *counts, loss, score, history.wall, run.ending]
 
 
 def run_sections(run, shown):

@@ -19,7 +19,7 @@ def roc_curves(evaluation):
         return []
     areas, scores = evaluation.scores.auc(), evaluation.scores
     known = [column for column in range(len(areas)) if np.isfinite(areas[column])]
-    if len(known) == 2 and hasattr(evaluation, "confusion"):
+    if len(areas) == len(known) == 2 and hasattr(evaluation, "classes"):
         known = known[1:]  # the other class has the same curve
     curves = []
     for column in known[:MOST_CLASSES]:

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from sparkdl.training.evaluation.pair_counts import PairCounts
 from sparkdl.training.reporting.inspection import WrongExample
 
 
@@ -20,7 +21,9 @@ class RecordedEvaluation:
     labels : tuple of str
         Names of the classes; empty where there is no confusion matrix.
     matrix : list of list of int
-        Examples of each true (row) and predicted class.
+        Examples of each true (row) and predicted class; empty where these are in `counted`.
+    counted : list of three lists of int
+        Of many classes the true and predicted classes that occur together, and how often.
     roc : list of {"name", "x", "y"}
     calibration : list of (mean score, share of positives, examples)
     wrong : list of WrongExample
@@ -31,6 +34,7 @@ class RecordedEvaluation:
     numbers: dict[str, Any]
     labels: tuple[str, ...] = ()
     matrix: list[list[int]] = field(default_factory=list)
+    counted: list[list[int]] = field(default_factory=list)
     roc: list[dict[str, Any]] = field(default_factory=list)
     calibration: list[tuple[float, float, int]] = field(default_factory=list)
     wrong: list[WrongExample] = field(default_factory=list)
@@ -42,7 +46,14 @@ class RecordedEvaluation:
 
     @property
     def confusion(self) -> np.ndarray:
-        return np.array(self.matrix, np.int64).reshape(self.classes, self.classes)
+        return self.pairs.matrix()
+
+    @property
+    def pairs(self) -> PairCounts:
+        if not self.counted:
+            return PairCounts.of_matrix(self.matrix)
+        truth, predicted, counts = (np.array(one, np.int64) for one in self.counted)
+        return PairCounts(self.classes, truth * self.classes + predicted, counts)
 
     def figures(self) -> dict[str, Any]:
         return self.numbers

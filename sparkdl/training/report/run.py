@@ -13,7 +13,7 @@ class Run(NamedTuple):
     """A fit with its name on the page, and the network and state of training, if they are known.
 
     Of a fit that a log tells of, `histograms`, `environment` and `last` are what the log holds of
-    its parameters, where it ran, and its last evaluation.
+    its parameters, where it ran, and its last evaluation. `ended` says whether it is over.
     """
 
     name: str
@@ -23,6 +23,7 @@ class Run(NamedTuple):
     histograms: "list[dict[str, Any]]" = []
     environment: "list[tuple[str, str]]" = []
     last: "RecordedEvaluation | None" = None
+    ended: bool = True
 
     @classmethod
     def of(cls, name, history, network=None):
@@ -30,6 +31,13 @@ class Run(NamedTuple):
         if network is None:
             return cls(name, history)
         return cls(name, history, network.conf, network.state)
+
+    @property
+    def ending(self):
+        """What has ended the fit, in words."""
+        if self.ended or self.history.end_reason:
+            return self.history.end_reason or "its epochs"
+        return "still running" if self.history.phases else "it has not begun"
 
     @property
     def evaluation(self):

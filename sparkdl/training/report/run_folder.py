@@ -29,6 +29,7 @@ from sparkdl.training.reporting.reports import (
 )
 
 NAN = float("nan")
+OFTEN_SAME = "rounds_in_epoch", "sent", "rate_factor"  # of a round, told where they are others
 
 
 def read_run(folder, name=None):
@@ -60,7 +61,7 @@ class RunReader:
     def __init__(self):
         self.earlier, self.history, self.conf = History(), History(), None
         self.histograms, self.environment, self.last = [], [], None
-        self.known = {}
+        self.known, self.ended = {}, False
 
     def run(self, name):
         """Returns the Run until now, of all parts of the fit; nothing is read after that."""
@@ -69,7 +70,7 @@ class RunReader:
         told += ("driver_memory", "other_memory", "sent_between")
         whole = replace(self.earlier, **{name: getattr(self.history, name) for name in told})
         more = {"histograms": self.histograms, "environment": self.environment, "last": self.last}
-        return Run(name, whole, self.conf, **more)
+        return Run(name, whole, self.conf, ended=self.ended, **more)
 
     def read(self, event):
         getattr(self, f"_read_{event.pop('event')}")(**event)
@@ -78,13 +79,26 @@ class RunReader:
         if format != FORMAT:
             raise ValueError(format)
         self.earlier.extend(self.history)
-        kept = [one for one in self.earlier.rounds if (one.epoch, one.round) < (epoch, round)]
-        self.earlier.keep_rounds(len(kept))
-        self.earlier.epochs = [one for one in self.earlier.epochs if one.epoch < epoch]
-        self.history = History(master=about.get("master"))
+        self._go_back(epoch, round)
+        self.history, self.ended = History(master=about.get("master")), False
         self.known = {"rounds_in_epoch": rounds_in_epoch}
         self.environment = [("began", time), *map(tuple, about["environment"])]
         self._read_network(about["network"])
+
+    def _go_back(self, epoch, round):
+        """Forgets what a fit that goes on from this round does again."""
+        earlier = self.earlier
+        kept = [one for one in earlier.rounds if (one.epoch, one.round) < (epoch, round)]
+        lost = earlier.rounds[len(kept) :]
+        earlier.keep_rounds(len(kept))
+        earlier.epochs = [one for one in earlier.epochs if one.epoch < epoch]
+        if lost:
+            self._forget_validations(lost[0].iteration)
+
+    def _forget_validations(self, iteration):
+        """Forgets evaluations by updates of earlier fits, from this number of updates on."""
+        known = self.earlier.validations
+        self.earlier.validations = [one for one in known if one.iteration < iteration]
 
     def _read_network(self, network):
         """Takes the network; one with classes that this process lacks is left out, and said so."""
@@ -97,7 +111,7 @@ class RunReader:
         self.known |= about
 
     def _read_round(self, epoch, round, iteration, loss, second, seconds, workers, **more):
-        self.known |= {name: more[name] for name in ("rounds_in_epoch", "sent") if name in more}
+        self.known |= {name: more[name] for name in OFTEN_SAME if name in more}
         nothing = [0] * len(workers)
         sent, memory = (self.known.get(name) or nothing for name in ("sent", "memory"))
         by_worker = tuple(
@@ -109,6 +123,7 @@ class RunReader:
             round=round,
             rounds_in_epoch=self.known["rounds_in_epoch"],
             devices=self.known.get("devices", {}),
+            rate_factor=self.known.get("rate_factor", 1.0),
             iteration=iteration,
             examples=more.get("examples", sum(one.examples for one in by_worker)),
             loss=NAN if loss is None else loss,
@@ -126,10 +141,12 @@ class RunReader:
         rounds = [*self.earlier.rounds, *self.history.rounds]
         rounds = [report for report in rounds if report.epoch == epoch]
         if rounds:
+            self.earlier.epochs = [one for one in self.earlier.epochs if one.epoch < epoch]
             self.history.epochs.append(EpochReport.of(rounds, evaluation_of(**figures)))
 
     def _read_validation(self, iteration, epoch, **figures):
         validation = evaluation_of(**figures)
+        self._forget_validations(iteration)
         report = ValidationReport(iteration=iteration, epoch=epoch, validation=validation)
         self.history.validations.append(report)
 
@@ -171,6 +188,7 @@ class RunReader:
         other_memory=(),
         sent_between=(),
     ):
+        self.ended = True
         self.history.end_reason, self.history.aggregation = reason, aggregation
         self.history.data_were_kept = data_were_kept
         self.history.driver_memory = driver_memory

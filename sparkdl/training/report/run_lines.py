@@ -5,7 +5,7 @@
 | start | format, time, first epoch and round, epochs, rounds_in_epoch, network, environment |
 | workers | devices, and the memory of each worker in MB (two digits), where they are others |
 | round | epoch, round, iteration, loss, second, seconds by part, workers; others if not 0 |
-|  | rounds_in_epoch, and the bytes that each worker sent, where they are others |
+|  | rounds_in_epoch, rate_factor, and bytes that each worker sent, where they are others |
 | epoch, validation | iteration or epoch, and the figures of the evaluation |
 | restart | the fields of a Restart, and its second |
 | phases | seconds of the fit by phase |
@@ -32,6 +32,7 @@ from sparkdl.training.reporting.reports import PARTS
 FORMAT = 1
 MB = 1_000_000
 LOSS_DIGITS, SECOND_DIGITS = 9, 4  # significant digits; decimals
+MOST_ROWS = 100  # of a confusion matrix that is told with its zeros
 MOST_RANKS = 64  # workers of which each link is told
 AT_TIMES = "bytes_sent", "dropped", "skipped"  # fields of a RoundReport that are often 0
 
@@ -83,7 +84,8 @@ def round_line(report, second, known):
     sent = [one.sent for one in report.by_worker]
     if more.get("bytes_sent") == sum(sent):
         del more["bytes_sent"]
-    more |= news({"rounds_in_epoch": report.rounds_in_epoch, "sent": sent}, known)
+    often_same = {name: getattr(report, name) for name in ("rounds_in_epoch", "rate_factor")}
+    more |= news(often_same | {"sent": sent}, known)
     if report.examples != sum(one.examples for one in report.by_worker):
         more["examples"] = report.examples
     if report.workers != len(workers):
@@ -134,12 +136,18 @@ def inspection_line(inspection):
 
 def evaluation_line(evaluation):
     """Returns the line of the last Evaluation, with all that pages show of it."""
-    matrix = {}
-    if hasattr(evaluation, "confusion"):
-        matrix = {"labels": evaluation.labels, "matrix": evaluation.confusion.tolist()}
+    matrix = confusion_of(evaluation) if hasattr(evaluation, "classes") else {}
     curves = {"roc": roc_curves(evaluation), "calibration": calibration(evaluation)}
     more = {"wrong": wrong_rows(evaluation), "text": str(evaluation)}
     return text_of_line("evaluation", **figures_of(evaluation), **matrix, **curves, **more)
+
+
+def confusion_of(evaluation):
+    """Returns the labels and the matrix of an Evaluation; of many classes what is not 0 of it."""
+    known = {"labels": evaluation.labels}
+    if evaluation.classes <= MOST_ROWS:
+        return known | {"matrix": evaluation.confusion.tolist()}
+    return known | {"counted": [array.tolist() for array in evaluation.pairs.triples()]}
 
 
 def wrong_rows(seen):

@@ -12,10 +12,10 @@ class RunListener(Listener):
 
     def __init__(self, title: str) -> None:
         self.title = title
-        self._run = Run(title, History())
+        self._run = Run(title, History(), ended=False)
 
     def on_fit_start(self, plan: Any) -> None:
-        self._run = Run(self.title, plan.history, plan.conf)
+        self._run = Run(self.title, plan.history, plan.conf, ended=False)
 
     def on_round(self, report: Any, state: Any) -> None:
         self._keep(state)
@@ -27,7 +27,7 @@ class RunListener(Listener):
         self._keep(state)
 
     def on_fit_end(self, history: Any) -> None:
-        self._run = self._run._replace(history=history)
+        self._run = self._run._replace(history=history, ended=True)
 
     def _keep(self, state):
         """Keeps the last state that is known: workers that stay send it now and then."""

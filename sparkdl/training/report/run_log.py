@@ -43,7 +43,7 @@ class RunLog(RunListener):
 
     def on_fit_start(self, plan: Any) -> None:
         super().on_fit_start(plan)
-        self._known = {"rounds_in_epoch": plan.rounds_in_epoch}
+        self._known = {"rounds_in_epoch": plan.rounds_in_epoch, "rate_factor": 1.0}
         goes_on = plan.epoch or plan.round
         self._write(run_lines.start_line(plan), "a" if goes_on else "w")
         self._write(run_lines.phases_line(plan.history.phases))

@@ -26,7 +26,7 @@ def epoch_scalars(seconds, bytes_sent):
 def learning_rate(plan, report):
     """Returns the rate of the last update of a round, lowered as listeners have lowered it."""
     rate = plan.conf.optimizer.rate_at(report.iteration - 1, report.epoch)
-    return rate * plan.steering.rate_factor
+    return rate * report.rate_factor
 
 
 def evaluation_scalars(evaluation):

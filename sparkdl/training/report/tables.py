@@ -2,6 +2,7 @@
 
 from sparkdl.data.batches.batch import POSITION_BITS, position
 from sparkdl.html_elements import element, table
+from sparkdl.training.evaluation.classification_report import CONFUSION, worst_confusions
 from sparkdl.training.reporting.phases import phase_rows
 
 MOST_CELLS = 30  # classes of a confusion matrix that is shown
@@ -18,17 +19,27 @@ def phase_table(history, caption):
 
 
 def confusion_table(evaluation):
-    """Returns the confusion matrix, if there is one that is not too large.
+    """Returns the confusion matrix, if there is one; of many classes the worst confusions.
 
     Its cells are the darker the larger their share of a row.
     """
-    if not 0 < len(getattr(evaluation, "confusion", ())) <= MOST_CELLS:
+    classes = getattr(evaluation, "classes", 0)
+    if not classes:
         return None
+    if classes > MOST_CELLS:
+        return confusions_table(evaluation, classes)
     rows = [
         [name, *(shaded(f"{count:,}", count / max(1, sum(counts))) for count in counts)]
         for name, counts in zip(evaluation.labels, evaluation.confusion.tolist(), strict=True)
     ]
     return table(["true \\ predicted", *evaluation.labels], rows, "Confusion matrix")
+
+
+def confusions_table(evaluation, classes):
+    """Returns the pairs of classes that are mistaken most often."""
+    caption = f"The worst confusions (the matrix of {classes:,} classes is too large to show)"
+    rows = [(*names, int(count)) for *names, count in worst_confusions(evaluation)]
+    return table(CONFUSION, rows, caption)
 
 
 def shaded(text, share):

@@ -16,6 +16,7 @@ from sparkdl.training.reporting.reports import (
     ValidationReport,
     WorkerFigures,
     format_devices,
+    format_skipped,
     plain,
     total_seconds,
 )
@@ -46,7 +47,7 @@ class History:
         Evaluations by updates; those after epochs are the epochs' own.
     restarts : list of Restart
     end_reason : str or None
-        Why a stream, or a fit that a listener stopped, ended.
+        Why a stream, or a fit that a listener stopped, or that has failed, ended.
     phases : dict
         Seconds of the fit's wall clock by phase.
     aggregation : str or None
@@ -268,12 +269,11 @@ class History:
         if not (self.rounds or self.epochs or self.validations):
             return self.end_reason or "no rounds"
         validations, restarts = ("\n".join(map(str, x)) for x in (self.validations, self.restarts))
-        skipped = f"{self.skipped} updates left out: gradients in float16 were not finite"
         where = format_devices("workers", self.devices)
         parts = [_epoch_table(self.epochs), validations, _time_table(self), self.advice()]
         parts += [KEPT if self.data_were_kept else None]
         parts += [_worker_table(self.by_worker()), self.aggregation, where]
-        parts += [skipped if self.skipped else "", restarts, self.end_reason]
+        parts += [format_skipped(self.skipped), restarts, self.end_reason]
         return "\n\n".join(filter(None, parts))
 
 

@@ -95,6 +95,8 @@ class RoundReport(_Timed):
         Updates that workers left out, each by itself, since a gradient in float16 was not finite.
     devices : {str: int}
         How many workers computed on each device, be it "the processor".
+    rate_factor : float
+        By which listeners had lowered the learning rates of this round; see Steering.
     by_worker : tuple of WorkerFigures
         In the order of their ranks in this round.
     """
@@ -111,6 +113,7 @@ class RoundReport(_Timed):
     dropped: int = 0
     skipped: int = 0
     devices: dict[str, int] = field(default_factory=dict)
+    rate_factor: float = 1.0
     by_worker: tuple[WorkerFigures, ...] = ()
 
     def __post_init__(self) -> None:
@@ -317,6 +320,12 @@ def format_devices(who, devices):
     """
     devices_text = ", ".join(f"{count} on {device}" for device, count in sorted(devices.items()))
     return f"{who} computed: {devices_text}" if devices else ""
+
+
+def format_skipped(updates):
+    """Describes in a line how many updates were left out; empty for none."""
+    text = f"{updates} updates left out: gradients in float16 were not finite"
+    return text if updates else ""
 
 
 def plain(value: Any) -> Any:

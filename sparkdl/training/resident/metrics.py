@@ -61,7 +61,7 @@ class WorkerMetrics:
         return WorkerFigures(round(self.examples), *times, int(self.sent), int(self.memory))
 
 
-def merge_metrics(workers, epoch, part, devices=None):
+def merge_metrics(workers, epoch, part, devices=None, rate_factor=1.0):
     """Returns the RoundReport of a round, or of a RoundPart, from the WorkerMetrics of all workers.
 
     Raises
@@ -93,6 +93,7 @@ def merge_metrics(workers, epoch, part, devices=None):
         dropped=int(sum(worker.dropped for worker in workers)),
         skipped=int(sum(worker.skipped for worker in workers)),
         devices=devices or {},
+        rate_factor=rate_factor,
         by_worker=tuple(worker.report() for worker in workers),
     )
 

@@ -160,7 +160,7 @@ class Supervisor:
         before, part = self._at, self.shared.part(self._at)
         reports = group.gather("report", before.rounds + 1)
         workers = [WorkerMetrics.of(vector) for [vector] in reports]
-        report = merge_metrics(workers, before.epoch, part, self._devices)
+        report = merge_metrics(workers, before.epoch, part, self._devices, before.rate_factor)
         state = part.after(before, report.iteration)
         start = time.perf_counter()
         fields = group.snapshot(state.rounds)

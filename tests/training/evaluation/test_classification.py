@@ -1,5 +1,7 @@
 """Classification against scikit-learn."""
 
+import pickle
+
 import numpy as np
 import pytest
 from sklearn import metrics
@@ -154,6 +156,26 @@ def test_options_that_cannot_work_are_refused(name):
 def test_counts_stay_small_with_many_classes():
     evaluation = Classification(1000)
     assert evaluation.scores.positive.nbytes + evaluation.scores.negative.nbytes <= 2**23
+
+
+def test_a_hundred_thousand_classes_are_counted():
+    classes, rng = 100_000, np.random.default_rng(0)
+    predictions, labels = rng.random((20, classes), np.float32), rng.integers(0, classes, 20)
+    predictions[np.arange(10), labels[:10]] = 1
+    evaluation = Classification(classes).add(predictions, labels)
+    again = pickle.loads(pickle.dumps(evaluation)).merge(Classification(classes))
+    assert again.accuracy == metrics.accuracy_score(labels, predictions.argmax(1))
+    mean = metrics.recall_score(labels, predictions.argmax(1), average="macro", zero_division=0)
+    seen = np.union1d(labels, predictions.argmax(1))
+    assert again.recall == pytest.approx(mean * len(seen) / classes, rel=1e-12)
+    assert "(the 20 of lowest f1)" in str(again)
+    with pytest.raises(ConfigError, match="at most 10,000 classes, got 100,000"):
+        evaluation.confusion  # noqa: B018
+
+
+def test_a_pickle_of_many_classes_is_small(rng):
+    evaluation = Classification(1000).add(*classified(rng, 256, 1000))
+    assert len(pickle.dumps(evaluation)) < 2**20
 
 
 def test_the_report_shows_figures_classes_and_confusion():

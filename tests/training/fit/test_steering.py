@@ -100,11 +100,16 @@ def test_rates_are_changed_in_all_workers(crews, name):
     plateau = ReduceLROnPlateau("loss", factor=0.25, patience=1, mode="max", min_lr=0.05 / 4)
     first = LambdaListener(on_epoch=lambda report, state: epochs.append(state))
     epochs = []
-    network, _ = fit(workers, name, 4, listeners=[plateau, first])
+    network, history = fit(workers, name, 4, listeners=[plateau, first])
     assert network.state.rate_factor == 0.25
+    factors = [1.0 if one.epoch < 2 else 0.25 for one in history.rounds]
+    assert [one.rate_factor for one in history.rounds] == factors
     reduced = next(state for state in epochs if state.epoch == 2)
     by_hand = Network(replace(CONF, optimizer=lower), reduced)
     fit(workers, name, 2, by_hand)
+    _, later = fit(workers, name, 1, network)
+    assert {one.rate_factor for one in later.rounds} == {0.25}, "it stays with the network"
+    network.state = epochs[-1]
     np.testing.assert_allclose(network.state.params, by_hand.state.params, rtol=1e-6)
 
 

@@ -351,6 +351,7 @@ def test_divergence_names_round_and_last_checkpoint(crews, tmp_path):
     assert text.endswith(f"the last good checkpoint is {last}")
     assert np.isfinite(load_checkpoint(last)[1].params).all()
     assert network.state.rounds == 0 and network.history is recorder.history
+    assert text.startswith(f"{network.history.end_reason}; the last good checkpoint")
 
 
 def test_divergence_without_checkpoints_says_so(crews):

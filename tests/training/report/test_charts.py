@@ -1,5 +1,7 @@
 """The charts in a real browser: each has data, zooms, hides curves and reads out by keyboard."""
 
+import json
+import math
 from dataclasses import replace
 
 import pytest
@@ -149,3 +151,93 @@ def test_a_dark_room_gets_dark_paper_and_several_fits_lie_over_each_other(seen, 
     assert seen["paper"] == "rgb(255, 255, 255)" and dark["paper"] == "rgb(18, 22, 28)"
     names = ["a: loss", "b: loss", "a: loss of evaluation", "b: loss of evaluation"]
     assert dark["curves"] == names and dark["errors"] == []
+
+
+EDGES = """
+const marks = (id) => [...document.querySelectorAll(`#${id} circle`)].map((dot) =>
+  ["cx", "cy", "fill"].map((name) => dot.getAttribute(name)));
+seen.marks = marks("loss").length;
+seen.first = [marks("loss")[0][0], document.querySelector("#loss path.curve").getAttribute("d")];
+seen.cut = [...document.querySelectorAll("figure.chart > svg text")].filter((text) => {
+  const box = text.getBBox();
+  return box.x < 0 || box.x + box.width > text.ownerSVGElement.viewBox.baseVal.width;
+}).map((text) => text.textContent);
+seen.wide = [...document.querySelectorAll("button")].filter((one) =>
+  one.getBoundingClientRect().right > innerWidth).length;
+seen.isolated = getComputedStyle(document.querySelector("th")).unicodeBidi;
+seen.names = document.querySelectorAll("#loss button bdi").length;
+"""
+
+
+def test_what_stands_alone_is_drawn_and_no_text_is_cut(tmp_path):
+    made = history(epochs=1, rounds=7)
+    losses = 2.0, math.nan, 1.0, math.nan, 0.6931471, 0.6931473, math.nan
+    lanes = tuple([FIGURES] * 12)
+    made.rounds = [
+        replace(one, loss=loss, iteration=200_000 * n, by_worker=lanes)
+        for n, (one, loss) in enumerate(zip(made.rounds, losses, strict=True), 1)
+    ]
+    runs = [Run.of("name" * 30, made), Run.of("flat", flat())]
+    seen = open_page(tmp_path, page(runs, "A fit"), EDGES, width=500)
+    assert seen["errors"] == []
+    assert seen["marks"] == 2 + 2, "rounds 1 and 3 of the first, an evaluation each"
+    place, path = seen["first"]
+    assert path.startswith(f"M{float(place):.1f},") and path.count("L") == 1
+    assert seen["cut"] == [] and seen["wide"] == 0
+    assert seen["isolated"] == "isolate" and seen["names"] == 4
+
+
+def flat():
+    """A fit whose losses differ in their seventh digit, and that has many updates."""
+    made = history(epochs=1, rounds=8)
+    made.rounds = [
+        replace(one, loss=0.6931471 + 1e-7 * n, iteration=1_234_800 * (n + 1))
+        for n, one in enumerate(made.rounds)
+    ]
+    return made
+
+
+TICKS = {
+    "large integers": ("0, 1234800", ["0", "500000", "1000000"]),
+    "a narrow range of large ones": (
+        "1000000, 1000500",
+        ["1000000", "1000100", "1000200", "1000300", "1000400", "1000500"],
+    ),
+    "losses that hardly differ": (
+        "2.30258, 2.30259",
+        ["2.302580", "2.302582", "2.302584", "2.302586", "2.302588", "2.302590"],
+    ),
+    "fractions": ("0, 2", ["0", "0.5", "1.0", "1.5", "2.0"]),
+    "small numbers": ("1e-7, 3e-7", ["1.0e-7", "1.5e-7", "2.0e-7", "2.5e-7", "3.0e-7"]),
+    "around zero": ("-1, 1", ["-1.0", "-0.5", "0", "0.5", "1.0"]),
+    "numbers beyond all digits": (
+        "1e15, 3e15",
+        ["1.0e+15", "1.5e+15", "2.0e+15", "2.5e+15", "3.0e+15"],
+    ),
+    "powers of ten": ("-1, 3, true", ["0.1", "1", "10", "100", "1000"]),
+    "a part of one": (
+        "Math.log10(0.6), Math.log10(0.9), true",
+        ["0.6", "0.7", "0.8", "0.9"],
+    ),
+}
+NUMBERS = {
+    "123456": "123456",
+    "1234560": "1234560",
+    "1e15": "1.000e+15",
+    "123456.7": "123457",
+    "1234.567": "1234.6",
+    "0.5": "0.5",
+    "1e-4": "1.000e-4",
+    "null": "-",
+}
+
+
+def test_ticks_and_numbers_have_the_digits_that_they_need(tmp_path):
+    asked = {
+        name: f"ticksOf({range_}).map((tick) => tick[1])" for name, (range_, _) in TICKS.items()
+    }
+    asked |= {number: f"format({number})" for number in NUMBERS}
+    script = "".join(f"seen[{json.dumps(name)}] = {call};\n" for name, call in asked.items())
+    seen = open_page(tmp_path, page([Run.of("a", history())]), script)
+    expected = {name: ticks for name, (_, ticks) in TICKS.items()} | NUMBERS
+    assert seen == expected | {"errors": []}

@@ -1,5 +1,7 @@
 """Curves have the reports' numbers, each with its update, epoch and second."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -23,6 +25,25 @@ def test_each_round_has_its_place():
 def test_the_learning_rate_is_that_of_the_last_update():
     rates = round_curves(Run.of("a", history(), network()))["learning rate"]
     assert rates == pytest.approx([0.5, 0.5, 0.05, 0.05, 0.005, 0.005])
+
+
+def test_rates_are_lowered_from_the_round_on_that_listeners_have_lowered_them():
+    made, factors = history(), [1, 1, 0.5, 0.5, 0.25, 0.25]
+    pairs = zip(made.rounds, factors, strict=True)
+    made.rounds = [replace(one, rate_factor=factor) for one, factor in pairs]
+    net = network()
+    net.state = replace(net.state, rate_factor=0.25)  # as the fit leaves it
+    expected = [0.5, 0.5, 0.025, 0.025, 0.00125, 0.00125]
+    assert round_curves(Run.of("a", made, net))["learning rate"] == pytest.approx(expected)
+    assert round_curves(Run("a", made, net.conf))["learning rate"] == pytest.approx(expected)
+
+
+def test_updates_keep_all_their_digits():
+    made = history()
+    made.rounds = [replace(one, iteration=one.iteration * 246_913) for one in made.rounds]
+    curves = evaluation_curves(Run.of("a", made))
+    assert curves["update"] == [15 * 246_913, 30 * 246_913]
+    assert set(curves["update"]) <= set(round_curves(Run.of("a", made))["update"])
 
 
 def test_an_evaluation_has_the_place_of_its_epoch():

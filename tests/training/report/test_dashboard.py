@@ -13,7 +13,7 @@ from sparkdl.training.report.dashboard import Dashboard
 from sparkdl.training.reporting.lambda_listener import LambdaListener
 from tests.training.report.fits import history
 from tests.training.report.test_html_report import fit
-from tests.training.report.test_page import data_of
+from tests.training.report.test_page import cells, data_of
 from tests.training.report.test_run_folder import write
 
 
@@ -31,6 +31,7 @@ def test_the_page_follows_the_fit(monkeypatch):
     monkeypatch.setattr(dashboard, "SHARE", 1e9)
     with closing(Dashboard(seconds=1e-9)) as board:
         seen = [rounds_at(board.url)]
+        assert cells(read(board.url), "Fits")[-1] == "it has not begun"
         made = fit(board, LambdaListener(on_round=lambda *_: seen.append(rounds_at(board.url))))
         assert seen == list(range(len(made.rounds) + 1)) and rounds_at(board.url) == seen[-1]
         assert 'new EventSource("events")' in read(board.url)

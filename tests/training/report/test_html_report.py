@@ -13,7 +13,7 @@ from sparkdl.training.report.html_report import HtmlReport
 from sparkdl.training.reporting.lambda_listener import LambdaListener
 from sparkdl.training.workers.local import LocalWorkers
 from tests.training.report.fits import CONF
-from tests.training.report.test_page import data_of
+from tests.training.report.test_page import cells, data_of
 
 X = np.random.default_rng(0).normal(size=(64, 4)).astype(np.float32)
 REFRESH = re.compile(r'<meta http-equiv="refresh" content="(\d+)">')
@@ -33,12 +33,26 @@ def test_the_page_is_there_from_the_first_round_on(tmp_path):
         seen.append((len(data_of(text)["runs"][0]["rounds"]["loss"]), REFRESH.findall(text)))
 
     history = fit(HtmlReport(path, seconds=1e-9), LambdaListener(on_round=look))
-    assert len(seen) == len(history.rounds) and seen[0] == (1, ["0"])
+    assert len(seen) == len(history.rounds) and seen[0] == (1, ["1"]), "not at once"
     text = path.read_text()
     assert not REFRESH.findall(text), "the last one is read once"
     [run] = data_of(text)["runs"]
     assert len(run["rounds"]["loss"]) == len(history.rounds)
     assert "learning rate" in run["rounds"] and run["weights"]
+
+
+def test_a_fit_is_over_when_it_is(tmp_path):
+    path, seen = tmp_path / "fit.html", []
+    look = LambdaListener(on_round=lambda *_: seen.append(ended(path)))
+    fit(HtmlReport(path, seconds=1e-9), look)
+    assert set(seen) == {"still running"} and ended(path) == "its epochs"
+    with pytest.raises(DivergedError):
+        fit(HtmlReport(path), conf=steep(), x=X * 1e30)
+    assert "training has diverged" in ended(path)
+
+
+def ended(path):
+    return cells(path.read_text(), "Fits")[-1]
 
 
 def test_pages_are_written_as_rarely_as_it_takes_long(tmp_path, monkeypatch):

@@ -24,8 +24,14 @@ const select = find("#loss select");
 select.value = "second"; select.dispatchEvent(new Event("change"));
 seen.before = [points("loss"), document.querySelectorAll("line.restart").length];
 seen.text = document.querySelector("#figures").textContent;
+const details = (page) => [...page.querySelectorAll("main details")].map((one) =>
+  [one.querySelector("summary").textContent, one.open]);
+for (const one of document.querySelectorAll("main details")) {
+  one.open = one.querySelector("summary").textContent !== "All of the fit as text";
+}
 told(); await new Promise((done) => setTimeout(done, 100));
 seen.after = [points("loss"), document.querySelectorAll("line.restart").length];
+seen.opened = details(document);
 seen.axis = [find("#loss select").value, find("#loss select") === select];
 seen.curves = document.querySelectorAll("#figures path.curve").length;
 seen.facts = document.querySelector("header .facts").textContent;
@@ -44,4 +50,6 @@ def test_charts_get_new_points_and_keep_their_settings(tmp_path):
     assert seen["before"] == [3, 0] and seen["after"] == [6, 1]
     assert "There was no evaluation." in seen["text"] and seen["curves"] > 1
     assert seen["axis"] == ["second", True]
+    others = [["Configuration", True], ["All of the fit as text", False]]
+    assert seen["opened"] == [["As text", False], *others], "the first of them is new"
     assert seen["facts"].startswith("1 fit, 6 rounds")

@@ -1,12 +1,14 @@
 """What notebooks show of a History and of an Evaluation."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from sparkdl.training.evaluation import Classification, Regression
 from sparkdl.training.reporting.history import History
+from sparkdl.training.reporting.reports import ValidationReport
 from tests.training.report.fits import PICTURE, evaluation, history
 
 
@@ -27,6 +29,23 @@ def test_a_history_shows_epochs_and_phases():
 
 def test_a_history_of_nothing_says_so():
     assert texts(History()) == ["no rounds"]
+
+
+def test_a_history_shows_evaluations_by_updates_and_what_was_left_out():
+    made = history()
+    made.rounds = [replace(one, skipped=2) for one in made.rounds]
+    made.validations = [
+        ValidationReport(iteration=update, epoch=0, validation=evaluation(update))
+        for update in (7, 14)
+    ]
+    shown = texts(made)
+    start = shown.index("Evaluations by updates")
+    names = list(evaluation().figures())
+    assert shown[start + 1 : start + 2 + len(names)] == ["update", *names]
+    first = [f"{value:.4g}" for value in evaluation(7).figures().values()]
+    assert shown[start + 2 + len(names) :][: len(names) + 1] == ["7", *first]
+    text = "12 updates left out: gradients in float16 were not finite"
+    assert text in shown and text in str(made)
 
 
 def test_an_evaluation_shows_figures_and_the_confusion_matrix():
@@ -54,7 +73,14 @@ def test_an_evaluation_of_values_shows_figures_alone():
 
 
 @pytest.mark.parametrize("classes, shown", [(30, True), (31, False)])
-def test_a_large_confusion_matrix_is_left_out(classes, shown):
-    scores = np.random.default_rng(0).dirichlet(np.ones(classes), 10)
-    made = Classification(classes).add(scores, np.zeros(10, int))
+def test_of_a_large_confusion_matrix_the_worst_confusions_are_shown(classes, shown):
+    scores = np.random.default_rng(0).dirichlet(np.ones(classes), 200)
+    made = Classification(classes).add(scores, np.zeros(200, int))
     assert ("Confusion matrix" in texts(made)) == shown
+    caption = f"The worst confusions (the matrix of {classes} classes is too large to show)"
+    assert (caption in texts(made)) == (not shown)
+    if not shown:
+        start = texts(made).index(caption)
+        rows = " ".join(texts(made)[start + 1 :]).split()
+        told = str(made).split("\n\n")[-1].split()
+        assert rows[: len(told)] == told and len(told) == 3 * 21

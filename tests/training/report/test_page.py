@@ -11,7 +11,7 @@ from sparkdl.errors import ConfigError, DataError
 from sparkdl.training.report.page import page, write_report
 from sparkdl.training.report.run import Run
 from sparkdl.training.reporting.history import History
-from tests.training.report.fits import FIGURES, history, inspection, network
+from tests.training.report.fits import FIGURES, evaluation, history, inspection, network
 
 DATA = re.compile(r'<script id="data" type="application/json">(.*?)</script>', re.DOTALL)
 
@@ -34,6 +34,17 @@ def test_the_page_holds_what_the_charts_draw():
     assert "first &lt;fit&gt;" in text and "first <fit>" not in text
     assert "worker 1 &lt;/script&gt;" in text, "in a table; no text ends the script"
     assert "&lt;bee&gt;" in text, "the name of a class"
+
+
+def test_names_that_utf_8_cannot_hold_have_a_page(tmp_path):
+    """As `sparkdl report --title $'t\\xff'` gives them."""
+    made, bad = history(), "t\udcff"
+    made.epochs[-1] = replace(made.epochs[-1], validation=evaluation(labels=(bad, "b", "c")))
+    write_report(tmp_path / "page.html", [Run.of(bad, made)], title=bad)
+    text = (tmp_path / "page.html").read_text(encoding="utf-8")
+    [run] = data_of(text)["runs"]
+    assert run["name"] == "t?" and "<title>t?</title>" in text and 'data-run="t?"' in text
+    assert run["roc"][0]["name"].startswith("t? (area")
 
 
 def test_the_page_loads_nothing():

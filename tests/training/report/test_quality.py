@@ -28,6 +28,15 @@ def test_the_roc_has_the_area_of_scikit_learn_s(kind):
     assert curve["name"].endswith(f"(area {auc(x, y):.4f})")
 
 
+def test_of_three_classes_both_that_occur_are_drawn():
+    scores = RNG.dirichlet(np.ones(3), len(TRUTH))
+    curves = roc_curves(Classification(3).add(scores, TRUTH))
+    areas = [auc(*roc_curve(column == TRUTH, scores[:, column])[:2]) for column in (0, 1)]
+    assert [one["name"] for one in curves] == [
+        f"{column} (area {area:.4f})" for column, area in enumerate(areas)
+    ]
+
+
 @pytest.mark.parametrize("exact", [None, 0], ids=["exact", "in bins"])
 def test_the_calibration_is_scikit_learn_s(exact):
     rows = calibration(kinds(exact_scores=exact)["two classes"])

@@ -7,6 +7,10 @@ import numpy as np
 import pytest
 
 from sparkdl.errors import DataError, DivergedError
+from sparkdl.nn import Momentum
+from sparkdl.training.masters.parameter_averaging.master import ParameterAveraging
+from sparkdl.training.network import Network
+from sparkdl.training.report.curves import round_curves
 from sparkdl.training.report.page import page, page_data
 from sparkdl.training.report.run import Run
 from sparkdl.training.report.run_folder import read_run
@@ -15,6 +19,9 @@ from sparkdl.training.report.run_log import LOG, RunLog
 from sparkdl.training.reporting.history import History
 from sparkdl.training.reporting.inspection import ArrayFigures, LayerReport
 from sparkdl.training.reporting.lambda_listener import LambdaListener
+from sparkdl.training.reporting.reduce_rate import ReduceLROnPlateau
+from sparkdl.training.saving.checkpoint import Checkpoints
+from sparkdl.training.workers.local import LocalWorkers
 from tests.training.report.fits import CONF, evaluation, history, inspection, network
 from tests.training.report.test_html_report import X, fit, steep
 from tests.training.reports import plan
@@ -50,7 +57,7 @@ def test_a_fit_is_read_as_it_was_written(tmp_path):
     made = history()
     write(tmp_path / "first", made)
     found = read_run(tmp_path / "first")
-    assert found.name == "first" and found.conf == CONF
+    assert found.name == "first" and found.conf == CONF and found.ending == "its epochs"
     assert found.history.rounds == rounded(made)
     for name in ("round_ends", "restart_times", "restarts", "phases", "aggregation", "end_reason"):
         assert getattr(found.history, name) == getattr(made, name), name
@@ -164,9 +171,53 @@ def test_a_fit_that_goes_on_goes_on_in_its_log(tmp_path):
     assert len(read_run(tmp_path).history.rounds) == 5, "a fit that begins replaces the log"
 
 
+@pytest.mark.parametrize("event", ["on_round", "on_validation"])
+def test_a_fit_that_goes_on_in_its_log_has_each_evaluation_once(event, tmp_path):
+    options = {"validate_every": 1, "validation": (X, (X[:, 0] > 0).astype(int))}
+    log, checkpoints = RunLog(tmp_path / "log"), Checkpoints(path=tmp_path / "saved")
+
+    def fail(report, state):
+        if report.iteration == 7:
+            raise ArithmeticError
+
+    with pytest.raises(ArithmeticError):
+        stop = LambdaListener(**{event: fail})
+        train(Network(CONF), log, stop, checkpoints=checkpoints, **options)
+    made = train(Network(CONF), log, resume=tmp_path / "saved", **options)
+    found = read_run(tmp_path / "log").history
+    updates = [one.iteration for one in found.rounds]
+    assert updates == list(range(1, updates[-1] + 1)) and made.rounds[-1].iteration == updates[-1]
+    assert [one.iteration for one in found.validations] == updates
+    assert [one.epoch for one in found.epochs] == sorted({one.epoch for one in found.rounds})
+
+
+def train(network, *listeners, **options):
+    workers = LocalWorkers(1)
+    data = X, (X[:, 0] > 0).astype(int)
+    master = ParameterAveraging(batch_size_per_worker=16, averaging_frequency=1)
+    options |= {"listeners": listeners, "workers": workers, "master": master}
+    return network.fit(data, 3, **options)
+
+
+def test_rates_that_a_listener_lowers_are_read_as_they_were(tmp_path):
+    plateau = ReduceLROnPlateau("loss", factor=0.5, patience=1, mode="max", min_lr=0.01)
+    network = Network(replace(CONF, optimizer=Momentum(learning_rate=0.02)))
+    made = train(network, plateau, RunLog(tmp_path))
+    found = read_run(tmp_path)
+    expected = [0.02 if one.epoch < 2 else 0.01 for one in made.rounds]
+    runs = found, Run.of("one", made, network)
+    for run in runs:
+        assert round_curves(run)["learning rate"] == pytest.approx(expected)
+    text = (tmp_path / LOG).read_text()
+    assert text.count(',"rate_factor":0.5') == 1, "it is written where it changes"
+    (tmp_path / LOG).write_text(text.replace(',"rate_factor":0.5', ""))
+    assert {one.rate_factor for one in read_run(tmp_path).history.rounds} == {1.0}, "older logs"
+
+
 def test_what_is_just_being_written_is_left_out(tmp_path):
     write(tmp_path, history(), end=False)
     path = tmp_path / LOG
+    assert read_run(tmp_path).ending == "still running"
     text = path.read_text()
     path.write_text(text + '{"event":"round","epo')
     found = read_run(tmp_path)
@@ -180,6 +231,7 @@ def test_a_fit_that_failed_has_a_log(tmp_path):
     with pytest.raises(DivergedError):
         fit(RunLog(tmp_path), conf=steep(), x=X * 1e30)
     assert read_run(tmp_path).conf == steep()
+    assert "training has diverged" in read_run(tmp_path).ending
 
     def fail(report, state):
         raise ArithmeticError

@@ -211,5 +211,6 @@ def round_report(epoch, part, chosen, state, result, seconds):
         workers=len(chosen),
         skipped=result.skipped,
         devices=result.devices,
+        rate_factor=state.rate_factor,
         by_worker=tuple(result.workers),
     )

@@ -27,32 +27,51 @@ function html(name, properties, parent) {
 function format(value) {
   if (value === null || value === undefined) return "-";
   const size = Math.abs(value);
-  if (size !== 0 && (size < 1e-3 || size >= 1e6)) return value.toExponential(3);
-  return String(Number(value.toPrecision(5)));
+  if (size !== 0 && (size < 1e-3 || size >= 1e15)) return value.toExponential(3);
+  if (Number.isInteger(value)) return String(value);
+  return String(size < 1e4 ? Number(value.toPrecision(5)) : Math.round(value));
 }
 
 // ---- Scales
 
-function ticksOf(low, high, log) {
-  if (log) {
-    const all = [];
-    for (let power = Math.floor(low); power <= Math.ceil(high); power++) {
-      for (const digit of high - low > 3 ? [1] : [1, 2, 5]) {
-        const at = power + Math.log10(digit);
-        if (at >= low - 1e-9 && at <= high + 1e-9) all.push([at, format(10 ** at)]);
-      }
+const powerOf = (value) => Number(value.toExponential(6).split("e")[1]);
+
+// A number with as many digits as tell it from those a step away.
+function tickText(value, step, largest) {
+  if (value === 0) return "0";
+  const digits = (count) => Math.min(Math.max(count, 0), 20);
+  if (largest >= 1e-3 && largest < 1e15) return value.toFixed(digits(-powerOf(step)));
+  return value.toExponential(digits(powerOf(value) - powerOf(step)));
+}
+
+function logTicks(low, high) {
+  const all = [];
+  for (let power = Math.floor(low); power <= Math.ceil(high); power++) {
+    for (const digit of high - low > 3 ? [1] : [1, 2, 5]) {
+      const at = power + Math.log10(digit);
+      const text = format(Number(`${digit}e${power}`));
+      if (at >= low - 1e-9 && at <= high + 1e-9) all.push([at, text]);
     }
-    return all;
   }
+  if (all.length > 1) return all;
+  return ticksOf(10 ** low, 10 ** high, false).map(([at, text]) => [Math.log10(at), text]);
+}
+
+function ticksOf(low, high, log) {
+  if (log) return logTicks(low, high);
   const raw = (high - low) / 5 || 1;
   const unit = 10 ** Math.floor(Math.log10(raw));
   const step = unit * [1, 2, 5, 10].find((n) => n * unit >= raw * 0.999);
+  const largest = Math.max(Math.abs(low), Math.abs(high));
   const all = [];
   for (let n = Math.ceil(low / step - 1e-9); n * step <= high + step * 1e-9; n++) {
-    all.push([n * step, format(Number((n * step).toPrecision(10)))]);
+    all.push([n * step, tickText(Number((n * step).toPrecision(15)), step, largest)]);
   }
   return all;
 }
+
+// Pixels of a text at most: those of as many digits of a wide font.
+const widthOf = (text) => 7.7 * text.length;
 
 function rangeOf(values) {
   let low = Infinity, high = -Infinity;
@@ -72,6 +91,7 @@ class Chart {
   constructor(figure, height = 260) {
     this.figure = figure;
     this.height = height;
+    this.left = LEFT;
     this.controls = html("div", {className: "controls"}, figure);
     this.svg = svg("svg", {viewBox: `0 0 ${WIDTH} ${height}`, tabindex: "0", role: "img"}, figure);
     const name = figure.querySelector("figcaption").textContent;
@@ -85,7 +105,7 @@ class Chart {
 
   place(value) {
     const [low, high] = this.x;
-    return LEFT + (WIDTH - LEFT - RIGHT) * (value - low) / (high - low || 1);
+    return this.left + (WIDTH - this.left - RIGHT) * (value - low) / (high - low || 1);
   }
 
   heightOf(value) {
@@ -95,27 +115,39 @@ class Chart {
 
   valueAt(pixel) {
     const [low, high] = this.x;
-    return low + (high - low) * (pixel - LEFT) / (WIDTH - LEFT - RIGHT);
+    return low + (high - low) * (pixel - this.left) / (WIDTH - this.left - RIGHT);
   }
 
-  frame(whole, y, xLabel, {log = false, lines = true} = {}) {
+  // Leaves room for texts at the left; there is less than half of the chart for them.
+  widen(texts) {
+    const needed = 8 + Math.max(0, ...texts.map(widthOf));
+    this.left = Math.min(Math.max(LEFT, needed), WIDTH / 2);
+  }
+
+  // `names`: texts that stand at the left in place of the ticks of y.
+  frame(whole, y, xLabel, {log = false, names = null} = {}) {
     this.whole = whole;
     this.x = this.zoom || whole;
     this.y = y;
     this.layer.replaceChildren();
+    const levels = names ? [] : ticksOf(...y, log);
+    this.widen(names || levels.map(([, text]) => text));
     const bottom = this.height - BOTTOM;
     for (const [at, text] of ticksOf(...this.x, false)) {
       const x = this.place(at);
       svg("line", {class: "grid", x1: x, x2: x, y1: TOP, y2: bottom}, this.layer);
-      svg("text", {x, y: bottom + 15, "text-anchor": "middle"}, this.layer).textContent = text;
+      const middle = Math.min(x, WIDTH - widthOf(text) / 2);  // the last one is whole, too
+      const place = {x: middle, y: bottom + 15, "text-anchor": "middle"};
+      svg("text", place, this.layer).textContent = text;
     }
-    for (const [at, text] of lines ? ticksOf(...y, log) : []) {
+    const [left, right] = [this.left, WIDTH - RIGHT];
+    for (const [at, text] of levels) {
       const level = this.heightOf(at);
-      svg("line", {class: "grid", x1: LEFT, x2: WIDTH - RIGHT, y1: level, y2: level}, this.layer);
-      svg("text", {x: LEFT - 6, y: level + 4, "text-anchor": "end"}, this.layer).textContent = text;
+      svg("line", {class: "grid", x1: left, x2: right, y1: level, y2: level}, this.layer);
+      svg("text", {x: left - 6, y: level + 4, "text-anchor": "end"}, this.layer).textContent = text;
     }
-    svg("line", {class: "axis", x1: LEFT, x2: WIDTH - RIGHT, y1: bottom, y2: bottom}, this.layer);
-    const label = {x: (LEFT + WIDTH - RIGHT) / 2, y: this.height - 4, "text-anchor": "middle"};
+    svg("line", {class: "axis", x1: left, x2: right, y1: bottom, y2: bottom}, this.layer);
+    const label = {x: (left + right) / 2, y: this.height - 4, "text-anchor": "middle"};
     svg("text", label, this.layer).textContent = xLabel;
   }
 
@@ -130,7 +162,7 @@ class Chart {
   at(event) {
     const box = this.svg.getBoundingClientRect();
     const x = (event.clientX - box.left) * WIDTH / box.width;
-    return Math.min(Math.max(x, LEFT), WIDTH - RIGHT);
+    return Math.min(Math.max(x, this.left), WIDTH - RIGHT);
   }
 
   listen() {
@@ -248,7 +280,7 @@ class LineChart extends Chart {
       const button = html("button", {type: "button"}, this.legend);
       const swatch = html("span", {className: "swatch"}, button);
       swatch.style.background = one.color;
-      button.append(one.name);
+      html("bdi", {textContent: one.name}, button);
       button.setAttribute("aria-pressed", String(!this.hidden.has(one)));
       button.addEventListener("click", () => {
         if (!this.hidden.delete(one)) this.hidden.add(one);
@@ -285,19 +317,21 @@ class LineChart extends Chart {
     const seen = drawn.flatMap(({x, y}) => y.filter((_, n) => x[n] >= low && x[n] <= high));
     this.frame(whole, rangeOf(seen), this.unit || this.axis, {log: this.log});
     const clip = `clip-${this.figure.id}`;
-    const box = {x: LEFT - 4, y: 0, width: WIDTH - LEFT - RIGHT + 8, height: this.height};
+    const [from, width] = [this.left - 4, WIDTH - this.left - RIGHT + 8];
+    const box = {x: from, y: 0, width, height: this.height};
     svg("rect", box, svg("clipPath", {id: clip}, this.layer));
     const inside = svg("g", {"clip-path": `url(#${CSS.escape(clip)})`}, this.layer);
     for (const {one, x, y} of drawn) this.drawCurve(inside, one, x, y);
   }
 
   drawCurve(parent, one, x, y) {
-    let path = "", pen = "M";
+    const known = (n) => n in x && x[n] !== null && y[n] !== null;
+    let path = "";
     x.forEach((at, n) => {
-      if (at === null || y[n] === null) { pen = "M"; return; }
+      if (!known(n)) return;
+      const pen = known(n - 1) ? "L" : "M";
       path += `${pen}${this.place(at).toFixed(1)},${this.heightOf(y[n]).toFixed(1)}`;
-      pen = "L";
-      if (one.dots) {
+      if (one.dots || !(known(n - 1) || known(n + 1))) {  // a line of one point is not seen
         const dot = {cx: this.place(at), cy: this.heightOf(y[n]), r: 3, fill: one.color};
         svg("circle", dot, parent);
       }
@@ -348,10 +382,12 @@ class Timeline extends Chart {
 
   draw() {
     const ends = this.lanes.flatMap((lane) => lane.spans.map((span) => span[1]));
-    this.frame([0, rangeOf(ends)[1]], [0, this.lanes.length], "second", {lines: false});
+    this.frame([0, rangeOf(ends)[1]], [0, this.lanes.length], "second",
+      {names: this.lanes.map((lane) => lane.name)});
     this.lanes.forEach((lane, n) => {
       const y = TOP + 26 * n + 3;
-      svg("text", {x: LEFT - 6, y: y + 14, "text-anchor": "end"}, this.layer).textContent = lane.name;
+      const place = {x: this.left - 6, y: y + 14, "text-anchor": "end"};
+      svg("text", place, this.layer).textContent = lane.name;
       for (const [start, end, kind, reason] of lane.spans) {
         const [from, to] = [Math.max(start, this.x[0]), Math.min(end, this.x[1])];
         if (to <= from) continue;

@@ -1,6 +1,20 @@
 "use strict";
 // Follows a fit: the server tells of each change, and the page is read again. Charts stay as they
-// are, with their zoom and their settings, and get new points; the rest is replaced.
+// are, with their zoom and their settings, and get new points; the rest is replaced. What a reader
+// has opened stays open.
+
+function placeOf(details) {
+  const heading = details.closest("section")?.querySelector("h2");
+  return `${heading?.textContent}: ${details.querySelector("summary")?.textContent}`;
+}
+
+function keepOpen(next) {
+  const before = new Map([...document.querySelectorAll("main details")].map((one) =>
+    [placeOf(one), one.open]));
+  for (const one of next.querySelectorAll("main details")) {
+    one.open = before.get(placeOf(one)) ?? one.open;
+  }
+}
 
 async function readAgain() {
   const answer = await fetch(location.href);
@@ -11,6 +25,7 @@ async function readAgain() {
     const here = document.getElementById(figure.id);
     if (here) figure.replaceWith(here);
   }
+  keepOpen(next);
   for (const name of ["header", "main"]) {
     document.querySelector(name).replaceWith(next.querySelector(name));
   }

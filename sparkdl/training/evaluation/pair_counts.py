@@ -1,0 +1,132 @@
+"""How often each pair (true class, predicted class) occurs: a confusion matrix without zeros."""
+
+import numpy as np
+
+from sparkdl.errors import ConfigError
+from sparkdl.training.evaluation.packed_counts import is_rising, narrow
+
+MOST_CLASSES = 10_000  # of a matrix: 800 MB
+FIRST = 2**16  # examples that are waited for before they are sorted
+
+
+class PairCounts:
+    """Counts of the pairs (truth, prediction) that occur, of `classes` classes.
+
+    A pair has the code truth * classes + prediction. Codes rise, each is there once and its count
+    is above 0, so equal counts are equal arrays, in whatever order examples came.
+    """
+
+    def __init__(self, classes, codes=(), counts=()):
+        self.classes = classes
+        self._codes, self._counts = (np.asarray(x, np.int64) for x in (codes, counts))
+        self._waiting, self._number = [], 0
+
+    @classmethod
+    def of_matrix(cls, matrix):
+        """Counts as a matrix (classes, classes) has them."""
+        flat = np.asarray(matrix, np.int64).reshape(-1)
+        codes = np.flatnonzero(flat)
+        return cls(len(matrix), codes, flat[codes])
+
+    def add(self, truth, predicted):
+        """Counts (n,) true and predicted classes in, both int64."""
+        self._waiting.append(truth * self.classes + predicted)
+        self._number += len(truth)
+        if self._number > max(FIRST, len(self._codes)):
+            self._settled()
+
+    def __add__(self, other):
+        pairs = zip(self._settled(), other._settled(), strict=True)
+        return PairCounts(self.classes, *add_up(*map(np.concatenate, pairs)))
+
+    def triples(self):
+        """Returns truth, prediction and count of the pairs that occur, int64 arrays."""
+        codes, counts = self._settled()
+        return codes // self.classes, codes % self.classes, counts
+
+    def mistakes(self, most):
+        """Returns the `triples` of the `most` pairs that are mistaken most often."""
+        truth, predicted, counts = self.triples()
+        wrong = np.flatnonzero(truth != predicted)
+        order = wrong[np.argsort(-counts[wrong], kind="stable")[:most]]
+        return truth[order], predicted[order], counts[order]
+
+    def by_class(self):
+        """Returns examples of each class that are predicted as it, predicted as it, and of it."""
+        truth, predicted, counts = self.triples()
+        right = truth == predicted
+        places = (truth[right], counts[right]), (predicted, counts), (truth, counts)
+        return tuple(sum_at(*one, self.classes) for one in places)
+
+    def matrix(self):
+        """Returns the counts as (classes, classes) int64, rows the truth.
+
+        Raises ConfigError where there are more than 10,000 classes.
+        """
+        if self.classes > MOST_CLASSES:
+            raise ConfigError(
+                f"a confusion matrix must be of at most {MOST_CLASSES:,} classes, got "
+                f"{self.classes:,}, which take {8 * self.classes**2:,} bytes; by_class has the "
+                "figures of each class, pairs.triples() the counts that are not 0"
+            )
+        codes, counts = self._settled()
+        return sum_at(codes, counts, self.classes**2).reshape(self.classes, self.classes)
+
+    def arrays(self):
+        """Returns codes and counts, each array in the fewest bytes that lose nothing."""
+        return [narrow(array) for array in self._settled()]
+
+    def with_arrays(self, arrays):
+        """Returns PairCounts of as many classes of what `arrays` gave.
+
+        Raises ValueError if it cannot be.
+        """
+        codes, counts = arrays
+        sound = codes.shape == counts.shape == (codes.size,)
+        sound = sound and codes.dtype.kind == counts.dtype.kind == "i"
+        result = PairCounts(self.classes, codes, counts) if sound else None
+        if result is None or not result._is_sound():
+            raise ValueError(f"rising codes below {self.classes**2}, and as many counts")
+        return result
+
+    def __getstate__(self):
+        return {"classes": self.classes, "arrays": self.arrays()}
+
+    def __setstate__(self, state):
+        self.__init__(state["classes"], *state["arrays"])
+
+    def _is_sound(self):
+        return is_rising(self._codes, self.classes**2) and bool((self._counts > 0).all())
+
+    def _settled(self):
+        """Returns codes and counts of all that was added."""
+        if self._waiting:
+            new = count_codes(np.concatenate(self._waiting), self.classes**2)
+            pairs = zip((self._codes, self._counts), new, strict=True)
+            self._codes, self._counts = add_up(*map(np.concatenate, pairs))
+            self._waiting, self._number = [], 0
+        return self._codes, self._counts
+
+
+def count_codes(codes, cells):
+    """Returns the codes in [0, cells) that occur, rising, and how often they do."""
+    if cells > 4 * len(codes):
+        return np.unique(codes, return_counts=True)
+    counts = np.bincount(codes, minlength=cells)  # many examples of few classes
+    found = np.flatnonzero(counts)
+    return found, counts[found]
+
+
+def add_up(codes, counts):
+    """Returns the codes sorted, each once, with the sums of their counts."""
+    order = np.argsort(codes, kind="stable")  # which merges what is sorted in parts
+    codes, counts = codes[order], counts[order]
+    first = np.flatnonzero(np.diff(codes, prepend=-1))
+    return codes[first], np.add.reduceat(counts, first) if len(first) else counts
+
+
+def sum_at(places, counts, size):
+    """Returns the sums (size,) of the counts at each place, int64."""
+    sums = np.zeros(size, np.int64)
+    np.add.at(sums, places, counts)
+    return sums
