@@ -61,6 +61,15 @@ def reach(shape, strides, itemsize):
     return sum(w for w in ways if w < 0), sum(w for w in ways if w > 0) + itemsize
 
 
+def bounds(array):
+    """Returns the addresses of an array's first byte and behind its last, none of an empty one."""
+    if not array.size:
+        return 0, 0
+    below, above = reach(array.shape, array.strides, array.itemsize)
+    start = array.ctypes.data
+    return start + below, start + above
+
+
 def check(name, array, shape, kind):
     """Raises OperandError unless an array has this shape and type."""
     if tuple(array.shape) != tuple(shape) or array.dtype.name != kind:

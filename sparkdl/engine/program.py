@@ -9,7 +9,7 @@ from time import perf_counter
 import numpy as np
 
 from sparkdl.engine.constant_folding import constant_tensors, fold_norms
-from sparkdl.engine.operands import reach
+from sparkdl.engine.operands import bounds
 from sparkdl.engine.planner import align, check, plan, with_copies
 from sparkdl.errors import OperandError, ShapeError, UnsupportedError
 
@@ -277,15 +277,6 @@ class Program:
         kernel = self.backend.copy(source, to)
         row = ("copy", "", str(tensor.shape), kernel.name, tensor.spec.nbytes)
         return ProgramStep(kernel.call, [to], *row, traffic=2 * tensor.spec.nbytes, reads=[source])
-
-
-def bounds(array):
-    """Returns the addresses of an array's first byte and behind its last, none of an empty one."""
-    if not array.size:
-        return 0, 0
-    below, above = reach(array.shape, array.strides, array.itemsize)
-    start = array.ctypes.data
-    return start + below, start + above
 
 
 def copy_into(target, source):

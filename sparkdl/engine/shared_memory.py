@@ -3,7 +3,7 @@
 from bisect import bisect_left
 from itertools import accumulate
 
-from numpy.lib.array_utils import byte_bounds
+from sparkdl.engine.operands import bounds
 
 
 class SharedMemory:
@@ -12,10 +12,11 @@ class SharedMemory:
     Parameters
     ----------
     arrays : sequence of ndarray
+        Or of arrays of a device.
     """
 
     def __init__(self, arrays):
-        places = [(*byte_bounds(array), i) for i, array in enumerate(arrays) if array.size]
+        places = [(*bounds(array), i) for i, array in enumerate(arrays) if array.size]
         self._places = sorted(places)
         self._begins = [begin for begin, _, _ in self._places]
         self._ends = [*accumulate((end for _, end, _ in self._places), max)]
@@ -24,7 +25,7 @@ class SharedMemory:
         """Returns the indices, in their order, of what np.may_share_memory says True of."""
         if not array.size:
             return []
-        begin, end = byte_bounds(array)
+        begin, end = bounds(array)
         found, at = [], bisect_left(self._begins, end) - 1
         while at >= 0 and self._ends[at] > begin:  # before that, all end too early
             _, stop, index = self._places[at]
