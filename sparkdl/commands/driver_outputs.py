@@ -6,7 +6,7 @@ from pathlib import PurePosixPath
 from sparkdl.commands.options.settings import apply
 from sparkdl.config import text
 from sparkdl.data import files
-from sparkdl.errors import ConfigError, DataError
+from sparkdl.errors import ConfigError
 
 SCHEME = re.compile(r"(file|local):(//(localhost)?(?=/))?", re.IGNORECASE)
 LASTING = "hdfs:///..."
@@ -67,7 +67,7 @@ def run_options(options):
     try:
         with files.open(options.conf) as file:
             content = file.read()
-    except DataError:
+    except Exception:  # of a library of its own, which needs an account or what is not installed
         run = {}
     else:
         run = text.from_yaml(content.decode(errors="replace"))

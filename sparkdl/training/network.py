@@ -8,7 +8,6 @@ from typing import Any, Self
 
 import numpy as np
 
-from sparkdl.config import is_integer
 from sparkdl.config.calls import refuse_unknown_options
 from sparkdl.data.readers.ndarray.arrays import Arrays
 from sparkdl.data.source import check_batches
@@ -36,6 +35,7 @@ from sparkdl.training.fit.network_fit import (
 )
 from sparkdl.training.fit.pretraining import pretrain_layers
 from sparkdl.training.inputs.division import divide
+from sparkdl.training.inputs.minibatch import check_batch_size
 from sparkdl.training.inputs.schema import schema_of
 from sparkdl.training.inputs.sources import Data, as_source
 from sparkdl.training.masters.base import TrainingMaster
@@ -80,6 +80,9 @@ class Network:
         self.history: History | None = None
         self.transform: Any = None
         self.unfinished: UnfinishedFit | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "replica"}
 
     @cached_property
     def replica(self) -> Replica:
@@ -269,11 +272,7 @@ class Network:
         ------
         ConfigError for a layer that does not exist, DataError for features that do not fit.
         """
-        if not is_integer(batch_size, 1):
-            cure = "leave it out for as many as fit any network"
-            raise ConfigError(
-                f"Network.batch_size must be an integer >= 1, got {batch_size!r}; {cure}"
-            )
+        check_batch_size(batch_size)
         layers = (layers,) if isinstance(layers, str) else tuple(layers)
         if not layers:
             known = [place.name for place in self.conf.stack]

@@ -33,8 +33,8 @@ def test_the_answer_is_that_of_numpy(chosen):
 
 def test_each_array_is_looked_at_once(monkeypatch):
     asked = []
-    bounds = shared_memory.byte_bounds
-    monkeypatch.setattr(shared_memory, "byte_bounds", lambda a: asked.append(a) or bounds(a))
+    bounds = shared_memory.bounds
+    monkeypatch.setattr(shared_memory, "bounds", lambda a: asked.append(a) or bounds(a))
     arrays = [np.zeros(8) for _ in range(200)]
     index = SharedMemory(arrays)
     assert [index.sharing(array) for array in arrays] == [[i] for i in range(200)]

@@ -85,20 +85,21 @@ def pad_sequences(x, shape, what, also=None):
     return x.pad(shape[0], math.prod(shape[1:]), what)
 
 
-def require_same_steps(x, y, what):
-    """Raises Violation for the first record whose labels are more, or fewer, than its steps.
+def require_steps_of_labels(x, y, what):
+    """Raises Violation for the first record with more labels than steps.
+
+    Fewer say that the other steps have none.
 
     Parameters
     ----------
     x, y : ndarray (n, T)
-        The masks of features and labels that were padded. Features of T steps may have been padded
-        before: fewer labels then say which of their steps count.
+        The masks of features and labels that were padded.
     """
     steps, labels = x.sum(axis=1), y.sum(axis=1)
-    wrong = (labels > steps) | ((labels < steps) & (steps < x.shape[1]))
+    wrong = labels > steps
     if wrong.any():
         row = int(np.argmax(wrong))
-        text = f"label must have a step for each of the {steps[row]:.0f} of {what}"
+        text = f"label must have no more steps than {what}, {steps[row]:.0f}"
         raise Violation(row, f"{text}, got {labels[row]:.0f}")
 
 

@@ -17,7 +17,7 @@ from sparkdl.data.batches.columns import (
     one_hot_column,
     value_column,
 )
-from sparkdl.data.batches.sequences import pad_sequences, require_same_steps
+from sparkdl.data.batches.sequences import pad_sequences, require_steps_of_labels
 from sparkdl.data.records.label import KINDS, Label
 from sparkdl.data.records.rows import read_records
 from sparkdl.errors import ConfigError, DataError, require
@@ -209,7 +209,7 @@ class Schema:
         for name, of in self.steps.items():
             x, y = self.masks[of], self.masks[name]
             if x not in raw and y not in raw:
-                require_same_steps(columns[x], columns[y], "features" if one else of)
+                require_steps_of_labels(columns[x], columns[y], "features" if one else of)
         if WEIGHTS in raw and WEIGHTS not in self.inputs:
             columns[WEIGHTS] = factor_column(raw[WEIGHTS], (), WEIGHTS)
         return columns

@@ -1,6 +1,7 @@
 """One copy of a network that trains: flat vectors, and the programs that compute on them."""
 
 from functools import lru_cache, partial
+from threading import RLock
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from sparkdl.nn.execution.batch_tensors import (
     tensor,
 )
 from sparkdl.nn.execution.initial_vectors import initial_buffers, initial_params, initial_slots
+from sparkdl.nn.execution.one_at_a_time import one_at_a_time
 from sparkdl.nn.execution.recurrent_states import carry, state_columns, states_out
 from sparkdl.nn.execution.scoring import has_joint_loss
 from sparkdl.nn.inputs.columns import (
@@ -77,6 +79,7 @@ class Replica:
         self._mask = lru_cache(PROGRAMS)(partial(mask_program, self))
         self._update = lru_cache(1)(partial(update_program, self))
         self._version = 0
+        self.lock = RLock()  # networks in use may be asked by several threads
 
     params, buffers, slots, grad = map(vector, ("params", "buffers", "slots", "grad"))
 
@@ -101,6 +104,7 @@ class Replica:
         """Updates of this replica without effect, as a gradient in float16 was not finite."""
         return int(self._vectors["left_out"].open()[0])
 
+    @one_at_a_time
     def load(self, params, buffers, slots=None):
         """Takes over vectors, no slots for predictions alone; ShapeError for another length."""
         given = {"params": params, "buffers": buffers} | ({} if slots is None else {"slots": slots})
@@ -198,6 +202,7 @@ class Replica:
         carry(states, outputs, len(batch))
         return program.number("loss")
 
+    @one_at_a_time
     def forward(self, features, outputs=(), states=None, size=None):
         """Returns the outputs of layers for a batch, as a network in use computes them.
 
@@ -225,6 +230,7 @@ class Replica:
         carry(states, results, n)
         return {name: results[name][:n].copy() for name in outputs}
 
+    @one_at_a_time
     def losses(self, batch):
         """Returns (prediction (n, units), loss of each example (n,)), as in a network in use."""
         n = len(batch)
@@ -234,6 +240,7 @@ class Replica:
         results = self._run_in_use(self._loss(shapes_of(columns)), columns)
         return results["prediction"][:n].copy(), results["losses"][:n].copy()
 
+    @one_at_a_time
     def output_mask(self, batch):
         """Returns which steps of the main output there are, (n, T) bools; None where all are."""
         columns = columns_of(self.conf, batch, labels=False)

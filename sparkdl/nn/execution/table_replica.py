@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from sparkdl.errors import ConfigError, DataError
+from sparkdl.nn.execution.one_at_a_time import one_at_a_time
 from sparkdl.nn.execution.replica import Replica
 from sparkdl.nn.inputs.columns import features_batch
 from sparkdl.nn.tables.bags import Bags, make_bag, unite
@@ -80,15 +81,18 @@ class TableReplica(Replica):
         self.apply(rate, t)
         return loss
 
+    @one_at_a_time
     def forward(self, features, outputs=(), states=None, size=None):
         """See Replica.forward."""
         batch = features if hasattr(features, "columns") else features_batch(features)
         return super().forward(self._with_bags(batch)[0], outputs, states, size)
 
+    @one_at_a_time
     def losses(self, batch):
         """See Replica.losses."""
         return super().losses(self._with_bags(batch)[0])
 
+    @one_at_a_time
     def output_mask(self, batch):
         """See Replica.output_mask."""
         return super().output_mask(self._with_bags(batch)[0])

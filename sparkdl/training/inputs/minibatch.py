@@ -2,10 +2,11 @@
 
 import numpy as np
 
+from sparkdl.config import is_integer
 from sparkdl.data.batches.batch import position
 from sparkdl.data.batches.columns import Violation, require_finite
 from sparkdl.data.batches.sequences import without_full_masks
-from sparkdl.errors import DataError
+from sparkdl.errors import ConfigError, DataError
 from sparkdl.training.inputs.schema import masks_of
 
 
@@ -27,6 +28,15 @@ def prepare_minibatch(batch, transform, conf):
         for name in conf.record_shapes:
             check_finite(name, batch.columns.get(name), batch.ids)
     return without_full_masks(batch, masks_of(conf).values())
+
+
+def check_batch_size(batch_size):
+    """Raises ConfigError unless so many examples can be computed at once."""
+    if not is_integer(batch_size, 1):
+        raise ConfigError(
+            f"Network.batch_size must be an integer >= 1, got {batch_size!r}; leave it out for as "
+            "many as fit any network"
+        )
 
 
 def check_finite(name, column, ids):

@@ -139,6 +139,8 @@ def as_text(path):
     if "\0" in path:
         raise ConfigError(f"path must have no character 0, got {brief(path)}")
     text = path.rstrip("/")
+    if text.lower() in ("file:", "local:"):
+        return f"{text}///"  # what follows two would be a host
     return f"{text}//" if text.endswith(":") else text or path  # hdfs:/// is a root
 
 

@@ -18,7 +18,7 @@ from sparkdl.nn.execution.device import restrict_gpus
 from sparkdl.training.workers.contribution import Failure, tree_total
 from sparkdl.training.workers.frozen_modules import freeze_modules
 from sparkdl.training.workers.local_launch import LocalLaunchedWorkers
-from sparkdl.training.workers.main_script import UNGUARDED, check_script, unguarded_error
+from sparkdl.training.workers.main_script import UNGUARDED, WORKER, check_script, unguarded_error
 
 GRACE = 5.0  # seconds for an idle process to end by itself
 starting = multiprocessing.get_context("spawn")  # a fork of what ran OpenMP hangs
@@ -71,7 +71,7 @@ class LocalWorkers:
 
     def load(self, data: Any, schema: Any, size: int, options: Any) -> Any:
         """Reads a source in this process and deals its records into blocks; see Workers.load."""
-        check_script()
+        self._check_script()
         start = time.perf_counter()
         parts = read_splits(data, schema)
         counts = [sum(map(len, part)) for part in parts]
@@ -139,8 +139,12 @@ class LocalWorkers:
             worker.process.join(GRACE)
         self._kill()
 
+    def _check_script(self) -> None:
+        if len(self._processes) < self.size:
+            check_script()
+
     def _start(self) -> None:
-        check_script()
+        self._check_script()
         for rank in range(len(self._processes), self.size):
             self._processes.append(WorkerProcess(rank, self.threads, self.timeout))
 
@@ -156,7 +160,8 @@ class WorkerProcess:
     def __init__(self, rank, threads, timeout):
         self.rank, self.timeout = rank, timeout
         self.pipe, far = starting.Pipe()
-        self.process = starting.Process(target=serve, args=(far, threads, rank), daemon=True)
+        options = {"name": WORKER, "daemon": True}
+        self.process = starting.Process(target=serve, args=(far, threads, rank), **options)
         self.process.start()
         far.close()
 

@@ -11,6 +11,7 @@ from multiprocessing import process
 from sparkdl.errors import ConfigError
 
 UNGUARDED = 93  # the exit code of a process whose script starts workers while it is imported
+WORKER = "sparkdl worker"  # the name of a process whose owner knows the code
 CURE = "put the script's statements below `if __name__ == '__main__':`"
 
 
@@ -22,7 +23,10 @@ def check_script():
     ConfigError
         Processes cannot import this one's script: it has been read from standard input.
     """
-    if getattr(multiprocessing.current_process(), "_inheriting", False):
+    current = multiprocessing.current_process()
+    if getattr(current, "_inheriting", False):
+        if current.name != WORKER:  # whoever started it does not know the code
+            print(unguarded_error(), file=sys.stderr)
         sys.exit(UNGUARDED)
     path = script()
     if path is not None and not os.path.exists(path):

@@ -49,6 +49,40 @@ def test_a_script_without_a_guard_is_named_and_its_workers_not_replaced(tmp_path
     )
 
 
+OTHERS = """
+from multiprocessing import get_context
+if __name__ == "__main__":
+    process = get_context("spawn").Process(target=print)
+    process.start()
+    process.join()
+    raise SystemExit(process.exitcode)
+import library
+"""
+
+
+def test_a_process_of_others_is_told_as_well(tmp_path):
+    (tmp_path / "library.py").write_text(PLAIN)
+    (tmp_path / "script.py").write_text(OTHERS)
+    code, _, err = run(str(tmp_path / "script.py"))
+    assert code == 93 and "starts workers while it is imported; put the script's" in err
+
+
+def test_living_workers_need_no_script(tmp_path):
+    path = tmp_path / "script.py"
+    path.write_text(f"""{FIT}
+import os
+from sparkdl import LocalWorkers
+if __name__ == "__main__":
+    with LocalWorkers(2) as workers:
+        Network(conf).fit(data, workers=workers)
+        os.remove(__file__)
+        Network(conf).fit(data, workers=workers)
+    print("ended")
+""")
+    code, out, err = run(str(path))
+    assert (code, out) == (0, "ended\n"), err
+
+
 def test_a_script_from_standard_input_is_refused_before_it_starts_workers():
     code, out, err = run("-", text=PLAIN)
     assert (code, out) == (1, "begun\n")

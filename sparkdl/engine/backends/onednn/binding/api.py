@@ -70,7 +70,8 @@ class OneDnnSession:
         library.dnnl_primitive_desc_query_md.argtypes = [c_void_p, c_int, c_int]
         self.kinds = {kind: handles(library, kind) for kind in KINDS}
         self.scratch, self.used, self.held, self.ahead = empty(0), 0, (), []
-        self.attribute, self.scratchpad = None, empty(0)
+        self.scratchpad, self.borrowers = empty(0), []
+        self.attribute = self.own_scratchpads()
 
     def call(self, name, *arguments):
         status = getattr(self.library, f"dnnl_{name}")(*arguments)
@@ -98,18 +99,13 @@ class OneDnnSession:
         """Returns a session that shares all with this one but its scratch memory."""
         session = copy(self)
         session.scratch, session.used, session.held, session.ahead = empty(0), 0, (), []
+        session.scratchpad, session.borrowers = empty(0), []
         return session
 
     def apart(self):
-        """Returns a session whose calls may run on other threads than the one that makes them.
-
-        oneDNN keeps what a primitive needs while it computes for the thread that has made it. Those
-        of this session, which run one after the other, bring their own.
-        """
+        """Returns a session whose calls may run beside those of this one."""
         session = self.fresh()
         session.held = self.held
-        session.attribute = self.make("primitive_attr", "primitive_attr_create")
-        self.call("primitive_attr_set_scratchpad_mode", session.attribute, OF_USER)
         return session
 
     def hold(self, arrays):
@@ -217,8 +213,7 @@ class OneDnnSession:
         """
         check(self, pd, arguments, NAMES)
         primitive = self.make("primitive", "primitive_create", pd)
-        if self.attribute is not None:
-            arguments = arguments | {SCRATCHPAD: self.scratchpad_of(pd)}
+        arguments = arguments | self.scratchpad_of(pd)
         array = (Argument * len(arguments))(*[(k, m.value) for k, m in arguments.items()])
         execute, count, stream, where = self.execute, len(arguments), self.stream, byref(array)
 
@@ -229,13 +224,31 @@ class OneDnnSession:
         call.words = primitive.value, stream.value, count, ctypes.addressof(array)
         return call
 
+    def own_scratchpads(self):
+        """Returns an attribute by which a primitive is given what it needs while it computes.
+
+        Else oneDNN keeps that for the thread that has made the primitive, and another thread that
+        runs it finds nothing there.
+        """
+        attribute = self.make("primitive_attr", "primitive_attr_create")
+        self.call("primitive_attr_set_scratchpad_mode", attribute, OF_USER)
+        return attribute
+
     def scratchpad_of(self, pd):
-        """Returns the memory that a primitive of this session needs for a while."""
+        """Returns {argument: memory} of what a primitive needs while it computes.
+
+        All of a session share it, as they run one after the other; it is as large as the largest.
+        """
         md = self.query(pd, "scratchpad")
         needed = self.size(md)
+        if not needed:
+            return {}
         if needed > self.scratchpad.nbytes:
             self.scratchpad = empty(align(needed))
-        return self.memory(md, self.scratchpad)
+            for memory in self.borrowers:
+                self.move(memory, self.scratchpad)
+        self.borrowers.append(self.memory(md, self.scratchpad))
+        return {SCRATCHPAD: self.borrowers[-1]}
 
     def reorder(self, source, target):
         """Returns a call that copies one memory to another of any layout and type."""
@@ -249,7 +262,7 @@ class OneDnnSession:
         ops = self.make("post_ops", "post_ops_create")
         for name, *arguments in steps:
             self.call(f"post_ops_append_{name}", ops, *arguments)
-        attribute = self.make("primitive_attr", "primitive_attr_create")
+        attribute = self.own_scratchpads()
         self.call("primitive_attr_set_post_ops", attribute, ops)
         return attribute
 
