@@ -18,10 +18,11 @@ from sparkdl.training.evaluation.classification import cross_entropy
 from sparkdl.training.evaluation.distinct_scores import limit_for
 from sparkdl.training.evaluation.per_column import PerColumn
 from sparkdl.training.evaluation.rates import Rates
-from sparkdl.training.evaluation.scores import ScoreCounts
+from sparkdl.training.evaluation.scores import ScoreCounts, bins_for
 from sparkdl.training.reporting.text_table import align
 
 YES = 0.5  # least share that is a yes
+CURVE_CELLS = 2**22  # of the positive and the negative scores each
 
 
 @dataclass(eq=False)
@@ -38,8 +39,9 @@ class MultiLabelEvaluation(PerColumn, Evaluation):
         Names of the labels; None names them by number.
     threshold : float
         Probabilities of at least so much are a yes, in (0, 1).
-    bins : int
-        Bins of scores for ROC and AUC where these are not exact.
+    bins : int or None
+        Bins of scores for ROC and AUC where these are not exact. None: 4096, fewer for more than
+        1,024 labels, which have 64 MB of counts at most.
     exact_scores : int or None
         Up to so many distinct scores, of all labels together, ROC and AUC are exact; 0: never.
         None: 4,194,304, above 32 labels 2**27 / size.
@@ -48,7 +50,7 @@ class MultiLabelEvaluation(PerColumn, Evaluation):
     size: int
     labels: tuple[str, ...] | None = None
     threshold: float = 0.5
-    bins: int = 4096
+    bins: int | None = None
     exact_scores: int | None = None
 
     sums: ClassVar[tuple[str, ...]] = (
@@ -61,6 +63,7 @@ class MultiLabelEvaluation(PerColumn, Evaluation):
         set_names(self, self.size)
         sound = isinstance(self.threshold, Real) and 0 < self.threshold < 1
         require(self, "threshold", sound, "in (0, 1)")
+        self.bins = bins_for(self.size, CURVE_CELLS) if self.bins is None else self.bins
         require(self, "bins", is_integer(self.bins, 1), "an integer >= 1")
         self.exact_scores = limit_for(self.size) if self.exact_scores is None else self.exact_scores
         require(self, "exact_scores", is_integer(self.exact_scores, 0), "an integer >= 0")

@@ -33,15 +33,15 @@ class PairCounts:
         self._waiting.append(truth * self.classes + predicted)
         self._number += len(truth)
         if self._number > max(FIRST, len(self._codes)):
-            self._settled()
+            self._settle()
 
     def __add__(self, other):
-        pairs = zip(self._settled(), other._settled(), strict=True)
+        pairs = zip(self._settle(), other._settle(), strict=True)
         return PairCounts(self.classes, *add_up(*map(np.concatenate, pairs)))
 
     def triples(self):
         """Returns truth, prediction and count of the pairs that occur, int64 arrays."""
-        codes, counts = self._settled()
+        codes, counts = self._settle()
         return codes // self.classes, codes % self.classes, counts
 
     def mistakes(self, most):
@@ -69,12 +69,12 @@ class PairCounts:
                 f"{self.classes:,}, which take {8 * self.classes**2:,} bytes; by_class has the "
                 "figures of each class, pairs.triples() the counts that are not 0"
             )
-        codes, counts = self._settled()
+        codes, counts = self._settle()
         return sum_at(codes, counts, self.classes**2).reshape(self.classes, self.classes)
 
     def arrays(self):
         """Returns codes and counts, each array in the fewest bytes that lose nothing."""
-        return [narrow(array) for array in self._settled()]
+        return [narrow(array) for array in self._settle()]
 
     def with_arrays(self, arrays):
         """Returns PairCounts of as many classes of what `arrays` gave.
@@ -98,8 +98,8 @@ class PairCounts:
     def _is_sound(self):
         return is_rising(self._codes, self.classes**2) and bool((self._counts > 0).all())
 
-    def _settled(self):
-        """Returns codes and counts of all that was added."""
+    def _settle(self):
+        """Counts what waits; returns codes and counts of all that was added."""
         if self._waiting:
             new = count_codes(np.concatenate(self._waiting), self.classes**2)
             pairs = zip((self._codes, self._counts), new, strict=True)

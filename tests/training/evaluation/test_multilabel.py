@@ -6,6 +6,8 @@ from sklearn import metrics
 
 from sparkdl.errors import ConfigError, DataError
 from sparkdl.training.evaluation import MultiLabelEvaluation
+from sparkdl.training.evaluation.multilabel import CURVE_CELLS
+from sparkdl.training.evaluation.scores import bins_for
 from tests.training.evaluation.draw import multilabelled
 
 
@@ -39,6 +41,23 @@ def test_auc_and_loss(case):
     assert evaluation.auc() == pytest.approx(exact, abs=1e-12)
     loss = sum(metrics.log_loss(labels[:, c], predictions[:, c]) for c in range(evaluation.size))
     assert evaluation.loss == pytest.approx(loss)
+
+
+@pytest.mark.parametrize("size, bins", [(1, 4096), (1024, 4096), (10_000, 419), (5_000_000, 1)])
+def test_bins_of_many_labels_have_64_megabytes_at_most(size, bins):
+    found = bins_for(size, CURVE_CELLS)
+    assert found == bins and (16 * size * found <= 64 * 2**20 or found == 1)
+
+
+def test_of_many_labels_there_are_fewer_bins(rng):
+    predictions, labels = multilabelled(rng, 30, 5_000)
+    evaluation = MultiLabelEvaluation(5_000, exact_scores=0).add(predictions, labels)
+    assert evaluation.bins == 838
+    column = 17
+    exact = metrics.roc_auc_score(labels[:, column], predictions[:, column])
+    one = MultiLabelEvaluation(1, exact_scores=0, bins=838)
+    one.add(predictions[:, column : column + 1], labels[:, column : column + 1])
+    assert one.auc() == pytest.approx(exact, abs=0.02)
 
 
 def test_the_threshold_counts(rng):
