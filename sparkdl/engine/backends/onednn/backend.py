@@ -13,7 +13,7 @@ of the largest. Compiled loops do not: what a thread adds up follows from the sh
 
 from copy import copy
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import partial
 
 import numpy as np
 
@@ -121,7 +121,6 @@ class OneDnn(reference.Reference):
     def fresh(self):
         provide_signal_stack()
         backend = copy(self)
-        backend.__dict__.pop("_apart", None)
         backend.session = self.session.fresh()
         return backend
 
@@ -152,7 +151,8 @@ class OneDnn(reference.Reference):
     def _lower_both(self, node, inputs, outputs):
         """Returns the kernel of two operations in one node, each on a thread of its own."""
         lists, ahead, names, team = [], [], [], pool()
-        parts = zip(node.op.parts(node.inputs), node.op.parts(inputs), self._apart, strict=True)
+        tensors_and_arrays = node.op.parts(node.inputs), node.op.parts(inputs)
+        parts = zip(*tensors_and_arrays, self.session.get_pair(), strict=True)
         for (op, tensors), (_, arrays), session in parts:
             own = outputs[: len(op.shape(*(tensor.spec for tensor in tensors)))]
             outputs = outputs[len(own) :]
@@ -164,11 +164,6 @@ class OneDnn(reference.Reference):
             names.append(name)
         call = at_once(lists, self.session.execute, self.compiler)
         return Kernel(call, " | ".join(names), ahead=tuple(ahead))
-
-    @cached_property
-    def _apart(self):
-        """Returns two sessions whose calls may run at the same time."""
-        return [self.session.apart() for _ in range(2)]
 
     def _lower(self, node, inputs, outputs):
         op = node.op

@@ -69,8 +69,7 @@ class OneDnnSession:
         library.dnnl_primitive_desc_query_md.restype = c_void_p
         library.dnnl_primitive_desc_query_md.argtypes = [c_void_p, c_int, c_int]
         self.kinds = {kind: handles(library, kind) for kind in KINDS}
-        self.scratch, self.used, self.held, self.ahead = empty(0), 0, (), []
-        self.scratchpad, self.borrowers = empty(0), []
+        self._begin()
         self.attribute = self.own_scratchpads()
 
     def call(self, name, *arguments):
@@ -95,18 +94,24 @@ class OneDnnSession:
         arguments = array.ndim, dims(array.shape), TYPES[array.dtype.name], dims(strides)
         return self.make("memory_desc", "memory_desc_create_with_strides", *arguments)
 
+    def _begin(self):
+        """Takes memory of its own: none yet."""
+        self.scratch, self.used, self.held, self.ahead = empty(0), 0, (), []
+        self.scratchpad, self.borrowers, self.pair = empty(0), [], []
+
     def fresh(self):
         """Returns a session that shares all with this one but its scratch memory."""
         session = copy(self)
-        session.scratch, session.used, session.held, session.ahead = empty(0), 0, (), []
-        session.scratchpad, session.borrowers = empty(0), []
+        session._begin()
         return session
 
-    def apart(self):
-        """Returns a session whose calls may run beside those of this one."""
-        session = self.fresh()
-        session.held = self.held
-        return session
+    def get_pair(self):
+        """Returns two sessions, the same each time, whose calls may run at the same time."""
+        if not self.pair:
+            self.pair = [self.fresh() for _ in range(2)]
+            for session in self.pair:
+                session.held = self.held
+        return self.pair
 
     def hold(self, arrays):
         """Takes the arrays that change seldom."""

@@ -12,6 +12,7 @@ from sparkdl.engine.backends.onednn.rewrites.recurrent_workspace import (
     WithWorkspaceOp,
 )
 from sparkdl.engine.backends.onednn.team_size import is_small
+from sparkdl.engine.fusion import apply_first
 from sparkdl.engine.graph import Graph, scope
 from sparkdl.engine.native.threads import pool
 from sparkdl.engine.ops.base import Op
@@ -94,10 +95,10 @@ def add(node, partners, new):
     if any(tensor.node is not None and tensor not in new for tensor in needed):
         return False
     inputs = [new.get(tensor, tensor) for tensor in needed]
-    ops = [one.op for one in nodes]
-    op = ops[0] if len(ops) == 1 else SideBySideOp(*ops, len(node.inputs))
     with scope(node.scope):
-        results = op(*inputs)
-    results = results if isinstance(results, tuple) else (results,)
+        if len(nodes) == 1:
+            results = apply_first((), node, inputs, None)
+        else:
+            results = SideBySideOp(*(one.op for one in nodes), len(node.inputs))(*inputs)
     new.update(zip([t for one in nodes for t in one.outputs], results, strict=True))
     return True
