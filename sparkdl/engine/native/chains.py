@@ -64,9 +64,14 @@ def text(op, inputs, outputs, layouts, axes):
     for kind in {*inputs, *outputs}:
         if kind == "float64" or kind not in TYPES:
             raise UnsupportedError(f"{kind} is left to numpy")
+    kinds = step_kinds(op, inputs)
+    return loops.function(loops.Loop(op.steps, op.results, kinds, inputs, outputs, layouts, axes))
+
+
+def step_kinds(op, inputs):
+    """Returns the type of what each step of a ChainOp gives, given those of its inputs."""
     specs = [Spec((), kind) for kind in inputs]
     for step, operands in op.steps:
         of = [specs[i] for i in operands]
         specs.append(of[0] if isinstance(step, BroadcastToOp) else step.shape(*of))
-    kinds = tuple(spec.dtype for spec in specs[len(inputs) :])
-    return loops.function(loops.Loop(op.steps, op.results, kinds, inputs, outputs, layouts, axes))
+    return tuple(spec.dtype for spec in specs[len(inputs) :])

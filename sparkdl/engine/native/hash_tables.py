@@ -24,11 +24,14 @@ TABLE, ID, PLACE, ROW = (np.dtype(name) for name in ("int16", "int64", "int32", 
 MIXERS = (30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)
 
 
-def find(keys, known, entries, places):
-    """Writes the place (n,) int64 of each key among the known ones, -1 where there is none."""
+def find(keys, known, entries, places, by_ids=False):
+    """Writes the place (n,) int64 of each key among the known ones, -1 where there is none.
+
+    `by_ids` says that all keys are of one table, so that ids alone tell them apart.
+    """
     n, size = len(places), len(entries)
     operands = *pairs(keys, n), *pairs(known), (entries, PLACE, size), (places, ID, n)
-    run(find_text(), n, size, operands=operands)
+    run(find_text(by_ids), n, size, operands=operands)
 
 
 def enter(known, entries, start, stop):
@@ -76,7 +79,7 @@ def run(text, *numbers, operands):
 
 
 @cache
-def find_text():
+def find_text(by_ids):
     code = Code()
     count, size = word(code, FIRST), word(code, FIRST + 1)
     tables, ids, known_tables, known_ids, entries, places = arrays_of(code, FIRST + 2, 6)
@@ -86,10 +89,12 @@ def find_text():
             for at in (entry, after(code, entry, size)):  # every second key is not where it begins
                 place = code.define(f"sext i32 {get(code, 'i32', entries, at)} to i64")
                 prefetch(code, code.pointer(known_ids, "i64", place))
-                prefetch(code, code.pointer(known_tables, "i16", place))
+                if not by_ids:
+                    prefetch(code, code.pointer(known_tables, "i16", place))
         with each() as i:
             key, home = key_at(code, tables, ids, i), get(code, "i64", homes, i)
-            _, place = probe(code, home, entries, size, (key, known_tables, known_ids))
+            known = (None if by_ids else known_tables), known_ids
+            _, place = probe(code, home, entries, size, (key, *known))
             put(code, "i64", place, places, i)
     return module(code)
 
@@ -183,7 +188,7 @@ def add_lanes(code, term, total, index, mask):
 def probe(code, home, entries, size, wanted=None):
     """Walks from an entry to a key, or to a free entry; returns (the entry, the place or -1).
 
-    `wanted` is (the key, known tables, known ids); where there is none, only a free entry will do.
+    `wanted` is (the key, known tables or None, known ids); without it only a free entry will do.
     """
     before, top, taken, advance, done = labels(code, 5)
     entry, following = code.name(), code.name()
@@ -206,7 +211,9 @@ def after(code, entry, size):
 
 
 def is_key(code, place, key, tables, ids):
-    """Returns whether the known key at a place is `key`."""
+    """Returns whether the known key at a place is `key`; without tables, whether its id is."""
+    if tables is None:
+        return code.define(f"icmp eq i64 {get(code, 'i64', ids, place)}, {key[1]}")
     pairs_ = zip(("i16", "i64"), key_at(code, tables, ids, place), key, strict=True)
     same = [code.define(f"icmp eq {type_} {known}, {own}") for type_, known, own in pairs_]
     return code.define(f"and i1 {same[0]}, {same[1]}")

@@ -17,14 +17,19 @@ class IdIndex:
     It keeps 4 bytes for each entry, 6 to 8 for a key; the keys themselves are the caller's arrays.
     A compiled loop searches where there is a compiler, else numpy; places are the same.
 
+    Parameters
+    ----------
+    tables : int
+        How many the keys are of.
+
     References
     ----------
     Linear probing: Knuth, The art of computer programming 3 (1998), section 6.4. The hash is the
     finalizer of Steele, Lea and Flood, Fast splittable pseudorandom number generators (2014).
     """
 
-    def __init__(self):
-        self._entries, self._count = free_entries(FIRST), 0
+    def __init__(self, tables):
+        self._by_ids, self._entries, self._count = tables == 1, free_entries(FIRST), 0
 
     @property
     def nbytes(self):
@@ -43,7 +48,7 @@ class IdIndex:
         """
         places = np.empty(len(keys.ids), np.int64)
         try:
-            hash_tables.find(keys, known, self._entries, places)
+            hash_tables.find(keys, known, self._entries, places, self._by_ids)
         except UnsupportedError:
             self._search(keys, known, places)
         return places

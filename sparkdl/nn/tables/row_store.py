@@ -35,7 +35,7 @@ class RowStore:
 
     def clear(self):
         """Forgets all rows."""
-        self._index, self._count, self._found = IdIndex(), 0, None
+        self._index, self._count, self._found = IdIndex(len(self.names)), 0, None
         self._has_forgotten = False
         self._arrays = {
             TABLES: np.zeros(0, np.int16),
@@ -83,9 +83,13 @@ class RowStore:
 
     def put(self, name, places, values):
         """Replaces what `take` returns."""
-        self._arrays[name][places] = values
+        self.change((name,), places)[name][places] = values
+
+    def change(self, names, places):
+        """Returns {name: array by place} for its rows at these places to be changed, no other."""
         if CHANGED in self._arrays:
             self._arrays[CHANGED][places] = True
+        return {name: self._arrays[name] for name in names}
 
     def whole(self, name):
         """Returns one array of all rows by place, for reading."""

@@ -2,10 +2,11 @@
 
 import numpy as np
 
-from sparkdl.errors import ConfigError, DivergedError, ShapeError
+from sparkdl.errors import ConfigError, DivergedError, ShapeError, UnsupportedError
 from sparkdl.nn.tables.first_rows import FirstRows
 from sparkdl.nn.tables.row_filter import LAST, RowFilter, keep_since
 from sparkdl.nn.tables.row_keys import MOST_TABLES
+from sparkdl.nn.tables.row_moves import decay_of, moves_of
 from sparkdl.nn.tables.row_store import IDS, RowStore
 
 ROWS = "rows"
@@ -114,10 +115,12 @@ class TableGroup:
         self._check(keys, gradients)
         if self._filter is not None:
             keys, gradients = self._admit(keys, gradients, t)
-        places, size = self._places(keys), max(1, CHUNK // self.dimension)
-        for start in range(0, len(places), size):
-            part = slice(start, start + size)
-            self._move(places[part], gradients[part], np.float32(rate), np.float32(t))
+        places, numbers = self._places(keys), (np.float32(rate), np.float32(t))
+        try:
+            arrays = self._store.change((ROWS, *self.optimizer.slot_names), places)
+            moves_of(self.optimizer).run(arrays, places, gradients, *numbers)
+        except UnsupportedError:
+            self._move_in_parts(places, gradients, *numbers)
         if self._expire_after is not None:
             self._store.put(LAST, places, t)
             self._expire(t)
@@ -171,13 +174,19 @@ class TableGroup:
             if self._filter is not None:
                 self._filter.forget(oldest)
 
+    def _move_in_parts(self, places, gradients, rate, t):
+        """Does by numpy what RowMoves do."""
+        size = max(1, CHUNK // self.dimension)
+        for start in range(0, len(places), size):
+            part = slice(start, start + size)
+            self._move(places[part], gradients[part], rate, t)
+
     def _move(self, places, gradients, rate, t):
         store, optimizer = self._store, self.optimizer
         rows, slots = store.take(ROWS, places), {}
         for name in optimizer.slot_names:
             slots[name] = store.take(name, places)
-        decay = np.float32(optimizer.weight_decay) if optimizer.weight_decay else None
-        step, new = optimizer.move(rows, gradients, slots, rate, t, None, decay)
+        step, new = optimizer.move(rows, gradients, slots, rate, t, None, decay_of(optimizer))
         for name, values in {ROWS: rows + step, **new}.items():
             store.put(name, places, values)
 

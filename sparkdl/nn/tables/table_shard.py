@@ -27,7 +27,7 @@ class TableShard(TableGroup):
 
     def hold(self, keys, rows):
         """Keeps the rows (n, dimension) of keys (n,), each once, for `read`, in place of others."""
-        index = IdIndex()
+        index = IdIndex(len(self.names))
         index.add(keys, len(keys.ids))
         self._pulled = index, keys, rows
 

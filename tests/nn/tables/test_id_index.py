@@ -32,17 +32,17 @@ def pairs(keys):
     return [*zip(keys.tables.tolist(), keys.ids.tolist())]
 
 
-def test_it_finds_what_a_dict_finds(rng, by):
-    index, known, places = IdIndex(), RowKeys.of([]), {}
+@pytest.mark.parametrize("tables", [1, 3])
+def test_it_finds_what_a_dict_finds(tables, rng, by):
+    index, known, places = IdIndex(tables), RowKeys.of([]), {}
     for size, below in ((1, 5), (600, 2000), (5 * FIRST, 2**62), (100, 2**63 - 1)):
-        keys, _ = number_keys(random_keys(rng, size, below))
+        keys, _ = number_keys(random_keys(rng, size, below, tables))
         new = keys.take(np.flatnonzero(index.find(keys, known) < 0))
         places |= {pair: len(known.ids) + i for i, pair in enumerate(pairs(new))}
         known = join_keys([known, new])
         index.add(known, len(known.ids))
-        asked = join_keys(
-            [known.take(rng.permutation(len(known.ids))), random_keys(rng, 50, below)]
-        )
+        shuffled = known.take(rng.permutation(len(known.ids)))
+        asked = join_keys([shuffled, random_keys(rng, 50, below, tables)])
         expected = [places.get(pair, -1) for pair in pairs(asked)]
         np.testing.assert_array_equal(index.find(asked, known), expected)
     assert index.nbytes <= 8 * len(known.ids)
@@ -74,11 +74,11 @@ def test_rows_are_summed_by_number_in_their_order(size, width, rng, by):
 
 def test_growth_in_both_ways_gives_places_that_the_other_finds(rng, monkeypatch):
     keys, _ = number_keys(random_keys(rng, 4000, 2**40))
-    compiled = IdIndex()
+    compiled = IdIndex(3)
     compiled.add(keys, len(keys.ids))
     monkeypatch.setattr(hash_tables, "compiler", compiler_is_missing)
     np.testing.assert_array_equal(compiled.find(keys, keys), np.arange(len(keys.ids)))
-    by_numpy = IdIndex()
+    by_numpy = IdIndex(3)
     by_numpy.add(keys, len(keys.ids))
     monkeypatch.undo()
     np.testing.assert_array_equal(by_numpy.find(keys, keys), np.arange(len(keys.ids)))

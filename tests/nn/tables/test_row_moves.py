@@ -1,0 +1,62 @@
+"""Rows that a compiled pass moves have the bits of the optimizer's own formulas by numpy."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from sparkdl import optimizers
+from sparkdl.engine import ops
+from sparkdl.errors import UnsupportedError
+from sparkdl.nn.optimizers.base import Optimizer
+from sparkdl.nn.tables.row_moves import decay_of, moves_of
+
+ROWS, RATE, T = 300, np.float32(0.1), np.float32(3)
+
+
+def elementwise():
+    """Returns {name: optimizer} of all that compute number by number."""
+    classes = (getattr(optimizers, name) for name in optimizers.__all__)
+    found = [each for each in classes if isinstance(each, type) and issubclass(each, Optimizer)]
+    return {each.__name__: each() for each in found if each is not Optimizer and each.elementwise}
+
+
+OPTIMIZERS = elementwise()
+
+
+def random_arrays(optimizer, dimension, rng):
+    """Returns {name: (ROWS, dimension)} of rows and slots, not negative as squares are not."""
+    names = "rows", *optimizer.slot_names
+    return {name: rng.random((ROWS, dimension)).astype(np.float32) for name in names}
+
+
+@pytest.mark.parametrize("name", OPTIMIZERS)
+@pytest.mark.parametrize("dimension, decay", [(1, 0.0), (3, 0.3), (16, 0.0), (40, 0.3)])
+def test_rows_are_those_of_the_formulas(name, dimension, decay, rng):
+    optimizer = replace(OPTIMIZERS[name], weight_decay=decay)
+    arrays = random_arrays(optimizer, dimension, rng)
+    expected = {name: array.copy() for name, array in arrays.items()}
+    places = rng.permutation(ROWS)[: ROWS // 2]
+    gradients = rng.normal(size=(len(places), dimension)).astype(np.float32)
+    old = {name: array[places] for name, array in arrays.items()}
+    rows = old.pop("rows")
+    step, new = optimizer.move(rows, gradients, old, RATE, T, None, decay_of(optimizer))
+    for name_, values in {"rows": rows + step, **new}.items():
+        expected[name_][places] = values
+    moves_of(optimizer).run(arrays, places, gradients, RATE, T)
+    for name_, array in expected.items():
+        np.testing.assert_array_equal(arrays[name_], array)
+
+
+class Halved(Optimizer, abstract=True):
+    """Moves by the mean of all gradients, which is no function of each number."""
+
+    def update(self, grad, slots, rate, t):
+        return ops.mul(ops.sum(grad), -rate), slots
+
+
+def test_formulas_that_are_no_chain_are_refused_and_change_nothing(rng):
+    arrays = {"rows": np.ones((4, 3), np.float32)}
+    with pytest.raises(UnsupportedError, match="no chain"):
+        moves_of(Halved()).run(arrays, np.arange(2), np.ones((2, 3), np.float32), RATE, T)
+    assert (arrays["rows"] == 1).all()
