@@ -1,7 +1,7 @@
-"""Share of the gradients' exchange that overlaps with the backward pass.
+"""Share of the gradients' exchange that overlaps with the backward pass, and what a step loses.
 
-Two workers, each with a core of its own, train a network for CIFAR over a slowed link. Their
-updates take three ways by turns: each computes alone, and all wait for the slowest; gradients are
+Two workers, each with a core of its own, train a network for CIFAR over a slow link, and LeNet over
+a faster one. Their updates take three ways by turns: each computes alone, and all wait for the slowest; gradients are
 summed when the backward pass has ended; gradients are summed in buckets as they become final. Each
 turn gives what the second takes more than the first, which is the exchange, and what the third
 takes more, which is exposed: time on the link that nothing hides, and cores that the exchange takes
@@ -11,6 +11,7 @@ other is in all three, so it is neither.
 
 import json
 import sys
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -19,11 +20,28 @@ from sparkdl.training.reporting.listeners import Listener
 from tests.benchmarks.cpu.our_networks import configuration
 from tests.benchmarks.cpu.workloads import WORKLOADS
 from tests.benchmarks.exchange.by_turns import ALONE, BEHIND, BESIDE, FIGURES, ByTurns
-from tests.benchmarks.exchange.link import RATE, HostWorkers, on_the_left
+from tests.benchmarks.exchange.link import HostWorkers, on_the_left
 from tests.benchmarks.exchange.row import Bar, Row, duration
 
-BATCH, STEPS, EPOCHS = 64, 30, 12
+STEPS, EPOCHS = 30, 12
 WARM_UP = 10  # turns
+SHARED, HIDDEN = "of one worker's step rate", "hidden of the exchange"
+
+
+@dataclass(frozen=True)
+class Case:
+    """What is trained over which link: a workload, a rate, and the least of one of its figures."""
+
+    workload: str
+    rate: str
+    what: str
+    bound: float
+
+    def bar(self, what, value):
+        return Bar(what=what, value=value, bound=self.bound if what == self.what else None, unit="")
+
+
+CASES = Case("cifar_net", "1gbit", HIDDEN, 0.6), Case("lenet", "10gbit", SHARED, 0.85)
 
 
 class Found(Listener):
@@ -37,16 +55,18 @@ class Found(Listener):
 
 
 def measure(options):
-    """The row of the bar."""
-    [found] = on_the_left(__name__)
-    yield row(found)
+    """A row for each case."""
+    for case in CASES:
+        [found] = on_the_left(__name__, case.workload, rate=case.rate)
+        yield row(case, found)
 
 
-def row(found):
-    """What is hidden, from {figure: {way: a number of each turn}}."""
+def row(case, found):
+    """What is hidden and what a step loses, from {figure: {way: a number of each turn}}."""
     seconds, middle = found["seconds"], {name: medians(found[name]) for name in FIGURES}
     exchange, exposed = (more(seconds, way) for way in (BEHIND, BESIDE))
     hidden = 1 - exposed / exchange if exchange > 0 else None
+    kept = 1 / (1 + exposed / middle["seconds"][ALONE])
     notes = (
         f"compute {duration(middle['seconds'][ALONE])}, exchange {duration(max(0.0, exchange))}, "
         f"exposed {duration(max(0.0, exposed))} a step, medians of {len(seconds[ALONE])} turns; "
@@ -55,9 +75,9 @@ def row(found):
         f"cores busy in a step: {told(middle['busy'])}",
     )
     return Row(
-        title=f"AllReduceSGD, CIFAR net, 2 workers, {RATE}",
+        title=f"AllReduceSGD, {WORKLOADS[case.workload].title}, 2 workers, {case.rate}",
         ours=duration(middle["seconds"][BESIDE]),
-        bars=(Bar(what="hidden of the exchange", value=hidden, bound=0.6, unit=""),),
+        bars=(case.bar(HIDDEN, hidden), case.bar(SHARED, kept)),
         notes=notes,
         figures=found,
     )
@@ -76,29 +96,28 @@ def told(by_way):
     return ", ".join(f"{way} {duration(seconds)}" for way, seconds in by_way.items())
 
 
-def main(address, right, **options):
+def main(address, right, workload):
     """Train on the left host and the right one; prints what each way took, turn by turn."""
     workers = HostWorkers(address, int(right))
     try:
-        print(json.dumps(trained(workers, **options)))
+        print(json.dumps(trained(workers, WORKLOADS[workload])))
     finally:
         workers.close()
 
 
-def trained(workers, **options):
+def trained(workers, workload):
     """{figure: {way: [a number of each turn]}} of a fit, without the first turns."""
     master = ByTurns(
-        batch_size_per_worker=BATCH,
+        batch_size_per_worker=workload.batch,
         updates_per_round=STEPS,
         workers=2,
         shared_memory=False,
         prefetch=0,
-        **options,
     )
-    rng, n = np.random.default_rng(0), 2 * BATCH * STEPS
-    x = rng.normal(size=(n, 3, 32, 32)).astype(np.float32)
-    found, network = Found(), Network(configuration(WORKLOADS["cifar_net"]))
-    network.fit((x, rng.integers(0, 10, n)), EPOCHS, master, workers, listeners=[found])
+    rng, n = np.random.default_rng(0), 2 * workload.batch * STEPS
+    x = rng.normal(size=(n, *workload.shape)).astype(np.float32)
+    found, network = Found(), Network(configuration(workload))
+    network.fit((x, rng.integers(0, workload.classes, n)), EPOCHS, master, workers, listeners=[found])
     return {name: by_way(found.master_state, name, master.ways) for name in FIGURES}
 
 

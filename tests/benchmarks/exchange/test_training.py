@@ -66,8 +66,10 @@ def test_pixels_are_from_0_to_1():
 
 def test_what_is_hidden_is_a_share_of_the_exchange():
     ways = {"alone": [0.10, 0.2, 0.1], "behind": [0.14, 0.23, 0.9], "beside": [0.11, 0.21, 0.1]}
-    row = overlap.row(dict.fromkeys(FIGURES, ways))
-    assert row.bars[0].value == pytest.approx(0.75)
+    row = overlap.row(overlap.CASES[0], dict.fromkeys(FIGURES, ways))
+    hidden, kept = row.bars
+    assert hidden.value == pytest.approx(0.75) and hidden.bound == 0.6
+    assert kept.value == pytest.approx(0.1 / 0.11) and kept.bound is None
     assert "exchange 40 ms, exposed 10 ms a step, medians of 3 turns" in row.notes[0]
 
 
