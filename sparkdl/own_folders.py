@@ -8,6 +8,7 @@ from typing import IO, Any
 
 from sparkdl.errors import ConfigError, UnsupportedError
 
+BUDGETS = ("SPARKDL_KERNELS_BYTES", "SPARKDL_COPIES_BYTES")
 WRITE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 
 
@@ -70,6 +71,12 @@ def cache_folder(name: str) -> Path:
         return Path.home() / ".cache" / "sparkdl" / name
     except RuntimeError:  # no HOME, and no entry among the system's users
         return Path(tempfile.gettempdir(), f"sparkdl-{os.getuid()}-{name}")
+
+
+def check_budgets() -> None:
+    """Raises ConfigError where a variable of BUDGETS is no number of bytes in this process."""
+    for variable in BUDGETS:
+        budget(variable, 0)
 
 
 def budget(variable: str, default: int) -> int:

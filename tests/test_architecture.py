@@ -35,6 +35,7 @@ MAY_IMPORT = {
         "nn",
         "data",
         "exchange",
+        "own_folders",
         "config",
         "html_elements",
         "error_messages",

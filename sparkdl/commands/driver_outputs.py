@@ -25,7 +25,6 @@ def check_outputs(options):
     for name, path, lasting in outputs(options):
         if not (isinstance(path, str) and files.is_local(path)):
             continue
-        files.local_path(path)  # raises DataError for a URI that no machine understands
         if not PurePosixPath(SCHEME.sub("", path, count=1)).is_absolute():
             such = f", such as {LASTING}" if lasting == LASTING else ""
             change = f"--set {name}={lasting}" if name[0] != "-" else f"{name} {lasting}"
@@ -34,6 +33,7 @@ def check_outputs(options):
                 f"{name} must be a path that outlives the driver's container{such}, got {path!r}; "
                 f"{cure}, or --deploy-mode client"
             )
+        files.local_path(path)  # raises DataError for a URI that no machine understands
         notes.append(f"{name} {path} is lost with the driver's container, unless machines mount it")
     return notes
 

@@ -18,7 +18,7 @@ from sparkdl.errors import DataError
 LOCAL = (None, "file", "local")
 SCHEME = re.compile("[A-Za-z][A-Za-z0-9+.-]+")  # of two letters at least: C: is a disk
 SCHEMES = ("file", *hadoop.SCHEMES)  # which one slash may follow
-LOCAL_URI = re.compile("(file|local)://(?:localhost(?=/))?(.*)", re.DOTALL)
+LOCAL_URI = re.compile("(file|local):(//(?:localhost(?=/))?)?(.*)", re.DOTALL)
 HIDDEN = re.compile(r"\.(.+)\.(new|old)-[0-9a-f]{8}")  # what `_beside` names
 
 
@@ -254,17 +254,27 @@ def _as_uri(path):
 def _resolve(path):
     uri = _as_uri(path)
     local = LOCAL_URI.match(uri)
-    if local and not local[2].startswith("/"):  # RFC 8089: it would be a host
-        raise DataError(
-            f"{path}: must be {local[1]}:///..., for what follows {local[1]}:// is a host"
-        )
+    if local:
+        _refuse_relative(path, *local.groups())
     try:
         if _scheme(uri) in hadoop.SCHEMES:
             return hadoop.file_system(uri)
-        return fsspec.core.url_to_fs(f"{local[1]}://{local[2]}" if local else uri)
+        return fsspec.core.url_to_fs(f"{local[1]}://{local[3]}" if local else uri)
     except (ImportError, ValueError, OSError) as error:
         reason = str(error).split("\n")[0]
         raise DataError(f"{path}: its file system cannot be reached: {reason}") from error
+
+
+def _refuse_relative(path, scheme, slashes, rest):
+    """Raises DataError unless a URI of this machine has an absolute path, as RFC 8089 asks."""
+    if rest.startswith("/"):
+        return
+    if slashes:
+        raise DataError(f"{path}: must be {scheme}:///..., for what follows {scheme}:// is a host")
+    raise DataError(
+        f"{path}: must be {scheme}:///absolute/path, for a URI has no relative path; "
+        f"give that, or the path without {scheme}:"
+    )
 
 
 @contextmanager

@@ -15,6 +15,7 @@ from sparkdl.data.batches.type_names import kind_of
 from sparkdl.errors import ConfigError, require_kind
 from sparkdl.interop.recipes import is_description, recipe_of
 from sparkdl.nn import Conf
+from sparkdl.own_folders import check_budgets
 from sparkdl.spark.connect.sessions import (
     check_client,
     current_session,
@@ -226,6 +227,7 @@ class SparkNetwork(NetworkInUse):
             A Spark job failed for good.
         """
         listeners = check_followers(listeners, checkpoints)
+        check_budgets()
         marks: dict[str, Any] = {"updates": updates, "validate_every": validate_every}
         marks |= {"validate_first": validate_first, "resume": resume}
         division = divide(self.conf, self.master, validation, validation_split, class_weight)

@@ -175,6 +175,17 @@ def test_a_file_uri_of_another_host_is_refused(tmp_path, monkeypatch, path):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("path", ["file:a", "FILE:a/b", "file:./a", "file:", "local:a"])
+def test_a_file_uri_of_a_relative_path_is_refused(tmp_path, monkeypatch, path):
+    """As Hadoop does; other readers of URIs take it for /a."""
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(DataError, match=f"^{path}: must be (file|local):///absolute/path, for a"):
+        write(path)
+    assert list(tmp_path.iterdir()) == []
+    write("./file:a", "named so")
+    assert (tmp_path / "file:a").read_text() == "named so"
+
+
 @pytest.mark.parametrize("path", ["memory://a", "hdfs://nn/a"])
 def test_local_path_refuses_other_file_systems(path):
     with pytest.raises(DataError, match=f"^{path}: must be a local path"):

@@ -74,3 +74,9 @@ def test_evaluations_of_nothing_are_refused(sc):
         net.fit(arrays(12), validate_every=2)
     with pytest.raises(ConfigError, match="listeners must be a sequence of Listener, got None"):
         net.fit(arrays(12), listeners=None)
+
+
+def test_a_budget_that_is_no_number_is_refused_before_any_job(sc, monkeypatch):
+    monkeypatch.setenv("SPARKDL_KERNELS_BYTES", "1 GB")
+    with pytest.raises(ConfigError, match="^SPARKDL_KERNELS_BYTES must be a number of bytes, got"):
+        SparkNetwork(sc, plain()).fit(None)

@@ -4,6 +4,8 @@ import math
 
 import numpy as np
 
+NO_MASK = -1.0  # fills the row of a record whose labels have no mask of their own
+
 
 class Violation(Exception):
     """A record that cannot be used: its row in the column, and what is wrong with it."""
@@ -96,10 +98,16 @@ def factor_column(x, shape, what):
     return y
 
 
-def mask_column(x, shape, what):
-    """Converts masks to (n, *shape) float32, 1 for a step and 0 for padding. Raises Violation."""
+def mask_column(x, shape, what, of_labels=False):
+    """Converts masks to (n, T) float32, 1 for a step and 0 for padding. Raises Violation.
+
+    Of labels a record may have none: its row is NO_MASK.
+    """
     y = _numbers(x, shape, what, keep_bytes=False)
-    _refuse(y, (y != 0) & (y != 1), f"{what} must be 0 or 1")
+    wrong = (y != 0) & (y != 1)
+    if of_labels:
+        wrong &= (y != NO_MASK).any(axis=1, keepdims=True)
+    _refuse(y, wrong, f"{what} must be 0 or 1")
     return y
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from sparkdl.data.batches.batch import Batch
-from sparkdl.data.batches.columns import Violation
+from sparkdl.data.batches.columns import NO_MASK, Violation
 from sparkdl.errors import DataError
 
 
@@ -93,9 +93,9 @@ def require_steps_of_labels(x, y, what):
     Parameters
     ----------
     x, y : ndarray (n, T)
-        The masks of features and labels that were padded.
+        The masks of features and labels that were padded; rows of NO_MASK are those of T labels.
     """
-    steps, labels = x.sum(axis=1), y.sum(axis=1)
+    steps, labels = x.sum(axis=1), np.abs(y).sum(axis=1)
     wrong = labels > steps
     if wrong.any():
         row = int(np.argmax(wrong))
@@ -132,8 +132,21 @@ def pad(sequences: Sequence[Any], steps: int | None = None) -> tuple[np.ndarray,
     return x.reshape(len(arrays), steps, *inner), mask
 
 
-def without_full_masks(batch, masks):
-    """Returns the batch less those `masks` that leave nothing out: a network is faster then."""
-    full = [n for n in masks if n in batch.columns and (batch.columns[n] == 1).all()]
-    columns = {name: column for name, column in batch.columns.items() if name not in full}
-    return Batch(columns=columns, ids=batch.ids) if full else batch
+def without_full_rows(mask):
+    """Returns a mask of labels that was made, with NO_MASK for records that were not padded.
+
+    Those have no mask of their own: which of their steps count, the network knows.
+    """
+    return np.where(mask.all(axis=1, keepdims=True), np.float32(NO_MASK), mask)
+
+
+def without_full_masks(batch, masks, of_labels=()):
+    """Returns the batch less the masks that say nothing: a network is faster then.
+
+    They are those of `masks` that leave nothing out, and those `of_labels` that no record has; a
+    full one of labels says that all steps count, whatever the features' mask says.
+    """
+    idle = dict.fromkeys(masks, 1) | dict.fromkeys(of_labels, NO_MASK)
+    names = [n for n, x in idle.items() if n in batch.columns and (batch.columns[n] == x).all()]
+    columns = {name: column for name, column in batch.columns.items() if name not in names}
+    return Batch(columns=columns, ids=batch.ids) if names else batch

@@ -108,7 +108,7 @@ class Images(StoredSource, Reader, ImageSource, SplitByRecords):
         with files.open(path) as file:
             content = file.read()
         try:
-            image = decode_image(content, self.channels, self.size)
+            image = decode_image(content, self.channels, self.size, 0, self.exif_orientation)
         except Violation as offence:
             raise DataError(f"{path}: {offence}") from None
         if before and image.shape != before[0].shape:

@@ -92,7 +92,7 @@ class TFRecords(StoredSource, Reader, NumberOrImageSource):
         if self.content == "numbers":
             return self._numbers(parsed, self.features, row)
         content = one_string(feature(parsed, self.features, row), self.features, row)
-        return decode_image(content, self.channels, self.size, row)
+        return decode_image(content, self.channels, self.size, row, self.exif_orientation)
 
     @staticmethod
     def _numbers(parsed, name, row):

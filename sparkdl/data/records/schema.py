@@ -17,7 +17,11 @@ from sparkdl.data.batches.columns import (
     one_hot_column,
     value_column,
 )
-from sparkdl.data.batches.sequences import pad_sequences, require_steps_of_labels
+from sparkdl.data.batches.sequences import (
+    pad_sequences,
+    require_steps_of_labels,
+    without_full_rows,
+)
 from sparkdl.data.records.label import KINDS, Label
 from sparkdl.data.records.rows import read_records
 from sparkdl.errors import ConfigError, DataError, require
@@ -45,7 +49,8 @@ class Schema:
         Columns of `features` that hold ids: integers of at least -1, kept as int64.
     masks : {column: column}
         Columns of sequences, whose first axis is time, with those of their masks (n, T): records
-        may have fewer steps, and are padded. A mask that is not there is made.
+        may have fewer steps, and are padded. A mask that is not there is made. Of labels, a record
+        that is not padded has none then: its row is -1, and the mask of the output counts.
     steps : {column: column}
         Columns of labels, with those of features that have as many steps; both are in `masks`.
         Compared where neither mask is there.
@@ -219,8 +224,10 @@ class Schema:
         x, mask = raw[name], self.masks.get(name)
         if mask is None:
             return x
-        x, padding_mask = pad_sequences(x, shape, what, also)
-        columns[mask] = mask_column(raw.get(mask, padding_mask), shape[:1], mask)
+        x, made = pad_sequences(x, shape, what, also)
+        of_labels = name not in self.inputs
+        made = without_full_rows(made) if of_labels else made
+        columns[mask] = mask_column(raw.get(mask, made), shape[:1], mask, of_labels)
         return x
 
 

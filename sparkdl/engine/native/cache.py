@@ -34,7 +34,14 @@ def folder():
 
 
 def read(key):
-    """Returns the code kept under a key, or None."""
+    """Returns the code kept under a key, or None.
+
+    Raises
+    ------
+    ConfigError
+        SPARKDL_KERNELS_BYTES is no number of bytes.
+    """
+    allowed_bytes()  # before anything is compiled
     place = folder()
     try:
         content = (place / key).read_bytes() if place and is_own_file(place / key) else b""
@@ -61,13 +68,17 @@ def write(key, code):
 
 def make_room(place):
     """Deletes the oldest files until the others fit the budget."""
-    room = budget("SPARKDL_KERNELS_BYTES", BUDGET)
+    room = allowed_bytes()
     with os.scandir(place) as entries:
         held = sorted(filter(None, map(entry_facts, entries)), reverse=True)
     for _, size, path in held:
         room -= size
         if room < 0:
             Path(path).unlink(missing_ok=True)
+
+
+def allowed_bytes():
+    return budget("SPARKDL_KERNELS_BYTES", BUDGET)
 
 
 def entry_facts(entry):

@@ -139,7 +139,7 @@ class Replica:
         batch : Batch
             With the columns of conf.feature_columns and conf.label_columns, "features" and "labels"
             where there is one of each; for sequences also "mask" (n, T), "labels_mask" (n, T); and
-            "weights" (n,), factors of the examples' losses. See `columns_of`.
+            "weights" (n,), factors of the examples' losses. See `columns_of`, `label_mask_of`.
         epoch : int
         after : {parameter's name: function}, optional
             Called, while the rest still runs, as soon as that parameter's gradient is final.

@@ -1,6 +1,7 @@
 """The loss of each example of a batch: that of all outputs, and what layers add."""
 
 from sparkdl.engine import ops
+from sparkdl.nn.inputs.columns import NO_MASK
 from sparkdl.nn.networks.base import nothing_to_train
 
 
@@ -18,7 +19,8 @@ def example_losses(network, result, labels, masks=None, weights=None):
     result : Forward
     labels : {column of network.label_columns: array or Tensor (batch, ...)}
     masks : {the same column: (batch, T)}, optional
-        Which steps count; unless given, those that the output's mask has.
+        Which steps count; unless given, those that the output's mask has. That holds for a record
+        whose row is NO_MASK, too.
     weights : (batch,), optional
         Factor of each example's loss.
 
@@ -30,8 +32,7 @@ def example_losses(network, result, labels, masks=None, weights=None):
     parts = list(result.losses)
     for place in network.outputs_with_labels:
         column = network.label_column(place)
-        mask = (masks or {}).get(column)
-        mask = result.masks[place.name] if mask is None else mask
+        mask = mask_of_labels((masks or {}).get(column), result.masks[place.name])
         losses = place.layer.per_example(result.scores[place.name], labels[column], mask)
         factor = place.layer.loss_weight
         parts.append(losses if factor == 1 else ops.mul(losses, factor))
@@ -41,3 +42,10 @@ def example_losses(network, result, labels, masks=None, weights=None):
     for part in parts[1:]:
         total = ops.add(total, part)
     return total if weights is None else ops.mul(total, weights)
+
+
+def mask_of_labels(own, of_output):
+    """Returns which steps count, (batch, T) or None, by the labels' mask and the output's."""
+    if own is None:
+        return of_output
+    return ops.where(ops.greater(own, NO_MASK), own, 1.0 if of_output is None else of_output)

@@ -8,6 +8,7 @@ from sparkdl.errors import ShapeError
 from sparkdl.nn.inputs.labels import check_classes
 
 WEIGHTS = "weights"
+NO_MASK = -1.0  # fills the row of a record whose labels have no mask of their own
 
 
 def mask_of(column):
@@ -16,7 +17,10 @@ def mask_of(column):
 
 
 def label_mask_of(column):
-    """Returns the column that says which labels of the sequences in `column` count."""
+    """Returns the column that says which labels of the sequences in `column` count.
+
+    For a record whose row is NO_MASK the mask of the output says it.
+    """
     return f"{column}_mask"
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from sparkdl.errors import ConfigError
-from sparkdl.nn.inputs.columns import label_mask_of
+from sparkdl.nn.inputs.columns import NO_MASK, label_mask_of
 
 
 def predictions_to_judge(replica, batch, predictions, losses):
@@ -52,11 +52,21 @@ def count_places(replica, batch, column, predictions):
     n = len(predictions)
     counted = np.ones((n, predictions.size // max(1, n * units(predictions))), bool)
     if predictions.ndim == 3:
-        mask = batch.columns.get(label_mask_of(column))
-        mask = replica.output_mask(batch) if mask is None else mask > 0
+        mask = mask_of_steps(replica, batch, column)
         counted = counted if mask is None else counted & mask
     known = replica.conf.main.layer.loss.counts(batch.columns[column])
     return counted if known is None else counted & (known != 0).reshape(counted.shape)
+
+
+def mask_of_steps(replica, batch, column):
+    """Returns the mask of labels, or of the output where they have none: bools (n, T), or None."""
+    own = batch.columns.get(label_mask_of(column))
+    if own is not None and (own != NO_MASK).all():
+        return own > 0
+    of_output = replica.output_mask(batch)
+    if own is None:
+        return of_output
+    return np.where(own == NO_MASK, True if of_output is None else of_output, own > 0)
 
 
 def reduction_of(conf):

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from sparkdl.config import is_integer
 from sparkdl.errors import CheckpointError, ConfigError, DataError, DivergedError, brief
+from sparkdl.own_folders import check_budgets
 from sparkdl.training.evaluation.batch_evaluation import Evaluator
 from sparkdl.training.fit.trainer import Trainer, check_epochs, start_state
 from sparkdl.training.inputs.schema import schema_of
@@ -72,6 +73,7 @@ def fit_network(
     History of this fit's rounds.
     """
     phases, listeners = Phases(), check_followers(listeners, checkpoints)
+    check_budgets()
     resume = None if resume is False else resume
     check_counts(updates=updates, validate_every=validate_every)
     epochs, updates = duration(network, epochs, updates, resume)

@@ -7,11 +7,11 @@ from sparkdl.data.batches.batch import position
 from sparkdl.data.batches.columns import Violation, require_finite
 from sparkdl.data.batches.sequences import without_full_masks
 from sparkdl.errors import ConfigError, DataError
-from sparkdl.training.inputs.schema import masks_of
+from sparkdl.training.inputs.schema import masks_of_labels_alone
 
 
 def prepare_minibatch(batch, transform, conf):
-    """Returns the batch transformed, less masks that leave nothing out.
+    """Returns the batch transformed, less masks that say nothing.
 
     Parameters
     ----------
@@ -27,7 +27,8 @@ def prepare_minibatch(batch, transform, conf):
         batch = transform(batch)
         for name in conf.record_shapes:
             check_finite(name, batch.columns.get(name), batch.ids)
-    return without_full_masks(batch, masks_of(conf).values())
+    masks = conf.feature_masks.values()
+    return without_full_masks(batch, masks, masks_of_labels_alone(conf))
 
 
 def check_batch_size(batch_size):

@@ -53,6 +53,11 @@ def masks_of(conf, labels=True):
     return conf.feature_masks | (conf.label_masks if labels else {})
 
 
+def masks_of_labels_alone(conf):
+    """Returns the columns of masks of labels; those of what is read as features, too, are not."""
+    return {*conf.label_masks.values()} - {*conf.feature_masks.values()}
+
+
 def label_of(place):
     """Returns the Label of an output."""
     ignored = getattr(place.layer.loss, "ignore_label", None)

@@ -1,5 +1,6 @@
 """A fit that a page shows."""
 
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
@@ -8,12 +9,15 @@ if TYPE_CHECKING:
     from sparkdl.training.reporting.history import History
     from sparkdl.training.saving.state import TrainState
 
+QUIET = timedelta(minutes=2)  # since the last line of a log, from which on a page tells of it
+
 
 class Run(NamedTuple):
     """A fit with its name on the page, and the network and state of training, if they are known.
 
     Of a fit that a log tells of, `histograms`, `environment` and `last` are what the log holds of
-    its parameters, where it ran, and its last evaluation. `ended` says whether it is over.
+    its parameters, where it ran, and its last evaluation. `ended` says whether it is over, and
+    `last_line` when the log was last written to.
     """
 
     name: str
@@ -24,6 +28,7 @@ class Run(NamedTuple):
     environment: "list[tuple[str, str]]" = []
     last: "RecordedEvaluation | None" = None
     ended: bool = True
+    last_line: "datetime | None" = None
 
     @classmethod
     def of(cls, name, history, network=None):
@@ -34,9 +39,16 @@ class Run(NamedTuple):
 
     @property
     def ending(self):
-        """What has ended the fit, in words."""
+        """What has ended the fit, in words.
+
+        Of a log without an end: for how long nothing was written, if it is more than a moment. A
+        fit that was killed leaves such a log, and so does one whose round takes as long.
+        """
         if self.ended or self.history.end_reason:
             return self.history.end_reason or "its epochs"
+        if self.last_line is not None and (silence := datetime.now(UTC) - self.last_line) >= QUIET:
+            last = self.last_line.strftime("%Y-%m-%d %H:%M:%S UTC")
+            return f"no line for {silence // timedelta(minutes=1):,} minutes; last at {last}"
         return "still running" if self.history.phases else "it has not begun"
 
     @property

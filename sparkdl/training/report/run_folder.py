@@ -52,7 +52,8 @@ def read_run(folder, name=None):
                 f"{path}: line {number} must be an event of a fit, format {FORMAT}, got "
                 f"{line[:60]!r} ({type(error).__name__}); remove it, or fit again"
             ) from error
-    return reader.run(name or path.parent.resolve().name)
+    run = reader.run(name or path.parent.resolve().name)
+    return run._replace(last_line=files.modified(path))
 
 
 class RunReader:

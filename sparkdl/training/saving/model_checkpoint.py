@@ -1,37 +1,40 @@
-"""A listener that keeps one model on disk: the newest, or the best."""
+"""A listener that keeps a model on disk: the newest, the best, or one of each epoch."""
 
-import re
 from dataclasses import replace
 from os import PathLike
 from typing import Any
 
 from sparkdl.errors import require
-from sparkdl.training.reporting.monitor import Monitor
+from sparkdl.training.reporting.monitor import VALIDATION, Monitor, is_number
 from sparkdl.training.reporting.reports import EpochReport, FitPlan
 from sparkdl.training.saving.manifest import as_text, refuse_to_destroy
 from sparkdl.training.saving.model_directory import save_model
-
-# As in Keras's "model-{epoch:02d}-{val_loss:.2f}".
-FIELD = re.compile(r"\{(epoch|batch|loss|accuracy|val_\w+)(:[^{}]*)?\}")
-CURE = "there is one model, which the next one replaces; Checkpoints keeps those of several epochs"
+from sparkdl.training.saving.path_template import PathTemplate
 
 
 class ModelCheckpoint(Monitor):
     """Writes the model after each epoch, or each time that a figure is the best one yet.
 
-    It is a model to load and use, and replaces the one before. Checkpoints, an option of `fit`,
-    keeps several, with all that a fit needs to go on.
+    It is a model to load and use, and replaces the one before that has the same path. Checkpoints,
+    an option of `fit`, keeps several, with all that a fit needs to go on, and deletes older ones.
 
     Parameters
     ----------
     path : str or Path
-        Of the model, local or a URI; `Network.load` reads it. It is the same for all epochs: one
-        with fields as {epoch} is refused.
+        Of the model, local or a URI; `Network.load` reads it. Fields in braces are filled in as in
+        Keras, "model-{epoch:02d}-{validation_loss:.2f}": the epoch, from 1, and the newest figures,
+        which `monitor` names, with _ for a space; nan is one that was not known yet. Then models
+        of other names stay, also those that are no longer the best.
     monitor, mode
         As of Monitor; of use with `save_best_only`.
     save_best_only : bool
         Whether a model that is no better than the one that this fit, or the one that it resumes,
         has written is not written.
+
+    Examples
+    --------
+    >>> keeping = ModelCheckpoint("models/{epoch:02d}-{validation_loss:.2f}")
+    >>> net.fit(data, epochs=10, validation=test, listeners=[keeping])
     """
 
     def __init__(
@@ -44,25 +47,38 @@ class ModelCheckpoint(Monitor):
         super().__init__(monitor, mode)
         self.path, self.save_best_only = path, save_best_only
         require(self, "path", isinstance(path, str | PathLike), "a path")
-        fields = FIELD.search(str(path))
-        require(self, "path", fields is None, "a path without fields in braces", CURE)
+        self._template = PathTemplate("ModelCheckpoint.path", as_text(path))
+        self._numbers: dict[str, float] = {}
         self.best: float | None = None
         self.counters = ("best",) if save_best_only else ()
 
     def on_fit_start(self, plan: FitPlan) -> None:
-        """Raises CheckpointError for a path that cannot have a model, or has anything else."""
-        refuse_to_destroy(as_text(self.path))
+        """Begins a fit.
+
+        Raises
+        ------
+        ConfigError
+            The path has a field that is no figure of the fit.
+        CheckpointError
+            The path cannot have a model, or has anything else.
+        """
+        self._numbers = {"epoch": plan.epoch + 1}
+        if plan.figures is not None:
+            self._check_fields(plan.figures)
+        refuse_to_destroy(self._template.fill(self._numbers))
         if self.save_best_only:
             super().on_fit_start(plan)
         self._conf, self.best, self.steering = plan.conf, None, plan.steering
 
     def on_epoch(self, report: EpochReport, state: Any) -> None:
+        self._note(report, {"loss": report.loss})
         if self.save_best_only:
             super().on_epoch(report, state)
         else:
             self._write(state)
 
     def on_validation(self, report: Any, state: Any) -> None:
+        self._note(report, {})
         if self.save_best_only:
             super().on_validation(report, state)
 
@@ -71,6 +87,25 @@ class ModelCheckpoint(Monitor):
             self.best = value
             self._write(state)
 
+    def _note(self, report, numbers):
+        """Takes the numbers of an event, which fields of the path may show."""
+        self._numbers |= {"epoch": report.epoch + 1} | numbers
+        if self._template.fields and report.validation is not None:
+            found = report.validation.figures().items()
+            figures = {f"{VALIDATION}{name}": value for name, value in found if is_number(value)}
+            self._check_fields(("loss", *figures))
+            self._numbers |= {field_of(name): value for name, value in figures.items()}
+
+    def _check_fields(self, figures):
+        cure = "; give the fit validation data" if figures == ("loss",) else ""
+        self._template.check(["epoch", *map(field_of, figures)], cure)
+
     def _write(self, state):
         state = self.steering.steer(state)  # at the rates that a fit would go on with
-        save_model(self.path, self._conf, replace(state, worker_states=(), owner=""))
+        path = self._template.fill(self._numbers)
+        save_model(path, self._conf, replace(state, worker_states=(), owner=""))
+
+
+def field_of(figure: str) -> str:
+    """Returns how a path's field names a figure."""
+    return figure.replace(" ", "_")

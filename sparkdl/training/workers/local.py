@@ -21,7 +21,7 @@ from sparkdl.training.workers.local_launch import LocalLaunchedWorkers
 from sparkdl.training.workers.main_script import UNGUARDED, WORKER, check_script, unguarded_error
 
 GRACE = 5.0  # seconds for an idle process to end by itself
-starting = multiprocessing.get_context("spawn")  # a fork of what ran OpenMP hangs
+starting = multiprocessing.get_context("spawn")  # other libraries' threads do not live on in a fork
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,8 +43,8 @@ class LocalBlocks:
 class LocalWorkers:
     """Processes on this machine.
 
-    They are spawned, not forked, for a fork of a process that ran OpenMP hangs: a script that
-    uses them needs `if __name__ == "__main__":`.
+    They are spawned, not forked, for threads of other libraries do not live on in a fork, which may
+    then wait for them for ever: a script that uses them needs `if __name__ == "__main__":`.
 
     Parameters
     ----------

@@ -6,6 +6,7 @@ import pytest
 from pyspark.sql import Row
 
 from sparkdl.data import Arrays, Batch, Schema, pad
+from sparkdl.data.batches.columns import NO_MASK
 from sparkdl.data.batches.sequences import Ragged, without_full_masks
 from sparkdl.data.readers.encodings.arrow_columns import table_batch
 from sparkdl.data.records.label import Label
@@ -40,7 +41,9 @@ def check(batch, schema=SCHEMA):
         np.testing.assert_array_equal(y[row], x)
         assert not y[~row].any()
     if schema.outputs:
-        np.testing.assert_array_equal(batch.columns["labels_mask"], there)
+        own = np.where(there.all(axis=1, keepdims=True), NO_MASK, there)  # of what is padded
+        np.testing.assert_array_equal(batch.columns["labels_mask"], own)
+        assert batch.columns["labels_mask"].dtype == np.float32
         assert batch.labels.dtype == np.int32 and batch.labels.shape == (4, T)
         for y, found, row in zip(Y, batch.labels, there, strict=True):
             np.testing.assert_array_equal(found[row], y)
@@ -89,7 +92,22 @@ def test_a_mask_that_is_there_is_taken():
     raw = Arrays({"features": np.ones((2, T, F)), "mask": mask}, np.ones((2, T)))
     found = SCHEMA.check(raw.splits()[0].data, "here")
     np.testing.assert_array_equal(found.columns["mask"], mask)
-    np.testing.assert_array_equal(found.columns["labels_mask"], np.ones((2, T)))
+    np.testing.assert_array_equal(found.columns["labels_mask"], np.full((2, T), NO_MASK))
+
+
+def test_a_full_mask_of_labels_that_is_there_is_another_than_none():
+    own = np.array([[1, 1, 1, 1], [NO_MASK] * T, [1, 0, 0, 1]])
+    raw = Arrays({"features": np.ones((3, T, F)), "labels_mask": own}, np.ones((3, T)))
+    for data in (raw.splits()[0].data, SCHEMA.check(raw.splits()[0].data, "here")):
+        np.testing.assert_array_equal(SCHEMA.check(data, "again").columns["labels_mask"], own)
+
+
+def test_what_is_read_as_labels_too_has_the_mask_of_features():
+    label = Label(kind="values", size=F, shape=(T, F))
+    schema = Schema(features={"x": (T, F)}, labels={"x": label}, masks={"x": "x_mask"})
+    batch = Batch.of(np.ones((2, T, F)))
+    found = schema.check(Batch(columns={"x": batch.features}, ids=batch.ids), "here")
+    np.testing.assert_array_equal(found.columns["x_mask"], np.ones((2, T)))
 
 
 @pytest.mark.parametrize("column", ["mask", "labels_mask"])
@@ -169,6 +187,14 @@ def test_masks_that_leave_nothing_out_are_dropped():
     lean = without_full_masks(batch, ["mask", "gap", "other"])
     assert list(lean.columns) == ["features", "gap"]
     assert without_full_masks(lean, ["mask", "gap"]) is lean
+
+
+@pytest.mark.parametrize("row, stays", [([1, 1], True), ([NO_MASK] * 2, False), ([1, 0], True)])
+def test_a_mask_of_labels_is_dropped_where_no_record_has_one(row, stays):
+    own = np.array([row, [NO_MASK, NO_MASK]])
+    batch = Batch.of(np.ones((2, 2, 1))).replace(mask=np.ones((2, 2)), own=own)
+    lean = without_full_masks(batch, ["mask"], ["own"])
+    assert list(lean.columns) == ["features", *["own"] * stays]
 
 
 def test_ragged_columns_know_their_records():

@@ -71,6 +71,13 @@ def test_a_budget_that_is_no_number_is_refused(place, monkeypatch):
         cache.make_room(place)
 
 
+def test_a_budget_that_is_no_number_is_refused_before_anything_is_compiled(place, monkeypatch):
+    monkeypatch.setenv("SPARKDL_KERNELS_BYTES", "1 GB")
+    with pytest.raises(ConfigError, match="SPARKDL_KERNELS_BYTES must be a number of bytes, got"):
+        cache.read(KEY)
+    assert not place.exists()
+
+
 @pytest.mark.parametrize("base", ["file", "/proc/nowhere"])
 def test_without_a_folder_nothing_is_kept(tmp_path, monkeypatch, base):
     (tmp_path / "file").touch()

@@ -260,6 +260,22 @@ def test_the_mask_of_labels_goes_before_that_of_features(rng):
     np.testing.assert_allclose(found, replica.losses(alone)[1], rtol=1e-5)
 
 
+@pytest.mark.parametrize("padded", [True, False])
+def test_records_without_a_mask_of_labels_have_that_of_the_output(padded, rng):
+    conf = NetworkConf(input_shape=(3, 2), layers=[RnnOutput(units=2)])
+    batch, replica = batch_of(conf, rng), Replica(conf)
+    mask = {"mask": np.float32([[1, 0, 0], [1, 1, 0], [1, 1, 1], [1, 1, 0]])} if padded else {}
+    own = np.float32([[1, 1, 1], [-1, -1, -1], [0, 0, 1], [-1, -1, -1]])
+    counted = np.where(own < 0, mask.get("mask", 1), own)
+    pairs = ({"labels_mask": own}, {"labels_mask": counted.astype(np.float32)})
+    ours, wanted = (batch.replace(**mask, **labels) for labels in pairs)
+    np.testing.assert_allclose(replica.losses(ours)[1], replica.losses(wanted)[1], rtol=1e-6)
+    replica.gradient(wanted)
+    grad = replica.grad.copy()
+    replica.gradient(ours)
+    np.testing.assert_allclose(replica.grad, grad, rtol=1e-5, atol=1e-7)
+
+
 def test_every_pixel_may_have_a_label(rng, x64):
     layers = [Conv2D(filters=3, kernel_size=1), LossLayer()]
     conf = NetworkConf(input_shape=(2, 4, 5), layers=layers)

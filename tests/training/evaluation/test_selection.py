@@ -115,17 +115,25 @@ def test_steps_that_count_are_those_of_the_outputs_mask(name, reduction, rng):
     assert evaluation.loss == pytest.approx(loss, rel=1e-5)
 
 
-def test_a_mask_of_labels_comes_first(rng):
+OWN = {  # {name: (mask of labels, steps that count)}
+    "of one step": (np.eye(6)[[1, 1]], np.eye(6)[[1, 1]]),
+    "full": (np.ones((2, 6)), np.ones((2, 6))),
+    "of one record": (np.float32([[-1] * 6, [1] * 6]), np.stack([STEPS[0], np.ones(6)])),
+}
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_a_mask_of_labels_comes_first(name, rng):
     layers, x, mask, _ = MASKED["a mask of ids"]
     conf = NetworkConf(input_shape=(6,), layers=[*layers, RnnOutput(units=3)])
-    labels, own = rng.integers(0, 3, (2, 6)), np.zeros((2, 6), np.float32)
-    own[:, 1] = 1
+    labels, (own, counted) = rng.integers(0, 3, (2, 6)), OWN[name]
     columns = {"features": x, "labels": labels.astype(np.int32), "mask": mask, "labels_mask": own}
     batch = Batch(columns=columns, ids=record_ids(0, 0, 2))
     network = Network(conf)
     evaluation = network.evaluate(batch)
-    accuracy, loss = per_step(network, batch, labels, own)
-    assert (evaluation.examples, evaluation.accuracy) == (2, accuracy)
+    accuracy, loss = per_step(network, batch, labels, counted)
+    assert evaluation.examples == counted.sum()
+    assert evaluation.accuracy == pytest.approx(accuracy)
     assert evaluation.loss == pytest.approx(loss, rel=1e-5)
 
 

@@ -7,9 +7,11 @@ import numpy as np
 import pytest
 
 from sparkdl.errors import ConfigError, DataError
-from sparkdl.training.fit.network_fit import evaluation_options
+from sparkdl.own_folders import BUDGETS
+from sparkdl.training.fit.network_fit import evaluation_options, fit_network
 from sparkdl.training.network import Network
 from sparkdl.training.reporting.early_stopping import EarlyStopping
+from sparkdl.training.workers.this_process import ThisProcess
 from tests.training.master_table import MASTERS
 from tests.training.models import assert_equal
 from tests.training.problems import Partitions, perceptron
@@ -127,6 +129,19 @@ REFUSED = {
 def test_what_a_fit_cannot_use_is_refused_by_name(options, text):
     with pytest.raises(ConfigError, match=text):
         fit(**options)
+
+
+class Unread(Partitions):
+    def splits(self):
+        raise AssertionError("the data was looked at")
+
+
+@pytest.mark.parametrize("variable", BUDGETS)
+def test_a_budget_that_is_no_number_is_refused_before_data_is_read(variable, monkeypatch):
+    monkeypatch.setenv(variable, "1e9")
+    message = f"^{variable} must be a number of bytes, got '1e9'; set it, or unset it$"
+    with pytest.raises(ConfigError, match=message):
+        fit_network(Network(perceptron()), Unread([9]), DRIVER, ThisProcess(), 1)
 
 
 NOTHING = {

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from sparkdl.data import Arrays, Characters, Compose, OneHot, Scale, TextSequences, pad
+from sparkdl.data.batches import columns
 from sparkdl.errors import DataError
 from sparkdl.nn import (
     Adam,
@@ -19,6 +20,7 @@ from sparkdl.nn import (
     RnnOutput,
     Sgd,
 )
+from sparkdl.nn.inputs import columns as inputs
 from sparkdl.nn.losses import SoftmaxCrossEntropy
 from sparkdl.training.inputs.schema import schema_of
 from sparkdl.training.network import Network
@@ -89,6 +91,33 @@ def test_a_mask_of_labels_holds_before_that_of_features(crews):
     result = network.evaluate(first)
     assert result.examples == len(y)
     assert result.loss == pytest.approx(losses.mean(), rel=1e-4)
+
+
+def padded_by_hand(network, source):
+    """The same of all steps of each record, (n, T): those of padding, too."""
+    x, y = source.features["features"], source.labels
+    losses, _ = by_hand(network, list(x), list(y))
+    return losses.reshape(y.shape)
+
+
+@pytest.mark.parametrize("alike", [False, True], ids=["some records", "all records"])
+def test_a_full_mask_of_labels_holds_before_that_of_features(crews, alike):
+    """Beside records that have no mask of their own, too, whichever of them share a minibatch."""
+    x, y = sequences()
+    source = masked(x, y)
+    own = np.ones((len(y), T))
+    if not alike:
+        own[::2] = -1
+    given = Arrays(source.features | {"labels_mask": own}, source.labels)
+    counted = np.where(own == 1, 1, source.features["mask"])
+    network = fitted(stepwise(), given, crews(2))
+    columns = {"features": source.features["features"], "labels_mask": counted}
+    wanted = Arrays(columns, source.labels)
+    same = fitted(stepwise(), wanted, crews(2))
+    np.testing.assert_allclose(network.state.params, same.state.params, rtol=1e-5, atol=1e-6)
+    losses, result = padded_by_hand(network, source), network.evaluate(given)
+    assert result.examples == counted.sum() > source.features["mask"].sum()
+    assert result.loss == pytest.approx((losses * counted).sum() / counted.sum(), rel=1e-4)
 
 
 def test_codes_become_vectors_in_the_worker(crews):
@@ -195,3 +224,7 @@ STEPWISE_IDS = EmbeddingSequence(vocabulary_size=9, units=3)
 def test_a_row_has_steps_where_it_is_ids_of_a_sequence(layer, expected):
     layers = [layer, Flatten(), Output(units=CLASSES)]
     assert schema_of(NetworkConf(input_shape=(T,), layers=layers)).masks == expected
+
+
+def test_data_and_networks_mean_the_same_by_no_mask():
+    assert columns.NO_MASK == inputs.NO_MASK

@@ -5,6 +5,7 @@ import pyarrow as pa
 import pytest
 
 from sparkdl.data import Arrays, Batch, OneHot
+from sparkdl.data.batches.columns import NO_MASK
 from sparkdl.data.readers.encodings.arrow_columns import table_batch
 from sparkdl.data.records.label import Label
 from sparkdl.data.records.schema import Schema
@@ -117,7 +118,9 @@ def read_table(x, y):
 def test_labels_are_as_many_as_the_steps_of_their_record(case, read):
     x, y, message = records(case)
     if message is None:
-        assert read(x, y).columns["labels_mask"].sum(axis=1).tolist() == LENGTHS[case][1]
+        own = read(x, y).columns["labels_mask"]  # NO_MASK of records with a label for each step
+        assert np.abs(own).sum(axis=1).tolist() == LENGTHS[case][1]
+        assert ((own == NO_MASK).all(axis=1) == (np.array(LENGTHS[case][1]) == T)).all()
         return
     with pytest.raises(DataError, match=f"^partition 0, {message}$"):
         read(x, y)

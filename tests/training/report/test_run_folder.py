@@ -1,6 +1,8 @@
 """A fit's log, and what is read from it: the same fit."""
 
 import json
+import os
+import time
 from dataclasses import replace
 
 import numpy as np
@@ -68,6 +70,25 @@ def test_a_fit_is_read_as_it_was_written(tmp_path):
     assert found.evaluation.wrong == list(evaluation().wrong)
     shown = page([found])
     assert "&lt;bee&gt;" in shown and "Confusion matrix" in shown and "Calibration" in shown
+
+
+@pytest.mark.parametrize(
+    "end, minutes, ending",
+    [
+        (False, 0, "still running"),
+        (False, 35, "no line for 35 minutes; last at "),
+        (False, 3000, "no line for 3,000 minutes; last at "),
+        (True, 3000, "its epochs"),
+    ],
+)
+def test_a_log_without_an_end_says_when_it_was_written_last(end, minutes, ending, tmp_path):
+    """A fit that was killed leaves such a log; whether it was, nobody knows."""
+    write(tmp_path, history(), end=end)
+    at = time.time() - 60 * minutes - 5
+    os.utime(tmp_path / LOG, (at, at))
+    last = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(at)) if "last" in ending else ""
+    found = read_run(tmp_path, "first")
+    assert found.ending == ending + last and ending + last in page([found])
 
 
 def test_bytes_memory_and_devices_are_written_where_they_change(tmp_path):

@@ -173,9 +173,8 @@ REFUSED = [
     (lambda: ReduceLROnPlateau(min_lr=-1), "min_lr must be a number >= 0, got -1"),
     (lambda: TerminateOnTime(0), "TerminateOnTime.seconds must be a number > 0, got 0"),
     (lambda: ModelCheckpoint(3), "ModelCheckpoint.path must be a path, got 3"),
-    (lambda: ModelCheckpoint("m-{epoch:02d}"), "without fields in braces, got 'm-{epoch:02d}'"),
-    (lambda: ModelCheckpoint("m-{epoch}"), "without fields in braces, got 'm-{epoch}'; there is"),
-    (lambda: ModelCheckpoint(Path("m/{val_loss:.2f}")), "a path without fields in braces"),
+    (lambda: ModelCheckpoint("m-{epoch:.2d}"), "formats of numbers, got 'm-{epoch:.2d}': Precis"),
+    (lambda: ModelCheckpoint(Path("m/{val_loss:d}")), "path must have formats of numbers, got"),
     (lambda: LambdaListener(on_epoch=3), "LambdaListener.on_epoch must be a function, got 3"),
     (lambda: setattr(Steering(), "rate_factor", 0), "rate_factor must be a number > 0, got 0"),
 ]

@@ -84,7 +84,7 @@ class AvroFiles(StoredSource, Reader, NumberOrImageSource, SplitByBytes):
             return np.atleast_1d(numbers(value, self.features, row))
         if not isinstance(value, bytes):
             raise Violation(row, f"field {self.features!r} must be bytes, got {value!r:.80}")
-        return decode_image(value, self.channels, self.size, row)
+        return decode_image(value, self.channels, self.size, row, self.exif_orientation)
 
 
 def length(value):

@@ -4,6 +4,7 @@ from collections.abc import Callable, Collection, Iterable
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 from sparkdl.config import (
+    Boolean,
     Choice,
     Integer,
     Number,
@@ -19,7 +20,7 @@ from sparkdl.config.field_types import Coerced, OptionalTwoSizes, PathName, Shor
 from sparkdl.data import files
 from sparkdl.data.batches.batch import Batch
 from sparkdl.data.file_stamps import stamp_files
-from sparkdl.data.readers.encodings.image_codec import CHANNELS
+from sparkdl.data.readers.encodings.image_codec import CHANNELS, EXIF_ORIENTATION
 from sparkdl.data.source import Source, is_own_class
 from sparkdl.data.transforms import Scale, Transform, in_order
 from sparkdl.data.transforms.scale import NotZero, PerChannel
@@ -150,6 +151,7 @@ class ImageSource(Source, abstract=True):
         "Height and width that images are resized to, bilinearly. None: all must be of one size.",
         default=None,
     )
+    exif_orientation: bool = option(Boolean(), EXIF_ORIENTATION, default=False)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -166,3 +168,5 @@ class NumberOrImageSource(ImageSource, abstract=True):
         super().validate()
         sized = self.size is None or self.content == "images"
         require(self, "size", sized, "None where content is numbers")
+        upright = not self.exif_orientation or self.content == "images"
+        require(self, "exif_orientation", upright, "False where content is numbers")

@@ -43,7 +43,7 @@ def encode(x, label=None):
     return datum.SerializeToString()
 
 
-def decode(values, size=None):
+def decode(values, size=None, exif_orientation=False):
     """Decodes serialized Datums: images (n, C, H, W), uint8 or float32, and labels (n,) int32.
 
     Encoded ones (JPEG, PNG) are decoded, colored ones to BGR, as Caffe does.
@@ -54,15 +54,18 @@ def decode(values, size=None):
         At least one.
     size : (height, width) or None
         Resized bilinearly to it.
+    exif_orientation : bool
+        Whether encoded ones are turned as the orientation in their EXIF says.
 
     Raises
     ------
     Violation
         For the first value that is no Datum of numbers, or of another shape than the first.
     """
-    first, _ = _parse(values[0], 0, size)
+    options = size, exif_orientation
+    first, _ = _parse(values[0], 0, *options)
     decoded = _decode_alike(values, first.shape) if first.dtype == np.uint8 else None
-    return decoded or _decode_singly(values, first.shape, size)
+    return decoded or _decode_singly(values, first.shape, *options)
 
 
 def _decode_alike(values, shape):
@@ -111,29 +114,31 @@ def _label(tail):
     return datum.label if alone and not datum.encoded else None
 
 
-def _decode_singly(values, shape, size):
+def _decode_singly(values, shape, *options):
     images, labels = [], np.empty(len(values), np.int32)
     for i, value in enumerate(values):
-        image, labels[i] = _parse(value, i, size)
+        image, labels[i] = _parse(value, i, *options)
         if image.shape != shape:
             raise Violation(i, f"Datum must have the shape {shape} of the first, got {image.shape}")
         images.append(image)
     return np.stack(images), labels
 
 
-def _parse(value, row, size):
+def _parse(value, row, size, exif_orientation):
     """Returns the image (C, H, W) and the label of one Datum."""
     try:
         datum = Datum.FromString(bytes(value))
     except message.DecodeError:
         raise Violation(row, f"must be a Datum, got {bytes(value[:16])!r}") from None
-    return resize_image(
-        _decode_pixels(datum, row) if datum.encoded else _raw_pixels(datum, row), size
-    ), datum.label
+    if datum.encoded:
+        image = _decode_pixels(datum, row, exif_orientation)
+    else:
+        image = _raw_pixels(datum, row)
+    return resize_image(image, size), datum.label
 
 
-def _decode_pixels(datum, row):
-    image = decode_image(datum.data, row=row)
+def _decode_pixels(datum, row, exif_orientation):
+    image = decode_image(datum.data, row=row, exif_orientation=exif_orientation)
     return image[::-1] if len(image) == 3 else image
 
 

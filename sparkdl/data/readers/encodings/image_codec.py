@@ -4,6 +4,7 @@ PIL is imported when there is one to decode: most sources hold none.
 """
 
 import io
+import struct
 
 import numpy as np
 
@@ -12,11 +13,16 @@ from sparkdl.data.transforms.interpolate import bilinear, round_to
 
 ENDINGS = (".jpg", ".jpeg", ".png", ".bmp", ".gif", ".webp", ".tif", ".tiff", ".ppm", ".pgm")
 CHANNELS = ("RGB", "BGR", "gray")
+EXIF_ORIENTATION = (  # what an option of this name does
+    "Whether encoded images are turned as the orientation in their EXIF says, as OpenCV does with "
+    "photographs; False: they stay as the camera stored them."
+)
 GRAYS = ("1", "L", "LA")
+ORIENTATION = 0x112  # the tag of EXIF and of TIFF
 DEEP = ("I", "F")  # with these begin the modes of more than 8 bits a channel
 
 
-def decode_image(content, channels=None, size=None, row=0):
+def decode_image(content, channels=None, size=None, row=0, exif_orientation=False):
     """Returns uint8 (C, H, W) from the bytes of a JPEG, PNG, BMP ... file.
 
     Parameters
@@ -27,6 +33,9 @@ def decode_image(content, channels=None, size=None, row=0):
         Resized bilinearly to it, as `Resize` does.
     row : int
         Of the record, for the error.
+    exif_orientation : bool
+        Whether it is turned as the orientation in its EXIF says, before it is resized. A TIFF file
+        is turned in any case, by PIL.
 
     Raises
     ------
@@ -37,11 +46,36 @@ def decode_image(content, channels=None, size=None, row=0):
 
     try:
         with Image.open(io.BytesIO(content)) as image:
-            return resize_image(_array(image, channels, row), size)
+            x = _array(image, channels, row)
+            if exif_orientation:  # asked for when the image is loaded: PIL has turned a TIFF then
+                x = np.ascontiguousarray(turn(x, orientation_of(image)))
+            return resize_image(x, size)
     except UnidentifiedImageError:
         raise Violation(row, f"must be an image, got {bytes(content[:8])!r}") from None
     except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
         raise Violation(row, f"image cannot be decoded: {error}") from None
+
+
+def orientation_of(image):
+    """Returns the orientation in the EXIF of PIL's image; 1 where there is none to be read."""
+    try:
+        return image.getexif().get(ORIENTATION, 1)
+    except (LookupError, OSError, SyntaxError, TypeError, ValueError, struct.error):
+        return 1
+
+
+def turn(x, orientation):
+    """Returns an image (C, H, W) upright that a camera has stored in an orientation, 1 to 8.
+
+    References
+    ----------
+    CIPA DC-008, Exif 2.32 (2019), tag Orientation.
+    """
+    if orientation in (5, 6, 7, 8):
+        x = x.swapaxes(1, 2)
+    rows = -1 if orientation in (3, 4, 7, 8) else 1
+    columns = -1 if orientation in (2, 3, 6, 7) else 1
+    return x[:, ::rows, ::columns]
 
 
 def encode_image(x, kind="PNG"):

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator
 from itertools import islice
 from typing import Any
 
-from sparkdl.config import Either, Integer, Path, Sequence, Sizes, dataclass, option
+from sparkdl.config import Boolean, Either, Integer, Path, Sequence, Sizes, dataclass, option
 from sparkdl.config.field_types import OptionalTwoSizes, PathNames
 from sparkdl.data import files
 from sparkdl.data.batches.batch import Batch
@@ -14,6 +14,7 @@ from sparkdl.data.readers.core.base import Reader, SplitByRecords, StoredSource
 from sparkdl.data.readers.core.chunks import chunk_batch, view_chunks
 from sparkdl.data.readers.core.file_ranges import SMALLEST_RANGE
 from sparkdl.data.readers.encodings.datum import decode
+from sparkdl.data.readers.encodings.image_codec import EXIF_ORIENTATION
 from sparkdl.data.readers.lmdb_files.environment import data_file, reading, remote_file
 from sparkdl.data.readers.lmdb_files.remote_keys import ends, first_value
 from sparkdl.data.source import SMALLEST_SPLIT, Split, split_bounds
@@ -50,6 +51,7 @@ class LMDB(StoredSource, Reader, SplitByRecords):
         "Height and width that images are resized to, bilinearly; encoded ones may differ in size.",
         default=None,
     )
+    exif_orientation: bool = option(Boolean(), EXIF_ORIENTATION, default=False)
     records_per_split: int | None = option(
         Integer(minimum=1),
         "None: 256, or as many as a mebibyte has room for, or more where that made over 4,096 "
@@ -105,7 +107,7 @@ class LMDB(StoredSource, Reader, SplitByRecords):
             return [bytes(key).decode(errors="backslashreplace") for key in keys]
 
     def _columns(self, values):
-        features, labels = decode(values, self.size)
+        features, labels = decode(values, self.size, self.exif_orientation)
         return {"features": features, "labels": labels}
 
 

@@ -81,13 +81,17 @@ class SequenceFiles(StoredSource, Reader, ImageSource, SplitByBytes):
             )
 
     def _images(self, pairs):
-        return self._columns(pairs, partial(image_of, channels=self.channels, size=self.size))
+        names = ("channels", "size", "exif_orientation")
+        return self._columns(
+            pairs, partial(image_of, **{name: getattr(self, name) for name in names})
+        )
 
     def _bytes(self, pairs):
         return self._columns(pairs, lambda row, key, value: np.frombuffer(value, np.uint8))
 
     def _datums(self, pairs):
-        x, y = decode([as_bytes(row, value) for row, (_, value) in enumerate(pairs)], self.size)
+        values = [as_bytes(row, value) for row, (_, value) in enumerate(pairs)]
+        x, y = decode(values, self.size, self.exif_orientation)
         return {"features": x, "labels": y} if self.label else {"features": x}
 
     def _columns(self, pairs, array_of):
@@ -146,7 +150,7 @@ def label_of(row, key):
     return label
 
 
-def image_of(row, key, value, channels, size):
+def image_of(row, key, value, channels, size, exif_orientation):
     """Decodes the image, unless a tuple (id, label, C, H, W, encoded) says that it is plain."""
     if isinstance(key, list) and len(key) == 6 and not key[5]:
         shape = tuple(key[2:5])
@@ -155,7 +159,7 @@ def image_of(row, key, value, channels, size):
                 row, f"image of shape {shape} must hold as many bytes, got {len(value)}"
             )
         return resize_image(np.frombuffer(value, np.uint8).reshape(shape), size)
-    return decode_image(value, channels, size, row)
+    return decode_image(value, channels, size, row, exif_orientation)
 
 
 def as_bytes(row, value):

@@ -12,7 +12,11 @@ from sparkdl.config import Boolean, Choice, Mapping, Member, Sequence, Size, Tex
 from sparkdl.data.batches.columns import Violation
 from sparkdl.data.readers.core.chunks import stack_arrays
 from sparkdl.data.readers.encodings.arrow_columns import to_array
-from sparkdl.data.readers.encodings.image_codec import decode_image, resize_image
+from sparkdl.data.readers.encodings.image_codec import (
+    EXIF_ORIENTATION,
+    decode_image,
+    resize_image,
+)
 from sparkdl.errors import require
 
 EXTRA_COLUMNS = ("channels", "height", "width", "encoded")
@@ -72,6 +76,7 @@ class Pictures(FrameColumn):
     encoded: bool = option(
         Boolean(), "Whether they are JPEG, PNG ..., not plain uint8 (C, H, W).", default=True
     )
+    exif_orientation: bool = option(Boolean(), EXIF_ORIENTATION, default=False)
     extra_columns: dict[str, str] = option(
         Mapping(keys=Choice(of=EXTRA_COLUMNS), values=Text(what="a name")),
         "Columns in which each record has its own, if the DataFrame has such.",
@@ -81,6 +86,9 @@ class Pictures(FrameColumn):
     def validate(self) -> None:
         super().validate()
         require(self, "shape", self.shape or self.encoded, "given for images that are not encoded")
+        encoded = self.encoded or "encoded" in self.extra_columns
+        sound = encoded or not self.exif_orientation
+        require(self, "exif_orientation", sound, "False for images that are not encoded")
 
     @property
     def names(self) -> Collection[str]:
@@ -108,7 +116,8 @@ class Pictures(FrameColumn):
         channels, *size = self.shape or (3, None)
         if attributes["encoded"][row] if "encoded" in attributes else self.encoded:
             kind = "gray" if channels == 1 else "BGR"
-            return decode_image(content, kind, size if self.shape else None, row)
+            size = size if self.shape else None
+            return decode_image(content, kind, size, row, self.exif_orientation)
         sizes = zip(("channels", "height", "width"), self.shape, strict=True)
         shape = tuple(
             int(attributes[key][row]) if key in attributes else size for key, size in sizes

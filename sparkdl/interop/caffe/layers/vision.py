@@ -1,5 +1,7 @@
 """Layers that put windows on images."""
 
+from math import ceil
+
 from sparkdl.errors import ConfigError, UnsupportedError
 from sparkdl.interop.caffe.layers.parameters import weights
 from sparkdl.interop.caffe.nets.names import name_of
@@ -91,9 +93,27 @@ def pooling(layer, net):
         raise ConfigError("a Pooling layer must have kernel_size, kernel_h and kernel_w, or global")
     if len(layer.top) > 1 and options.pool != MAX:
         raise ConfigError(f"Pooling.top must be 1 blob unless it pools by MAX, got {layer.top}")
+    check_starts(window, net.shape(bottom)[1:])
     for top in layer.top[1:]:
         net.add(layer, MaxPoolIndex2D(**window), top=top, name=f"{name_of(layer)}/{top}")
     net.add(layer, pool_of(options.pool, window))
+
+
+def check_starts(window, space):
+    """Refuses windows that begin behind the image.
+
+    Caffe leaves them out where there is padding, else they hold -FLT_MAX or 0 / 0.
+    """
+    if window["rounding"] != "ceil" or any(window["padding"]):
+        return
+    for n, size, stride in zip(space, window["size"], window["stride"], strict=False):
+        start = ceil((n - size) / stride) * stride
+        if start >= n:
+            raise UnsupportedError(
+                f"windows must begin inside images of {tuple(space)}, got one of size {size} and "
+                f"stride {stride} at {start}, where Caffe finds no number without pad; "
+                "round_mode: FLOOR leaves it out"
+            )
 
 
 def pair(options, name):

@@ -1,9 +1,12 @@
 """Layers for calls of aten operations on sequences."""
 
+import logging
+
 from sparkdl.interop.constant_operands import line
 from sparkdl.interop.torch.aten.trained_arrays import is_trained
 from sparkdl.nn import layers as nn
 
+log = logging.getLogger(__name__)
 RECURRENT = {"lstm": nn.LSTM, "gru": nn.GRU, "rnn_tanh": nn.SimpleRnn}
 PARTS = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
 
@@ -59,7 +62,7 @@ def recurrent(kind):
             named = dict(zip(PARTS, params[first : first + count], strict=True))
             units = named["weight_hh"].shape[1]
             node.need(len(named["weight_ih"]) % units == 0, "a projection")
-            layer = RECURRENT[kind](units=units)
+            layer = RECURRENT[kind](units=units, **rate_of_biases(node, kind, named))
             if ways == 2:
                 back = params[first + count : first + 2 * count]
                 named |= {f"{p}_reverse": one for p, one in zip(PARTS, back, strict=True)}
@@ -70,6 +73,24 @@ def recurrent(kind):
         return (y,)  # the last states are not there
 
     return translate
+
+
+def rate_of_biases(node, kind, tensors):
+    """Returns the options of a layer's bias, which is the sum of two that torch trains.
+
+    Each of them has the gradient of the sum, so that this moves twice as far. Of a GRU only the
+    gates have such sums, which a warning says.
+    """
+    if not is_trained(tensors["bias_ih"]):
+        return {}
+    if kind != "gru":
+        return {"bias_rate_factor": 2.0}
+    log.warning(
+        "%s: the biases of a GRU's update and reset gates are one each here, two in torch, where "
+        "their sum moves twice as far in an update",
+        node.module,
+    )
+    return {}
 
 
 SEQUENCE_RULES = {

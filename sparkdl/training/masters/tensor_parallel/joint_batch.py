@@ -8,7 +8,8 @@ import numpy as np
 from sparkdl.data.batches.batch import Batch
 from sparkdl.errors import DataError
 from sparkdl.nn.execution.batch_tensors import IDS
-from sparkdl.training.inputs.schema import masks_of
+from sparkdl.nn.inputs.columns import NO_MASK
+from sparkdl.training.inputs.schema import masks_of, masks_of_labels_alone
 from sparkdl.training.masters.minibatch_exchange import MinibatchExchange, pack, unpack
 
 
@@ -44,6 +45,7 @@ class JointBatches(MinibatchExchange):
         super().__init__(worker)
         self.parts, self._joint_states = parts, None
         self._masks = {*masks_of(worker.conf).values()}
+        self._of_labels = masks_of_labels_alone(worker.conf)
 
     def exchange(self, step):
         """Sends this worker's minibatch, or that it has none, to the others.
@@ -63,14 +65,18 @@ class JointBatches(MinibatchExchange):
         ------
         DataError
             Where minibatches differ in more than the number of examples, and the masks that they
-            have: a worker leaves out one that is full.
+            have: a worker leaves out one that says nothing.
         """
         own, here, counts = self._meet(step, self.parts)
         present = [minibatch for minibatch in here if minibatch is not None]
         masks = masks_in(present, self._masks)
         check_alike(present, masks)
         pairs = zip(here, self.parts.all_gather_bytes(pack(own.values())), strict=True)
-        batches = [batch_of(minibatch, data, masks) for minibatch, data in pairs if minibatch]
+        batches = [
+            batch_of(minibatch, data, masks, self._of_labels)
+            for minibatch, data in pairs
+            if minibatch
+        ]
         if not batches:
             return None, counts
         states = self._states_of(present[0])
@@ -121,9 +127,14 @@ def shapes_with(minibatch, masks):
     return shapes | {name: shape for name, shape in full.items() if name not in shapes}
 
 
-def batch_of(minibatch, data, masks):
-    """Returns the Batch of a worker's packed columns, with ones for the `masks` that it lacks."""
+def batch_of(minibatch, data, masks, of_labels):
+    """Returns the Batch of a worker's packed columns, and of the `masks` that it lacks.
+
+    These are full, or those `of_labels` none.
+    """
     columns = {name: column.copy() for name, column in unpack(minibatch.form, data).items()}
-    count = minibatch.examples
-    full = {name: np.ones((count, *shape), kind) for name, (kind, shape) in masks.items()}
-    return Batch(ids=columns.pop(IDS), columns=full | columns)
+    idle = {
+        name: np.full((minibatch.examples, *shape), NO_MASK if name in of_labels else 1, kind)
+        for name, (kind, shape) in masks.items()
+    }
+    return Batch(ids=columns.pop(IDS), columns=idle | columns)

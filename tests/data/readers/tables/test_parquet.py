@@ -100,7 +100,8 @@ def test_paths_of_splits_are_absolute(tmp_path, monkeypatch):
     write(tmp_path / "a.parquet")
     monkeypatch.chdir(tmp_path)
     assert Parquet("a.parquet").splits()[0].path == f"{tmp_path}/a.parquet"
-    assert Parquet("file:a.parquet").splits()[0].path == f"{tmp_path}/a.parquet"
+    absolute = f"file:{tmp_path}/a.parquet"
+    assert Parquet(absolute).splits()[0].path == f"{tmp_path}/a.parquet"
 
 
 def test_labels_may_be_left_out(tmp_path):

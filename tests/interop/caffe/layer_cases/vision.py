@@ -180,6 +180,9 @@ CASES = [
     pool("kernel_size: 2 stride: 2", (2, 5, 4), 2, 2, 0, largest),
     pool("kernel_size: 3 stride: 2 pad: 1", (2, 6, 5), 3, 2, 1, largest),
     pool("kernel_size: 3", (2, 4, 4), 3, 1, 0, largest),
+    pool("kernel_size: 1 stride: 2", (2, 5, 3), 1, 2, 0, largest),
+    pool("kernel_size: 2 stride: 3 pad: 1", (2, 5, 4), 2, 3, 1, largest),
+    pool("kernel_size: 1 stride: 2 round_mode: FLOOR", (2, 4, 6), 1, 2, 0, largest, np.floor),
     *(
         case(
             f"type: 'Pooling' pooling_param {{ kernel_size: {size} stride: {stride} pad: {pad} }}",

@@ -190,6 +190,12 @@ REFUSED = {
     "'Slice' slice_param { slice_point: 1 }": "1 tops cannot be cut from",
     "'Concat' concat_param { axis: 0 }": "axis must be an axis of",
     "'Pooling'": "must have kernel_size",
+    "'Pooling' pooling_param { kernel_size: 1 stride: 2 }": (
+        r"inside images of \(4, 4\), got one of size 1 and stride 2 at 4, .*; round_mode: FLOOR"
+    ),
+    "'Pooling' pooling_param { pool: AVE kernel_size: 1 stride_h: 1 stride_w: 5 }": (
+        "got one of size 1 and stride 5 at 5, "
+    ),
     "'Pooling' top: 'mask' pooling_param { kernel_size: 2 pool: AVE }": "Pooling.top must be 1 ",
     "'Convolution' convolution_param { num_output: 2 }": "kernel_size must be one number or 2",
     "'Eltwise' eltwise_param { operation: MAX coeff: 1 }": "coeff must be given with SUM",

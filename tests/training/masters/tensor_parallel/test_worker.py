@@ -174,12 +174,12 @@ class MaskedSequences:
 
     transform = None
 
-    def __init__(self, conf, padded, length):
+    def __init__(self, conf, padded, length, own):
         rng, shape = np.random.default_rng(0), next(iter(conf.input_shapes.values()))
         mask = np.ones((40, shape[0]), np.float32)
         mask[padded, length:] = 0
         columns = {"features": rng.normal(size=(40, *shape)).astype(np.float32), "mask": mask}
-        columns |= {"labels": rng.integers(0, 3, (40, shape[0])), "labels_mask": mask}
+        columns |= {"labels": rng.integers(0, 3, (40, shape[0])), "labels_mask": own(mask)}
         self.batch = Batch(ids=np.arange(40, dtype=np.uint64), columns=columns)
 
     def splits(self):
@@ -189,12 +189,20 @@ class MaskedSequences:
         yield self.batch
 
 
+def of_one_record(mask):
+    """Masks of labels that one record alone has: features of others are padded."""
+    own = np.full_like(mask, -1)
+    own[30] = np.arange(mask.shape[1]) < 2
+    return own
+
+
+@pytest.mark.parametrize("own", [np.copy, of_one_record])
 @pytest.mark.parametrize("tbptt", [None, (3, 3)])
-def test_full_masks_that_some_workers_left_out_are_joined(tbptt, crews):
+def test_masks_that_some_workers_left_out_are_joined(tbptt, own, crews):
     layers = [LSTM(units=4), Dense(units=4), RnnOutput(units=3)]
     options = {"optimizer": Momentum(learning_rate=0.1), "seed": 1, "tbptt": tbptt}
     conf = NetworkConf(input_shape=(6, 4), layers=layers, **options)
-    data = MaskedSequences(conf, [0, 7, 21], 4)
+    data = MaskedSequences(conf, [0, 7, 21], 4, own)
     states = []
     for master in (TensorParallel, AllReduceSGD):
         network = Network(conf)

@@ -1,0 +1,60 @@
+"""Recurrent layers train as those of torch."""
+
+import numpy as np
+import pytest
+
+from sparkdl import Adam, Batch, Sgd
+from sparkdl.interop.torch import read_module
+from tests.interop.torch.weights.modules import sequences
+
+torch = pytest.importorskip("torch", reason="needs torch: python build.py test --torch")
+# Of LSTMs torch.export says so itself: their weights have a second place.
+pytestmark = pytest.mark.filterwarnings("ignore:The tensor attributes:UserWarning")
+OPTIMIZERS = {
+    "sgd": (Sgd(), torch.optim.SGD, 0.5),
+    "adam": (Adam(), torch.optim.Adam, 0.02),
+}
+WAYS = {"b": "", "forward_b": "", "backward_b": "_reverse"}
+
+
+def drawn(count, seed):
+    return torch.randn((count, 6, 3), generator=torch.Generator().manual_seed(seed))
+
+
+def read(module, **options):
+    return read_module(module, (drawn(2, 0),), loss="softmax_cross_entropy", **options).network
+
+
+@pytest.mark.parametrize("optimizer", OPTIMIZERS)
+@pytest.mark.parametrize(
+    "kind, options", [("LSTM", {}), ("LSTM", {"bidirectional": True}), ("RNN", {})]
+)
+def test_a_bias_moves_as_the_two_of_torch_do(kind, options, optimizer):
+    torch.manual_seed(3)
+    module, labels = sequences(kind, **options)(), torch.tensor([0, 2, 1, 1])
+    ours, theirs, rate = OPTIMIZERS[optimizer]
+    network, steps = read(module, optimizer=ours), theirs(module.parameters(), lr=rate)
+    x, replica = drawn(4, 1), network._load()
+    columns = {"features": x.numpy(), "labels": labels.numpy()}
+    batch = Batch(columns=columns, ids=np.arange(4, dtype=np.uint64))
+    for t in range(1, 6):
+        loss = torch.nn.functional.cross_entropy(module(x), labels)
+        assert replica.step(batch, rate, t) == pytest.approx(4 * loss.item(), rel=1e-4)
+        steps.zero_grad()
+        loss.backward()
+        steps.step()
+    found = {n: array for n, array in replica.arrays()[0].items() if n.startswith("rnn/")}
+    for name, way in WAYS.items():
+        if f"rnn/{name}" in found:
+            two = (getattr(module.rnn, f"bias_{part}_l0{way}") for part in ("ih", "hh"))
+            total = sum(bias.detach().numpy() for bias in two)
+            np.testing.assert_allclose(found[f"rnn/{name}"], total, atol=2e-5)
+
+
+@pytest.mark.parametrize("trained", [True, False])
+def test_a_warning_says_that_the_gates_of_a_gru_move_otherwise(trained, caplog):
+    module = sequences("GRU")()
+    module.rnn.requires_grad_(trained)
+    [place, *_] = read(module).conf.stack
+    assert ("rnn: the biases of a GRU's update and reset gates" in caplog.text) == trained
+    assert type(place.layer).__name__ == ("GRU" if trained else "Frozen")
