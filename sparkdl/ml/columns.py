@@ -1,13 +1,18 @@
 """Which columns of a DataFrame feed which inputs and outputs of a network."""
 
+from typing import Any
+
+from sparkdl.data.records.schema import FEATURES
 from sparkdl.errors import ConfigError
 from sparkdl.nn import Conf
 
 GENERAL = "SparkNetworkEstimator takes several"
 
 
-def only_names(owner: object, conf: Conf, features: str, label: str) -> tuple[dict, dict]:
+def only_names(owner: Any, conf: Conf, features: str, label: str) -> tuple[dict, dict]:
     """Returns ({column of a batch: column of a DataFrame} of features, of labels).
+
+    Those of features have their own name, as a bag has one, unless featuresCol was set.
 
     Raises ConfigError where a network has several inputs, or labels.
     """
@@ -16,18 +21,28 @@ def only_names(owner: object, conf: Conf, features: str, label: str) -> tuple[di
         if len(columns) != 1:
             got = f"{len(columns)}: {list(columns)}"
             raise ConfigError(f"{kind}.network must have one of {what}, got {got}; {GENERAL}")
-    return dict.fromkeys(conf.record_shapes, features), dict.fromkeys(conf.label_columns, label)
+    name = own_name(owner, conf, features)
+    return dict.fromkeys(conf.record_shapes, name), dict.fromkeys(conf.label_columns, label)
+
+
+def own_name(owner: Any, conf: Conf, given: str) -> str:
+    """Returns the name of the only column of features: its own, unless featuresCol was set."""
+    [column] = conf.record_shapes
+    return given if given != FEATURES or owner.isSet("featuresCol") else column
 
 
 def several_names(
-    owner: object, conf: Conf, features: str | list[str], label: str | list[str]
+    owner: Any, conf: Conf, features: str | list[str], label: str | list[str]
 ) -> tuple[dict, dict]:
     """Returns the same as `only_names` for as many columns of inputs and labels as there are.
 
     A bag has a column of ids, and perhaps one of weights.
     """
+    columns = [*conf.record_shapes]
+    if len(columns) == 1 and isinstance(features, str):
+        features = own_name(owner, conf, features)
     return (
-        name_each(owner, "featuresCol", [*conf.record_shapes], features, "features"),
+        name_each(owner, "featuresCol", columns, features, FEATURES),
         name_each(owner, "labelCol", [*conf.label_columns], label, "label"),
     )
 

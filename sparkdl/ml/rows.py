@@ -1,16 +1,18 @@
 """Rows and columns of a DataFrame that a fit reads."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import BooleanType
 
-from sparkdl.data.readers.encodings.arrow_columns import require_column
 from sparkdl.errors import ConfigError, DataError
 from sparkdl.ml.params import FitParams
-from sparkdl.spark.records.frame_schema import WHERE
+from sparkdl.spark.records.frame_schema import WHERE, require_one
 from sparkdl.spark.records.records import quote_name
+
+CASES = "spark.sql.caseSensitive"
 
 
 def weight_column(stage: FitParams) -> str | None:
@@ -58,12 +60,25 @@ def fit_options(stage: Any) -> dict[str, Any]:
 
 def marked_rows(dataset: DataFrame, name: str) -> Column:
     """Returns whether a column says that a row is set apart; null means no."""
-    require_column(name, dataset.columns, WHERE)
+    require_one(name, dataset.columns)
+    require_distinct(dataset, [name])
     kind = dataset.schema[name].dataType
     if not isinstance(kind, BooleanType):
         got = kind.simpleString()
         raise DataError(f"{WHERE}: column {name!r} must be boolean to set rows apart, got {got}")
     return F.coalesce(F.col(quote_name(name)), F.lit(False))
+
+
+def require_distinct(frame: DataFrame, names: Iterable[str]) -> None:
+    """Raises ConfigError where Spark takes columns of other names for one of these."""
+    known = frame.columns
+    for name in names:
+        same = [one for one in known if one.lower() == name.lower()]
+        if len(same) > 1 and frame.sparkSession.conf.get(CASES) != "true":
+            raise ConfigError(
+                f"{WHERE}: column {name!r} must differ from all others in more than upper and "
+                f"lower case, got {same}; rename or drop the others, or set {CASES} to true"
+            )
 
 
 class ReadColumns:
@@ -102,6 +117,7 @@ class ReadColumns:
         return own
 
     def select(self, frame: DataFrame) -> DataFrame:
-        """Returns the DataFrame of these columns."""
+        """Returns the DataFrame of these columns; see `require_distinct`."""
+        require_distinct(frame, dict.fromkeys(name for name, _ in self._pairs))
         columns = [F.col(quote_name(name)).alias(own) for name, own in self._pairs]
         return frame.select(*columns)

@@ -12,18 +12,21 @@ from pyspark.ml.param.shared import (
     HasLabelCol,
     HasPredictionCol,
     HasProbabilityCol,
+    HasThresholds,
 )
 from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
 
 from sparkdl.data.batches.batch import Batch
 from sparkdl.errors import ConfigError, brief
+from sparkdl.ml.classifier import check_network
 from sparkdl.ml.columns import only_names
 from sparkdl.ml.evaluation import with_names
 from sparkdl.ml.outputs import fields_of, is_flat, kind_of_output
 from sparkdl.ml.params import StageParams
 from sparkdl.ml.persistence import SavedStage
 from sparkdl.ml.rows import ReadColumns
+from sparkdl.ml.training_params import HasClassWeights, TrainingParams
 from sparkdl.spark.gpu_process.dispatch import run_on_device, run_partition_on_device
 from sparkdl.spark.inference.arrow_map import map_in_arrow
 from sparkdl.spark.inference.output_columns import VALUES, OutputColumns
@@ -44,13 +47,20 @@ from sparkdl.tune.votes import VOTINGS
 class EnsembleModel(
     Model,
     StageParams,
+    TrainingParams,
+    HasClassWeights,
     HasFeaturesCol,
     HasLabelCol,
     HasPredictionCol,
     HasProbabilityCol,
+    HasThresholds,
     SavedStage,
 ):
     """Networks that vote: their predictions are one.
+
+    Of a TuneEstimator it has the Params of the estimator, as other models have those of theirs, but
+    for `rawPredictionCol`: votes are made of nothing raw. `maxIter` and `batchSize` are undefined
+    where the networks were trained with different ones, and all of a fit where there was none.
 
     Parameters
     ----------
@@ -102,10 +112,21 @@ class EnsembleModel(
         """Sets the value of `probabilityCol`; "" for none."""
         return self._set(probabilityCol=value)
 
+    def setThresholds(self, value: list[float]) -> Self:
+        """Sets the value of `thresholds`, one for each class; see SparkNetworkClassifier."""
+        return self._set(thresholds=value)
+
     @property
     def vote(self) -> Vote:
         """How the networks vote, as executors are told."""
-        return Vote(kind_of_output(self._conf.main), self.voting, self.weights)
+        kind = kind_of_output(self._conf.main)
+        return Vote(kind, self.voting, self.weights, self._thresholds())
+
+    def _thresholds(self):
+        if not self.isDefined(self.thresholds):
+            return None
+        check_network(self, self._conf, ["thresholds"])
+        return tuple(self.getThresholds())
 
     def predict(self, features: Any) -> np.ndarray:
         """Returns what the networks give together for features (n, ...), in this process.
@@ -131,7 +152,8 @@ class EnsembleModel(
         Its loss is that of the first network, for what all give together. It is nan, and not among
         the figures, where it does not follow from that: of hard votes, of hinge losses with classes
         as labels, of a loss of your own whose prediction is not z, and where other layers add to
-        the loss. A probability below 1e-38 counts as 1e-38.
+        the loss. A probability below 1e-38 counts as 1e-38. Counts of classes, with accuracy,
+        precision, recall and f1, are by `thresholds`, if these are given.
         """
         conf, transform = self._conf, self.getPreprocessing()
         features, labels = self._names()

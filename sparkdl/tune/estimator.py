@@ -110,7 +110,7 @@ class TuneEstimator(Estimator[Any]):
         with taking_turns(sc):
             search.fit(train, self.trials, validation, **options)
         labels = class_names(dataset.schema[stage.getLabelCol()])
-        return self._model(search, labels)
+        return self._model(search, labels, dataset.columns)
 
     def _define(self, trial):
         """Returns what `define` gives, checked as the estimator checks its network."""
@@ -149,12 +149,13 @@ class TuneEstimator(Estimator[Any]):
         options |= {"weights": weight_column(stage), "transform": stage.getPreprocessing()}
         return train, validation, options
 
-    def _model(self, search, labels):
+    def _model(self, search, labels, columns):
         """Returns the model of the best networks, with the estimator's Params.
 
-        A single one has those with which its trial was trained.
+        A single one has those with which its trial was trained; of several, those are undefined
+        that are not the same for all.
         """
-        stage, own = self.estimator, {}
+        stage, best = self.estimator, search.best_trials(self.models)
         if self.models > 1:
             model = search.ensemble(self.models, self.voting)
             model.labels = labels
@@ -162,10 +163,15 @@ class TuneEstimator(Estimator[Any]):
             model = SparkNetworkClassificationModel(*search.best_models(), labels)
         else:
             model = SparkNetworkRegressionModel(*search.best_models())
-        if self.models == 1:
-            found = search.best_trials()[0].user_attrs.get(OWN_PARAMS, {})
-            own = {stage.getParam(name): value for name, value in found.items()}
-        return stage._copyValues(model, own)
+        found = values_of_trials(stage, [trial.user_attrs.get(OWN_PARAMS, {}) for trial in best])
+        own = {name: each.pop() for name, each in found.items() if len(each) == 1}
+        stage._copyValues(model, {stage.getParam(name): value for name, value in own.items()})
+        for name in found.keys() - own.keys():
+            undefine(model, model.getParam(name))
+        name = stage.getFeaturesCol()
+        if name in columns and name not in best_conf(model).record_shapes:
+            model.setFeaturesCol(name)  # which the search has read, though a bag names another one
+        return model
 
 
 def require_no_listeners(estimator: Any) -> None:
@@ -176,6 +182,24 @@ def require_no_listeners(estimator: Any) -> None:
             "TuneEstimator.estimator must have no listeners, which no trial tells, got "
             f"{len(listeners)}"
         )
+
+
+def best_conf(model: Any) -> Conf:
+    """Returns the conf of a model's network, of several the first."""
+    return (model.networks[0] if hasattr(model, "networks") else model.network).conf
+
+
+def values_of_trials(estimator: Any, options: list[dict[str, int]]) -> dict[str, set[Any]]:
+    """Returns {Param: its values in trials}, of those that some trial has as its own option."""
+    names = {name for each in options for name in each}
+    rest: dict[str, Any] = {n: estimator.getOrDefault(n) for n in names if estimator.isDefined(n)}
+    return {name: {each.get(name, rest.get(name)) for each in options} for name in names}
+
+
+def undefine(model: Any, param: Any) -> None:
+    """Takes a Param's value, and its default, from a model."""
+    model.clear(param)
+    model._defaultParamMap.pop(param, None)
 
 
 def own_params(options: dict[str, Any]) -> dict[str, int]:

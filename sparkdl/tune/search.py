@@ -9,8 +9,9 @@ from pyspark.sql import SparkSession
 
 from sparkdl.config import is_integer
 from sparkdl.config.calls import refuse_unknown_options
+from sparkdl.data.records.schema import FEATURES
 from sparkdl.errors import ConfigError, brief, require_kind
-from sparkdl.spark.connect.sessions import is_connect, spark_context
+from sparkdl.spark.connect.sessions import is_connect, is_frame, spark_context
 from sparkdl.spark.jobs.interrupts import clean_interrupts
 from sparkdl.spark.records.records import Change, Data
 from sparkdl.training.masters.base import TrainingMaster
@@ -114,7 +115,7 @@ class Search:
         self.restore_best_weights, self.device = restore_best_weights, device
         check_options(self, self._optuna)
         self._models = Models(path)
-        self._fitted: dict[str, Any] = {"features": "features", "label": "label", "transform": None}
+        self._fitted: dict[str, Any] = {"features": None, "label": "label", "transform": None}
 
     @refuse_unknown_options
     def fit(
@@ -172,6 +173,8 @@ class Search:
         self.study = study = self._study_for(monitor)
         self._models.check(len(study.get_trials(deepcopy=False)))
         self._fitted = columns | {"transform": given.records().transform}
+        if features == FEATURES and not (is_frame(data) and features in data.columns):
+            self._fitted["features"] = None  # a bag may have read its own column
         run = StudyRun(self._optuna, study, self.define, self._defaults(), trials)
         run.take_up()
         with clean_interrupts(self.sc):
@@ -223,7 +226,9 @@ class Search:
         if voting == "weighted" and weights is None:
             weights = weights_of(figures, self._larger_is_better())
         model = EnsembleModel(self.best_models(n), voting, weights)
-        model.setFeaturesCol(self._fitted["features"]).setLabelCol(self._fitted["label"])
+        model.setLabelCol(self._fitted["label"])
+        if self._fitted["features"] is not None:
+            model.setFeaturesCol(self._fitted["features"])
         if self._fitted["transform"] is not None:
             model.setPreprocessing(self._fitted["transform"])
         return model

@@ -10,6 +10,7 @@ from sparkdl.nn.execution.device import choose_backend
 from sparkdl.nn.execution.replica import make_replica
 from sparkdl.spark.inference.output_columns import YES_OR_NO, OutputColumns, probabilities
 from sparkdl.spark.inference.predictions import sound
+from sparkdl.spark.inference.threshold_evaluator import ThresholdCounts, ThresholdEvaluator
 from sparkdl.training.evaluation.batch_evaluation import new_evaluation, pieces
 from sparkdl.training.evaluation.selection import predictions_to_judge
 from sparkdl.training.rounds.replica import limit_threads, load_to_read
@@ -29,11 +30,14 @@ class Vote(NamedTuple):
         Of their outputs; see OutputColumns.
     voting : str
     weights : tuple of float or None
+    thresholds : tuple of float or None
+        Of the classes; see OutputColumns.
     """
 
     kind: str
     voting: str
     weights: tuple[float, ...] | None
+    thresholds: tuple[float, ...] | None = None
 
     def outcome(self, outputs):
         """Returns what networks with outputs (n, k) give together: (n, k) of the same meaning."""
@@ -41,6 +45,12 @@ class Vote(NamedTuple):
             return combine(outputs, self.voting, self.weights)
         both = [probabilities(y, self.kind) for y in outputs]
         return combine(both, self.voting, self.weights)[:, 1:]
+
+    def counts(self, conf):
+        """Returns ThresholdCounts, to which outcomes are added; None where no thresholds are."""
+        if self.thresholds is None:
+            return None
+        return ThresholdCounts(ThresholdEvaluator(conf, None, self.kind, self.thresholds))
 
 
 def outcomes(members, vote, transform, batch):
@@ -82,7 +92,8 @@ def vote_columns(shared, vote, names, transform, batches):
     names : (str, str)
         Of the prediction and the probability, "" for none.
     """
-    members, output = load_members(shared.kept_value), OutputColumns("y", vote.kind, *names)
+    members = load_members(shared.kept_value)
+    output = OutputColumns("y", vote.kind, *names, thresholds=vote.thresholds)
     for batch in batches:
         found = [y for _, y in outcomes(members, vote, transform, batch)]
         yield output.arrays({"y": np.concatenate(found)})
@@ -92,11 +103,12 @@ def evaluate_votes(shared, vote, transform, partition, batches):
     """Yields the partition's number with its Evaluation, or with the Failure in it."""
     try:
         members = load_members(shared.kept_value)
-        evaluation = new_evaluation(members[0].conf)
+        counts = vote.counts(members[0].conf)
+        evaluation = new_evaluation(members[0].conf) if counts is None else counts
         for batch in sound(batches):
             for piece, y in outcomes(members, vote, transform, batch):
                 losses = outcome_losses(members[0].conf, vote.voting, y, piece)
                 evaluation.add(*predictions_to_judge(members[0], piece, y, losses))
-        yield partition, evaluation
+        yield partition, evaluation if counts is None else counts.evaluation()
     except SparkdlError as error:
         yield partition, Failure(error)

@@ -23,8 +23,18 @@ def bagged():
     return GraphConf(bags=[bag], vertices=[output], seed=3)
 
 
+def sole_bag(column="words", units=3):
+    """A network whose only input is a bag of `column`."""
+    bag = EmbeddingBag(name="text", column=column, dimension=2)
+    output = Vertex(name="kind", layer=Output(units=units), inputs="text")
+    return GraphConf(bags=[bag], vertices=[output], seed=3)
+
+
 class Owner:
-    pass
+    """A stage of which these Params were set."""
+
+    def __init__(self, *names):
+        self.isSet = names.__contains__
 
 
 OWNER = Owner()
@@ -46,6 +56,17 @@ NAMED = {
         ("features", "label"),
         ({"words": "words", "counts": "counts"}, {"labels": "label"}),
     ),
+    "a bag alone, unless given": (
+        sole_bag(),
+        ("features", "label"),
+        ({"words": "words"}, {"labels": "label"}),
+    ),
+    "a bag alone": (sole_bag(), ("ids", "y"), ({"words": "ids"}, {"labels": "y"})),
+    "a bag without a column": (
+        sole_bag(None),
+        ("features", "label"),
+        ({"features": "features"}, {"labels": "label"}),
+    ),
     "several, unless given": (
         branches(),
         ("features", "label"),
@@ -58,6 +79,14 @@ NAMED = {
 def test_each_input_and_label_has_a_column(case):
     conf, given, expected = NAMED[case]
     assert several_names(OWNER, conf, *given) == expected
+    if len(conf.record_shapes) == 1 and isinstance(given[0], str):
+        assert only_names(OWNER, conf, *given) == expected
+
+
+@pytest.mark.parametrize("choose", [only_names, several_names])
+def test_a_name_that_was_set_is_read_though_it_is_the_default(choose):
+    found = choose(Owner("featuresCol"), sole_bag(), "features", "label")
+    assert found == ({"words": "features"}, {"labels": "label"})
 
 
 def test_another_number_is_refused():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from pyspark.sql import functions as F
 
-from sparkdl.ml import SparkNetworkEstimator, SparkNetworkModel
+from sparkdl.ml import SparkNetworkClassifier, SparkNetworkEstimator, SparkNetworkModel
 from sparkdl.nn import GraphBuilder, Merge, NetworkConf, Output, RnnOutput, zoo
 from sparkdl.spark import SparkNetwork
 from sparkdl.training.masters.all_reduce.master import AllReduceSGD
@@ -12,7 +12,7 @@ from sparkdl.training.masters.parameter_averaging.master import ParameterAveragi
 from sparkdl.training.network import Network
 from tests.ml.conftest import SMALL
 from tests.ml.frames import arrays, by_id
-from tests.ml.test_columns import branches
+from tests.ml.test_columns import branches, sole_bag
 from tests.training.models import assert_equal
 
 
@@ -106,6 +106,26 @@ def test_networks_with_tables(data, sc, tmp_path):
     model.save(str(tmp_path / "model"))
     [again] = by_id(SparkNetworkModel.load(str(tmp_path / "model")).transform(rated), "probability")
     np.testing.assert_array_equal(again, p)
+
+
+@pytest.mark.parametrize("stage", [SparkNetworkEstimator, SparkNetworkClassifier])
+def test_a_bag_alone_reads_the_column_that_it_names(stage, data, sc, tmp_path):
+    ids = {"words": F.col("id") % 5, "features": F.lit(1)}
+    given = data.select("id", "label", *(column.alias(name) for name, column in ids.items()))
+    model = stage(network=sole_bag(), maxIter=2, **SMALL).fit(given)
+    net = SparkNetwork(sc, sole_bag(), AllReduceSGD(batch_size_per_worker=10, workers=2))
+    net.fit(given, 2, features="words")
+    assert_equal(model.network.state, net.network.state)
+    model.save(str(tmp_path / "model"))
+    again = type(model).load(str(tmp_path / "model"))
+    words = np.arange(60)[:, np.newaxis] % 5
+    for each in model, again:
+        [p] = by_id(each.transform(given), "probability")
+        np.testing.assert_allclose(p, net.network.predict({"words": words}), rtol=1e-5)
+        assert each.evaluate(given).accuracy == net.evaluate(given, features="words").accuracy
+    other = stage(network=sole_bag(), featuresCol="features", maxIter=2, **SMALL).fit(given)
+    [p] = by_id(other.transform(given), "probability")
+    assert len(np.unique(p, axis=0)) == 1, "all rows have the same id there"
 
 
 def test_steps_of_sequences_have_a_class_each(data):

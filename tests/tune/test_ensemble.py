@@ -87,6 +87,41 @@ def test_a_yes_or_no_has_two_probabilities(spark):
     assert model.evaluate(given).accuracy == pytest.approx((prediction == yes).mean())
 
 
+LIMITS = {
+    "soft": (CLASSES, [0.2, 0.9, 0.4], "label"),
+    "hard": (CLASSES, [0.5, 1.0, 0.0], "label"),
+    "weighted": (YES_OR_NO, [0.9, 0.4], "yes"),
+}
+
+
+@pytest.mark.parametrize("voting", LIMITS)
+def test_thresholds_choose_as_in_other_models(voting, spark, tmp_path):
+    networks, limits, label = LIMITS[voting]
+    weights = [1.0, 2.0, 3.0] if voting == "weighted" else None
+    plain = EnsembleModel(networks, voting, weights).setLabelCol(label)
+    model = plain.copy().setThresholds(limits)
+    given = frame(spark)
+    p, prediction, truth = by_id(model.transform(given), "probability", "prediction", label)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        shares = np.where(np.equal(limits, 0), np.inf, p / limits)
+    np.testing.assert_array_equal(prediction, shares.argmax(axis=1))
+    found, before = model.evaluate(given), plain.evaluate(given)
+    assert found.accuracy == pytest.approx(metrics.accuracy_score(truth, prediction))
+    assert found.accuracy != before.accuracy
+    assert found.auc() == pytest.approx(before.auc())
+    assert found.loss == pytest.approx(before.loss, nan_ok=True)
+    model.save(str(tmp_path / "model"))
+    assert EnsembleModel.load(str(tmp_path / "model")).getThresholds() == limits
+    with pytest.raises(ConfigError, match="thresholds must have one for each of"):
+        model.setThresholds([1.0, 1.0, 1.0, 1.0]).transform(given)
+
+
+def test_params_of_a_fit_are_undefined_without_one(sc):
+    model = EnsembleModel(CLASSES)
+    for name in "maxIter", "seed", "batchSize", "weightCol", "classWeights", "thresholds":
+        assert model.hasParam(name) and not model.isDefined(name), name
+
+
 def test_values_are_their_mean_after_preprocessing(spark):
     model = EnsembleModel(VALUES).setPreprocessing(Scale(factor=2.0)).setLabelCol("w")
     given, (x, _) = frame(spark), arrays(60)

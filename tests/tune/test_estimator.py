@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from pyspark.ml import Pipeline, PipelineModel
 from pyspark.ml.feature import StringIndexer
+from pyspark.sql import functions as F
 
 from sparkdl.errors import ConfigError
 from sparkdl.ml import (
@@ -16,6 +17,8 @@ from sparkdl.training.reporting.listeners import Listener
 from sparkdl.tune import EnsembleModel, TuneEstimator
 from sparkdl.tune.estimator import own_params
 from tests.ml.frames import by_id, frame
+from tests.ml.test_columns import sole_bag
+from tests.ml.test_training_params import values
 from tests.tune.spaces import GOOD, POOR, conf_of, define, study_of
 
 PARAMS = {"maxIter": 3, "batchSize": 10}
@@ -49,6 +52,7 @@ def test_a_pipeline_with_an_ensemble_is_fitted_saved_and_loaded(spark, tmp_path)
     indexer = StringIndexer(inputCol="kind", outputCol="index")
     stage = SparkNetworkClassifier(labelCol="index", validationSplit=0.25, seed=9, **PARAMS)
     stage.setWeightCol("w").setClassWeights([1.0, 2.0, 1.0]).setPredictionCol("vote")
+    stage.setThresholds([0.5, 1.0, 0.25])
     tuner = TuneEstimator(stage, define, 3, study_of(POOR, GOOD, GOOD / 2), models=2)
     model = Pipeline(stages=[indexer, tuner]).fit(data)
     ensemble = model.stages[1]
@@ -58,11 +62,50 @@ def test_a_pipeline_with_an_ensemble_is_fitted_saved_and_loaded(spark, tmp_path)
     assert len(tuner.search.table()) == 3
     model.write().save(str(tmp_path / "pipeline"))
     loaded = PipelineModel.load(str(tmp_path / "pipeline"))
+    left_out = {"network", "listeners", "rawPredictionCol"}
+    given = {name: value for name, value in values(stage).items() if name not in left_out}
+    assert values(ensemble) == values(loaded.stages[1]) == given
+    assert {param.name for param in stage.params} - {p.name for p in ensemble.params} == left_out
+    assert (ensemble.getMaxIter(), ensemble.getBatchSize(), ensemble.getSeed()) == (3, 10, 9)
     for one, other in zip(
         by_id(model.transform(data), "vote", "probability"),
         by_id(loaded.transform(data), "vote", "probability"),
     ):
         np.testing.assert_array_equal(one, other)
+
+
+def test_an_ensemble_has_the_params_that_its_trials_share(spark):
+    def longer(trial):
+        rate = trial.suggest_float("rate", 1e-7, 1.0)
+        return conf_of(rate), {"batch_size": 12} | ({"epochs": 4} if rate == GOOD else {})
+
+    stage = SparkNetworkClassifier(monitor="loss", **PARAMS)
+    fit = TuneEstimator(stage, longer, 2, study_of(GOOD, POOR), models=2).fit
+    ensemble = fit(frame(spark))
+    assert ensemble.getBatchSize() == 12
+    assert not ensemble.isDefined("maxIter"), "one was trained for 4 epochs, the other for 3"
+    assert not hasattr(ensemble, "setBatchSize") and not ensemble.isDefined("seed")
+
+
+@pytest.mark.parametrize("models", [1, 2])
+@pytest.mark.parametrize("others", [(), ("features",)])
+def test_a_model_reads_the_column_that_was_searched(spark, models, others):
+    """A bag's own column, where there is none of features; a search looks for these first."""
+    ids = {"words": F.col("id") % 4, "features": F.col("id") % 5, "label": F.col("id") % 2}
+    data = frame(spark).select(*(ids[name].alias(name) for name in ("words", "label", *others)))
+
+    def bag(trial):
+        trial.suggest_float("rate", 1e-7, 1.0)
+        return sole_bag(units=2)
+
+    stage = SparkNetworkClassifier(monitor="loss", master="AllReduceSGD", numWorkers=2, **PARAMS)
+    tuner = TuneEstimator(stage, bag, models, study_of(GOOD, GOOD), models=models, distributed=True)
+    model = tuner.fit(data)
+    read = others[0] if others else "words"
+    zeros = spark.range(5).select("id", *(F.lit(0).alias(name) for name in ("words", "features")))
+    [found] = by_id(model.transform(zeros.withColumn(read, F.col("id"))), "probability")
+    assert len(np.unique(found, axis=0)) > 1, "it reads the column that is not 0"
+    assert model.isSet("featuresCol") == bool(others)
 
 
 def test_one_model_is_that_of_the_estimator(spark):

@@ -1,15 +1,19 @@
 """A fit over Spark Connect, on the side of its client: data to workers, results to the network."""
 
+import logging
 import time
 from contextlib import ExitStack, closing
 from dataclasses import replace
 from functools import partial
 from types import SimpleNamespace
 
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+
 from sparkdl.data.batches.dealing import deal
-from sparkdl.error_messages import error_from_json
-from sparkdl.errors import DivergedError
+from sparkdl.errors import DivergedError, WorkerError
 from sparkdl.spark.connect.dealt_frame import deal_frame
+from sparkdl.spark.connect.driver_error import driver_error_from_json
 from sparkdl.spark.connect.packed_frame import PackedFrame
 from sparkdl.spark.connect.sessions import interrupted_with_us, unsupported
 from sparkdl.spark.connect.slots import workers_of
@@ -21,7 +25,8 @@ from sparkdl.spark.connect.stage_fit import (
     result_of,
     run_stage,
 )
-from sparkdl.spark.jobs.job import clear_errors
+from sparkdl.spark.jobs.job import clear_errors, message
+from sparkdl.spark.jobs.stage_failure import LOST, failure
 from sparkdl.spark.launch.team import Team
 from sparkdl.training.fit.network_fit import (
     UnfinishedFit,
@@ -40,9 +45,11 @@ from sparkdl.training.reporting.monitor import Monitor
 from sparkdl.training.reporting.replay import replay, tell_around
 from sparkdl.training.reporting.reports import FitPlan
 from sparkdl.training.resident.schedule import schedule_of
+from sparkdl.training.resident.worker_group import LostWorker
 from sparkdl.training.rounds.milestones import Milestones
 from sparkdl.training.workers.base import Validation
 
+log = logging.getLogger(__name__)
 STEERING = Monitor, TerminateOnTime
 DEALT = "with the blocks"  # where the batches to evaluate on are
 
@@ -167,7 +174,7 @@ def staying(master):
     if getattr(master, "table_folder", None) is not None:
         given = f"AllReduceSGD(table_folder={master.table_folder!r})"
         raise unsupported(given, "the files go with the executor that drives the fit; leave it out")
-    return replace(master, max_restarts=0), why
+    return master, why
 
 
 def deal_records(packed, options, size):
@@ -188,11 +195,38 @@ def shares_of(state, extra, blocks, size):
 def run(spark, dealt, stage):
     """Returns the FitResult of a barrier stage over the dealt records.
 
-    A shuffle follows: Spark runs a barrier stage that lost a task again only if it is not the last.
+    Where a worker is lost the stage begins anew, up to the master's max_restarts times. Spark does
+    not see to it, since the stage is the last of its job: so they are counted here.
+
+    Raises
+    ------
+    WorkerError
+        Workers were lost more often than that; why, the last time.
     """
-    results = dealt.mapInArrow(partial(run_stage, stage), RESULTS, barrier=True).repartition(1)
-    with interrupted_with_us(spark), clear_errors("workers that train together"):
-        return result_of(results.collect())
+    left = most = stage.master.max_restarts
+    while True:
+        try:
+            return run_once(spark, dealt, stage._replace(restarts=left))
+        except LostWorker as lost:
+            if not left:
+                again = f" ({most} restarts did not help)" if most else ""
+                raise WorkerError(f"{lost}{again}") from lost.error
+            left -= 1
+            log.warning("%s; the fit begins anew", lost)
+
+
+def run_once(spark, dealt, stage):
+    """Returns the FitResult of a barrier stage; LostWorker where it may begin anew."""
+    results = dealt.mapInArrow(partial(run_stage, stage), RESULTS, barrier=True)
+    doing = "workers that train together"
+    with interrupted_with_us(spark), clear_errors(doing):
+        try:
+            return result_of(results.collect())
+        except (Py4JError, PySparkException) as error:
+            if not LOST.search(message(error)):
+                raise
+            reason = failure(message(error))
+            raise LostWorker(reason) if isinstance(reason, WorkerError) else reason from error
 
 
 def keep(network, result, listeners, why):
@@ -201,7 +235,7 @@ def keep(network, result, listeners, why):
     What a fit leaves that fails is what a classic one does: nothing where it had not begun, and
     where it diverged no more than the History.
     """
-    error = None if result.error is None else error_from_json(result.error)
+    error = None if result.error is None else driver_error_from_json(result.error)
     if result.history is not None:
         network.history = result.history
         if not isinstance(error, DivergedError):

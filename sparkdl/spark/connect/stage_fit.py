@@ -1,17 +1,21 @@
 """A fit inside a barrier stage, and what of it comes back as rows."""
 
+from copy import copy
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import pyarrow
 from pyspark import BarrierTaskContext, cloudpickle
 
-from sparkdl.error_messages import error_to_json
+from sparkdl.errors import WorkerError
 from sparkdl.spark.connect.dealt_frame import items_of
+from sparkdl.spark.connect.driver_error import driver_error_to_json
 from sparkdl.spark.connect.sessions import unsupported
-from sparkdl.spark.connect.stage_workers import StageWorkers, follow
+from sparkdl.spark.connect.stage_workers import LaunchedOnce, StageWorkers, follow
 from sparkdl.spark.jobs.error_notes import note_errors
 from sparkdl.training.fit.network_fit import fit_network
 from sparkdl.training.network import Network
+from sparkdl.training.reporting.steering import Steering
 from sparkdl.training.workers.frozen_modules import freeze_modules
 
 RESULTS = "place int, piece binary"
@@ -49,6 +53,8 @@ class StageFit(NamedTuple):
     epochs : int or None
     options : dict
         Of `fit_network`.
+    restarts : int
+        How often the stage may still begin anew, of the master's max_restarts.
     """
 
     conf: Any
@@ -58,6 +64,7 @@ class StageFit(NamedTuple):
     master: Any
     epochs: int | None
     options: dict[str, Any]
+    restarts: int = 0
 
 
 class FitResult(NamedTuple):
@@ -85,22 +92,38 @@ def run_stage(fit, tables):
 
 
 def drive(fit, context, items):
-    """Returns the FitResult; the driver's part of the fit."""
+    """Returns the FitResult; the driver's part of the fit.
+
+    Raises WorkerError where a worker was lost, and the stage may begin anew.
+    """
     network = Network(fit.conf, fit.state)
     network.unfinished = fit.unfinished
     workers = StageWorkers(context, items, fit.master.task_device)
-    error = None
+    master, error, lost = replace(fit.master, max_restarts=fit.restarts), None, None
     try:
         options = fit.options | {"evaluate": refuse_to_evaluate}
-        fit_network(network, fit.data, fit.master, workers, fit.epochs, **options)
+        fit_network(network, fit.data, master, workers, fit.epochs, **options)
+    except LaunchedOnce:
+        lost = WorkerError(network.history.restarts[-1].reason)
     except Exception as failure:
-        error = error_to_json(failure)
+        error = driver_error_to_json(failure)
     finally:
         workers.close()
-    if workers.incomplete is not None:
-        raise workers.incomplete
-    listeners = [vars(listener) for listener in fit.options["listeners"]]
+    if workers.incomplete is not None or lost is not None:
+        raise workers.incomplete or lost
+    if network.history is not None:
+        network.history.master = fit.master.shown_options()
+    listeners = [attributes_of(listener) for listener in fit.options["listeners"]]
     return FitResult(network.state, network.history, network.unfinished, listeners, error)
+
+
+def attributes_of(listener):
+    """Returns a listener's attributes without the fit's error, whose class may not be unpickled."""
+    found = dict(vars(listener))
+    if isinstance(found.get("steering"), Steering):
+        found["steering"] = copy(found["steering"])
+        found["steering"].error = None
+    return found
 
 
 def refuse_to_evaluate(state, validation):

@@ -21,6 +21,10 @@ log = logging.getLogger(__name__)
 MEETING = 60.0  # seconds for all tasks of a stage, which begin together, to tell each other a word
 
 
+class LaunchedOnce(Exception):
+    """Workers cannot be launched again in a stage: it must begin anew."""
+
+
 class StageWorkers:
     """The workers of this stage, as the first of its tasks knows them; see Workers.
 
@@ -66,7 +70,7 @@ class StageWorkers:
     def launch(self, task, blocks, shares, shared, validation=None):
         """Has all tasks of the stage begin to train."""
         if self._is_launched:
-            raise WorkerError("workers over Spark Connect are launched once")
+            raise LaunchedOnce
         self._is_launched = True
         word = task, shared, validation is not None
         self._tell_all(to_text(word))

@@ -1,5 +1,6 @@
 """Evaluations of the classes that thresholds choose."""
 
+from dataclasses import replace
 from itertools import chain
 
 import numpy as np
@@ -50,7 +51,10 @@ class ThresholdEvaluator(Evaluator):
         if self.kind != CLASSES:
             return ratios.argmax(axis=1)[:, np.newaxis].astype(np.float64)
         order = np.argsort(-ratios, axis=1, kind="stable")  # the first of equals is before others
-        return 1 - np.argsort(order, axis=1) / ratios.shape[1]
+        places = 1 - np.arange(ratios.shape[1]) / ratios.shape[1]
+        chosen = np.empty(ratios.shape)
+        np.put_along_axis(chosen, order, places[np.newaxis], axis=1)
+        return chosen
 
 
 class ThresholdCounts:
@@ -58,7 +62,8 @@ class ThresholdCounts:
 
     def __init__(self, evaluator):
         self._decide = evaluator.decide
-        self._plain, self._chosen = new_evaluation(evaluator.conf), new_evaluation(evaluator.conf)
+        self._plain = new_evaluation(evaluator.conf)
+        self._chosen = without_scores(new_evaluation(evaluator.conf))
         self.wrong, self.labels = self._plain.wrong, self._plain.labels
 
     def add(self, predictions, labels, losses):
@@ -71,3 +76,10 @@ class ThresholdCounts:
             setattr(self._plain, name, getattr(self._chosen, name))
         self._plain.wrong = self.wrong
         return self._plain
+
+
+def without_scores(evaluation):
+    """Returns an Evaluation like an empty one that sorts no scores, whose AUC nobody wants."""
+    if "scores" not in evaluation.sums:
+        return evaluation
+    return replace(evaluation, bins=1, exact_scores=0)

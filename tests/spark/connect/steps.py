@@ -12,7 +12,7 @@ import numpy as np
 import psutil
 
 from sparkdl import masters, predict_column
-from sparkdl.errors import SparkdlError
+from sparkdl.errors import PeerError, SparkdlError
 from sparkdl.listeners import EarlyStopping, LambdaListener, TerminateOnTime
 from sparkdl.ml import SparkNetworkClassifier
 from sparkdl.nn import Sgd
@@ -182,6 +182,64 @@ class Deadly:
             executor_of(psutil.Process()).kill()
             time.sleep(60)  # Spark's daemon ends this process
         return batch
+
+
+@dataclass(frozen=True)
+class Gone:
+    """A transform that has its worker say, the first time, that it has lost another."""
+
+    folder: str
+
+    def __call__(self, batch):
+        with suppress(FileExistsError):
+            Path(self.folder, "gone").mkdir()
+            raise PeerError(1, "left", "gone")
+        return batch
+
+
+def lose_a_worker(spark, path, folder):
+    """What restarts there may be, as the History has it, and weights of a fit that began anew."""
+    net = SparkNetwork(spark, classes_conf(), replace(PEERS, max_restarts=1))
+    history = net.fit(rows(spark, path), 3, transform=Gone(folder))
+    return history.master["max_restarts"], bits(net.network)
+
+
+def lose_for_good(spark, path, transform):
+    """The error of a fit of which no worker may be lost."""
+    net = SparkNetwork(spark, classes_conf(), replace(PEERS, max_restarts=0))
+    try:
+        net.fit(rows(spark, path), 3, transform=transform)
+    except SparkdlError as error:
+        return type(error), str(error)
+
+
+class Impatient(Exception):
+    """An error that a user has made."""
+
+    def __init__(self, epoch, what):
+        super().__init__(f"{what} after epoch {epoch}")
+        self.epoch = epoch
+
+
+class Strict(EarlyStopping):
+    """A listener that fails after the first epoch."""
+
+    def __init__(self, kind):
+        super().__init__("loss", patience=9)
+        self.kind = kind
+
+    def on_epoch(self, report, state):
+        raise self.kind(state.epoch, "tired")
+
+
+def fail_in_a_listener(spark, path, kind):
+    """The error of a user's listener, as the fit raises it, and what it leaves."""
+    net = SparkNetwork(spark, classes_conf(), PEERS)
+    try:
+        net.fit(rows(spark, path), 3, listeners=[Strict(kind)])
+    except Exception as error:
+        own = {name: value for name, value in vars(error).items() if name != "__notes__"}
+        return type(error), str(error), own, net.history.end_reason, bits(net.network)
 
 
 def whole(spark, path):

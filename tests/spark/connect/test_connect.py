@@ -71,6 +71,27 @@ def test_a_lost_executor_costs_the_attempt_alone(connect, spark, path, tmp_path)
     assert (tmp_path / "killed").exists()
 
 
+def test_a_worker_that_is_lost_costs_a_restart(connect, spark, path, tmp_path):
+    found = connect(steps.lose_a_worker, path, str(tmp_path))
+    assert found == (1, steps.whole(spark, path))
+    assert (tmp_path / "gone").exists()
+
+
+@pytest.mark.parametrize(
+    ("transform", "says"), [(steps.Gone, "gone"), (steps.Deadly, "ExecutorLostFailure")]
+)
+def test_a_lost_worker_ends_a_fit_that_may_not_restart(connect, path, tmp_path, transform, says):
+    kind, text = connect(steps.lose_for_good, path, transform(str(tmp_path)))
+    assert kind is WorkerError and says in text and "restarts" not in text
+
+
+@pytest.mark.parametrize("kind", [steps.Impatient, ValueError])
+def test_an_error_of_a_listener_is_what_it_is_in_a_classic_fit(connect, spark, path, kind):
+    ours = connect(steps.fail_in_a_listener, path, kind)
+    assert ours == steps.fail_in_a_listener(spark, path, kind)
+    assert ours[0] is kind
+
+
 def test_features_and_evaluation_are_the_classic_ones(connect, spark, path):
     (loss, ours, wrong), (classic_loss, theirs, classic_wrong) = (
         connect(steps.features, path),

@@ -1,0 +1,71 @@
+"""Errors of the driver's part of a fit on their way to the client, where they keep their class.
+
+Classes are looked up among what the client has imported; nothing is imported or unpickled for them,
+and their constructors do not run.
+"""
+
+import sys
+from traceback import TracebackException
+
+from sparkdl.error_messages import KINDS, error_from_json, error_to_json, shorten
+
+PLAIN = str, int, float, bool, type(None)  # kinds of values that travel
+TOO_GENERAL = Exception, BaseException, object
+
+
+def driver_error_to_json(error):
+    """Returns the JSON object from which `driver_error_from_json` makes the error again."""
+    text = shorten(str(TracebackException.from_exception(error)))
+    is_plain = all(isinstance(value, PLAIN) for value in error.args)
+    own = vars(error).items()
+    return error_to_json(error) | {
+        "classes": [[one.__module__, one.__qualname__] for one in type(error).__mro__],
+        "text": text,
+        "values": [shorten(value) for value in error.args] if is_plain else [text],
+        "attributes": {name: shorten(value) for name, value in own if isinstance(value, PLAIN)},
+    }
+
+
+def driver_error_from_json(meta):
+    """Returns the error that `driver_error_to_json` was given: same class, text and notes.
+
+    Of a class that is not known here it is an error of the nearest class that is, and its text
+    names the other; a WorkerError where there is none.
+    """
+    plain = error_from_json(meta, "the fit")
+    own, *others = (find_class(*names) for names in meta["classes"])
+    error = None
+    if own not in (None, type(plain)):
+        error = make_error(own, meta["values"], meta["text"], meta["attributes"])
+    if error is None and meta["error"] not in KINDS:
+        described = f"{meta['error']}: {meta['text']}"
+        near = (one for one in others if one is not None and one not in TOO_GENERAL)
+        made = (make_error(one, [described], described, {}) for one in near)
+        error = next((one for one in made if one is not None), None)
+    if error is None:
+        return plain
+    for note in getattr(plain, "__notes__", ()):
+        error.add_note(note)
+    return error
+
+
+def find_class(module, name):
+    """Returns the class of errors of this name in a module that has been imported, or None."""
+    found = sys.modules.get(module)
+    for part in name.split("."):
+        found = getattr(found, "__dict__", {}).get(part)
+    return found if isinstance(found, type) and issubclass(found, Exception) else None
+
+
+def make_error(kind, values, text, attributes):
+    """Returns an error of a class as its constructor has left another, or None.
+
+    What else the class needs for its text may not have come along.
+    """
+    builtin = next(one for one in kind.__mro__ if one.__module__ == "builtins")
+    try:
+        error = builtin.__new__(kind, *values)
+        vars(error).update(attributes)
+        return error if text in str(error) else None
+    except Exception:
+        return None

@@ -1,0 +1,57 @@
+"""Columns whose names are one to Spark, which takes no notice of upper and lower case."""
+
+import pytest
+from pyspark.sql import functions as F
+
+from sparkdl.errors import ConfigError, DataError
+from sparkdl.ml import SparkNetworkClassifier
+from tests.ml.conftest import SMALL
+from tests.ml.frames import classes_conf
+from tests.support.bus import told_all
+from tests.training.models import assert_equal
+
+OPTIONS = {"weightCol": "w", "validationIndicatorCol": "apart", **SMALL}
+CASES = "spark.sql.caseSensitive"
+CLASHES = ["Features", "LABEL", "W", "Apart"]
+
+
+@pytest.fixture
+def case_sensitive(spark):
+    spark.conf.set(CASES, "true")
+    yield
+    spark.conf.unset(CASES)
+
+
+def beside(data, name):
+    return data.select("*", F.col("id").alias(name))
+
+
+@pytest.mark.parametrize("name", CLASHES)
+def test_two_columns_that_are_one_to_spark_are_refused_before_any_job(name, data, sc):
+    sc.setJobGroup("clashes", "")
+    one = SparkNetworkClassifier(network=classes_conf(), **OPTIONS)
+    with pytest.raises(ConfigError, match=f"got .'{name.lower()}', '{name}'.; rename or drop the"):
+        one.fit(beside(data, name))
+    assert not told_all(sc).statusTracker().getJobIdsForGroup("clashes")
+    sc.setLocalProperty("spark.jobGroup.id", None)
+
+
+def test_a_column_that_is_there_twice_sets_no_rows_apart(data):
+    one = SparkNetworkClassifier(network=classes_conf(), **OPTIONS)
+    with pytest.raises(DataError, match="column 'apart' must be there once, got 2"):
+        one.fit(beside(data, "apart"))
+
+
+def test_an_evaluation_refuses_them_too(classified, indexed):
+    with pytest.raises(ConfigError, match="column 'index' must differ .* got .'index', 'INDEX'."):
+        classified.evaluate(beside(indexed, "INDEX"))
+
+
+def test_they_are_two_where_spark_tells_them_apart(data, case_sensitive):
+    one = SparkNetworkClassifier(network=classes_conf(), **OPTIONS)
+    every = data
+    for name in CLASHES:
+        every = beside(every, name)
+    model, expected = one.fit(every), one.fit(data)
+    assert_equal(model.network.state, expected.network.state)
+    assert model.evaluate(every).figures() == expected.evaluate(data).figures()

@@ -1,0 +1,90 @@
+"""A fit over Spark Connect counts the workers that were lost; a server is not needed."""
+
+from types import SimpleNamespace
+
+import pytest
+from pyspark import cloudpickle
+from pyspark.errors import PySparkException
+
+from sparkdl.errors import DataError, SparkdlError, WorkerError
+from sparkdl.masters import AllReduceSGD
+from sparkdl.spark.connect.fit import run, staying
+from sparkdl.spark.connect.stage_fit import FitResult, StageFit
+from sparkdl.spark.jobs.error_notes import note_errors
+from tests.spark.jobs.test_stage_failure import LOST, STAGE
+
+SPARK = SimpleNamespace(addTag=str, removeTag=str, interruptTag=str)
+RESULT = FitResult("state", None, None, [], None)
+LOSS = f"{STAGE}{LOST}"
+
+
+def noted(error):
+    """Spark's text of a task of the stage that has raised an error."""
+    with pytest.raises(type(error)) as caught, note_errors():
+        raise error
+    return f"{STAGE}Traceback\n{caught.value}\n{caught.value.__notes__[-1]}\n"
+
+
+GONE = noted(WorkerError("worker 0 is gone"))
+
+
+class Dealt:
+    """A DataFrame of dealt records, of which each stage comes to the next end: a text, or well."""
+
+    def __init__(self, *texts):
+        self.texts, self.restarts = list(texts), []
+
+    def mapInArrow(self, function, schema, barrier):
+        assert barrier
+        self.restarts.append(function.args[0].restarts)
+        return self
+
+    def collect(self):
+        if self.texts:
+            raise PySparkException(message=self.texts.pop(0))
+        return [{"place": 0, "piece": cloudpickle.dumps(RESULT)}]
+
+
+def stage(**options):
+    return StageFit(None, None, None, None, AllReduceSGD(**options), 1, {})
+
+
+WELL = {
+    "nothing lost": ({}, [], [3]),
+    "an executor": ({}, [LOSS], [3, 2]),
+    "as often as may be": ({"max_restarts": 2}, [LOSS, GONE], [2, 1, 0]),
+}
+ILL = {
+    "none may be": ({"max_restarts": 0}, [LOSS], [0], WorkerError, "worker 1: ExecutorLostFail"),
+    "once more": (
+        {"max_restarts": 1},
+        [LOSS, GONE],
+        [1, 0],
+        WorkerError,
+        r"worker 0 is gone \(1 restarts did not help\)",
+    ),
+    "no loss": ({}, [noted(DataError("record 3"))], [3], DataError, "record 3"),
+    "no worker": ({}, ["[A] too few slots"], [3], WorkerError, "together failed .*too few slots"),
+    "cancelled": ({}, [f"{STAGE}[SPARK_JOB_CANCELLED]"], [3], SparkdlError, "was cancelled"),
+}
+
+
+@pytest.mark.parametrize("case", WELL)
+def test_a_stage_begins_anew_where_a_worker_was_lost(case):
+    options, texts, restarts = WELL[case]
+    dealt = Dealt(*texts)
+    assert run(SPARK, dealt, stage(**options)) == RESULT
+    assert dealt.restarts == restarts
+
+
+@pytest.mark.parametrize("case", ILL)
+def test_it_does_so_no_more_often_than_it_may(case):
+    options, texts, restarts, kind, message = ILL[case]
+    dealt = Dealt(*texts)
+    with pytest.raises(kind, match=message) as caught:
+        run(SPARK, dealt, stage(**options))
+    assert type(caught.value) is kind and dealt.restarts == restarts
+
+
+def test_the_master_keeps_what_it_was_given():
+    assert staying(AllReduceSGD(max_restarts=7)) == (AllReduceSGD(max_restarts=7), None)
