@@ -10,6 +10,7 @@ change the place and the budget.
 
 import os
 import platform
+import re
 import shutil
 import time
 from contextlib import contextmanager, suppress
@@ -18,10 +19,19 @@ from pathlib import Path
 
 from sparkdl.data import files
 from sparkdl.errors import DataError, UnsupportedError
-from sparkdl.own_folders import budget, cache_folder, is_own_file, make_own_folder, try_lock
+from sparkdl.own_folders import (
+    budget,
+    cache_folder,
+    make_own_folder,
+    open_own,
+    open_private,
+    own_files,
+    try_lock,
+)
 
 BUDGET = 200 * 2**30  # bytes
 CHUNK = 2**24
+NAMES = re.compile(r"[0-9a-f]{16}-.*(?<!\.lock)", re.DOTALL)  # of copies, also unfinished ones
 STALL_TIMEOUT = 120.0  # seconds without progress of another process's copy
 RECENT = 60.0  # seconds in which a copy that was used is not deleted
 
@@ -80,38 +90,37 @@ def folder():
 
 
 def is_whole(target, size):
-    return is_own_file(target) and target.stat().st_size == size
+    try:
+        with open_own(target) as file:
+            return os.fstat(file.fileno()).st_size == size
+    except (OSError, UnsupportedError):
+        return False
 
 
 def _copy(path, size, target, sha256):
     """Copies to another name and renames, so that the file at `target` is whole."""
     part = partial(target)
+    part.unlink(missing_ok=True)  # of a process that has died
     try:
-        with files.open(path) as source, open(part, "wb", opener=open_private) as out:
+        with files.open(path) as source, open(part, "x+b", opener=open_private) as out:
             shutil.copyfileobj(source, out, CHUNK)
             copied = out.tell()
+            if copied != size:
+                raise DataError(f"{path}: has {size} bytes, but {copied} came; was it changed?")
             if sha256 is not None:  # what is verified once must stay so
                 out.flush()
                 os.fsync(out.fileno())
-        if copied != size:
-            raise DataError(f"{path}: has {size} bytes, but {copied} came; was it changed?")
-        if sha256 is not None:
-            _verify(path, part, sha256)
+                _verify(path, out, sha256)
         os.replace(part, target)
     finally:
         part.unlink(missing_ok=True)
 
 
-def _verify(path, part, sha256):
-    with open(part, "rb") as copy:
-        found = file_digest(copy, "sha256").hexdigest()
+def _verify(path, copy, sha256):
+    copy.seek(0)
+    found = file_digest(copy, "sha256").hexdigest()
     if found != sha256:
         raise DataError(f"{path}: damaged, sha256 is {found}, but {sha256} was written")
-
-
-def open_private(path, flags):
-    """Opens a file of the user's own, whatever the umask says."""
-    return os.open(path, flags | os.O_NOFOLLOW, 0o600)
 
 
 def _make_room(path, size, place):
@@ -120,11 +129,7 @@ def _make_room(path, size, place):
     if size > room:
         text = f"its {size} bytes are above the budget of {room}; raise SPARKDL_COPIES_BYTES"
         raise DataError(f"{path}: {text}")
-    held = sorted(
-        (about.st_mtime, about.st_size, one)
-        for one in place.iterdir()
-        if one.suffix != ".lock" and (about := _about(one))
-    )
+    held = sorted((about.st_mtime, about.st_size, one) for one, about in own_files(place, NAMES))
     total = sum(nbytes for _, nbytes, _ in held)
     for used, nbytes, one in held:
         if total + size > room and time.time() - used > RECENT:
@@ -132,15 +137,11 @@ def _make_room(path, size, place):
             total -= nbytes
 
 
-def _about(one):
-    with suppress(FileNotFoundError):  # another process may have deleted it
-        return one.stat()
-
-
 @contextmanager
 def _hold_lock(path, target):
     """Keeps others on this host out, and waits for one that copies as long as it makes progress."""
-    with open(target.with_name(f"{target.name}.lock"), "wb") as lock:
+    name = f"{target.name}.lock"
+    with open(target.with_name(name), "wb", opener=open_private) as lock:
         seen, since = -1, time.monotonic()
         while not try_lock(lock):
             progress = partial(target).stat().st_size if partial(target).exists() else 0

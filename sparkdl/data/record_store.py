@@ -13,7 +13,8 @@ from pathlib import Path
 import numpy as np
 
 from sparkdl.data.batches.batch import Batch
-from sparkdl.errors import DataError, LostRecords
+from sparkdl.errors import DataError, LostRecords, UnsupportedError
+from sparkdl.own_folders import make_own_folder, open_own, open_private
 
 RECORDS, INDEX = "records", "index.json"
 ALIGNMENT = 64  # bytes, of a processor's cache lines
@@ -22,10 +23,13 @@ ALIGNMENT = 64  # bytes, of a processor's cache lines
 def write_records(folder, batches):
     """Writes Batches to a new folder, which is there once it is complete.
 
-    Returns (records, bytes of their arrays). Memory holds one batch at a time.
+    Returns (records, bytes of their arrays). Memory holds one batch at a time. The folder that it
+    lies in is of this user alone, and is made if there is none.
 
     Raises
     ------
+    UnsupportedError
+        Another user owns the folder that it would lie in, or can write there.
     DataError
         The disk takes no more; names the folder and the bytes.
     """
@@ -55,7 +59,7 @@ def read_records(folder):
     LostRecords
         There is no such folder on this machine.
     DataError
-        The folder does not hold what was written; names what is missing.
+        The folder does not hold what was written, or another user could have changed it.
     """
     if not os.path.isdir(folder):
         raise LostRecords(f"{folder}: must hold records, {platform.node()} has no such folder")
@@ -69,9 +73,10 @@ def read_records(folder):
 def is_complete(folder):
     """Returns whether a folder has the files of records, in full length."""
     try:
-        return os.path.getsize(Path(folder, RECORDS)) == read_index(folder)["bytes"]
-    except (DataError, OSError):
+        map_file(Path(folder, RECORDS), read_index(folder)["bytes"])
+    except DataError:
         return False
+    return True
 
 
 class RecordWriter:
@@ -87,9 +92,12 @@ class RecordWriter:
         self._folder, self._end, self._batches = folder, 0, []
         self.count = self.nbytes = 0
         try:
-            folder.mkdir(mode=0o700, parents=True)
+            make_own_folder(folder.parent)
+            folder.mkdir(mode=0o700)
             # Without a buffer, an error comes with the bytes that it is about.
-            self._file = open(folder / RECORDS, "wb", buffering=0)  # noqa: SIM115, lives as we do
+            self._file = open(  # noqa: SIM115, lives as we do
+                folder / RECORDS, "xb", buffering=0, opener=open_private
+            )
         except OSError as error:
             self._refuse(error)
 
@@ -105,7 +113,8 @@ class RecordWriter:
         """Writes the index, and gives the folder its name."""
         index = {"bytes": self._end, "batches": self._batches}
         try:
-            Path(self._folder, INDEX).write_text(json.dumps(index))
+            with open(self._folder / INDEX, "x", opener=open_private) as file:
+                file.write(json.dumps(index))
             os.rename(self._folder, folder)
         except OSError as error:
             self._refuse(error)
@@ -132,20 +141,21 @@ class RecordWriter:
 
 def read_index(folder):
     try:
-        return json.loads(Path(folder, INDEX).read_text())
-    except (OSError, ValueError) as error:
+        with open_own(Path(folder, INDEX)) as file:
+            return json.loads(file.read())
+    except (OSError, UnsupportedError, ValueError) as error:
         raise DataError(f"{folder}: must have an index of records, got: {error}") from error
 
 
 def map_file(path, nbytes):
     """Maps a file of so many bytes into memory."""
     try:
-        with open(path, "rb") as file:
+        with open_own(path) as file:
             found = os.fstat(file.fileno()).st_size
             if found != nbytes:
                 raise DataError(f"{path}: must have {nbytes} bytes, got {found}")
             return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if nbytes else b""
-    except OSError as error:
+    except (OSError, UnsupportedError) as error:
         raise DataError(f"{path}: must be a file of records, got: {error}") from error
 
 

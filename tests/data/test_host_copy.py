@@ -16,6 +16,7 @@ from sparkdl.data import LMDB, Batch, files, host_copy, write_lmdb
 from sparkdl.data.readers.lmdb_files.databases import first_image
 from sparkdl.errors import DataError
 from tests.data.lmdbs import X, Y, caffe_db, datum, put, read
+from tests.support.owners import give_to
 
 URI = "memory://elsewhere/db"
 
@@ -245,10 +246,49 @@ def test_a_folder_of_copies_that_others_can_change_is_refused(tmp_path, copies):
         host_copy.host_copy(f"{uri}/data.mdb")
 
 
-def test_a_copy_is_its_user_s_under_any_umask(tmp_path):
+def test_a_copy_is_its_user_s_under_any_umask(tmp_path, monkeypatch):
     uri, before = upload(caffe_db(tmp_path / "db")), os.umask(0)
+    monkeypatch.setenv("SPARKDL_COPIES", str(tmp_path / "new" / "copies"))
     try:
-        copy = host_copy.host_copy(f"{uri}/data.mdb")
+        copy = Path(host_copy.host_copy(f"{uri}/data.mdb"))
     finally:
         os.umask(before)
-    assert os.stat(copy).st_mode & 0o777 == 0o600
+    made = [copy.parent.parent, copy.parent, copy, Path(f"{copy}.lock")]
+    assert [one.stat().st_mode & 0o777 for one in made] == [0o700, 0o700, 0o600, 0o600]
+
+
+def test_what_lies_in_the_place_of_an_unfinished_copy_is_not_written_to(tmp_path, copies):
+    uri, precious = upload(caffe_db(tmp_path / "db")), tmp_path / "precious"
+    precious.write_bytes(b"precious")
+    part = Path(f"{host_copy.place_of(f'{uri}/data.mdb')[1]}.part")
+    copies.mkdir(0o700)
+    os.link(precious, part)
+    np.testing.assert_array_equal(read(LMDB(uri)).features, X)
+    assert precious.read_bytes() == b"precious" and not part.exists()
+
+
+@pytest.fixture
+def documents(tmp_path, copies):
+    """A folder of the user's, not used for long, with a link to it where the copies belong."""
+    mine = tmp_path / "documents"
+    mine.mkdir(0o700)
+    for name in ("thesis.tex", "a-letter", "0123456789abcdef-thesis.lock"):
+        (mine / name).write_bytes(b"x" * 100)
+        os.utime(mine / name, (0, 0))
+    copies.symlink_to(mine)
+    return mine
+
+
+def test_what_others_have_written_is_not_deleted(documents, tmp_path, copies, monkeypatch):
+    uri, before = upload(caffe_db(tmp_path / "db")), {one.name for one in documents.iterdir()}
+    monkeypatch.setenv("SPARKDL_COPIES_BYTES", str(os.path.getsize(tmp_path / "db/data.mdb")))
+    np.testing.assert_array_equal(read(LMDB(uri)).features, X)
+    assert before < {one.name for one in documents.iterdir()}, "a user's own link is used"
+
+
+def test_a_link_of_another_user_is_refused(documents, tmp_path, copies, monkeypatch):
+    uri, before = upload(caffe_db(tmp_path / "db")), sorted(documents.iterdir())
+    give_to(os.getuid() + 1, copies, monkeypatch)
+    with pytest.raises(DataError, match="must be a folder that this user .* and a link"):
+        read(LMDB(uri))
+    assert sorted(documents.iterdir()) == before

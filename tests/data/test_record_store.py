@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from sparkdl.data import Batch
-from sparkdl.data.record_store import INDEX, RECORDS, read_records, write_records
-from sparkdl.errors import DataError
+from sparkdl.data.record_store import INDEX, RECORDS, is_complete, read_records, write_records
+from sparkdl.errors import DataError, UnsupportedError
 
 TYPES = ["u1", "i1", "?", "f2", "f4", "f8", "i8", "u8", ">i4"]
 
@@ -75,13 +75,22 @@ def test_arrays_that_are_not_contiguous(folder, rng):
     assert_same(list(read_records(folder)), batches)
 
 
-def test_nobody_else_can_read_them(folder, rng):
+def test_nobody_else_can_read_or_exchange_them(folder, rng):
     before = os.umask(0)
     try:
         write_records(folder, [batch_of(rng, 3)])
     finally:
         os.umask(before)
-    assert stat.S_IMODE(os.stat(folder).st_mode) == 0o700
+    made = [folder.parent, folder, folder / RECORDS, folder / INDEX]
+    assert [stat.S_IMODE(one.stat().st_mode) for one in made] == [0o700, 0o700, 0o600, 0o600]
+
+
+def test_a_folder_that_others_can_write_to_is_refused(folder, rng):
+    folder.parent.mkdir()
+    folder.parent.chmod(0o777)
+    with pytest.raises(UnsupportedError, match="disk must be a folder .* mode 777; chmod 700 it"):
+        write_records(folder, [batch_of(rng, 3)])
+    assert not list(folder.parent.iterdir())
 
 
 def test_records_are_read_in_place(folder, rng):
@@ -126,10 +135,13 @@ def test_a_folder_that_takes_no_more_is_named_with_the_bytes(folder):
     assert not list(folder.parent.iterdir())
 
 
-def test_a_folder_that_cannot_be_made_is_named(tmp_path, rng):
+@pytest.mark.parametrize(
+    "place, reason", [("file", "File exists"), ("file/disk", "Not a directory")]
+)
+def test_a_folder_that_cannot_be_made_is_named(place, reason, tmp_path, rng):
     (tmp_path / "file").write_text("no folder")
-    with pytest.raises(DataError, match="file: must take 0 bytes of records, got: Not a directory"):
-        write_records(tmp_path / "file" / "0.7", [batch_of(rng, 4)])
+    with pytest.raises(DataError, match=f"{place}: must take 0 bytes of records, got: {reason}"):
+        write_records(tmp_path / place / "0.7", [batch_of(rng, 4)])
 
 
 def cut(folder):
@@ -141,11 +153,23 @@ def garble(folder):
     (folder / INDEX).write_text("{")
 
 
+def lend(name):
+    return lambda folder: (folder / name).chmod(0o666)
+
+
+def link(folder):
+    (folder / RECORDS).rename(folder / "elsewhere")
+    (folder / RECORDS).symlink_to(folder / "elsewhere")
+
+
 DAMAGE = {
     "a file cut short": (cut, f"{RECORDS}: must have [0-9]+ bytes, got [0-9]+"),
     "no file": (lambda folder: (folder / RECORDS).unlink(), "must be a file of records, got: .*No"),
     "no index": (lambda folder: (folder / INDEX).unlink(), "must have an index of records, got"),
     "another index": (garble, "must have an index of records, got"),
+    "others' index": (lend(INDEX), "must have an index of records, got: .* this user alone can"),
+    "others' records": (lend(RECORDS), "must be a file of records, got: .* this user alone can"),
+    "a link": (link, "must be a file of records, got: .*symbolic links"),
 }
 
 
@@ -153,8 +177,25 @@ DAMAGE = {
 def test_damage_is_named(case, folder, rng):
     damage, message = DAMAGE[case]
     write_records(folder, [batch_of(rng, 4)])
+    assert is_complete(folder)
     damage(folder)
+    assert not is_complete(folder)
     with pytest.raises(DataError, match=message):
+        list(read_records(folder))
+
+
+@pytest.mark.parametrize("name", [INDEX, RECORDS])
+def test_files_of_another_user_are_not_believed(name, folder, rng, monkeypatch):
+    write_records(folder, [batch_of(rng, 4)])
+    own, fstat = (folder / name).stat().st_ino, os.fstat
+
+    def of_another(descriptor):
+        status = fstat(descriptor)
+        other = [*status[:4], status.st_uid + 1, *status[5:]]
+        return os.stat_result(other) if status.st_ino == own else status
+
+    monkeypatch.setattr(os, "fstat", of_another)
+    with pytest.raises(DataError, match=f"{name} must be a regular file that this user alone"):
         list(read_records(folder))
 
 

@@ -1,7 +1,7 @@
 """Machine code on disk, so that the next process need not compile it again.
 
-A file is the digest of the code, then the code; it appears under its name at once or not at all, so
-processes that share a host may write at the same time. What is damaged is not there.
+A file is a digest of its name and the code, then the code. It appears under its name at once or not
+at all, so processes that share a host may write at the same time. What is damaged is not there.
 
 SPARKDL_KERNELS, a folder (else below the user's cache), and SPARKDL_KERNELS_BYTES change the place
 and how much may lie there: the files that were written first are deleted for new ones.
@@ -9,16 +9,23 @@ and how much may lie there: the files that were written first are deleted for ne
 
 import hashlib
 import os
-import tempfile
-from contextlib import suppress
+import re
 from itertools import count
 from pathlib import Path
 
 from sparkdl.errors import UnsupportedError
-from sparkdl.own_folders import budget, cache_folder, is_own_file, make_own_folder
+from sparkdl.own_folders import (
+    budget,
+    cache_folder,
+    make_own_folder,
+    open_own,
+    own_files,
+    replaced_file,
+)
 
 DIGEST = hashlib.sha256().digest_size
 BUDGET = 1 << 30  # bytes
+NAMES = re.compile(r"[0-9a-f]{64}|\.sparkdl-[0-9a-f]{16}")  # keys, and what is not yet written
 SELDOM = 64  # writes of a process from one look at the folder's size to the next
 
 _writes = count()
@@ -43,12 +50,15 @@ def read(key):
     """
     allowed_bytes()  # before anything is compiled
     place = folder()
+    if place is None:
+        return None
     try:
-        content = (place / key).read_bytes() if place and is_own_file(place / key) else b""
-    except OSError:
+        with open_own(place / key) as file:
+            content = file.read()
+    except (OSError, UnsupportedError):
         return None
     digest, code = content[:DIGEST], content[DIGEST:]
-    return code if code and hashlib.sha256(code).digest() == digest else None
+    return code if code and digest_of(key, code) == digest else None
 
 
 def write(key, code):
@@ -57,9 +67,8 @@ def write(key, code):
     if place is None:
         return
     try:
-        with tempfile.NamedTemporaryFile(dir=place, delete=False) as file:
-            file.write(hashlib.sha256(code).digest() + code)
-        os.replace(file.name, place / key)
+        with replaced_file(place / key, 0o600) as file:
+            file.write(digest_of(key, code) + code)
         if next(_writes) % SELDOM == 0:
             make_room(place)
     except OSError:
@@ -67,25 +76,22 @@ def write(key, code):
 
 
 def make_room(place):
-    """Deletes the oldest files until the others fit the budget."""
+    """Deletes the oldest of its files until the others fit the budget."""
     room = allowed_bytes()
-    with os.scandir(place) as entries:
-        held = sorted(filter(None, map(entry_facts, entries)), reverse=True)
+    found = own_files(place, NAMES)
+    held = sorted(((about.st_mtime_ns, about.st_size, path) for path, about in found), reverse=True)
     for _, size, path in held:
         room -= size
         if room < 0:
-            Path(path).unlink(missing_ok=True)
+            path.unlink(missing_ok=True)
 
 
 def allowed_bytes():
     return budget("SPARKDL_KERNELS_BYTES", BUDGET)
 
 
-def entry_facts(entry):
-    """(when it was written, bytes, path), or None where another process has deleted it."""
-    with suppress(FileNotFoundError):
-        status = entry.stat()
-        return status.st_mtime_ns, status.st_size, entry.path
+def digest_of(key, code):
+    return hashlib.sha256(key.encode() + code).digest()
 
 
 def key_of(*parts):

@@ -13,7 +13,13 @@ from pathlib import Path
 
 import numpy as np
 
-from sparkdl.own_folders import make_own_folder, try_lock
+from sparkdl.own_folders import (
+    make_own_folder,
+    open_own,
+    open_private,
+    replaced_file,
+    try_lock,
+)
 
 log = logging.getLogger(__name__)
 
@@ -54,7 +60,7 @@ def map_value(disk, name, load):
 @contextlib.contextmanager
 def locked(path):
     """Holds the lock of a file, which ends with its process; gives False if others keep it."""
-    with open(path, "w") as file:
+    with open(path, "w", opener=open_private) as file:
         end = time.monotonic() + PATIENCE
         while not (mine := try_lock(file)) and time.monotonic() < end:
             time.sleep(0.05)
@@ -64,18 +70,16 @@ def locked(path):
 def write_parts(path, parts):
     """Writes a file that appears at once: how many parts, their sizes, and the parts."""
     views = [memoryview(part).cast("B") for part in parts]
-    unfinished = path.with_suffix(".unfinished")
-    with open(unfinished, "wb") as file:
+    with replaced_file(path, 0o600) as file:
         file.write(np.array([len(views), *map(len, views)], np.int64).tobytes())
         for view in views:
             file.write(bytes(-file.tell() % ALIGNMENT))
             file.write(view)
-    os.replace(unfinished, path)
 
 
 def read_parts(path):
     """Returns read-only memoryviews of what `write_parts` has written."""
-    with open(path, "rb") as file:
+    with open_own(path) as file:
         whole = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
     count = int(np.frombuffer(whole, np.int64, 1)[0])
     parts, at = [], 8 * (1 + count)

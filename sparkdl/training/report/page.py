@@ -1,8 +1,6 @@
 """The page of one or several fits: one HTML file with its charts, which loads nothing."""
 
 import json
-import os
-from contextlib import suppress
 from importlib import resources
 from math import prod
 from pathlib import Path
@@ -11,6 +9,7 @@ from sparkdl.data import files
 from sparkdl.errors import ConfigError, DataError
 from sparkdl.html_elements import element, table, text_of
 from sparkdl.nn.networks.picture import network_picture
+from sparkdl.own_folders import replaced_file
 from sparkdl.training.report.advice import advise
 from sparkdl.training.report.curves import evaluation_curves, round_curves
 from sparkdl.training.report.environment import environment_rows
@@ -56,16 +55,12 @@ def write_report(path, runs, title="Fit", refresh=None):
         raise ConfigError(f"runs must be at least one, each with a name of its own, got {names}")
     check_report_path(path)
     text, target = page(runs, title, refresh), Path(files.absolute(path))
-    unfinished = target.with_name(f".{target.name}.{os.getpid()}")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        unfinished.write_text(text, encoding="utf-8")
-        unfinished.replace(target)
+        with replaced_file(target) as file:
+            file.write(text.encode())
     except OSError as error:
         raise DataError(f"{path}: cannot be written: {error.strerror or error}") from error
-    finally:
-        with suppress(OSError):
-            unfinished.unlink()
 
 
 def check_report_path(path):

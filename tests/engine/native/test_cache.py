@@ -10,6 +10,7 @@ import pytest
 from sparkdl.engine.backends import get
 from sparkdl.engine.native import cache, jit
 from sparkdl.errors import ConfigError, UnsupportedError
+from tests.support.owners import give_to
 
 needs_llvm = pytest.mark.skipif(
     getattr(get("auto"), "compiler", None) is None, reason="no oneDNN, or no llvmlite: numpy runs"
@@ -39,11 +40,19 @@ def test_what_is_damaged_is_not_there(place, damage):
 
 
 def test_code_cut_off_is_not_there(place):
-    content = hashlib.sha256(b"code").digest() + b"code"
     cache.write(KEY, b"code")
+    content = (place / KEY).read_bytes()
+    assert content == hashlib.sha256(KEY.encode() + b"code").digest() + b"code"
     for length in range(len(content)):
         (place / KEY).write_bytes(content[:length])
         assert cache.read(KEY) is None
+
+
+def test_code_under_another_name_is_not_there(place):
+    cache.write(KEY, b"code")
+    other = cache.key_of("host", "other text")
+    (place / KEY).rename(place / other)
+    assert cache.read(other) is None
 
 
 def test_many_writers_leave_one_whole_file(place):
@@ -63,6 +72,68 @@ def test_code_that_others_could_change_is_not_there(place):
     cache.write(KEY, b"code")
     (place / KEY).chmod(0o666)
     assert cache.read(KEY) is None
+
+
+def test_code_that_is_exchanged_while_it_is_opened_is_not_there(place, monkeypatch):
+    cache.write(KEY, b"evil")
+    evil = (place / KEY).read_bytes()
+    cache.write(KEY, b"code")
+
+    def exchanging(function):
+        def call(path, *others, **options):
+            found = function(path, *others, **options)
+            if os.fspath(path) == os.fspath(place / KEY):
+                (place / KEY).unlink()
+                (place / KEY).write_bytes(evil)
+                (place / KEY).chmod(0o666)
+            return found
+
+        return call
+
+    for name in ("lstat", "open"):
+        monkeypatch.setattr(os, name, exchanging(getattr(os, name)))
+    assert cache.read(KEY) in (b"code", None)
+    assert cache.read(KEY) is None
+
+
+def test_nobody_else_can_exchange_the_folder_whatever_the_umask_says(place):
+    before = os.umask(0)
+    try:
+        cache.write(KEY, b"code")
+    finally:
+        os.umask(before)
+    modes = [stat.S_IMODE(one.stat().st_mode) for one in (place.parent, place, place / KEY)]
+    assert modes == [0o700, 0o700, 0o600]
+
+
+@pytest.fixture
+def documents(tmp_path, monkeypatch):
+    """A folder of the user's, with a link to it where the files belong; nothing fits there."""
+    mine = tmp_path / "documents"
+    mine.mkdir(0o700)
+    for name in ("thesis.tex", ".profile", "f" * 63):
+        (mine / name).write_text("precious")
+    (tmp_path / "kernels").symlink_to(mine)
+    monkeypatch.setenv("SPARKDL_KERNELS", str(tmp_path / "kernels"))
+    monkeypatch.setenv("SPARKDL_KERNELS_BYTES", str(cache.DIGEST + 4))
+    monkeypatch.setattr(cache, "SELDOM", 1)
+    return mine
+
+
+def test_what_others_have_written_is_not_deleted(documents):
+    before = sorted(path.name for path in documents.iterdir())
+    for key in (KEY, cache.key_of("other")):
+        cache.write(key, b"code")
+    left = sorted(path.name for path in documents.iterdir())
+    assert len(left) == len(before) + 1 and set(before) < set(left), "a user's own link is used"
+
+
+def test_a_link_of_another_user_is_not_used(documents, tmp_path, monkeypatch):
+    give_to(os.getuid() + 1, tmp_path / "kernels", monkeypatch)
+    before = sorted(path.name for path in documents.iterdir())
+    cache.write(KEY, b"code")
+    assert cache.read(KEY) is None
+    assert sorted(path.name for path in documents.iterdir()) == before
 
 
 def test_a_budget_that_is_no_number_is_refused(place, monkeypatch):

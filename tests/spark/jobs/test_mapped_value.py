@@ -7,6 +7,7 @@ import time
 import numpy as np
 import pytest
 
+from sparkdl.errors import UnsupportedError
 from sparkdl.spark.jobs import mapped_value
 from sparkdl.spark.jobs.mapped_value import FOLDER, KEPT, LOCK, locked, map_value
 from tests.support.processes import forking
@@ -88,3 +89,12 @@ def test_what_a_killed_process_left_is_written_anew(tmp_path):
     (tmp_path / FOLDER / "value.unfinished").write_bytes(b"half")
     [part] = map_value(tmp_path, "value", lambda: [b"whole"])
     assert bytes(part) == b"whole"
+
+
+def test_a_file_that_others_can_write_is_refused(tmp_path):
+    map_value(tmp_path, "value", lambda: [b"mine"])
+    path = tmp_path / FOLDER / "value"
+    assert path.stat().st_mode & 0o777 == 0o600
+    path.chmod(0o666)
+    with pytest.raises(UnsupportedError, match="this user alone"):
+        map_value(tmp_path, "value", never)

@@ -1,6 +1,7 @@
 """The page of a fit: one file, whole at any time, with what the fit held."""
 
 import json
+import os
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -145,6 +146,14 @@ def test_a_page_that_is_not_finished_leaves_nothing(tmp_path, monkeypatch):
     with pytest.raises(DataError, match="page.html: cannot be written: Permission denied"):
         write_report(tmp_path / "page.html", [Run.of("one", history())])
     assert not list(tmp_path.iterdir())
+
+
+def test_links_beside_a_page_are_not_followed(tmp_path):
+    precious, path = tmp_path / "precious", tmp_path / "page.html"
+    precious.write_text("precious")
+    (tmp_path / f".page.html.{os.getpid()}").symlink_to(precious)
+    write_report(path, [Run.of("one", history())])
+    assert precious.read_text() == "precious" and not path.is_symlink()
 
 
 def test_folders_above_a_page_are_made(tmp_path):

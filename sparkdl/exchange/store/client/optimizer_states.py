@@ -7,10 +7,12 @@ is kept together, so that another number of servers can read it.
 import json
 import os
 import zipfile
+from pathlib import Path
 
 import numpy as np
 
 from sparkdl.errors import CheckpointError
+from sparkdl.own_folders import replaced_file
 
 CONTENTS, FORMAT = "contents", "sparkdl optimizer states 1"
 
@@ -71,24 +73,18 @@ def is_long(array, part):
 
 def write(path, states):
     """Writes {key: {name: array}} as the file `path`, whole or not at all."""
-    path = os.fspath(path)
     contents, arrays = {}, {}
     for key, slots in states.items():
         contents[key] = {name: f"a{len(arrays) + i}" for i, name in enumerate(slots)}
         arrays |= zip(contents[key].values(), slots.values(), strict=True)
     text = json.dumps({"format": FORMAT, "keys": contents}).encode()
-    temporary = f"{path}.{os.getpid()}.part"
     try:
-        with open(temporary, "wb") as file:
+        with replaced_file(Path(path)) as file:
             np.savez(file, **arrays, **{CONTENTS: np.frombuffer(text, np.uint8)})
             file.flush()
             os.fsync(file.fileno())
-        os.replace(temporary, path)
     except OSError as error:
         raise CheckpointError(f"{path}: cannot be written: {error.strerror or error}") from error
-    finally:
-        if os.path.exists(temporary):
-            os.remove(temporary)
 
 
 def read(path):
