@@ -6,7 +6,7 @@ from typing import Any
 from sparkdl.config import is_integer
 from sparkdl.errors import ConfigError, brief, require
 from sparkdl.nn import Conf
-from sparkdl.training.inputs.schema import schema_of
+from sparkdl.training.inputs.schema import common_schema
 
 OPTIONS = "epochs", "batch_size"
 
@@ -49,7 +49,7 @@ def candidate_of(given: Any, defaults: dict[str, int]) -> Candidate:
 
 def check_same_data(conf: Conf, first: Conf, transform: Any) -> None:
     """Raises ConfigError unless a network takes the records that were read for the first one."""
-    one, other = (schema_of(each, transform=transform) for each in (conf, first))
+    one, other = (common_schema(each, transform) for each in (conf, first))
     if one != other:
         raise ConfigError(
             "define must return networks of the same inputs and labels, as the data is read once "

@@ -35,7 +35,7 @@ from sparkdl.spark.jobs.shared_value import SharedValue
 from sparkdl.spark.records.frame_schema import check_fields
 from sparkdl.spark.records.records import SparkRecords
 from sparkdl.training.evaluation import Evaluation
-from sparkdl.training.inputs.schema import schema_of
+from sparkdl.training.inputs.schema import common_schema, schema_of
 from sparkdl.training.network import Network
 from sparkdl.training.saving.stored_tables import keep_files
 from sparkdl.tune.outcome_losses import has_losses
@@ -221,7 +221,7 @@ def check_members(model: EnsembleModel) -> None:
         raise ConfigError(
             f"EnsembleModel.voting must be one of {list(VOTINGS)}, got {model.voting!r}"
         )
-    shapes = [(schema_of(one.conf), kind_of_output(one.conf.main)) for one in networks]
+    shapes = [(common_schema(one.conf), kind_of_output(one.conf.main)) for one in networks]
     if any(shape != shapes[0] for shape in shapes) or not is_flat(networks[0].conf.main):
         raise ConfigError(
             "EnsembleModel.networks must take the same records and give one row of numbers for "

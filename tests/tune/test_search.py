@@ -9,7 +9,9 @@ import pytest
 
 from sparkdl.errors import ConfigError, DataError, UnsupportedError, WorkerError
 from sparkdl.masters import AllReduceSGD
+from sparkdl.nn import Embedding, NetworkConf, Output
 from sparkdl.tune import Search
+from sparkdl.tune.candidate import check_same_data
 from sparkdl.tune.notebook import search_html
 from tests.ml.frames import arrays
 from tests.spark.slow import Slow
@@ -195,6 +197,16 @@ def test_large_trials_take_all_slots_one_after_the_other(sc):
     search.fit(data(), 2, validation=data(30))
     assert states(study) == ["COMPLETE", "PRUNED"]
     assert search.best_models()[0].evaluate(arrays(30)).loss == pytest.approx(study.best_value)
+
+
+def test_networks_of_larger_vocabularies_take_the_same_records():
+    def words(size):
+        layers = [Embedding(vocabulary_size=size, units=2), Output(units=2)]
+        return NetworkConf(input_shape=(1,), layers=layers)
+
+    check_same_data(words(9), words(5), None)
+    with pytest.raises(ConfigError, match="define must return networks of the same inputs"):
+        check_same_data(words(9), conf_of(GOOD), None)
 
 
 def test_networks_of_other_records_are_refused_by_name(sc):

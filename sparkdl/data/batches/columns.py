@@ -42,12 +42,21 @@ def id_column(x, shape, what):
     if x.dtype.kind not in "iu":
         _require_numeric(x, what)
         raise Violation(0, f"{what} must be integers, as they are ids, got {x.dtype}")
-    _require_shape(x.shape[1:], shape, what)
+    require_shape(x.shape[1:], shape, what)
     if x.dtype == np.uint64:
         _refuse(x, x > np.iinfo(np.int64).max, f"{what} must be below 2^63")
     y = x.astype(np.int64, copy=False).reshape(len(x), *shape)
     _refuse(y, y < -1, f"{what} must be at least 0, or -1 for none")
     return y
+
+
+def require_vocabulary(x, count, what):
+    """Raises Violation for the first of a column's numbers that is no id in [0, count)."""
+    x = x.reshape(len(x), math.prod(x.shape[1:]))
+    if x.dtype.kind == "f":
+        _refuse(x, x != np.floor(x), f"{what} must be whole numbers, as they are ids")
+    wrong = (x < 0) | (x >= count)
+    _refuse(x, wrong, f"{what} must be ids in [0, {count})", vocabulary_for, ".0f")
 
 
 def value_column(y, shape):
@@ -113,7 +122,7 @@ def mask_column(x, shape, what, of_labels=False):
 
 def _numbers(x, shape, what, keep_bytes):
     _require_numeric(x, what)
-    _require_shape(x.shape[1:], shape, what)
+    require_shape(x.shape[1:], shape, what)
     if None in shape:
         shape = x.shape[1:]
     if x.dtype == np.uint8 and keep_bytes:
@@ -140,17 +149,18 @@ def _first_strange(x):
     return at // width, f"{x.flat[at]!r:.80}{place}"
 
 
-def _require_shape(got, shape, what):
+def require_shape(got, shape, what, row=0):
+    """Raises Violation for record `row` unless what has the shape `got` can be read as `shape`."""
     if None in shape:
         return _require_free_shape(got, shape, what)
     if math.prod(got) != math.prod(shape):
-        raise Violation(0, f"{what} must have {math.prod(shape)} numbers, got {math.prod(got)}")
+        raise Violation(row, f"{what} must have {math.prod(shape)} numbers, got {math.prod(got)}")
     axes, expected = _long_axes(got), _long_axes(shape)
     if axes != expected and len(axes) == len(expected):
         cure = "; transpose them" if sorted(axes) == sorted(expected) else ""
         if len(axes) == 3 and axes == [*expected[1:], expected[0]]:
             cure = "; channels come first" + cure
-        raise Violation(0, f"{what} must have the shape {shape}, or be flat, got {got}{cure}")
+        raise Violation(row, f"{what} must have the shape {shape}, or be flat, got {got}{cure}")
 
 
 def _require_free_shape(got, shape, what):
@@ -191,17 +201,23 @@ def _whole_numbers(y, classes, ignored):
     return y.astype(np.int32)
 
 
-def _refuse(y, wrong, rule, cure=None):
+def _refuse(y, wrong, rule, cure=None, form=""):
     if wrong.any():
         row, *place = np.argwhere(wrong)[0]
         where = f" at {place[0]}" if wrong.ndim > 1 and wrong.shape[1] > 1 else ""
         value = y[(row, *place)]
-        raise Violation(row, f"{rule}, got {value}{where}{cure(value) if cure else ''}")
+        shown = format(value, form) if form else str(value)
+        raise Violation(row, f"{rule}, got {shown}{where}{cure(value) if cure else ''}")
 
 
 def units_for(label):
     """Returns what to do about a label that is no class: there may be too few units."""
     return f"; Output.units must be {int(label) + 1} for it at least" if 0 <= label < np.inf else ""
+
+
+def vocabulary_for(number):
+    """Returns what to do about an id that a vocabulary lacks: it may be too small."""
+    return f"; vocabulary_size must be {int(number) + 1} for it at least" if number >= 0 else ""
 
 
 def _hot_positions(y):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from sparkdl.data.batches.batch import Batch
-from sparkdl.data.batches.columns import NO_MASK, Violation
+from sparkdl.data.batches.columns import NO_MASK, Violation, require_shape
 from sparkdl.errors import DataError
 
 
@@ -41,14 +41,23 @@ class Ragged:
         x = x[:, np.newaxis] if x.ndim == 1 else x
         return cls(x.reshape(-1, *x.shape[2:]), np.full(len(x), x.shape[1]))
 
-    def pad(self, steps, size, what):
+    def as_array(self):
+        """Returns an array (n, length, ...) where all records have one length, None elsewhere."""
+        if not len(self) or (self.lengths != self.lengths[0]).any():
+            return None
+        return self.values.reshape(len(self), self.lengths[0], *self.values.shape[1:])
+
+    def pad(self, steps, shape, what):
         """Returns an array (n, steps, size), padded with zeros, and a mask (n, steps) float32.
 
-        A record is steps of `size` numbers, in lists of their own or one behind the other. Raises
-        Violation for one that is not, or has more than `steps`.
+        A record is steps of `shape`, which has `size` numbers: each by itself, or all numbers one
+        behind the other. Raises Violation for one that is not, or has more than `steps`.
         """
+        size = math.prod(shape)
+        if self.values.ndim > 1:
+            self._require_steps(steps, shape, what)
         counts = self.lengths * math.prod(self.values.shape[1:])
-        self._refuse(counts % size != 0, counts, f"{what} must have steps of {size} numbers")
+        self._refuse(counts % size != 0, counts, steps_of(size, what))
         lengths = counts // size
         self._refuse(lengths > steps, lengths, f"{what} must have at most {steps} steps")
         present = np.arange(steps) < lengths[:, np.newaxis]
@@ -56,11 +65,28 @@ class Ragged:
         y[present] = self.values.reshape(-1, size)
         return y, present.astype(np.float32)
 
+    def _require_steps(self, steps, shape, what):
+        """Raises Violation unless what has an axis of steps has steps of `shape`, or flat ones."""
+        got, size = self.values.shape[1:], math.prod(shape)
+        numbers, row = math.prod(got), int(np.argmax(self.lengths > 0))
+        if not self.lengths.any():
+            return
+        if numbers != size:
+            turned = numbers <= steps and (self.lengths == size).all()
+            cure = "; transpose them" if turned else ""
+            raise Violation(row, f"{steps_of(size, what)}, got {numbers}{cure}")
+        require_shape(got, shape, f"steps of {what}", row)
+
     @staticmethod
     def _refuse(wrong, actual, rule):
         if wrong.any():
             row = int(np.argmax(wrong))
             raise Violation(row, f"{rule}, got {actual[row]}")
+
+
+def steps_of(size, what):
+    """Returns what is asked of sequences whose steps have `size` numbers."""
+    return f"{what} must have steps of {size} number{'' if size == 1 else 's'}"
 
 
 def pad_sequences(x, shape, what, also=None):
@@ -78,11 +104,11 @@ def pad_sequences(x, shape, what, also=None):
     Violation
         For the first record that is no sequence of at most T steps.
     """
-    if not isinstance(x, Ragged):
-        if math.prod(x.shape[1:]) in (math.prod(shape), also):
-            return x, np.ones((len(x), shape[0]), np.float32)
-        x = Ragged.even(x)
-    return x.pad(shape[0], math.prod(shape[1:]), what)
+    whole = x.as_array() if isinstance(x, Ragged) else x
+    if whole is not None and math.prod(whole.shape[1:]) in (math.prod(shape), also):
+        return whole, np.ones((len(whole), shape[0]), np.float32)
+    x = x if isinstance(x, Ragged) else Ragged.even(x)
+    return x.pad(shape[0], shape[1:], what)
 
 
 def require_steps_of_labels(x, y, what):
@@ -126,7 +152,7 @@ def pad(sequences: Sequence[Any], steps: int | None = None) -> tuple[np.ndarray,
     steps = max(map(len, arrays)) if steps is None else steps
     inner = arrays[0].shape[1:]
     try:
-        x, mask = Ragged.of(arrays).pad(steps, math.prod(inner), "a sequence")
+        x, mask = Ragged.of(arrays).pad(steps, inner, "a sequence")
     except Violation as offence:
         raise DataError(f"sequence {offence.row}: {offence}") from None
     return x.reshape(len(arrays), steps, *inner), mask

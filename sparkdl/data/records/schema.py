@@ -15,6 +15,7 @@ from sparkdl.data.batches.columns import (
     id_column,
     mask_column,
     one_hot_column,
+    require_vocabulary,
     value_column,
 )
 from sparkdl.data.batches.sequences import (
@@ -47,6 +48,9 @@ class Schema:
         Number of classes or of values, where `labels` is a kind.
     ids : set of str
         Columns of `features` that hold ids: integers of at least -1, kept as int64.
+    vocabularies : {column: int}
+        Columns of `features` whose numbers are ids of a layer's vocabulary, with its size: they
+        are whole numbers in [0, size).
     masks : {column: column}
         Columns of sequences, whose first axis is time, with those of their masks (n, T): records
         may have fewer steps, and are padded. A mask that is not there is made. Of labels, a record
@@ -70,6 +74,7 @@ class Schema:
     labels: str | dict[str, Label] | None = None
     label_size: int = 1
     ids: frozenset[str] = frozenset()
+    vocabularies: dict[str, int] = field(default_factory=dict)
     masks: dict[str, str] = field(default_factory=dict)
     steps: dict[str, str] = field(default_factory=dict)
     changes: tuple[Callable[[Batch], Batch], ...] = ()
@@ -208,6 +213,8 @@ class Schema:
             x = self._fill(raw, name, columns, shape, what)
             column = id_column if name in self.ids else feature_column
             columns[name] = column(x, shape, what)
+            if name in self.vocabularies:
+                require_vocabulary(columns[name], self.vocabularies[name], what)
         for name, label in self.outputs.items():
             y = self._fill(raw, name, columns, label.shape, "label", label.one_hot_size)
             columns[name] = label_column(y, label)

@@ -1,10 +1,13 @@
 """Schema of a network's data, in the terms of the package that reads it."""
 
+from dataclasses import replace
+
 from sparkdl.data.records.label import Label
 from sparkdl.data.records.schema import Schema
 from sparkdl.data.transforms import record_shapes
 from sparkdl.nn.inputs.labels import units_of
 from sparkdl.training.inputs.step_counts import labels_of_steps
+from sparkdl.training.inputs.vocabularies import vocabularies_of
 
 
 def schema_of(conf, labels=True, transform=None, changes=()):
@@ -32,10 +35,18 @@ def schema_of(conf, labels=True, transform=None, changes=()):
         features=features,
         labels=labels_of_outputs if labels else None,
         ids=conf.id_columns,
+        vocabularies=vocabularies_of(conf, transform),
         masks=masks,
         steps={label: of for label, of in steps.items() if keeps_steps(conf, of, features)},
         changes=changes,
     )
+
+
+def common_schema(conf, transform=None):
+    """Returns the Schema that networks have in common where they take the same records, however
+    many ids each of them knows.
+    """
+    return replace(schema_of(conf, transform=transform), vocabularies={})
 
 
 def keeps_steps(conf, column, shapes):

@@ -135,6 +135,11 @@ def test_codes_are_padded_before_they_become_vectors():
 OFFENCES = [
     ((np.ones((5, F)), [0]), "features must have at most 4 steps, got 5"),
     (([1, 2, 3], [0]), "features must have steps of 2 numbers, got 3"),
+    ((np.ones((2, 3)), [0]), "features must have steps of 2 numbers, got 3; transpose them"),
+    (([[1, 2, 3], [4, 5, 6]], [0]), "features must have steps of 2 numbers, got 3; transpose them"),
+    ((np.ones((1, 4)), [0]), "features must have steps of 2 numbers, got 4$"),
+    ((np.ones((4, 1)), [0]), "features must have steps of 2 numbers, got 1$"),
+    ((X[1], np.eye(3)[:2]), "label must have steps of 1 number, got 3$"),
     ((X[0], [0] * 5), "label must have at most 4 steps, got 5"),
     ((X[0], [0, 1, 3, 0]), r"label must be in \[0, 3\), got 3 at 2"),
     ((X[0], [0, 1.5]), "label must be a whole number, got 1.5 at 1"),
@@ -147,6 +152,64 @@ def test_the_offending_record_is_named(record, message):
     records = [*zip(X, Y, strict=True)] * 2 + [record]
     with pytest.raises(DataError, match=f"partition 0, record 8: {message}"):
         read(records)
+
+
+TURNED = r"features must have the shape \(4, 2\), or be flat, got \(2, 4\); transpose them"
+TOO_WIDE = "features must have steps of 2 numbers, got "
+WRONG_STEPS = [
+    ([np.ones((2, 4))] * 2, TURNED),
+    ([np.ones((2, 3))] * 2, f"{TOO_WIDE}3; transpose them"),
+    ([np.ones((1, 4)), np.ones((2, 4))], f"{TOO_WIDE}4"),
+    ([np.ones((2, 1)), np.ones((4, 1))], f"{TOO_WIDE}1"),
+]
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.uint8])
+@pytest.mark.parametrize("records, message", WRONG_STEPS, ids=[m for _, m in WRONG_STEPS])
+def test_steps_of_another_width_are_refused_in_arrow(records, message, dtype):
+    rows = pa.array([x.astype(dtype).tolist() for x in records])
+    table = pa.table({"x": rows, "y": pa.array([[0]] * 2)})
+    batch = table_batch(table, {"features": "x", "labels": "y"}, "t", 0, sequences=MASKS)
+    with pytest.raises(DataError, match=f"^t, record 0: {message}$"):
+        SCHEMA.check(batch, "t")
+
+
+@pytest.mark.parametrize("shape, got", [((4, 1), 1), ((1, 4), 4), ((2, 3), 3), ((1, 2, 2), 4)])
+def test_steps_of_another_width_are_refused_in_arrays(shape, got):
+    raw = Arrays(np.ones((3, *shape)), np.ones((3, T))).splits()[0].data
+    with pytest.raises(DataError, match=f"here, record 0: {TOO_WIDE}{got}"):
+        SCHEMA.check(raw, "here")
+
+
+IMAGES = Schema(features=(T, 3, 4, 5), masks={"features": "mask"})
+STEP = np.arange(60.0)
+
+
+@pytest.mark.parametrize("shape", [(3, 4, 5), (60,), (1, 3, 4, 5), (3, 20)])
+@pytest.mark.parametrize("lengths", [[2, 1], [2, 2], [4, 4]])
+def test_images_of_each_step_may_be_flat(shape, lengths):
+    if shape == (3, 20) and lengths == [4, 4]:
+        shape = (60,)
+    found = read([np.tile(STEP, (n, 1)).reshape(n, *shape) for n in lengths], IMAGES)
+    for x, n in zip(found.features, lengths, strict=True):
+        np.testing.assert_array_equal(x[:n], np.tile(STEP, (n, 1)).reshape(n, 3, 4, 5))
+        assert not x[n:].any()
+
+
+@pytest.mark.parametrize("lengths", [[2, 1], [2, 2], [1, 4]])
+def test_images_of_each_step_have_their_axes_in_order(lengths):
+    message = r"steps of features must have the shape \(3, 4, 5\), or be flat, got \(4, 5, 3\)"
+    with pytest.raises(DataError, match=f"record 0: {message}; channels come first"):
+        read([np.ones((n, 4, 5, 3)) for n in lengths], IMAGES)
+
+
+def test_a_whole_sequence_may_come_as_one_image_in_arrow():
+    rows = pa.array([x.reshape(1, T, F).tolist() for x in (X[0], -X[0])])
+    table = pa.table({"x": rows, "y": pa.array([np.eye(3)[[2, 0, 1, 1]].tolist()] * 2)})
+    batch = table_batch(table, {"features": "x", "labels": "y"}, "t", 0, sequences=MASKS)
+    found = SCHEMA.check(batch, "t")
+    np.testing.assert_array_equal(found.features, [X[0], -X[0]])
+    np.testing.assert_array_equal(found.labels, [[2, 0, 1, 1]] * 2)
 
 
 def test_values_of_each_step():

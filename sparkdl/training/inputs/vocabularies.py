@@ -1,0 +1,46 @@
+"""Which features of a network are ids that a layer looks up, and how many ids it knows."""
+
+from sparkdl.data.transforms.base import Transform
+from sparkdl.data.transforms.compose import Compose
+from sparkdl.nn.layers.dense.embedding import Embedding, EmbeddingSequence
+from sparkdl.nn.layers.wrappers.base import Wrapper
+
+LOOKUPS = (Embedding, EmbeddingSequence)
+
+
+def vocabularies_of(conf, transform=None):
+    """Returns {column of features: size of the vocabulary whose ids its records hold}.
+
+    Of inputs that a layer with a table reads itself, whatever else reads them; the smallest size
+    where several do. Columns that a transform may change are left out: what it makes is seen by
+    the layer alone.
+
+    Parameters
+    ----------
+    conf : NetworkConf or GraphConf
+    transform : callable or None
+        Of the source of the records.
+    """
+    sizes = {}
+    for place in conf.stack:
+        layer = innermost(place.layer)
+        if type(layer) in LOOKUPS:  # a subclass may take other numbers
+            for name in place.sources:
+                size = layer.vocabulary_size
+                sizes[name] = min(size, sizes.get(name, size))
+    columns = {column: sizes.get(name) for column, name in conf.feature_columns.items()}
+    return {c: size for c, size in columns.items() if size and keeps_column(transform, c)}
+
+
+def innermost(layer):
+    """Returns the layer inside of all wrappers."""
+    while isinstance(layer, Wrapper):
+        layer = layer.layer
+    return layer
+
+
+def keeps_column(transform, column):
+    """Returns whether records are known to reach the network with a column as it is stored."""
+    if isinstance(transform, Compose):
+        return all(keeps_column(one, column) for one in transform.transforms)
+    return transform is None or (isinstance(transform, Transform) and transform.column != column)
