@@ -25,7 +25,8 @@ def stamp_files(paths):
 
 
 def files_at(path):
-    return files.tree(path) if files.is_directory(path) else [path]
+    """Returns the file, or all in a folder that any source reads."""
+    return files.tree(path, files.is_dotted) if files.is_directory(path) else [path]
 
 
 def stamp_file(path):

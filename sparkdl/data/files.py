@@ -108,18 +108,28 @@ def list(path):
     return [name for name, _ in _entries(path)]
 
 
-def tree(path):
-    """Returns the sorted paths of all files below a folder.
+def is_hidden(name):
+    """Returns whether Spark hides files and folders of this name: marks, unfinished output.
 
-    Names that begin with "." or "_" are left out.
+    Those that begin with "." or "_"; but _day=1 is a folder of the column _day.
     """
+    return name.startswith(".") or (name.startswith("_") and "=" not in name)
+
+
+def is_dotted(name):
+    """Returns whether a name begins with "."; cameras call images _MG_1234.JPG."""
+    return name.startswith(".")
+
+
+def tree(path, hidden=is_hidden):
+    """Returns the sorted paths of all files below a folder, but those with hidden names."""
     paths, root = [], os.fspath(path).rstrip("/")
     for name, kind in _entries(path):
-        if name.startswith((".", "_")):  # _SUCCESS, checksums, unfinished output
+        if hidden(name):
             continue
         below = f"{root}/{name}"
         folder = kind == "directory" or (kind != "file" and is_directory(below))  # or a link to one
-        paths += tree(below) if folder else [below]
+        paths += tree(below, hidden) if folder else [below]
     return paths
 
 
@@ -259,10 +269,22 @@ def _resolve(path):
     try:
         if _scheme(uri) in hadoop.SCHEMES:
             return hadoop.file_system(uri)
-        return fsspec.core.url_to_fs(f"{local[1]}://{local[3]}" if local else uri)
+        if local or (_scheme(uri) is None and not _is_chain(uri)):
+            fs = fsspec.filesystem("file")
+            return fs, fs._strip_protocol(f"file://{local[3]}" if local else uri)
+        return fsspec.core.url_to_fs(uri)
     except (ImportError, ValueError, OSError) as error:
         reason = str(error).split("\n")[0]
         raise DataError(f"{path}: its file system cannot be reached: {reason}") from error
+
+
+def _is_chain(path):
+    """Returns whether fsspec reads a path through another of its systems: simplecache::/a/b.
+
+    Else "::" is a part of the path as any other.
+    """
+    first, colons, _ = path.partition("::")
+    return bool(colons) and first in fsspec.available_protocols()
 
 
 def _refuse_relative(path, scheme, slashes, rest):

@@ -2,6 +2,7 @@
 
 import io
 import os
+from zipfile import ZipFile
 
 import pytest
 from fsspec.implementations.local import LocalFileSystem
@@ -39,6 +40,31 @@ def test_relative_paths_work(tmp_path, monkeypatch):
     assert files.local_path("c.txt") == str(tmp_path / "c.txt")
 
 
+@pytest.mark.parametrize("form", ["{}/run::2", "file://{}/run::2", "file:{}/a::b::c", "run::2"])
+def test_colons_are_part_of_a_local_path(tmp_path, monkeypatch, form):
+    monkeypatch.chdir(tmp_path)
+    path, name = form.format(tmp_path), form.rpartition("/")[2]
+    write(tmp_path / "run", "another")
+    write(tmp_path / "a", "another")
+    write(f"{path}/x", "right")
+    assert read(f"{path}/x") == (tmp_path / name / "x").read_text() == "right"
+    assert files.list(path) == ["x"]
+    assert files.absolute(path) == f"{tmp_path}/{name}"
+    with files.atomic_directory(path) as beside:
+        write(f"{beside}/y")
+    assert files.list(path) == ["y"]
+
+
+def test_chains_of_file_systems_are_read(tmp_path):
+    with ZipFile(tmp_path / "a.zip", "w") as archive:
+        archive.writestr("b/c", "packed")
+    write(tmp_path / "d", "plain")
+    assert files.list(f"zip://b::file://{tmp_path}/a.zip") == ["c"]
+    assert files.size(f"zip://b/c::{tmp_path}/a.zip") == len("packed")
+    assert read(f"simplecache::{tmp_path}/d") == "plain"
+    assert read(f"simplecache::file://{tmp_path}/d") == "plain"
+
+
 def test_list_is_sorted_and_of_names(tmp_path):
     for name in "bca":
         write(tmp_path / name)
@@ -47,9 +73,10 @@ def test_list_is_sorted_and_of_names(tmp_path):
 
 
 def test_tree_leaves_out_marks_and_checksums(tmp_path):
-    for name in ["b/2", "a", "b/1", "_SUCCESS", ".a.crc", "_temporary/3"]:
+    """As Spark does, which takes _k=1 for a folder of the column _k."""
+    for name in ["b/2", "a", "b/1", "_k=1/4", "_SUCCESS", ".a.crc", ".k=1/5", "_temporary/3"]:
         write(tmp_path / name)
-    assert files.tree(tmp_path) == [f"{tmp_path}/{name}" for name in ["a", "b/1", "b/2"]]
+    assert files.tree(tmp_path) == [f"{tmp_path}/{name}" for name in ["_k=1/4", "a", "b/1", "b/2"]]
 
 
 def test_remove_takes_folders_and_nothing(tmp_path):

@@ -1,6 +1,8 @@
 """Image files: a folder with a sub-folder for each class, or a list of files and labels."""
 
+import logging
 from collections.abc import Collection, Iterator
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -17,6 +19,7 @@ from sparkdl.data.source import Split, split_bounds
 from sparkdl.errors import DataError
 
 BYTES_PER_BATCH = 2**24
+log = logging.getLogger("sparkdl.data")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,6 +40,7 @@ class Images(StoredSource, Reader, ImageSource, SplitByRecords):
 
     Without a list, the sub-folders of `path` are the classes, in the order of their names, and
     files are taken in an order that mixes classes, the same each time. A list keeps its order.
+    Names that begin with "." are left out.
 
     References
     ----------
@@ -57,10 +61,13 @@ class Images(StoredSource, Reader, ImageSource, SplitByRecords):
         return (self.path,) if self.list_file is None else (self.path, self.list_file)
 
     def classes(self) -> list[str]:
-        """Returns the names of the sub-folders; a label is a position in this list."""
-        hidden = (".", "_")
-        names = [name for name in files.list(self.path) if not name.startswith(hidden)]
-        classes = [name for name in names if files.is_directory(f"{self.path}/{name}")]
+        """Returns the names of the sub-folders; a label is a position in this list.
+
+        Those that begin with "_" are classes where they hold images.
+        """
+        names = [name for name in files.list(self.path) if not files.is_dotted(name)]
+        folders = [name for name in names if files.is_directory(f"{self.path}/{name}")]
+        classes = [name for name in folders if name[0] != "_" or self._images_of(name)]
         if not classes:
             text = "must hold a folder for each class, but has none; a list_file may name files"
             raise DataError(f"{self.path}: {text}")
@@ -117,14 +124,17 @@ class Images(StoredSource, Reader, ImageSource, SplitByRecords):
         return image
 
     def _of_folders(self):
-        root = files.absolute(self.path).rstrip("/")
-        images = [
-            (path.removeprefix(f"{root}/"), label)
-            for label, name in enumerate(self.classes())
-            for path in files.tree(f"{root}/{name}")
-            if path.lower().endswith(ENDINGS)
-        ]
+        found = {name: self._images_of(name) for name in self.classes()}
+        if empty := [name for name, names in found.items() if not names]:
+            tell_empty(self.path, tuple(empty))
+        images = [(name, label) for label, names in enumerate(found.values()) for name in names]
         return [images[i] for i in permutation(0, n=len(images))]
+
+    def _images_of(self, folder):
+        """Returns the names, below the path, of the images in a folder."""
+        root = files.absolute(self.path).rstrip("/")
+        paths = files.tree(f"{root}/{folder}", files.is_dotted)
+        return [path.removeprefix(f"{root}/") for path in paths if path.lower().endswith(ENDINGS)]
 
     def _of_list(self):
         with files.open(self.list_file) as file:
@@ -146,6 +156,12 @@ class Images(StoredSource, Reader, ImageSource, SplitByRecords):
         if not is_int32(value):
             raise DataError(f"{where}: labels must be whole numbers of int32, got {value}")
         return name.lstrip("/"), value
+
+
+@cache
+def tell_empty(path, classes):
+    """Logs once which classes have no images: a label that no record has may be an oversight."""
+    log.warning("%s: no images are in the folders of the classes %s", path, [*classes])
 
 
 def batch_of(split, images, start):

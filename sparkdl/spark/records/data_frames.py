@@ -1,18 +1,22 @@
 """Sources as DataFrames, for users who keep other columns or write files."""
 
-from functools import partial
-from pathlib import Path
+import re
+from functools import partial, reduce
 
 import numpy as np
 import pyarrow
+from pyspark.sql import DataFrame
 from pyspark.sql.types import ArrayType, FloatType, StructField, StructType
 
 from sparkdl.data import Parquet, files
+from sparkdl.data.readers.core.file_ranges import data_files
 from sparkdl.data.readers.encodings.arrow_columns import table_batch
 from sparkdl.data.source import check_batches
 from sparkdl.errors import ConfigError
 from sparkdl.spark.records.locality import split_frame, splits_in
 from sparkdl.training.inputs.schema import schema_of
+
+ENDING = "*.[pP][aA][rR][qQ][uU][eE][tT]"  # of the files that `Parquet` takes
 
 
 def as_frame(spark, source, conf):
@@ -23,7 +27,7 @@ def as_frame(spark, source, conf):
     """
     if isinstance(source, Parquet):
         source.splits()  # names what is wrong with the files better than Spark does
-        frame, column = spark.read.parquet(uri(source.path)), source.features
+        frame, column = parquet_frame(spark, source.path), source.features
         return transform_frame(frame, column, source.transform, conf), column
     schema = record_schema(source, conf)
     if "features" not in schema.inputs:
@@ -50,9 +54,46 @@ def label_type(schema):
 
 
 def uri(path):
-    """Returns the path for Spark, which else takes local ones for its default file system's."""
-    path = files.absolute(path)
-    return path if "://" in path else Path(path).as_uri()
+    """Returns the path for Spark, which else takes local ones for its default file system's.
+
+    Nothing is percent-encoded, for Hadoop decodes nothing.
+    """
+    return f"file://{files.absolute(path)}" if files.is_local(path) else files.absolute(path)
+
+
+def parquet_frame(spark, path):
+    """Returns the records of a Parquet file, or of all files that `Parquet` takes below a folder.
+
+    Spark descends into no folders but those of columns, as day=1, which it adds. Where others lie
+    beside such folders, all are read and their records have nulls there.
+    """
+    groups = {}
+    for file in data_files(path, [".parquet"]):
+        groups.setdefault(folder_columns(path, file), []).append(literal(uri(file)))
+    if not files.is_directory(path):
+        return spark.read.parquet(literal(uri(path)))
+    reader = spark.read.options(basePath=uri(path), pathGlobFilter=ENDING)
+    if len(groups) == 1:  # Spark lists folders in less time than thousands of files
+        [(_, names)] = groups
+        return reader.option("recursiveFileLookup", not names).parquet(literal(uri(path)))
+    frames = [reader.parquet(*paths) for paths in groups.values()]
+    return reduce(partial(DataFrame.unionByName, allowMissingColumns=True), frames)
+
+
+def folder_columns(path, file):
+    """Returns (folder, names) of the columns that Spark adds: ("a", ("day",)) of a/day=1/b/c."""
+    folders = file.removeprefix(files.absolute(path).rstrip("/")).split("/")[1:-1]
+    while folders and "=" not in folders[-1]:
+        folders.pop()
+    names = []
+    while folders and "=" in folders[-1]:
+        names.insert(0, folders.pop().partition("=")[0])
+    return "/".join(folders), tuple(names)
+
+
+def literal(path):
+    """Returns a path for Spark's readers, which else take a[1] as a pattern."""
+    return re.sub(r"[][{}*?\\]", r"\\\g<0>", path)
 
 
 def transform_frame(frame, column, transform, conf):

@@ -174,6 +174,49 @@ def test_folders_without_images_are_named(tmp_path):
         Images(str(tmp_path)).splits()
 
 
+HIDDEN = {  # files, classes
+    "cameras' names": (["a/_MG_1.JPG", "a/2.png", "b/_c/3.png"], ["a", "b"]),
+    "classes": (["_noise_/1.png", "yes/2.png"], ["_noise_", "yes"]),
+    "hidden": (["a/1.png", "a/._2.png", ".b/3.png"], ["a"]),
+    "no images": (["__MACOSX/a/._1.png", "_SUCCESS", "_logs/a.txt", "a/1.png"], ["a"]),
+}
+
+
+@pytest.mark.parametrize("case", HIDDEN)
+def test_names_that_begin_with_an_underscore_are_no_less(tmp_path, case):
+    """As torchvision's ImageFolder takes them: which of these it finds, each with its class."""
+    names, classes = HIDDEN[case]
+    for name in names:
+        write(tmp_path / name, encode_image(X[0]))
+    source = Images(str(tmp_path))
+    assert source.classes() == classes
+    images = [n for n in names if n.lower().endswith(("png", "jpg")) and "/." not in f"/{n}"]
+    wanted = [(name, classes.index(name.split("/")[0])) for name in images]
+    assert sorted(source.listing()) == sorted(wanted)
+    assert len(read(source)) == len(wanted)
+
+
+@pytest.mark.parametrize("listed", [False, True])
+def test_a_changed_image_is_another_source(tmp_path, listed):
+    path = write(tmp_path / "a/_1.png", encode_image(X[0]))
+    listing = {"list_file": write(tmp_path / "list.txt", b"a/_1.png 0")} if listed else {}
+    source = Images(str(tmp_path), **listing)
+    before = source.identity()
+    assert None is not before == source.identity()
+    write(path, encode_image(X[1]))
+    assert source.identity() != before
+
+
+def test_classes_without_images_are_told(tmp_path, caplog):
+    folder_of(tmp_path, X[:1])
+    (tmp_path / "cat").mkdir()
+    source = Images(str(tmp_path))
+    assert source.listing() == [("bird/0.png", 0)]
+    assert source.classes() == ["bird", "cat"]
+    text = f"{tmp_path}: no images are in the folders of the classes ['cat']"
+    assert [record.getMessage() for record in caplog.records] == [text]
+
+
 def test_wrong_shapes_are_named(tmp_path):
     source, schema = Images(folder_of(tmp_path)), Schema(features=(3, 5, 6))
     with pytest.raises(DataError, match=f"^{tmp_path}, partition 0, record 0: features must have"):

@@ -95,6 +95,15 @@ def test_each_micro_batch_is_trained_on_in_turn(spark, folder, uninterrupted, tm
     assert not history.rounds
 
 
+@pytest.mark.parametrize("name", ["mit platz", "é%20[1]"])
+def test_checkpoints_have_names_of_every_kind(spark, folder, uninterrupted, tmp_path, name):
+    for rounds in (True, False):
+        net, history = fitted(spark, stream(spark, folder), tmp_path / name)
+        assert_equal(net.network.state, uninterrupted)
+        assert bool(history.rounds) == rounds
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+
+
 def test_a_restarted_query_goes_on_where_it_failed(spark, folder, uninterrupted, tmp_path):
     with pytest.raises(Stop) as caught:
         fitted(spark, stream(spark, folder), tmp_path, listeners=[StopAt(2)])

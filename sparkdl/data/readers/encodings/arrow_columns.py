@@ -49,10 +49,10 @@ def table_batch(table, columns, where, partition, start=0, sequences=(), sizes=N
     DataError
         A column is missing, or not of numbers, or a record has a null or another length.
     """
-    # Once: the names are made anew each time; and found by hash, for tables may have 100,000.
-    arrays, present = {}, dict.fromkeys(table.schema.names)
+    # Once: it is made anew each time.
+    arrays, schema = {}, table.schema
     for name, column in columns.items():
-        require_column(column, present, where)
+        require_one(column, schema, where)
         try:
             size = (sizes or {}).get(name)
             dtype = np.float32 if name in singles else np.float64
@@ -68,6 +68,18 @@ def require_column(column, names, where):
     if column not in names:
         hint = suggestion(column, names, "")
         raise DataError(f"{where}: has no column {column!r}; columns are {list(names)}{hint}")
+
+
+def require_one(column, schema, where):
+    """Raises DataError unless a schema has one column of the name.
+
+    It is found by hash, for tables may have 100,000.
+    """
+    count = len(schema.get_all_field_indices(column))
+    if count > 1:
+        raise DataError(f"{where}: has {count} columns {column!r}; rename all but one")
+    if not count:
+        require_column(column, schema.names, where)
 
 
 def to_array(column, ragged=False, size=None, dtype=np.float64):
@@ -96,6 +108,8 @@ def _to_array(column, ragged, size, dtype):
         column = pa.concat_arrays(column.chunks)
     if isinstance(column, pa.ExtensionArray):
         column = column.storage
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
     _require_values(column)
     kind = column.type
     if _is_list(kind):

@@ -4,6 +4,7 @@ PIL is imported when there is one to decode: most sources hold none.
 """
 
 import io
+import re
 import struct
 
 import numpy as np
@@ -19,7 +20,7 @@ EXIF_ORIENTATION = (  # what an option of this name does
 )
 GRAYS = ("1", "L", "LA")
 ORIENTATION = 0x112  # the tag of EXIF and of TIFF
-DEEP = ("I", "F")  # with these begin the modes of more than 8 bits a channel
+DEEP = re.compile(r"[IF].*|.*;16[BLN]")  # modes of more than 8 bits a channel, but not BGR;16
 
 
 def decode_image(content, channels=None, size=None, row=0, exif_orientation=False):
@@ -96,11 +97,22 @@ def resize_image(x, size):
 
 
 def _array(image, channels, row):
-    if image.mode.startswith(DEEP):
-        raise Violation(row, f"image must have 8 bits a channel, got mode {image.mode}")
+    if deep := next((mode for mode in _modes(image) if DEEP.fullmatch(mode)), None):
+        raise Violation(row, f"image must have 8 bits a channel, got mode {deep}")
     gray = channels == "gray" or (channels is None and image.mode in GRAYS)
     x = np.asarray(image.convert("L" if gray else "RGB"))
     if gray:
         return x[np.newaxis]
     x = x[..., ::-1] if channels == "BGR" else x
     return np.ascontiguousarray(x.transpose(2, 0, 1))
+
+
+def _modes(image):
+    """Yields the mode of PIL's image, and those in which the file has it: PIL cuts RGB;16B to RGB.
+
+    A PPM says its largest number in place of that.
+    """
+    yield image.mode
+    for *_, said in image.tile:
+        mode, *numbers = said if isinstance(said, tuple) else (said,)
+        yield f"{mode};16B" if image.format == "PPM" and numbers[:1] > [255] else str(mode)

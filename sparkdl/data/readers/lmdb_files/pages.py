@@ -25,6 +25,7 @@ from sparkdl.data.readers.lmdb_files.remote_keys import (
     LEAF,
     NODE,
     PAGE,
+    SUB,
 )
 
 META = struct.Struct("=IIQQ")  # magic, version, address, map size
@@ -38,7 +39,7 @@ AT_ONCE = 512  # leaves
 LONGEST_KEY = 511
 MOST_FILES, MOST_BRANCHES = 16, 4096  # that are remembered
 
-_trees: OrderedDict[tuple[int, ...], "CheckedTree"] = OrderedDict()
+_trees: OrderedDict[tuple[str | int, ...], "CheckedTree"] = OrderedDict()
 
 
 class Damage(ValueError):
@@ -63,7 +64,7 @@ def check_ends(file):
 def tree_of(file):
     """Returns the CheckedTree of a file as it is now; what it has found sound stays so."""
     status = os.stat(file)
-    key = status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
+    key = file, status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
     tree = _trees.get(key)
     if tree is None:
         tree = _trees[key] = CheckedTree(file)
@@ -230,6 +231,7 @@ class CheckedTree:
         """Keys and values of leaves must lie within them."""
         low, high, flags, key_size = (words[places + i].astype(np.int64) for i in range(4))
         count, end = low | high << 16, at + NODE.size + key_size
+        self._refuse_names(words.view(np.uint8), places, flags, key_size)
         end += np.where(flags == BIG, 8, count)
         fits = (flags <= BIG) & (key_size <= LONGEST_KEY) & (end <= self.size)
         self._require_all(fits, numbers, owner)
@@ -237,6 +239,16 @@ class CheckedTree:
         if len(big):
             start = places[big] * WORD + NODE.size + key_size[big]
             self._check_big(words.view(np.uint8), start, count[big], numbers, owner[big])
+
+    def _refuse_names(self, octets, places, flags, key_size):
+        """A value that is a database is that of a name; LMDB's own error would not say so."""
+        for i in np.flatnonzero(flags == SUB)[:1]:
+            start = places[i] * WORD + NODE.size
+            name = octets[start : start + key_size[i]].tobytes().decode(errors="backslashreplace")
+            raise Damage(
+                f"its records lie in a named database within it, {name!r}, and only those without "
+                "a name are read"
+            )
 
     def _read(self, file, numbers):
         """Returns pages as rows of 16-bit words; those that follow each other are read at once."""

@@ -21,7 +21,7 @@ MAGIC = 0xBEEFC0DE
 PAGE = struct.Struct("=QHHHH")  # number, pad, flags, ends of the free space
 NODE = struct.Struct("=HHHH")  # low, high, flags, bytes of the key
 BRANCH, LEAF = 1, 2
-BIG = 1  # of a node: its value lies elsewhere
+BIG, SUB = 1, 2  # of a node: its value lies elsewhere; it is a database, the key its name
 DEEPEST = 32
 
 

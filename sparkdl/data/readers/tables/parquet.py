@@ -15,7 +15,7 @@ from sparkdl.data.batches.batch import Batch
 from sparkdl.data.file_stamps import stamp_files
 from sparkdl.data.readers.core.base import Reader, StoredSource
 from sparkdl.data.readers.core.file_ranges import data_files
-from sparkdl.data.readers.encodings.arrow_columns import require_column, table_batch
+from sparkdl.data.readers.encodings.arrow_columns import require_one, table_batch
 from sparkdl.data.source import Split
 from sparkdl.errors import DataError
 
@@ -88,9 +88,19 @@ def row_groups(path, columns):
 def groups_of(path, columns):
     with _open_parquet(path) as file:
         for column in columns:
-            require_column(column, file.schema_arrow.names, path)
+            _require_in_file(column, file.schema_arrow, path)
         groups = places_of(file.metadata, files.size(path))
     return [(path, group, about) for group, about in enumerate(groups) if about["count"]]
+
+
+def _require_in_file(column, schema, path):
+    """Raises DataError unless a file has one column of the name."""
+    if f"/{column}=" in path and column not in schema.names:
+        raise DataError(
+            f"{path}: has no column {column!r}, which is in the names of folders alone: give the "
+            "DataFrame of spark.read.parquet, which takes it from there"
+        )
+    require_one(column, schema, path)
 
 
 def tables(split, columns):

@@ -51,11 +51,12 @@ COLUMNS = {
     "sparse vectors": pa.array([sparse(row) for row in ROWS], VECTOR),
     "mixed vectors": pa.array([(sparse, dense)[i % 2](r) for i, r in enumerate(ROWS)], VECTOR),
     "decimals": pa.array([[Decimal(int(v)) for v in row] for row in ROWS]),
+    "dictionary": pa.array([bytes(map(int, row)) for row in ROWS]).dictionary_encode(),
     "tensor": pa.ExtensionArray.from_storage(
         pa.fixed_shape_tensor(pa.float64(), [3]), pa.array(ROWS, pa.list_(pa.float64(), 3))
     ),
 }
-BYTES = {"binary", "large binary", "fixed binary", "list of bytes"}
+BYTES = {"dictionary", "binary", "large binary", "fixed binary", "list of bytes"}
 FORMS = {
     "array": lambda c: c,
     "chunked": lambda c: pa.chunked_array([c[:1], c[1:3], c[3:]]),
@@ -255,3 +256,9 @@ def test_a_missing_column_gets_its_nearest():
     assert str(caught.value) == (
         "here: has no column 'featurs'; columns are ['features', 'y']; did you mean 'features'?"
     )
+
+
+def test_two_columns_of_a_name_are_refused():
+    table = pa.table([[1.0], [2.0]], ["x", "x"])
+    with pytest.raises(DataError, match="^here: has 2 columns 'x'; rename all but one$"):
+        table_batch(table, {"features": "x"}, "here", 0)

@@ -1,6 +1,8 @@
 """Photographs that a camera has stored lying are turned as PIL's ImageOps turns them."""
 
 import io
+import struct
+import zlib
 
 import numpy as np
 import pyarrow as pa
@@ -16,6 +18,7 @@ from sparkdl.data import (
     TFRecords,
     write_sequence_file,
 )
+from sparkdl.data.batches.columns import Violation
 from sparkdl.data.readers.encodings.datum import Datum
 from sparkdl.data.readers.encodings.image_codec import ORIENTATION, decode_image, resize_image
 from sparkdl.data.readers.tables.frame_columns import Pictures
@@ -157,3 +160,64 @@ REFUSED = [
 def test_what_is_not_encoded_has_no_orientation(make, message):
     with pytest.raises(ConfigError, match=message):
         make({"exif_orientation": True})
+
+
+def png(color, channels, bits):
+    """Bytes of a PNG of 2 x 2 zeros, after its specification (W3C, 2003)."""
+    row = bytes(1 + 2 * channels * bits // 8)
+    header = struct.pack(">IIBBBBB", 2, 2, bits, color, 0, 0, 0)
+    chunks = [(b"IHDR", header), (b"IDAT", zlib.compress(2 * row)), (b"IEND", b"")]
+    return b"\x89PNG\r\n\x1a\n" + b"".join(
+        struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+        for kind, data in chunks
+    )
+
+
+def ppm(kind, channels, largest):
+    width = 2 if largest > 255 else 1
+    return b"%s 2 2 %d\n" % (kind, largest) + bytes(4 * channels * width)
+
+
+def tiff(order, bits):
+    """Bytes of a TIFF of 2 x 2 zeros in RGB, after TIFF 6.0."""
+    start = 8 + 2 + 12 * 8 + 4
+    shorts = {256: 2, 257: 2, 259: 1, 262: 2, 277: 3, 278: 2}
+    entries = [(tag, 3, 1, struct.pack(f"{order}HH", n, 0)) for tag, n in shorts.items()]
+    entries += [(258, 3, 3, struct.pack(f"{order}I", start))]
+    entries += [(273, 4, 1, struct.pack(f"{order}I", start + 6))]
+    head = struct.pack(f"{order}HIH", 42, 8, len(entries))
+    body = b"".join(struct.pack(f"{order}HHI", *one[:3]) + one[3] for one in sorted(entries))
+    tail = struct.pack(f"{order}I3H", 0, bits, bits, bits) + bytes(12 * bits // 8)
+    return {"<": b"II", ">": b"MM"}[order] + head + body + tail
+
+
+BMP_565 = (  # 16 bits a pixel, not a channel
+    b"BM"
+    + struct.pack("<IHHI", 0, 0, 0, 66)
+    + struct.pack("<IiiHHIIiiII", 40, 2, 2, 1, 16, 3, 8, 0, 0, 0, 0)
+    + struct.pack("<III", 0xF800, 0x7E0, 0x1F)
+    + bytes(8)
+)
+DEPTHS = {  # 8 bits a channel or fewer, and the same with more
+    "PNG gray": (png(0, 1, 8), png(0, 1, 16)),
+    "PNG RGB": (png(2, 3, 8), png(2, 3, 16)),
+    "PNG gray, alpha": (png(4, 2, 8), png(4, 2, 16)),
+    "PNG RGBA": (png(6, 4, 8), png(6, 4, 16)),
+    "PGM": (ppm(b"P5", 1, 255), ppm(b"P5", 1, 65535)),
+    "PPM": (ppm(b"P6", 3, 255), ppm(b"P6", 3, 65535)),
+    "PPM of 10 bits": (ppm(b"P6", 3, 15), ppm(b"P6", 3, 1023)),
+    "PPM in text": (b"P3 1 1 255 1 2 3 ", b"P3 1 1 256 1 2 3 "),
+    "TIFF": (tiff("<", 8), tiff("<", 16)),
+    "TIFF of Motorola": (tiff(">", 8), tiff(">", 16)),
+    "BMP": (BMP_565, None),
+}
+
+
+@pytest.mark.parametrize("channels", ["RGB", "gray", None])
+@pytest.mark.parametrize("case", DEPTHS)
+def test_more_than_8_bits_a_channel_are_refused(case, channels):
+    good, deep = DEPTHS[case]
+    assert decode_image(good, channels).dtype == np.uint8
+    if deep is not None:
+        with pytest.raises(Violation, match="image must have 8 bits a channel, got mode"):
+            decode_image(deep, channels)

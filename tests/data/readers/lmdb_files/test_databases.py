@@ -5,6 +5,7 @@ import pickle
 import subprocess
 import sys
 import threading
+from itertools import pairwise
 from pathlib import Path
 
 import lmdb
@@ -244,6 +245,14 @@ def test_a_replaced_database_is_read_anew(tmp_path):
     write_lmdb(tmp_path / "db", [Batch.of(X[::-1].copy(), Y)])
     np.testing.assert_array_equal(read(source).features, X[::-1])
     assert list(unfinished) == []
+
+
+def test_a_renamed_database_is_read(tmp_path):
+    for old, new in pairwise(["a", "b", "c"]):
+        if old == "a":
+            read(LMDB(caffe_db(tmp_path / old)))
+        os.rename(tmp_path / old, tmp_path / new)
+        np.testing.assert_array_equal(read(LMDB(str(tmp_path / new))).features, X)
 
 
 def test_batches_outlive_the_map(tmp_path):

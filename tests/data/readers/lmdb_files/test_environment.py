@@ -6,7 +6,7 @@ import lmdb
 import numpy as np
 import pytest
 
-from sparkdl.data import LMDB
+from sparkdl.data import LMDB, files
 from sparkdl.data.readers.encodings.image_codec import encode_image
 from sparkdl.errors import DataError
 from tests.data.lmdbs import X, block, caffe_db, datum, number, put, read, shape_fields
@@ -129,6 +129,20 @@ def test_a_damaged_page_is_refused(tmp_path):
     file.write_bytes(content)
     with pytest.raises(DataError, match=f"^{tmp_path}/db: cannot be read as an LMDB"):
         read(LMDB(str(tmp_path / "db")))
+
+
+@pytest.mark.parametrize("prefix", ["{}", "memory:/{}"])
+def test_databases_with_a_name_are_told(tmp_path, prefix):
+    with lmdb.open(str(tmp_path / "db"), max_dbs=1) as environment:
+        inner = environment.open_db(b"train")
+        with environment.begin(db=inner, write=True) as transaction:
+            transaction.put(b"0", datum(X[0], 1))
+    path = f"{prefix.format(tmp_path)}/db"
+    if prefix != "{}":
+        files.write(f"{path}/data.mdb", (tmp_path / "db/data.mdb").read_bytes())
+    message = f"^{path}: cannot be read as an LMDB: its records lie in .*, 'train', and only those"
+    with pytest.raises(DataError, match=message):
+        read(LMDB(path))
 
 
 def test_a_missing_path_is_refused(tmp_path):

@@ -129,6 +129,33 @@ def test_a_missing_column_is_refused_on_the_driver(tmp_path):
     )
 
 
+def test_two_columns_of_a_name_are_refused(tmp_path):
+    path = f"{tmp_path}/a.parquet"
+    pq.write_table(pa.table([[1.0], [2.0], [0]], ["x", "x", "label"]), path)
+    with pytest.raises(DataError, match=f"^{path}: has 2 columns 'x'; rename all but one$"):
+        Parquet(path, features="x").splits()
+    assert Parquet(path, features="label", label=None).splits()
+
+
+def test_a_column_of_folders_is_told(tmp_path):
+    path = tmp_path / "label=3/a.parquet"
+    path.parent.mkdir()
+    pq.write_table(pa.table({"features": [1.0]}), path)
+    message = f"^{path}: has no column 'label', which is in the names of folders.*spark.read.parq"
+    with pytest.raises(DataError, match=message):
+        Parquet(str(tmp_path)).splits()
+
+
+@pytest.mark.parametrize("features", ["binary", "int"])
+def test_dictionaries_are_decoded(tmp_path, features):
+    column = {"binary": FEATURES["binary"], "int": LABELS["int"]}[features]
+    table = pa.table({"features": column.dictionary_encode(), "label": LABELS["int"]})
+    pq.write_table(table, tmp_path / "a.parquet", row_group_size=4)
+    source = Parquet(str(tmp_path))
+    batch = Batch.concat([batch for split in source.splits() for batch in source.read(split)])
+    np.testing.assert_array_equal(batch.features, {"binary": X, "int": Y}[features])
+
+
 def test_a_null_is_named(tmp_path):
     path = f"{tmp_path}/a.parquet"
     table = pa.table({"features": [[1.0], [2.0], [3.0], None], "label": [0, 0, 0, 0]})

@@ -1,0 +1,109 @@
+"""Sources as DataFrames: the records that the reader takes, under names of every kind."""
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from sparkdl.data import Batch, Parquet
+from sparkdl.spark.records.data_frames import as_frame, folder_columns, parquet_frame, uri
+
+NAMES = [
+    *["a b", "é", "a%20b", "100%", "a#b", "a[1]", "a{b,c}", "a*", "a?", "a\\b"],
+    *["]", "}", "a:b", "a::b", "a,b", "a^"],
+]
+TREES = {  # {file: {column: value} of its folders}
+    "nested": {"a.parquet": {}, "b/c.parquet": {}, "b/d/e.PARQUET": {}},
+    "of columns": {"_day=1/k=x/a.parquet": {"_day": 1, "k": "x"}, "_day=2/k=y/b.parquet": {}},
+    "below those of columns": {"day=1/a/b.parquet": {"day": 1}, "day=2/c.parquet": {"day": 2}},
+    "of columns below others": {"a/d=1/b.parquet": {"d": 1}, "a/d=2/c.parquet": {"d": 2}},
+    "mixed": {"a.parquet": {}, "day=1/b.parquet": {"day": 1}, "c/day=2/d.parquet": {"day": 2}},
+    "in part hidden": {"a.parquet": {}, "_b/c.parquet": None, ".d.parquet": None, "e.txt": None},
+    "of columns, in part hidden": {"k=1/a.parquet": {"k": 1}, "k=2/b.txt": None, "_k/c": None},
+}
+TREES["of columns"]["_day=2/k=y/b.parquet"] = {"_day": 2, "k": "y"}
+
+
+def write(path, number):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    pq.write_table(pa.table({"features": [[float(number)]], "number": [number]}), path)
+
+
+def file_of(name):
+    """Of files, but not of folders, Hadoop's checksums allow no ":"."""
+    return f"{name.replace(':', '')}.parquet"
+
+
+def numbers(frame):
+    return sorted(row.number for row in frame.select("number").collect())
+
+
+@pytest.mark.parametrize("tree", TREES)
+def test_all_files_that_the_reader_takes_are_in_the_frame(spark, tmp_path, tree):
+    wanted = {}
+    for number, (name, values) in enumerate(TREES[tree].items()):
+        write(tmp_path / name, number)
+        wanted |= {} if values is None else {number: values}
+    frame, column = as_frame(spark, Parquet(str(tmp_path), label=None), None)
+    assert column == "features"
+    found = [row.asDict() for row in frame.drop("features").collect()]
+    columns = {name: None for values in wanted.values() for name in values}
+    assert {row.pop("number"): row for row in found} == {n: columns | v for n, v in wanted.items()}
+    assert len(found) == len(wanted)
+    source = Parquet(str(tmp_path), features="number", label=None)
+    batch = Batch.concat([batch for split in source.splits() for batch in source.read(split)])
+    np.testing.assert_array_equal(np.sort(batch.features), sorted(wanted))
+
+
+def test_names_of_folders_and_files_are_taken_as_they_are(spark, tmp_path):
+    """Each beside all others, for one may be the pattern of another or its code."""
+    for number, name in enumerate(NAMES):
+        write(tmp_path / name / file_of(name), number)
+    for number, name in enumerate(NAMES):
+        for path in (tmp_path / name, tmp_path / name / file_of(name)):
+            assert numbers(parquet_frame(spark, str(path))) == [number], path
+    assert numbers(parquet_frame(spark, f"file:{tmp_path}/")) == list(range(len(NAMES)))
+
+
+@pytest.mark.parametrize("name", ["a b", "é", "a%20b", "a#[b]", "a::b"])
+def test_what_is_written_has_the_name_that_was_given(spark, tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    spark.range(3).write.parquet(uri(name))
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+    assert pq.read_table(tmp_path / name).num_rows == 3
+
+
+def test_a_single_file_gets_no_columns_of_its_folders(spark, tmp_path):
+    write(tmp_path / "day=1/a.parquet", 7)
+    for path in ("day=1/a.parquet", "day=1"):
+        frame = parquet_frame(spark, f"{tmp_path}/{path}")
+        assert frame.columns == ["features", "number"] and numbers(frame) == [7]
+
+
+@pytest.mark.parametrize("folder", ["{}", "k={}"])
+def test_many_files_are_read(spark, tmp_path, folder):
+    write(tmp_path / "0.parquet", 1)
+    content = (tmp_path / "0.parquet").read_bytes()
+    for i in range(1, 300):
+        path = tmp_path / folder.format(i % 7) / f"{i}.parquet"
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(content)
+    assert parquet_frame(spark, str(tmp_path)).coalesce(2).count() == 300
+
+
+@pytest.mark.parametrize("path", ["hdfs://nn/a", "hdfs:/a%20b", "s3a://bucket/a b"])
+def test_uris_stay_as_they_are(path):
+    assert uri(path) == path
+
+
+@pytest.mark.parametrize(
+    "file, found",
+    [
+        ("c.parquet", ("", ())),
+        ("a/day=1/k=2/b/c.parquet", ("a", ("day", "k"))),
+        ("h=1/a/k=2/c.parquet", ("h=1/a", ("k",))),
+        ("a/k=2.parquet", ("", ())),
+    ],
+)
+def test_columns_of_folders_are_found_as_spark_finds_them(file, found):
+    assert folder_columns("hdfs://nn/day=3/", f"hdfs://nn/day=3/{file}") == found
