@@ -100,6 +100,14 @@ def test_masks_that_layers_make(rng):
     compare(conf, drawn.columns(conf, rng, inputs=index), rng)
 
 
+@pytest.mark.parametrize("mask", [{}, {"mask": lengths(6, 4, 1)}], ids=["words", "sentences too"])
+def test_masks_that_layers_make_within_each_step(mask, rng):
+    conf = cases.masks_within()
+    words = np.sort(rng.integers(0, 3, (3, cases.STEPS, 3)))[..., ::-1]
+    words[1, 2:4] = 0
+    compare(conf, drawn.columns(conf, rng, inputs={"features": lambda size: words}) | mask, rng)
+
+
 @pytest.mark.slow
 def test_losses_of_rows(rng):
     conf = cases.scored((3,), cases.OF_ROWS)

@@ -30,8 +30,6 @@ def check_tbptt(conf):
     sound = conf.tbptt[1] <= conf.tbptt[0]
     expected = "(forward, backward), numbers of steps with 1 <= backward <= forward"
     require(conf, "tbptt", sound, expected)
-    check_carries(conf)
-    check_losses(conf)
     shapes = [*conf.input_shapes.values(), *(place.out_shape for place in conf.outputs)]
     if any(len(shape) != 2 for shape in shapes):
         raise ConfigError(
@@ -39,6 +37,8 @@ def check_tbptt(conf):
         )
     if len({steps for steps, _ in shapes}) > 1:
         raise ConfigError(f"tbptt needs inputs and outputs of as many steps, got {shapes}")
+    check_carries(conf)
+    check_losses(conf)
 
 
 def check_carries(conf):
@@ -51,12 +51,32 @@ def check_carries(conf):
             raise ConfigError(
                 f"{place.name} reads sequences from their end: no state can be carried"
             )
-        if place.layer.sees_other_steps:
+        if place.layer.mixes_steps(place.in_shape):
             raise ConfigError(
                 f"{place.name} sees more of a sequence than a step: no state of it can be carried"
             )
     if not conf.state_shapes:
         raise ConfigError("the network has no recurrent layer: there is no state to carry")
+    check_summaries(conf)
+
+
+def check_summaries(conf):
+    """Raises ConfigError where a row that sums up a sequence goes to the steps of one.
+
+    The first steps of the whole see what its last step gives; those of a chunk cannot.
+    """
+    summaries = set()
+    for place in conf.stack:
+        several = place.layer.multi_input
+        shapes = place.in_shape if several else (place.in_shape,)
+        found = summaries.intersection(place.sources)
+        if found and len(place.out_shape) == 2 and not place.layer.reads_ids_of_steps:
+            raise ConfigError(
+                f"{place.name} brings {min(found)}, which sums up a sequence, to the steps of one: "
+                "no state of it can be carried"
+            )
+        if len(place.out_shape) == 1 and (found or any(len(shape) == 2 for shape in shapes)):
+            summaries.add(place.name)
 
 
 def check_losses(conf):

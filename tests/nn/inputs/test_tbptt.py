@@ -9,24 +9,35 @@ from sparkdl.errors import ConfigError
 from sparkdl.nn import (
     GRU,
     LSTM,
+    AvgPool1D,
     Bidirectional,
+    Broadcasting,
     Conv1D,
+    Conv1DTranspose,
     Cropping1D,
     Dense,
+    DuplicateToTime,
     Flatten,
     Frozen,
     GraphConf,
+    L2Distance,
+    L2Normalize,
     LastTimeStep,
     LayerNorm,
+    MatMul,
     MaxPool1D,
+    Merge,
     NetworkConf,
     Output,
     PositionalEncoding,
     PositionEmbedding,
+    Reduce,
+    RepeatVector,
     Reshape,
     ReverseTime,
     RnnOutput,
     SelfAttention,
+    Subset,
     TimeDistributed,
     UpSampling1D,
     Vertex,
@@ -35,7 +46,7 @@ from sparkdl.nn import (
 )
 from sparkdl.nn.execution.replica import Replica
 from sparkdl.nn.execution.scoring import example_losses
-from sparkdl.nn.inputs.tbptt import chunks
+from sparkdl.nn.inputs.tbptt import check_carries, chunks
 from sparkdl.nn.losses import Ctc
 from tests.nn.support import value_and_gradients
 
@@ -170,6 +181,47 @@ REFUSALS = {
         {"layers": [MaxPool1D(size=3, stride=1, padding="same"), *REST]},
         "maxpool1d_1 sees more of a sequence",
     ),
+    "padding around single steps": (
+        {
+            "layers": [
+                Conv1D(filters=2, kernel_size=1, padding=(1, 1)),
+                Cropping1D(amount=(2, 0)),
+                *REST,
+            ]
+        },
+        "conv1d_1 sees more of a sequence",
+    ),
+    "steps that are left out and made up": (
+        {"layers": [MaxPool1D(size=1, stride=2), UpSampling1D(size=2), *REST]},
+        "maxpool1d_1 sees more of a sequence",
+    ),
+    "zeros between single steps": (
+        {
+            "layers": [
+                Conv1DTranspose(filters=2, kernel_size=1, stride=2, output_padding=1),
+                AvgPool1D(size=2),
+                *REST,
+            ]
+        },
+        "conv1dtranspose_1 sees more of a sequence",
+    ),
+    "length of a sequence": ({"layers": [L2Normalize(), *REST]}, "l2normalize_1 sees more of a"),
+    "length of a sequence, frozen": (
+        {"layers": [Frozen(layer=L2Normalize()), *REST]},
+        "frozen_1 sees more of a sequence",
+    ),
+    "some steps": (
+        {"layers": [Subset(axis=0, start=0, stop=5), UpSampling1D(size=2), *REST]},
+        "subset_1 sees more of a sequence",
+    ),
+    "a summary at each step": (
+        {"layers": [LastTimeStep(), RepeatVector(count=T), *REST]},
+        "repeatvector_1 brings lasttimestep_1, which sums up a sequence, to the steps of one",
+    ),
+    "statistics of all steps, counted from behind": (
+        {"layers": [LayerNorm(axes=-2), *REST]},
+        "layernorm_1 sees more of a sequence",
+    ),
     "statistics of all steps": (
         {"layers": [LayerNorm(axes=(0, 1)), *REST]},
         "layernorm_1 sees more of a sequence",
@@ -196,6 +248,88 @@ REFUSALS = {
         "tbptt needs sequences (steps, features) as inputs and outputs",
     ),
 }
+
+
+X, Y = (Vertex(name=n, layer=Dense(units=2), inputs="x") for n in ("a", "b"))
+JOINED = {
+    "steps joined": (Merge(axis=0), ("a", "b"), "m sees more of a sequence"),
+    "steps joined, counted from behind": (Merge(axis=-2), ("a", "b"), "m sees more of a sequence"),
+    "sums over steps": (MatMul(transpose_a=True), ("a", "b"), "m sees more of a sequence"),
+    "the last step at each": (DuplicateToTime(), ("last", "b"), "m brings last, which sums up a"),
+    "the last state at each": (DuplicateToTime(), ("state", "b"), "m brings state, which sums up"),
+    "what follows from it": (DuplicateToTime(), ("after", "b"), "m brings after, which sums up a"),
+    "the last step, added": (Broadcasting(axis=1), ("b", "last"), "m brings last, which sums up a"),
+}
+
+
+def joining(layer, inputs):
+    """A network whose layer "m" joins sequences, or what sums them up, or a row of the data."""
+    vertices = [
+        X,
+        Y,
+        Vertex(name="last", layer=LastTimeStep(), inputs="a"),
+        Vertex(name="state", layer=LSTM(units=2, return_sequences=False), inputs="a"),
+        Vertex(name="after", layer=Dense(units=2), inputs="state"),
+        Vertex(name="m", layer=layer, inputs=inputs),
+        Vertex(name="lstm", layer=LSTM(units=2), inputs="m"),
+        Vertex(name="out", layer=RnnOutput(units=2), inputs="lstm"),
+    ]
+    used = {*inputs, "a", "m", "lstm", "out"} | ({"state"} if "after" in inputs else set())
+    kept = [vertex for vertex in vertices if vertex.name in used]
+    rows = {"row": (2,)} if "row" in inputs else {}
+    return GraphConf(inputs={"x": (T, 2)} | rows, vertices=kept)
+
+
+@pytest.mark.parametrize("case", JOINED)
+def test_refuses_to_carry_a_state_through_what_sees_all_steps(case):
+    layer, inputs, words = JOINED[case]
+    with pytest.raises(ConfigError) as error:
+        check_carries(joining(layer, inputs))
+    assert words in str(error.value)
+
+
+CARRIED = {
+    "a row of the data": (DuplicateToTime(), ("row", "a")),
+    "a factor of the data": (Broadcasting(axis=1), ("a", "row")),
+    "features joined": (Merge(), ("a", "b")),
+    "each step normalized": (Frozen(layer=TimeDistributed(layer=L2Normalize())), ("a",)),
+    "windows of one step": (Conv1D(filters=2, kernel_size=1, padding="same"), ("a",)),
+    "pools of one step": (MaxPool1D(size=1), ("a",)),
+    "the transpose of windows of one step": (Conv1DTranspose(filters=2, kernel_size=1), ("a",)),
+    "features normalized": (LayerNorm(axes=-1), ("a",)),
+}
+
+
+@pytest.mark.parametrize("case", CARRIED)
+def test_carries_a_state_through_what_sees_a_step_alone(case, rng):
+    conf = joining(*CARRIED[case])
+    check_carries(conf)
+    replica, states = Replica(conf), {}
+    shapes = {column: conf.input_shapes[name] for column, name in conf.feature_columns.items()}
+    given = {c: rng.normal(size=(N, *shape)).astype(np.float32) for c, shape in shapes.items()}
+    whole, *parts = (
+        Batch(
+            columns={c: x[:, steps] if x.ndim == 3 else x for c, x in given.items()},
+            ids=np.arange(N, dtype=np.uint64),
+        )
+        for steps in (slice(None), slice(4), slice(4, None))
+    )
+    found = [replica.forward(part, ["out"], states)["out"] for part in parts]
+    together = replica.forward(whole, ["out"])["out"]
+    np.testing.assert_allclose(np.concatenate(found, 1), together, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("inputs, steps", [((T, 2), True), ((2,), False), ((2, T, 2), False)])
+@pytest.mark.parametrize("layer", [L2Distance(), L2Normalize(), Reduce(axis=0)], ids=str)
+def test_what_is_of_an_example_as_a_whole_mixes_the_steps_of_sequences(layer, inputs, steps):
+    in_shape = (inputs, inputs) if layer.multi_input else inputs
+    assert layer.mixes_steps(in_shape) == Frozen(layer=layer).mixes_steps(in_shape) == steps
+
+
+def test_a_row_of_features_is_normalized_beside_a_state():
+    """A row has no steps that its length, or a normalization along axis 0, could see."""
+    last = [LSTM(units=2, return_sequences=False), L2Normalize(), LayerNorm(axes=0)]
+    check_carries(network(None, [*last, Output(units=2)]))
 
 
 @pytest.mark.parametrize("case", REFUSALS)

@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 
 from tests.oracle.jax_translation.activations import activate
-from tests.oracle.jax_translation.seen import channel_axis, translates
+from tests.oracle.jax_translation.seen import channel_axis, steps_there, translates
 
 REDUCTIONS = {
     "sum": lambda x: x.sum(-1),
@@ -27,14 +27,18 @@ def flatten(layer, seen):
 @translates("Reshape")
 def reshape(layer, seen):
     y = seen.x.reshape(len(seen.x), *layer.shape)
-    same = seen.mask is not None and y.shape[1] == seen.mask.shape[1]
+    same = seen.mask is not None and y.ndim > 1 and y.shape[1] == seen.mask.shape[1]
     seen.out_mask = seen.mask if same else None
+    if same and seen.mask.ndim == 3 and y.shape[1:3] != seen.mask.shape[1:]:
+        seen.out_mask = seen.mask.max(2)
     return y
 
 
 @translates("Permute")
 def permute(layer, seen):
     seen.out_mask = seen.mask if layer.order[0] == 0 else None
+    if seen.out_mask is not None and seen.mask.ndim == 3 and layer.order[:2] != (0, 1):
+        seen.out_mask = seen.mask.max(2)
     return seen.x.transpose(0, *(1 + axis for axis in layer.order))
 
 
@@ -46,6 +50,8 @@ def repeat_vector(layer, seen):
 @translates("Subset")
 def subset(layer, seen):
     axis = channel_axis(seen.x) if layer.axis is None else 1 + layer.axis
+    if axis == 1 and seen.x.ndim == 3 and seen.mask is not None:
+        seen.out_mask = seen.mask[:, layer.start : layer.stop]
     return jnp.take(seen.x, jnp.arange(layer.start, layer.stop), axis)
 
 
@@ -65,7 +71,7 @@ def stop_gradient(layer, seen):
 @translates("AddedLoss")
 def added_loss(layer, seen):
     """The loss of a batch is the mean of the examples': n times as much where a sum is wanted."""
-    x = seen.x
+    x = steps_there(seen.x, seen.mask) if seen.x.ndim == 3 else seen.x
     each = layer.weight * x.reshape(len(x), -1).sum(1)
     seen.losses.append(each if layer.mean else each * len(x))
-    return x
+    return seen.x

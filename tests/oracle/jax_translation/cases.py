@@ -93,6 +93,10 @@ OVER_STEPS = [
     layers.BatchNorm(variance="unbiased"),
     layers.BatchNorm(debias=True),
     layers.LayerNorm(),
+    layers.LayerNorm(axes=(0, 1)),
+    layers.LayerNorm(axes=-2),
+    layers.L2Normalize(),
+    layers.AddedLoss(weight=0.5, mean=True),
     layers.LSTM(units=2),
     layers.GravesLSTM(units=2, return_sequences=False),
     layers.GRU(units=2),
@@ -116,8 +120,10 @@ OVER_STEPS = [
     layers.TimeDistributed(layer=layers.Dense(units=2)),
     layers.PositionalEncoding(),
     layers.Subset(start=1, stop=3),
+    layers.Subset(start=1, stop=4, axis=0),
     layers.Activation("tanh"),
     layers.Merge(),
+    layers.Merge(axis=0),
 ]
 WITHOUT_STEPS = [  # what is documented of sequences of which a mask leaves no step
     layers.GlobalPool(),
@@ -125,6 +131,10 @@ WITHOUT_STEPS = [  # what is documented of sequences of which a mask leaves no s
     layers.LastTimeStep(),
     layers.LSTM(units=2, return_sequences=False),
     layers.BatchNorm(),
+    layers.LayerNorm(axes=(0, 1)),
+    layers.L2Normalize(),
+    layers.SelfAttention(heads=2),
+    layers.LearnedSelfAttention(queries=2),
     layers.Conv1D(filters=2, kernel_size=3),
     layers.MaxPool1D(size=2),
 ]
@@ -149,6 +159,20 @@ def masks_made():
         layers.RnnOutput(units=3),
     ]
     return NetworkConf(input_shape=(STEPS,), layers=stack)
+
+
+def masks_within():
+    """Masks of the words of each sentence, through layers at each sentence by itself."""
+    inside = [
+        layers.EmbeddingSequence(vocabulary_size=3, units=3, mask_zero=True),
+        layers.Conv1D(filters=3, kernel_size=2, padding="same"),
+        layers.BatchNorm(),
+        layers.SelfAttention(),
+        layers.GlobalPool(),
+    ]
+    stack = [layers.TimeDistributed(layer=layer) for layer in inside]
+    stack[1:1] = [layers.Dropout(rate=0.0)]
+    return NetworkConf(input_shape=(STEPS, 3), layers=[*stack, layers.RnnOutput(units=3)])
 
 
 def scored(shape, found):

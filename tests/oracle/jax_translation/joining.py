@@ -21,6 +21,10 @@ def merge(layer, seen):
     axis = channel_axis(seen.x)
     if layer.axis is not None:
         axis = 1 + layer.axis % (seen.x.ndim - 1)
+    if axis == 1 and seen.x.ndim == 3 and any(mask is not None for mask in seen.masks):
+        pairs = zip(seen.xs, seen.masks, strict=True)
+        ones = [jnp.ones(x.shape[:2]) if mask is None else mask for x, mask in pairs]
+        seen.out_mask = jnp.concatenate(ones, 1)
     return jnp.concatenate(seen.xs, axis)
 
 

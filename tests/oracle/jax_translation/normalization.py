@@ -3,7 +3,12 @@
 import jax.numpy as jnp
 
 from tests.oracle.jax_translation.activations import activate
-from tests.oracle.jax_translation.seen import along_channels, channel_axis, translates
+from tests.oracle.jax_translation.seen import (
+    along_channels,
+    channel_axis,
+    steps_there,
+    translates,
+)
 
 
 @translates("BatchNorm")
@@ -58,9 +63,13 @@ def layer_norm(layer, seen):
         axes = sorted({1 + a % (x.ndim - 1) for a in axes})
     axes = (axes,) if isinstance(axes, int) else tuple(axes)
     shape = [n if i in axes else 1 for i, n in enumerate(x.shape)]
-    mean = x.mean(axes, keepdims=True)
-    variance = ((x - mean) ** 2).mean(axes, keepdims=True)
-    hat = (x - mean) / jnp.sqrt(variance + layer.epsilon)
+    there = jnp.ones(x.shape)
+    if x.ndim == 3 and 1 in axes:
+        there = steps_there(there, seen.mask)
+    count = jnp.maximum(there.sum(axes, keepdims=True), 1)
+    mean = (x * there).sum(axes, keepdims=True) / count
+    variance = ((x - mean) ** 2 * there).sum(axes, keepdims=True) / count
+    hat = there * (x - mean) / jnp.sqrt(variance + layer.epsilon)
     return scaled(seen.params, hat, lambda values, _: values.reshape(shape))
 
 
@@ -90,7 +99,8 @@ def mvn(layer, seen):
 @translates("L2Normalize")
 def l2_normalize(layer, seen):
     axes = tuple(range(1, seen.x.ndim))
-    return seen.x / jnp.sqrt((seen.x**2).sum(axes, keepdims=True) + layer.epsilon)
+    x = steps_there(seen.x, seen.mask) if seen.x.ndim == 3 else seen.x
+    return x / jnp.sqrt((x**2).sum(axes, keepdims=True) + layer.epsilon)
 
 
 @translates("Affine")

@@ -59,9 +59,12 @@ def translate(layer, seen):
 
 
 def kept_mask(seen, y):
-    """The first mask of an input, while sequences keep as many steps; else None."""
+    """The first mask of an input, while sequences keep as many steps; else None.
+
+    One (N, T, S), of steps within steps, is of x (N, T, S, F).
+    """
     for x, mask in zip(seen.xs, seen.masks, strict=True):
-        if mask is not None and x.ndim == y.ndim == 3 and x.shape[1] == y.shape[1]:
+        if mask is not None and x.ndim == y.ndim and x.shape[:-1] == y.shape[:-1] == mask.shape:
             return mask
     return None
 

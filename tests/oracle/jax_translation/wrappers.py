@@ -17,11 +17,16 @@ def frozen(layer, seen):
 
 @translates("TimeDistributed")
 def time_distributed(layer, seen):
-    """Each step of each sequence as an example, to which masks say nothing."""
+    """Each step of each sequence as an example; masks of the steps within are those of examples."""
     n, steps, *rest = seen.x.shape
-    inner = seen.inside(xs=(seen.x.reshape(n * steps, *rest),), masks=(None,))
-    y, _ = translate(layer.layer, inner)
+    within = seen.mask is not None and seen.mask.ndim == 3
+    given = seen.mask.reshape(n * steps, -1) if within else None
+    inner = seen.inside(xs=(seen.x.reshape(n * steps, *rest),), masks=(given,))
+    y, made = translate(layer.layer, inner)
     seen.new_buffers |= inner.new_buffers
     seen.losses += [each.reshape(n, steps).sum(1) for each in inner.losses]
-    seen.out_mask = seen.mask
+    seen.out_mask = seen.mask.max(2) if within else seen.mask
+    if made is not None:
+        outer = 1 if within or seen.mask is None else seen.mask[..., None]
+        seen.out_mask = made.reshape(n, steps, -1) * outer
     return y.reshape(n, steps, *y.shape[1:])

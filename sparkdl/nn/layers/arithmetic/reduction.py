@@ -37,6 +37,9 @@ class Reduce(Layer):
             raise ShapeError(f"Reduce has no axis {self.axis} of {in_shape}")
         return tuple(in_shape[: self.axis]) or (1,)
 
+    def mixes_steps(self, in_shape: Shape) -> bool:
+        return self.axis == 0 and len(in_shape) == 2
+
     def forward(self, params: Values, x: Value, run: Run) -> Value:
         out = self.out_shape(tuple(x.shape[1:]))
         rest = prod(x.shape[1:]) // prod(out)

@@ -12,7 +12,7 @@ from sparkdl.config import Boolean, Number, Size, dataclass, option
 from sparkdl.engine import ops
 from sparkdl.errors import ShapeError
 from sparkdl.nn.hints import Shape, Shapes, Value, Values
-from sparkdl.nn.layers.core.masks import fit_to_dtype
+from sparkdl.nn.layers.core.masks import fill_padding, fit_to_dtype
 from sparkdl.nn.layers.core.run import Run
 from sparkdl.nn.layers.core.weights import WeightedLayer
 
@@ -25,7 +25,8 @@ class Attention(WeightedLayer, abstract=True):
     """y = concat(head_1 ... head_H) Wo + bo, head_i = softmax(q_i k_i^T / sqrt(d)) v_i.
 
     q = x Wq + bq, of it the i-th d numbers are q_i; k and v likewise. Steps that the mask says are
-    padding are not looked at. What is said of W and b below holds for all four weights and biases.
+    padding are not looked at; where there is nothing else, the mix of values is 0. What is said of
+    W and b below holds for all four weights and biases.
 
     References
     ----------
@@ -92,6 +93,8 @@ class Attention(WeightedLayer, abstract=True):
 
     def mix(self, q: Value, k: Value, v: Value, mask: Value, run: Run) -> Value:
         """Returns (N, T, H d): for each head the values, mixed by how well keys fit the queries."""
+        if mask is not None:  # a query that sees no step weighs all alike
+            v = fill_padding(v, ops.cast(mask, v.dtype))
         hidden = self.hidden(q, mask)
         scale = (self.heads / q.shape[2]) ** 0.5
         scores = ops.head_scores(q, k, hidden, heads=self.heads, scale=scale)

@@ -69,9 +69,19 @@ class Layer(Member, package="sparkdl.nn.layers"):
         return {}
 
     def out_mask(self, mask: Value, in_shape: Any) -> Value:
-        """Returns the output's mask (batch, T): the input's while there are as many steps."""
-        out = self.out_shape(in_shape)
-        return mask if len(out) == len(in_shape) == 2 and out[0] == in_shape[0] else None
+        """Returns the output's mask (batch, T): the input's while there are as many steps.
+
+        A mask (batch, T, S), of the steps within each step, holds for (batch, T, S, F).
+        """
+        if mask is None:
+            return None
+        out, axes = self.out_shape(in_shape), len(mask.shape)
+        steps_stay = tuple(out[: axes - 1]) == tuple(in_shape[: axes - 1])
+        return mask if len(out) == len(in_shape) == axes and steps_stay else None
+
+    def mixes_steps(self, in_shape: Any) -> bool:
+        """Returns `sees_other_steps`, for an input of this shape."""
+        return self.sees_other_steps
 
     def initial(self, name: str, shape: Shape, rng: np.random.Generator) -> np.ndarray:
         """Returns the first value of the parameter or buffer `name`."""

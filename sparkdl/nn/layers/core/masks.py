@@ -19,6 +19,29 @@ def fill_padding(x: Value, mask: Value, fill: float = 0.0) -> Value:
     return ops.where(over_features(mask), x, fit_to_dtype(fill, x.dtype))
 
 
+def mask_over(x: Value, mask: Value) -> Value:
+    """Returns the mask of sequences x (N, ..., T, F) as (N, ..., T, 1), and None of anything else.
+
+    Rows (N, F) that are steps, as TimeDistributed makes them, have a mask (N, 1).
+    """
+    if mask is None:
+        return None
+    if len(x.shape) > 2 and tuple(mask.shape) == tuple(x.shape[:-1]):
+        return over_features(mask)
+    return mask if len(x.shape) == 2 and tuple(mask.shape) == (x.shape[0], 1) else None
+
+
+def fill_steps(x: Value, mask: Value) -> Value:
+    """Returns x with 0 at steps that are padding; x itself unless the mask is one of x."""
+    there = mask_over(x, mask)
+    return x if there is None else ops.where(there, x, 0.0)
+
+
+def any_step(mask: Value) -> Value:
+    """Returns (N, T) of a mask (N, T, ...): 1 where any step within a step is there."""
+    return ops.max(mask, tuple(range(2, len(mask.shape)))) if len(mask.shape) > 2 else mask
+
+
 def fit_to_dtype(low: float, dtype: Any) -> float:
     """Returns a number below 0, or where it has no place in a type the lowest one there."""
     return max(low, lowest(dtype))

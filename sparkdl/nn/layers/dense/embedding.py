@@ -16,8 +16,9 @@ from sparkdl.nn.layers.core.weights import ActivatedLayer
 class Lookup(ActivatedLayer, abstract=True):
     """activation(W[i] + b) for each index i.
 
-    Indices arrive as features. float32 holds whole numbers exactly up to 2^24; what lies between
-    two is cut off. An index that W does not have is a DataError when the batch is run.
+    Indices arrive as features. float32 holds whole numbers exactly up to 2^24. Records with others
+    are refused where they are read. Of what another layer or a transform makes the fraction is cut
+    off, and an index that W does not have is a DataError when the batch is run.
     """
 
     vocabulary_size: int = option(

@@ -8,6 +8,7 @@ from sparkdl.engine import ops
 from sparkdl.errors import ShapeError
 from sparkdl.nn.hints import Shape, Value, Values
 from sparkdl.nn.layers.core.base import Layer
+from sparkdl.nn.layers.core.masks import fill_steps
 from sparkdl.nn.layers.core.run import Run
 from sparkdl.nn.layers.joining.merge import JoiningLayer
 
@@ -32,6 +33,9 @@ class L2Distance(JoiningLayer):
             raise ShapeError(f"L2Distance needs two inputs of one shape, got {in_shape}")
         return (1,)
 
+    def mixes_steps(self, in_shape: Any) -> bool:
+        return len(in_shape[0]) == 2
+
     def forward(self, params: Values, x: Value, run: Run) -> Value:
         return l2_norm(ops.sub(*x), self.epsilon)
 
@@ -39,6 +43,8 @@ class L2Distance(JoiningLayer):
 @dataclass(frozen=True, kw_only=True)
 class L2Normalize(Layer):
     """x over its Euclidean length, of each example as a whole. DL4J L2NormalizeVertex.
+
+    Steps of a sequence that a mask leaves out do not count, and become 0.
 
     Shapes
     ------
@@ -50,7 +56,11 @@ class L2Normalize(Layer):
     def out_shape(self, in_shape: Any) -> Shape:
         return in_shape
 
+    def mixes_steps(self, in_shape: Shape) -> bool:
+        return len(in_shape) == 2
+
     def forward(self, params: Values, x: Value, run: Run) -> Value:
+        x = fill_steps(x, run.mask)
         length = l2_norm(x, self.epsilon)
         return ops.div(x, ops.reshape(length, (x.shape[0], *[1] * (len(x.shape) - 1))))
 

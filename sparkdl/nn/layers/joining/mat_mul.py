@@ -38,6 +38,9 @@ class MatMul(JoiningLayer):
             raise ShapeError(f"MatMul needs matrices whose inner lengths are equal, got {in_shape}")
         return (*a[:-2], rows, columns)
 
+    def mixes_steps(self, in_shape: Any) -> bool:
+        return self.transpose_a and len(in_shape[0]) == 2
+
     def out_mask(self, mask: Value, in_shape: Any) -> Value:
         """Returns the mask of a, whose steps are those of y."""
         return mask[0] if not self.transpose_a and len(in_shape[0]) == 2 else None

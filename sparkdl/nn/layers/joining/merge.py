@@ -3,6 +3,8 @@
 from functools import reduce
 from typing import Any, ClassVar
 
+import numpy as np
+
 from sparkdl.config import Choice, Integer, Number, Sequence, dataclass, option
 from sparkdl.config.field_types import OptionalSeveral
 from sparkdl.engine import ops
@@ -22,13 +24,16 @@ class JoiningLayer(Layer, abstract=True):
 
     def out_mask(self, mask: Value, in_shape: Any) -> Value:
         out = self.out_shape(in_shape)
-        masks = (m for m, shape in zip(mask, in_shape) if m is not None and shape[0] == out[0])
-        return next(masks, None) if len(out) == 2 else None
+        masks = [m for m in mask if m is not None and len(m.shape) == len(out)]
+        return next((m for m in masks if tuple(m.shape[1:]) == tuple(out[:-1])), None)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Merge(JoiningLayer):
     """The inputs one behind the other. DL4J MergeVertex, Caffe Concat.
+
+    Along the steps of sequences their masks are put one behind the other too, as Keras does; the
+    steps of an input without one are all there.
 
     Shapes
     ------
@@ -57,6 +62,20 @@ class Merge(JoiningLayer):
         if len(others) > 1:
             raise ShapeError(f"Merge needs shapes that differ along axis {axis} only: {in_shape}")
         return (*first[:axis], sum(s[axis] for s in in_shape), *first[axis + 1 :])
+
+    def mixes_steps(self, in_shape: Any) -> bool:
+        return self.joins_steps(in_shape)
+
+    def joins_steps(self, in_shape: Any) -> bool:
+        """Returns whether sequences (T, F) are joined along T."""
+        return len(in_shape[0]) == 2 and self.axis_of(in_shape[0]) == 0
+
+    def out_mask(self, mask: Value, in_shape: Any) -> Value:
+        known = next((m for m in mask if m is not None), None)
+        if known is None or not self.joins_steps(in_shape):
+            return super().out_mask(mask, in_shape)
+        ones = (np.ones((known.shape[0], shape[0]), known.dtype) for shape in in_shape)
+        return ops.concat([n if m is None else m for m, n in zip(mask, ones)], 1)
 
     def forward(self, params: Values, x: Value, run: Run) -> Value:
         return ops.concat(list(x), 1 + self.axis_of(x[0].shape[1:]))

@@ -11,6 +11,7 @@ from sparkdl.engine.dtypes import computing_dtype
 from sparkdl.errors import ShapeError
 from sparkdl.nn.hints import Shape, Shapes, Value, Values
 from sparkdl.nn.layers.core.channels import channels_of
+from sparkdl.nn.layers.core.masks import mask_over
 from sparkdl.nn.layers.core.parameters import TrainableLayer
 from sparkdl.nn.layers.core.run import Run
 
@@ -97,12 +98,11 @@ class BatchNorm(TrainableLayer):
         beta = params["beta"] if self.shift else np.zeros(count, dtype)
         if not run.training:
             y = ops.normalize(rows, gamma, beta, *self.statistics(run), self.epsilon)
-        elif run.mask is None:
+        elif (mask := mask_of_rows(x, run.mask)) is None:
             y, mean, variance = ops.batch_norm(rows, gamma, beta, self.epsilon)
             number = prod(rows.shape) // count
             self.follow(run, mean, variance, number / max(number - 1, 1))
         else:
-            mask = ops.reshape(run.mask, (-1, 1))
             mean, variance, number = masked_statistics(rows, mask)
             seen = ops.greater(ops.sum(mask), 0.0)
             y = ops.normalize(rows, gamma, beta, mean, variance, self.epsilon)
@@ -135,6 +135,12 @@ class BatchNorm(TrainableLayer):
             old = run.buffers[name]
             moved = self.momentum * old + share * new
             run.update(name, moved if seen is None else ops.where(seen, moved, old))
+
+
+def mask_of_rows(x: Value, mask: Value) -> Value:
+    """Returns (n, 1), 1 for each of the n rows or steps of x that counts; None of images."""
+    there = mask_over(x, mask) if len(x.shape) < 4 else None
+    return None if there is None else ops.reshape(there, (-1, 1))
 
 
 def masked_statistics(rows: Value, mask: Value) -> tuple[Value, Value, Value]:

@@ -12,6 +12,7 @@ from sparkdl.engine.dtypes import computing_dtype
 from sparkdl.errors import ShapeError
 from sparkdl.nn.hints import Shape, Shapes, Value, Values
 from sparkdl.nn.layers.core.channels import channel_axis
+from sparkdl.nn.layers.core.masks import fill_padding, over_features
 from sparkdl.nn.layers.core.parameters import TrainableLayer
 from sparkdl.nn.layers.core.run import Run
 from sparkdl.nn.layers.normalization.axes import Axes
@@ -20,6 +21,8 @@ from sparkdl.nn.layers.normalization.axes import Axes
 @dataclass(frozen=True, kw_only=True)
 class LayerNorm(TrainableLayer):
     """y = gamma (x - mean) / sqrt(variance + epsilon) + beta, with the statistics along `axes`.
+
+    Where the steps of a sequence are among these, those that a mask leaves out do not count.
 
     Shapes
     ------
@@ -44,11 +47,9 @@ class LayerNorm(TrainableLayer):
     scale: bool = option(Boolean(), "Whether there is a gamma.", default=True)
     shift: bool = option(Boolean(), "Whether there is a beta.", default=True)
 
-    @property
-    def sees_other_steps(self) -> bool:  # type: ignore[override]
-        """Whether the steps of a sequence, (T, F), are among what is normalized together."""
-        axes = (self.axes,) if isinstance(self.axes, int) else self.axes or ()
-        return not {0, -2}.isdisjoint(axes)
+    def mixes_steps(self, in_shape: Shape) -> bool:
+        """Returns whether the steps of a sequence are among what is normalized together."""
+        return self.axes is not None and len(in_shape) > 1 and 0 in self.axes_of(in_shape)
 
     def axes_of(self, in_shape: Shape) -> Shape:
         """Returns the axes of an example that are normalized together, counted from the front."""
@@ -73,6 +74,8 @@ class LayerNorm(TrainableLayer):
 
     def forward(self, params: Values, x: Value, run: Run) -> Value:
         axes = [1 + axis for axis in self.axes_of(x.shape[1:])]
+        if run.mask is not None and len(x.shape) == 3 and 1 in axes:
+            return self.scale_and_shift(params, normalize_steps(x, run.mask, axes, self.epsilon))
         count = prod(x.shape[axis] for axis in axes)
         dtype = computing_dtype(x.dtype)
         gamma = flat(params["gamma"]) if self.scale else np.ones(count, dtype)
@@ -85,6 +88,27 @@ class LayerNorm(TrainableLayer):
         rows = ops.reshape(transposed, (*(x.shape[axis] for axis in rest), count))
         y = ops.reshape(ops.layer_norm(rows, gamma, beta, -1, self.epsilon), transposed.shape)
         return ops.transpose(y, tuple(order.index(axis) for axis in range(len(order))))
+
+    def scale_and_shift(self, params: Values, y: Value) -> Value:
+        """Returns gamma y + beta."""
+        axes = self.axes_of(y.shape[1:])
+        shape = tuple(n if axis in axes else 1 for axis, n in enumerate(y.shape[1:]))
+        y = ops.mul(y, ops.reshape(params["gamma"], (1, *shape))) if self.scale else y
+        return ops.add(y, ops.reshape(params["beta"], (1, *shape))) if self.shift else y
+
+
+def normalize_steps(x: Value, mask: Value, axes: list[int], epsilon: float) -> Value:
+    """Returns x (N, T, F) with mean 0 and variance 1 along `axes`, over the steps of the mask.
+
+    The others are 0. `axes` has T, counted with the batch in front.
+    """
+    along, features = tuple(axes), x.shape[2] if 2 in axes else 1
+    steps = ops.sum(over_features(mask), (1,), keepdims=True)
+    count = ops.maximum(ops.mul(steps, float(features)), 1.0)
+    mean = ops.div(ops.sum(fill_padding(x, mask), along, keepdims=True), count)
+    away = fill_padding(ops.sub(x, mean), mask)
+    variance = ops.div(ops.sum(ops.square(away), along, keepdims=True), count)
+    return ops.div(away, ops.sqrt(ops.add(variance, epsilon)))
 
 
 def flat(values: Value) -> Value:

@@ -6,6 +6,7 @@ from sparkdl.config import Boolean, Number, dataclass, option
 from sparkdl.engine import ops
 from sparkdl.nn.hints import Shape, Value, Values
 from sparkdl.nn.layers.core.base import Layer
+from sparkdl.nn.layers.core.masks import fill_steps
 from sparkdl.nn.layers.core.run import Run
 
 
@@ -13,7 +14,9 @@ from sparkdl.nn.layers.core.run import Run
 class AddedLoss(Layer):
     """y = x, and `weight` times the sum of x over the batch is added to what is minimized.
 
-    Caffe's loss_weight of a blob that is no loss.
+    Caffe's loss_weight of a blob that is no loss. Steps of a sequence that a mask leaves out do not
+    count. With `mean` too the steps of an example are summed, as an output's reduction "sum" has
+    it: nothing is divided by how many count.
 
     Shapes
     ------
@@ -42,5 +45,6 @@ class AddedLoss(Layer):
 
     def forward(self, params: Values, x: Value, run: Run) -> Value:
         factor = self.weight * (1 if self.mean else x.shape[0])
-        run.add_loss(ops.mul(ops.sum(x, tuple(range(1, len(x.shape)))), float(factor)))
+        counted = fill_steps(x, run.mask)
+        run.add_loss(ops.mul(ops.sum(counted, tuple(range(1, len(x.shape)))), float(factor)))
         return x

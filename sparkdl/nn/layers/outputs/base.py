@@ -71,6 +71,10 @@ class ScoredLayer(Layer, abstract=True):
         """ "class" or "values"; see Loss."""
         return self.loss.label_kind
 
+    def out_mask(self, mask: Value, in_shape: Any) -> Value:
+        """Returns the mask of a sequence's steps; labels have no steps within steps."""
+        return None if mask is None or len(mask.shape) > 2 else super().out_mask(mask, in_shape)
+
     def check(self, out_shape: Shape) -> None:
         """Raises ShapeError where the loss cannot be of z of this shape."""
         if self.loss.of_sequence:

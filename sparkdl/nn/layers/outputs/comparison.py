@@ -41,10 +41,10 @@ class Comparison(ScoredLayer):
         return in_shape[0]
 
     def out_mask(self, mask: Value, in_shape: Any) -> Value:
-        return mask[0]
+        return mask[0] if len(in_shape[0]) == 2 else None
 
     def forward(self, params: Values, x: Value, run: Run) -> Value:
-        losses = self.compare(x, run.mask)
+        losses = self.compare(x, run.mask if len(x[0].shape) == 3 else None)
         run.add_loss(losses if self.loss_weight == 1 else ops.mul(losses, self.loss_weight))
         return x[0]
 

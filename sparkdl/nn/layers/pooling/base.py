@@ -10,7 +10,14 @@ from sparkdl.errors import ShapeError, require
 from sparkdl.nn.hints import Shape, Value, Values
 from sparkdl.nn.layers.core.masks import fill_padding, window_mask
 from sparkdl.nn.layers.core.run import Run
-from sparkdl.nn.layers.windows.geometry import per_axis, sides, spans_of, window_padding, windows
+from sparkdl.nn.layers.windows.geometry import (
+    per_axis,
+    sides,
+    spans_of,
+    takes_single_steps,
+    window_padding,
+    windows,
+)
 from sparkdl.nn.layers.windows.padding import Padding
 from sparkdl.nn.layers.windows.spatial_layer import SpatialLayer
 
@@ -53,7 +60,8 @@ class Pool(SpatialLayer, abstract=True):
 
     @property
     def sees_other_steps(self) -> bool:  # type: ignore[override]
-        return self.axes == 1 and self.sizes("size") != (1,)
+        options = self.size, self.step, self.padding, self.dilation
+        return self.axes == 1 and not takes_single_steps(*options)
 
     def padding_is_small(self) -> bool:
         """Returns whether padding alone never holds a whole window."""

@@ -9,6 +9,7 @@ from sparkdl.engine import ops
 from sparkdl.errors import ShapeError, require
 from sparkdl.nn.hints import Shape, Value, Values
 from sparkdl.nn.layers.core.base import Layer
+from sparkdl.nn.layers.core.masks import any_step
 from sparkdl.nn.layers.core.run import Run
 
 
@@ -40,7 +41,12 @@ class Reshape(Layer):
         return tuple(count // known if n == -1 else n for n in self.shape)
 
     def out_mask(self, mask: Value, in_shape: Shape) -> Value:
-        return mask if self.out_shape(in_shape)[:1] == in_shape[:1] else None
+        """Returns the mask while there are as many steps, of steps within steps too."""
+        out = self.out_shape(in_shape)
+        if mask is None or out[:1] != in_shape[:1]:
+            return None
+        within = len(mask.shape) - 1
+        return mask if out[:within] == in_shape[:within] else any_step(mask)
 
     def forward(self, params: Values, x: Value, run: Run) -> Value:
         return ops.reshape(x, (x.shape[0], *self.out_shape(tuple(x.shape[1:]))))
@@ -74,7 +80,11 @@ class Permute(Layer):
         return tuple(in_shape[axis] for axis in self.order)
 
     def out_mask(self, mask: Value, in_shape: Shape) -> Value:
-        return mask if self.order[0] == 0 else None
+        """Returns the mask while the steps stay first, and those within them second."""
+        if mask is None or self.order[0] != 0:
+            return None
+        within = tuple(range(len(mask.shape) - 1))
+        return mask if self.order[: len(within)] == within else any_step(mask)
 
     def forward(self, params: Values, x: Value, run: Run) -> Value:
         return ops.transpose(x, (0, *(1 + axis for axis in self.order)))

@@ -15,6 +15,8 @@ from sparkdl.nn.layers.core.run import Run
 class Subset(Layer):
     """Channels, or features, from `start` up to and without `stop`. DL4J SubsetVertex, Caffe Slice.
 
+    Of steps, with axis 0 of sequences, it takes their mask as well.
+
     Shapes
     ------
     x (batch, C, H, W), y (batch, stop - start, H, W); of rows and sequences the last axis
@@ -46,8 +48,20 @@ class Subset(Layer):
             raise ShapeError(f"Subset ends at {self.stop}, beyond axis {axis} of {in_shape}")
         return (*in_shape[:axis], self.stop - self.start, *in_shape[axis + 1 :])
 
+    def mixes_steps(self, in_shape: Shape) -> bool:
+        return len(in_shape) == 2 and self.axis_of(in_shape) == 0
+
+    def out_mask(self, mask: Value, in_shape: Shape) -> Value:
+        if mask is None or len(mask.shape) != len(in_shape):
+            return None
+        axis = 1 + self.axis_of(in_shape)
+        return self.part(mask, axis) if axis < len(mask.shape) else mask
+
     def forward(self, params: Values, x: Value, run: Run) -> Value:
-        axis = 1 + self.axis_of(x.shape[1:])
+        return self.part(x, 1 + self.axis_of(x.shape[1:]))
+
+    def part(self, x: Value, axis: int) -> Value:
+        """Returns x from `start` to `stop` along an axis of the batch."""
         starts, stops = [0] * len(x.shape), list(x.shape)
         starts[axis], stops[axis] = self.start, self.stop
         return ops.slice(x, starts, stops)

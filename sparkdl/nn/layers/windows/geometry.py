@@ -45,6 +45,12 @@ def window_padding(
     return tuple(map(fit, space, spans, strides, amounts))
 
 
+def takes_single_steps(size: Any, stride: Any, padding: Any, dilation: Any) -> bool:
+    """Returns whether there is a window for each step of a sequence, which sees no other step."""
+    one = per_axis(size, 1) == per_axis(stride, 1) == (1,)
+    return one and window_padding((1,), size, stride, padding, dilation) == ((0, 0),)
+
+
 def same_padding(n: int, span: int, stride: int) -> tuple[int, int]:
     """Returns (before, after) for ceil(n / stride) windows, as Keras has it: the odd one behind."""
     total = max((ceil(n / stride) - 1) * stride + span - n, 0)

@@ -3,7 +3,12 @@
 from sparkdl.config import Sizes, dataclass, option
 from sparkdl.config.field_types import AmountOrWord, Axes
 from sparkdl.nn.hints import Shape
-from sparkdl.nn.layers.windows.geometry import per_axis, window_padding, windows
+from sparkdl.nn.layers.windows.geometry import (
+    per_axis,
+    takes_single_steps,
+    window_padding,
+    windows,
+)
 from sparkdl.nn.layers.windows.padding import Padding
 from sparkdl.nn.layers.windows.spatial_layer import SpatialLayer
 
@@ -25,7 +30,8 @@ class WindowLayer(SpatialLayer, abstract=True):
 
     @property
     def sees_other_steps(self) -> bool:  # type: ignore[override]
-        return self.axes == 1 and self.sizes("kernel_size") != (1,)
+        options = self.kernel_size, self.stride, self.padding, self.dilation
+        return self.axes == 1 and not takes_single_steps(*options)
 
     def sizes(self, name: str) -> Shape:
         """Returns the option `name` with an entry for each axis."""

@@ -51,6 +51,9 @@ class Wrapper(Layer, abstract=True):
     def inherit(self, network: "Conf") -> Self:
         return replace(self, layer=self.layer.inherit(network))
 
+    def mixes_steps(self, in_shape: Any) -> bool:
+        return self.layer.mixes_steps(in_shape)
+
     @property
     def biases(self) -> tuple[str, ...]:
         return getattr(self.layer, "biases", ())

@@ -10,8 +10,8 @@ from sparkdl.engine import ops
 from sparkdl.errors import ShapeError, require
 from sparkdl.nn.hints import Shape, Shapes, Value, Values
 from sparkdl.nn.layers.core.base import Layer
-from sparkdl.nn.layers.core.masks import over_features
-from sparkdl.nn.layers.core.run import Run
+from sparkdl.nn.layers.core.masks import any_step, over_features
+from sparkdl.nn.layers.core.run import LayerResults, Run
 from sparkdl.nn.layers.outputs.base import ScoredLayer
 from sparkdl.nn.layers.wrappers.base import Wrapper
 
@@ -32,6 +32,9 @@ class PerStep(Run):
 @dataclass(frozen=True, kw_only=True)
 class TimeDistributed(Wrapper):
     """The same layer, with the same weights, at each step by itself. Keras TimeDistributed.
+
+    A mask that the layer makes, of the steps (batch, T, S) within each step, goes to the next
+    TimeDistributed. When these are gone, a step is there if any step within it was, as in Keras.
 
     Shapes
     ------
@@ -66,8 +69,15 @@ class TimeDistributed(Wrapper):
     def out_shape(self, in_shape: Any) -> Shape:
         return (in_shape[0], *self.layer.out_shape(self.one(in_shape)))
 
+    def mixes_steps(self, in_shape: Any) -> bool:
+        return False
+
     def out_mask(self, mask: Value, in_shape: Any) -> Value:
-        return mask
+        """Returns the mask of the steps, or that of the steps within them where there are some."""
+        if mask is None or len(mask.shape) == 2:
+            return mask
+        inside = self.layer.out_mask(rows(mask), tuple(in_shape[1:]))
+        return any_step(mask) if inside is None else steps_of(inside, mask)
 
     def param_shapes(self, in_shape: Any) -> Shapes:
         return self.layer.param_shapes(self.one(in_shape))
@@ -76,11 +86,38 @@ class TimeDistributed(Wrapper):
         return self.layer.buffer_shapes(self.one(in_shape))
 
     def forward(self, params: Values, x: Value, run: Run) -> Value:
-        mask = run.mask if len(x.shape) == 3 else None  # layers know one of rows or of sequences
-        masks = () if mask is None else (rows(over_features(mask)),)
-        seen = {item.name: getattr(run, item.name) for item in fields(Run)} | {"masks": masks}
-        y = self.layer.forward(params, rows(x), PerStep(**seen, steps=x.shape[1]))
-        return ops.reshape(y, (*x.shape[:2], *y.shape[1:]))
+        seen = {item.name: getattr(run, item.name) for item in fields(Run)}
+        seen |= {"masks": masks_of_steps(x, run.mask), "results": LayerResults()}
+        inside = PerStep(**seen, steps=x.shape[1])
+        y = self.layer.forward(params, rows(x), inside)
+        hand_on(inside.results, run, x)
+        return steps_of(y, x)
+
+
+def masks_of_steps(x: Value, mask: Value) -> tuple[Value, ...]:
+    """Returns the mask as the layer inside gets it: layers know one of rows or of sequences."""
+    if mask is None:
+        return ()
+    if len(mask.shape) > 2:
+        return (rows(mask),)
+    return (rows(over_features(mask)),) if len(x.shape) == 3 else ()
+
+
+def hand_on(results: LayerResults, run: Run, x: Value) -> None:
+    """Leaves behind what the layer inside has; its mask as one of the steps within those of x."""
+    run.results.updates.update(results.updates)
+    run.results.states.update(results.states)
+    for values in results.losses:
+        run.add_loss(values)
+    for made in results.masks:
+        mask = steps_of(made, x)
+        outer = run.mask if run.mask is not None and len(run.mask.shape) == 2 else None
+        run.mask_output(mask if outer is None else ops.mul(mask, over_features(outer)))
+
+
+def steps_of(y: Value, x: Value) -> Value:
+    """Returns (N, T, ...) of y (N T, ...), with N and T of x."""
+    return ops.reshape(y, (*x.shape[:2], *y.shape[1:]))
 
 
 def rows(x: Value) -> Value:

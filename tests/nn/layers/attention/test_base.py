@@ -85,6 +85,33 @@ def test_a_sequence_of_padding_gives_numbers(rng):
     assert np.isfinite(layer.forward(params, x, in_use(np.zeros((3, 5), np.float32)))).all()
 
 
+KINDS = [
+    SelfAttention(heads=2),
+    SelfAttention(project=False),
+    LearnedSelfAttention(queries=2, heads=2),
+]
+
+
+@pytest.mark.parametrize("layer", KINDS, ids=str)
+@pytest.mark.parametrize("dtype", [np.float32, BFLOAT16], ids=str)
+def test_a_sequence_of_padding_gives_the_bias_whatever_it_holds(layer, dtype, rng):
+    params = {n: p.astype(dtype) for n, p in drawn(layer, (5, 4), rng).items()}
+    expected = np.zeros(4) if "Wo" not in params else params["bo"].astype(float)
+    for scale in (1, 50):
+        x = (scale * rng.normal(size=(3, 5, 4))).astype(dtype)
+        y = layer.forward(params, x, in_use(np.zeros((3, 5), np.float32)))
+        assert y.dtype == dtype
+        np.testing.assert_array_equal(y.astype(float), np.broadcast_to(expected, y.shape))
+
+
+def test_keys_of_padding_give_the_bias_whatever_they_hold(rng):
+    layer, shapes = MultiHeadAttention(heads=2), ((3, 4), (5, 2))
+    params = drawn(layer, shapes, rng)
+    queries, keys = (rng.normal(size=(3, *shape)) for shape in shapes)
+    y = layer.forward(params, (queries, keys), in_use(None, np.zeros((3, 5), np.float32)))
+    np.testing.assert_array_equal(y, np.broadcast_to(params["bo"], y.shape))
+
+
 def test_no_step_learns_of_later_ones(rng):
     layer = SelfAttention(heads=2, causal=True)
     x, params = rng.normal(size=(2, 6, 4)), drawn(layer, (6, 4), rng)

@@ -86,6 +86,9 @@ MOVED = [
     (layers.Cropping1D(amount=(1, 2)), [1, 1, 0, 0], [1]),
     (layers.ZeroPadding1D(amount=(2, 1)), [1, 1, 0], [1, 1, 1, 1, 0, 0]),
     (layers.ZeroPadding1D(amount=(1, 1)), [0, 1], [0, 0, 1, 1]),
+    (layers.Subset(axis=0, start=1, stop=4), [1, 1, 0, 0], [1, 0, 0]),
+    (layers.Subset(axis=0, start=0, stop=3), [1, 1, 0], [1, 1, 0]),
+    (layers.Subset(start=1, stop=3), [1, 1, 0], [1, 1, 0]),
 ]
 
 

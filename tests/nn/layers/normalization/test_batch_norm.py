@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sparkdl.nn.layers import BatchNorm
+from sparkdl.nn.layers import BatchNorm, TimeDistributed
 from sparkdl.nn.layers.core.run import Run
 
 
@@ -72,6 +72,31 @@ def test_padded_steps_do_not_count(variance, rng):
     np.testing.assert_allclose(y[mask == 1], layer.forward(params, there, alone))
     for name, value in alone.updates.items():
         np.testing.assert_allclose(run.updates[name], value)
+
+
+@pytest.mark.parametrize("shape", [(4, 1, 3), (4, 3, 1), (1, 4, 3, 1)], ids=str)
+def test_a_mask_says_nothing_of_images_that_sequences_have_become(shape, rng):
+    layer, x = BatchNorm(), rng.normal(2, 3, size=(2, *shape))
+    params = {"gamma": np.ones(shape[0]), "beta": np.zeros(shape[0])}
+    buffers = {"mean": np.zeros(shape[0]), "variance": np.ones(shape[0])}
+    mask = np.array([[1, 1, 0, 0], [1, 1, 1, 1]], float)
+    runs = [Run(training=True, seed=0, buffers=buffers, masks=m) for m in ((mask,), ())]
+    np.testing.assert_array_equal(*(layer.forward(params, x, run) for run in runs))
+    for name, value in runs[1].updates.items():
+        np.testing.assert_array_equal(runs[0].updates[name], value)
+
+
+def test_padded_steps_do_not_count_at_each_step_by_itself(rng):
+    """TimeDistributed makes rows of the steps, and their mask one of rows."""
+    x, mask = rng.normal(2, 3, size=(2, 4, 3)), np.array([[1, 1, 1, 0], [1, 0, 0, 0]], float)
+    params = {"gamma": rng.normal(size=3), "beta": rng.normal(size=3)}
+    buffers = {"mean": np.zeros(3), "variance": np.ones(3)}
+    run = Run(training=True, seed=0, buffers=buffers, masks=(mask,))
+    y = TimeDistributed(layer=BatchNorm(momentum=0.0)).forward(params, x, run)
+    there = x[mask == 1]
+    expected = (there - there.mean(0)) / np.sqrt(there.var(0) + 1e-5)
+    np.testing.assert_allclose(y[mask == 1], params["gamma"] * expected + params["beta"])
+    np.testing.assert_allclose(run.updates["mean"], there.mean(0))
 
 
 @pytest.mark.parametrize("debias", [False, True])

@@ -55,6 +55,19 @@ def test_examples_that_do_not_count(rng):
     assert loss_of(layer, z, y, there) == pytest.approx((each[0] + each[2]) / 2)
 
 
+@pytest.mark.parametrize("shape", [(4, 1, 3), (4, 3)], ids=str)
+def test_a_mask_is_one_of_sequences_not_of_images_that_they_have_become(shape, rng):
+    z, y = rng.normal(size=(2, 2, *shape))
+    mask = np.array([[1.0, 1, 0, 0], [1, 1, 1, 1]])
+    layer = Comparison(loss="mse", reduction="sum")
+    run = Run(training=True, seed=0, masks=(mask, mask))
+    layer.forward({}, (z, y), run)
+    squares = (z - y) ** 2
+    each = squares.mean(2) * mask if len(shape) == 2 else squares.mean(1).reshape(2, -1)
+    np.testing.assert_allclose(run.results.losses[0], each.sum(1))
+    assert (layer.out_mask((mask, mask), (shape, shape)) is mask) == (len(shape) == 2)
+
+
 def loss_of(layer, *x):
     run = Run(training=True, seed=0)
     layer.forward({}, x, run)
