@@ -7,6 +7,7 @@ from typing import ParamSpec, TypeVar
 
 from sparkdl.config.foreign_calls import ELSEWHERE, cure_of
 from sparkdl.config.names import suggestion
+from sparkdl.config.separate_labels import refuse_separate_labels
 from sparkdl.errors import ConfigError, brief
 
 P = ParamSpec("P")
@@ -16,7 +17,8 @@ R = TypeVar("R")
 def refuse_unknown_options(method: Callable[P, R]) -> Callable[P, R]:
     """Makes a method refuse options that it has not by a ConfigError that says what to do.
 
-    Its signature stays, so that help(), editors and type checkers show what it takes.
+    So does a constructor, in the name of its class. Features and labels given as two arrays are
+    refused, too. Its signature stays, so that help(), editors and type checkers show what it takes.
     """
     home, _, call = method.__qualname__.rpartition(".")
     known = list(signature(method).parameters)[1:]
@@ -27,7 +29,10 @@ def refuse_unknown_options(method: Callable[P, R]) -> Callable[P, R]:
             if name not in known:
                 owner = known_class(values[0], home) if values else home
                 cure = cure_of(name, owner, call, known) or suggestion(name, known)
-                raise ConfigError(f"{owner}.{call} has no option {brief(name)}{cure}")
+                place = owner if call == "__init__" else f"{owner}.{call}"
+                raise ConfigError(f"{place} has no option {brief(name)}{cure}")
+        if known[:1] == ["data"] and len(values) > 1:
+            refuse_separate_labels(known_class(values[0], home), call, known, values[1:])
         return method(*values, **options)
 
     return checked

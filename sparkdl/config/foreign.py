@@ -142,20 +142,32 @@ TYPES = {
     },
     "Loss": {
         "binarycrossentropy": "sigmoid_cross_entropy",
+        "bce": "sigmoid_cross_entropy",
         "bceloss": "sigmoid_cross_entropy",
         "bcewithlogitsloss": "sigmoid_cross_entropy",
         "categoricalcrossentropy": "softmax_cross_entropy",
+        "categoricalhinge": "multiclass_hinge",
+        "cosinesimilarity": "cosine_proximity",
         "crossentropy": "softmax_cross_entropy",
         "crossentropyloss": "softmax_cross_entropy",
         "euclideanloss": "euclidean",
+        "huberloss": "huber",
+        "kld": "kl_divergence",
+        "l1loss": "mae",
+        "logloss": "softmax_cross_entropy sigmoid_cross_entropy",
         "mcxent": "softmax_cross_entropy",
+        "meanabsoluteerror": "mae",
+        "meanabsolutepercentageerror": "mape",
+        "meansquarederror": "mse",
+        "meansquaredlogarithmicerror": "msle",
         "mseloss": "mse",
         "negativeloglikelihood": "softmax_cross_entropy",
+        "nllloss": "softmax_cross_entropy",
+        "smoothl1loss": "huber",
         "softmaxwithloss": "softmax_cross_entropy",
         "sparsecategoricalcrossentropy": "softmax_cross_entropy",
         "sparsemcxent": "softmax_cross_entropy",
         "xent": "sigmoid_cross_entropy",
-        "l1loss": "mae",
     },
     "Optimizer": {
         "nesterovs": "Nesterov",
@@ -199,9 +211,26 @@ TYPES = {
     },
 }
 
+# What to know of a word that differs from ours, after "did you mean".
+MEAN_OF_LABELS = "the mean over several labels, as theirs, is SigmoidCrossEntropy(averaged=True)"
+NOTES = {
+    "Loss": {
+        "bce": MEAN_OF_LABELS,
+        "bceloss": MEAN_OF_LABELS,
+        "bcewithlogitsloss": MEAN_OF_LABELS,
+        "binarycrossentropy": MEAN_OF_LABELS,
+    },
+}
+
 CHOICES = {
     "gpu": "cuda",
 }
+
+
+def note(name, family):
+    """Returns "" or " (...)" with what differs between a word of a family elsewhere and ours."""
+    text = NOTES.get(family, {}).get(name)
+    return f" ({text})" if text else ""
 
 
 def words(name, family=None):

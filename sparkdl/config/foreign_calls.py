@@ -1,4 +1,4 @@
-"""Options of fit, evaluate and predict elsewhere (Keras, Lightning, DL4J, Caffe, pyspark.ml).
+"""Options of fit, evaluate, predict and callbacks elsewhere (Keras, Lightning, DL4J, Caffe ...).
 
 Names are compared in lower case without "_" (names.key). SAME has the options that only have
 another name here: those that the method at hand knows are told. ELSEWHERE says how to get what is
@@ -57,6 +57,20 @@ SAME = {
     "x": "data features",
 }
 
+# Hooks of Keras's and Lightning's callbacks, and the events of a Listener that tell the same.
+EVENTS = {
+    "onbatchend": "on_round",
+    "onepochend": "on_epoch",
+    "ontestend": "on_validation",
+    "ontrainbatchend": "on_round",
+    "ontrainbegin": "on_fit_start",
+    "ontrainend": "on_fit_end",
+    "ontrainepochend": "on_epoch",
+    "ontrainstart": "on_fit_start",
+    "onvalidationend": "on_validation",
+    "onvalidationepochend": "on_validation",
+}
+
 MASTER = "it is the training master's: ParameterAveraging({})"
 BATCHES = "leave it out: what comes out does not depend on it"
 RECORDS = "an RDD of (features, label) pairs or a DataFrame holds both: give it as data"
@@ -82,6 +96,14 @@ ELSEWHERE = {
     },
     "SparkNetwork.evaluate": {"labels": RECORDS, "y": RECORDS},
     "Network.evaluate": {"features": PAIR, "labels": PAIR, "y": PAIR},
+    "EarlyStopping.__init__": {"verbose": "leave it out: history.end_reason says why a fit ended"},
+    "ModelCheckpoint.__init__": {
+        "filepath": "it is path here",
+        "savefreq": "leave it out: it writes after each epoch; Checkpoints has every_rounds",
+        "saveweightsonly": "leave it out: a model has its weights and its configuration",
+        "verbose": "leave it out: it prints nothing",
+    },
+    "ReduceLROnPlateau.__init__": {"verbose": "leave it out: the log says each new rate"},
     "fit": {
         "accelerator": MASTER.format("device='cuda'"),
         "averagingfrequency": MASTER.format("averaging_frequency=5"),
@@ -137,7 +159,7 @@ def cure_of(name, owner, call, known):
         Options of the method.
     """
     word = key(name)
-    options = [option for option in SAME.get(word, "").split() if option in known]
+    options = [option for option in (SAME | EVENTS).get(word, "").split() if option in known]
     if options:
         return f"; did you mean {options[0]!r}?"
     for place in (f"{owner}.{call}", call):

@@ -48,6 +48,10 @@ class Members(MutableMapping[str, type]):
         return None
 
 
+class UnknownMember(ConfigError):
+    """A family has no member of a name; a document may be of one whose module nobody imported."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Member(Config):
     """One of a family. A direct subclass founds a family; defining a class below it registers it.
@@ -89,7 +93,7 @@ class Member(Config):
         match = find_name(name, cls.members)
         if match is None:
             end = f", got {brief(name)}{suggestion(name, cls.members, founder(cls).__name__)}"
-            raise ConfigError(f"{where_must_be}{one_of(cls.members, end)}")
+            raise UnknownMember(f"{where_must_be}{one_of(cls.members, end)}")
         return cls.members[match]
 
 

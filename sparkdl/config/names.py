@@ -66,7 +66,8 @@ def suggestion(name: Any, known: Iterable[str], family: str | None = None) -> st
         return ""
     options = [word for word in foreign.words(key(name), family) if word in known]
     if options:
-        return f"; did you mean {' or '.join(map(repr, options))}?"
+        note = foreign.note(key(name), family)
+        return f"; did you mean {' or '.join(map(repr, options))}?{note}"
     exact = {other: other for other in known}
     for table, word in ((exact, name), ({key(other): other for other in known}, key(name))):
         close = get_close_matches(word, list(table), n=1, cutoff=0.5)

@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame
 
 from sparkdl.errors import ConfigError
 from sparkdl.ml.params import FitParams
-from sparkdl.ml.rows import ReadColumns, divide_rows, weight_column
+from sparkdl.ml.rows import ReadColumns, divide_rows, require_frame, weight_column
 from sparkdl.ml.turns import taking_turns
 from sparkdl.nn import Conf
 from sparkdl.spark.connect.sessions import context_of
@@ -40,8 +40,10 @@ def fit_network(
     ConfigError, DataError
         Before any job: a bad Param, a column that is missing or of another type or width.
     """
+    require_frame(dataset)
     if dataset.isStreaming:
         raise ConfigError("dataset must not stream; SparkNetwork.fit takes one that does")
+    require_epochs(stage)
     network = network_to_train(stage)
     master, preprocessing = master_to_train(stage, network.conf), stage.getPreprocessing()
     features, labels = names(network.conf)
@@ -64,6 +66,12 @@ def fit_network(
             **options,
         )
     return net.network, history
+
+
+def require_epochs(stage: FitParams) -> None:
+    """Raises ConfigError unless `maxIter`, the epochs to train, is 1 or more."""
+    if stage.getMaxIter() < 1:
+        raise ConfigError(f"maxIter must be an integer >= 1, got {stage.getMaxIter()}")
 
 
 def network_to_train(stage: FitParams) -> Network:

@@ -16,7 +16,7 @@ from sparkdl.errors import ConfigError
 from sparkdl.ml.columns import only_names
 from sparkdl.ml.params import StageParams
 from sparkdl.ml.persistence import SavedStage
-from sparkdl.ml.rows import ReadColumns
+from sparkdl.ml.rows import ReadColumns, require_frame
 from sparkdl.ml.training_params import TrainingParams
 from sparkdl.spark.connect.sessions import current_context
 from sparkdl.spark.inference.arrow_map import map_in_arrow
@@ -98,6 +98,7 @@ class NetworkModel(StageParams, TrainingParams, SavedStage):
         return net.column_function(schema, *parts, layers=layers)
 
     def _transform(self, dataset: DataFrame) -> DataFrame:
+        require_frame(dataset)
         return map_in_arrow(dataset, *self.map_function(dataset.schema))
 
     def udf(self, column: str | None = None) -> Any:
@@ -151,6 +152,7 @@ class NetworkModel(StageParams, TrainingParams, SavedStage):
 
     def evaluate(self, dataset: DataFrame) -> Evaluation:
         """Returns an Evaluation over labelled data, with the names of the classes if known."""
+        require_frame(dataset)
         features, labels = self.feature_names(), self.label_names()
         preprocessing, net = self.getPreprocessing(), self.spark_network()
         schema = schema_of(self.network.conf, transform=preprocessing)

@@ -7,12 +7,23 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import BooleanType
 
+from sparkdl.data.batches.type_names import kind_of
 from sparkdl.errors import ConfigError, DataError
 from sparkdl.ml.params import FitParams
+from sparkdl.spark.connect.sessions import is_frame
 from sparkdl.spark.records.frame_schema import WHERE, require_one
-from sparkdl.spark.records.records import quote_name
+from sparkdl.spark.records.records import cure_for_frame, quote_name
 
 CASES = "spark.sql.caseSensitive"
+
+
+def require_frame(dataset: Any) -> None:
+    """Raises ConfigError unless what a stage is given is a DataFrame of Spark."""
+    if not is_frame(dataset):
+        raise ConfigError(
+            f"dataset must be a DataFrame of Spark, got {kind_of(dataset)}; "
+            f"{cure_for_frame(dataset)}"
+        )
 
 
 def weight_column(stage: FitParams) -> str | None:

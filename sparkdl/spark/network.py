@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from sparkdl.config.calls import refuse_unknown_options
 from sparkdl.data.batches.type_names import kind_of
-from sparkdl.errors import ConfigError, require_kind
+from sparkdl.errors import ConfigError
 from sparkdl.interop.recipes import is_description, recipe_of
 from sparkdl.nn import Conf
 from sparkdl.own_folders import check_budgets
@@ -30,6 +30,7 @@ from sparkdl.spark.jobs.executor_python import check_executor_python
 from sparkdl.spark.jobs.interrupts import clean_interrupts
 from sparkdl.spark.jobs.jvm import living_jvm
 from sparkdl.spark.jobs.page_link import link_page
+from sparkdl.spark.jobs.running_context import needs_session, require_running
 from sparkdl.spark.jobs.task_resources import known_profile
 from sparkdl.spark.own_settings import check_own_settings
 from sparkdl.spark.records.recipe_tests import recipe_validation
@@ -46,6 +47,7 @@ from sparkdl.spark.workers import SparkWorkers
 from sparkdl.training.evaluation import Evaluation
 from sparkdl.training.evaluation.batch_evaluation import Evaluator
 from sparkdl.training.fit.network_fit import check_followers, fit_network, require_tests
+from sparkdl.training.foreign_models import require_conf
 from sparkdl.training.inputs.division import divide, require_whole
 from sparkdl.training.inputs.schema import schema_of
 from sparkdl.training.masters.base import TrainingMaster
@@ -99,6 +101,7 @@ class SparkNetwork(NetworkInUse):
     {'accuracy': 0.9911, 'loss': 0.0273}
     """
 
+    @needs_session
     def __init__(
         self,
         sc: Context,
@@ -116,7 +119,6 @@ class SparkNetwork(NetworkInUse):
                 raise unsupported("resources=", "they are set for RDDs; spark.task.cpus is for all")
             self._resources = None
         else:
-            require_kind("sc", self.sc, SparkContext, "a SparkContext or SparkSession")
             check_executor_python(self.sc)
             self._resources = known_profile(self.sc, resources)
         if tm is not None and not isinstance(tm, TrainingMaster):
@@ -132,7 +134,7 @@ class SparkNetwork(NetworkInUse):
             self.recipe, self.network, self.master = conf, conf.network, conf.master
             return
         kinds = "a NetworkConf, GraphConf, Network, Recipe or path of a solver file"
-        require_kind("conf", conf, Conf | Network, kinds)
+        require_conf(conf, Conf | Network, kinds)
         network: Any = conf
         self.network = network if isinstance(network, Network) else Network(network)
         self.master = default_master(self.network.conf) if tm is None else tm
@@ -226,6 +228,7 @@ class SparkNetwork(NetworkInUse):
         WorkerError
             A Spark job failed for good.
         """
+        require_running(self.sc)
         listeners = check_followers(listeners, checkpoints)
         check_budgets()
         marks: dict[str, Any] = {"updates": updates, "validate_every": validate_every}
@@ -310,6 +313,7 @@ class SparkNetwork(NetworkInUse):
         device : "auto", "cpu" or "cuda", optional
             None: the master's.
         """
+        require_running(self.sc)
         transform = self.transform_for(data, transform)
         records = SparkRecords(data, features, label, transform=transform)
         if is_connect(self.sc):

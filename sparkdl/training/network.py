@@ -11,7 +11,7 @@ import numpy as np
 from sparkdl.config.calls import refuse_unknown_options
 from sparkdl.data.readers.ndarray.arrays import Arrays
 from sparkdl.data.source import check_batches
-from sparkdl.errors import ConfigError, DataError, brief, require
+from sparkdl.errors import ConfigError, DataError, require
 from sparkdl.nn import initial_buffers, initial_params, initial_slots
 from sparkdl.nn.execution.device import DEVICES, choose_backend
 from sparkdl.nn.execution.replica import Replica, make_replica
@@ -34,12 +34,14 @@ from sparkdl.training.fit.network_fit import (
     validation_of,
 )
 from sparkdl.training.fit.pretraining import pretrain_layers
+from sparkdl.training.foreign_models import require_conf
 from sparkdl.training.inputs.division import divide
 from sparkdl.training.inputs.minibatch import check_batch_size
 from sparkdl.training.inputs.schema import schema_of
 from sparkdl.training.inputs.sources import Data, as_source
 from sparkdl.training.masters.base import TrainingMaster
 from sparkdl.training.masters.default import default_master
+from sparkdl.training.masters.requirements import require_workers
 from sparkdl.training.reporting.history import History
 from sparkdl.training.reporting.listeners import Listener
 from sparkdl.training.rounds.replica import map_tables
@@ -73,6 +75,7 @@ class Network:
     """
 
     def __init__(self, conf: Conf, state: TrainState | None = None, device: str = "auto") -> None:
+        require_conf(conf)
         self.conf, self.device = conf, device
         require(self, "device", device in DEVICES, f"one of {DEVICES}")
         self.state = first_state(conf) if state is None else state
@@ -376,17 +379,6 @@ class Network:
         for split in source.splits():
             for batch in check_batches(source.read, split, schema):
                 yield from pieces(batch, source.transform, self.conf, size)
-
-
-def require_workers(master, workers):
-    """Raises ConfigError unless they are a TrainingMaster, and Workers or None."""
-    if not isinstance(master, TrainingMaster):
-        raise ConfigError(f"master must be a TrainingMaster, got {brief(master)}")
-    if workers is not None and not hasattr(workers, "load"):
-        raise ConfigError(
-            f"workers must be Workers such as LocalWorkers(4), got {brief(workers)}; their number "
-            "is an option of the master: ParameterAveraging(workers=4)"
-        )
 
 
 def first_state(conf):

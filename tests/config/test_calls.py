@@ -100,6 +100,22 @@ FOREIGN = {
     "Network.predict": {"x": "did you mean 'features'?"},
     "CaffeSolver.fit": {"callbacks": "listeners=[...]", "max_iter": "did you mean 'updates'?"},
 }
+CONSTRUCTORS = {
+    "EarlyStopping": {
+        "pateince": "did you mean 'patience'?",
+        "verbose": "leave it out: history.end_reason says why a fit ended",
+    },
+    "LambdaListener": {
+        "on_batch_end": "did you mean 'on_round'?",
+        "on_epoc": "did you mean 'on_epoch'?",
+        "on_epoch_end": "did you mean 'on_epoch'?",
+        "on_train_begin": "did you mean 'on_fit_start'?",
+        "on_train_end": "did you mean 'on_fit_end'?",
+    },
+    "ModelCheckpoint": {"filepath": "it is path here", "save_freq": "Checkpoints has every_"},
+    "ReduceLROnPlateau": {"verbose": "the log says each new rate"},
+}
+MADE = [(owner, name) for owner, names in CONSTRUCTORS.items() for name in names]
 ROWS = [(method, name) for method, names in FOREIGN.items() for name in names]
 
 
@@ -119,8 +135,17 @@ def test_an_option_from_elsewhere_is_refused_with_the_cure(method, name):
     assert FOREIGN[method][name] in message and len(message) < 250
 
 
+@pytest.mark.parametrize("owner, name", MADE, ids=[f"{o}-{n}" for o, n in MADE])
+def test_an_option_that_a_listener_has_not_is_refused_with_the_cure(owner, name):
+    with pytest.raises(ConfigError) as caught:
+        getattr(sparkdl, owner)(**{name: print})
+    assert str(caught.value).startswith(f"{owner} has no option '{name}'; ")
+    assert CONSTRUCTORS[owner][name] in str(caught.value)
+
+
 def test_every_entry_of_the_tables_is_one_that_a_method_can_tell():
     methods = {call for _, calls in CALLS.values() for call in calls} | {*METHODS}
+    methods |= {f"{owner}.__init__" for owner in CONSTRUCTORS}
     assert {*ELSEWHERE} <= methods
     words = [word for table in ELSEWHERE.values() for word in table]
     assert [word for word in [*SAME, *words] if word != key(word)] == []

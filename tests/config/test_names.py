@@ -82,6 +82,20 @@ MADE_OF = {
         lambda: nn.Output(units=1, loss="CrossEntropyLoss"),
         "did you mean 'softmax_cross_entropy'?",
     ),
+    "Keras's loss of several labels": (
+        lambda: nn.Output(units=2, loss="binary_crossentropy"),
+        "did you mean 'sigmoid_cross_entropy'? (the mean over several labels, as theirs, is "
+        "SigmoidCrossEntropy(averaged=True))",
+    ),
+    "Keras's long word": (
+        lambda: nn.Output(units=2, loss="mean_squared_error"),
+        "did you mean 'mse'?",
+    ),
+    "PyTorch's class": (lambda: nn.Output(units=2, loss="SmoothL1Loss"), "did you mean 'huber'?"),
+    "a loss of either": (
+        lambda: nn.Output(units=2, loss="log_loss"),
+        "did you mean 'softmax_cross_entropy' or 'sigmoid_cross_entropy'?",
+    ),
     "linear": (lambda: nn.Dense(units=1, activation="linear"), "did you mean 'identity'?"),
     "updater": (lambda: nn.NetworkConf(updater="Sgd"), "did you mean 'optimizer'?"),
 }
@@ -105,6 +119,11 @@ def test_every_type_in_the_table_leads_somewhere(family):
     for theirs, ours in foreign.TYPES[family].items():
         assert theirs == key(theirs) and find_name(theirs, members) is None, theirs
         assert set(ours.split()) <= set(members), theirs
+
+
+def test_every_note_is_of_a_word_of_the_table():
+    for family, notes in foreign.NOTES.items():
+        assert notes.keys() <= foreign.TYPES[family].keys()
 
 
 def test_every_option_in_the_table_leads_somewhere():

@@ -216,7 +216,7 @@ REFUSED = {
     "no network": ({"network": None}, ConfigError, "SparkNetworkClassifier.network must be given"),
     "values": ({"network": values_conf()}, ConfigError, "must end in classes, got .*Regressor"),
     "no such column": ({"featuresCol": "feature"}, DataError, "has no column 'feature'; columns"),
-    "texts": ({"labelCol": "kind"}, DataError, "StringIndexer.inputCol='kind'"),
+    "texts": ({"labelCol": "kind"}, DataError, "outputCol='kind_index'.*labelCol='kind_index'"),
     "one number": ({"featuresCol": "label"}, DataError, "VectorAssembler puts"),
     "no weights": ({"weightCol": "weight"}, DataError, "has no column 'weight'"),
     "weights of lists": ({"weightCol": "two"}, DataError, "must hold a number a record"),
@@ -233,7 +233,8 @@ REFUSED = {
     "no workers": ({"numWorkers": 0}, ConfigError, "workers must be an integer >= 1 or None"),
     "workers below 0": ({"numWorkers": -1}, ConfigError, "workers must be an integer >= 1 or None"),
     "a seed below 0": ({"seed": -1}, ConfigError, "seed must be"),
-    "no epochs": ({"maxIter": -1}, ConfigError, "epochs must be"),
+    "no epochs": ({"maxIter": 0}, ConfigError, "^maxIter must be an integer >= 1, got 0$"),
+    "epochs below 0": ({"maxIter": -1}, ConfigError, "^maxIter must be an integer >= 1, got -1$"),
 }
 
 

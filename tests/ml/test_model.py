@@ -9,8 +9,9 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, FloatType
 
 from sparkdl.errors import ConfigError
+from sparkdl.ml import SparkNetworkClassifier
 from sparkdl.spark.inference.arrow_map import TAKES_VECTORS
-from tests.ml.frames import arrays, by_id
+from tests.ml.frames import arrays, by_id, classes_conf
 
 
 def expected(model):
@@ -59,3 +60,21 @@ def test_another_column_is_refused(classified):
 def test_a_model_travels(classified):
     again = cloudpickle.loads(cloudpickle.dumps(classified))
     assert again.predict(arrays()[0][0]) == classified.predict(arrays()[0][0])
+
+
+NO_FRAMES = {
+    "pandas": (lambda df: df.limit(1).toPandas(), r"pandas.*; .*spark.createDataFrame\(df\)"),
+    "an RDD": (lambda df: df.rdd, r"pyspark.*; make one of rows: spark.createDataFrame\(rows, "),
+    "arrays": (lambda df: arrays()[0], r"numpy.ndarray; make one of rows: spark.createDataFrame"),
+}
+
+
+@pytest.mark.parametrize("case", NO_FRAMES)
+def test_what_is_no_frame_is_refused_with_what_makes_one(case, classified, indexed):
+    make, message = NO_FRAMES[case]
+    given, stage = make(indexed), SparkNetworkClassifier(network=classes_conf())
+    for call in (stage.fit, classified.transform, classified.evaluate):
+        with pytest.raises(
+            ConfigError, match=f"dataset must be a DataFrame of Spark, got {message}"
+        ):
+            call(given)

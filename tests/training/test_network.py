@@ -176,7 +176,7 @@ BAD_DATA = {
     "features alone": (
         lambda x, y: x,
         ConfigError,
-        "must be a Batch, .* or a source, got numpy.ndarray$",
+        "must be a Batch, .* or a source, got numpy.ndarray; give them as one pair: ",
     ),
     "a frame of pandas": (
         lambda x, y: pandas.DataFrame(x),

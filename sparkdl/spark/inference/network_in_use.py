@@ -20,6 +20,7 @@ from sparkdl.spark.inference.arrow_map import map_in_arrow
 from sparkdl.spark.inference.evaluations import UnreadRecords, evaluate
 from sparkdl.spark.jobs.device_tally import DeviceTally
 from sparkdl.spark.jobs.jvm import living_jvm
+from sparkdl.spark.jobs.running_context import require_running
 from sparkdl.spark.jobs.shared_value import LocalValue, SharedValue
 from sparkdl.spark.records.records import Change, Data, SparkRecords, is_records
 from sparkdl.training.evaluation import Evaluation
@@ -83,6 +84,7 @@ class NetworkInUse:
         RDD of float32 vectors (units,), for an RDD or source; for a DataFrame its columns with
         `prediction` (the class, or the value) and `probability` (for classes) behind them.
         """
+        require_running(self.sc)
         transform = self.transform_for(data, transform)
         if is_frame(data):
             new = predictions.prediction_fields(self.conf, prediction, probability)
@@ -128,6 +130,7 @@ class NetworkInUse:
         ------
         ConfigError for a layer that does not exist, DataError for such a column.
         """
+        require_running(self.sc)
         layers = predictions.check_layers(self.conf, layers)
         transform = self.transform_for(data, transform)
         if is_frame(data):

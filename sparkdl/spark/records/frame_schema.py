@@ -102,14 +102,20 @@ def check_label(field, label):
     """Raises DataError where a column's type, or its number of classes, is not the label's."""
     kind, where = field.dataType, f"{WHERE}: column {field.name!r}"
     if not has_numbers(kind):
-        cure = f"; index it first: StringIndexer(inputCol={field.name!r}, outputCol='label')"
-        got = kind.simpleString() + (cure if is_text(kind) else "")
+        got = kind.simpleString() + (cure_for_texts(field.name) if is_text(kind) else "")
         raise DataError(f"{where} must hold numbers, got {got}")
     names = class_names(field)
     if label.kind == "class" and names and len(names) > label.size:
         got = f"{len(names)}: {list(names[:MOST])}{'...' if len(names) > MOST else ''}"
         cure = f"Output(units={len(names)}) has one for each"
         raise DataError(f"{where} must have at most {label.size} classes, got {got}; {cure}")
+
+
+def cure_for_texts(name):
+    """Returns "; " and what makes labels of a column of texts, under a name that is free."""
+    index = f"{name}_index"
+    stage = f"StringIndexer(inputCol={name!r}, outputCol={index!r})"
+    return f"; index it first: {stage}, then label={index!r}, of a stage labelCol={index!r}"
 
 
 def check_factor(field):

@@ -45,6 +45,7 @@ CURES = {
     "polars": "make one that Spark has: spark.createDataFrame(df.to_pandas())",
     "pyspark.pandas": "make one that Spark has: df.to_spark()",
 }
+FOR_RECORDS = "make one of rows: spark.createDataFrame(rows, ['features', 'label'])"
 FOR_ARRAYS = "arrays are a source as Arrays(features, labels)"
 
 
@@ -141,8 +142,18 @@ class SparkRecords:
 
 def cure_for(data):
     """Returns what to do with data that Spark cannot read as they are."""
+    return frame_cure(data) or FOR_ARRAYS
+
+
+def cure_for_frame(data):
+    """Returns how data of any kind become a DataFrame of Spark, where nothing else is taken."""
+    return frame_cure(data) or FOR_RECORDS
+
+
+def frame_cure(data):
+    """Returns what to do with a table of another package; None for what is none."""
     kind = kind_of(data)
-    return next((CURES[name] for name in CURES if kind.startswith(f"{name}.")), FOR_ARRAYS)
+    return next((CURES[name] for name in CURES if kind.startswith(f"{name}.")), None)
 
 
 def quote_name(name):

@@ -7,6 +7,7 @@ from math import isnan
 from typing import Any
 
 from sparkdl.config import is_integer
+from sparkdl.config.calls import refuse_unknown_options
 from sparkdl.errors import require
 from sparkdl.training.reporting.listeners import Listener
 from sparkdl.training.reporting.monitor import Monitor, is_number
@@ -54,6 +55,7 @@ class EarlyStopping(Monitor):
     steers = True
     counters = ("best", "best_epoch", "_wait")
 
+    @refuse_unknown_options
     def __init__(
         self,
         monitor: str = "validation loss",

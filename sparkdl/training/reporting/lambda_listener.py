@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+from sparkdl.config.calls import refuse_unknown_options
 from sparkdl.errors import require
 from sparkdl.training.reporting.listeners import Listener
 
@@ -27,6 +28,7 @@ class LambdaListener(Listener):
     >>> net.fit(data, listeners=[LambdaListener(on_round=check)])
     """
 
+    @refuse_unknown_options
     def __init__(
         self,
         *,

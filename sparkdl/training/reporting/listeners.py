@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
+from sparkdl.training.reporting.event_names import check_events
 from sparkdl.training.reporting.reports import (
     EpochReport,
     FitPlan,
@@ -36,6 +37,10 @@ class Listener:
     every_updates = ()
     steers = False
     counters: tuple[str, ...] = ()
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        check_events(cls, Listener)
 
     def on_fit_start(self, plan: FitPlan) -> None:
         """Called when a fit begins; `plan` is a FitPlan."""

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from sparkdl.config import is_integer
+from sparkdl.config.calls import refuse_unknown_options
 from sparkdl.errors import require
 from sparkdl.training.reporting.monitor import Monitor, is_number
 from sparkdl.training.reporting.reports import FitPlan
@@ -38,6 +39,7 @@ class ReduceLROnPlateau(Monitor):
     steers = True
     counters = ("_best", "_wait", "_cooling")
 
+    @refuse_unknown_options
     def __init__(
         self,
         monitor: str = "validation loss",

@@ -289,6 +289,10 @@ REFUSED = {
         lambda sc: SparkNetwork(sc, {"layers": []}),
         "conf must be a NetworkConf, GraphConf, Network, Recipe or path of a solver file, got",
     ),
+    "a module": (
+        lambda sc: SparkNetwork(sc, type("Linear", (), {"__module__": "torch.nn"})()),
+        "conf must be a NetworkConf, .*, got Linear; give read_module.*network or TorchModel of",
+    ),
     "tm": (lambda sc: SparkNetwork(sc, plain(), "sgd"), "tm must be a TrainingMaster, got str"),
     "epochs": (
         lambda sc: SparkNetwork(sc, plain()).fit(arrays(), epochs=0),

@@ -87,7 +87,8 @@ BAD = {
     "labels that are texts": (
         fields(y=StringType()),
         "column 'y' must hold numbers, got string; index it first: "
-        "StringIndexer(inputCol='y', outputCol='label')",
+        "StringIndexer(inputCol='y', outputCol='y_index'), then label='y_index', of a stage "
+        "labelCol='y_index'",
     ),
     "labels that are dates": (fields(y=DateType()), "column 'y' must hold numbers, got date"),
     "more classes": (

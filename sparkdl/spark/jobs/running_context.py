@@ -1,0 +1,48 @@
+"""The session that a SparkNetwork is made with: there, of Spark, and not stopped."""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, ParamSpec
+
+from pyspark import SparkContext
+from pyspark.sql import SparkSession
+
+from sparkdl.errors import ConfigError
+from sparkdl.spark.connect.sessions import is_connect
+
+P = ParamSpec("P")
+STOPPED = (
+    "the Spark session was stopped; make a new SparkSession and SparkNetwork (net.network has the "
+    "weights)"
+)
+
+
+def needs_session(constructor: Callable[P, None]) -> Callable[P, None]:
+    """Makes a constructor refuse to begin without a session or context that runs, given first."""
+
+    @wraps(constructor)
+    def checked(*values: P.args, **options: P.kwargs) -> None:
+        given = options["sc"] if "sc" in options else next(iter(values[1:]), None)
+        require_session(given)
+        constructor(*values, **options)
+
+    return checked
+
+
+def require_session(given: Any) -> None:
+    """Raises ConfigError unless a value is a session or context of Spark that runs."""
+    if is_connect(given):
+        return
+    if not isinstance(given, SparkContext | SparkSession):
+        got = "none" if given is None else type(given).__name__
+        raise ConfigError(
+            f"sc must be a SparkContext or SparkSession, got {got}; give it first: "
+            "SparkNetwork(spark, conf)"
+        )
+    require_running(given.sparkContext if isinstance(given, SparkSession) else given)
+
+
+def require_running(sc: Any) -> None:
+    """Raises ConfigError where a SparkContext was stopped; others, as of Spark Connect, may be."""
+    if isinstance(sc, SparkContext) and getattr(sc, "_jsc", None) is None:
+        raise ConfigError(STOPPED)
