@@ -15,6 +15,7 @@ from pyspark.ml.param import TypeConverters
 from sparkdl.data.transforms.base import Transform
 from sparkdl.errors import ConfigError, brief
 from sparkdl.nn import Conf, conf_from_json
+from sparkdl.training.foreign_models import cure_for_model
 from sparkdl.training.masters.base import TrainingMaster
 from sparkdl.training.network import Network
 from sparkdl.training.reporting.listeners import Listener
@@ -30,7 +31,7 @@ def to_network(value: Any) -> str | Network:
         return json.dumps(value.to_dict())
     if isinstance(value, str):
         return json.dumps(conf_of(value).to_dict())
-    raise TypeError(f"network must be {NETWORKS}, got {brief(value)}")
+    raise TypeError(f"network must be {NETWORKS}, got {brief(value)}{cure_for_model(value)}")
 
 
 def to_master(value: Any) -> str:
@@ -88,5 +89,5 @@ def transform_of(text: str) -> Transform:
 def parse(text, name):
     try:
         return json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ConfigError(f"{name} must be JSON, got {brief(text)} ({error})") from None

@@ -3,6 +3,7 @@
 import functools
 import gzip
 import io
+import json
 import struct
 import tempfile
 import zipfile
@@ -35,6 +36,8 @@ from sparkdl.interop.onnx import OnnxFunction, read_onnx, write_onnx
 from sparkdl.interop.torch import read_torch, read_transformer
 from sparkdl.nn import GraphConf, NetworkConf, zoo
 from sparkdl.training.network import Network
+from sparkdl.training.report.page import page
+from sparkdl.training.report.run_folder import read_run
 from tests.data.lmdbs import datum
 from tests.data.sources import KINDS, encode_avro, encode_tfrecords, records
 from tests.interop.torch.weights.modules import PERCEPTRON
@@ -328,6 +331,43 @@ def onnx_attention_file():
         return Path(folder, "net.onnx").read_bytes()
 
 
+def model_file(name):
+    with tempfile.TemporaryDirectory() as folder:
+        Network(NetworkConf.from_json(CONF)).save(f"{folder}/model")
+        return Path(folder, "model", name).read_bytes()
+
+
+def model_manifest(path):
+    """Reads the model of a manifest that was mutated."""
+    with tempfile.TemporaryDirectory() as folder:
+        Network(NetworkConf.from_json(CONF)).save(f"{folder}/model")
+        Path(folder, "model/manifest.json").write_bytes(path.read_bytes())
+        Network.load(f"{folder}/model")
+
+
+def fit_log():
+    lines = [
+        {"event": "start", "format": 1, "time": "2026-11-28T22:00:00Z", "epoch": 0, "round": 0}
+        | {"epochs": 2, "rounds_in_epoch": 2, "network": None, "environment": [["a", "b"]]},
+        {"event": "workers", "devices": {"cpu": 1}, "memory": [210, 220]},
+    ]
+    for i in range(4):
+        place = {"event": "round", "epoch": i // 2, "round": i % 2, "iteration": i + 1}
+        times = {"second": 0.5 * i, "seconds": [0.1, 0.2, 0.1, 0.1]}
+        figures = {"workers": [[32, 0.1, 0.2, 0.1]] * 2, "sent": [70, 70]}
+        lines.append(place | {"loss": 0.7} | times | figures)
+        if i % 2:
+            figures = {"score": 0.9, "figures": {"loss": 0.5, "accuracy": 0.9}}
+            lines.append({"event": "epoch", "epoch": i // 2} | figures)
+    lines.append({"event": "phases", "seconds": {"compute": 0.8, "reading": 0.4}})
+    lines.append({"event": "end", "reason": None, "aggregation": None, "data_were_kept": True})
+    return "".join(json.dumps(line) + "\n" for line in lines).encode()
+
+
+def read_log(path):
+    page([read_run(path.parent)])
+
+
 DL4J_MEMBERS = ("configuration.json", "coefficients.bin", "updaterState.bin", "normalizer.bin")
 
 
@@ -431,6 +471,8 @@ TARGETS |= {
         good=lambda: written(lambda path: write_mean(str(path), np.ones((3, 4, 5)))),
         read=lambda path: read_mean(str(path)),
     ),
+    "manifest": Target(good=functools.partial(model_file, "manifest.json"), read=model_manifest),
+    "log of a fit": Target(good=fit_log, read=read_log, name="fit.jsonl"),
     "member": Target(
         good=lambda: (
             GroupMember(rank=1, host="h", address="::1", port=1, pid=1, machine="m", group="g")

@@ -52,6 +52,7 @@ REFUSED = {
     "a master": (to_master, Scale(), TypeError, "master must be a TrainingMaster or its JSON"),
     "no such master": (to_master, "AllReduce", ConfigError, "AllReduceSGD"),
     "half a master": (to_master, '{"type": ', ConfigError, "master must be JSON, got"),
+    "a deep master": (to_master, '{"a": ' + "[" * 100_000, ConfigError, "master must be JSON, got"),
     "a function": (to_transform, len, TypeError, "it is saved with the model, so it is a member"),
     "half a transform": (to_transform, '{"type": ', ConfigError, "transform must be JSON"),
 }

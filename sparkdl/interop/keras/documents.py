@@ -1,13 +1,11 @@
 """What a file of Keras holds: the config of a model, how it was compiled, its weights."""
 
 import re
-import zipfile
 from dataclasses import dataclass
-from io import BytesIO
 
-from sparkdl.data import files
-from sparkdl.errors import DataError, UnsupportedError
-from sparkdl.interop.archives import DAMAGE, member
+from sparkdl.data.whole_files import read_whole
+from sparkdl.errors import DataError
+from sparkdl.interop.archives import open_members
 from sparkdl.interop.hdf5 import open_hdf5
 from sparkdl.interop.json_member import parse_json
 from sparkdl.interop.keras.weights import is_hdf5, refuse_shards, text_of
@@ -52,7 +50,7 @@ def read_document(path, weights=None):
         A .weights.h5 or .h5 file beside it.
     """
     text = path if isinstance(path, str) and path.lstrip()[:1] == "{" else None
-    content = text.encode() if text is not None else load(path)
+    content = text.encode() if text is not None else read_whole(path)
     where = "the text" if text is not None else str(path)
     if content[:4] == b"PK\x03\x04":
         document = from_archive(content, where)
@@ -62,25 +60,15 @@ def read_document(path, weights=None):
         document = from_text(content, where)
     if weights is None:
         return document
-    return KerasDocument(**{**vars(document), "weights": load(weights), "path": str(weights)})
-
-
-def load(path):
-    with files.open(path) as file:
-        return file.read()
+    return KerasDocument(**{**vars(document), "weights": read_whole(weights), "path": str(weights)})
 
 
 def from_archive(content, path):
     """Returns the document of a .keras file, which is a zip."""
-    try:
-        with zipfile.ZipFile(BytesIO(content)) as archive:
-            names = archive.namelist()
-            refuse_shards(names, path)
-            parts = {name: member(archive, name, path, GROWTH) for name in MEMBERS if name in names}
-    except (DataError, UnsupportedError):
-        raise
-    except DAMAGE as error:
-        raise DataError(f"{path}: cannot be read as a zip: {error}") from error
+    with open_members(content, path) as archive:
+        names = archive.names
+        refuse_shards(names, path)
+        parts = {name: archive.read(name, GROWTH) for name in MEMBERS if name in names}
     if "config.json" not in parts:
         raise DataError(f"{path}: must hold config.json, got {names[:5]}")
     config = parse_json(parts["config.json"], f"{path}, config.json")

@@ -4,8 +4,8 @@ import onnx
 from google.protobuf.message import DecodeError
 from onnx import checker, numpy_helper, version_converter
 
-from sparkdl.data import files
-from sparkdl.errors import DataError, UnsupportedError
+from sparkdl.data.whole_files import read_whole
+from sparkdl.errors import DataError, UnsupportedError, brief
 
 OLDEST = 7  # of those that the `onnx` package brings to RULED
 RULED = 13  # the first opset whose operations are translated as they are
@@ -25,23 +25,28 @@ def read_model(path):
     UnsupportedError
         For opsets before 7 or after those of the `onnx` package, and for weights in other files.
     """
-    with files.open(path) as file:
-        return parse_model(file.read(), path)
+    return parse_model(read_whole(path), path)
 
 
 def parse_model(content, path):
     """Returns the ModelProto of a file's bytes; see `read_model`."""
-    try:
-        model = onnx.load_model_from_string(content)
-    except DAMAGE as error:
-        raise DataError(f"{path} is not an ONNX file: {error}") from error
-    check_files(model, path)
+    model = message_of(content, path)
     opset = opset_of(model, path)
     try:
         checker.check_model(model)
     except DAMAGE as error:
         raise DataError(f"{path} is damaged: {error}") from error
     return model if opset >= RULED else convert(model, path)
+
+
+def message_of(content, path):
+    """Returns the ModelProto of a file's bytes, of which nothing but its files are checked."""
+    try:
+        model = onnx.load_model_from_string(content)
+    except DAMAGE as error:
+        raise DataError(f"{path} is not an ONNX file: {error}") from error
+    check_files(model, path)
+    return model
 
 
 def convert(model, path):
@@ -90,10 +95,21 @@ def opset_of(model, path):
 
 def check_files(model, path):
     """Refuses arrays that lie in other files: a file must not name what else is read."""
-    tensors = tensors_of(model.graph)
+    tensors = tensors_in(model)
     outside = [tensor.name for tensor in tensors if tensor.data_location == tensor.EXTERNAL]
     if outside:
-        raise UnsupportedError(f"{path}: weights in other files are not read: {outside}")
+        raise UnsupportedError(f"{path}: weights in other files are not read: {brief(outside)}")
+
+
+def tensors_in(message):
+    """Yields the TensorProtos anywhere in a message: of graphs, functions, sparse tensors ..."""
+    for field, value in message.ListFields():
+        if field.type == field.TYPE_MESSAGE:
+            for each in [value] if hasattr(value, "ListFields") else value:
+                if isinstance(each, onnx.TensorProto):
+                    yield each
+                else:
+                    yield from tensors_in(each)
 
 
 def graphs_of(graph):
@@ -108,15 +124,6 @@ def graphs_in(node):
     """Yields the graphs that are attributes of a node, such as branches."""
     for attribute in node.attribute:
         yield from (attribute.g, *attribute.graphs)
-
-
-def tensors_of(graph):
-    """Yields the tensors of a graph and of the graphs in it."""
-    for each in graphs_of(graph):
-        yield from each.initializer
-        for node in each.node:
-            for attribute in node.attribute:
-                yield from (attribute.t, *attribute.tensors)
 
 
 def array_of(tensor, path):

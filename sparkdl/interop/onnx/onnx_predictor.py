@@ -4,11 +4,13 @@ from typing import Any
 
 import numpy as np
 
-from sparkdl.data import files
+from sparkdl.data.whole_files import read_whole
 from sparkdl.errors import ConfigError, DataError, ShapeError, UnsupportedError, needs_package
+from sparkdl.interop.onnx.messages import message_of
 from sparkdl.interop.predictors.predictor import ArraySpec, Predictor
 from sparkdl.training.rounds.replica import count_threads
 
+ORT = b"ORTM"  # where files of onnxruntime's own format have it
 # {type of onnxruntime: of numpy}
 TYPES = {
     "tensor(float)": "float32",
@@ -33,8 +35,8 @@ class OnnxFilePredictor(Predictor):
 
     def __init__(self, path: str) -> None:
         self.path = str(path)
-        with files.open(self.path) as file:
-            self.content = np.frombuffer(file.read(), np.uint8)  # which travels without a copy
+        # As an array it travels without a copy.
+        self.content = np.frombuffer(read_whole(self.path), np.uint8)
         inputs, outputs = self._values()
         self.single = any(shape[:1] == [1] for _, _, shape in inputs)
         self.inputs = {name: self._spec(name, *rest) for name, *rest in inputs}
@@ -91,7 +93,8 @@ class OnnxPredictor(OnnxFilePredictor):
     DataError
         The file is not one that onnxruntime can load.
     UnsupportedError
-        An input or output is no array of numbers, or its first axis is not that of examples.
+        An input or output is no array of numbers, its first axis is not that of examples, or
+        weights are in other files.
     """
 
     def _session(self):
@@ -105,6 +108,9 @@ class OnnxPredictor(OnnxFilePredictor):
             raise DataError(f"{self.path} cannot be loaded by onnxruntime: {error}") from error
 
     def _values(self):
+        content = self.content.tobytes()
+        if content[4:8] != ORT:  # whose weights are in it
+            message_of(content, self.path)  # before onnxruntime reads what it names
         session = self._session()
         return [
             [(value.name, TYPES.get(value.type), value.shape) for value in values]

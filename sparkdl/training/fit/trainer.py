@@ -184,15 +184,17 @@ class Trainer:
 
         So a state that comes with no more than its number of updates is gone on from.
         """
-        marks = replace(self.marks, last=state.iteration)
         if not state.iteration:
             return state
         if self.master.resident:
-            schedule = schedule_of(blocks, self.workers, state, {})
-            part = partial(schedule.part, master=self.master, marks=marks)
+            plan = schedule_of(blocks, self.workers, state, {}).rounds
         else:
-            part = partial(self.master.part, self.workers, blocks, marks=marks)
-        return locate_update(state, part, blocks.sizes, self.master)
+            plan = partial(self._plan_of_driver, blocks, state)
+        marks = replace(self.marks, last=state.iteration)
+        return locate_update(state, plan, blocks.sizes, self.master, marks)
+
+    def _plan_of_driver(self, blocks, state, epoch):
+        return self.master.plan(self.workers, blocks, replace(state, epoch=epoch))
 
     def enter(self, blocks, state):
         """Returns the state that a fit begins with which nobody resumes.

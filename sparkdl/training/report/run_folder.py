@@ -2,9 +2,12 @@
 
 import json
 from dataclasses import replace
+from math import isfinite
 from pathlib import Path
 
+from sparkdl.config import is_integer
 from sparkdl.data import files
+from sparkdl.data.whole_files import read_whole
 from sparkdl.errors import ConfigError, DataError
 from sparkdl.nn.execution.layer_costs import LayerCost
 from sparkdl.nn.networks.document import conf_from_dict
@@ -19,6 +22,7 @@ from sparkdl.training.reporting.inspection import (
     LayerReport,
     WrongExample,
 )
+from sparkdl.training.reporting.phases import PHASES
 from sparkdl.training.reporting.reports import (
     PARTS,
     EpochReport,
@@ -29,6 +33,8 @@ from sparkdl.training.reporting.reports import (
 )
 
 NAN = float("nan")
+LONGEST = 1e12  # seconds of anything: more is no fit, and sums lose the others
+DAMAGE = (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError)
 OFTEN_SAME = "rounds_in_epoch", "sent", "rate_factor"  # of a round, told where they are others
 
 
@@ -42,12 +48,11 @@ def read_run(folder, name=None):
     """
     path = Path(files.local_path(folder), LOG)
     reader = RunReader()
-    with files.open(path) as file:
-        *lines, _ = file.read().decode("utf-8", "replace").split("\n")  # what is being written
+    *lines, _ = read_whole(path).decode("utf-8", "replace").split("\n")  # what is being written
     for number, line in enumerate(lines, 1):
         try:
-            reader.read(json.loads(line))
-        except (ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
+            reader.read(json.loads(line, parse_int=integer))
+        except DAMAGE as error:
             raise DataError(
                 f"{path}: line {number} must be an event of a fit, format {FORMAT}, got "
                 f"{line[:60]!r} ({type(error).__name__}); remove it, or fit again"
@@ -79,6 +84,7 @@ class RunReader:
     def _read_start(self, format, time, epoch, round, epochs, rounds_in_epoch, **about):
         if format != FORMAT:
             raise ValueError(format)
+        need_counts(epoch, round, epochs, rounds_in_epoch)
         self.earlier.extend(self.history)
         self._go_back(epoch, round)
         self.history, self.ended = History(master=about.get("master")), False
@@ -112,6 +118,9 @@ class RunReader:
         self.known |= about
 
     def _read_round(self, epoch, round, iteration, loss, second, seconds, workers, **more):
+        need_counts(epoch, round, iteration)
+        need_numbers(*[] if loss is None else [loss])
+        need_seconds(second, *seconds)
         self.known |= {name: more[name] for name in OFTEN_SAME if name in more}
         nothing = [0] * len(workers)
         sent, memory = (self.known.get(name) or nothing for name in ("sent", "memory"))
@@ -119,6 +128,7 @@ class RunReader:
             WorkerFigures(*figures, bytes_sent, megabytes * MB)
             for figures, bytes_sent, megabytes in zip(workers, sent, memory, strict=True)
         )
+        need_figures(by_worker, self.known, more)
         report = RoundReport(
             epoch=epoch,
             round=round,
@@ -146,6 +156,7 @@ class RunReader:
             self.history.epochs.append(EpochReport.of(rounds, evaluation_of(**figures)))
 
     def _read_validation(self, iteration, epoch, **figures):
+        need_counts(iteration, epoch)
         validation = evaluation_of(**figures)
         self._forget_validations(iteration)
         report = ValidationReport(iteration=iteration, epoch=epoch, validation=validation)
@@ -153,11 +164,15 @@ class RunReader:
 
     def _read_restart(self, second, **fields):
         restart = Restart(**fields)
+        need_seconds(second)
         self.history.restarts.append(restart)
         self.history.restart_times.append(second)
         self.history.keep_rounds(len(self.history.rounds) - restart.lost)
 
     def _read_phases(self, seconds):
+        need_seconds(*seconds.values())
+        if not seconds.keys() <= PHASES.keys():
+            raise KeyError("a phase")
         self.history.phases = seconds
 
     def _read_inspection(self, costs=(), wrong=(), **fields):
@@ -168,6 +183,7 @@ class RunReader:
         self.history.inspection = replace(known, **fields, **more)
 
     def _read_layers(self, iteration, epoch, arrays, dead):
+        need_counts(iteration, epoch)
         arrays = {name: ArrayFigures(*map(number, row)) for name, row in arrays.items()}
         dead = {name: tuple(counts) for name, counts in dead.items()}
         report = LayerReport(iteration=iteration, epoch=epoch, arrays=arrays, dead=dead)
@@ -195,6 +211,38 @@ class RunReader:
         self.history.driver_memory = driver_memory
         self.history.other_memory = dict(other_memory)
         self.history.sent_between = tuple(map(tuple, sent_between))
+
+
+def integer(digits):
+    """Returns the integer of a line, if it is one of 64 bits."""
+    if len(digits) > 20 or not -(2**63) <= int(digits) < 2**63:
+        raise ValueError(f"{len(digits)} digits")
+    return int(digits)
+
+
+def need_counts(*values):
+    if not all(is_integer(value, 0) for value in values):
+        raise TypeError("a count")
+
+
+def need_numbers(*values):
+    if not all(type(value) in (int, float) and isfinite(value) for value in values):
+        raise TypeError("a number")
+
+
+def need_seconds(*values):
+    need_numbers(*values)
+    if not all(0 <= value < LONGEST for value in values):
+        raise ValueError("seconds")
+
+
+def need_figures(by_worker, known, more):
+    """Refuses figures of workers, or of a round besides, that are no numbers."""
+    need_seconds(*(second for one in by_worker for second in one[1:4]))
+    need_numbers(*(figure for one in by_worker for figure in one))
+    others = (more.get(name, 0) for name in (*AT_TIMES, "examples", "size"))
+    need_counts(known["rounds_in_epoch"], *others)
+    need_numbers(known.get("rate_factor", 1.0))
 
 
 def number(value):

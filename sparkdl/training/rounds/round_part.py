@@ -3,6 +3,11 @@
 from dataclasses import replace
 from typing import NamedTuple
 
+from sparkdl.errors import ConfigError
+
+WALKED = 10_000  # updates up to which each part is gone through
+LONGEST_WALK = 1_000_000  # rounds, of which a second has about 200,000
+
 
 class RoundPart(NamedTuple):
     """Some minibatches of the blocks of one round.
@@ -72,19 +77,93 @@ def part_of(state, blocks, rounds, sizes, master, marks):
     return RoundPart(state.round, rounds, blocks, state.done, stop, examples, stop == longest)
 
 
-def locate_update(state, part, sizes, master):
+def locate_update(state, plan, sizes, master, marks):
     """Returns the state with the counters that a fit has after as many updates.
+
+    Whole epochs are counted at once where there are many. Then `rounds` takes each mark in them for
+    the end of a part, also where a round ends there anyway.
 
     Parameters
     ----------
     state : TrainState
         Of which only updates and vectors are known.
-    part : function of a TrainState that gives the next RoundPart
-        It must meet at the updates of `state`.
+    plan : function of an epoch
+        It gives the rounds: lists of the blocks of each worker, None for one without.
+    sizes : sequence of int
+        Records of all blocks.
+    master : TrainingMaster
+    marks : Milestones
+        The last is at the updates of `state`.
+
+    Raises
+    ------
+    ConfigError
+        There are too many updates to be counted, in epochs that differ.
     """
     at = replace(state, epoch=0, round=0, done=0, rounds=0, iteration=0)
+    if state.iteration > WALKED:
+        at = skip_epochs(at, state.iteration, EpochUpdates(plan, sizes, master), marks)
     while at.iteration < state.iteration:
-        round_part = part(at)
-        updates = master.updates_of(round_part.minibatches(sizes, master.batch_size_per_worker))
-        at = round_part.after(at, at.iteration + updates)
+        rounds = plan(at.epoch)
+        part = part_of(at, rounds[at.round], len(rounds), sizes, master, marks)
+        updates = master.updates_of(part.minibatches(sizes, master.batch_size_per_worker))
+        at = part.after(at, at.iteration + updates)
     return replace(at, iteration=state.iteration)
+
+
+def skip_epochs(at, target, updates, marks):
+    """Returns the state at the beginning of the epoch that has the update `target`.
+
+    Parameters
+    ----------
+    at : TrainState
+        At the beginning of the first epoch.
+    updates : EpochUpdates
+    """
+    each = updates.of(0)
+    if updates.are_equal():
+        epoch = target // each
+        done = epoch * each
+    else:
+        check_walk(target, target // each * updates.rounds)
+        epoch, done = 0, 0
+        while done + (more := updates.of(epoch)) <= target:
+            epoch, done = epoch + 1, done + more
+    cuts = sum(done // period for period in set(marks.periods))
+    return replace(at, epoch=epoch, rounds=epoch * updates.rounds + cuts, iteration=done)
+
+
+def check_walk(target, rounds):
+    """Raises ConfigError where so many rounds would have to be counted one by one."""
+    if rounds > LONGEST_WALK:
+        raise ConfigError(
+            f"TrainState.iteration must be an update of the first {LONGEST_WALK} rounds, where "
+            f"epochs differ in their updates, got {target} in about {rounds} rounds; set it to 0, "
+            "or train with one worker"
+        )
+
+
+class EpochUpdates:
+    """Updates of whole epochs, wherever marks cut them.
+
+    See `locate_update` for the parameters.
+    """
+
+    def __init__(self, plan, sizes, master):
+        size = master.batch_size_per_worker
+        self.plan, self.master = plan, master
+        self.minibatches = [-(-count // size) for count in sizes]
+        self.rounds = len(plan(0))
+
+    def are_equal(self):
+        """Returns whether all epochs have as many, in whatever order they take their blocks."""
+        alike = len(set(self.minibatches)) == 1
+        alone = max(map(len, self.plan(0))) == 1
+        return alike or alone or self.rounds == 1
+
+    def of(self, epoch):
+        """Returns the updates of an epoch."""
+        return sum(map(self._of_round, self.plan(epoch)))
+
+    def _of_round(self, blocks):
+        return self.master.updates_of([self.minibatches[n] for n in blocks if n is not None])

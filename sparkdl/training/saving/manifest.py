@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from importlib import metadata
 
 from sparkdl.data import files
+from sparkdl.data.whole_files import read_whole, refuse_endless
 from sparkdl.errors import CheckpointError, ConfigError, DataError, brief
 from sparkdl.training.saving.table_file import TableFile
 from sparkdl.training.saving.table_pool import DIGEST, TablePool
@@ -15,6 +16,7 @@ from sparkdl.training.saving.table_pool import DIGEST, TablePool
 FORMAT, VERSION = "sparkdl", 3  # of models whose files of rows other checkpoints share
 OWN_TABLES, PLAIN = 2, 1  # with files of rows of their own, and without
 MANIFEST = "manifest.json"
+LONGEST = 64 << 20  # bytes of a manifest
 PACKAGES = ("sparkdl-hadoop", "numpy", "safetensors")
 
 
@@ -83,7 +85,7 @@ def read_manifest(path):
         raise CheckpointError(f"{path}: there is no such model{_left_beside(path)}")
     if not files.exists(f"{path}/{MANIFEST}"):
         raise CheckpointError(f"{path}: not a sparkdl model, it has no {MANIFEST}")
-    manifest = parse_json(f"{path}/{MANIFEST}", _read(f"{path}/{MANIFEST}"))
+    manifest = parse_json(f"{path}/{MANIFEST}", _read(f"{path}/{MANIFEST}", LONGEST))
     _check_manifest(f"{path}/{MANIFEST}", manifest)
     return manifest
 
@@ -148,7 +150,7 @@ def parse_json(path, content):
     """Returns the JSON object in `content`, bytes read from `path`."""
     try:
         value = json.loads(content)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise CheckpointError(f"{path}: must be JSON, got {_start(content)} ({error})") from error
     if not isinstance(value, dict):
         raise CheckpointError(f"{path}: must be a JSON object, got {_start(content)}")
@@ -157,21 +159,31 @@ def parse_json(path, content):
 
 def _check_manifest(path, manifest):
     if manifest.get("format") != FORMAT:
-        raise CheckpointError(f"{path}: format must be {FORMAT!r}, got {manifest.get('format')!r}")
+        raise CheckpointError(
+            f"{path}: format must be {FORMAT!r}, got {brief(manifest.get('format'))}"
+        )
     version = manifest.get("version")
     if type(version) is not int or version < 1:
-        raise CheckpointError(f"{path}: version must be an integer >= 1, got {version!r}")
+        raise CheckpointError(f"{path}: version must be an integer >= 1, got {brief(version)}")
     if version > VERSION:
         limit = f"this sparkdl reads versions up to {VERSION}"
-        raise CheckpointError(f"{path}: has format version {version}, {limit}; install a newer one")
+        raise CheckpointError(
+            f"{path}: has format version {brief(version)}, {limit}; install a newer one"
+        )
     entries = manifest.get("files")
     if not isinstance(entries, dict):
-        raise CheckpointError(f"{path}: must list its files, got {entries!r}")
+        raise CheckpointError(f"{path}: must list its files, got {brief(entries)}")
     for name, entry in entries.items():
-        if not isinstance(entry, dict) or not {"bytes", "sha256"} <= set(entry):
-            raise CheckpointError(f"{path}: {name} must have bytes and sha256, got {entry!r}")
+        if not is_entry(entry):
+            raise CheckpointError(f"{path}: {name} must have bytes and sha256, got {brief(entry)}")
         if is_shared(entry) and not DIGEST.fullmatch(str(entry["sha256"])):
             raise CheckpointError(f"{path}: {name} must have a SHA-256, got {entry['sha256']!r}")
+
+
+def is_entry(entry):
+    """Returns whether a manifest says of a file what it must."""
+    kinds = {"bytes": int, "sha256": str}
+    return isinstance(entry, dict) and all(isinstance(entry.get(k), kinds[k]) for k in kinds)
 
 
 def _check_entry(path, entry):
@@ -182,6 +194,7 @@ def _check_entry(path, entry):
 
 def _check_length(path, entry):
     with _name_errors(path, "looked up"):
+        refuse_endless(path)
         figures = {"bytes": files.size(path)}
     _check_figures(path, figures, entry)
 
@@ -235,9 +248,9 @@ def _left_beside(path):
     return f"; beside it are {leftovers}, rename the one to use" if leftovers else ""
 
 
-def _read(path):
-    with _name_errors(path, "read"), files.open(path, "rb") as file:
-        return file.read()
+def _read(path, most=None):
+    with _name_errors(path, "read"):
+        return read_whole(path, most)
 
 
 def _write(path, content):

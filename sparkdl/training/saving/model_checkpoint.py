@@ -4,6 +4,7 @@ from dataclasses import replace
 from os import PathLike
 from typing import Any
 
+from sparkdl.config.calls import refuse_unknown_options
 from sparkdl.errors import require
 from sparkdl.training.reporting.monitor import VALIDATION, Monitor, is_number
 from sparkdl.training.reporting.reports import EpochReport, FitPlan
@@ -37,6 +38,7 @@ class ModelCheckpoint(Monitor):
     >>> net.fit(data, epochs=10, validation=test, listeners=[keeping])
     """
 
+    @refuse_unknown_options
     def __init__(
         self,
         path: str | PathLike[str],

@@ -7,8 +7,9 @@ import numpy as np
 import safetensors
 import safetensors.numpy
 
+from sparkdl.config.member import UnknownMember
 from sparkdl.data import files
-from sparkdl.errors import CheckpointError, ConfigError, DataError, ShapeError
+from sparkdl.errors import CheckpointError, ConfigError, DataError, ShapeError, brief
 from sparkdl.nn import conf_from_json
 from sparkdl.nn.tables.embedding_bag import check_names, groups_of, load_groups
 from sparkdl.training.reporting.counters import ENDING
@@ -27,7 +28,8 @@ from sparkdl.training.saving.table_file import known_file
 NETWORK, TRAINING, VECTORS = "network.json", "training.json", "vectors.safetensors"
 WORKERS = "workers.safetensors"  # the state of each worker alone; only if there is any
 TABLES = "tables.safetensors"  # only of a network with tables that have rows
-SHARDS = re.compile(r"tables-(\d+)-(\d+)\.safetensors")  # of an owner: its files, by number
+LONGEST_RANK = 9  # digits
+SHARDS = re.compile(r"tables-(\d{1,9})-(\d{1,9})\.safetensors")  # of an owner: its files, by number
 NAMES = ("params", "buffers", "slots")
 OLDER = {"owner": "", "rate_factor": 1.0, "place": ""}  # of a state; what older models lack is so
 MASTER_PREFIX = "kept."  # before the names of what a master carries on besides
@@ -199,8 +201,10 @@ def _by_worker(path, content):
     states = {}
     for name, vector in _arrays(path, content).items():
         rank, _, rest = name.partition(".")
-        if not (rank.isdecimal() and rest):
-            raise CheckpointError(f"{path}: names must begin with a worker's number, got {name!r}")
+        if not (rank.isdecimal() and len(rank) <= LONGEST_RANK and rest):
+            raise CheckpointError(
+                f"{path}: names must begin with a worker's number, got {brief(name)}"
+            )
         states.setdefault(int(rank), {})[rest] = vector
     if sorted(states) != list(range(len(states))):
         raise CheckpointError(f"{path}: must hold workers from 0 on, got {sorted(states)}")
@@ -211,13 +215,20 @@ def _network(path, content):
     try:
         return conf_from_json(content.decode())
     except ValueError as error:  # also ConfigError, ShapeError, bytes that are no text
-        raise CheckpointError(f"{path}: {error}") from error
+        raise CheckpointError(f"{path}: {error}{_cure(error)}") from error
+
+
+def _cure(error):
+    """Returns "; " and what to do where a network has a member that this process has not."""
+    while error is not None and not isinstance(error, UnknownMember):
+        error = error.__context__  # errors of nested options hide those that they are made of
+    return "" if error is None else "; import the module that defines it before, if it is your own"
 
 
 def _training(path, content):
     training = parse_json(path, content)
     if not isinstance(extra := training.get("extra"), dict):
-        raise CheckpointError(f"{path}: extra must be a JSON object, got {extra!r}")
+        raise CheckpointError(f"{path}: extra must be a JSON object, got {brief(extra)}")
     return training, extra
 
 
@@ -227,7 +238,7 @@ def _numbers(path, numbers):
     if isinstance(counters, dict):
         counters = {"done": 0} | counters  # models of before rounds could be cut lack it
     if not isinstance(counters, dict) or set(counters) != set(COUNTERS):
-        raise CheckpointError(f"{path}: state must have {list(COUNTERS)}, got {counters!r}")
+        raise CheckpointError(f"{path}: state must have {list(COUNTERS)}, got {brief(counters)}")
     return counters | {name: numbers.get(name, default) for name, default in OLDER.items()}
 
 

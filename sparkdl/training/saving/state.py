@@ -9,6 +9,8 @@ from sparkdl.errors import require
 from sparkdl.training.saving.stored_tables import StoredTables, Tables, tables_to_read
 
 COUNTERS = ("epoch", "round", "done", "rounds", "iteration", "seed")
+BOUNDS = dict.fromkeys(COUNTERS, 53) | {"seed": 63}  # powers of 2: schedules compute with floats
+LARGEST_FACTOR = 3.4028234663852886e38  # of float32
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -76,13 +78,15 @@ class TrainState:
             require(self, name, isinstance(getattr(self, name), str), "text")
         for name in COUNTERS:
             require(self, name, is_integer(getattr(self, name), 0), "an integer >= 0")
+            below = getattr(self, name) < 2 ** BOUNDS[name]
+            require(self, name, below, f"an integer below 2^{BOUNDS[name]}")
         tables = self.tables
         sound = isinstance(tables, dict) and all(map(_is_array, tables.values()))
         sound = sound or isinstance(tables, StoredTables)
         require(self, "tables", sound, "one-dimensional arrays of numbers by name, or StoredTables")
         factor = self.rate_factor
-        sound = isinstance(factor, float | int) and 0 < factor < float("inf")
-        require(self, "rate_factor", sound, "a number > 0")
+        require(self, "rate_factor", isinstance(factor, float | int) and factor > 0, "a number > 0")
+        require(self, "rate_factor", factor <= LARGEST_FACTOR, "a number that float32 has")
 
     def without_slots(self) -> "TrainState":
         """Returns what predictions need: what optimizers and masters keep is left out.

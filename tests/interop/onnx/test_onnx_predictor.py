@@ -63,6 +63,67 @@ def test_what_has_no_examples_in_front_is_refused(kind_of, shape, kind, says, tm
         kind_of(path)
 
 
+def outside(folder):
+    """Returns a tensor whose numbers lie in another file, as a file of ONNX may name it."""
+    (folder / "secret").write_bytes(np.arange(4, dtype=np.float32).tobytes())
+    tensor = TensorProto(name="w", data_type=1, dims=[4], data_location=TensorProto.EXTERNAL)
+    for key, value in (("location", "secret"), ("length", "16")):
+        tensor.external_data.add(key=key, value=value)
+    return tensor
+
+
+def sparse(tensor):
+    places = helper.make_tensor("i", TensorProto.INT64, [4], range(4))
+    return onnx.SparseTensorProto(values=tensor, indices=places, dims=[4])
+
+
+def of_constant(tensor):
+    return helper.make_node("Constant", [], ["w"], value=tensor)
+
+
+def branches(tensor):
+    w = helper.make_tensor_value_info("w", TensorProto.FLOAT, [4])
+    one = helper.make_graph([of_constant(tensor)], "branch", [], [w])
+    on = helper.make_node("Constant", [], ["on"], value=helper.make_tensor("on", 9, [], [True]))
+    return [on, helper.make_node("If", ["on"], ["w"], then_branch=one, else_branch=one)], {}
+
+
+def function(tensor):
+    known = [helper.make_opsetid("", 17)]
+    made = helper.make_function("own", "F", [], ["w"], [of_constant(tensor)], known)
+    return [helper.make_node("F", [], ["w"], domain="own")], {"functions": [made]}
+
+
+OUTSIDE = {
+    "constant": lambda tensor: ([of_constant(tensor)], {}),
+    "sparse constant": lambda tensor: (
+        [helper.make_node("Constant", [], ["w"], sparse_value=sparse(tensor))],
+        {},
+    ),
+    "initializer": lambda tensor: ([], {"initializer": [tensor]}),
+    "sparse initializer": lambda tensor: ([], {"sparse_initializer": [sparse(tensor)]}),
+    "branches": branches,
+    "function": function,
+}
+
+
+@of_both
+@pytest.mark.parametrize("name", OUTSIDE)
+def test_weights_in_other_files_are_not_read(kind_of, name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # where onnxruntime looks
+    nodes, more = OUTSIDE[name](outside(tmp_path))
+    functions = more.pop("functions", [])
+    x, y = (helper.make_tensor_value_info(n, TensorProto.FLOAT, ["n", 4]) for n in "xy")
+    graph = helper.make_graph([*nodes, helper.make_node("Add", ["x", "w"], ["y"])], "g", [x], [y])
+    for field, values in more.items():
+        getattr(graph, field).extend(values)
+    imports = [helper.make_opsetid("", 17), helper.make_opsetid("own", 1)]
+    model = helper.make_model(graph, opset_imports=imports, ir_version=8, functions=functions)
+    (tmp_path / "a.onnx").write_bytes(model.SerializeToString())
+    with pytest.raises(UnsupportedError, match="weights in other files are not read: .'w'."):
+        kind_of("a.onnx").load(["y"])({"x": np.zeros((1, 4), np.float32)})
+
+
 @of_both
 def test_a_damaged_file_is_an_error_of_data(kind_of, tmp_path):
     (tmp_path / "a.onnx").write_bytes(b"abc")

@@ -268,9 +268,40 @@ LINES = {
     "an unknown event": '{"event": "fun"}',
     "a field too many": '{"event": "end", "reason": null}',
     "no object": "[1]",
+    "an unknown phase": '{"event": "phases", "seconds": {"fun": 1.5}}',
+    "less than no seconds": '{"event": "phases", "seconds": {"compute": 1, "reading": -1}}',
+    "no seconds": '{"event": "phases", "seconds": {"compute": null}}',
+    "deep lists": "[" * 100_000 + "]" * 100_000,
     "another format": json.dumps({"event": "start"} | dict.fromkeys(
         ["format", "time", "epoch", "round", "epochs", "rounds_in_epoch", "network"], 7)),
 }  # fmt: skip
+
+
+ROUND = {  # of what is right, what is changed
+    "iteration": "x",
+    "epoch": [],
+    "round": -1,
+    "second": None,
+    "loss": 10**400,
+    "seconds": ["x"] * 4,
+    "workers": [[1, 1e30, 1, 1]] * 2,
+    "size": 10**400,
+    "rounds_in_epoch": None,
+    "rate_factor": "x",
+    "sent": ["x", "y"],
+    "skipped": 0.5,
+}
+
+
+@pytest.mark.parametrize("name", ROUND)
+def test_a_round_of_other_figures_is_named(name, tmp_path):
+    write(tmp_path, history())
+    lines = (tmp_path / LOG).read_text().splitlines()
+    at = next(i for i, line in enumerate(lines) if '"round","epoch"' in line)
+    lines[at] = json.dumps(json.loads(lines[at]) | {name: ROUND[name]})
+    (tmp_path / LOG).write_text("\n".join(lines) + "\n")
+    with pytest.raises(DataError, match=rf"{LOG}: line {at + 1} must be an event of a fit"):
+        page([read_run(tmp_path)])
 
 
 @pytest.mark.parametrize("name", LINES)

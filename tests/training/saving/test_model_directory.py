@@ -157,6 +157,12 @@ WHOLE = vectors()
 N = CONF.parameter_count
 OTHER = NetworkConf(input_shape=(4,), layers=[Dense(units=9), Output(units=2)])
 
+
+def link_instead(path, target):
+    path.unlink()
+    path.symlink_to(target)
+
+
 DAMAGE = {
     # file, what happens to it, the message
     "missing file": ("network.json", os.remove, r"model: network.json is missing; there are \["),
@@ -254,7 +260,17 @@ DAMAGE = {
     "unknown layer": (
         "network.json",
         forge(b'{"input_shape": [4], "layers": [{"type": "Warp", "units": 2}]}'),
-        "network.json: .*Warp",
+        "network.json: .*Warp.*; import the module that defines it before, if it is your own$",
+    ),
+    "unknown loss by a word": (
+        "network.json",
+        forge(b'{"input_shape": [4], "layers": [{"type": "Output", "units": 2, "loss": "warp"}]}'),
+        "network.json: .*got 'warp'.*; import the module that defines it before, if it is your own",
+    ),
+    "an option that cannot be": (
+        "network.json",
+        forge(b'{"input_shape": [4], "layers": [{"type": "Dense", "units": 0}]}'),
+        "network.json: .*Dense.units must be an integer >= 1, got 0$",
     ),
     "training a list": ("training.json", forge(b"[]"), "training.json: must be a JSON object"),
     "no state": ("training.json", forge(training(state=None)), "training.json: state must have"),
@@ -263,6 +279,51 @@ DAMAGE = {
         "training.json",
         forge(training(state=STATE.counters | {"round": -1})),
         "training.json: TrainState.round must be an integer >= 0, got -1",
+    ),
+    "a counter of more than 64 bits": (
+        "training.json",
+        forge(training(state=STATE.counters | {"epoch": 2**64})),
+        r"training.json: TrainState.epoch must be an integer below 2\^53",
+    ),
+    "a factor beyond floats": (
+        "training.json",
+        forge(training(rate_factor=10**400)),
+        "training.json: TrainState.rate_factor must be a number that float32 has",
+    ),
+    "a worker's number of many digits": (
+        "workers.safetensors",
+        forge(safetensors.numpy.save({"9" * 5000 + ".a": np.zeros(1, np.float32)})),
+        "workers.safetensors: names must begin with a worker's number, got '9999",
+    ),
+    "deep training": (
+        "training.json",
+        forge(b'{"state":' + b"[" * 100_000 + b"]" * 100_000 + b"}"),
+        "training.json: must be JSON",
+    ),
+    "deep manifest": (
+        "manifest.json",
+        lambda path: path.write_bytes(b'{"files":' + b"[" * 100_000 + b"]" * 100_000 + b"}"),
+        "manifest.json: must be JSON",
+    ),
+    "a manifest without end": (
+        "manifest.json",
+        lambda path: link_instead(path, "/dev/zero"),
+        "manifest.json: must be a file, got a device",
+    ),
+    "a pipe": (
+        "manifest.json",
+        lambda path: (path.unlink(), os.mkfifo(path)),
+        "manifest.json: must be a file, got a pipe",
+    ),
+    "a file without end": (
+        "network.json",
+        lambda path: link_instead(path, "/dev/zero"),
+        "network.json: must be a file, got a device",
+    ),
+    "lengths that are none": (
+        "manifest.json",
+        lambda path: path.write_text(path.read_text().replace('"bytes": ', '"bytes": 1.')),
+        "must have bytes and sha256, got",
     ),
     "extra no object": ("training.json", forge(training(extra=3)), "extra must be a JSON object"),
 }
@@ -275,6 +336,14 @@ def test_damage_is_refused_by_name(name, path):
     with pytest.raises(CheckpointError, match=message) as caught:
         load_model(path)
     assert str(path) in str(caught.value)
+
+
+def test_a_pipe_in_place_of_rows_is_refused(path):
+    os.mkfifo(path / "rows")
+    entry = {"bytes": 0, "sha256": "0" * 64}
+    listing(lambda files: files.update({"rows": entry}))(path / "manifest.json")
+    with pytest.raises(CheckpointError, match="rows: must be a file, got a pipe"):
+        list(manifest.read_directory(path, (), set(os.listdir(path)) - {"manifest.json"}))
 
 
 def test_every_cut_of_every_file_is_refused(path):

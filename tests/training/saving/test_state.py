@@ -16,6 +16,18 @@ BAD = {
         "master_state must be one-dimensional arrays of floats by name",
     ),
     "negative": ({"round": -1}, "TrainState.round must be an integer >= 0, got -1"),
+    "absurd": ({"iteration": 2**53}, r"iteration must be an integer below 2\^53, got 90071992547"),
+    "of more than 64 bits": ({"epoch": 2**64}, r"TrainState.epoch must be an integer below 2\^53"),
+    "a long seed": ({"seed": 2**63}, r"TrainState.seed must be an integer below 2\^63, got 92233"),
+    "a factor beyond floats": (
+        {"rate_factor": 10**400},
+        "rate_factor must be a number that float32",
+    ),
+    "a factor beyond float32": ({"rate_factor": 1e300}, "a number that float32 has, got 1e\\+300"),
+    "no factor": (
+        {"rate_factor": float("nan")},
+        "TrainState.rate_factor must be a number > 0, got",
+    ),
     "fraction": ({"epoch": 0.5}, "TrainState.epoch must be an integer >= 0, got 0.5"),
 }
 

@@ -98,7 +98,7 @@ class Characters(Config):
             content = file.read()
         try:
             return cls(json.loads(content)["characters"])
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise DataError(f"{path}: must hold an alphabet: {error}") from error
 
     @cached_property

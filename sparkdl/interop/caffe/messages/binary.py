@@ -4,7 +4,7 @@ import os
 
 from google.protobuf.message import DecodeError, EncodeError
 
-from sparkdl.data import files
+from sparkdl.data.whole_files import read_whole
 from sparkdl.errors import DataError
 
 HDF5 = b"\x89HDF\r\n\x1a\n"  # the first bytes of such files
@@ -17,8 +17,7 @@ def is_hdf5(path):
 
 def read_bytes(path):
     """Reads all of a file, local or a URI."""
-    with files.open(path) as file:
-        return file.read()
+    return read_whole(path)
 
 
 def parse_bytes(content, kind, path):

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from sparkdl.data import files
+from sparkdl.data.whole_files import read_whole
 from sparkdl.errors import ConfigError, DataError, UnsupportedError
-from sparkdl.interop.json_member import parse_json
+from sparkdl.interop.json_member import LONGEST, parse_json
 from sparkdl.interop.options import Options
 from sparkdl.interop.torch.transformers import layouts, model_config
 from sparkdl.interop.torch.weights.reader import refuse, shapes_of
@@ -150,8 +151,7 @@ def read_transformer(
 def read_config(folder):
     """Returns the mapping in config.json."""
     path = f"{folder}/config.json"
-    with files.open(path) as file:
-        return parse_json(file.read(), path)
+    return parse_json(read_whole(path, LONGEST), path)
 
 
 def family_of(config, folder):
@@ -209,8 +209,7 @@ def pooling_option(pooling, family, config, folder, arrays, classes):
 
 def pooling_of_sentences(path):
     """Returns the pooling of a folder of sentence-transformers, which must be the mean."""
-    with files.open(path) as file:
-        about = parse_json(file.read(), path)
+    about = parse_json(read_whole(path, LONGEST), path)
     modes = [name for name, on in about.items() if name.startswith("pooling_mode_") and on is True]
     if modes != ["pooling_mode_mean_tokens"]:
         raise UnsupportedError(f"{path}: must have pooling_mode_mean_tokens alone, got {modes}")

@@ -8,7 +8,7 @@ called or made an object.
 import pickletools
 from typing import Any, NamedTuple
 
-from sparkdl.errors import DataError, UnsupportedError
+from sparkdl.errors import DataError, UnsupportedError, brief
 
 STORAGES = {  # {name in a pickle: type of torch}
     "BoolStorage": "bool",
@@ -78,6 +78,8 @@ def read_pickle(content, path):
         for instruction, argument, _ in pickletools.genops(content):
             if machine.step(instruction.name, argument):
                 return machine.stack.pop()
+    except DataError:
+        raise
     except DAMAGE as error:
         raise DataError(f"{path}, data.pkl: is damaged: {error!r}") from error
     raise DataError(f"{path}, data.pkl: has no end")
@@ -130,10 +132,12 @@ class Machine:
         return values
 
     def name(self, module, name):
+        self.need(isinstance(module, str) and isinstance(name, str), "a name")  # before its hash
         known = (module, name) in CALLS or (module == "torch" and name in STORAGES)
         if not known:
+            named = brief(f"{module}.{name}").strip("'")
             raise UnsupportedError(
-                f"{self.path} holds an object of {module}.{name}, which is not read; save a "
+                f"{self.path} holds an object of {named}, which is not read; save a "
                 "state_dict of tensors alone: torch.save(module.state_dict(), path)"
             )
         return Name(module, name)

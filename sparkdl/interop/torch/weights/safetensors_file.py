@@ -1,13 +1,15 @@
 """Arrays of a safetensors file: a length, a header of JSON, and the numbers of all arrays."""
 
 import json
+from math import prod
 
 import numpy as np
 
-from sparkdl.errors import DataError, UnsupportedError
+from sparkdl.errors import DataError, UnsupportedError, brief
 from sparkdl.interop.torch.weights.tensors import TYPES, array_of
 
 LONGEST = 100_000_000  # bytes of a header, as the format has it
+MOST_AXES, LARGEST = 64, 2**62  # of a shape; above its lengths and places
 KINDS = {  # {name in a header: name in torch}
     "BOOL": "bool",
     "U8": "uint8",
@@ -39,6 +41,8 @@ def read_safetensors(content, path):
         entries.sort(key=lambda entry: entry[1]["data_offsets"])
         check_order([about["data_offsets"] for _, about in entries], len(body), path)
         return {name: tensor(name, about, body, path) for name, about in entries}
+    except DataError:
+        raise
     except (LookupError, TypeError, ValueError) as error:
         raise DataError(f"{path}: its header is damaged: {error!r}") from error
 
@@ -68,12 +72,22 @@ def tensor(name, about, body, path):
     """Returns the array that an entry of the header describes."""
     kind, shape, (start, end) = about["dtype"], about["shape"], about["data_offsets"]
     if kind not in KINDS:
+        kind = brief(kind).strip("'")
         raise UnsupportedError(f"{path}: {name} of type {kind} is not supported")
-    whole = all(type(n) is int and n >= 0 for n in (start, end, *shape))
-    if not whole or not start <= end <= len(body):
-        raise DataError(f"{path}: {name} must lie in the file, got {start} to {end}")
+    if not all(map(is_length, (start, end))) or not start <= end <= len(body):
+        place = f"{brief(start)} to {brief(end)}"
+        raise DataError(f"{path}: {name} must lie in the file, got {place}")
+    if len(shape) > MOST_AXES or not all(map(is_length, shape)):
+        raise DataError(
+            f"{path}: {name} must have at most {MOST_AXES} axes, each below 2^62, got "
+            f"{brief(shape)}"
+        )
     numbers = body[start:end]
     count, size = len(numbers), np.dtype(TYPES[KINDS[kind]]).itemsize
-    if count != size * int(np.prod(shape, dtype=object)):
-        raise DataError(f"{path}: {name} of shape {shape} must not have {count} bytes")
+    if count != size * prod(shape):
+        raise DataError(f"{path}: {name} of shape {brief(shape)} must not have {count} bytes")
     return array_of(KINDS[kind], numbers).reshape(shape)
+
+
+def is_length(value):
+    return type(value) is int and 0 <= value < LARGEST

@@ -4,7 +4,7 @@ from math import prod
 
 import numpy as np
 
-from sparkdl.data import files
+from sparkdl.data.whole_files import read_whole
 from sparkdl.errors import ConfigError, DataError, UnsupportedError, brief
 from sparkdl.interop.archives import open_members
 from sparkdl.interop.torch.weights.pickled_dict import Tensor, read_pickle
@@ -37,8 +37,7 @@ def read_state_dict(path, key=None):
     DataError
         It cannot be read, or is damaged.
     """
-    with files.open(path) as file:
-        content = file.read()
+    content = read_whole(path)
     if content[:4] == ZIP:
         return read_archive(content, path, key), True
     if content[:1] == OLD_PICKLE:

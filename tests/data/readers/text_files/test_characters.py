@@ -35,9 +35,10 @@ def test_an_alphabet_is_saved_and_read():
     characters = Characters.of(POEM)
     characters.save("memory://text/alphabet.json")
     assert Characters.load("memory://text/alphabet.json") == characters
-    write("memory://text/other.json", b"{}")
-    with pytest.raises(DataError, match="other.json: must hold an alphabet"):
-        Characters.load("memory://text/other.json")
+    for other in b"{}", b"[" * 100_000:
+        write("memory://text/other.json", other)
+        with pytest.raises(DataError, match="other.json: must hold an alphabet"):
+            Characters.load("memory://text/other.json")
 
 
 def test_a_file_has_the_characters_of_its_text(monkeypatch):

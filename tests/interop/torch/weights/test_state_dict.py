@@ -82,10 +82,19 @@ def changed(old, new):
     return content.replace(old, new)
 
 
+def doubled(levels):
+    """Returns a pickle whose name is a pair of pairs of pairs ... of one tuple."""
+    pairs = b"".join(b"\x94h" + bytes([i]) + b"\x86" for i in range(levels))
+    return b"\x80\x04)" + pairs + b"\x94\x8c\x01a\x93."
+
+
 @pytest.mark.parametrize(
     ("content", "says"),
     [
         (b"", "is damaged"),
+        (doubled(60), "a name"),
+        (b"\x80\x04K\x01\x8c\x01a\x93.", "a name"),
+        (b"\x80\x02c" + b"a" * 9999 + b"\nb\n.", r"an object of aaaaa.{,100}, which is not read"),
         (b"\x80\x02}", "is damaged"),
         (b"\x80\x02(.", "must hold tensors alone"),
         (b"\x80\x02}]K\x01s.", "a name"),
@@ -130,12 +139,20 @@ def test_what_is_no_file_of_weights_is_refused(content, says, tmp_path):
         (b'"F32"', b'"X32"', "of type X32 is not supported"),
         (b"[4]", b"4  ", "its header is damaged"),
         (b"[0,16]", b"[]    ", "its header is damaged"),
+        (b"[4]", b"[" + b"1," * 64 + b"4]", "a must have at most 64 axes"),
+        (b"[4]", b"[" + b"9" * 4000 + b"]", "each below 2.62, got .a number of 4000 digits"),
+        (b"[4]", b"[" + (b"9" * 4300 + b",") * 2000 + b"4]", "a must have at most 64 axes"),
+        (b"[4]", b"[4611686018427387904]", "each below 2.62, got .4611686018427387904"),
+        (b"[4]", b"[0,4611686018427387903,9]", "must not have 16 bytes"),
     ],
+    ids=range(10),
 )
 def test_headers_that_lie_are_refused(old, new, says, tmp_path):
     content = safetensors.numpy.save({"a": np.ones(4, np.float32)})
-    assert old in content
-    (tmp_path / "a").write_bytes(content.replace(old, new))
+    length, header = int.from_bytes(content[:8], "little"), content[8:].split(b"}}")[0] + b"}}"
+    assert old in header
+    changed, body = header.replace(old, new), content[8 + length :]
+    (tmp_path / "a").write_bytes(len(changed).to_bytes(8, "little") + changed + body)
     with pytest.raises((DataError, UnsupportedError), match=says):
         read_state_dict(tmp_path / "a")
 

@@ -1,0 +1,38 @@
+"""Files of others that are read whole, no further than they may be long."""
+
+import os
+import stat
+
+from sparkdl.data import files
+from sparkdl.errors import DataError
+
+KINDS = {stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a device"}
+
+
+def read_whole(path, most=None):
+    """Returns the bytes of a file, local or a URI.
+
+    Raises
+    ------
+    DataError
+        It cannot be read, has more than `most` bytes, or is a pipe or device, which may have no
+        end.
+    """
+    refuse_endless(path)
+    with files.open(path, "rb") as file:
+        content = file.read() if most is None else file.read(most + 1)
+    if most is not None and len(content) > most:
+        raise DataError(f"{path}: must have at most {most} bytes")
+    return content
+
+
+def refuse_endless(path):
+    """Raises DataError for a local pipe, socket or device, and for a link to one."""
+    if not files.is_local(path):
+        return
+    try:
+        kind = stat.S_IFMT(os.stat(files.absolute(path)).st_mode)
+    except (OSError, ValueError):  # which opening it names
+        return
+    if kind not in (stat.S_IFREG, stat.S_IFDIR):
+        raise DataError(f"{path}: must be a file, got {KINDS.get(kind, 'a device')}")
