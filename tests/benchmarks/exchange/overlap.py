@@ -1,12 +1,12 @@
 """Share of the gradients' exchange that overlaps with the backward pass, and what a step loses.
 
 Two workers, each with a core of its own, train a network for CIFAR over a slow link, and LeNet over
-a faster one. Their updates take three ways by turns: each computes alone, and all wait for the slowest; gradients are
-summed when the backward pass has ended; gradients are summed in buckets as they become final. Each
-turn gives what the second takes more than the first, which is the exchange, and what the third
-takes more, which is exposed: time on the link that nothing hides, and cores that the exchange takes
-from the computation. Both are medians over all turns. That one worker computes for longer than the
-other is in all three, so it is neither.
+a faster one. Their updates take three ways by turns: each computes alone, and all wait for the
+slowest; gradients are summed when the backward pass has ended; gradients are summed in buckets as
+they become final. Each turn gives what the second takes more than the first, which is the exchange,
+and what the third takes more, which is exposed: time on the link that nothing hides, and cores that
+the exchange takes from the computation. Both are medians over all turns. That one worker computes
+for longer than the other is in all three, so it is neither.
 """
 
 import json
@@ -117,7 +117,9 @@ def trained(workers, workload):
     rng, n = np.random.default_rng(0), 2 * workload.batch * STEPS
     x = rng.normal(size=(n, *workload.shape)).astype(np.float32)
     found, network = Found(), Network(configuration(workload))
-    network.fit((x, rng.integers(0, workload.classes, n)), EPOCHS, master, workers, listeners=[found])
+    network.fit(
+        (x, rng.integers(0, workload.classes, n)), EPOCHS, master, workers, listeners=[found]
+    )
     return {name: by_way(found.master_state, name, master.ways) for name in FIGURES}
 
 
