@@ -12,7 +12,7 @@ from sparkdl.config import Boolean, Number, Size, dataclass, option
 from sparkdl.engine import ops
 from sparkdl.errors import ShapeError
 from sparkdl.nn.hints import Shape, Shapes, Value, Values
-from sparkdl.nn.layers.core.masks import fill_padding, fit_to_dtype
+from sparkdl.nn.layers.core.masks import fit_to_dtype, over_features
 from sparkdl.nn.layers.core.run import Run
 from sparkdl.nn.layers.core.weights import WeightedLayer
 
@@ -94,7 +94,7 @@ class Attention(WeightedLayer, abstract=True):
     def mix(self, q: Value, k: Value, v: Value, mask: Value, run: Run) -> Value:
         """Returns (N, T, H d): for each head the values, mixed by how well keys fit the queries."""
         if mask is not None:  # a query that sees no step weighs all alike
-            v = fill_padding(v, ops.cast(mask, v.dtype))
+            v = ops.mul(v, ops.cast(over_features(mask), v.dtype))
         hidden = self.hidden(q, mask)
         scale = (self.heads / q.shape[2]) ** 0.5
         scores = ops.head_scores(q, k, hidden, heads=self.heads, scale=scale)
