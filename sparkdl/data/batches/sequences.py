@@ -54,7 +54,8 @@ class Ragged:
         behind the other. Raises Violation for one that is not, or has more than `steps`.
         """
         size = math.prod(shape)
-        if self.values.ndim > 1:
+        in_rows = size == 1 and (self.lengths == 1).all()  # (1, T): no other reading of it
+        if self.values.ndim > 1 and not in_rows:
             self._require_steps(steps, shape, what)
         counts = self.lengths * math.prod(self.values.shape[1:])
         self._refuse(counts % size != 0, counts, steps_of(size, what))

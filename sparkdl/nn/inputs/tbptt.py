@@ -65,17 +65,23 @@ def check_summaries(conf):
 
     The first steps of the whole see what its last step gives; those of a chunk cannot.
     """
-    summaries = set()
+    summaries, lists = set(), set()  # rows of what sums up a sequence; of all its steps as they are
     for place in conf.stack:
         several = place.layer.multi_input
         shapes = place.in_shape if several else (place.in_shape,)
         found = summaries.intersection(place.sources)
+        listed = lists.intersection(place.sources)
+        reads_steps = any(len(shape) == 2 for shape in shapes)
+        if place.layer.lists_steps(place.in_shape) and (listed or reads_steps) and not found:
+            lists.update([place.name] * (len(place.out_shape) == 1))
+            continue
+        found |= listed
         if found and len(place.out_shape) == 2 and not place.layer.reads_ids_of_steps:
             raise ConfigError(
                 f"{place.name} brings {min(found)}, which sums up a sequence, to the steps of one: "
                 "no state of it can be carried"
             )
-        if len(place.out_shape) == 1 and (found or any(len(shape) == 2 for shape in shapes)):
+        if len(place.out_shape) == 1 and (found or reads_steps):
             summaries.add(place.name)
 
 

@@ -29,7 +29,9 @@ class RowMoves:
         graph = into_chains(trace(optimizer), may_chain)
         chains = [node for node in graph.nodes if node.outputs[0].shape]
         alone = len(chains) == 1 and isinstance(chains[0].op, ChainOp)
-        self._chain = chains[0] if alone else None
+        results = [*graph.outputs.values()]  # a slot may have the gradient, or be as another one
+        whole = alone and len({*results}) == len(results) == len({*results} & {*chains[0].outputs})
+        self._chain = chains[0] if whole else None
         self._numbers = [node for node in graph.nodes if node not in chains]
         self._names = {tensor: name for name, tensor in graph.inputs.items()}
         self._results = {tensor: name for name, tensor in graph.outputs.items()}

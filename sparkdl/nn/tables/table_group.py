@@ -113,6 +113,7 @@ class TableGroup:
             A gradient that is not finite; no row has changed then.
         """
         self._check(keys, gradients)
+        gradients = np.ascontiguousarray(gradients, np.float32)
         if self._filter is not None:
             keys, gradients = self._admit(keys, gradients, t)
         places, numbers = self._places(keys), (np.float32(rate), np.float32(t))

@@ -333,3 +333,10 @@ OPTIONS = [
 def test_options_are_refused(make, message):
     with pytest.raises(ConfigError, match=message):
         make()
+
+
+@pytest.mark.parametrize("shape", [(), (1,)])
+def test_single_numbers_may_lie_in_one_row_of_a_record(shape):
+    x, mask = Ragged.of([np.array([[1, 2, 3]]), np.array([[4, 5, 6]])]).pad(4, shape, "ids")
+    assert x[..., 0].tolist() == [[1, 2, 3, 0], [4, 5, 6, 0]]
+    assert mask.sum(axis=1).tolist() == [3, 3]

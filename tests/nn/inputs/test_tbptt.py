@@ -288,6 +288,26 @@ def test_refuses_to_carry_a_state_through_what_sees_all_steps(case):
     assert words in str(error.value)
 
 
+LISTED = {
+    "a number of each step": (Reduce(axis=1), Reshape(shape=(-1, 1))),
+    "all numbers in a row": (Flatten(), Reshape(shape=(-1, 2))),
+    "in a row by Reshape": (Reshape(shape=(-1,)), Reshape(shape=(-1, 2))),
+}
+
+
+@pytest.mark.parametrize("name", LISTED)
+def test_a_row_of_all_steps_may_become_steps_again(name):
+    layers = [LSTM(units=2), *LISTED[name], RnnOutput(units=2)]
+    check_carries(NetworkConf(input_shape=(T, 2), layers=layers))
+
+
+@pytest.mark.parametrize("before", [Flatten(), Reshape(shape=(-1,))], ids=str)
+def test_what_follows_from_a_row_of_all_steps_sums_them_up(before):
+    layers = [before, Dense(units=2 * T), Reshape(shape=(T, 2)), LSTM(units=2), RnnOutput(units=2)]
+    with pytest.raises(ConfigError, match="reshape_.* brings dense_1, which sums up"):
+        check_carries(NetworkConf(input_shape=(T, 2), layers=layers))
+
+
 CARRIED = {
     "a row of the data": (DuplicateToTime(), ("row", "a")),
     "a factor of the data": (Broadcasting(axis=1), ("a", "row")),

@@ -9,7 +9,9 @@ from sparkdl import optimizers
 from sparkdl.engine import ops
 from sparkdl.errors import UnsupportedError
 from sparkdl.nn.optimizers.base import Optimizer
+from sparkdl.nn.tables.row_keys import RowKeys
 from sparkdl.nn.tables.row_moves import decay_of, moves_of
+from sparkdl.nn.tables.table_group import TableGroup
 
 ROWS, RATE, T = 300, np.float32(0.1), np.float32(3)
 
@@ -55,8 +57,40 @@ class Halved(Optimizer, abstract=True):
         return ops.mul(ops.sum(grad), -rate), slots
 
 
-def test_formulas_that_are_no_chain_are_refused_and_change_nothing(rng):
-    arrays = {"rows": np.ones((4, 3), np.float32)}
+class Twice(Optimizer, abstract=True):
+    """Has two slots of one value."""
+
+    slot_names = ("a", "b")
+
+    def update(self, grad, slots, rate, t):
+        new = ops.add(ops.mul(slots["a"], 0.5), grad)
+        return ops.mul(ops.add(new, slots["b"]), -rate), {"a": new, "b": new}
+
+
+class Last(Optimizer, abstract=True):
+    """Keeps the gradient itself."""
+
+    slot_names = ("last",)
+
+    def update(self, grad, slots, rate, t):
+        return ops.mul(ops.add(grad, slots["last"]), -rate), {"last": grad}
+
+
+@pytest.mark.parametrize(
+    "optimizer", [Halved(), Twice(), Last()], ids=lambda one: type(one).__name__
+)
+def test_formulas_that_are_no_chain_are_refused_and_change_nothing(optimizer):
+    arrays = {name: np.ones((4, 3), np.float32) for name in ("rows", *optimizer.slot_names)}
     with pytest.raises(UnsupportedError, match="no chain"):
-        moves_of(Halved()).run(arrays, np.arange(2), np.ones((2, 3), np.float32), RATE, T)
-    assert (arrays["rows"] == 1).all()
+        moves_of(optimizer).run(arrays, np.arange(2), np.ones((2, 3), np.float32), RATE, T)
+    assert all((array == 1).all() for array in arrays.values())
+
+
+@pytest.mark.parametrize("kind", ["float64", "float16", "of one row"])
+def test_gradients_of_other_types_move_rows_too(kind):
+    slopes = np.broadcast_to(np.ones(3, np.float32), (2, 3))
+    slopes = slopes if kind == "of one row" else slopes.astype(kind)
+    one, other = (TableGroup(["words"], 3, OPTIMIZERS["Adam"]) for _ in range(2))
+    one.update(RowKeys.of([1, 2]), slopes, 0.1, 1)
+    other.update(RowKeys.of([1, 2]), np.ones((2, 3), np.float32), 0.1, 1)
+    np.testing.assert_array_equal(*(group.read(RowKeys.of([1, 2])) for group in (one, other)))

@@ -40,6 +40,9 @@ class Reduce(Layer):
     def mixes_steps(self, in_shape: Shape) -> bool:
         return self.axis == 0 and len(in_shape) == 2
 
+    def lists_steps(self, in_shape: Shape) -> bool:
+        return self.axis == 1 and len(in_shape) == 2
+
     def forward(self, params: Values, x: Value, run: Run) -> Value:
         out = self.out_shape(tuple(x.shape[1:]))
         rest = prod(x.shape[1:]) // prod(out)

@@ -83,6 +83,13 @@ class Layer(Member, package="sparkdl.nn.layers"):
         """Returns `sees_other_steps`, for an input of this shape."""
         return self.sees_other_steps
 
+    def lists_steps(self, in_shape: Any) -> bool:
+        """Returns whether its output has the numbers of each step behind those of the one before.
+
+        They may be a row: from it a Reshape makes the steps again.
+        """
+        return False
+
     def initial(self, name: str, shape: Shape, rng: np.random.Generator) -> np.ndarray:
         """Returns the first value of the parameter or buffer `name`."""
         raise NotImplementedError(f"{type(self).__name__} has no {name!r}")

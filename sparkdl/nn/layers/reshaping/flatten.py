@@ -24,5 +24,8 @@ class Flatten(Layer):
     def out_shape(self, in_shape: Shape) -> Shape:
         return (prod(in_shape),)
 
+    def lists_steps(self, in_shape: Shape) -> bool:
+        return True
+
     def forward(self, params: Values, x: Value, run: Run) -> Value:
         return ops.reshape(x, (x.shape[0], prod(x.shape[1:])))

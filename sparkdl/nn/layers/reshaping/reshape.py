@@ -48,6 +48,9 @@ class Reshape(Layer):
         within = len(mask.shape) - 1
         return mask if out[:within] == in_shape[:within] else any_step(mask)
 
+    def lists_steps(self, in_shape: Shape) -> bool:
+        return True
+
     def forward(self, params: Values, x: Value, run: Run) -> Value:
         return ops.reshape(x, (x.shape[0], *self.out_shape(tuple(x.shape[1:]))))
 

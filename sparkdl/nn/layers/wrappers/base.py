@@ -54,6 +54,9 @@ class Wrapper(Layer, abstract=True):
     def mixes_steps(self, in_shape: Any) -> bool:
         return self.layer.mixes_steps(in_shape)
 
+    def lists_steps(self, in_shape: Any) -> bool:
+        return self.layer.lists_steps(in_shape)
+
     @property
     def biases(self) -> tuple[str, ...]:
         return getattr(self.layer, "biases", ())

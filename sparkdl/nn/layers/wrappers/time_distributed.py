@@ -72,6 +72,9 @@ class TimeDistributed(Wrapper):
     def mixes_steps(self, in_shape: Any) -> bool:
         return False
 
+    def lists_steps(self, in_shape: Any) -> bool:
+        return True
+
     def out_mask(self, mask: Value, in_shape: Any) -> Value:
         """Returns the mask of the steps, or that of the steps within them where there are some."""
         if mask is None or len(mask.shape) == 2:
