@@ -37,7 +37,9 @@ def refuse_separate_labels(
 
 
 def is_array(value: Any) -> bool:
-    """Returns whether a value is an array, a tensor, a table or a list, and no number."""
+    """Returns whether a value is an array, a tensor, a table or a list; no number, no source."""
+    if hasattr(value, "splits") and hasattr(value, "read"):
+        return False
     has_values = hasattr(value, "__array__") and getattr(value, "shape", ()) != ()
     return isinstance(value, list) or has_values
 

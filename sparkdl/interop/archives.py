@@ -12,7 +12,7 @@ from sparkdl.interop.json_member import LONGEST
 # A member may be so many times as long as what is stored of it: all that deflate can, for the zeros
 # of an updater that has not begun. That is some times the weights; so all members that are read may
 # be so many times as long as the zip, and so many bytes longer.
-GROWTH, TIMES, BESIDES = 1100, 6, 32 << 20
+GROWTH, TIMES, BESIDES = 1100, 10, 64 << 20
 TEXT, TEXT_GROWTH, SMALL = ".json", 200, 1 << 20  # texts, and how long small ones may be anyway
 PIECE = 1 << 20  # bytes that are read at once
 DAMAGE = (
@@ -92,9 +92,11 @@ class Members:
         if name.endswith(TEXT):
             longest = min(LONGEST, TEXT_GROWTH * about.compress_size + SMALL)
         if about.file_size > min(longest, self.left):
+            most = f"{TIMES} times the zip and {BESIDES >> 20} MiB for all members"
             raise DataError(
                 f"{self.path}: {brief(name)} claims {about.file_size} bytes of "
-                f"{about.compress_size}, which is too much"
+                f"{about.compress_size}, which is too much; at most {most}. Write the zip anew "
+                "without compression if it is your own"
             )
         self.left -= about.file_size
         return self._content(about)

@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame
 
 from sparkdl.data.transforms.base import Transform
 from sparkdl.errors import ConfigError
-from sparkdl.ml.columns import only_names
+from sparkdl.ml.columns import keep_own_name, only_names
 from sparkdl.ml.estimator import NetworkEstimator
 from sparkdl.ml.evaluation import with_names
 from sparkdl.ml.fit import fit_network
@@ -134,11 +134,15 @@ class SparkNetworkClassifier(ProbabilisticClassifier, NetworkEstimator, HasClass
     def _fit(self, dataset: DataFrame) -> "SparkNetworkClassificationModel":
         def names(conf):
             check_network(self, conf)
-            return only_names(self, conf, self.getFeaturesCol(), self.getLabelCol())
+            given = self.getFeaturesCol(), self.getLabelCol()
+            return only_names(self, conf, *given, dataset.columns)
 
         network, history = fit_network(self, dataset, names)
         labels = class_names(dataset.schema[self.getLabelCol()])
-        return self.model_with_values(SparkNetworkClassificationModel(network, labels, history))
+        model = SparkNetworkClassificationModel(network, labels, history)
+        self.model_with_values(model)
+        keep_own_name(model, network.conf, dataset.columns)
+        return model
 
 
 def check_network(

@@ -1,5 +1,6 @@
 """Which columns of a DataFrame feed which inputs and outputs of a network."""
 
+from collections.abc import Collection
 from typing import Any
 
 from sparkdl.data.records.schema import FEATURES
@@ -9,10 +10,12 @@ from sparkdl.nn import Conf
 GENERAL = "SparkNetworkEstimator takes several"
 
 
-def only_names(owner: Any, conf: Conf, features: str, label: str) -> tuple[dict, dict]:
+def only_names(
+    owner: Any, conf: Conf, features: str, label: str, known: Collection[str] = ()
+) -> tuple[dict, dict]:
     """Returns ({column of a batch: column of a DataFrame} of features, of labels).
 
-    Those of features have their own name, as a bag has one, unless featuresCol was set.
+    `known` are the columns of the DataFrame; see `own_name`.
 
     Raises ConfigError where a network has several inputs, or labels.
     """
@@ -21,18 +24,34 @@ def only_names(owner: Any, conf: Conf, features: str, label: str) -> tuple[dict,
         if len(columns) != 1:
             got = f"{len(columns)}: {list(columns)}"
             raise ConfigError(f"{kind}.network must have one of {what}, got {got}; {GENERAL}")
-    name = own_name(owner, conf, features)
+    name = own_name(owner, conf, features, known)
     return dict.fromkeys(conf.record_shapes, name), dict.fromkeys(conf.label_columns, label)
 
 
-def own_name(owner: Any, conf: Conf, given: str) -> str:
-    """Returns the name of the only column of features: its own, unless featuresCol was set."""
+def own_name(owner: Any, conf: Conf, given: str, known: Collection[str]) -> str:
+    """Returns the name of the only column of features.
+
+    It is its own, as a bag has one, where featuresCol was not set and there is no "features", as
+    SparkNetwork has it.
+    """
     [column] = conf.record_shapes
-    return given if given != FEATURES or owner.isSet("featuresCol") else column
+    is_given = given != FEATURES or owner.isSet("featuresCol") or FEATURES in known
+    return given if is_given else column
+
+
+def keep_own_name(model: Any, conf: Conf, known: Collection[str]) -> None:
+    """Has a model read a sole bag from the column from which its fit has read it."""
+    given, columns = model.getFeaturesCol(), [*conf.record_shapes]
+    if isinstance(given, str) and len(columns) == 1 and columns != [FEATURES]:
+        model._set(featuresCol=own_name(model, conf, given, known))
 
 
 def several_names(
-    owner: Any, conf: Conf, features: str | list[str], label: str | list[str]
+    owner: Any,
+    conf: Conf,
+    features: str | list[str],
+    label: str | list[str],
+    known: Collection[str] = (),
 ) -> tuple[dict, dict]:
     """Returns the same as `only_names` for as many columns of inputs and labels as there are.
 
@@ -40,7 +59,7 @@ def several_names(
     """
     columns = [*conf.record_shapes]
     if len(columns) == 1 and isinstance(features, str):
-        features = own_name(owner, conf, features)
+        features = own_name(owner, conf, features, known)
     return (
         name_each(owner, "featuresCol", columns, features, FEATURES),
         name_each(owner, "labelCol", [*conf.label_columns], label, "label"),

@@ -1,7 +1,7 @@
 """Base of the models: a trained network that adds columns to DataFrames."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import partial
 from typing import Any, ClassVar, Self
 
@@ -54,16 +54,20 @@ class NetworkModel(StageParams, TrainingParams, SavedStage):
         self.network, self.history = network, history
         self._spark_network: SparkNetwork | None = None
 
-    def feature_names(self) -> dict[str, str]:
-        """Returns {column of a batch: column of a DataFrame} of features."""
-        return self._names()[0]
+    def feature_names(self, known: Collection[str] = ()) -> dict[str, str]:
+        """Returns {column of a batch: column of a DataFrame} of features.
+
+        `known` are all columns of the DataFrame.
+        """
+        return self._names(known)[0]
 
     def label_names(self) -> dict[str, str]:
         """Returns {column of a batch: column of a DataFrame} of labels."""
-        return self._names()[1]
+        return self._names(())[1]
 
-    def _names(self):
-        return only_names(self, self.network.conf, self.getFeaturesCol(), self.getLabelCol())
+    def _names(self, known):
+        given = self.getFeaturesCol(), self.getLabelCol()
+        return only_names(self, self.network.conf, *given, known)
 
     def outputs(self) -> list[OutputColumns]:
         """Returns the columns that `transform` adds."""
@@ -94,7 +98,8 @@ class NetworkModel(StageParams, TrainingParams, SavedStage):
         outputs, net = self.outputs(), self.spark_network()
         compute = partial(compute_outputs, outputs)
         layers = layers_of(outputs)
-        parts = self.feature_names(), self.getPreprocessing(), self.fields(), compute
+        names = self.feature_names(schema.names)
+        parts = names, self.getPreprocessing(), self.fields(), compute
         return net.column_function(schema, *parts, layers=layers)
 
     def _transform(self, dataset: DataFrame) -> DataFrame:
@@ -153,7 +158,7 @@ class NetworkModel(StageParams, TrainingParams, SavedStage):
     def evaluate(self, dataset: DataFrame) -> Evaluation:
         """Returns an Evaluation over labelled data, with the names of the classes if known."""
         require_frame(dataset)
-        features, labels = self.feature_names(), self.label_names()
+        features, labels = self.feature_names(dataset.columns), self.label_names()
         preprocessing, net = self.getPreprocessing(), self.spark_network()
         schema = schema_of(self.network.conf, transform=preprocessing)
         check_fields(dataset.schema, features | labels, schema)

@@ -7,7 +7,7 @@ from pyspark.ml import Estimator, Model
 from pyspark.sql import DataFrame
 
 from sparkdl.data.transforms.base import Transform
-from sparkdl.ml.columns import output_names, several_names
+from sparkdl.ml.columns import keep_own_name, output_names, several_names
 from sparkdl.ml.estimator import NetworkEstimator
 from sparkdl.ml.evaluation import with_names
 from sparkdl.ml.fit import fit_network
@@ -105,12 +105,15 @@ class SparkNetworkEstimator(Estimator["SparkNetworkModel"], NetworkEstimator, Se
 
     def _fit(self, dataset: DataFrame) -> "SparkNetworkModel":
         def names(conf):
-            return several_names(self, conf, self.getFeaturesCol(), self.getLabelCol())
+            given = self.getFeaturesCol(), self.getLabelCol()
+            return several_names(self, conf, *given, dataset.columns)
 
         network, history = fit_network(self, dataset, names)
         columns = names(network.conf)[1]
         labels = {column: class_names(dataset.schema[name]) for column, name in columns.items()}
-        return self.model_with_values(SparkNetworkModel(network, labels, history))
+        model = self.model_with_values(SparkNetworkModel(network, labels, history))
+        keep_own_name(model, network.conf, dataset.columns)
+        return model
 
 
 class SparkNetworkModel(NetworkModel, SeveralColumns, Model):
@@ -142,8 +145,9 @@ class SparkNetworkModel(NetworkModel, SeveralColumns, Model):
         given = labels or {}
         self.labels = {name: None if of is None else tuple(of) for name, of in given.items()}
 
-    def _names(self):
-        return several_names(self, self.network.conf, self.getFeaturesCol(), self.getLabelCol())
+    def _names(self, known):
+        given = self.getFeaturesCol(), self.getLabelCol()
+        return several_names(self, self.network.conf, *given, known)
 
     def outputs(self) -> list[OutputColumns]:
         places = self.network.conf.outputs

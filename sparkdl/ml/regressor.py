@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame
 
 from sparkdl.data.transforms.base import Transform
 from sparkdl.errors import ConfigError
-from sparkdl.ml.columns import only_names
+from sparkdl.ml.columns import keep_own_name, only_names
 from sparkdl.ml.estimator import NetworkEstimator
 from sparkdl.ml.fit import fit_network
 from sparkdl.ml.model import NetworkModel
@@ -97,10 +97,13 @@ class SparkNetworkRegressor(Regressor, NetworkEstimator):
     def _fit(self, dataset: DataFrame) -> "SparkNetworkRegressionModel":
         def names(conf):
             check_network(self, conf)
-            return only_names(self, conf, self.getFeaturesCol(), self.getLabelCol())
+            given = self.getFeaturesCol(), self.getLabelCol()
+            return only_names(self, conf, *given, dataset.columns)
 
         network, history = fit_network(self, dataset, names)
-        return self.model_with_values(SparkNetworkRegressionModel(network, history))
+        model = self.model_with_values(SparkNetworkRegressionModel(network, history))
+        keep_own_name(model, network.conf, dataset.columns)
+        return model
 
 
 def check_network(stage: Any, conf: Conf) -> None:

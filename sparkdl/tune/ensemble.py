@@ -25,7 +25,7 @@ from sparkdl.ml.evaluation import with_names
 from sparkdl.ml.outputs import fields_of, is_flat, kind_of_output
 from sparkdl.ml.params import StageParams
 from sparkdl.ml.persistence import SavedStage
-from sparkdl.ml.rows import ReadColumns
+from sparkdl.ml.rows import ReadColumns, require_frame
 from sparkdl.ml.training_params import HasClassWeights, TrainingParams
 from sparkdl.spark.gpu_process.dispatch import run_on_device, run_partition_on_device
 from sparkdl.spark.inference.arrow_map import map_in_arrow
@@ -144,6 +144,7 @@ class EnsembleModel(
         return self._map_function(schema)[1]
 
     def _transform(self, dataset: DataFrame) -> DataFrame:
+        require_frame(dataset)
         return map_in_arrow(dataset, *self._map_function(dataset.schema))
 
     def evaluate(self, dataset: DataFrame) -> Evaluation:
@@ -156,7 +157,8 @@ class EnsembleModel(
         precision, recall and f1, are by `thresholds`, if these are given.
         """
         conf, transform = self._conf, self.getPreprocessing()
-        features, labels = self._names()
+        require_frame(dataset)
+        features, labels = self._names(dataset.columns)
         check_fields(dataset.schema, features | labels, schema_of(conf, transform=transform))
         read = ReadColumns(features, labels)
         records = SparkRecords(read.select(dataset), **read.names, transform=transform)
@@ -181,8 +183,8 @@ class EnsembleModel(
     def _conf(self):
         return self.networks[0].conf
 
-    def _names(self):
-        return only_names(self, self._conf, self.getFeaturesCol(), self.getLabelCol())
+    def _names(self, known):
+        return only_names(self, self._conf, self.getFeaturesCol(), self.getLabelCol(), known)
 
     def _map_function(self, schema):
         """Returns a function for mapInArrow, and the schema of what it gives."""
@@ -192,7 +194,7 @@ class EnsembleModel(
         new = fields_of(self._conf, output, self.labels)
         compute = partial(vote_columns, self._share(), vote, names, transform)
         task = partial(run_on_device, device, compute)
-        parts = schema, self._conf, transform, self._names()[0], new, task
+        parts = schema, self._conf, transform, self._names(schema.names)[0], new, task
         return column_function(*parts, layers=[output.layer])
 
     def _share(self):

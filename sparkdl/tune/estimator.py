@@ -12,10 +12,11 @@ from sparkdl.config import is_integer
 from sparkdl.errors import ConfigError, require, require_kind
 from sparkdl.ml.classifier import SparkNetworkClassificationModel, SparkNetworkClassifier
 from sparkdl.ml.classifier import check_network as check_classes
+from sparkdl.ml.columns import keep_own_name
 from sparkdl.ml.fit import master_to_train
 from sparkdl.ml.regressor import SparkNetworkRegressionModel, SparkNetworkRegressor
 from sparkdl.ml.regressor import check_network as check_values
-from sparkdl.ml.rows import divide_rows, weight_column
+from sparkdl.ml.rows import divide_rows, require_frame, weight_column
 from sparkdl.ml.turns import taking_turns
 from sparkdl.nn import Conf
 from sparkdl.spark.connect.sessions import spark_context
@@ -101,6 +102,7 @@ class TuneEstimator(Estimator[Any]):
         require(self, "voting", voting in VOTINGS, f"one of {list(VOTINGS)}")
 
     def _fit(self, dataset: DataFrame) -> Any:
+        require_frame(dataset)
         if dataset.isStreaming:
             raise ConfigError("dataset must not stream; TuneEstimator goes through it many times")
         require_no_listeners(self.estimator)
@@ -168,9 +170,7 @@ class TuneEstimator(Estimator[Any]):
         stage._copyValues(model, {stage.getParam(name): value for name, value in own.items()})
         for name in found.keys() - own.keys():
             undefine(model, model.getParam(name))
-        name = stage.getFeaturesCol()
-        if name in columns and name not in best_conf(model).record_shapes:
-            model.setFeaturesCol(name)  # which the search has read, though a bag names another one
+        keep_own_name(model, best_conf(model), columns)
         return model
 
 

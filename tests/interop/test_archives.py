@@ -62,12 +62,12 @@ HARM = {
         "'0.json' claims 8388616 bytes of .*, which is too much",
     ),
     "much of next to nothing": (
-        archive_of({"0.bin": bytes(40 << 20)}),
-        "'0.bin' claims 41943040 bytes of .*, which is too much",
+        archive_of({"0.bin": bytes(70 << 20)}),
+        "'0.bin' claims 73400320 bytes of .*, which is too much",
     ),
     "much together": (
-        archive_of({f"{i}.bin": bytes(LONG) for i in range(5)}),
-        "'4.bin' claims 8388608 bytes of .*, which is too much",
+        archive_of({f"{i}.bin": bytes(LONG) for i in range(9)}),
+        "'8.bin' claims 8388608 bytes of .*, which is too much",
     ),
 }
 

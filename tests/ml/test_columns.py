@@ -84,8 +84,9 @@ def test_each_input_and_label_has_a_column(case):
 
 
 @pytest.mark.parametrize("choose", [only_names, several_names])
-def test_a_name_that_was_set_is_read_though_it_is_the_default(choose):
-    found = choose(Owner("featuresCol"), sole_bag(), "features", "label")
+@pytest.mark.parametrize("set_, known", [(["featuresCol"], ["words"]), ([], ["words", "features"])])
+def test_a_name_that_was_set_or_is_there_is_read_though_it_is_the_default(choose, set_, known):
+    found = choose(Owner(*set_), sole_bag(), "features", "label", known)
     assert found == ({"words": "features"}, {"labels": "label"})
 
 

@@ -112,7 +112,7 @@ def test_networks_with_tables(data, sc, tmp_path):
 def test_a_bag_alone_reads_the_column_that_it_names(stage, data, sc, tmp_path):
     ids = {"words": F.col("id") % 5, "features": F.lit(1)}
     given = data.select("id", "label", *(column.alias(name) for name, column in ids.items()))
-    model = stage(network=sole_bag(), maxIter=2, **SMALL).fit(given)
+    model = stage(network=sole_bag(), maxIter=2, **SMALL).fit(given.drop("features"))
     net = SparkNetwork(sc, sole_bag(), AllReduceSGD(batch_size_per_worker=10, workers=2))
     net.fit(given, 2, features="words")
     assert_equal(model.network.state, net.network.state)
@@ -123,9 +123,10 @@ def test_a_bag_alone_reads_the_column_that_it_names(stage, data, sc, tmp_path):
         [p] = by_id(each.transform(given), "probability")
         np.testing.assert_allclose(p, net.network.predict({"words": words}), rtol=1e-5)
         assert each.evaluate(given).accuracy == net.evaluate(given, features="words").accuracy
-    other = stage(network=sole_bag(), featuresCol="features", maxIter=2, **SMALL).fit(given)
-    [p] = by_id(other.transform(given), "probability")
-    assert len(np.unique(p, axis=0)) == 1, "all rows have the same id there"
+    for options in {"featuresCol": "features"}, {}:
+        other = stage(network=sole_bag(), maxIter=2, **options, **SMALL).fit(given)
+        [p] = by_id(other.transform(given), "probability")
+        assert len(np.unique(p, axis=0)) == 1, "all rows have the same id there"
 
 
 def test_steps_of_sequences_have_a_class_each(data):

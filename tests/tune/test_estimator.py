@@ -105,7 +105,7 @@ def test_a_model_reads_the_column_that_was_searched(spark, models, others):
     zeros = spark.range(5).select("id", *(F.lit(0).alias(name) for name in ("words", "features")))
     [found] = by_id(model.transform(zeros.withColumn(read, F.col("id"))), "probability")
     assert len(np.unique(found, axis=0)) > 1, "it reads the column that is not 0"
-    assert model.isSet("featuresCol") == bool(others)
+    assert model.getFeaturesCol() == read
 
 
 def test_one_model_is_that_of_the_estimator(spark):

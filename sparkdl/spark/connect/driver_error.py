@@ -16,12 +16,15 @@ TOO_GENERAL = Exception, BaseException, object
 def driver_error_to_json(error):
     """Returns the JSON object from which `driver_error_from_json` makes the error again."""
     text = shorten(str(TracebackException.from_exception(error)))
-    is_plain = all(isinstance(value, PLAIN) for value in error.args)
+    args = error.args
+    if isinstance(error, OSError) and len(args) == 2 and error.filename is not None:
+        args = (*args, error.filename)  # which the constructor has taken out
+    is_plain = all(isinstance(value, PLAIN) for value in args)
     own = vars(error).items()
     return error_to_json(error) | {
         "classes": [[one.__module__, one.__qualname__] for one in type(error).__mro__],
         "text": text,
-        "values": [shorten(value) for value in error.args] if is_plain else [text],
+        "values": [shorten(value) for value in args] if is_plain else [text],
         "attributes": {name: shorten(value) for name, value in own if isinstance(value, PLAIN)},
     }
 

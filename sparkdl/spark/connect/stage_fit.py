@@ -105,7 +105,9 @@ def drive(fit, context, items):
         fit_network(network, fit.data, master, workers, fit.epochs, **options)
     except LaunchedOnce:
         lost = WorkerError(network.history.restarts[-1].reason)
-    except Exception as failure:
+    except GeneratorExit:
+        raise
+    except BaseException as failure:  # a listener's KeyboardInterrupt or SystemExit as well
         error = driver_error_to_json(failure)
     finally:
         workers.close()

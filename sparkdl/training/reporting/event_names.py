@@ -1,17 +1,20 @@
 """Names of events: those of other systems, and misspelt ones, are refused with ours."""
 
+from difflib import get_close_matches
 from inspect import isfunction, signature
 
 from sparkdl.config.foreign_calls import EVENTS
-from sparkdl.config.names import key, suggestion
+from sparkdl.config.names import key
 from sparkdl.errors import ConfigError, brief
+
+ALIKE = 0.85  # of two names, of which the one is the other misspelt
 
 
 def check_events(cls, listener):
-    """Raises ConfigError where a class has a method `on_...` that nobody calls.
+    """Raises ConfigError where a class has another system's hook, or an event that is misspelt.
 
     One that a base has too, such as a callback of Keras, or that another method of the class
-    calls, is its own.
+    calls, is its own; and so is any other method `on_...`.
 
     Parameters
     ----------
@@ -19,8 +22,9 @@ def check_events(cls, listener):
     listener : Listener itself
     """
     for name, value in vars(cls).items():
-        if name.startswith("on_") and callable(value) and not is_called(name, cls):
-            raise ConfigError(f"Listener has no event {brief(name)}{cure_for(name, listener)}")
+        cure = cure_for(name, listener) if name.startswith("on_") and callable(value) else None
+        if cure is not None and not is_called(name, cls):
+            raise ConfigError(f"Listener has no event {brief(name)}; {cure}")
 
 
 def is_called(name, cls):
@@ -31,14 +35,15 @@ def is_called(name, cls):
 
 
 def cure_for(name, listener):
-    """Returns "; " and which event is meant, with what it is given, or which ones there are."""
+    """Returns which event is meant, with what it is given; None of an event, or another name."""
     known = [event for event in vars(listener) if event.startswith("on_")]
     meant = EVENTS.get(key(name))
     if meant is not None:
-        return f"; it is {with_arguments(meant, listener)}"
+        return f"it is {with_arguments(meant, listener)}"
     if is_before_a_step(name):
-        return f"; the nearest are {with_arguments('on_round', listener)} and on_epoch, after each"
-    return suggestion(name, known, "") or f"; it has {', '.join(known)}"
+        return f"the nearest are {with_arguments('on_round', listener)} and on_epoch, after each"
+    near = [] if name in known else get_close_matches(name, known, 1, ALIKE)
+    return f"did you mean {near[0]!r}?" if near else None
 
 
 def is_before_a_step(name):

@@ -64,6 +64,7 @@ class ModelCheckpoint(Monitor):
         CheckpointError
             The path cannot have a model, or has anything else.
         """
+        self._template = PathTemplate("ModelCheckpoint.path", as_text(self.path))
         self._numbers = {"epoch": plan.epoch + 1}
         if plan.figures is not None:
             self._check_fields(plan.figures)

@@ -37,7 +37,7 @@ class PathTemplate:
         self.fields = tuple(dict.fromkeys(map(name_of, FIELD.finditer(text))))
         try:
             self.fill({"epoch": 1})
-        except ValueError as error:
+        except (ValueError, MemoryError, OverflowError) as error:
             raise ConfigError(
                 f"{owner} must have formats of numbers, got {brief(text)}: {error}; write "
                 "{epoch:02d} or {loss:.2f}"

@@ -55,6 +55,7 @@ SAME = {
     "several values": ValueError("no", 3, None),
     "a key": KeyError("loss"),
     "of the system": OSError(28, "No space left on device"),
+    "of the system, with a file": FileNotFoundError(2, "No such file", "/x"),
     "without a text": StopIteration(),
     "no class of its own": Exception("bare"),
     "of a user": Impatient("tired", 3),

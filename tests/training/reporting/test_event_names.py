@@ -20,7 +20,6 @@ REFUSED = {
     "on_train_end": "it is on_fit_end(history)",
     "on_train_start": "it is on_fit_start(plan)",
     "on_validation_epoch_end": "it is on_validation(report, state)",
-    "on_zzzz": "it has on_fit_start, on_round, on_validation, on_epoch, on_restart, on_fit_end",
 }
 
 
@@ -56,6 +55,8 @@ KEPT = {
     "a base's": ("on_epoch_end", (Callback,), {}),
     "a called one": ("on_epoch_end", (), {"on_epoch": tell}),
     "no function": ("epoch", (), {"on_epoch_end": None}),
+    "its own": ("on_alarm", (), {}),
+    "a class": ("epoch", (), {"on_gpu": bool}),
 }
 
 

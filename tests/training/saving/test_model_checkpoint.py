@@ -110,3 +110,11 @@ def test_the_path_of_the_first_epoch_must_be_free(tmp_path):
     (tmp_path / "m-1/notes").write_text("keep")
     with pytest.raises(CheckpointError, match="m-1: not a sparkdl model"):
         began(tmp_path / "m-{epoch}")
+
+
+def test_a_path_that_is_set_later_is_the_next_fits(tmp_path):
+    listener = began(tmp_path / "one")
+    listener.path = tmp_path / "two"
+    listener.on_fit_start(plan(conf=CONF, figures=None))
+    listener.on_epoch(EpochReport.of([report()], None), state())
+    assert names(tmp_path) == ["two"]

@@ -36,6 +36,11 @@ def test_keras_s_names_of_figures_are_known():
     assert made.fill(NUMBERS) == "12.5-12.50-12.5"
 
 
+def test_an_absurd_width_is_refused():
+    with pytest.raises(ConfigError, match="must have formats of numbers"):
+        template("{epoch:99999999999d}")
+
+
 def test_a_number_that_is_not_known_yet_is_nan():
     assert template("{loss:.2f}").fill({}) == f"{math.nan:.2f}" == "nan"
 

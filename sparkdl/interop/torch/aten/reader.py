@@ -59,8 +59,7 @@ def read_module(module, example_inputs, *, loss=None, **options):
     Trained is what requires a gradient; what does not, and buffers, are frozen. A parameter that
     several calls read in the same way is one here, too; of one that layers have in different ways
     they have copies, which a warning names. The two biases of a recurrent layer are one here, their
-    sum, which moves as in torch by a bias_rate_factor of 2; that of a GRU's gates does not, which
-    a warning says.
+    sum, which moves half as far; a warning says so.
 
     Parameters
     ----------

@@ -62,7 +62,8 @@ def recurrent(kind):
             named = dict(zip(PARTS, params[first : first + count], strict=True))
             units = named["weight_hh"].shape[1]
             node.need(len(named["weight_ih"]) % units == 0, "a projection")
-            layer = RECURRENT[kind](units=units, **rate_of_biases(node, kind, named))
+            layer = RECURRENT[kind](units=units)
+            warn_of_biases(node, named)
             if ways == 2:
                 back = params[first + count : first + 2 * count]
                 named |= {f"{p}_reverse": one for p, one in zip(PARTS, back, strict=True)}
@@ -75,22 +76,17 @@ def recurrent(kind):
     return translate
 
 
-def rate_of_biases(node, kind, tensors):
-    """Returns the options of a layer's bias, which is the sum of two that torch trains.
+def warn_of_biases(node, tensors):
+    """Warns that a bias is the sum of two that torch trains.
 
-    Each of them has the gradient of the sum, so that this moves twice as far. Of a GRU only the
-    gates have such sums, which a warning says.
+    Each of those has the gradient of the sum, so that their sum moves twice as far. Of a GRU that
+    holds for the gates. A rate factor of 2 would be lost where the layer is frozen or slowed.
     """
-    if not is_trained(tensors["bias_ih"]):
-        return {}
-    if kind != "gru":
-        return {"bias_rate_factor": 2.0}
-    log.warning(
-        "%s: the biases of a GRU's update and reset gates are one each here, two in torch, where "
-        "their sum moves twice as far in an update",
-        node.module,
-    )
-    return {}
+    if is_trained(tensors["bias_ih"]):
+        log.warning(
+            "%s: biases are one where torch has two, whose sum moves twice as far in an update",
+            node.module,
+        )
 
 
 SEQUENCE_RULES = {
