@@ -85,7 +85,7 @@ def require_distinct(frame: DataFrame, names: Iterable[str]) -> None:
     known = frame.columns
     for name in names:
         same = [one for one in known if one.lower() == name.lower()]
-        if len(same) > 1 and frame.sparkSession.conf.get(CASES).lower() != "true":
+        if len(same) > 1 and str(frame.sparkSession.conf.get(CASES)).lower() != "true":
             raise ConfigError(
                 f"{WHERE}: column {name!r} must differ from all others in more than upper and "
                 f"lower case, got {same}; rename or drop the others, or set {CASES} to true"
