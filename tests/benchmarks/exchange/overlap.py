@@ -11,7 +11,7 @@ for longer than the other is in all three, so it is neither.
 
 import json
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -30,9 +30,11 @@ SHARED, HIDDEN = "of one worker's step rate", "hidden of the exchange"
 
 @dataclass(frozen=True)
 class Case:
-    """What is trained over which link: a workload, a rate, and the least of one of its figures."""
+    """What is trained over which link: a workload with so many examples a step, a rate, and the
+    least of one of its figures."""
 
     workload: str
+    batch: int
     rate: str
     what: str
     bound: float
@@ -41,7 +43,10 @@ class Case:
         return Bar(what=what, value=value, bound=self.bound if what == self.what else None, unit="")
 
 
-CASES = Case("cifar_net", "1gbit", HIDDEN, 0.6), Case("lenet", "10gbit", SHARED, 0.85)
+CASES = (
+    Case("cifar_net", 64, "1gbit", HIDDEN, 0.6),
+    Case("lenet", 112, "10gbit", SHARED, 0.85),  # a step of 10 ms
+)
 
 
 class Found(Listener):
@@ -57,7 +62,7 @@ class Found(Listener):
 def measure(options):
     """A row for each case."""
     for case in CASES:
-        [found] = on_the_left(__name__, case.workload, rate=case.rate)
+        [found] = on_the_left(__name__, case.workload, str(case.batch), rate=case.rate)
         yield row(case, found)
 
 
@@ -75,7 +80,7 @@ def row(case, found):
         f"cores busy in a step: {told(middle['busy'])}",
     )
     return Row(
-        title=f"AllReduceSGD, {WORKLOADS[case.workload].title}, 2 workers, {case.rate}",
+        title=f"AllReduceSGD, {case.workload} b{case.batch}, 2 workers, {case.rate}",
         ours=duration(middle["seconds"][BESIDE]),
         bars=(case.bar(HIDDEN, hidden), case.bar(SHARED, kept)),
         notes=notes,
@@ -96,11 +101,11 @@ def told(by_way):
     return ", ".join(f"{way} {duration(seconds)}" for way, seconds in by_way.items())
 
 
-def main(address, right, workload):
+def main(address, right, workload, batch):
     """Train on the left host and the right one; prints what each way took, turn by turn."""
     workers = HostWorkers(address, int(right))
     try:
-        print(json.dumps(trained(workers, WORKLOADS[workload])))
+        print(json.dumps(trained(workers, replace(WORKLOADS[workload], batch=int(batch)))))
     finally:
         workers.close()
 
