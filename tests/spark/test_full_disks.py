@@ -7,14 +7,7 @@ import sys
 
 import pytest
 
-
-def may_mount():
-    """Whether this user may have namespaces with disks of their own."""
-    command = ["unshare", "--mount", "mount", "-t", "tmpfs", "tmpfs", "/mnt"]
-    try:
-        return subprocess.run(command, capture_output=True).returncode == 0
-    except OSError:
-        return False
+from tests.support.disks import may_mount
 
 
 @pytest.mark.skipif(not may_mount(), reason="needs a user who may mount disks (unshare --mount)")
