@@ -1,8 +1,6 @@
 """Rendezvous, where processes that know nothing of each other yet exchange a few lines of text."""
 
 import os
-import secrets
-import stat
 import time
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -10,7 +8,7 @@ from typing import Protocol
 
 from sparkdl.errors import UnsupportedError, WorkerError, require
 from sparkdl.exchange.connections.deadline import Deadline
-from sparkdl.own_folders import is_own, make_own_folder
+from sparkdl.own_folders import make_own_folder, open_own, replaced_file
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.002, 0.1
 LONGEST_TEXT = 1 << 20  # bytes; a process says a few hundred
@@ -70,14 +68,10 @@ class FileRendezvous:
 
     def _leave(self, number, text):
         """Renames into place, so that nobody reads half a text."""
-        place = self._file(number, self.rank)
-        temporary = place.with_suffix(f".{secrets.token_hex(8)}")
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
         with self._name_errors():
             make_own_folder(self.folder)
-            with open(os.open(temporary, flags, 0o600), "w", encoding="utf-8") as file:
-                file.write(text)
-            temporary.replace(place)
+            with replaced_file(self._file(number, self.rank), 0o600) as file:
+                file.write(text.encode())
 
     def _present(self, number, ranks):
         for rank in ranks:
@@ -102,14 +96,14 @@ def read_text(path):
 
     Raises WorkerError, which does not quote it, for what cannot be a process's text.
     """
-    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK  # opening a FIFO would wait for a writer
-    with open(os.open(path, flags), "rb") as file:
-        status = os.fstat(file.fileno())
-        if not (stat.S_ISREG(status.st_mode) and is_own(status)):
-            raise WorkerError(f"{path} must be a regular file that this user alone can change")
-        content = file.read(LONGEST_TEXT + 1)
+    try:
+        with open_own(path) as file:
+            length = os.fstat(file.fileno()).st_size
+            content = file.read(LONGEST_TEXT + 1)
+    except UnsupportedError as error:
+        raise WorkerError(str(error)) from None
     if len(content) > LONGEST_TEXT:
-        raise WorkerError(f"{path} must have at most {LONGEST_TEXT} bytes, got {status.st_size}")
+        raise WorkerError(f"{path} must have at most {LONGEST_TEXT} bytes, got {length}")
     try:
         return content.decode()
     except UnicodeDecodeError:

@@ -36,7 +36,6 @@ class Wrapper(Layer, abstract=True):
     sums_batch: ClassVar[Any] = OfLayerInside()
     reads_ids_of_steps: ClassVar[Any] = OfLayerInside()
     reads_backward: ClassVar[Any] = OfLayerInside()
-    sees_other_steps: ClassVar[Any] = OfLayerInside()
     penalized: ClassVar[Any] = OfLayerInside()
     penalized_by_layer: ClassVar[Any] = OfLayerInside()
 

@@ -42,7 +42,6 @@ class TimeDistributed(Wrapper):
     """
 
     reads_backward: ClassVar = False
-    sees_other_steps: ClassVar = False
 
     layer: Layer = option(
         Of(family=Layer), "Layer at each step, with one input and no state to carry."
