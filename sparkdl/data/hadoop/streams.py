@@ -70,10 +70,12 @@ class UploadOnClose(io.RawIOBase):
     Parameters
     ----------
     send : function of a file with all that was written
+    uri : str or None
+        Which a DataError of the close names; None: the OSError of `send` is raised.
     """
 
-    def __init__(self, send):
-        self._send = send
+    def __init__(self, send, uri=None):
+        self._send, self._uri = send, uri
         self._file = tempfile.SpooledTemporaryFile(max_size=IN_MEMORY)  # noqa: SIM115, until close
 
     def writable(self):
@@ -88,8 +90,13 @@ class UploadOnClose(io.RawIOBase):
     def close(self):
         if not self.closed:
             super().close()
-            with self._file:
-                again(self._from_start, TRIES)
+            try:
+                with self._file:
+                    again(self._from_start, TRIES)
+            except OSError as error:
+                if self._uri is None:
+                    raise
+                raise DataError(f"{self._uri}: cannot be written: {reason(error)}") from error
 
     def _from_start(self):
         self._file.seek(0)

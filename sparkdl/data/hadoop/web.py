@@ -6,14 +6,17 @@ Slower than native RPC: a fourth of its rate where a file is read in order, a te
 
 import io
 
-from requests import RequestException
-
+from sparkdl.config import is_integer
 from sparkdl.data.hadoop.base import HadoopFiles
-from sparkdl.data.hadoop.streams import RangeReader, UploadOnClose, again
-from sparkdl.data.hadoop.web_client import Detour, new_client, plain
+from sparkdl.data.hadoop.streams import RangeReader, RequestRefused, UploadOnClose, again
+from sparkdl.data.hadoop.web_client import Detour, new_client
+from sparkdl.data.hadoop.web_errors import plain
+from sparkdl.errors import brief
 
 BUFFER = 2**22  # bytes: a range costs two requests
 TRIES = 3  # of a range
+LARGEST = 2**63  # bytes of a file
+LATEST = 2**45  # milliseconds from 1970: more than a thousand years
 
 
 class WebFiles(HadoopFiles):
@@ -40,9 +43,8 @@ class WebFiles(HadoopFiles):
 
     def ls(self, path, detail=True, **options):
         with plain(path):
-            listed = self.client.list(path, status=True)
-        folder = path.rstrip("/")
-        entries = [entry(f"{folder}/{name}", status) for name, status in listed]
+            listed, folder = self.client.list(path, status=True), path.rstrip("/")
+            entries = [entry(f"{folder}/{name}", status) for name, status in listed]
         return entries if detail else [one["name"] for one in entries]
 
     def makedirs(self, path, exist_ok=False):
@@ -67,7 +69,7 @@ class WebFiles(HadoopFiles):
             reader = WebReader(self.uri(path), path, about["size"], Detour(self))
             return io.BufferedReader(reader, BUFFER)
         if mode == "wb":
-            return UploadOnClose(WebWrite(path, Detour(self)).send)
+            return UploadOnClose(WebWrite(path, Detour(self)).send, self.uri(path))
         raise ValueError(f"mode must be rb or wb, got {mode}")
 
 
@@ -94,20 +96,36 @@ class WebReader(RangeReader):
         return again(lambda: self._read(start, length), TRIES)
 
     def _read(self, start, length):
-        request = {"offset": start, "length": length, "chunk_size": length}
+        request = {"offset": start, "length": length, "chunk_size": min(length, BUFFER)}
         with plain(self._path), self._detour.client() as client:
             with client.read(self._path, **request) as pieces:
-                content = b"".join(pieces)
-        if len(content) < length:
-            raise RequestException(f"{length} bytes were requested, got {len(content)}")
+                content = b"".join(until_passed(length, pieces))
+        if len(content) != length:
+            got = "more" if len(content) > length else len(content)
+            raise OSError(f"{length} bytes were requested, got {got}")
         return content
+
+
+def until_passed(length, pieces):
+    """Yields pieces of bytes; the last is the first with which there are more than `length`."""
+    for piece in pieces:
+        yield piece
+        length -= len(piece)
+        if length < 0:
+            return
 
 
 def entry(path, status):
     """Returns a file's status as fsspec's info dict."""
+    size, modified = status["length"], status["modificationTime"]
+    if not (is_integer(size, 0) and size < LARGEST):
+        raise RequestRefused(f"FileStatus.length must be an integer >= 0, got {brief(size)}")
+    if not (is_integer(modified) and abs(modified) < LATEST):
+        text = f"FileStatus.modificationTime must be milliseconds from 1970, got {brief(modified)}"
+        raise RequestRefused(text)
     return {
         "name": path,
-        "size": status["length"],
+        "size": size,
         "type": "directory" if status["type"] == "DIRECTORY" else "file",
-        "modified": status["modificationTime"],
+        "modified": modified,
     }

@@ -7,9 +7,11 @@ from urllib.parse import urlsplit
 
 from hdfs import HdfsError, InsecureClient
 from requests import RequestException, Session
+from requests.adapters import BaseAdapter
 
 from sparkdl.data.hadoop.configuration import Configuration, user
 from sparkdl.data.hadoop.streams import RequestRefused, reason
+from sparkdl.data.hadoop.web_errors import place_of, plain
 from sparkdl.errors import needs_package
 
 TIMEOUTS = 10.0, 60.0  # seconds to connect, and for the next bytes
@@ -26,7 +28,10 @@ def new_client(scheme, authority, session=None):
     session : requests.Session or None
         With parameters that each request is to have.
     """
-    conf, options = Configuration.read(), {"timeout": TIMEOUTS, "session": session or Session()}
+    session = session or Session()
+    if scheme == "swebhdfs":
+        session.mount("http://", NoHttp())
+    conf, options = Configuration.read(), {"timeout": TIMEOUTS, "session": session}
     urls = ";".join(urls_of(conf, scheme, authority))
     if not conf.is_secure:
         return InsecureClient(urls, user=user(), **options)
@@ -35,6 +40,19 @@ def new_client(scheme, authority, session=None):
     with needs_package(owner, "requests-kerberos here", cure):
         from hdfs.ext.kerberos import KerberosClient
     return KerberosClient(urls, **options)
+
+
+class NoHttp(BaseAdapter):
+    """Sends nothing: of swebhdfs:// all goes over TLS, also where a server redirects to."""
+
+    def send(self, request, **options):
+        raise RequestRefused(
+            f"swebhdfs:// must be redirected to https://, got http://{place_of(request.url)}; "
+            "nothing was sent there; set dfs.http.policy to HTTPS_ONLY on that node"
+        )
+
+    def close(self):
+        """Nothing is open."""
 
 
 def urls_of(conf, scheme, authority):
@@ -128,14 +146,3 @@ def own_address(url):
         with socket.socket(family, socket.SOCK_DGRAM) as one:
             one.connect(target)
             return one.getsockname()[0]
-
-
-@contextmanager
-def plain(path):
-    """Raises errors of HDFS as OSErrors of one line; those of HTTP are OSErrors already."""
-    try:
-        yield
-    except HdfsError as error:
-        if error.exception == "FileNotFoundException":
-            raise FileNotFoundError(path) from None
-        raise RequestRefused(reason(error)) from error

@@ -1,6 +1,7 @@
 """A fit read from the folder that a RunLog writes."""
 
 import json
+import re
 from dataclasses import replace
 from math import isfinite
 from pathlib import Path
@@ -35,6 +36,7 @@ from sparkdl.training.reporting.reports import (
 NAN = float("nan")
 LONGEST = 1e12  # seconds of anything: more is no fit, and sums lose the others
 DAMAGE = (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError)
+IMAGE = re.compile("(data:image/png;base64,[A-Za-z0-9+/]+={0,2})?")  # all else a page would load
 OFTEN_SAME = "rounds_in_epoch", "sent", "rate_factor"  # of a round, told where they are others
 
 
@@ -250,7 +252,10 @@ def number(value):
 
 
 def wrong_of(rows):
-    return [WrongExample(**row | {"loss": number(row["loss"])}) for row in rows]
+    examples = [WrongExample(**row | {"loss": number(row["loss"])}) for row in rows]
+    if not all(IMAGE.fullmatch(one.image) for one in examples):
+        raise ValueError("an image")
+    return examples
 
 
 def evaluation_of(score=NAN, figures=None, wrong=(), **more):

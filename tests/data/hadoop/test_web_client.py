@@ -87,6 +87,15 @@ def test_answers_of_the_cluster_exclude_nobody(tmp_path, monkeypatch):
         assert client.session.params == {}
 
 
+@pytest.mark.parametrize("scheme, is_refused", [("webhdfs", False), ("swebhdfs", True)])
+def test_over_tls_alone_http_is_refused(tmp_path, monkeypatch, scheme, is_refused):
+    configured(tmp_path, monkeypatch)
+    with web_client.client_avoiding(scheme, "nn", ["10.0.0.7"]) as other:
+        for client in (web_client.new_client(scheme, "nn"), other):
+            adapter = client.session.get_adapter("http://dn/a")
+            assert isinstance(adapter, web_client.NoHttp) == is_refused
+
+
 def test_this_hosts_own_address():
     assert web_client.own_address("http://127.0.0.1:9870") == "127.0.0.1"
     assert web_client.own_address("http://[::1]:9870") == "::1"

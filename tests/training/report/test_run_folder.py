@@ -24,6 +24,7 @@ from sparkdl.training.reporting.lambda_listener import LambdaListener
 from sparkdl.training.reporting.reduce_rate import ReduceLROnPlateau
 from sparkdl.training.saving.checkpoint import Checkpoints
 from sparkdl.training.workers.local import LocalWorkers
+from tests.support.tables import for_all
 from tests.training.report.fits import CONF, evaluation, history, inspection, network
 from tests.training.report.test_html_report import X, fit, steep
 from tests.training.reports import plan
@@ -302,6 +303,47 @@ def test_a_round_of_other_figures_is_named(name, tmp_path):
     (tmp_path / LOG).write_text("\n".join(lines) + "\n")
     with pytest.raises(DataError, match=rf"{LOG}: line {at + 1} must be an event of a fit"):
         page([read_run(tmp_path)])
+
+
+PNG = "data:image/png;base64,"
+IMAGES = [
+    "http://evil.example/track.png?who=you",
+    "//evil.example/track.png",
+    "data:image/svg+xml;base64,AAAA",
+    PNG,
+    f"{PNG}AAAA http://evil.example",
+    f"{PNG}AAAA\n",
+    f"{PNG}A===",
+    ["http://evil.example/track.png"],
+    None,
+]
+BEFORE_WRONG = {
+    "inspection": {},
+    "evaluation": {"figures": {"accuracy": 0.5}, "score": 0.5},
+    "validation": {"figures": {"accuracy": 0.5}, "score": 0.5, "iteration": 9, "epoch": 0},
+}
+
+
+def test_only_a_png_of_the_log_itself_is_an_image(tmp_path):
+    """A page would load any other, and so tell its server who looks at it."""
+    write(tmp_path, history(), end=False)
+    text = (tmp_path / LOG).read_text()
+    wrong = {"number": 1, "loss": 3.0, "truth": "a", "prediction": "b"}
+
+    def add(image, event):
+        row = {"event": event, "wrong": [wrong | {"image": image}], **BEFORE_WRONG[event]}
+        (tmp_path / LOG).write_text(f"{text}{json.dumps(row)}\n")
+
+    def check(row):
+        add(*row)
+        with pytest.raises(DataError, match=rf"{LOG}: line .* must be an event of a fit"):
+            read_run(tmp_path)
+
+    for_all([(image, event) for image in IMAGES for event in BEFORE_WRONG], check)
+    for image in ("", f"{PNG}iVBORw0KGgo=", f"{PNG}ab+/"):
+        add(image, "inspection")
+        [found] = read_run(tmp_path).history.inspection.wrong
+        assert found.image == image
 
 
 @pytest.mark.parametrize("name", LINES)
