@@ -114,10 +114,20 @@ def normalize(factors, combine):
     """
     if combine == "sum":
         return factors
+    factors = scale_rows(factors)
     squared = combine == "sqrtn"
     total = np.sqrt(np.square(factors).sum(1)) if squared else factors.sum(1)
     divisor = np.where(total == 0, np.inf, total).astype(np.float32)
     return factors / divisor[:, None]
+
+
+def scale_rows(factors):
+    """Returns factors times a power of two for each row, so that the largest is in [0.5, 1).
+
+    A quotient of them has the same bits, and no square or sum overflows or vanishes.
+    """
+    _, exponents = np.frexp(np.abs(factors).max(1, initial=0))
+    return np.ldexp(factors, -exponents[:, None])
 
 
 def check_type(ids):

@@ -6,6 +6,7 @@ from pyspark.sql.types import (
     ArrayType,
     BinaryType,
     BooleanType,
+    DateType,
     IntegralType,
     NumericType,
     StringType,
@@ -54,17 +55,19 @@ def require_one(name, names):
         )
 
 
-def check_features(field, shape):
-    """Raises DataError where a column's type, or the width of its vectors, is not `shape`'s."""
+def check_features(field, shape, cure="VectorAssembler puts several columns together"):
+    """Raises DataError where a column's type, or the width of its vectors, is not `shape`'s.
+
+    `cure` says what makes lists of single numbers.
+    """
     kind, where = field.dataType, f"{WHERE}: column {field.name!r}"
     if not has_numbers(kind):
-        cure = "; StringIndexer and OneHotEncoder make vectors of texts" if is_text(kind) else ""
-        raise DataError(f"{where} must hold {KINDS}, got {kind.simpleString()}{cure}")
+        texts = "; StringIndexer and OneHotEncoder make vectors of texts" if is_text(kind) else ""
+        raise DataError(f"{where} must hold {KINDS}, got {kind.simpleString()}{texts}")
     if None in shape:
         return
     size = math.prod(shape)
     if is_number(kind) and size != 1:
-        cure = "VectorAssembler puts several columns together"
         got = f"one ({kind.simpleString()})"
         raise DataError(f"{where} must have {size} numbers, got {got}; {cure}")
     width = vector_width(field)
@@ -81,7 +84,7 @@ def check_ids(field, shape):
             f"{WHERE}: column {field.name!r} must hold integers or lists of them, as they are ids, "
             f"got {kind.simpleString()}; {cure_for_ids(field.name, kind)}"
         )
-    check_features(field, shape)
+    check_features(field, shape, cure="F.array puts several columns together")
 
 
 def cure_for_ids(name, kind):
@@ -94,6 +97,8 @@ def cure_for_ids(name, kind):
         return f"F.transform({name!r}, {one}) makes ids of texts"
     if isinstance(kind, UserDefinedType):
         return f"vector_to_array(F.col({name!r})).cast('array<long>') makes ids of whole numbers"
+    if isinstance(kind, DateType):  # which Spark casts to no number
+        return f"F.unix_date({name!r}) makes ids of dates"
     to = "array<long>" if of_list else "long"
     return f"F.col({name!r}).cast({to!r}) makes ids of whole numbers"
 

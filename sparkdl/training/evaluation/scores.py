@@ -124,7 +124,7 @@ class ScoreCounts:
 
     def auc_error(self) -> float:
         """Returns how far `auc` can be from that of the scores themselves at most, (columns,)."""
-        ties = np.sum(self.positive * self.negative, axis=1, dtype=np.float64)
+        ties = np.sum(self.positive * self.negative.astype(np.float64), axis=1)
         return _per_pair(0.5 * ties * (not self.exact), self)
 
 

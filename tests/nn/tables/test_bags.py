@@ -73,6 +73,20 @@ def test_a_bag_whose_divisor_is_0_is_0(combine):
     assert not bags.spread([np.ones((3, 2), np.float32)]).rows.any()
 
 
+@pytest.mark.parametrize("weight", [1e-45, 1e-30, 1e-23, 1, 1e19, 1e20, 3e38])
+def test_means_do_not_depend_on_the_size_of_weights(weight):
+    weights = np.full((1, 2), weight, np.float32)
+    for combine, factor in {"mean": 0.5, "sqrtn": 0.5**0.5}.items():
+        factors = make_bag(np.array([[1, 2]]), combine, weights).factors
+        np.testing.assert_allclose(factors, [[factor, factor]], rtol=1e-6)
+
+
+def test_ordinary_weights_have_the_quotients_of_float32(rng):
+    weights = rng.normal(size=(50, 7)).astype(np.float32)
+    factors = make_bag(rng.integers(0, 9, (50, 7)), "mean", weights).factors
+    np.testing.assert_array_equal(factors, weights / weights.sum(1)[:, None])
+
+
 def test_a_batch_without_ids_has_no_rows():
     bags = bags_of(np.full((2, 3), -1), "sum")
     empty = np.zeros((0, 2), np.float32)

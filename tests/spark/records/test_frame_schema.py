@@ -130,7 +130,8 @@ OF_IDS = {
     "a decimal": (DecimalType(10, 0), "got decimal(10,0); F.col('x').cast('long')"),
     "true or false": (BooleanType(), "got boolean; F.col('x').cast('long')"),
     "vectors": (VECTOR, "got vector; vector_to_array(F.col('x')).cast('array<long>')"),
-    "too few": (IntegerType(), "column 'x' must have 2 numbers, got one (int)"),
+    "too few": (IntegerType(), "must have 2 numbers, got one (int); F.array puts several columns"),
+    "a date": (DateType(), "got date; F.unix_date('x') makes ids of dates"),
 }
 
 

@@ -89,6 +89,13 @@ def test_the_error_bound_can_be_reached():
     assert counts.auc()[0] == 0.5 and counts.auc_error()[0] == 0.5
 
 
+def test_billions_in_one_bin_are_counted():
+    counts = np.array([[4 * 10**9, 10]])
+    many = ScoreCounts(counts, counts, ScoreCounts.empty(1, 2, limit=0).distinct)
+    many.distinct.add(np.array([[0.1], [0.2]]), np.array([[True], [False]]))
+    assert many.auc_error()[0] == pytest.approx(0.5, abs=1e-6)  # their product is above 2^63
+
+
 @pytest.mark.parametrize("value", [True, False])
 def test_one_kind_alone_has_no_area(value):
     counts = counted(np.array([0.2, 0.7]), np.array([value, value]))
