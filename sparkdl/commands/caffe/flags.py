@@ -82,7 +82,11 @@ FLAGS = (
     ),
     Flag(name="persistent", meaning="keep the records that are trained on on disk alone"),
     Flag(name="snapshot", kind=str, meaning="a .solverstate to go on from"),
-    Flag(name="weights", kind=str, meaning="a .caffemodel to start from, or of -snapshot"),
+    Flag(
+        name="weights",
+        kind=str,
+        meaning="a .caffemodel to start from, or several, as a,b; or that of -snapshot",
+    ),
     Flag(
         name="connection",
         kind=str,

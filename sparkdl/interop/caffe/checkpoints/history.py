@@ -7,8 +7,8 @@ from sparkdl.interop.caffe.checkpoints.layer_arrays import moments_in
 from sparkdl.nn import AdaDelta, AdaGrad, AdamHat, Momentum, Nesterov, RmsProp, Sgd
 
 # Our slots in the order of Caffe's history, and their factor in it. Caffe's steps are subtracted
-# and ours added, so velocities point the other way. Without momentum, Caffe keeps a velocity that
-# it never uses.
+# and ours added, so velocities point the other way. Without momentum, Caffe keeps the last step,
+# which it does not use itself, and ours zeros: a slot would cost memory, and an average's traffic.
 HISTORIES = {
     Sgd: {None: 1},
     Momentum: {"velocity": -1},

@@ -20,6 +20,9 @@ ENDS = {"BINARYPROTO": "", "HDF5": ".h5"}
 def save_snapshot(conf, state, prefix, layers=None, format="BINARYPROTO", name=""):
     """Writes PREFIX_iter_N.caffemodel and PREFIX_iter_N.solverstate, as Caffe's solver does.
 
+    The history of SGD without momentum is zeros: Caffe keeps the last step there, which only a
+    training that goes on with a momentum would read.
+
     Parameters
     ----------
     conf : GraphConf or NetworkConf

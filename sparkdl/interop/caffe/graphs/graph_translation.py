@@ -4,6 +4,7 @@ from dataclasses import replace
 from math import prod
 
 from sparkdl.errors import ConfigError, UnsupportedError
+from sparkdl.interop.caffe.graphs.sharing import SharedParameters
 from sparkdl.interop.caffe.messages.schema import LayerParameter
 from sparkdl.interop.caffe.nets.names import name_of
 from sparkdl.nn import Permute, Reshape, StopGradient, Unstack, Vertex
@@ -27,6 +28,8 @@ class Translation:
         Of data whose layers do not say.
     l1, l2 : float
         Of the solver: in Caffe all parameters decay, biases too.
+    specs : {name: ParamSpec}
+        What the layers that share a parameter say of it together; see `collect_specs`.
 
     Attributes
     ----------
@@ -37,12 +40,12 @@ class Translation:
     written : list of WrittenBlobs
     """
 
-    def __init__(self, uses, phase, shapes=None, l1=0.0, l2=0.0):
+    def __init__(self, uses, phase, shapes=None, l1=0.0, l2=0.0, specs=None):
         self.uses, self.phase, self.shapes = uses, phase, dict(shapes or {})
-        self.l1, self.l2 = l1, l2
+        self.l1, self.l2, self.specs = l1, l2, specs or {}
         self.inputs, self.vertices = {}, []
         self.data, self.scores, self.written = [], [], []
-        self._blobs, self._shared = {}, {}  # {blob: (input or vertex, shape)}, {parameter: vertex}
+        self._blobs, self._shared = {}, SharedParameters()  # {blob: (input or vertex, shape)}
         self._labels = {}  # {blob: column}
         self.parameters = set()  # blobs that are learned and have no batch
         self.of_batch = {}  # {blob that is one number for the batch: how it was reduced}
@@ -138,7 +141,7 @@ class Translation:
             self._blobs[top] = self._of(bottom)
             self._inherit(top, [bottom])
 
-    def add(self, layer, new_layer, bottoms=None, top=None, name=None, shares=None):
+    def add(self, layer, new_layer, bottoms=None, top=None, name=None, **sharing):
         """Puts our layer where a layer of Caffe stands.
 
         Parameters
@@ -148,30 +151,33 @@ class Translation:
         bottoms : blobs that it reads; those of `layer` unless given
         top : blob that it gives; the first of `layer` unless given
         name : of the vertex; that of `layer` unless given
-        shares : vertex whose parameters it uses; unless given, the one that the names of the
-            parameters say
+        sharing : see `add_output`
         """
-        output = self.add_output(layer, new_layer, bottoms, name, shares)
+        output = self.add_output(layer, new_layer, bottoms, name, **sharing)
         top = top or (layer.top[0] if layer.top else output[0])
         self._blobs[top] = output
         self._inherit(top, layer.bottom if bottoms is None else bottoms)
 
-    def add_output(self, layer, new_layer, bottoms=None, name=None, shares=None):
-        """Works as `add`, for a layer that leaves no blob behind; returns its vertex and shape."""
+    def add_output(self, layer, new_layer, bottoms=None, name=None, shares=None, specs=None):
+        """Works as `add`, for a layer that leaves no blob behind; returns its vertex and shape.
+
+        Parameters
+        ----------
+        shares : vertex whose parameters it uses, its own or those of another; unless given, the one
+            that the names of the parameters say
+        specs : ParamSpecs of the parameters; those of `layer` unless given
+        """
         name = name or name_of(layer)
         bottoms = list(layer.bottom) if bottoms is None else bottoms
         sources, shapes = zip(*map(self._of, bottoms), strict=True)
         sources = [self._stop_gradient(layer, bottom, s) for bottom, s in zip(bottoms, sources)]
         new_layer = replace(new_layer, name=name)
-        self.vertices.append(
-            Vertex(
-                name=name,
-                layer=new_layer,
-                inputs=sources,
-                shares=shares or self._owner(layer, new_layer, shapes, name),
-            )
-        )
         shape = tuple(shapes) if new_layer.multi_input else as_read(new_layer, shapes[0])
+        if shares is None:
+            owner = self._shared.owner(specs, layer, new_layer, shape, name)
+        else:
+            owner = next(one.shares or one.name for one in self.vertices if one.name == shares)
+        self.vertices.append(Vertex(name=name, layer=new_layer, inputs=sources, shares=owner))
         return name, shape_after(new_layer, shape, " and ".join(bottoms))
 
     def by_channel(self, blob):
@@ -278,21 +284,6 @@ class Translation:
         if all(vertex.name != stop for vertex in self.vertices):
             self.vertices.append(Vertex(name=stop, layer=StopGradient(), inputs=source))
         return stop
-
-    def _owner(self, layer, new_layer, shapes, name):
-        """Returns the vertex whose parameters are used: that of the first layer that named them."""
-        names = [spec.name for spec in layer.param if spec.name]
-        in_shape = shapes if new_layer.multi_input else as_read(new_layer, shapes[0])
-        arrays = new_layer.param_shapes(in_shape)
-        if not names or not arrays:
-            return None
-        owners = {self._shared.setdefault(one, name) for one in names}
-        owner = owners.pop()
-        if owners or (owner != name and len(names) < len(arrays)):
-            raise UnsupportedError(
-                f"all parameters of a layer must be shared with one other, got {names}"
-            )
-        return None if owner == name else owner
 
 
 def as_read(new_layer, shape):

@@ -160,8 +160,8 @@ def shift_top(layer, net, options):
     first = {"scale": False, "shift_initializer": filler(options.bias_filler)}
     axis = net.axis(layer.top[0], options.axis)
     axes = len(net.shape(layer.bottom[1]))
-    new_layer = Affine(**first, **rates, axis=axis, axes=axes)
-    net.add(LayerParameter(), new_layer, [layer.top[0]], layer.top[0], f"{name_of(layer)}/bias")
+    new_layer, name = Affine(**first, **rates, axis=axis, axes=axes), f"{name_of(layer)}/bias"
+    net.add(LayerParameter(), new_layer, [layer.top[0]], layer.top[0], name, specs=layer.param[:1])
 
 
 def axes_of(layer, net, options):

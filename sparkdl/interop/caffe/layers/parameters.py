@@ -56,25 +56,33 @@ def rates(layer, net):
 
 def rates_of(net, weight, bias):
     """Returns `rates` by the ParamSpecs of the weights and of the biases."""
+    (rate, decay), (bias_rate, bias_decay) = multipliers(net, weight), multipliers(net, bias)
     return {
-        "rate_factor": shortest(weight.lr_mult),
-        "bias_rate_factor": shortest(bias.lr_mult),
-        "decay_factor": shortest(weight.decay_mult),
-        "bias_l1": net.l1 * shortest(bias.decay_mult),
-        "bias_l2": net.l2 * shortest(bias.decay_mult),
+        "rate_factor": rate,
+        "bias_rate_factor": bias_rate,
+        "decay_factor": decay,
+        "bias_l1": net.l1 * bias_decay,
+        "bias_l2": net.l2 * bias_decay,
     }
 
 
 def factor_rates(net, factor, offset):
     """Returns the same of a layer with gamma or alpha and beta, by their ParamSpecs."""
+    (rate, decay), (bias_rate, bias_decay) = multipliers(net, factor), multipliers(net, offset)
     return {
-        "rate_factor": shortest(factor.lr_mult),
-        "bias_rate_factor": shortest(offset.lr_mult),
-        "l1": net.l1 * shortest(factor.decay_mult),
-        "l2": net.l2 * shortest(factor.decay_mult),
-        "bias_l1": net.l1 * shortest(offset.decay_mult),
-        "bias_l2": net.l2 * shortest(offset.decay_mult),
+        "rate_factor": rate,
+        "bias_rate_factor": bias_rate,
+        "l1": net.l1 * decay,
+        "l2": net.l2 * decay,
+        "bias_l1": net.l1 * bias_decay,
+        "bias_l2": net.l2 * bias_decay,
     }
+
+
+def multipliers(net, spec):
+    """Returns (lr_mult, decay_mult) of a parameter; layers that share it have the same."""
+    spec = net.specs.get(spec.name, spec)
+    return shortest(spec.lr_mult), shortest(spec.decay_mult)
 
 
 def spec_of(layer, place):

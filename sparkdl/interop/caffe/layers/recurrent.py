@@ -7,7 +7,7 @@ Ours are (N, T, F) and (N, T): an example's blob has the shape (T, F) here.
 from math import prod
 
 from sparkdl.errors import UnsupportedError
-from sparkdl.interop.caffe.layers.parameters import filler, rates_of, spec_of
+from sparkdl.interop.caffe.layers.parameters import filler, multipliers, rates_of, spec_of
 from sparkdl.interop.caffe.messages.schema import LayerParameter
 from sparkdl.interop.caffe.nets.names import name_of
 from sparkdl.nn import (
@@ -25,34 +25,44 @@ from sparkdl.nn import (
 
 def lstm(layer, net):
     """Adds an LSTM; Caffe's parameters: W_xc, b_c, [W_xc_static], W_hc; gates i, f, o, g."""
-    new_layer = LSTM(forget_bias=0.0, **recurrent_options(layer, net, 0))
-    net.add(layer, new_layer, [with_static(layer, net), layer.bottom[1]])
+    new_layer = LSTM(forget_bias=0.0, **recurrent_options(layer, net))
+    add_recurrent(layer, net, new_layer)
 
 
 def rnn(layer, net):
     """Adds an RNN; Caffe's parameters: W_xh, b_h, [W_xh_static], W_hh, W_ho, b_o."""
-    new_layer, name = SimpleRnn(**recurrent_options(layer, net, 2)), name_of(layer)
-    net.add(layer, new_layer, [with_static(layer, net), layer.bottom[1]])
-    first = 3 + (len(layer.bottom) > 2)
-    rates = rates_of(net, spec_of(layer, first + 1), spec_of(layer, first + 2))
-    options = layer.recurrent_param
+    new_layer, name = SimpleRnn(**recurrent_options(layer, net)), name_of(layer)
+    add_recurrent(layer, net, new_layer)
+    first, options = len(own_specs(layer)), layer.recurrent_param
+    specs = [spec_of(layer, first), spec_of(layer, first + 1)]
+    rates = rates_of(net, *specs)
     out = Dense(units=options.num_output, activation="tanh", **rates, **fillers(options))
-    net.add(LayerParameter(), out, [layer.top[0]], layer.top[0], f"{name}/output")
+    net.add(LayerParameter(), out, [layer.top[0]], layer.top[0], f"{name}/output", specs=specs)
 
 
-def recurrent_options(layer, net, behind):
-    """Returns the options of our layer; `behind` parameters follow those of the recurrence."""
+def add_recurrent(layer, net, new_layer):
+    """Adds the layer over the steps, with the parameters that it has itself."""
+    bottoms = [with_static(layer, net), layer.bottom[1]]
+    net.add(layer, new_layer, bottoms, specs=own_specs(layer))
+
+
+def own_specs(layer):
+    """Returns the ParamSpecs of the recurrence: those of an RNN's outputs come behind them."""
+    return [spec_of(layer, place) for place in range(3 + (len(layer.bottom) > 2))]
+
+
+def recurrent_options(layer, net):
+    """Returns the options of our layer over the steps."""
     if not net.batch_axis(layer.bottom[0]):
         raise UnsupportedError(
             f"{layer.bottom[0]!r} must be sequences (steps, batch, ...), which reach the layer "
             "from the data with their axes as they are, or by a Reshape that puts one step in front"
         )
-    options, last = layer.recurrent_param, len(layer.param) - 1 - behind
+    options = layer.recurrent_param
     if options.expose_hidden:
         raise UnsupportedError("expose_hidden must be false; states are carried by tbptt")
-    weight, bias = spec_of(layer, 0), spec_of(layer, 1)
-    inner = [spec_of(layer, i) for i in range(2, last + 1)]
-    if any((s.lr_mult, s.decay_mult) != (weight.lr_mult, weight.decay_mult) for s in inner):
+    weight, bias, *inner = own_specs(layer)
+    if any(multipliers(net, spec) != multipliers(net, weight) for spec in inner):
         raise UnsupportedError(
             "all weights of a recurrent layer must have one lr_mult and decay_mult"
         )

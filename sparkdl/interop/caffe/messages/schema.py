@@ -84,6 +84,7 @@ RAW = messages(NUMBERS.sub("bytes*", FIELDS))
 NetParameter = MESSAGES["NetParameter"]
 SolverParameter = MESSAGES["SolverParameter"]
 LayerParameter = MESSAGES["LayerParameter"]
+ParamSpec = MESSAGES["ParamSpec"]
 NetState = MESSAGES["NetState"]
 SolverState = MESSAGES["SolverState"]
 BlobProto = MESSAGES["BlobProto"]

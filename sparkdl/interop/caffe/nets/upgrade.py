@@ -6,7 +6,7 @@ belong to no parameter of a BatchNorm, and solver types by number.
 """
 
 from sparkdl.errors import ConfigError
-from sparkdl.interop.caffe.messages.schema import LayerParameter, NetParameter
+from sparkdl.interop.caffe.messages.schema import LayerParameter, NetParameter, ParamSpec
 from sparkdl.interop.caffe.nets.upgrade_v0 import from_v0, set_field
 
 V1_TYPES = {
@@ -75,9 +75,17 @@ def upgrade_net(net):
     for layer in [*net.layer, *map(from_v1, old)]:
         outside_transformed(layer)
         if layer.type == "BatchNorm":
-            del layer.param[:]  # mean, variance and their factor are never learned
+            keep_names(layer)
         new.layer.append(layer)
     return new
+
+
+def keep_names(layer):
+    """Leaves of a BatchNorm's ParamSpecs the names: mean, variance and factor are not learned."""
+    names = [spec.name for spec in layer.param]
+    del layer.param[:]
+    if any(names):
+        layer.param.extend(ParamSpec(name=name or None) for name in names)
 
 
 def input_layers(net):

@@ -15,6 +15,7 @@ from sparkdl.interop.caffe.checkpoints.transfer import load_weights
 from sparkdl.interop.caffe.datasets.sources import source_of
 from sparkdl.interop.caffe.evaluation.head import FirstRecords
 from sparkdl.interop.caffe.evaluation.net_evaluation import batch_size, testing_of
+from sparkdl.interop.caffe.messages.file_paths import paths_of
 from sparkdl.interop.caffe.solvers.job import SolverJob, read_job
 from sparkdl.interop.caffe.solvers.listeners import Display, Snapshots, log
 from sparkdl.training.fit.network_fit import fit_network
@@ -46,7 +47,8 @@ class CaffeSolver:
     snapshot : str, optional
         A .solverstate to go on from; `weights` may name its .caffemodel.
     weights : str or sequence of str, optional
-        Files of weights to start from, by the layers' names. None: the solver's.
+        Files of weights to start from, by the layers' names; a text may name several with commas
+        between. Later ones win. None: the solver's.
     shapes : {blob: shape of one example}, optional
         See `read_net`.
 
@@ -68,6 +70,7 @@ class CaffeSolver:
         if conf.max_iter < 1:
             raise ConfigError(f"max_iter must be at least 1 to train, got {conf.max_iter}")
         self.master = master_of(self.job, master)
+        tell_of_no_effect(conf)
         state, self.loaded = start_of(self.job, snapshot, names_of(weights))
         self.network = Network(self.job.train.conf, state)
         self.snapshots = Snapshots(self.job.train, conf, prefix_of(self.job))
@@ -241,8 +244,15 @@ def first_of_net(net, batches):
     return FirstRecords(source, batches * size, size)
 
 
+def tell_of_no_effect(conf):
+    """Logs the fields of a solver that change nothing here, if there are any."""
+    if conf.without_effect:
+        log.warning("the solver's %s: no effect here", ", ".join(conf.without_effect))
+
+
 def names_of(weights):
-    return (weights,) if isinstance(weights, str) else weights
+    """Returns the paths of files of weights: as Caffe, a text is parted at its commas."""
+    return paths_of(weights) if isinstance(weights, str) else weights
 
 
 def master_of(job, master):

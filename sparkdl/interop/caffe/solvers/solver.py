@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass, field
 
 from sparkdl.errors import ConfigError
+from sparkdl.interop.caffe.messages.file_paths import paths_of
 from sparkdl.interop.caffe.messages.origin import blocks, outer_fields
 from sparkdl.interop.caffe.messages.prototxt import parse_text, text_of
 from sparkdl.interop.caffe.messages.schema import NetParameter, NetState, SolverParameter
@@ -14,6 +15,7 @@ from sparkdl.nn.optimizers import Optimizer
 
 OLD_TYPES = ("SGD", "Nesterov", "AdaGrad", "RMSProp", "AdaDelta", "Adam")  # by number
 CPU = 0  # of solver_mode
+WITHOUT_EFFECT = ("debug_info", "snapshot_diff", "test_compute_loss")
 NETS = ("net", "net_param", "train_net", "train_net_param")
 
 
@@ -65,6 +67,8 @@ class CaffeSolverConf:
         Files to start from.
     device : str
         "cpu" where the solver says so, else "auto": Caffe's own default is a GPU, without it stops.
+    without_effect : tuple of str
+        Fields that ask Caffe for more of its log or files, and change nothing here.
     """
 
     train: Net
@@ -87,6 +91,7 @@ class CaffeSolverConf:
     seed: int | None
     weights: tuple[str, ...] = field(default=())
     device: str = "auto"
+    without_effect: tuple[str, ...] = field(default=())
 
     @property
     def training(self):
@@ -146,8 +151,9 @@ def solver_of(message, text=""):
         test_iter=tuple(message.test_iter),
         snapshot_format=formats[message.snapshot_format].name,
         seed=message.random_seed if message.random_seed >= 0 else None,
-        weights=tuple(message.weights),
+        weights=tuple(path for names in message.weights for path in paths_of(names)),
         device="cpu" if message.solver_mode == CPU else "auto",
+        without_effect=tuple(name for name in WITHOUT_EFFECT if getattr(message, name)),
         **{name: getattr(message, name) for name in same.split()},
     )
 

@@ -26,6 +26,10 @@ PAIRS = {
         "layer { name: 'b' type: 'BatchNorm' param { lr_mult: 0 } param { lr_mult: 0 } }",
         "layer { name: 'b' type: 'BatchNorm' }",
     ),
+    "names of a BatchNorm's": (
+        "layer { name: 'b' type: 'BatchNorm' param { name: 'm' lr_mult: 0 } param { lr_mult: 0 } }",
+        "layer { name: 'b' type: 'BatchNorm' param { name: 'm' } param { } }",
+    ),
     "V1": (
         "layers { name: 'c' type: CONVOLUTION bottom: 'a' top: 'c' blobs_lr: [1, 2] "
         "weight_decay: [1, 0] convolution_param { num_output: 3 } include { phase: TEST } }",

@@ -9,7 +9,13 @@ import pytest
 from sparkdl.data import Batch
 from sparkdl.data.source import Split
 from sparkdl.errors import CheckpointError, ConfigError
-from sparkdl.interop.caffe import CaffeSolver, read_solver_state, read_weights, source_of
+from sparkdl.interop.caffe import (
+    CaffeSolver,
+    read_solver_state,
+    read_weights,
+    source_of,
+    write_weights,
+)
 from sparkdl.interop.caffe.evaluation.head import FirstRecords
 from sparkdl.interop.caffe.solvers.caffe_solver import prefix_of
 from sparkdl.interop.caffe.solvers.job import read_job
@@ -155,6 +161,31 @@ def test_training_starts_from_the_weights_that_the_solver_names(workers, tmp_pat
     again = CaffeSolver(path)
     np.testing.assert_array_equal(again.network.state.params, solver.network.state.params)
     assert again.network.state.iteration == 0 and not again.network.state.slots.any()
+
+
+def test_later_files_of_weights_win(tmp_path, rng):
+    """Caffe copies them one behind the other, each over the layers that it has."""
+    shapes = {"ip": [(3, 9), (3,)], "next": [(2, 3), (2,)]}
+    blobs = {k: [rng.normal(size=s).astype("f") for s in v] for k, v in shapes.items()}
+    write_weights(tmp_path / "one", blobs)
+    write_weights(tmp_path / "two", {"ip": [np.zeros((3, 9), "f"), np.ones(3, "f")]})
+    layer = """layer { name: 'next' type: 'InnerProduct' bottom: 'ip' top: 'next'
+        inner_product_param { num_output: 2 } }"""
+    names = f"{tmp_path}/one,{tmp_path}/two"
+    for text, given in ((f"weights: '{names}'", None), ("", names), ("", names.split(","))):
+        path = write_solver(tmp_path, f"max_iter: 5 {text}", NET + layer)
+        found = CaffeSolver(path, weights=given)
+        arrays = found.network.conf.params_layout.views(found.network.state.params)
+        assert [report.loaded for report in found.loaded] == [("ip", "next"), ("ip",)]
+        assert not arrays["ip/W"].any() and (arrays["ip/b"] == 1).all()
+        np.testing.assert_array_equal(arrays["next/W"], blobs["next"][0].T)
+
+
+def test_fields_that_change_nothing_are_told(tmp_path, caplog):
+    CaffeSolver(write_solver(tmp_path, "max_iter: 5 snapshot_diff: true debug_info: true"))
+    assert [one.getMessage() for one in caplog.records] == [
+        "the solver's debug_info, snapshot_diff: no effect here"
+    ]
 
 
 def test_data_may_be_given(workers, tmp_path, rng):

@@ -93,8 +93,19 @@ def test_limits_and_periods():
     assert found.weights == ("a", "b") and found.seed is None
 
 
+def test_files_of_weights_stand_between_commas():
+    found = solver(FIXED + "weights: 'a, hdfs:///b' weights: 'c'").weights
+    assert found == ("a", "hdfs:///b", "c")
+
+
+def test_fields_that_change_nothing_are_found():
+    text = "debug_info: true test_compute_loss: true snapshot_diff: false"
+    assert solver(FIXED + text).without_effect == ("debug_info", "test_compute_loss")
+
+
 def test_defaults():
     found = solver(FIXED)
+    assert found.without_effect == ()
     assert (found.iter_size, found.test_interval, found.snapshot, found.display) == (1, 0, 0, 0)
     assert found.test_initialization and found.snapshot_after_train and found.tests == ()
     assert found.snapshot_format == "BINARYPROTO" and found.average_loss == 1

@@ -1,0 +1,90 @@
+"""The layers whose parameters later ones use, by the names that they have in common."""
+
+from typing import NamedTuple
+
+from sparkdl.errors import UnsupportedError
+from sparkdl.interop.caffe.checkpoints.blob_orders import orders_of
+
+
+class Parameter(NamedTuple):
+    """A parameter with a name: the vertex that has it, its place there, the arrays around it."""
+
+    vertex: str
+    place: int
+    orders: dict  # {array: BlobOrder} of the layer
+
+
+class SharedParameters:
+    """The parameters with names of the layers so far."""
+
+    def __init__(self):
+        self._first = {}  # {name: Parameter}
+
+    def owner(self, specs, layer, new_layer, in_shape, vertex):
+        """Returns the vertex whose arrays a layer uses: that which named them first; None: its own.
+
+        Parameters
+        ----------
+        specs : ParamSpecs of its parameters; None: those of `layer`
+        layer : LayerParameter
+        new_layer, in_shape : our layer, and what it reads
+        vertex : name of the vertex that the layer becomes
+
+        Raises
+        ------
+        UnsupportedError
+            For what is not all of the parameters of one layer, each at its place.
+        """
+        arrays = new_layer.param_shapes(in_shape) | new_layer.buffer_shapes(in_shape)
+        specs = layer.param[: len(arrays)] if specs is None else specs
+        names = {place: spec.name for place, spec in enumerate(specs) if spec.name}
+        if not names or not arrays:
+            return None
+        check_once(list(names.values()))
+        orders = orders_of(new_layer, arrays, layer)
+        shared = {
+            place: self._first.setdefault(name, Parameter(vertex, place, orders))
+            for place, name in names.items()
+        }
+        owners = {one.vertex for one in shared.values()}
+        owner = owners.pop()
+        partial = len(names) < max(len(specs), len(arrays))
+        if owners or (owner != vertex and partial):
+            raise UnsupportedError(
+                "all parameters of a layer must be shared with one other, "
+                f"got {list(names.values())}"
+            )
+        for place, one in shared.items():
+            check_place(names[place], place, one)
+            check_orders(names[place], orders, one)
+        return None if owner == vertex else owner
+
+
+def check_once(names):
+    """Raises UnsupportedError where two parameters of a layer are one."""
+    for name in names:
+        if names.count(name) > 1:
+            raise UnsupportedError(
+                f"param.name must be another one for each parameter of a layer, got {name!r} "
+                f"{names.count(name)} times"
+            )
+
+
+def check_place(name, place, first):
+    """Raises UnsupportedError for a parameter that stands elsewhere among those of its owner."""
+    if place != first.place:
+        raise UnsupportedError(
+            f"param.name {name!r} must be at place {first.place} as in {first.vertex}, which "
+            f"shares it, got place {place}"
+        )
+
+
+def check_orders(name, orders, first):
+    """Raises UnsupportedError where the owner reads the numbers of the blob in another order."""
+    if list(orders.items()) != list(first.orders.items()):
+        raise UnsupportedError(
+            f"param.name {name!r} must be shared with a layer that reads its blob in the same "
+            f"order, got {first.vertex}, as of an InnerProduct with `transpose` and one without; "
+            "give each a name of its own: they start alike from one .caffemodel, and are trained "
+            "apart"
+        )
