@@ -1,6 +1,7 @@
 """Avro's files of records."""
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,10 +11,11 @@ from sparkdl.data import files
 from sparkdl.data.batches.batch import Batch
 from sparkdl.data.batches.columns import Violation
 from sparkdl.data.readers.avro.blocks import open_blocks, records
+from sparkdl.data.readers.avro.schemas import float_type
 from sparkdl.data.readers.core.base import NumberOrImageSource, Reader, SplitByBytes, StoredSource
 from sparkdl.data.readers.core.chunks import batches, stack_arrays
 from sparkdl.data.readers.core.file_ranges import ByteSplit, byte_splits
-from sparkdl.data.readers.encodings.arrow_columns import require_column
+from sparkdl.data.readers.encodings.arrow_columns import refuse_repeated, require_column
 from sparkdl.data.readers.encodings.image_codec import decode_image
 from sparkdl.data.source import Split
 from sparkdl.errors import DataError
@@ -58,30 +60,38 @@ class AvroFiles(StoredSource, Reader, NumberOrImageSource, SplitByBytes):
         """Yields Batches of a few megabytes: features and labels as they are stored."""
         with files.open(split.path) as file:
             avro = open_blocks(split.path, file)
-            self._check_fields(split.path, avro.schema)
+            columns = partial(self._columns, self._float_types(split.path, avro.schema))
             stored = records(split, file, avro)
-            yield from batches(
-                split, stored, self._columns, lambda record: length(record[self.features])
-            )
+            yield from batches(split, stored, columns, lambda one: length(one[self.features]))
 
-    def _check_fields(self, path, schema):
+    def _float_types(self, path, schema):
+        """Returns {field that is read: `float_type` of it}.
+
+        Raises DataError unless a schema has each of these fields once.
+        """
         if not isinstance(schema, dict) or schema["type"] != "record":
             raise DataError(f"{path}: must hold records of named fields, got {schema!r:.80}")
         names = [field["name"] for field in schema["fields"]]
-        for name in filter(None, (self.features, self.label)):
+        wanted = list(filter(None, (self.features, self.label)))
+        for name in wanted:
             require_column(name, names, path)
+            refuse_repeated(name, names.count(name), path)
+        types = {field["name"]: field["type"] for field in schema["fields"]}
+        return {name: float_type(types[name]) for name in wanted}
 
-    def _columns(self, stored):
-        x = [self._array(record[self.features], row) for row, record in enumerate(stored)]
+    def _columns(self, floats, stored):
+        dtype = floats[self.features]
+        x = [self._array(record[self.features], row, dtype) for row, record in enumerate(stored)]
         columns = {"features": stack_arrays(x)}
         if self.label is not None:
-            y = [numbers(record[self.label], self.label, row) for row, record in enumerate(stored)]
+            about = self.label, floats[self.label]
+            y = [numbers(record[self.label], row, *about) for row, record in enumerate(stored)]
             columns["labels"] = stack_arrays(y, "label")
         return columns
 
-    def _array(self, value, row):
+    def _array(self, value, row, dtype):
         if self.content == "numbers":
-            return np.atleast_1d(numbers(value, self.features, row))
+            return np.atleast_1d(numbers(value, row, self.features, dtype))
         if not isinstance(value, bytes):
             raise Violation(row, f"field {self.features!r} must be bytes, got {value!r:.80}")
         return decode_image(value, self.channels, self.size, row, self.exif_orientation)
@@ -92,9 +102,10 @@ def length(value):
     return len(value) if hasattr(value, "__len__") else 1
 
 
-def numbers(value, name, row):
-    """Returns uint8 of bytes, int64 or float32 of numbers, in the shape that they have. Raises
-    Violation.
+def numbers(value, row, name, dtype):
+    """Returns uint8 of bytes, int64 of whole numbers or else `dtype`, in the shape that they have.
+
+    Raises Violation.
     """
     if isinstance(value, bytes):
         return np.frombuffer(value, np.uint8)
@@ -104,4 +115,4 @@ def numbers(value, name, row):
         array = np.array(None)
     if array.dtype.kind not in "biuf" or not array.size:
         raise Violation(row, f"field {name!r} must be bytes, or hold numbers, got {value!r:.80}")
-    return array.astype(np.float32) if array.dtype.kind == "f" else array
+    return array.astype(dtype, copy=False) if array.dtype.kind == "f" else array

@@ -3,11 +3,14 @@
 A record inside itself ends in a crash, and an array of things that take no bytes never ends.
 """
 
+import numpy as np
+
 from sparkdl.data.batches.columns import Violation
 
 DEEPEST, MOST_TYPES = 64, 10_000  # types within types; all of them, where each use is counted
 PRIMITIVES = dict.fromkeys(("int", "long", "float", "double", "bytes", "string", "boolean"), 1)
 PRIMITIVES["null"] = 0
+WIDE = {"double", "int", "long"}  # float32 does not hold all of their values
 
 
 def check_schema(schema):
@@ -15,6 +18,25 @@ def check_schema(schema):
     width, _ = SchemaWalk().measure(schema, 0)
     if not width:
         raise Violation(0, "must have records of at least one byte each")
+
+
+def float_type(schema):
+    """Returns the dtype that holds a field's numbers, where they are not all whole.
+
+    It is float32 where Avro's floats are the only numbers of the field, else float64.
+    """
+    return np.float64 if WIDE.intersection(leaf_types(schema)) else np.float32
+
+
+def leaf_types(schema):
+    """Yields the names of the types that a type, as unions and arrays within each other, has."""
+    if isinstance(schema, str):
+        yield schema
+    elif isinstance(schema, list):
+        for one in schema:
+            yield from leaf_types(one)
+    else:
+        yield from leaf_types(schema["items" if schema["type"] == "array" else "type"])
 
 
 class SchemaWalk:

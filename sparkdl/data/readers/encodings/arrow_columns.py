@@ -76,10 +76,15 @@ def require_one(column, schema, where):
     It is found by hash, for tables may have 100,000.
     """
     count = len(schema.get_all_field_indices(column))
-    if count > 1:
-        raise DataError(f"{where}: has {count} columns {column!r}; rename all but one")
+    refuse_repeated(column, count, where)
     if not count:
         require_column(column, schema.names, where)
+
+
+def refuse_repeated(column, count, where, cure="rename all but one"):
+    """Raises DataError where `count`, the columns of a name, is more than one."""
+    if count > 1:
+        raise DataError(f"{where}: has {count} columns {column!r}; {cure}")
 
 
 def to_array(column, ragged=False, size=None, dtype=np.float64):

@@ -1,8 +1,10 @@
 """HDF5 files with a dataset of features and one of labels."""
 
 import math
+from collections import deque
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
+from itertools import islice
 from typing import Any
 
 import h5py
@@ -22,6 +24,8 @@ from sparkdl.errors import DataError
 MAGIC = b"\x89HDF\r\n\x1a\n"
 ENDINGS = (".h5", ".hdf5", ".he5")
 DEFLATED = 1032  # at most so many bytes come out of one that was compressed
+MOST_LINKS, MOST_NAMES = 1000, 100  # looked at for an error's text, and named in it
+DEEPEST = 16  # groups within each other that are looked into for it
 NAME = Text(what="the name of a dataset")
 
 
@@ -42,7 +46,10 @@ class Rows(Split):
 
 @dataclass(frozen=True, kw_only=True)
 class HDF5(StoredSource, Reader, SplitByRecords):
-    """Datasets of HDF5 files, whose first axis is the record."""
+    """Datasets of HDF5 files, whose first axis is the record.
+
+    Those in groups go by their paths: `train/x`.
+    """
 
     path: PathName = option(
         Path(),
@@ -117,25 +124,66 @@ class HDF5(StoredSource, Reader, SplitByRecords):
 
     def _datasets(self, path, file):
         names = self._dataset_names()
-        for name in names.values():
-            require_column(name, [key for key in file if isinstance(key, str)], path)
-            check_dataset(path, file, name)
-        datasets = {column: file[name] for column, name in names.items()}
+        datasets = {column: find_dataset(path, file, name) for column, name in names.items()}
         counts = {name: len(datasets[column]) for column, name in names.items()}
         if len(set(counts.values())) > 1:
             raise DataError(f"{path}: datasets must have as many records, got {counts}")
         return datasets
 
 
-def check_dataset(path, file, name):
-    """Raises DataError unless a name is that of numbers which lie in the file itself.
+def find_dataset(path, file, name):
+    """Returns the dataset of a name, or of a path through groups.
+
+    Raises DataError unless it is of numbers which lie in the file itself: each step is a hard
+    link, for another may lead to any file that this user can read.
+    """
+    parts, found = [part for part in name.split("/") if part not in ("", ".")], file
+    for part in parts:
+        link = found.get(part, getlink=True) if isinstance(found, h5py.Group) else None
+        if link is None:
+            require_column("/".join(parts), dataset_paths(file), path)
+        if not isinstance(link, h5py.HardLink):
+            raise DataError(
+                f"{path}: {name!r} must lie in the file itself, got a link at {part!r}; soft and "
+                "external links are refused: name the file and the dataset that it leads to"
+            )
+        found = found[part]
+    check_dataset(path, found, name)
+    return found
+
+
+def dataset_paths(file):
+    """Returns the paths of the first datasets of a file, those of outer groups first."""
+    links = islice(links_below(file), MOST_LINKS)
+    return [path for path, kind in links if kind is h5py.Dataset][:MOST_NAMES]
+
+
+def links_below(file):
+    """Yields (path, class) of a file's links, those of outer groups first.
+
+    The class is None unless a link is a hard one. A group is looked into once, for it may hold
+    itself.
+    """
+    root = file["/"]
+    groups, known = deque([("", root)]), {root}
+    while groups:
+        before, group = groups.popleft()
+        for key in filter(lambda key: isinstance(key, str), group):
+            is_hard = isinstance(group.get(key, getlink=True), h5py.HardLink)
+            kind = group.get(key, getclass=True) if is_hard else None
+            is_new = kind is h5py.Group and group[key] not in known
+            if is_new and before.count("/") < DEEPEST:
+                known.add(group[key])
+                groups.append((f"{before}{key}/", group[key]))
+            yield f"{before}{key}", kind
+
+
+def check_dataset(path, dataset, name):
+    """Raises DataError unless a dataset is of numbers which lie in the file itself.
 
     What a file says of another one would be read with this user's rights, and of a size it does
     not have would be made room for.
     """
-    if not isinstance(file.get(name, getlink=True), h5py.HardLink):
-        raise DataError(f"{path}: {name!r} must lie in the file itself, got a link")
-    dataset = file[name]
     if not isinstance(dataset, h5py.Dataset) or not dataset.shape:
         raise DataError(f"{path}: {name!r} must be a dataset whose first axis is the record")
     if dataset.is_virtual or dataset.external:

@@ -26,7 +26,11 @@ from sparkdl.data import files
 from sparkdl.data.batches.batch import Batch, record_ids
 from sparkdl.data.readers.core.base import Reader, SplitByBytes, StoredSource
 from sparkdl.data.readers.core.file_ranges import ByteSplit, byte_splits
-from sparkdl.data.readers.encodings.arrow_columns import require_column, table_batch
+from sparkdl.data.readers.encodings.arrow_columns import (
+    refuse_repeated,
+    require_column,
+    table_batch,
+)
 from sparkdl.data.readers.text_files.csv_lines import first_line, lines_between
 from sparkdl.data.source import Split
 from sparkdl.errors import DataError, require
@@ -102,12 +106,19 @@ class Csv(StoredSource, Reader, SplitByBytes):
             return
         columns, start = self._column_names(split), 0
         for table in self._parse(split, content).to_batches(RECORDS_PER_BATCH):
-            read = table_batch(table, columns, str(split), split.partition, start).columns
+            read = self._batch(split, table, columns, start).columns
             labels = {} if split.label is None else {"labels": read.pop("labels")}
             features = np.stack(list(read.values()), axis=1)
             ids = record_ids(split.partition, start, table.num_rows)
             yield Batch(columns={"features": features, **labels}, ids=ids)
             start += table.num_rows
+
+    def _batch(self, split, table, columns, start):
+        try:
+            return table_batch(table, columns, str(split), split.partition, start)
+        except DataError as error:
+            text = str(error).removeprefix(f"{split}, ")
+            raise DataError(f"{split}, {self._name_column(split, text)}") from None
 
     def _columns(self, first, path):
         """Returns the positions of the wanted columns in a file.
@@ -167,14 +178,32 @@ class Csv(StoredSource, Reader, SplitByBytes):
                 ),
             )
         except pa.ArrowInvalid as error:
-            text = re.sub(r"Row #(\d+)", lambda row: f"record {int(row[1]) - 1}", str(error))
-            raise DataError(f"{split}: {text}") from None
+            text = re.sub(r"^In CSV column #(\d+): (Row #\d+)", r"\2: column '\1'", str(error))
+            text = re.sub(r"Row #(\d+)", lambda row: f"record {int(row[1]) - 1}", text)
+            raise DataError(f"{split}: {self._name_column(split, text)}") from None
+
+    def _name_column(self, split, text):
+        """Returns an error's text with the header's name of a column in place of its position.
+
+        The header is read for an error alone. The position stays where there is no such name, or
+        other columns have it too.
+        """
+        found = re.match(r"(record \d+: column )'(\d+)'", text)
+        if not found:
+            return text
+        names = first_line(split.path, self.delimiter) if self.header else []
+        place = int(found[2])
+        name = names[place] if place < len(names) else ""
+        shown = repr(name) if name and names.count(name) == 1 else place
+        return f"{found[1]}{shown}{text[found.end() :]}"
 
 
 def position(column, names, where):
     """Returns the index of a column that is given by name or index. Raises DataError."""
     if isinstance(column, str):
         require_column(column, names, where)
+        cure = "rename all but one, or give a position"
+        refuse_repeated(column, names.count(column), where, cure)
         return names.index(column)
     if not -len(names) <= column < len(names):
         raise DataError(f"{where}: has no column {column}; there are {len(names)}")

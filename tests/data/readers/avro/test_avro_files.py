@@ -6,7 +6,9 @@ import fastavro
 import numpy as np
 import pytest
 
-from sparkdl.data import AvroFiles, Batch
+from sparkdl.data import AvroFiles, Batch, Parquet, write_parquet
+from sparkdl.data.batches.columns import feature_column
+from sparkdl.data.readers.avro.schemas import float_type
 from sparkdl.data.readers.encodings.image_codec import encode_image
 from sparkdl.errors import ConfigError, DataError
 
@@ -43,7 +45,7 @@ def test_every_codec_in_any_splits(tmp_path, codec):
 FIELDS = [
     (FIXED, [x.tobytes() for x in X], X.reshape(90, 60)),
     (["null", "bytes"], [x.tobytes() for x in X], X.reshape(90, 60)),
-    (LISTS, X[:, 0].tolist(), X[:, 0].astype(np.float32)),
+    (LISTS, X[:, 0].tolist(), X[:, 0].astype(np.float64)),
     ({"type": "array", "items": ["null", "int"]}, X[:, 0, 0].tolist(), X[:, 0, 0].astype(int)),
     ("float", X[:, 0, 0, 0].tolist(), X[:, 0, 0, :1].astype(np.float32)),
 ]
@@ -57,6 +59,42 @@ def test_fields_of_every_kind(tmp_path, kind, values, wanted):
     assert batch.features.dtype == wanted.dtype
     assert batch.labels.all()
     assert list(read(AvroFiles(path, label=None)).columns) == ["features"]
+
+
+def test_doubles_stay_as_they_are(tmp_path):
+    x, y = [[0.1, 1700000001.0], [-1e39, 2.0]], [1700000001.0, 1e39]
+    kind = ["null", {"type": "array", "items": ["null", "double"]}]
+    batch = read(AvroFiles(write(tmp_path / "a", kind, x, {"type": "double"}, y)))
+    assert batch.features.tolist() == x
+    assert batch.labels.tolist() == y
+    columns = batch.columns | {"features": np.ones((2, 2))}
+    write_parquet(tmp_path / "b", [Batch(columns=columns, ids=batch.ids)])
+    assert read(Parquet(str(tmp_path / "b"))).labels.tolist() == y
+
+
+def test_a_network_gets_the_same_numbers_of_doubles_as_of_floats(tmp_path):
+    x = np.random.default_rng(3).normal(size=(20, 4)) * 1e9
+    kinds = [{"type": "array", "items": kind} for kind in ("float", "double")]
+    single, double = (read(AvroFiles(write(tmp_path / "a", kind, x.tolist()))) for kind in kinds)
+    assert single.features.dtype == np.float32
+    found = feature_column(double.features, (4,))
+    np.testing.assert_array_equal(found, x.astype(np.float32), strict=True)
+    np.testing.assert_array_equal(found, feature_column(single.features, (4,)), strict=True)
+
+
+FLOAT_TYPES = [
+    (["null", "float"], np.float32),
+    ({"type": "array", "items": ["null", {"type": "float"}]}, np.float32),
+    ({"type": {"type": "double"}}, np.float64),
+    (["float", "double"], np.float64),
+    (["float", "long"], np.float64),
+    ([{"type": "array", "items": {"type": "array", "items": "double"}}, FIXED], np.float64),
+]
+
+
+@pytest.mark.parametrize("kind, wanted", FLOAT_TYPES, ids=[str(kind) for kind, _ in FLOAT_TYPES])
+def test_the_schema_says_the_dtype(kind, wanted):
+    assert float_type(kind) is wanted
 
 
 def test_images_are_decoded_and_resized(tmp_path):
@@ -91,6 +129,16 @@ def test_a_field_that_is_not_there_is_named(tmp_path):
         fastavro.writer(file, "int", [1, 2])
     with pytest.raises(DataError, match=f"^{path}: must hold records of named fields, got 'int'"):
         read(AvroFiles(path))
+
+
+@pytest.mark.parametrize("name", ["features", "label"])
+def test_a_field_that_is_there_twice_is_refused(tmp_path, name):
+    fields = [{"name": one, "type": "int"} for one in ("features", "label", name)]
+    with open(tmp_path / "a", "wb") as file:
+        schema = {"type": "record", "name": "example", "fields": fields}
+        fastavro.writer(file, schema, [{"features": 1, "label": 2}])
+    with pytest.raises(DataError, match=f"a: has 2 columns '{name}'; rename all but one$"):
+        read(AvroFiles(str(tmp_path / "a")))
 
 
 @pytest.mark.parametrize("codec", ["null", "deflate", "snappy", "zstandard"])

@@ -59,6 +59,53 @@ def test_no_labels(tmp_path):
     assert source.labels is None
 
 
+@pytest.mark.parametrize("start", ["", "/", "/./", "//"])
+def test_datasets_in_groups_go_by_their_paths(tmp_path, start):
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file["train/x"] = X
+        file["train/deep/y"] = np.arange(10)
+    source = HDF5(f"{tmp_path}/a.h5", features=f"{start}train/x", label=f"{start}train//deep/y")
+    batch = read(source)
+    np.testing.assert_array_equal(batch.features, X)
+    np.testing.assert_array_equal(batch.labels, np.arange(10))
+    both = HDF5(source.path, columns={"features": f"{start}train/x"})
+    np.testing.assert_array_equal(read(both).features, X)
+
+
+def test_a_path_that_is_not_there_gets_its_nearest(tmp_path):
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file["train/x"] = X
+        file["label"] = np.arange(10)
+        file["train/itself"] = file["train"]
+        file["train/soft"] = h5py.SoftLink("/label")
+        for i in range(110):
+            file[f"train/{i:03}"] = file["label"]
+        expected = ["label", *(f"train/{i:03}" for i in range(99))]
+    for name in ("train/y", "/train/y", "train/x/y", "x"):
+        with pytest.raises(DataError) as caught:
+            HDF5(f"{tmp_path}/a.h5", features=name).splits()
+        text = f"{tmp_path}/a.h5: has no column '{name.lstrip('/')}'; columns are {expected}"
+        assert str(caught.value).startswith(text)
+    with pytest.raises(DataError, match="did you mean 'train/017'"):
+        HDF5(f"{tmp_path}/a.h5", features="train/O17").splits()
+
+
+def test_no_step_of_a_path_is_a_link(tmp_path):
+    with h5py.File(tmp_path / "other.h5", "w") as file:
+        file["train/x"] = X
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file["train/x"] = X
+        file["label"] = np.arange(10)
+        file["group/soft"] = h5py.SoftLink("/train")
+        file["group/external"] = h5py.ExternalLink(str(tmp_path / "other.h5"), "/train")
+        file["train/last"] = h5py.SoftLink("/label")
+    cases = {"group/soft/x": "soft", "group/external/x": "external", "train/last": "last"}
+    for name, step in cases.items():
+        message = f"'{name}' must lie in the file itself, got a link at '{step}'; soft and external"
+        with pytest.raises(DataError, match=message):
+            HDF5(f"{tmp_path}/a.h5", features=name).splits()
+
+
 def test_what_does_not_fit_is_named(tmp_path):
     path = write(tmp_path / "a.h5", y=np.zeros(9))
     with pytest.raises(DataError, match=f"^{path}: datasets must have as many records, got"):
@@ -68,7 +115,7 @@ def test_what_does_not_fit_is_named(tmp_path):
     with h5py.File(path, "a") as file:
         file["number"] = 3
         file.create_group("group")
-    for name in ("number", "group"):
+    for name in ("number", "group", "/"):
         with pytest.raises(DataError, match=f"^{path}: '{name}' must be a dataset whose first"):
             HDF5(path, features=name).splits()
 

@@ -183,6 +183,13 @@ def test_what_is_no_json_is_named(tmp_path):
         read(source)
 
 
+def test_a_name_that_is_twice_in_an_object_is_refused(tmp_path):
+    (tmp_path / "a.json").write_text('{"a": 1, "a": 2}\n')
+    source = DataFrames(str(tmp_path), columns={"x": Numbers(name="a")}, format="json")
+    with pytest.raises(DataError, match="a.json, lines of bytes 0 to 17: .*specified twice"):
+        read(source)
+
+
 def test_lines_are_cut_into_splits(tmp_path, monkeypatch):
     monkeypatch.setattr("sparkdl.data.readers.core.file_ranges.SMALLEST_RANGE", 10)
     rows = [{"a": i} for i in range(30)]

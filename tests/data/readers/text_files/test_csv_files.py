@@ -35,6 +35,13 @@ def test_columns_by_name_and_position(tmp_path, options, x, y, size):
     np.testing.assert_array_equal(batch.labels, y)
 
 
+def test_columns_of_one_name_go_by_position(tmp_path):
+    path = write(tmp_path / "a.csv", "label,a,a,label\n0,5,6,7\n1,8,9,10\n")
+    batch = read(Csv(path, features=[2, 1], label=0))
+    np.testing.assert_array_equal(batch.features, [[6, 5], [9, 8]])
+    np.testing.assert_array_equal(batch.labels, [0, 1])
+
+
 FORMS = {
     "no last break": TEXT.rstrip("\n"),
     "windows": TEXT.replace("\n", "\r\n"),
@@ -126,6 +133,8 @@ FIRST_LINES = [
     ("label\n1\n", {}, "must have columns of features beside the label, but has none"),
     ("a,b,label\n1,2,0\n", {"features": ["a", 0]}, "'a' and 0 are the same column"),
     ("a,b,label\n1,2,0\n", {"features": [1, 0, -2]}, "1 and -2 are the same column"),
+    ("label,a,label\n0,5,0\n", {}, "has 2 columns 'label'; rename all but one, or give a position"),
+    ("a,a,label\n1,2,0\n", {"features": ["a"]}, "has 2 columns 'a'; rename all but one, or give"),
 ]
 
 
@@ -137,18 +146,23 @@ def test_a_first_line_that_does_not_fit_is_named(tmp_path, text, options, messag
 
 
 WRONG = [
-    ("a,label\n1,0\n2\n", "record 1: Expected 2 columns, got 1"),
-    ("a,label\n1,0\n2,3,4\n", "record 1: Expected 2 columns, got 3"),
-    ("a,label\n1,0\n2,1\ncat,1\n", "record 2: .*invalid value 'cat'"),
-    ("a,label\n1,0\n,1\n", "record 1: column '0' must have a value, got null"),
+    ("a,label\n1,0\n2\n", {}, ": .*record 1: Expected 2 columns, got 1"),
+    ("a,label\n1,0\n2,3,4\n", {}, ": .*record 1: Expected 2 columns, got 3"),
+    ("a,label\n1,0\n2,1\ncat,1\n", {}, ": record 2: column 'a': .*invalid value 'cat'"),
+    ("a,label\n1,0\n,1\n", {}, ", record 1: column 'a' must have a value, got null"),
+    ("b,label,a\n1,0,2\n1,,3\n", {}, ", record 1: column 'label' must have a value, got null"),
+    ('"b ""c""",label\ncat,0\n', {}, ": record 0: column 'b \"c\"': .*invalid value 'cat'"),
+    ("a,a,label\n1,cat,0\n", {}, ": record 0: column 1: .*invalid value 'cat'"),
+    (",label\n1,0\n,1\n", {}, ", record 1: column 0 must have a value, got null"),
+    ("1,0\n,1\n", {"header": False, "label": -1}, ", record 1: column 0 must have a value"),
 ]
 
 
-@pytest.mark.parametrize("text, message", WRONG)
-def test_a_line_that_cannot_be_used_is_named(tmp_path, text, message):
+@pytest.mark.parametrize("text, options, message", WRONG)
+def test_a_line_that_cannot_be_used_is_named(tmp_path, text, options, message):
     path = write(tmp_path / "a.csv", text)
-    with pytest.raises(DataError, match=rf"^{path}, lines of bytes 0 to {len(text)}.*{message}"):
-        read(Csv(path))
+    with pytest.raises(DataError, match=rf"^{path}, lines of bytes 0 to {len(text)}{message}"):
+        read(Csv(path, **options))
 
 
 def test_a_missing_column_gets_its_nearest(tmp_path):
