@@ -50,6 +50,22 @@ def id_column(x, shape, what):
     return y
 
 
+def whole_column(x, shape, what):
+    """Converts whole numbers of any type to (n, *shape) int64, which holds them exactly.
+
+    Raises Violation.
+    """
+    _require_numeric(x, what)
+    require_shape(x.shape[1:], shape, what)
+    y = x.reshape(len(x), *(x.shape[1:] if None in shape else shape))
+    if y.dtype.kind == "f":
+        _refuse(y, y != np.floor(y), f"{what} must be whole numbers, as the network takes int64")
+        _refuse(y, (y < -(2.0**63)) | (y >= 2.0**63), f"{what} must be in [-2^63, 2^63)")
+    if y.dtype == np.uint64:
+        _refuse(y, y > np.iinfo(np.int64).max, f"{what} must be below 2^63")
+    return y.astype(np.int64, copy=False)
+
+
 def require_vocabulary(x, count, what):
     """Raises Violation for the first of a column's numbers that is no id in [0, count)."""
     x = x.reshape(len(x), math.prod(x.shape[1:]))

@@ -80,7 +80,7 @@ def _stack_columns(schema, chunk, fields):
 def _stack_column(values, name, schema):
     """Returns the column's array; of sequences that differ in length a Ragged."""
     what = "label" if name in schema.outputs else name
-    dtype = np.float32 if name in schema.inputs and name not in schema.ids else None
+    dtype = np.float32 if name in schema.inputs and name not in schema.longs else None
     try:
         return stack(values, what, dtype)
     except Exception:  # whatever the values' own classes raise

@@ -17,6 +17,7 @@ from sparkdl.data.batches.columns import (
     one_hot_column,
     require_vocabulary,
     value_column,
+    whole_column,
 )
 from sparkdl.data.batches.sequences import (
     pad_sequences,
@@ -48,6 +49,8 @@ class Schema:
         Number of classes or of values, where `labels` is a kind.
     ids : set of str
         Columns of `features` that hold ids: integers of at least -1, kept as int64.
+    integers : set of str
+        Columns of `features` that hold whole numbers of any type, kept as int64.
     vocabularies : {column: int}
         Columns of `features` whose numbers are ids of a layer's vocabulary, with its size: they
         are whole numbers in [0, size).
@@ -74,6 +77,7 @@ class Schema:
     labels: str | dict[str, Label] | None = None
     label_size: int = 1
     ids: frozenset[str] = frozenset()
+    integers: frozenset[str] = frozenset()
     vocabularies: dict[str, int] = field(default_factory=dict)
     masks: dict[str, str] = field(default_factory=dict)
     steps: dict[str, str] = field(default_factory=dict)
@@ -111,12 +115,17 @@ class Schema:
         return {c: math.prod(shape) for c, shape in shapes.items() if None not in shape}
 
     @cached_property
+    def longs(self):
+        """Columns of features that are kept as int64."""
+        return frozenset(self.ids | self.integers)
+
+    @cached_property
     def column_bytes(self):
         """{column: bytes of a record in it}, with those of a mask; sizes that are free count 1."""
         shapes = self.inputs | {name: label.shape for name, label in self.outputs.items()}
         masks = {c: 4 * (shapes[c][0] or 1) for c in self.masks if c in shapes}
         return {
-            c: (8 if c in self.ids else 4) * math.prod(n or 1 for n in shape) + masks.get(c, 0)
+            c: (8 if c in self.longs else 4) * math.prod(n or 1 for n in shape) + masks.get(c, 0)
             for c, shape in shapes.items()
         }
 
@@ -125,7 +134,7 @@ class Schema:
         """Columns that become float32 from whatever numbers are given."""
         values = {c for c, label in self.outputs.items() if label.kind == "values"}
         one_hot = {c for c in values if self.outputs[c].one_hot}
-        return frozenset((self.inputs.keys() - self.ids) | (values - one_hot))
+        return frozenset((self.inputs.keys() - self.longs) | (values - one_hot))
 
     def fields(self, features=FEATURES, label="label", weights=None, names=None):
         """Returns {column: name in records}.
@@ -211,8 +220,7 @@ class Schema:
         for name, shape in self.inputs.items():
             what = "features" if one else name
             x = self._fill(raw, name, columns, shape, what)
-            column = id_column if name in self.ids else feature_column
-            columns[name] = column(x, shape, what)
+            columns[name] = self._converter(name)(x, shape, what)
             if name in self.vocabularies:
                 require_vocabulary(columns[name], self.vocabularies[name], what)
         for name, label in self.outputs.items():
@@ -225,6 +233,11 @@ class Schema:
         if WEIGHTS in raw and WEIGHTS not in self.inputs:
             columns[WEIGHTS] = factor_column(raw[WEIGHTS], (), WEIGHTS)
         return columns
+
+    def _converter(self, name):
+        """Returns the function that converts a column of features."""
+        whole = whole_column if name in self.integers else feature_column
+        return id_column if name in self.ids else whole
 
     def _fill(self, raw, name, columns, shape, what, also=None):
         """Returns the raw column `name`, sequences padded, with their mask entered in `columns`."""

@@ -1,5 +1,6 @@
 """A model of another framework as a network of sparkdl."""
 
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -9,6 +10,7 @@ from sparkdl.config import Choice, Instance, Of, dataclass, option
 from sparkdl.config.field_types import OptionalAnyOf, OptionalSeveral, Several
 from sparkdl.errors import ConfigError
 from sparkdl.interop.live.array_shapes import ArrayShapes
+from sparkdl.interop.live.output_activation import layers_before
 from sparkdl.nn.activations import ActivationFunction
 from sparkdl.nn.hints import Shape, Shapes
 from sparkdl.nn.inputs.example_shape import ExampleShape
@@ -39,18 +41,20 @@ class LiveModel(Conf):
     input_shape: Several[int] = option(ExampleShape(), "Shape of one example.")
     input_type: str = option(
         Choice(of=("float32", "int64")),
-        "Type of the model's input: float32, or int64 for ids of an embedding.",
+        "Type of the model's input: float32, or int64 for ids of an embedding, which are whole "
+        "numbers of any type in the data.",
         default="float32",
     )
     loss: OptionalAnyOf[Loss] = option(
         Of(family=Loss),
-        "Loss of the model's output after `output_activation`. None: that of LossLayer.",
+        "Loss of the model's output, after `output_activation`. None: that of LossLayer.",
         default=None,
     )
     output_activation: OptionalAnyOf[ActivationFunction] = option(
         Of(family=ActivationFunction),
-        "Makes predictions of what the model gives, which are logits where this is softmax or "
-        "sigmoid. None: that of LossLayer.",
+        "Makes predictions of what the model gives, and the loss is theirs. A loss that has such a "
+        "function in itself, as softmax_cross_entropy has softmax, takes that one or None: the "
+        "model then gives logits. None: the loss's own, if it has one.",
         default=None,
     )
     output_shape: OptionalSeveral[int] = option(
@@ -175,11 +179,11 @@ class LiveModel(Conf):
     @cached_property
     def head(self) -> NetworkConf:
         """What the engine computes: the loss of the model's output."""
-        chosen = {"loss": self.loss, "activation": self.output_activation}
-        given = {name: value for name, value in chosen.items() if value is not None}
-        return NetworkConf(
-            input_shape=self.output_shape, layers=[LossLayer(name=OUTPUT, **given)], seed=self.seed
-        )
+        given = {} if self.loss is None else {"loss": self.loss}
+        output = LossLayer(name=OUTPUT, **given)
+        head = NetworkConf(input_shape=self.output_shape, layers=[output], seed=self.seed)
+        before = layers_before(output, self.output_activation, self.output_shape, self)
+        return replace(head, layers=[*before, output]) if before else head
 
     @cached_property
     def stack(self) -> tuple[PlacedLayer, ...]:
@@ -187,6 +191,10 @@ class LiveModel(Conf):
         layer = ModuleLayer(name=MODULE, model=self).inherit(self)
         module = PlacedLayer(0, layer, (INPUT,), self.input_shape, self.output_shape, MODULE)
         return module, self.head.main._replace(index=1, sources=(MODULE,))
+
+    @property
+    def integer_columns(self) -> frozenset[str]:
+        return frozenset({INPUT} if self.input_type == "int64" else ())
 
     @property
     def input_shapes(self) -> Shapes:

@@ -82,4 +82,4 @@ def spec_of(schema, column):
     """Returns the ArraySpec of an input; sequences may have fewer steps than the network."""
     shape = tuple(schema.inputs[column])
     shape = (None, *shape[1:]) if column in schema.masks else shape
-    return ArraySpec("int64" if column in schema.ids else "float32", shape)
+    return ArraySpec("int64" if column in schema.longs else "float32", shape)

@@ -1,11 +1,24 @@
 """The arrays of a module: what is trained, what is kept, and their first values."""
 
+import random
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from sparkdl.errors import ConfigError, ShapeError, brief, needs_package
+from sparkdl.errors import ConfigError, DataError, ShapeError, brief, needs_package
+
+
+class ModuleSpec(NamedTuple):
+    """What a module is built by, and what it takes: options of a TorchModel."""
+
+    make: Any
+    seed: int
+    input_shape: Sequence[int]
+    input_type: str
+    channels_last: bool
 
 
 def load_torch() -> Any:
@@ -16,8 +29,8 @@ def load_torch() -> Any:
     return torch
 
 
-def build_module(maker: Any, seed: int) -> Any:
-    """Returns a new module whose first values follow from `seed`.
+def build_module(spec: ModuleSpec) -> Any:
+    """Returns a new module whose first values follow from the seed.
 
     Raises
     ------
@@ -25,20 +38,53 @@ def build_module(maker: Any, seed: int) -> Any:
         It is no Module, or has arrays that cannot be trained here.
     """
     torch = load_torch()
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
-        module = maker()
+    with seeded(spec.seed):
+        module = new_module(spec.make)
+        if any(map(is_lazy, module.parameters())) or any(map(is_lazy, module.buffers())):
+            output_of_zeros(module, spec)  # which gives the arrays their shapes
+    check_arrays(module, torch)
+    return module
+
+
+def new_module(maker: Any) -> Any:
+    """Returns what `maker` builds; ConfigError where that is no Module."""
+    torch, module = load_torch(), maker()
     if not isinstance(module, torch.nn.Module):
         raise ConfigError(
             f"TorchModel.make must return a torch.nn.Module, got {brief(module)} from {maker}"
         )
-    check_arrays(module, torch)
     return module
+
+
+@contextmanager
+def seeded(seed: int) -> Iterator[None]:
+    """Seeds the random numbers of torch, numpy and Python; their states come back afterwards."""
+    torch = load_torch()
+    states = random.getstate(), np.random.get_state()
+    try:
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            random.seed(seed)
+            np.random.seed([seed & 0xFFFFFFFF, seed >> 32])
+            yield
+    finally:
+        random.setstate(states[0])
+        np.random.set_state(states[1])
+
+
+def is_lazy(array: Any) -> bool:
+    """Returns whether an array has no shape before the first forward pass."""
+    return bool(load_torch().nn.parameter.is_lazy(array))
 
 
 def check_arrays(module: Any, torch: Any) -> None:
     """Raises ConfigError for an array or layer whose state would not travel."""
     for name, array in (*module.named_parameters(), *kept(module)):
+        if is_lazy(array):
+            raise ConfigError(
+                f"TorchModel.make must give a module whose forward reaches all lazy layers, got "
+                f"{name} without a shape; build that layer with its sizes"
+            )
         if array.dtype != torch.float32 or array.device.type != "cpu":
             raise ConfigError(
                 f"TorchModel.make must give parameters and float buffers of float32 on the CPU, "
@@ -78,20 +124,64 @@ def shapes_of(arrays: list[tuple[str, Any]]) -> tuple[tuple[str, tuple[int, ...]
 
 
 @lru_cache(maxsize=2)
-def first_values(maker: Any, seed: int) -> dict[str, np.ndarray]:
+def first_values(spec: ModuleSpec) -> dict[str, np.ndarray]:
     """Returns {name: first value} of a module's arrays."""
-    module = build_module(maker, seed)
+    module = build_module(spec)
     return {n: a.detach().numpy().copy() for n, a in (*trained(module), *kept(module))}
 
 
-def input_tensor(examples: np.ndarray, model: Any) -> Any:
-    """Returns a batch as the module of a TorchModel takes it, in memory of its own."""
+def input_tensor(examples: np.ndarray, spec: Any) -> Any:
+    """Returns a batch as the module of a TorchModel takes it, in memory of its own.
+
+    Raises
+    ------
+    DataError
+        Numbers are no integers that the module takes: a transform has changed them.
+    """
     torch = load_torch()
-    x = torch.from_numpy(np.array(examples, dtype=model.input_type))
-    return x.to(memory_format=torch.channels_last) if model.channels_last else x
+    with np.errstate(invalid="ignore"):
+        x = np.array(examples, dtype=spec.input_type)
+    wrong = x != examples if x.dtype.kind == "i" and examples.dtype.kind == "f" else np.False_
+    if wrong.any():
+        raise DataError(
+            f"features must be whole numbers, as TorchModel.input_type is {spec.input_type}, got "
+            f"{examples[wrong][0]}"
+        )
+    tensor = torch.from_numpy(x)
+    return tensor.to(memory_format=torch.channels_last) if spec.channels_last else tensor
 
 
-def output_shape(module: Any, model: Any) -> tuple[int, ...]:
+def run_module(module: Any, x: Any) -> Any:
+    """Returns what a module gives; DataError where it looks up ids that it does not have."""
+    try:
+        return module(x)
+    except IndexError as error:
+        raise DataError(
+            f"features must be numbers that the module can look up, got {x.min()} to {x.max()}: "
+            f"{error}"
+        ) from error
+
+
+def describe_arrays(module: Any, spec: ModuleSpec) -> tuple[Any, Any, Any]:
+    """Returns (shape of an example's output, shapes of what is trained, of what is kept).
+
+    Raises
+    ------
+    ConfigError
+        The shapes are not the same behind a forward pass.
+    """
+    before = shapes_of(trained(module)), shapes_of(kept(module))
+    shape = output_shape(module, spec)
+    changed = {*shapes_of(trained(module)), *shapes_of(kept(module))} ^ {*before[0], *before[1]}
+    if changed:
+        raise ConfigError(
+            f"TorchModel.make must give a module whose arrays keep their shapes, got "
+            f"{min(changed)[0]} of another one behind a forward pass; make it a plain attribute"
+        )
+    return shape, *before
+
+
+def output_shape(module: Any, spec: ModuleSpec) -> tuple[int, ...]:
     """Returns the shape of one example's output of a TorchModel's module.
 
     Raises
@@ -99,15 +189,7 @@ def output_shape(module: Any, model: Any) -> tuple[int, ...]:
     ShapeError
         It cannot take the input, or does not give one float32 array with the batch in front.
     """
-    torch = load_torch()
-    try:
-        with torch.no_grad():
-            y = module.eval()(input_tensor(np.zeros((2, *model.input_shape)), model))
-    except Exception as error:
-        cure = "; write reshape for view, or channels_last=False" if model.channels_last else ""
-        raise ShapeError(
-            f"TorchModel.make must give a module that takes {model.input_shape}, got {error}{cure}"
-        ) from error
+    torch, y = load_torch(), output_of_zeros(module, spec)
     if not torch.is_tensor(y) or y.dtype != torch.float32 or y.shape[:1] != (2,) or y.ndim < 2:
         got = f"{tuple(y.shape)} of {y.dtype}" if torch.is_tensor(y) else brief(y)
         raise ShapeError(
@@ -115,3 +197,17 @@ def output_shape(module: Any, model: Any) -> tuple[int, ...]:
             f"got {got} for a batch of 2"
         )
     return tuple(y.shape[1:])
+
+
+def output_of_zeros(module: Any, spec: ModuleSpec) -> Any:
+    """Returns what a module gives in use for two examples of zeros; ShapeError where it cannot."""
+    torch = load_torch()
+    module.eval()
+    try:
+        with torch.no_grad():
+            return module(input_tensor(np.zeros((2, *spec.input_shape)), spec))
+    except Exception as error:
+        cure = "; write reshape for view, or channels_last=False" if spec.channels_last else ""
+        raise ShapeError(
+            f"TorchModel.make must give a module that takes {spec.input_shape}, got {error}{cure}"
+        ) from error

@@ -7,7 +7,7 @@ import numpy as np
 
 from sparkdl.errors import ConfigError, brief
 from sparkdl.interop.live.live_model import MODULE
-from sparkdl.interop.torch.module_arrays import build_module, load_torch, trained
+from sparkdl.interop.torch.module_arrays import ModuleSpec, build_module, load_torch, trained
 
 
 class ModuleOptimizer:
@@ -127,12 +127,12 @@ def state_of(optimizer: Any, module: Any) -> list[tuple[str, Any]]:
 
 
 @lru_cache(maxsize=8)
-def describe_optimizer(make: Any, maker: Any, seed: int) -> tuple[float, Any]:
+def describe_optimizer(make: Any, spec: ModuleSpec) -> tuple[float, Any]:
     """Returns (learning rate of the first group, ((name, shape), ...) of the state).
 
-    A step without gradients shows it, on a module of its own by `maker`.
+    A step without gradients shows it, on a module of its own.
     """
-    module = build_module(maker, seed)
+    module = build_module(spec)
     torch, optimizer = load_torch(), build_optimizer(make, module)
     for _, parameter in trained(module):
         parameter.grad = torch.zeros_like(parameter)

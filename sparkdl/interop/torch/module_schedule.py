@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from sparkdl.config import dataclass, option
 from sparkdl.errors import ConfigError, brief
 from sparkdl.interop.live.maker import MakerOption
-from sparkdl.interop.torch.module_arrays import build_module, load_torch
+from sparkdl.interop.torch.module_arrays import load_torch, new_module, seeded
 from sparkdl.interop.torch.module_optimizer import build_optimizer
 from sparkdl.nn.schedules import Schedule
 
@@ -68,7 +68,8 @@ class ModuleSchedule(Schedule, abstract=True):
 @lru_cache(maxsize=8)
 def schedule_of(scheduler: Any, optimizer: Any, make: Any) -> "ScheduledOptions":
     """Returns the options under a scheduler, for an optimizer of a module of its own."""
-    module = build_module(make, 0)  # its numbers do not matter
+    with seeded(0):  # its numbers do not matter
+        module = new_module(make)
     return ScheduledOptions(scheduler, build_optimizer(optimizer, module))
 
 

@@ -9,13 +9,11 @@ from sparkdl.config import Boolean, Choice, Optional, Text, dataclass, option
 from sparkdl.errors import ConfigError
 from sparkdl.interop.live.live_model import LiveModel
 from sparkdl.interop.torch.module_arrays import (
+    ModuleSpec,
     build_module,
+    describe_arrays,
     first_values,
-    kept,
     load_torch,
-    output_shape,
-    shapes_of,
-    trained,
 )
 from sparkdl.interop.torch.module_optimizer import describe_optimizer
 from sparkdl.interop.torch.module_schedule import MODULE, OPTIMIZER, SCHEDULER, ModuleSchedule
@@ -107,15 +105,20 @@ class TorchModel(LiveModel):
         super().validate()
 
     def describe(self) -> tuple[Any, Any, Any]:
-        module = build_module(self.make, self.seed)
-        shape = output_shape(module, self)
-        return shape, shapes_of(trained(module)), shapes_of(kept(module))
+        return describe_arrays(build_module(self.module_spec), self.module_spec)
 
     def first_values(self) -> dict[str, np.ndarray]:
-        return first_values(self.make, self.seed)
+        return first_values(self.module_spec)
 
     def describe_optimizer(self) -> tuple[float, Any]:
-        return describe_optimizer(self.torch_optimizer, self.make, self.seed)
+        return describe_optimizer(self.torch_optimizer, self.module_spec)
+
+    @property
+    def module_spec(self) -> ModuleSpec:
+        """What builds the module, in each process alike."""
+        return ModuleSpec(
+            self.make, self.seed, self.input_shape, self.input_type, self.channels_last
+        )
 
     def _scheduled(self, rate: float | Schedule) -> float | Schedule:
         if self.torch_scheduler is None:

@@ -63,7 +63,8 @@ class TorchPredictor(Predictor):
             raise ConfigError(
                 f"TorchPredictor.make must return a torch.nn.Module, got {brief(module)}"
             )
-        return module.eval()
+        module.eval()
+        return module
 
     def _shapes(self, run, n):
         arrays = {
@@ -86,7 +87,7 @@ class TorchPredictor(Predictor):
             tensors = {name: torch.from_numpy(np.array(array)) for name, array in arrays.items()}
             with torch.inference_mode():
                 y = module(**tensors) if self.by_name else module(*tensors.values())
-            return {name: tensor.numpy() for name, tensor in named_outputs(y, torch).items()}
+            return {name: as_array(each, torch) for name, each in named_outputs(y, torch).items()}
 
         return run
 
@@ -119,6 +120,13 @@ def named_outputs(y, torch):
         return {"output": y}
     named = y if isinstance(y, Mapping) else {f"output_{i}": part for i, part in enumerate(y)}
     return {name: part for name, part in named.items() if torch.is_tensor(part)}
+
+
+def as_array(tensor, torch):
+    """Returns a tensor's numbers; float32 where numpy lacks their type, such as bfloat16."""
+    known = torch.float16, torch.float32, torch.float64
+    narrow = tensor.is_floating_point() and tensor.dtype not in known
+    return (tensor.float() if narrow else tensor).numpy(force=True)
 
 
 def common_spec(name, sizes):

@@ -11,12 +11,13 @@ from sparkdl.interop.live.live_model import INPUT, MODULE
 from sparkdl.interop.live.live_replica import LiveReplica
 from sparkdl.interop.torch.module_arrays import (
     build_module,
-    constants,
     input_tensor,
     kept,
+    run_module,
     trained,
 )
 from sparkdl.interop.torch.module_optimizer import ModuleOptimizer
+from sparkdl.interop.torch.module_views import ModuleViews
 from sparkdl.nn.inputs.columns import columns_of
 
 
@@ -30,37 +31,38 @@ class TorchReplica(LiveReplica):
         self._after = {}
         params, buffers = self.arrays()
         grads = conf.params_layout.views(self.grad)
+        values = {name.removeprefix(f"{MODULE}/"): x for name, x in (params | buffers).items()}
+        self._views = ModuleViews(self.module, values)
         for name, parameter in trained(self.module):
             own = f"{MODULE}/{name}"
-            parameter.data = torch.from_numpy(params[own])
             parameter.grad = torch.from_numpy(grads[own])
             parameter.register_post_accumulate_grad_hook(partial(self._finish, own))
-        for name, array in kept(self.module):
-            array.data = torch.from_numpy(buffers[f"{MODULE}/{name}"])
-        self._kept = dict(self.module.named_buffers())
-        self._versions = {name: array._version for name, array in constants(self.module)}
 
     def _build(self):
-        self.module = build_module(self.conf.make, self.conf.seed)
+        self.module = build_module(self.conf.module_spec)
         named = trained(self.module), kept(self.module)
         return [[(name, each.detach().numpy()) for name, each in arrays] for arrays in named]
 
     def gradient(self, batch, epoch=0, after=None, states=None, queued=None):
         """See Replica.gradient; `after` is called as torch's backward pass goes on."""
         columns_of(self.conf, batch, labels=False)  # checks them; the head does the labels
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(seed_of(self.conf.seed, int(epoch), batch.ids))
-            y = self.module.train()(self._input(batch))
-        self._take_back_buffers()
-        loss, slope = self._loss_and_slope(batch, y.detach().numpy(), epoch)
-        self._expire()
-        self.grad[...] = 0
         self._after, self._final = dict(after or {}), set()
-        if y.requires_grad:
-            y.backward(torch.from_numpy(slope))
+        with self._views.in_training():
+            y = self._output_in_training(batch, epoch)
+            loss, slope = self._loss_and_slope(batch, y.detach().numpy(), epoch)
+            self._expire()
+            self.grad[...] = 0
+            if y.requires_grad:
+                y.backward(torch.from_numpy(slope))
         while self._after:  # of parameters that this batch did not reach
             self._after.popitem()[1]()
         return loss, len(batch)
+
+    def _output_in_training(self, batch, epoch):
+        self.module.train()
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed_of(self.conf.seed, int(epoch), batch.ids))
+            return run_module(self.module, self._input(batch))
 
     def _build_optimizer(self, views):
         schedule = self.conf.module_schedule
@@ -82,26 +84,11 @@ class TorchReplica(LiveReplica):
         if function is not None:
             function()
 
-    def _take_back_buffers(self):
-        """Puts what a forward pass has assigned anew into the vector that holds the buffers.
-
-        ConfigError where it has changed what is a constant here.
-        """
-        for name, buffer in self._kept.items():
-            owner, _, key = name.rpartition(".")
-            buffers = self.module.get_submodule(owner)._buffers
-            if buffers[key] is not buffer:
-                buffer.data.copy_(buffers[key].detach())
-                buffers[key] = buffer
-            if buffer._version != self._versions.get(name, buffer._version):
-                raise ConfigError(
-                    f"TorchModel.make must give a module that changes float buffers alone, got "
-                    f"{name} of {buffer.dtype} changed; make it a float"
-                )
-
     def _output(self, batch):
-        with torch.no_grad():
-            return np.array(self.module.eval()(self._input(batch)).numpy(), order="C")
+        x = self._input(batch)
+        with self.lock, torch.no_grad(), self._views.in_use():
+            self.module.eval()
+            return np.array(run_module(self.module, x).numpy(), order="C")
 
     def _input(self, batch):
         return input_tensor(batch.columns[INPUT], self.conf)

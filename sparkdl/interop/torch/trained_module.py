@@ -26,8 +26,9 @@ def trained_module(network: Any) -> Any:
         It is no Network of a TorchModel.
     """
     conf, arrays = trained_arrays(network, TorchModel, "trained_module")
-    torch, module = load_torch(), build_module(conf.make, conf.seed)
+    torch, module = load_torch(), build_module(conf.module_spec)
     with torch.no_grad():
         for name, array in (*trained(module), *kept(module)):
             array.copy_(torch.from_numpy(np.array(arrays[name])))
-    return module.eval()
+    module.eval()
+    return module

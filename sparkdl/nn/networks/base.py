@@ -161,6 +161,11 @@ class Conf(Config):
         return frozenset()
 
     @property
+    def integer_columns(self) -> frozenset[str]:
+        """The columns of the data that hold whole numbers, which reach the network as int64."""
+        return frozenset()
+
+    @property
     def bags(self) -> "tuple[EmbeddingBag, ...]":
         """The inputs that are made of the rows of tables."""
         return ()

@@ -35,6 +35,7 @@ def schema_of(conf, labels=True, transform=None, changes=()):
         features=features,
         labels=labels_of_outputs if labels else None,
         ids=conf.id_columns,
+        integers=conf.integer_columns,
         vocabularies=vocabularies_of(conf, transform),
         masks=masks,
         steps={label: of for label, of in steps.items() if keeps_steps(conf, of, features)},

@@ -54,3 +54,44 @@ def test_the_only_id_of_a_record_has_no_place():
     columns = {"user": np.array([3, 4]), "x": np.array([0.5, 77])}
     with pytest.raises(DataError, match=r"1: user must be ids in \[0, 4\), got 4; vocabulary_size"):
         schema.check(Batch(columns=columns, ids=np.arange(2)), "here")
+
+
+WHOLE = Schema(features=(2,), integers=frozenset({"features"}))
+FAR = 2**62 + 1
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int32, np.int64, np.uint64, np.float32, bool])
+def test_whole_numbers_of_any_type_become_int64(dtype):
+    numbers = np.array([[3, 120], [0, 1]]).astype(dtype)
+    batches = [WHOLE.check(Batch.of(numbers), "here"), *WHOLE.records(iter(numbers), 1)]
+    for batch in batches:
+        assert batch.features.dtype == np.int64
+        np.testing.assert_array_equal(batch.features, numbers)
+
+
+@pytest.mark.parametrize("record", [[FAR, -FAR], np.array([FAR, -FAR])], ids=["list", "array"])
+def test_whole_numbers_of_records_are_exact(record):
+    [batch] = WHOLE.records([record], 1)
+    assert batch.features.tolist() == [[FAR, -FAR]]
+    assert WHOLE.column_bytes == {"features": 16} and not WHOLE.singles
+
+
+BROKEN = [
+    ([0, 1.7], r"whole numbers, as the network takes int64, got 1.7 at 1$"),
+    ([-0.5, 0], r"whole numbers, as the network takes int64, got -0.5 at 0$"),
+    ([np.nan, 0], r"whole numbers, as the network takes int64, got nan at 0$"),
+    ([np.inf, 0], r"in \[-2\^63, 2\^63\), got inf at 0$"),
+    (np.array([0, 2**63], np.uint64), r"below 2\^63, got 9223372036854775808 at 1$"),
+]
+
+
+@pytest.mark.parametrize("record, message", BROKEN, ids=[m for _, m in BROKEN])
+def test_numbers_that_are_not_whole_are_refused(record, message):
+    with pytest.raises(DataError, match=f"^partition 1, record 0: features must be {message}"):
+        list(WHOLE.records([record], 1))
+
+
+def test_the_largest_unsigned_number_that_fits_is_kept():
+    largest = 2**63 - 1
+    [batch] = WHOLE.records([np.array([0, largest], np.uint64)], 1)
+    assert batch.features.tolist() == [[0, largest]]

@@ -63,6 +63,13 @@ def model(name="perceptron", make=None, **options):
     return TorchModel(make=make or known, input_shape=shape, input_type=kind, seed=3, **options)
 
 
+def linear(**options):
+    """A TorchModel of one layer, but for what options say."""
+    from torch import nn
+
+    return TorchModel(**{"make": lambda: nn.Linear(4, 3), "input_shape": (4,)} | options)
+
+
 class Partitions(problems.Partitions):
     """A source for a module of MODULES, with as many records in each partition as asked for."""
 

@@ -8,11 +8,12 @@ import threading
 import numpy as np
 import pytest
 
+from sparkdl.data import Batch
 from sparkdl.errors import CheckpointError, ConfigError, ShapeError
 from sparkdl.interop.torch import TorchModel
 from sparkdl.nn import conf_from_json
 from sparkdl.training.network import Network
-from tests.interop.torch.modules import MODULES, lenet, model, transformer, whole_lenet
+from tests.interop.torch.modules import MODULES, lenet, linear, model, transformer, whole_lenet
 
 torch = pytest.importorskip("torch", reason="needs torch: python build.py test --torch")
 nn = torch.nn
@@ -102,8 +103,69 @@ def test_a_function_of_the_same_name_is_another_model():
     assert two == conf_from_json(two.to_json()), "the later one has the name"
 
 
-def linear(**options):
-    return TorchModel(**{"make": lambda: nn.Linear(4, 3), "input_shape": (4,)} | options)
+F = nn.functional
+HEADS = {  # (loss, output_activation): (the loss of logits, predictions), as torch computes them
+    ("mse", "identity"): (F.mse_loss, lambda z: z),
+    ("mse", "sigmoid"): (lambda z, y: F.mse_loss(z.sigmoid(), y), torch.sigmoid),
+    ("mae", "softmax"): (lambda z, y: F.l1_loss(z.softmax(1), y), lambda z: z.softmax(1)),
+    ("softmax_cross_entropy", "softmax"): (F.cross_entropy, lambda z: z.softmax(1)),
+    ("sigmoid_cross_entropy", "sigmoid"): (
+        lambda z, y: 3 * F.binary_cross_entropy_with_logits(z, y),
+        torch.sigmoid,
+    ),
+    ("multinomial_logistic", "softmax"): (
+        lambda z, y: F.nll_loss(z.softmax(1).log(), y),
+        lambda z: z.softmax(1),
+    ),
+}
+
+
+@pytest.mark.parametrize("loss, activation", HEADS)
+def test_predictions_and_losses_are_those_of_the_output_activation(loss, activation, rng):
+    conf = linear(loss=loss, output_activation=activation)
+    torch.manual_seed(conf.seed)
+    module, (loss_of, predictions) = conf.make(), HEADS[loss, activation]
+    x = rng.normal(size=(6, 4)).astype(np.float32)
+    classes = conf.loss.label_kind == "class"
+    y = rng.integers(0, 3, 6) if classes else rng.random((6, 3)).astype(np.float32)
+    logits = module(torch.tensor(x))
+    expected = loss_of(logits, torch.tensor(y))
+    expected.backward()
+    again = Network(conf_from_json(conf.to_json()))
+    np.testing.assert_allclose(again.predict(x), predictions(logits).detach(), atol=1e-6)
+    batch = Batch.of(x, y)
+    assert again.evaluate(batch).loss == pytest.approx(expected.item(), rel=1e-5)
+    again.replica.gradient(batch)
+    slopes = torch.cat([p.grad.ravel() for p in module.parameters()])
+    np.testing.assert_allclose(again.replica.grad, slopes, atol=1e-6)
+
+
+def test_the_regression_of_the_guide(rng):
+    """One unit, and labels of one number each."""
+    options = {"loss": "mse", "output_activation": "identity"}
+    network = Network(linear(make=lambda: nn.Linear(4, 1), **options))
+    x = rng.normal(size=(40, 4)).astype(np.float32)
+    network.fit_full_batch((x, x @ np.array([1, -2, 0.5, 0], np.float32) + 3))
+    np.testing.assert_allclose(network.state.params, [1, -2, 0.5, 0, 3], atol=1e-3)
+
+
+class Unreached(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.out, self.other = nn.Linear(4, 3), nn.LazyLinear(2)
+
+    def forward(self, x):
+        return self.out(x)
+
+
+class Growing(nn.Linear):
+    def __init__(self):
+        super().__init__(4, 3)
+        self.register_buffer("last", torch.zeros(1, 4))
+
+    def forward(self, x):
+        self.last = x
+        return super().forward(x)
 
 
 class Viewed(nn.Conv2d):
@@ -135,6 +197,13 @@ REFUSED = {
         {"make": lambda: Viewed(), "input_shape": (2, 3, 3), "channels_last": True},
         ShapeError,
         "write reshape for view",
+    ),
+    "lazy but not reached": ({"make": lambda: Unreached()}, ConfigError, "got other.* without a"),
+    "buffer that grows": ({"make": lambda: Growing()}, ConfigError, "keep their shapes, got last"),
+    "two activations": (
+        {"loss": "softmax_cross_entropy", "output_activation": "sigmoid"},
+        ConfigError,
+        "TorchModel.output_activation must be None",
     ),
     "narrow": ({"dtype": "bfloat16"}, ConfigError, "dtype must be float32"),
     "steps": ({"tbptt": (2, 2)}, ConfigError, "tbptt None"),

@@ -52,6 +52,29 @@ def test_an_only_input_has_any_name():
     assert predictor.outputs == {"output": ArraySpec("float32", (3,))}
 
 
+def narrow():
+    return torch.nn.Linear(4, 3).bfloat16()
+
+
+class Widened(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(2)
+        self.part = narrow()
+
+    def forward(self, x):
+        return self.part(x.bfloat16())
+
+
+def test_numbers_that_numpy_lacks_are_float32():
+    predictor = TorchPredictor(Widened, inputs={"row": ("float32", (4,))})
+    assert predictor.outputs == {"output": ArraySpec("float32", (3,))}
+    x = np.random.default_rng(1).normal(size=(5, 4)).astype(np.float32)
+    with torch.no_grad():
+        expected = Widened()(torch.tensor(x)).float().numpy()
+    np.testing.assert_array_equal(predictor.load(["output"])({"row": x})["output"], expected)
+
+
 def swaps_axes():
     class Swap(torch.nn.Module):
         def forward(self, x):

@@ -202,6 +202,32 @@ class Counted(Parts):
         return self.out(x)
 
 
+class Masked(Parts):
+    """With a causal mask, a frozen layer, and one buffer that follows the batches."""
+
+    def __init__(self):
+        super().__init__()
+        self.frozen = torch.nn.Linear(4, 4).requires_grad_(False)
+        least = torch.finfo(torch.float32).min
+        self.register_buffer("mask", torch.tensor([[0, -torch.inf], [least, 0]]))
+
+    def forward(self, x):
+        y = self.out(torch.softmax(self.mask, 1).sum(1).mean() * self.frozen(x))
+        self.seen = 0.5 * self.seen + y.detach().mean(0)
+        return y
+
+
+@pytest.mark.parametrize(
+    "name", ["averaging by the driver", "averaging by peers", "all-reduce", "local SGD"]
+)
+def test_masks_and_frozen_parameters_keep_their_bits(name, crews):
+    conf, data = model(make=Masked), Partitions("perceptron", [30, 0, 25])
+    network = fit(conf, MASTERS[name].master, crews(3), data)
+    after, before = (conf.buffers_layout.views(n.state.buffers) for n in (network, Network(conf)))
+    changed = {key for key in before if (before[key] != after[key]).any()}
+    assert changed == {"module/seen"} and np.isinf(after["module/mask"]).any()
+
+
 class Transposed(Parts):
     def forward(self, x):
         return self.out(x).T.contiguous().T

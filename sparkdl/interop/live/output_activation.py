@@ -1,0 +1,55 @@
+"""What makes predictions of a live model's output: an activation function, or the loss itself."""
+
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from sparkdl.errors import ConfigError
+from sparkdl.nn.activations import Identity
+from sparkdl.nn.hints import Shape
+from sparkdl.nn.layers import Activation
+
+NUMBERS = 64  # that functions are compared by, at least
+LARGEST = 4.0
+
+
+def layers_before(output: Any, activation: Any, shape: Any, model: Any) -> list[Activation]:
+    """Returns the layers between a model and its loss: an Activation, or none.
+
+    Parameters
+    ----------
+    output : LossLayer
+    activation : ActivationFunction or None
+        None: the function that the loss has in itself, if any.
+    shape : tuple of int
+        Of one example of what the model gives.
+    model : LiveModel
+        Whose options these are.
+
+    Raises
+    ------
+    ConfigError
+        The loss has another function in itself, which would be applied as well.
+    """
+    if activation is None:
+        return []
+    z = some_numbers(shape)
+    own = np.asarray(output.output(z))
+    if np.array_equal(own, z):
+        return [] if isinstance(activation, Identity) else [Activation(activation)]
+    with np.errstate(all="ignore"):
+        chosen = np.asarray(activation.apply(z))
+    if own.shape == chosen.shape and np.allclose(own, chosen, atol=1e-6):
+        return []
+    raise ConfigError(
+        f"{type(model).__name__}.output_activation must be None, or what the loss "
+        f"{output.loss.type_name} does itself to logits, got {activation.type_name}; leave it out, "
+        'and ask `features(x, ["module"])` for what the model gives'
+    )
+
+
+def some_numbers(shape: Shape) -> np.ndarray:
+    """Returns examples (n, *shape) of numbers of both signs."""
+    n = -(-NUMBERS // prod(shape))
+    return np.linspace(-LARGEST, LARGEST, n * prod(shape), dtype=np.float32).reshape(n, *shape)

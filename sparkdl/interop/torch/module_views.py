@@ -1,0 +1,137 @@
+"""The arrays of a module as views of vectors, whatever its forward pass assigns to them."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from sparkdl.errors import ConfigError
+from sparkdl.interop.torch.module_arrays import constants, kept, load_torch, trained
+
+
+class ModuleViews:
+    """The parameters and buffers of a module, which lie in vectors; its constants beside them.
+
+    A module may assign another tensor in its forward pass, to a buffer or to the data of a
+    parameter. In training its numbers are then the array's, as in torch; in use they are forgotten.
+
+    Parameters
+    ----------
+    module : torch.nn.Module
+    values : {name: float32 array}
+        Where its parameters and float buffers shall lie.
+    """
+
+    def __init__(self, module: Any, values: dict[str, np.ndarray]) -> None:
+        torch = load_torch()
+        for name, array in (*trained(module), *kept(module)):
+            array.data = torch.from_numpy(values[name])
+        names = {name for name, _ in module.named_buffers()}
+        moving = [ArrayView(module, name) for name in values]
+        self._buffers = [view for view in moving if view.name in names]
+        self._all = moving + [ConstantView(module, name) for name, _ in constants(module)]
+
+    @contextmanager
+    def in_training(self) -> Iterator[None]:
+        """Takes over what is assigned within: once gradients are there, as they are of old values.
+
+        Raises
+        ------
+        ConfigError
+            An array has another shape, is gone, or is a constant here.
+        """
+        try:
+            yield
+            for view in self._all:
+                view.take()
+        except BaseException:
+            self._restore()
+            raise
+
+    @contextmanager
+    def in_use(self) -> Iterator[None]:
+        """Leaves buffers, and what is assigned within, as they were."""
+        before = [view.numbers.clone() for view in self._buffers]
+        try:
+            yield
+        finally:
+            self._restore()
+            for view, numbers in zip(self._buffers, before, strict=True):
+                view.numbers.copy_(numbers)
+
+    def _restore(self) -> None:
+        for view in self._all:
+            view.restore()
+
+
+class ArrayView:
+    """A parameter or buffer, and the memory in which its numbers lie."""
+
+    def __init__(self, module: Any, name: str) -> None:
+        owner, _, self._key = name.rpartition(".")
+        part = module.get_submodule(owner)
+        self._holder = part._buffers if self._key in part._buffers else part._parameters
+        self.name, self._array = name, self._holder[self._key]
+        self.numbers = self._array.data
+
+    def find(self) -> Any:
+        """Returns what has been assigned to it since: a tensor, None where nothing has been."""
+        now = self._holder.get(self._key)
+        if now is self._array and now.is_set_to(self.numbers):
+            return None
+        return self.check(now)
+
+    def check(self, now: Any) -> Any:
+        """Returns what was assigned, without gradients; ConfigError where it cannot be its own."""
+        if now is None or (self._array.requires_grad and now is not self._array):
+            raise ConfigError(
+                f"TorchModel.make must give a module that keeps its arrays, got {self.name} "
+                "removed, or another parameter in its place; assign to its `.data`"
+            )
+        if now.shape != self.numbers.shape:
+            raise ConfigError(
+                f"TorchModel.make must give a module whose arrays keep their shapes, got "
+                f"{self.name} of {tuple(now.shape)} in place of {tuple(self.numbers.shape)}; make "
+                "it a plain attribute"
+            )
+        return now.detach()
+
+    def take(self) -> None:
+        """Takes over what has been assigned."""
+        found = self.find()
+        if found is not None:
+            self.numbers.copy_(found.clone())  # of the same memory, it may be
+            self.restore()
+
+    def restore(self) -> None:
+        """Forgets what has been assigned."""
+        self._holder[self._key] = self._array
+        self._array.data = self.numbers
+
+
+class ConstantView(ArrayView):
+    """A buffer of integers or booleans, which does not travel: it must stay as it is."""
+
+    def __init__(self, module: Any, name: str) -> None:
+        super().__init__(module, name)
+        self._first, self._version = self.numbers.clone(), self._array._version
+
+    def take(self) -> None:
+        found = self.find()
+        found = self.numbers if found is None else found
+        written = self._array._version != self._version
+        if found is self.numbers and not written:
+            return
+        if not found.equal(self._first):
+            raise ConfigError(
+                f"TorchModel.make must give a module that changes float buffers alone, got "
+                f"{self.name} of {self.numbers.dtype} changed; make it a float"
+            )
+        self.restore()
+
+    def restore(self) -> None:
+        super().restore()
+        if self._array._version != self._version:
+            self.numbers.copy_(self._first)
+            self._version = self._array._version
