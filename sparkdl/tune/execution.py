@@ -4,6 +4,7 @@ from dataclasses import replace
 from functools import partial
 
 from sparkdl.errors import ConfigError, DataError, SparkdlError
+from sparkdl.spark.jobs.command_size import check_command
 from sparkdl.spark.jobs.job import clear_errors, describe_jobs
 from sparkdl.spark.jobs.shared_value import sharing
 from sparkdl.spark.jobs.slots import option, slots
@@ -38,11 +39,9 @@ class LocalExecution:
 
     def __call__(self, number, candidate):
         rank = WorkerRank(number, number + 1)
-        trial = partial(run_trial, self._progress.secret, self._shared, candidate)
-        task = partial(as_task, self._device, trial, rank)
         try:
             with describe_jobs(self._sc, f"trial {number}"), clear_errors(f"trial {number}"):
-                found = self._sc.parallelize([number], 1).mapPartitions(task).collect()
+                found = self._compute(candidate, rank)
             finish(self._run, self._models, number, candidate, unwrap(*found))
         except (ConfigError, DataError):  # which other trials would meet, too
             raise
@@ -50,6 +49,15 @@ class LocalExecution:
             self._run.fail(number, error)
         finally:
             self._progress.forget(number)
+
+    def _compute(self, candidate, rank):
+        """Returns [what `run_trial` gives]; the candidate travels beside the secret."""
+        with sharing(self._sc, candidate) as tried:
+            trial = partial(run_trial, self._progress.secret, self._shared, tried)
+            task = partial(as_task, self._device, trial, rank)
+            results = self._sc.parallelize([rank.rank], 1).mapPartitions(task)
+            check_command(self._sc, results)
+            return results.collect()
 
 
 class DistributedExecution:

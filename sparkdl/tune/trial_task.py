@@ -76,7 +76,7 @@ def run_trial(secret, shared, candidate, rank, items):
     secret : bytes
         Of the connection to the driver; what trials share may travel in files.
     shared : SharedValue of a TrialSetup
-    candidate : Candidate
+    candidate : SharedValue of a Candidate
     rank : WorkerRank
         Its rank is the number of the trial.
     items : iterator of nothing
@@ -84,7 +84,7 @@ def run_trial(secret, shared, candidate, rank, items):
     setup = replace(shared.value, secret=secret)
     with Reporter(setup, rank.rank) as reporter:
         try:
-            result = train(setup, candidate, reporter)
+            result = train(setup, candidate.value, reporter)
         except WorkerError:  # of the connection: another task may go on
             raise
         except Exception as error:

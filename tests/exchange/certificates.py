@@ -17,12 +17,12 @@ def authority(folder, name):
     return certificate, key
 
 
-def member(folder, name, signer):
-    """A Tls whose certificate `signer` has signed; it trusts the same."""
+def member(folder, name, signer, days=2):
+    """A Tls whose certificate `signer` has signed for some days; it trusts the same."""
     by, by_key = signer
     certificate, key, asked = (folder / f"{name}.{end}" for end in ("pem", "key", "csr"))
     openssl("req", *CURVE, "-subj", f"/CN={name}", "-out", asked, "-keyout", key)
-    openssl("x509", "-req", "-days", "2", "-in", asked, "-CA", by, "-CAkey", by_key,
+    openssl("x509", "-req", "-days", days, "-in", asked, "-CA", by, "-CAkey", by_key,
             "-CAcreateserial", "-out", certificate)  # fmt: skip
     return Tls(certificate=str(certificate), key=str(key), authorities=str(by))
 

@@ -152,7 +152,7 @@ def test_a_gpu_is_taken_in_another_process(monkeypatch):
     judge = Judge()
     with Progress(judge, "127.0.0.1", 60.0) as progress:
         setup = setup_of(progress, device="cuda", transform=OnHost())
-        task = partial(run_trial, setup.secret, LocalValue(setup), CANDIDATE)
+        task = partial(run_trial, setup.secret, LocalValue(setup), LocalValue(CANDIDATE))
         [result] = as_task("cuda", task, WorkerRank(3, 4), iter([3]))
     dispatch.end_idle()
     assert judge.heard == [(3, step) for step in range(1, EPOCHS + 1)]

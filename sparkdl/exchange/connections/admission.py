@@ -23,6 +23,18 @@ class PendingConnection:
     host: str
     deadline: Deadline
     since: float = field(default_factory=time.monotonic)
+    ended: bool = False
+
+    def replace_sock(self, sock):
+        """Goes on with another socket of the same connection; one that was ended stays so."""
+        self.sock = sock
+        if self.ended:
+            wake(sock)
+
+    def end(self):
+        """Ends the connection; `replace_sock` may run meanwhile, in the thread of its handshake."""
+        self.ended = True
+        wake(self.sock)
 
 
 class Admission:
@@ -59,7 +71,7 @@ class Admission:
         self._listener.close()
         with self._changed:
             for connection in self._pending.values():
-                wake(connection.sock)
+                connection.end()
             self._changed.wait_for(lambda: not self._pending, 10 * TICK)
 
     def _run(self):
@@ -125,7 +137,7 @@ class Admission:
                 age = time.monotonic() - oldest.since
                 if age >= GRACE:
                     del self._pending[id(oldest)]
-                    wake(oldest.sock)
+                    oldest.end()
                     self._count("too slow", oldest.host)
                 else:
                     self._changed.wait(GRACE - age)

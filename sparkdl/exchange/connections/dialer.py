@@ -1,5 +1,6 @@
 """Dials a process that listens, until it answers or the time is over."""
 
+import ssl
 import time
 
 from sparkdl.errors import PeerError
@@ -71,7 +72,8 @@ def attempt(address, secret, channel, rank, deadline, tls, integrity):
         if tls:
             sock = tls.as_caller(sock, deadline)
         with name_tls_errors():  # the listener looks at our certificate when we are already through
-            transcript = introduce(sock, secret, channel, rank, deadline, protocol)
+            caller = channel, rank
+            transcript = introduce(sock, secret, *caller, deadline, protocol, speaks_first=not tls)
         sock.settimeout(None)
         if tls:
             return tls.plain(sock)
@@ -88,12 +90,23 @@ def hint(address):
 
 
 def refusal_error(address, channel, error):
-    cause = {
+    causes = {
         "another secret": "it is not of this job: the secrets differ",
-        "TLS": "no certificate of the given authorities, or TLS on one side only",
         "garbage": "it speaks another protocol; is it sparkdl, with the same tls and "
         "integrity on both sides?",
-    }[error.reason]
+    }
+    cause = tls_cause(error.__cause__) if error.reason == "TLS" else causes[error.reason]
     return PeerError(
         None, format_address(address), f"cannot be called on channel {channel!r}: {cause}"
     )
+
+
+def tls_cause(error):
+    """Describes why TLS has failed: which side's certificate is at fault, and what OpenSSL says."""
+    if isinstance(error, ssl.SSLCertVerificationError):
+        text = "it has no certificate of the given authorities that is valid here"
+        return f"{text}: {error.verify_message}"
+    reason = (error.reason or str(error)).lower().replace("_", " ")
+    if "alert" in reason:
+        return f"to it ours is no certificate of the given authorities that is valid: {reason}"
+    return f"TLS on one side only: {reason}"

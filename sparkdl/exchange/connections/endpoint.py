@@ -134,7 +134,7 @@ class Endpoint:
 
     def _examine(self, connection):
         if self._tls:
-            connection.sock = self._tls.as_listener(connection.sock, connection.deadline)
+            self._tls.as_listener(connection)
         protocol = CHECKED if self._integrity else PROTOCOL
         caller = examine(connection.sock, self._secret, connection.deadline, protocol)
         if not self._callers.has_room(caller.channel):

@@ -3,7 +3,8 @@
 The listener greets with a nonce; the caller answers with one of its own, who it is and what it
 wants, signed (HMAC-SHA256) with the secret over all of it; the listener signs its welcome. Nonces
 are fresh, so old messages prove nothing; each role signs with its name, so none can be sent back.
-All messages have small fixed lengths and one time limit together.
+All messages have small fixed lengths and one time limit together. A caller without TLS names the
+protocol before it is greeted, so that a listener under TLS, which waits for the caller, sees it.
 """
 
 import hmac
@@ -17,6 +18,7 @@ from sparkdl.exchange.connections.checksums import CheckedSocket, Checksums
 
 PROTOCOL = b"sparkdl1"
 CHECKED = b"sparkdl2"  # the same, and frames then carry checksums
+TLS_ONLY = b"sparkdlT"  # what a listener under TLS greets those with who begin without it
 NONCE = MAC = 32
 HELLO = Struct("<qB")  # rank, bytes of the channel's name
 LONGEST_CHANNEL = 255
@@ -79,17 +81,23 @@ def turn_away(sock, deadline):
     send(sock, bytes([Verdict.BUSY]) + bytes(MAC), deadline)
 
 
-def introduce(sock, secret, channel, rank, deadline, protocol=PROTOCOL):
+def introduce(sock, secret, channel, rank, deadline, protocol=PROTOCOL, speaks_first=True):
     """Introduces the caller; returns once the listener, who holds the secret, has let us in.
+
+    Under TLS it does not speak first: it would send to a listener that refuses its certificate,
+    and find the connection broken instead of reading why.
 
     Returns all bytes exchanged before the proofs, the same as the listener's Caller has.
     """
+    if speaks_first:
+        send(sock, protocol, deadline)
     expect_protocol(sock, deadline, protocol)
     nonce = receive(sock, NONCE, deadline)
     name = channel.encode()
     head = token_bytes(NONCE) + HELLO.pack(rank, len(name))
     transcript = protocol + nonce + head + name
-    send(sock, protocol + head + name + sign(secret, b"caller", transcript), deadline)
+    answer = head + name + sign(secret, b"caller", transcript)
+    send(sock, answer if speaks_first else protocol + answer, deadline)
     verdict, proof = receive(sock, 1, deadline), receive(sock, MAC, deadline)
     if verdict[0] == Verdict.BUSY:
         raise HandshakeRefused("too many callers", final=False)

@@ -99,4 +99,4 @@ def hang_up(sock):
 def wake(sock):
     """Ends the connection, but leaves closing to the thread that may be waiting on it right now."""
     with contextlib.suppress(OSError):
-        sock.shutdown(socket.SHUT_RDWR)
+        socket.socket.shutdown(sock, socket.SHUT_RDWR)  # TLS's own would go on in plain text

@@ -2,7 +2,7 @@
 
 import pathlib
 import ssl
-from functools import cache
+from functools import lru_cache
 from typing import ClassVar
 
 from sparkdl.config import Config, Path, dataclass, option
@@ -47,15 +47,20 @@ class Tls(Config, TlsSides):
         return self if self.key is not None else JobTls.new()
 
     def context(self, protocol):
-        return context_of_files(self, protocol)
+        return context_of_files(self, protocol, tuple(version(self, field) for field in FIELDS))
 
 
-@cache
-def context_of_files(tls, protocol):
+def version(tls, field):
+    """Returns (time of writing, size) of a file, by which one that was renewed is told."""
+    path = getattr(tls, field)
+    require(tls, field, path and pathlib.Path(path).is_file(), "a file on this host")
+    status = pathlib.Path(path).stat()
+    return status.st_mtime_ns, status.st_size
+
+
+@lru_cache(maxsize=8)  # of both sides, of few jobs at a time
+def context_of_files(tls, protocol, versions):
     """Returns the SSLContext of a side; ConfigError unless the files fit together."""
-    for field in FIELDS:
-        path = getattr(tls, field)
-        require(tls, field, path and pathlib.Path(path).is_file(), "a file on this host")
     context = new_context(protocol)
     try:
         context.load_cert_chain(tls.certificate, tls.key, password="")

@@ -2,6 +2,7 @@
 
 import json
 import math
+import sys
 
 import numpy as np
 
@@ -72,6 +73,8 @@ def spec(name, shape):
         raise ValueError(f"an array of type {name!r} and shape {shape!r}"[:200])
     if not all(type(n) is int and 0 <= n < 1 << 48 for n in shape):
         raise ValueError(f"shape {shape!r}"[:200])
+    if math.prod(filter(None, shape)) * np.dtype(name).itemsize > sys.maxsize:
+        raise ValueError(f"shape {shape!r}, which no array has"[:200])  # not even an empty one
     return np.dtype(name), tuple(shape)
 
 

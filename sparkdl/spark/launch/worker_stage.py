@@ -18,11 +18,12 @@ from pyspark.errors import PySparkException
 from sparkdl.errors import WorkerError
 from sparkdl.spark.gpu_process.dispatch import run_on_device
 from sparkdl.spark.gpu_process.worker_processes import run_workers
+from sparkdl.spark.jobs.command_size import check_command
 from sparkdl.spark.jobs.error_notes import note_errors
 from sparkdl.spark.jobs.job import describe_jobs, message, no_waiting_for_locality, watch
 from sparkdl.spark.jobs.job_tags import add_tag, cancel_tag, count_tasks, job_ids
 from sparkdl.spark.jobs.log_prefix import sign_logs
-from sparkdl.spark.jobs.shared_value import sharing
+from sparkdl.spark.jobs.shared_value import SharedValue, sharing
 from sparkdl.spark.jobs.slot_request import SlotWish
 from sparkdl.spark.jobs.stage_failure import failure, first_failure
 from sparkdl.spark.jobs.task_resources import computing_with, with_resources
@@ -41,6 +42,7 @@ class WorkerStage:
     ----------
     sc : SparkContext
     task : function (shared, rank, blocks, validation)
+        It may hold secrets, but nothing that grows with the data; see `check_command`.
     shares : RDD with a partition for each task, of items as `split_items` takes them
     shared : what all workers are given
     evaluates : bool
@@ -114,11 +116,14 @@ class WorkerStage:
         try:
             add_tag(self._sc, self._tag)
             doing = f"{each.team.size} workers that train together"
-            with sharing(self._sc, shared) as sent, no_waiting_for_locality(self._sc):
-                with describe_jobs(self._sc, doing), watch(self._sc, doing):
-                    run = partial(work, task, sent, evaluates, each)
-                    parts = shares.barrier() if self._is_barrier else shares
-                    with_resources(parts.mapPartitions(run), resources).collect()
+            with sharing(self._sc, shared) as sent, sharing(self._sc, each.team) as team:
+                run = partial(work, task, sent, evaluates, each._replace(team=team))
+                parts = shares.barrier() if self._is_barrier else shares
+                results = parts.mapPartitions(run)
+                check_command(self._sc, results)
+                with no_waiting_for_locality(self._sc), describe_jobs(self._sc, doing):
+                    with watch(self._sc, doing):
+                        with_resources(results, resources).collect()
             self._done = True
         except (Py4JError, PySparkException) as error:
             known = None if self._is_barrier else first_failure(self._sc, self._job_ids())
@@ -138,18 +143,20 @@ class StageSettings(NamedTuple):
     device : str
         Of a TrainingMaster.
     team : Team
+        On executors a SharedValue of it: it has an entry for each block.
     threads : int or None
         See `threads_of_a_task`.
     """
 
     device: str
-    team: Team
+    team: Team | SharedValue
     threads: int | None = None
 
 
 def work(task, shared, evaluates, each, items):
     """Runs a task on an executor."""
-    device, team, threads = each
+    device, shared_team, threads = each
+    team = shared_team.value
     workers = team.workers(TaskContext.get().partitionId())
     check_first_attempt(TaskContext.get(), workers)
     compute = partial(train, task, shared, evaluates)

@@ -13,8 +13,16 @@ from sparkdl.errors import ConfigError, PeerError, WorkerError
 from sparkdl.exchange.connections.admission import Admission
 from sparkdl.exchange.connections.endpoint import Endpoint
 from sparkdl.exchange.connections.handshake import HELLO, PROTOCOL
+from sparkdl.exchange.connections.job_tls import JobTls
 from sparkdl.exchange.connections.sockets import BUFFER, LIMITS, kernel_limit
 from tests.exchange.pairs import OTHER, SECRET
+
+HELLO_OF_TLS = bytes([22, 3, 1, 2, 0])  # of 512 bytes, none of which come
+
+
+@pytest.fixture(params=[False, True], ids=["plain", "TLS"])
+def tls(request):
+    return JobTls.new() if request.param else None
 
 
 @pytest.fixture
@@ -180,8 +188,8 @@ def with_reset(sock):
 
 
 @pytest.mark.slow
-def test_silent_strangers_hold_nobody_up():
-    with Endpoint(SECRET, timeout=2.0) as endpoint:
+def test_silent_strangers_hold_nobody_up(tls):
+    with Endpoint(SECRET, timeout=2.0, tls=tls) as endpoint:
         silent = [socket.create_connection(endpoint.address) for _ in range(200)]
         endpoint.connect(endpoint.address, "links", timeout=30).close()
         assert within(30, lambda: endpoint.refused["too slow"] >= 200), endpoint.refused
@@ -210,18 +218,22 @@ def test_a_caller_that_nobody_takes_is_sent_away():
         assert within(5, lambda: endpoint.refused["not taken"] == 1)
 
 
-def test_closing_ends_what_waits_and_all_threads():
+def test_closing_ends_what_waits_and_all_threads(tls):
     before = set(threading.enumerate())
-    endpoint = Endpoint(SECRET, timeout=5.0)
+    endpoint = Endpoint(SECRET, timeout=30.0, tls=tls)
     endpoint.serve("store", lambda rank, sock: sock.recv(1))
     calls = [endpoint.connect(endpoint.address, name) for name in ["store", "links"]]
-    silent = socket.create_connection(endpoint.address)
+    silent = [socket.create_connection(endpoint.address) for _ in range(2)]
+    silent[1].sendall(HELLO_OF_TLS)
+    assert within(5, lambda: len(endpoint._admission._pending) == 2)
     failed = []
     waiting = threading.Thread(target=lambda: failed.append(closed_while_awaited(endpoint)))
     waiting.start()
+    start = time.monotonic()
     endpoint.close()
+    assert time.monotonic() - start < 4  # at 5 it gives up
     waiting.join(5)
-    for sock in [*calls, silent]:
+    for sock in [*calls, *silent]:
         sock.settimeout(5)
         with_reset(sock)
         sock.close()

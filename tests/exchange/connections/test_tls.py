@@ -3,6 +3,8 @@
 import dataclasses
 import os
 import pickle
+import shutil
+import socket
 import subprocess
 import sys
 import threading
@@ -14,6 +16,7 @@ import pytest
 from sparkdl.errors import ConfigError, PeerError, UnsupportedError
 from sparkdl.exchange.connections.dialer import dial
 from sparkdl.exchange.connections.endpoint import Endpoint
+from sparkdl.exchange.connections.handshake import PROTOCOL, TLS_ONLY
 from sparkdl.exchange.connections.tls import Tls
 from sparkdl.exchange.messages.wire import Wire
 from tests.exchange.certificates import authority, member
@@ -121,19 +124,52 @@ def test_a_certificate_of_other_authorities_is_refused(endpoint, stranger):
         with Endpoint(SECRET, tls=caller) as other:
             with pytest.raises(PeerError, match="no certificate of the given authorities"):
                 other.connect(endpoint.address, "wire")
+    assert_refused(endpoint, {"TLS": 2})
+
+
+def assert_refused(endpoint, counts):
     end = time.monotonic() + 30
-    while endpoint.refused["TLS"] < 2 and time.monotonic() < end:
+    while endpoint.refused != counts and time.monotonic() < end:
         time.sleep(0.01)
-    assert endpoint.refused == {"TLS": 2}
+    assert endpoint.refused == counts
 
 
-@pytest.mark.slow
-def test_tls_on_one_side_only_is_refused(tls):
-    with Endpoint(SECRET) as bare, Endpoint(SECRET, tls=tls) as safe:
+def test_the_side_whose_certificate_is_at_fault_is_named_and_why(endpoint, folder, ours):
+    expired = member(folder, "expired", ours, days=-1)
+    with Endpoint(SECRET, tls=expired, timeout=5.0) as other:
+        with pytest.raises(PeerError, match="it has no .* valid here: certificate has expired"):
+            endpoint.connect(other.address, "wire")
+        with pytest.raises(PeerError, match="to it ours is no .* alert certificate expired"):
+            other.connect(endpoint.address, "wire")
+
+
+def test_files_that_were_renewed_are_read_again(tls, stranger, tmp_path):
+    names = [field.name for field in dataclasses.fields(tls)]
+    files = Tls(**{name: shutil.copy(getattr(tls, name), tmp_path / name) for name in names})
+    with Endpoint(SECRET, tls=files, timeout=5.0) as endpoint:
+        endpoint.connect(endpoint.address, "wire").close()
+        for name in names:
+            shutil.copy(getattr(stranger, name), getattr(files, name))
+        with Endpoint(SECRET, tls=stranger, timeout=5.0) as other:
+            other.connect(endpoint.address, "wire").close()
+            endpoint.connect(other.address, "wire").close()
+
+
+@pytest.mark.parametrize("integrity", [False, True])
+def test_tls_on_one_side_only_is_refused_at_once(integrity, endpoint):
+    with Endpoint(SECRET, integrity=integrity) as bare:
         with pytest.raises(PeerError, match="TLS on one side only"):
-            safe.connect(bare.address, "wire")
-        with pytest.raises(PeerError, match="did not answer on channel 'wire' within 2 s"):
-            bare.connect(safe.address, "wire", timeout=2)
+            endpoint.connect(bare.address, "wire", timeout=30)
+        with pytest.raises(PeerError, match="speaks another protocol.*the same tls"):
+            bare.connect(endpoint.address, "wire", timeout=30)
+    assert_refused(endpoint, {"TLS": 1})
+
+
+def test_the_protocol_may_come_in_pieces(endpoint):
+    """One byte is enough to see that a caller is without TLS."""
+    with socket.create_connection(endpoint.address, timeout=5) as sock:
+        sock.sendall(PROTOCOL[:1])
+        assert sock.recv(100) == TLS_ONLY
 
 
 @pytest.mark.parametrize("field", ["certificate", "key", "authorities"])

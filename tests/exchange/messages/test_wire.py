@@ -291,6 +291,10 @@ HOSTILE = {
     "a record": b'{"meta":{},"arrays":[[[["a","<f4"]],[1]]]}',
     "a fraction": b'{"meta":{},"arrays":[["<f4",[1.5]]]}',
     "true": b'{"meta":{},"arrays":[["<f4",[true]]]}',
+    "none, of a size that cannot be": b'{"meta":{},"arrays":[["<f4",[0'
+    + b",140737488355328" * 2
+    + b"]]]}",
+    "none, over many axes": b'{"meta":{},"arrays":[["<f4",[0' + b",140737488355328" * 21 + b"]]]}",
     "many axes": b'{"meta":{},"arrays":[["<f4",[' + b"1," * 40 + b"1]]]}",
     "many arrays": b'{"meta":{},"arrays":[' + b'["<f4",[1]],' * 5000 + b'["<f4",[1]]]}',
     "no bytes of text": b"\xff\xfe",

@@ -2,7 +2,9 @@
 
 import json
 import re
+import secrets
 import threading
+from functools import partial
 from pathlib import Path
 
 import psutil
@@ -10,12 +12,16 @@ import pytest
 
 from sparkdl.errors import ConfigError, DataError, PeerError, ShapeError, WorkerError
 from sparkdl.spark import SparkWorkers
+from sparkdl.spark.jobs.command_size import OPTION
 from sparkdl.spark.jobs.slots import slots
+from sparkdl.spark.launch.team import Team
+from sparkdl.spark.launch.worker_stage import StageSettings, WorkerStage
 from sparkdl.spark.records import blocks as blocks_module
 from sparkdl.spark.records.records import SparkRecords
 from sparkdl.training.inputs.schema import schema_of
 from sparkdl.training.masters.parameter_averaging.master import ParameterAveraging
 from tests.spark import staying
+from tests.spark.jobs.test_command_size import threshold
 from tests.spark.networks import arrays, plain
 from tests.spark.slow import executor_of
 from tests.support.waiting import gone, until
@@ -193,6 +199,28 @@ def test_workers_beyond_the_slots_share_tasks(launches, sc, tmp_path):
     assert sum(len(ids) for own in found for ids in own["judged"]) == 20
     launched.stop()
     blocks.close()
+
+
+def stage(sc, task, folder, blocks=2):
+    """A stage of two workers that have no blocks, though these are so many."""
+    team = Team.of([range(0, blocks, 2), range(1, blocks, 2)], 1)
+    items, each = sc.parallelize([], 2), StageSettings("cpu", team)
+    return WorkerStage(sc, task, items, str(folder), False, each)
+
+
+def test_the_secret_of_a_task_is_in_no_file_however_many_blocks_there_are(sc, tmp_path):
+    secret = secrets.token_bytes(32)
+    with threshold(sc, 20_000):
+        assert ended(stage(sc, partial(staying.keep, secret), tmp_path, blocks=20_000)) is None
+    assert {path.name for path in tmp_path.iterdir()} == {"0", "1"}
+    written = [path.read_bytes() for path in Path(sc._temp_dir).rglob("*") if path.is_file()]
+    assert not any(secret in content for content in written)
+
+
+def test_a_stage_whose_task_would_be_written_to_disks_does_not_start(sc, tmp_path):
+    with threshold(sc, 1000), pytest.raises(ConfigError, match=f"{OPTION} must be at least"):
+        raise ended(stage(sc, partial(staying.keep, b"secret"), tmp_path))
+    assert not list(tmp_path.iterdir())
 
 
 def test_what_cannot_travel_is_told(workers, blocks):
