@@ -34,8 +34,13 @@ def stamp_file(path):
     if files.is_local(path):  # the time of the inode's change cannot be set back
         found = os.stat(files.local_path(path))
         return path, found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino
-    size, text = files.stamp(path)
+    stamp = files.stamp(path)  # before it is asked whether a later change would show
+    return None if may_hide_changes(path) else (path, *stamp)
+
+
+def may_hide_changes(path):
+    """Returns whether a file may be changed now and yet have the times that it has."""
     changed = files.modified(path)
-    if changed is None or (not changed.microsecond and datetime.now(UTC) - changed < COARSE):
-        return None
-    return path, size, text
+    if changed is None:
+        return True
+    return not changed.microsecond and datetime.now(UTC) - changed.astimezone(UTC) < COARSE

@@ -8,6 +8,8 @@ import os
 import re
 import uuid
 from contextlib import contextmanager, suppress
+from datetime import datetime
+from email.utils import parsedate_to_datetime
 from pathlib import Path
 
 import fsspec
@@ -19,6 +21,11 @@ LOCAL = (None, "file", "local")
 SCHEME = re.compile("[A-Za-z][A-Za-z0-9+.-]+")  # of two letters at least: C: is a disk
 SCHEMES = ("file", *hadoop.SCHEMES)  # which one slash may follow
 LOCAL_URI = re.compile("(file|local):(//(?:localhost(?=/))?)?(.*)", re.DOTALL)
+TOLD = (  # of a file's changes, as its system calls it: times first
+    *("modificationTime", "mtime", "modified", "LastModified", "Last-Modified", "last_modified"),
+    *("modify", "updated", "created", "date_time"),
+    *("ETag", "etag", "Content-MD5", "Digest", "md5Hash", "sha", "CRC"),
+)
 HIDDEN = re.compile(r"\.(.+)\.(new|old)-[0-9a-f]{8}")  # what `_beside` names
 
 
@@ -81,21 +88,37 @@ def size(path):
 
 
 def stamp(path):
-    """Returns (bytes, text that changes when the file is changed) of a file."""
+    """Returns (bytes, text that changes when the file is changed) of a file.
+
+    The text is empty where its file system tells nothing of that.
+    """
     with _name_errors(path, "looked up"):
         fs, inner = _resolve(path)
         about = fs.info(inner)
-        with suppress(NotImplementedError, KeyError):
-            return about["size"], str(fs.modified(inner))
-    known = ("modificationTime", "mtime", "modified", "LastModified", "ETag", "created")
-    return about["size"], str([about.get(name) for name in known])
+        told = {name: about.get(name) for name in TOLD} | {"time": _modified(fs, inner)}
+    texts = [(name, str(what).strip('"')) for name, what in told.items() if what is not None]
+    return about["size"], str(texts) if texts else ""
 
 
 def modified(path):
     """Returns when a file was changed; None where its file system does not tell."""
-    with _name_errors(path, "looked up"), suppress(NotImplementedError, KeyError):
+    with _name_errors(path, "looked up"):
         fs, inner = _resolve(path)
-        return fs.modified(inner)
+        time = _modified(fs, inner)
+        return _web_time(fs.info(inner).get("Last-Modified")) if time is None else time
+
+
+def _modified(fs, inner):
+    """Returns the datetime that a file system has for a file, or None."""
+    with suppress(NotImplementedError, KeyError):
+        time = fs.modified(inner)
+        return time if isinstance(time, datetime) else None
+
+
+def _web_time(text):
+    """Returns the datetime of a header, None where it has none."""
+    with suppress(TypeError, ValueError):
+        return parsedate_to_datetime(text)
 
 
 def is_local(path):

@@ -1,8 +1,9 @@
 """Files of other file systems, copied once to each host: memory maps need a file of its own disk.
 
-A copy is good for as long as size and modification time of the original stay. Processes of a host
-take turns by a lock, which the system frees when its holder dies. The folder of copies is kept
-within a budget: those that were not used for longest go first.
+A copy is good for as long as the original's stamp stays: its size, and all that its file system
+tells of changes. Where that tells nothing, each use copies anew. Processes of a host take turns by
+a lock, which the system frees when its holder dies. The folder of copies is kept within a budget:
+those that were not used for longest go first.
 
 SPARKDL_COPIES, a folder of this user alone (else below the user's cache), and SPARKDL_COPIES_BYTES
 change the place and the budget.
@@ -18,6 +19,7 @@ from hashlib import blake2b, file_digest
 from pathlib import Path
 
 from sparkdl.data import files
+from sparkdl.data.file_stamps import COARSE, may_hide_changes
 from sparkdl.errors import DataError, UnsupportedError
 from sparkdl.own_folders import (
     budget,
@@ -32,6 +34,7 @@ from sparkdl.own_folders import (
 BUDGET = 200 * 2**30  # bytes
 CHUNK = 2**24
 NAMES = re.compile(r"[0-9a-f]{16}-.*(?<!\.lock)", re.DOTALL)  # of copies, also unfinished ones
+TRIES = 3  # to copy a file that changes meanwhile
 STALL_TIMEOUT = 120.0  # seconds without progress of another process's copy
 RECENT = 60.0  # seconds in which a copy that was used is not deleted
 
@@ -39,7 +42,8 @@ RECENT = 60.0  # seconds in which a copy that was used is not deleted
 def host_copy(path, sha256=None):
     """Returns the path of a copy on this host of a file on any file system.
 
-    Made if there is none.
+    Made if there is none of the file as it is now. Where a change just now may not show in the
+    file's stamp, it is made two seconds later: from then on changes do.
 
     Parameters
     ----------
@@ -50,17 +54,31 @@ def host_copy(path, sha256=None):
     Raises
     ------
     DataError
-        Naming the path and this host: it cannot be read, it holds something else, the disk is full,
-        the budget is too small, or another process has held the lock without progress for 120
-        seconds.
+        Naming the path and this host: it cannot be read, it holds something else, it is changed
+        while it is copied, the disk is full, the budget is too small, or another process has held
+        the lock without progress for 120 seconds.
     """
-    size, target = place_of(path, sha256)
+    for _ in range(TRIES - 1):
+        with suppress(ChangedMeanwhile):
+            return _copy_of(path, sha256)
+    return _copy_of(path, sha256)
+
+
+class ChangedMeanwhile(DataError):
+    """A file was changed while it was copied."""
+
+
+def _copy_of(path, sha256):
+    """Returns the path of a copy; see host_copy."""
+    size, target, is_known = place_of(path, sha256)
     with _name_errors(path):
         make_own_folder(target.parent)  # first: what lies elsewhere may be another user's
-        if not is_whole(target, size):
+        if not (is_known and is_whole(target, size)):
             with _hold_lock(path, target):
-                if not is_whole(target, size):
+                if not (is_known and is_whole(target, size)):
                     _make_room(path, size, target.parent)
+                    if is_known and sha256 is None and may_hide_changes(path):
+                        time.sleep(COARSE.total_seconds())
                     _copy(path, size, target, sha256)
     with suppress(OSError):
         os.utime(target)  # used now
@@ -68,12 +86,15 @@ def host_copy(path, sha256=None):
 
 
 def place_of(path, sha256=None):
-    """Returns (bytes, where the copy is or will be) of a file as it is now, or must be."""
+    """Returns (bytes, where the copy is or will be, whether that is where no other one is).
+
+    Of a file as it is now, or must be.
+    """
     size, stamp = files.stamp(path)
     name = os.fspath(path).rstrip("/").rpartition("/")[2]
     which = f"{path} {size} {stamp}" + (f" {sha256}" if sha256 else "")
     digest = blake2b(which.encode(), digest_size=8).hexdigest()
-    return size, folder() / f"{digest}-{name}"
+    return size, folder() / f"{digest}-{name}", bool(stamp or sha256)
 
 
 def folder():
@@ -111,6 +132,8 @@ def _copy(path, size, target, sha256):
                 out.flush()
                 os.fsync(out.fileno())
                 _verify(path, out, sha256)
+            elif place_of(path)[:2] != (size, target):
+                raise ChangedMeanwhile(f"{path}: must not change while it is copied; try again")
         os.replace(part, target)
     finally:
         part.unlink(missing_ok=True)

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 import time
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import fsspec
@@ -16,6 +17,7 @@ from sparkdl.data import LMDB, Batch, files, host_copy, write_lmdb
 from sparkdl.data.readers.lmdb_files.databases import first_image
 from sparkdl.errors import DataError
 from tests.data.lmdbs import X, Y, caffe_db, datum, put, read
+from tests.data.systems import TELLS, Coarse, Telling
 from tests.support.owners import give_to
 
 URI = "memory://elsewhere/db"
@@ -90,6 +92,69 @@ def test_a_changed_one_is_copied_again(tmp_path, copies):
     upload(tmp_path / "other")
     np.testing.assert_array_equal(read(LMDB(URI)).features, X[::-1])
     assert len(held(copies)) == 2
+
+
+@pytest.fixture
+def elsewhere(monkeypatch):
+    """Returns a function that puts 100 bytes to a file of that age; two seconds pass at once."""
+    monkeypatch.setattr(host_copy.time, "sleep", lambda seconds: None)
+
+    def put(uri, byte, age):
+        with files.open(uri, "wb") as file:
+            file.write(byte * 100)
+        time = datetime.now(UTC) - timedelta(seconds=age)
+        fsspec.filesystem("memory").store["/elsewhere/a"].modified = time
+        return uri
+
+    return put
+
+
+def copied(uri):
+    return Path(host_copy.host_copy(uri)).read_bytes()[:1]
+
+
+@pytest.mark.parametrize("case", TELLS)
+def test_a_file_of_any_system_that_has_changed_is_copied_again(case, elsewhere, monkeypatch):
+    monkeypatch.setattr(Telling, "tells", staticmethod(TELLS[case]))
+    fsspec.register_implementation("telling", Telling, clobber=True)
+    for byte, age in [(b"A", 100), (b"B", 50), (b"C", 50), (b"D", 0)]:
+        made = copied(elsewhere("telling://elsewhere/a", byte, age))
+        assert made == byte or (byte == b"C" and case.endswith("time"))  # which is as old as B
+    monkeypatch.setattr(host_copy, "_copy", None)
+    if case != "nothing":
+        assert copied("telling://elsewhere/a") == b"D"
+
+
+def test_a_young_file_of_whole_seconds_is_copied_when_they_are_over(elsewhere, monkeypatch):
+    """Else a change that comes behind the copy, within the second, would never be seen."""
+    fsspec.register_implementation("coarse", Coarse, clobber=True)
+    uri, later = "coarse://elsewhere/a", iter([b"B", b"C"])
+
+    def pass_by(seconds):
+        assert seconds == 2
+        elsewhere(uri, next(later), 0)
+
+    monkeypatch.setattr(host_copy.time, "sleep", pass_by)
+    assert copied(elsewhere(uri, b"A", 0)) in (b"B", b"C")
+    assert copied(elsewhere(uri, b"D", 100)) == b"D", "an old one needs no wait"
+
+
+def test_a_file_that_changes_while_it_is_copied_is_copied_again(elsewhere, copies, monkeypatch):
+    uri, copy = "memory://elsewhere/a", host_copy.shutil.copyfileobj
+    changes = iter([b"B", b"C", b"D", b"E", b"F"])
+
+    def change(source, out, size):
+        copy(source, out, size)
+        if byte := next(changes, None):
+            elsewhere(uri, byte, 0)
+
+    monkeypatch.setattr(host_copy.shutil, "copyfileobj", change)
+    with pytest.raises(
+        DataError, match="^memory://elsewhere/a: must not change while it is copied"
+    ):
+        copied(elsewhere(uri, b"A", 0))
+    assert [one.suffix for one in copies.iterdir()] == [".lock"] * 3
+    assert copied(uri) == b"F"
 
 
 def test_tasks_that_come_together_make_one_copy(tmp_path, copies, monkeypatch):

@@ -1,5 +1,6 @@
 """A network in use on a cluster: what it predicts, and what its layers give."""
 
+import zlib
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
@@ -247,12 +248,13 @@ class NetworkInUse:
     def _share(self, master):
         """Shares conf and weights with tasks that run whenever Spark gets to them.
 
-        They are sent again only when they are others, or for another device.
+        They are sent again only when they are others, also where they were written over, or for
+        another device.
         """
         keep_files(self.network.state.tables)
         if is_connect(self.sc):  # it has no broadcasts: what tasks carry has it
             return LocalValue(self._model_of(self.network.state, master))
-        of = self.network.state, master.device
+        of = self.network.state, checksum(self.network.state), master.device
         if self._model is None or self._model[0] != of:
             if self._model is not None:
                 self._model[1].leave_executors()
@@ -262,6 +264,11 @@ class NetworkInUse:
     def _model_of(self, state, master):
         """Returns the arguments from which inference.loaded makes a replica."""
         return self.conf, state.without_slots(), master.device, master.backend
+
+
+def checksum(state):
+    """Returns a number of a TrainState's vectors, by which one that was written over is told."""
+    return zlib.crc32(state.buffers, zlib.crc32(state.params))
 
 
 def require_all(keep, data):

@@ -13,11 +13,12 @@ from pyspark.sql.types import ArrayType, DoubleType, FloatType, StructField, Str
 from sparkdl.errors import ConfigError, DataError, SparkdlError
 from sparkdl.nn.execution.forward import Z
 from sparkdl.spark.inference.arrow_map import select_columns
+from sparkdl.spark.inference.model_in_use import ModelInUse
 from sparkdl.spark.records.frame_schema import WHERE, check_fields, require_one
 from sparkdl.spark.records.table_pieces import check_pieces
 from sparkdl.training.evaluation.batch_evaluation import pieces
 from sparkdl.training.inputs.schema import schema_of
-from sparkdl.training.rounds.replica import limit_threads, load_to_read, replica_for
+from sparkdl.training.rounds.replica import limit_threads
 from sparkdl.training.workers.contribution import Failure, unwrap
 
 NO_ARROW = {"yearmonthinterval", "interval"}  # types that pyspark does not convert
@@ -25,15 +26,12 @@ VECTOR = "vector"  # as the type of pyspark.ml's vectors calls itself
 
 
 def load_replica(model):
-    """Returns this process's replica with a SharedValue's (conf, state, device, backend).
+    """Returns the ModelInUse of a SharedValue's (conf, state, device, backend).
 
     The state is without slots.
     """
     limit_threads()
-    conf, state, device, backend = model.kept_value
-    replica = replica_for(conf, device, backend)
-    load_to_read(replica, state)
-    return replica
+    return ModelInUse(*model.kept_value)
 
 
 def outputs(model, layers, batches, transform):

@@ -31,6 +31,7 @@ from sparkdl.spark.records.seeded_plans import (
     EXECUTION,
     LOGICAL,
     LOGICAL_RDD,
+    cache_numbers,
     cached_rows,
     class_of,
 )
@@ -134,8 +135,7 @@ def function_digest(rdd):
 class FrameIdentity(NamedTuple):
     """The identities of what a plan begins with, and the plan.
 
-    Of a plan with random numbers, the origins end with the numbers of the cached RDDs that it
-    reads.
+    The origins end with the numbers of the cached RDDs that it reads: these keep what was in files.
     """
 
     origins: tuple[Any, ...]
@@ -153,7 +153,7 @@ def frame_identity(data, frame):
     if not analyzed.subqueriesAll().isEmpty():
         return None
     leaves = elements(analyzed.collectLeaves())
-    cached = () if analyzed.deterministic() else cached_rows(execution)
+    cached = (cache_numbers if analyzed.deterministic() else cached_rows)(execution)
     origins = (*(leaf_identity(leaf) for leaf in leaves), cached)
     if None in origins:
         return None

@@ -40,6 +40,13 @@ def cached_rows(execution):
     return tuple(numbers)
 
 
+def cache_numbers(execution):
+    """Returns numbers of the cached RDDs that a plan reads: a frame cached again has another."""
+    leaves = elements(execution.withCachedData().collectLeaves())
+    cached = [leaf.cacheBuilder() for leaf in leaves if class_of(leaf) == CACHED]
+    return tuple(builder.cachedColumnBuffers().id() for builder in cached)
+
+
 def nodes_of(plan):
     """Yields the nodes of a logical plan."""
     yield plan

@@ -2,7 +2,7 @@
 
 import os
 from functools import lru_cache
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, ref
 
 from threadpoolctl import threadpool_limits
 
@@ -12,12 +12,38 @@ from sparkdl.nn.tables.table_reader import ShardReaders, TableReader
 from sparkdl.training.saving.stored_tables import StoredTables
 
 OPEN = WeakKeyDictionary()  # {StoredTables: what ShardReaders load}
+LOADED = WeakKeyDictionary()  # {replica: weak reference to the state that it has to read}
+
+
+def replica_for(conf, device="auto", backend="auto"):
+    """Returns the replica of this process, which outlives a task with its compiled programs.
+
+    Whoever asks loads it; see ModelInUse for predictions.
+    """
+    replica = kept_replica(conf, device, backend)
+    LOADED.pop(replica, None)
+    return replica
 
 
 @lru_cache(maxsize=2)
-def replica_for(conf, device="auto", backend="auto"):
-    """Returns the replica of this process, which outlives a task with its compiled programs."""
+def kept_replica(conf, device, backend):
+    """Returns the replica of this process, as it is."""
     return make_replica(conf, choose_backend(device, backend))
+
+
+@lru_cache(maxsize=1)
+def second_replica(conf, device, backend):
+    """Returns another replica of this process, for when the kept one is in use."""
+    return make_replica(conf, choose_backend(device, backend))
+
+
+def keep_loaded(replica, state):
+    """Gives a replica a TrainState to read, unless it has it."""
+    loaded = LOADED.get(replica)
+    if loaded is None or loaded() is not state:
+        LOADED.pop(replica, None)  # while it is loaded, it has none
+        load_to_read(replica, state)
+        LOADED[replica] = ref(state)
 
 
 def load_to_read(replica, state):

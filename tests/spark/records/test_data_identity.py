@@ -146,6 +146,29 @@ def test_changed_files(change, read_again, spark, tmp_path):
     assert (identity(data) == before) == same_files
 
 
+def cache_again(data, path):
+    data.unpersist()
+    data.cache()
+
+
+def refresh(data, path):
+    data.sparkSession.catalog.refreshByPath(f"file://{path}/a b%")
+
+
+@pytest.mark.parametrize("renew", [cache_again, refresh])
+def test_rows_that_are_cached_again_may_be_of_other_files(renew, spark, tmp_path):
+    """Spark has read the files once, whatever is in them by now."""
+    data = files(spark, tmp_path).cache()
+    before = identity(data)
+    assert identity(data.filter("label > 0")) == identity(data.filter("label > 0")) != before
+    renew(data, tmp_path)
+    after = identity(data)
+    data.unpersist()
+    assert None not in (before, after)
+    assert identity(data) not in (before, after)
+    assert before != after
+
+
 def test_changed_lines(spark, tmp_path):
     data = text(spark, tmp_path)
     before = identity(data)

@@ -1,7 +1,7 @@
 """The backend "cuda" on the host in processes that a test spawns: it comes with a transform."""
 
 from sparkdl.engine.backends import base
-from sparkdl.training.rounds.replica import replica_for
+from sparkdl.training.rounds.replica import kept_replica, second_replica
 
 
 class OnHost:
@@ -25,6 +25,7 @@ class OnHost:
 
 def here(module):
     if base.MODULES["cuda"] != module:
-        replica_for.cache_clear()  # what this process has is of another backend
+        kept_replica.cache_clear()  # what this process has is of another backend
+        second_replica.cache_clear()
     base.MODULES["cuda"] = module
     return OnHost(module)

@@ -111,6 +111,11 @@ class TextSequences(StoredSource, SplitByRecords, name="Text"):
         """OneHot, or None."""
         return OneHot(classes=len(self.alphabet)) if self.one_hot else None
 
+    def identity(self) -> Any:
+        """Returns what Source.identity does; a source keeps the alphabet that it once found."""
+        found = super().identity()
+        return None if found is None else (*found, self.alphabet)
+
     def splits(self) -> list[Split]:
         """Returns ranges of bytes. Reads nothing but the size of the file."""
         total = files.size(self.path)

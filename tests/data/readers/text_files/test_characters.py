@@ -177,3 +177,31 @@ def test_options_are_refused(options, message):
         TextSequences("a", Characters("abc"), **options)
     with pytest.raises(ConfigError, match="TextSequences.characters must be a Characters or"):
         TextSequences("a", 3)
+
+
+ALPHABETS = {  # the option `characters`, and what writes the file that the alphabet is found in
+    "of the file": (None, lambda path, text: (path / "text").write_text(text)),
+    "saved": ("saved", lambda path, text: Characters.of(text).save(path / "saved")),
+}
+
+
+@pytest.mark.parametrize("case", ALPHABETS)
+def test_sources_of_other_alphabets_are_not_the_same(case, tmp_path):
+    characters, change = ALPHABETS[case]
+    (tmp_path / "text").write_text("bcb" * 40)
+    change(tmp_path, "abc" * 40)
+    options = {"steps": 5, "characters": characters and f"{tmp_path}/{characters}"}
+    before = TextSequences(f"{tmp_path}/text", **options)
+    assert len(before.alphabet) == 3
+    change(tmp_path, "bcb" * 40)
+    after = TextSequences(f"{tmp_path}/text", **options)
+    assert None not in (before.identity(), after.identity())
+    assert before.identity() != after.identity()
+    assert after.identity() == TextSequences(f"{tmp_path}/text", **options).identity()
+
+
+def test_an_alphabet_that_is_given_is_part_of_the_identity(tmp_path):
+    (tmp_path / "text").write_text("abc" * 40)
+    one, other = (TextSequences(f"{tmp_path}/text", Characters(c)) for c in ("abc", "abcd"))
+    assert one.identity() != other.identity()
+    assert TextSequences(f"{tmp_path}/none").identity() is None

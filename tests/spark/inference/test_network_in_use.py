@@ -1,0 +1,46 @@
+"""What a network in use sends to executors, and when it sends it again."""
+
+import numpy as np
+import pytest
+
+from sparkdl.nn import BatchNorm, Dense, NetworkConf, Output
+from sparkdl.spark.inference import network_in_use
+from sparkdl.spark.inference.network_in_use import NetworkInUse
+from sparkdl.training.masters.parameter_averaging.master import ParameterAveraging
+from sparkdl.training.network import Network
+
+CONF = NetworkConf(input_shape=(3,), layers=[Dense(units=2), BatchNorm(), Output(units=2)])
+
+
+class Shared:
+    """A SharedValue that has been sent as its numbers were then."""
+
+    def __init__(self, sc, value):
+        _, state, _, _ = value
+        self.params, self.buffers, self.is_left = state.params.copy(), state.buffers.copy(), False
+
+    def leave_executors(self):
+        self.is_left = True
+
+
+@pytest.fixture
+def in_use(monkeypatch):
+    monkeypatch.setattr(network_in_use, "SharedValue", Shared)
+    made = NetworkInUse()
+    made.sc, made.network, made.master = None, Network(CONF), ParameterAveraging(device="cpu")
+    made._model = None
+    return made
+
+
+def test_weights_are_sent_once(in_use):
+    assert in_use.shared_model("cpu") is in_use.shared_model("cpu")
+
+
+@pytest.mark.parametrize("vector", ["params", "buffers"])
+def test_a_state_that_is_written_over_is_sent_again(in_use, vector):
+    before = in_use.shared_model("cpu")
+    getattr(in_use.network.state, vector)[-1] += 1
+    after = in_use.shared_model("cpu")
+    assert before.is_left and after is not before
+    np.testing.assert_array_equal(getattr(after, vector), getattr(in_use.network.state, vector))
+    assert in_use.shared_model("cpu") is after
