@@ -58,6 +58,20 @@ def arrays(network):
     ]
 
 
+def moved_parts(network):
+    """Returns the slices of the parameter vector that updates move, without `fixed_parts`."""
+    starts = [0, *(part.stop for part in fixed_parts(network))]
+    stops = [*(part.start for part in fixed_parts(network)), network.params_layout.size]
+    return [slice(*ends) for ends in zip(starts, stops, strict=True) if ends[0] < ends[1]]
+
+
+def fixed_parts(network):
+    """Returns the slices of the parameter vector whose learning rate is 0, as in Frozen layers."""
+    slices = network.params_layout.slices.values()
+    pairs = zip(arrays(network), slices, strict=True)
+    return [part for (layer, name, _), part in pairs if rate_factor(layer, name) == 0]
+
+
 def spread(network, number, other=0):
     """Returns `number(layer, name)` for each entry of the parameter vector.
 

@@ -8,6 +8,7 @@ import numpy as np
 from sparkdl.exchange.devices.device_links import link_devices
 from sparkdl.exchange.store import KeyValueStore, Places
 from sparkdl.nn.optimization.loss_scale import FLOAT16
+from sparkdl.training.resident.buffer_mean import Infinities
 from sparkdl.training.resident.metrics import WorkerMetrics
 
 
@@ -33,6 +34,8 @@ class Worker:
         Of all learning rates.
     metrics : WorkerMetrics
         Of the round under way.
+    start_buffers : vector
+        The buffers as all workers had them when they last had the same.
     """
 
     def __init__(self, shared, group, saved_state, share):
@@ -45,6 +48,8 @@ class Worker:
         self.epoch, self.iteration = state.epoch, state.iteration
         self.rate_factor = state.rate_factor
         self.metrics = WorkerMetrics()
+        self.start_buffers = self.replica.buffers.copy()
+        self._infinities = Infinities(self.start_buffers)
         self._shared, self._stores = shared, []
 
     def store(self, **options):
@@ -149,8 +154,11 @@ class Worker:
         return int(numbers[0])
 
     def is_finite(self):
-        """Returns whether the weights and the round's loss are finite."""
-        vectors = self.replica.kept_params, self.replica.buffers
+        """Returns whether the weights and the round's loss are finite.
+
+        Infinities of buffers that training starts from are constants.
+        """
         with np.errstate(all="ignore"):
-            sums = [x.sum(dtype=np.float64) for x in vectors]
-            return bool(np.isfinite([float(self.metrics.loss), *sums]).all())
+            total = self.replica.kept_params.sum(dtype=np.float64)
+        is_finite = bool(np.isfinite([float(self.metrics.loss), total]).all())
+        return is_finite and self._infinities.are_all_in(self.replica.buffers)

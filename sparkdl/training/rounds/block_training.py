@@ -14,6 +14,7 @@ from sparkdl.nn.execution.device import describe_device
 from sparkdl.nn.inputs.tbptt import chunks
 from sparkdl.nn.optimization.loss_scale import check_scale
 from sparkdl.training.reporting.peak_memory import peak_memory
+from sparkdl.training.resident.buffer_mean import changed_numbers
 from sparkdl.training.rounds.minibatches import minibatches, records, time_items
 from sparkdl.training.rounds.replica import limit_threads, replica_for
 from sparkdl.training.workers.contribution import Contribution
@@ -83,6 +84,8 @@ def train_block(shared, number, block):
     parts = [replica.params, replica.buffers] + [replica.slots] * shared.keep_slots
     vector = np.concatenate(parts) * np.float32(len(order) / shared.examples)
     compute = time.perf_counter() - start - reading
+    changed = np.packbits(changed_numbers(replica.buffers, state.buffers))
     options = {"skipped": skipped, "devices": {describe_device(replica.backend): 1}}
+    options["changed"] = changed
     times = {"reading": reading, "compute": compute, "memory": peak_memory()}
     return Contribution(vector, len(order), float(loss), updates, **times, **options)

@@ -136,7 +136,8 @@ class CheckpointWriter(Listener):
         return f"{as_text(self.options.path)}/round-{state.rounds:08d}"
 
     def _refuse_diverged(self, state: "TrainState") -> None:
-        if not (np.isfinite(state.params).all() and np.isfinite(state.buffers).all()):
+        """Raises DivergedError; not for infinite buffers, which may be constants."""
+        if not np.isfinite(state.params).all() or np.isnan(state.buffers).any():
             good = f"the last good checkpoint is {self.last}" if self.last else "no checkpoint yet"
             raise DivergedError(f"weights are not finite after round {state.rounds}; {good}")
 

@@ -34,6 +34,8 @@ class Contribution:
         How many workers computed on each device.
     memory : int
         The most bytes that the process of one worker has had.
+    changed : uint8 vector
+        A bit for each buffer: whether it is not as it was at the start of the round.
     together : list of WorkerFigures
         Of several workers.
     """
@@ -48,6 +50,7 @@ class Contribution:
     skipped: int = 0
     devices: dict = field(default_factory=dict)
     memory: int = 0
+    changed: np.ndarray = field(default_factory=lambda: np.empty(0, np.uint8))
     together: list = field(default_factory=list)
 
     @property
@@ -61,6 +64,7 @@ class Contribution:
         self.together = [*self.workers, *other.workers]
         with np.errstate(all="ignore"):  # the master looks at the sum
             np.add(self.vector, other.vector, out=self.vector)
+        self.changed = self.changed | other.changed
         self.examples += other.examples
         self.loss += other.loss
         self.updates = max(self.updates, other.updates)

@@ -7,13 +7,14 @@ import numpy as np
 import pytest
 
 from sparkdl.errors import DivergedError
-from sparkdl.nn import Adam, Momentum, Output, initial_params
+from sparkdl.nn import Adam, BatchNorm, Dense, Frozen, Momentum, Output, initial_params
 from sparkdl.nn.execution.replica import Replica
 from sparkdl.training.inputs.schema import schema_of
 from sparkdl.training.masters import registry
 from sparkdl.training.network import Network
 from sparkdl.training.reporting.listeners import Listener
 from sparkdl.training.saving.checkpoint import Checkpoints
+from tests.support.tables import first_of_each
 from tests.training.master_table import JOINT, MASTERS, assert_close, by_kind, joint_batches
 from tests.training.models import assert_equal
 from tests.training.problems import (
@@ -286,6 +287,34 @@ def test_the_place_in_the_data_is_found_by_the_number_of_updates(name, crews):
     )
     assert network.state.counters == whole.state.counters
     assert_equal(network.state, whole.state)
+
+
+NOISY = ["averaging by peers", "updates past a threshold", "elastic", "elastic around a store"]
+KEEPING = {name: row.master for name, row in MASTERS.items()}
+KEEPING |= {f"{name}, of 1 bit": replace(MASTERS[name].master, codec="OneBit") for name in NOISY}
+
+
+def keeping_kind(name):
+    """All numbers have a change where it has 1 bit."""
+    return name if name not in MASTERS else type(KEEPING[name])
+
+
+@pytest.mark.parametrize("name", first_of_each(KEEPING, keeping_kind))
+def test_what_is_not_trained_keeps_its_bits(name, crews):
+    """Infinities too, and what is too large to be multiplied by a number of examples."""
+    frozen = [Frozen(layer=Dense(units=20)), Frozen(layer=BatchNorm())]
+    layers = [*frozen, Dense(units=5), BatchNorm(), Output(units=3)]
+    conf = perceptron(layers=layers, optimizer=Momentum(learning_rate=0.05), l2=0.01)
+    network = Network(conf)
+    start = replace(network.state, buffers=network.state.buffers.copy())
+    buffers = conf.buffers_layout.views(start.buffers)
+    buffers["frozen_2/mean"][1], buffers["frozen_2/variance"][1] = -3.4028235e38, np.inf
+    network = Network(conf, start)
+    network.fit(Partitions([30, 0, 25]), 2, KEEPING[name], crews(3))
+    for layout, which in ((conf.params_layout, "params"), (conf.buffers_layout, "buffers")):
+        after, before = (layout.views(getattr(s, which)) for s in (network.state, start))
+        kept = {key for key in before if (before[key] == after[key]).all()}
+        assert {key for key in before if "frozen" in key} <= kept < before.keys()
 
 
 @pytest.mark.parametrize("name", by_kind(DIVERGING))

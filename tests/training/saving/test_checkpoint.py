@@ -202,6 +202,13 @@ def test_a_diverged_state_is_not_written_and_the_last_good_one_named(vector, tmp
     assert names(tmp_path) == ["round-00000001"]
 
 
+def test_infinite_buffers_are_written_as_they_may_be_constants(tmp_path):
+    writer, state = writer_for(tmp_path, every_rounds=1), state_of(CONF, rounds=2)
+    state.buffers[1] = -np.inf
+    writer.on_round(report(), state)
+    assert_equal(load_checkpoint(tmp_path)[1], state)
+
+
 BAD = {
     "no path": ({"path": ""}, "Checkpoints.path must be a path that is not empty, got ''"),
     "no rounds": ({"every_rounds": 0}, "every_rounds must be an integer >= 1 or None, got 0"),

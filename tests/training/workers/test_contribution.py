@@ -76,6 +76,13 @@ def test_groups_are_neighbors_and_none_is_empty(count):
         assert numbers == sorted(numbers) and sorted(set(numbers)) == list(range(groups))
 
 
+def test_what_one_has_changed_is_changed_in_the_total():
+    ranked = contributions(3)
+    for (_, each), changed in zip(ranked, [0b1001, 0b0001, 0b0100], strict=True):
+        each.changed = np.array([changed, 0], np.uint8)
+    assert total(ranked).changed.tolist() == [0b1101, 0]
+
+
 def test_a_total_sums_takes_the_most_and_waits_for_the_slowest():
     result = total(contributions(4))
     assert (result.examples, result.updates) == (10, 3)

@@ -3,6 +3,7 @@
 import numpy as np
 
 from sparkdl.exchange.compressed_sum import CompressedSum
+from sparkdl.nn.optimization.parameter_options import fixed_parts
 from sparkdl.training.resident.buffer_mean import mean_buffers
 from sparkdl.training.resident.per_worker_state import copy_worker_state, prefix, worker_state_part
 from sparkdl.training.resident.strategy import Strategy
@@ -21,6 +22,7 @@ class ElasticWorker(Strategy):
         self._alpha = np.float32(alpha)
         self._center = worker.replica.params.copy()
         self._moved = np.empty_like(self._center)
+        self._fixed = fixed_parts(worker.conf)  # to which a codec may add noise
         if worker.saved_state:
             for name in WORKER_VECTORS:
                 copy_worker_state(worker.saved_state, name, getattr(worker.replica, name))
@@ -110,6 +112,8 @@ class SynchronousElasticWorker(ElasticWorker):
             self.worker.group.all_reduce(self._moved)
         else:
             self._sums.sum(self._moved)
+        for part in self._fixed:
+            self._moved[part] = 0
         self._center += self._moved
 
 
@@ -134,13 +138,18 @@ class StoreElasticWorker(ElasticWorker):
 
     def _move(self, trained):
         if trained:
-            self._store.pull(CENTRE, self._center)
+            self._pull()
             self._store.push(CENTRE, self._away())
 
     def _settle(self) -> None:
         """Ends a round after all have pushed; none pushes before all are here."""
-        self._store.pull(CENTRE, self._center)
+        self._pull()
         self.worker.group.barrier()
+
+    def _pull(self) -> None:
+        self._store.pull(CENTRE, self._center)
+        for part in self._fixed:
+            self._center[part] = self.worker.replica.params[part]
 
 
 def move_center(key, value, change, slots):

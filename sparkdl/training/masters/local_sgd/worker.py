@@ -75,8 +75,7 @@ class LocalSGDWorker(ParameterAveragingWorker):
 
     def _meet(self, examples):
         self._kept_back = None  # a worker without examples has it from the others' mean
-        with self.worker.exchanging():
-            self._average(examples)
+        self._average(examples)
 
     def _tell_losses(self) -> None:
         """Sums the losses of all workers, the same sum on each."""

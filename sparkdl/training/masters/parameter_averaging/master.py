@@ -11,9 +11,11 @@ import numpy as np
 from sparkdl.config import Boolean, Choice, Integer, dataclass, option
 from sparkdl.data.batches.blocks import permutation
 from sparkdl.errors import DivergedError, WorkerError, require
+from sparkdl.nn.optimization.parameter_options import fixed_parts
 from sparkdl.training.masters.base import ResidentMaster, TrainingMaster
 from sparkdl.training.masters.parameter_averaging.worker import ParameterAveragingWorker
 from sparkdl.training.reporting.reports import RoundReport
+from sparkdl.training.resident.buffer_mean import Infinities
 from sparkdl.training.rounds.block_training import Round, train_block
 from sparkdl.training.rounds.milestones import Milestones
 from sparkdl.training.rounds.round_part import part_of
@@ -49,8 +51,9 @@ class ParameterAveraging(ResidentMaster):
         'themselves, which takes a fraction of the time. "driver": each round is an ordinary '
         "job, and what is lost is computed again; of the GPUs that a task owns it uses only the "
         'first. "auto": peers where workers can stay and reach each other, else '
-        "the driver; the History says which and why. The two deal blocks to workers in orders of "
-        "their own, so name one where weights must be the same on another cluster.",
+        "the driver; the History says which and why. With tls or integrity it is never the "
+        "driver. The two deal blocks to workers in orders of their own, so name one where weights "
+        "must be the same on another cluster.",
         default="auto",
     )
     aggregation_depth: int = option(
@@ -64,6 +67,14 @@ class ParameterAveraging(ResidentMaster):
         super().validate()
         plain = self.codec is None or self.aggregation == "peers"
         require(self, "codec", plain, "None", "aggregation='peers' can have one")
+        if self.aggregation == "driver":
+            self._check_unsecured("aggregation='peers' can have it")
+
+    def _check_unsecured(self, cure):
+        """Raises ConfigError where connections are to be safe: rounds of the driver have none."""
+        cure = f"{cure}; what the driver averages is Spark's to send: spark.network.crypto.enabled"
+        require(self, "tls", self.tls is None, "None where the driver averages", cure)
+        require(self, "integrity", not self.integrity, "False where the driver averages", cure)
 
     def resolve(
         self, workers: Any, extra: dict[str, Any]
@@ -78,11 +89,13 @@ class ParameterAveraging(ResidentMaster):
             way, why = "driver", obstacle
         else:
             way, why = "peers", f"all {workers.size} workers run at once"
-        driver, peers = (replace(self, aggregation=name) for name in ("driver", "peers"))
         text = f"averaged by {'the driver' if way == 'driver' else 'peers'}: {why}"
         if way == "driver":
-            return driver, text, None
-        return peers, text, None if extra else driver
+            self._check_unsecured(f"here it does: {why}")
+            return replace(self, aggregation="driver"), text, None
+        is_replaceable = not (extra or self.tls or self.integrity)
+        driver = replace(self, aggregation="driver") if is_replaceable else None
+        return replace(self, aggregation="peers"), text, driver
 
     @property
     def resident(self) -> bool:  # type: ignore[override]
@@ -125,8 +138,10 @@ class ParameterAveraging(ResidentMaster):
             shared = self._round(conf, state, part, transform)
             result = workers.run_round(train_block, blocks, chosen, shared, self.aggregation_depth)
             broadcast_end = time.perf_counter()
-            check_result(result, part.examples, state)
-            state = self._next(state, result, part)
+            check_examples(result, part.examples, state)
+            after = self._next(conf, state, result, part)
+            check_finite(result, after, state)
+            state = after
             round_end = time.perf_counter()
             seconds = time_shares(
                 result, result.averaging + round_end - broadcast_end, round_end - round_start
@@ -157,9 +172,13 @@ class ParameterAveraging(ResidentMaster):
             backend=self.backend,
         )
 
-    def _next(self, state, result, part):
+    def _next(self, conf, state, result, part):
         ends = np.cumsum([len(state.params), len(state.buffers)])
         params, buffers, slots = np.split(result.vector, ends)
+        for fixed in fixed_parts(conf):  # a mean of equal numbers may be another
+            params[fixed] = state.params[fixed]
+        changed = np.unpackbits(result.changed, count=len(buffers)) > 0
+        np.copyto(buffers, state.buffers, where=~changed)
         slots = slots if self.average_optimizer_state else state.slots
         state = part.after(state, state.iteration + result.updates)
         return replace(state, params=params, buffers=buffers, slots=slots, master_state={})
@@ -171,13 +190,19 @@ def plan_rounds(seed, epoch, blocks, size):
     return [order[start : start + size] for start in range(0, len(order), size)]
 
 
-def check_result(result, examples, state):
-    """Checks that nothing was lost, and that all is finite."""
+def check_examples(result, examples, state):
+    """Checks that nothing was lost."""
     if result.examples != examples:
         raise WorkerError(f"round {state.rounds} must train {examples}, got {result.examples}")
+
+
+def check_finite(result, after, state):
+    """Checks that all is finite after a round, but for infinite buffers that were there before."""
+    vectors = [after.params] + [after.slots] * (after.slots is not state.slots)
     with np.errstate(all="ignore"):
-        sums = result.loss, result.vector.sum(dtype=np.float64)
-    if not np.isfinite(sums).all():
+        sums = [vector.sum(dtype=np.float64) for vector in vectors]
+    is_finite = np.isfinite([result.loss, *sums]).all()
+    if not (is_finite and Infinities(state.buffers).are_all_in(after.buffers)):
         mean = result.loss / result.examples
         raise DivergedError(
             f"loss {mean} in epoch {state.epoch}, round {state.round}: training has diverged; "

@@ -4,6 +4,8 @@ import numpy as np
 
 from sparkdl.exchange.compressed_sum import CompressedSum
 from sparkdl.nn import initial_slots
+from sparkdl.nn.optimization.parameter_options import fixed_parts, moved_parts
+from sparkdl.training.resident.buffer_mean import mean_buffers
 from sparkdl.training.resident.per_worker_state import prefix, worker_state_part
 from sparkdl.training.resident.strategy import Strategy
 
@@ -13,23 +15,25 @@ CHANGES = "changes"
 class ParameterAveragingWorker(Strategy):
     """Strategy that trains a block alone, then takes the mean of all workers by examples.
 
-    The vectors of a replica lie one behind the other in one that is summed, and the number of
-    examples behind them: a worker without data adds zeros. With a codec, what is summed of the
-    weights is how far they have come since the last mean, by itself.
+    The parameters that are trained and the slots lie one behind the other in one vector that is
+    summed, and the number of examples behind them: a worker without data adds zeros. With a codec,
+    what is summed of the weights is how far they have come since the last mean, by itself.
     """
 
     def __init__(self, master, worker):
         super().__init__(master, worker)
         replica, codec = worker.replica, master.codec
-        self._averaged = ["params"] * (codec is None) + ["buffers"]
-        self._averaged += ["slots"] * master.average_optimizer_state
-        sizes = [len(getattr(replica, name)) for name in self._averaged]
-        self._sum = np.zeros(sum(sizes) + 1, replica.params.dtype)
-        self._parts = np.split(self._sum[:-1], np.cumsum(sizes)[:-1])
+        self._averaged = []  # (name of the vector, stretch of it, where that stands in the sum)
+        if codec is None:
+            self._take_up("params", moved_parts(worker.conf))
+        if master.average_optimizer_state:
+            self._take_up("slots", [slice(0, len(replica.slots))])
+        size = self._averaged[-1][-1].stop if self._averaged else 0
+        self._sum = np.zeros(size + 1, replica.params.dtype)
         self._changes = None
         if codec is not None:
             self._changes = CompressedSum(worker.group, codec, len(replica.params))
-            self._start = replica.params.copy()
+            self._start, self._fixed = replica.params.copy(), fixed_parts(worker.conf)
             if worker.saved_state:
                 self._changes.restore(worker_state_part(CHANGES, worker.saved_state))
 
@@ -41,8 +45,7 @@ class ParameterAveragingWorker(Strategy):
             self.worker.update(step, None if self.master.average_optimizer_state else own_updates)
             examples += step.share * len(step.batch)
         self.worker.iteration = start + self.worker.maximum(self.worker.iteration - start)
-        with self.worker.exchanging():
-            self._average(examples)
+        self._average(examples)
 
     def end_epoch(self) -> None:
         if self._changes is not None:
@@ -52,6 +55,13 @@ class ParameterAveragingWorker(Strategy):
     def worker_state(self):
         return {} if self._changes is None else prefix(CHANGES, self._changes.state())
 
+    def _take_up(self, name, parts) -> None:
+        """Notes that these stretches of a vector are averaged."""
+        stop = self._averaged[-1][-1].stop if self._averaged else 0
+        for part in parts:
+            start, stop = stop, stop + part.stop - part.start
+            self._averaged.append((name, part, slice(start, stop)))
+
     def _begin(self) -> None:
         """Gives all workers the same weights; they train alone from now on."""
         if not self.master.average_optimizer_state:
@@ -60,20 +70,24 @@ class ParameterAveragingWorker(Strategy):
             np.copyto(self._start, self.worker.replica.params)
 
     def _average(self, examples):
-        with np.errstate(all="ignore"):  # the check of the result finds numbers that are not finite
+        with (
+            self.worker.exchanging(),
+            np.errstate(all="ignore"),
+        ):  # the check of the result finds numbers that are not finite
             self._add_up(examples)
             if self._changes is not None:
                 self._add_changes(np.float32(examples) / self._sum[-1])
+        mean_buffers(self.worker, examples)
         self._begin()  # no worker's own are left, so that all have the same state
 
     def _add_up(self, examples):
         replica = self.worker.replica
-        for part, name in zip(self._parts, self._averaged, strict=True):
-            np.multiply(getattr(replica, name), examples, out=part)
+        for name, part, place in self._averaged:
+            np.multiply(getattr(replica, name)[part], examples, out=self._sum[place])
         self._sum[-1] = examples
         self.worker.group.all_reduce(self._sum)
-        for part, name in zip(self._parts, self._averaged, strict=True):
-            np.multiply(part, 1 / self._sum[-1], out=getattr(replica, name))
+        for name, part, place in self._averaged:
+            np.multiply(self._sum[place], 1 / self._sum[-1], out=getattr(replica, name)[part])
 
     def _add_changes(self, share):
         """Moves the weights from the last mean by the sum of all workers' shares of change."""
@@ -81,4 +95,6 @@ class ParameterAveragingWorker(Strategy):
         params -= self._start
         params *= share
         self._changes.sum(params)
+        for part in self._fixed:  # to which a codec may add noise
+            params[part] = 0
         params += self._start

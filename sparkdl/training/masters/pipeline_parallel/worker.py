@@ -8,6 +8,7 @@ from sparkdl.training.masters.divided_worker import DividedWorker
 from sparkdl.training.masters.pipeline_parallel.batch_exchange import BatchExchange
 from sparkdl.training.masters.pipeline_parallel.cuts import stages_of
 from sparkdl.training.masters.pipeline_parallel.stage_pass import StagePass
+from sparkdl.training.resident.buffer_mean import mean_buffers
 
 
 class PipelineWorker(DividedWorker):
@@ -55,13 +56,7 @@ class PipelineWorker(DividedWorker):
 
     def _share_buffers(self, examples, total):
         """Gives all workers the buffers of all stages, of several pipelines the weighted mean."""
-        buffers = self.worker.replica.buffers
-        if not len(buffers):
-            return
-        with self.worker.exchanging(), np.errstate(all="ignore"):
-            weighted = buffers * np.float32(examples / total)
-            everyone = np.where(self._own_buffers, weighted, np.float32(0))
-            np.copyto(buffers, self.worker.group.all_reduce(everyone))
+        mean_buffers(self.worker, examples / total, self._own_buffers)
 
     def gather(self, params):
         for number, stage in enumerate(self.stages):

@@ -5,7 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from sparkdl.errors import PeerError
+from sparkdl.errors import ConfigError, PeerError
+from sparkdl.exchange.connections.tls import Tls
 from sparkdl.training.masters.all_reduce.master import AllReduceSGD
 from sparkdl.training.masters.parameter_averaging.master import ParameterAveraging
 from sparkdl.training.network import Network
@@ -59,6 +60,30 @@ def test_a_fit_goes_on_as_its_checkpoint_says(way, crews, tmp_path):
     assert history.aggregation == f"averaged by {names[way]}: as the checkpoint has it"
     whole = fit(crews(2), by(way), resume=str(tmp_path))[0]
     assert_equal(state, whole)
+
+
+SECURED = [({"tls": Tls()}, "tls must be None"), ({"integrity": True}, "integrity must be False")]
+
+
+@pytest.mark.parametrize("options, text", SECURED, ids=["TLS", "checksums"])
+@pytest.mark.parametrize("obstacle, extra", [("no room", {}), (None, {"aggregation": "driver"})])
+def test_what_is_to_be_safe_is_not_left_to_the_driver(options, text, obstacle, extra):
+    workers, master = Obstructed(obstacle), replace(AUTO, **options)
+    why = obstacle or "as the checkpoint has it"
+    with pytest.raises(ConfigError, match=f"{text} where the driver averages.*: {why}"):
+        master.resolve(workers, extra)
+    chosen, _, substitute = master.resolve(Obstructed(None), {})
+    assert chosen == by("peers", master) and substitute is None
+    assert AUTO.resolve(Obstructed(None), {})[2] == by("driver")
+
+
+class Obstructed:
+    """Workers with an obstacle, or None."""
+
+    size = 2
+
+    def __init__(self, obstacle):
+        self.obstacle = lambda: obstacle
 
 
 class Parted(ParameterAveraging, abstract=True):

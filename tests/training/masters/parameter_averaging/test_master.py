@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 from sparkdl.errors import ConfigError, DivergedError, UnsupportedError, WorkerError
+from sparkdl.exchange.connections.tls import Tls
 from sparkdl.nn import Adam, Dense, Momentum, NetworkConf, Output, Sgd
 from sparkdl.nn.execution.replica import Replica
 from sparkdl.nn.schedules import MultiStepSchedule
-from sparkdl.training.masters.parameter_averaging.master import ParameterAveraging
+from sparkdl.training.masters.parameter_averaging.master import ParameterAveraging, check_finite
 from sparkdl.training.network import first_state
 from sparkdl.training.rounds.block_training import Round, train_block
 from sparkdl.training.workers.contribution import Contribution
@@ -230,6 +231,21 @@ def test_weights_that_are_not_finite_are_found_at_once(crews):
         run(averaging(), crews(2), data, conf)
 
 
+def test_infinities_that_come_from_training_are_found():
+    """Those that were there before are constants."""
+    conf = whole_net()
+    state = first_state(conf)
+    state = replace(state, buffers=state.buffers.copy())
+    state.buffers[0] = np.inf
+    result = Contribution(np.zeros(3, np.float32), 1, 0.5, 1, 0.0, 0.0)
+    check_finite(result, state, state)
+    for value in (np.inf, np.nan):
+        after = replace(state, buffers=state.buffers.copy())
+        after.buffers[1] = value
+        with pytest.raises(DivergedError, match=r"loss 0.5 in epoch 0, round 0: training has"):
+            check_finite(result, after, state)
+
+
 class Losing:
     """Workers that lose a record."""
 
@@ -276,6 +292,14 @@ BAD = {
     "an engine on a GPU": (
         {"device": "cuda", "backend": "onednn"},
         "must be 'auto' for a GPU",
+    ),
+    "TLS by the driver": (
+        {"aggregation": "driver", "tls": Tls()},
+        r"tls must be None where the driver averages, got Tls.*; .*spark.network.crypto.enabled",
+    ),
+    "checksums by the driver": (
+        {"aggregation": "driver", "integrity": True},
+        "integrity must be False where the driver averages, got True; aggregation='peers' can",
     ),
     "no level": (
         {"storage_level": None},
