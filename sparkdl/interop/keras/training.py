@@ -6,7 +6,7 @@ from sparkdl.errors import DataError, SparkdlError, UnsupportedError
 from sparkdl.interop.keras.losses import add_loss
 from sparkdl.interop.keras.optimizers import optimizer_of
 from sparkdl.interop.keras.options import object_of
-from sparkdl.nn.layers import GRU
+from sparkdl.nn.layers import GRU, Frozen
 
 CURE = "; give another one, or compiled=False"
 
@@ -56,9 +56,17 @@ def read_training(training, graph, places, names, conf):
     add_losses(found, training, graph, places, names)
     if found.options.get("clipping"):
         found.notes.append("gradients are clipped before l1 and l2 are added; Keras clips both")
-    if any(isinstance(vertex.layer, GRU) for vertex in graph.build.vertices):
+    if any(has_joined_biases(vertex.layer) for vertex in graph.build.vertices):
         found.notes.append("GRU has one bias of its gates where Keras moves two that are added")
     return found
+
+
+def has_joined_biases(layer):
+    """Returns whether a layer is or has a GRU that is trained, with two biases in Keras."""
+    inside = getattr(layer, "layer", None)
+    if inside is not None:
+        return not isinstance(layer, Frozen) and has_joined_biases(inside)
+    return isinstance(layer, GRU) and layer.reset_after and layer.bias
 
 
 def add_optimizer(found, training):

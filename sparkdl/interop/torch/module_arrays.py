@@ -3,7 +3,6 @@
 import random
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -123,9 +122,8 @@ def shapes_of(arrays: list[tuple[str, Any]]) -> tuple[tuple[str, tuple[int, ...]
     return tuple((name, tuple(array.shape)) for name, array in arrays)
 
 
-@lru_cache(maxsize=2)
 def first_values(spec: ModuleSpec) -> dict[str, np.ndarray]:
-    """Returns {name: first value} of a module's arrays."""
+    """Returns {name: first value} of the arrays of a new module."""
     module = build_module(spec)
     return {n: a.detach().numpy().copy() for n, a in (*trained(module), *kept(module))}
 

@@ -1,5 +1,6 @@
 """A module of PyTorch as a network of sparkdl."""
 
+from functools import cached_property
 from importlib import import_module
 from typing import Any, ClassVar
 
@@ -108,6 +109,11 @@ class TorchModel(LiveModel):
         return describe_arrays(build_module(self.module_spec), self.module_spec)
 
     def first_values(self) -> dict[str, np.ndarray]:
+        return self._first_values
+
+    @cached_property
+    def _first_values(self) -> dict[str, np.ndarray]:
+        """What `make` gives now, asked once: a file that it reads may have changed."""
         return first_values(self.module_spec)
 
     def describe_optimizer(self) -> tuple[float, Any]:

@@ -232,6 +232,23 @@ def test_masked_steps_that_keras_repeats_are_a_note(zero):
     assert [("lstm" in note, "masked" in note) for note in net.notes] == [(True, True)] * (not zero)
 
 
+GRUS = {  # whether Keras has two biases that both move, where ours has one
+    "GRU": (lambda: L.GRU(3), True),
+    "in both directions": (lambda: L.Bidirectional(L.GRU(3)), True),
+    "reset before": (lambda: L.GRU(3, reset_after=False), False),
+    "without biases": (lambda: L.GRU(3, use_bias=False), False),
+    "frozen": (lambda: L.GRU(3, trainable=False), False),
+    "LSTM": (lambda: L.LSTM(3), False),
+}
+
+
+def test_grus_that_train_otherwise_than_in_keras_are_a_note():
+    for name, (make, differs) in GRUS.items():
+        model = chain(make(), L.Dense(2), shape=(3, 4))
+        model.compile("sgd", "mse")
+        assert ["GRU" in note for note in read_keras(model).notes] == [True] * differs, name
+
+
 def test_optimizers_without_a_twin_are_refused_unless_another_is_given():
     model = chain(L.Dense(2), shape=(3,))
     model.compile("rmsprop", "mse")

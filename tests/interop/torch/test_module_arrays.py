@@ -8,7 +8,7 @@ import pytest
 from sparkdl.data import Batch
 from sparkdl.errors import DataError
 from sparkdl.interop.predictors import NetworkPredictor
-from sparkdl.interop.torch import TorchPredictor, trained_module
+from sparkdl.interop.torch import TorchModel, TorchPredictor, trained_module
 from sparkdl.training.inputs.schema import schema_of
 from sparkdl.training.network import Network
 from tests.interop.torch.modules import linear
@@ -121,6 +121,20 @@ def test_lazy_layers_have_the_shapes_of_the_input(scheduled, rng):
     before = network.replica.params.copy()
     network.replica.step(Batch.of(x.numpy(), rng.integers(0, 3, 7)), 0.1, 1)
     assert np.abs(network.replica.params - before).max() > 0
+
+
+def test_a_new_model_begins_with_what_its_function_gives_now(tmp_path):
+    path = tmp_path / "weights.npy"
+
+    def make():
+        module = nn.Linear(2, 1, bias=False)
+        module.weight.data[:] = torch.tensor(np.load(path))
+        return module
+
+    for value in (1, 5):
+        np.save(path, np.full((1, 2), value, np.float32))
+        network = Network(TorchModel(make=make, input_shape=(2,), loss="mse"))
+        np.testing.assert_array_equal(network.state.params, [value, value])
 
 
 class Silent(nn.Linear):

@@ -1,23 +1,26 @@
 """A model of Keras as a network of sparkdl."""
 
+from dataclasses import replace
+from functools import cached_property
 from importlib import import_module
 from typing import Any, ClassVar
 
 import numpy as np
 
-from sparkdl.config import Choice, Optional, dataclass, option
+from sparkdl.config import Boolean, Choice, Optional, dataclass, option
 from sparkdl.interop.keras.live.load import BACKENDS, current_backend
 from sparkdl.interop.keras.live.model_optimizer import describe_optimizer
+from sparkdl.interop.keras.live.outputs import masks_steps, output_shape
 from sparkdl.interop.keras.live.variables import (
     build_model,
     first_values,
     kept,
-    output_shape,
     shapes_of,
     trained,
 )
 from sparkdl.interop.live.live_model import LiveModel
 from sparkdl.interop.live.maker import MakerOption
+from sparkdl.nn.networks.sequential import NetworkConf
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,7 +33,9 @@ class KerasModel(LiveModel):
     compiled is left alone. The optimizer is one of ours, or one of Keras's by `keras_optimizer`.
 
     The model gives logits where `loss` is a cross-entropy: `output_activation` makes predictions of
-    them. Executors need keras and its backend. The function `make` travels to them by cloudpickle;
+    them. Of images (H, W, units) predictions and what labels have for each unit are (units, H, W),
+    as with any network of sparkdl; a model with data_format="channels_first" gives them so itself.
+    Executors need keras and its backend. The function `make` travels to them by cloudpickle;
     documents hold its name alone. Seeds of dropout follow from the seed, the epoch and the records,
     so that a fit repeats bit for bit. It computes on the CPU.
 
@@ -79,9 +84,21 @@ class KerasModel(LiveModel):
         default=None,
     )
 
+    masked: bool | None = option(
+        Optional(of=Boolean()),
+        "Whether the loss leaves out the steps of sequences that the model's own masks leave out "
+        "(Embedding(mask_zero=True), Masking), and divides by how many there are in the minibatch, "
+        "as Keras does. A batch's own mask goes before. None: where the model has such a mask at "
+        "its output, for which it is built to ask; masks of anything but steps are then refused.",
+        default=None,
+    )
+
     def validate(self) -> None:
         if self.backend is None:
             self._set("backend", current_backend())
+        of_steps = self.output_shape is not None and len(self.output_shape) == 2
+        if of_steps and self.masked is None and self.make.code is not None:
+            self.describe()
         super().validate()
 
     def chosen(self) -> dict[str, Any]:
@@ -91,10 +108,25 @@ class KerasModel(LiveModel):
 
     def describe(self) -> tuple[Any, Any, Any]:
         model = build_model(self.make, self.seed, self.backend)
-        shape = output_shape(model, self.input_shape)
+        shape = output_shape(model, tuple(self.input_shape))
+        if self.masked is None and len(shape) == 2:
+            self._set("masked", masks_steps(model, tuple(self.input_shape), self.input_type))
         return shape, shapes_of(trained(model)), shapes_of(kept(model))
 
+    @cached_property
+    def head(self) -> NetworkConf:
+        head = super().head
+        if not self.masked:
+            return head
+        last: Any = head.layers[-1]
+        return replace(head, layers=[*head.layers[:-1], replace(last, reduction="valid")])
+
     def first_values(self) -> dict[str, np.ndarray]:
+        return self._first_values
+
+    @cached_property
+    def _first_values(self) -> dict[str, np.ndarray]:
+        """What `make` gives now, asked once: a file that it reads may have changed."""
         return first_values(self.make, self.seed, self.backend)
 
     def describe_optimizer(self) -> tuple[Any, Any]:

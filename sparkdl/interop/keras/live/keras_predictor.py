@@ -14,6 +14,9 @@ from sparkdl.interop.predictors.predictor import ArraySpec, Predictor
 class KerasPredictor(Predictor):
     """A keras.Model in use, with any inputs and outputs, on the backend of the driver's Keras.
 
+    Inputs have the names that keras.Input gave them. Outputs have those of their layers ("lstm",
+    "lstm_1" where one layer gives several), or the keys of a dict of outputs.
+
     Parameters
     ----------
     make : function
@@ -31,10 +34,8 @@ class KerasPredictor(Predictor):
         self._backend = load_keras().backend.backend()
         model = self._build()
         self.inputs = {tensor.name: spec_of(tensor) for tensor in model.inputs}
-        names = getattr(model, "output_names", [model.layers[-1].name])  # of Sequential: its last
-        self.outputs = {
-            name: spec_of(tensor) for name, tensor in zip(names, model.outputs, strict=True)
-        }
+        pairs = zip(output_names(model), model.outputs, strict=True)
+        self.outputs = {name: spec_of(tensor) for name, tensor in pairs}
 
     def _build(self):
         keras = load_keras(self._backend)
@@ -47,16 +48,34 @@ class KerasPredictor(Predictor):
         return model
 
     def load(self, outputs: list[str]) -> Any:
-        model, names = self._build(), [*self.outputs]
+        keras, model = load_keras(self._backend), self._build()
+        names, structure = [*self.outputs], getattr(model, "input", model.inputs[0])
 
         def predict(arrays):
             given = [arrays[name] for name in self.inputs]
-            y = model.predict_on_batch(given if len(given) > 1 else given[0])
-            found = y if isinstance(y, list | tuple) else [y]
-            named = dict(zip(names, found, strict=True))
+            y = model.predict_on_batch(keras.tree.pack_sequence_as(structure, given))
+            named = dict(zip(names, keras.tree.flatten(y), strict=True))
             return {name: np.asarray(named[name]) for name in outputs}
 
         return predict
+
+
+def output_names(model):
+    """Returns a name of its own for each of a model's outputs, in the order of model.outputs."""
+    given = getattr(model, "output", None)
+    if isinstance(given, dict):
+        paths = load_keras().tree.flatten_with_path(given)
+        return distinct(["/".join(map(str, path)) for path, _ in paths])
+    return distinct(getattr(model, "output_names", [model.layers[-1].name]))  # Sequential: its last
+
+
+def distinct(names):
+    """Returns names with numbers behind those that were there before."""
+    found = []
+    for name in names:
+        tries = (f"{name}_{i}" if i else name for i in range(len(found) + len(names) + 1))
+        found.append(next(one for one in tries if one not in found and one in (name, one)))
+    return found
 
 
 def spec_of(tensor):

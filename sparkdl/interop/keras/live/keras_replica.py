@@ -1,19 +1,17 @@
 """A replica whose network is a model of Keras, and whose loss is a program of the engine."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from sparkdl.interop.keras.live.backends import functions_of
 from sparkdl.interop.keras.live.model_optimizer import ModelOptimizer
-from sparkdl.interop.keras.live.variables import (
-    build_model,
-    kept,
-    to_numpy,
-    trained,
-)
-from sparkdl.interop.live.batches import seed_of
+from sparkdl.interop.keras.live.outputs import has_units_last, steps_mask
+from sparkdl.interop.keras.live.variables import build_model, kept, to_numpy, trained
+from sparkdl.interop.live.batches import seed_of, with_features
 from sparkdl.interop.live.live_model import INPUT, MODULE
 from sparkdl.interop.live.live_replica import LiveReplica
-from sparkdl.nn.inputs.columns import columns_of
+from sparkdl.nn.inputs.columns import columns_of, mask_of
 
 
 class KerasReplica(LiveReplica):
@@ -25,6 +23,7 @@ class KerasReplica(LiveReplica):
         conf = self.conf
         self.model = build_model(conf.make, conf.seed, conf.backend)
         self._functions = functions_of(self.model, conf.backend)
+        self._has_units_last = has_units_last(self.model, conf.output_shape)
         named = trained(self.model), kept(self.model)
         return [[(name, to_numpy(each)) for name, each in variables] for variables in named]
 
@@ -42,9 +41,10 @@ class KerasReplica(LiveReplica):
         values, held = self._variables()
         number = seed_of(self.conf.seed, int(epoch), batch.ids)
         seed = np.array([number & 0xFFFFFFFF, number >> 32], np.uint32)
-        y, back, held = self._functions.train(values, held, seed, self._input(batch))
-        loss, slope = self._loss_and_slope(batch, y, epoch)
-        gradients = back(slope)
+        y, mask, back, held = self._functions.train(values, held, seed, self._input(batch))
+        masked = self._with_mask(batch, mask, y)
+        loss, slope = self._loss_and_slope(masked, self._as_taken(y), epoch)
+        gradients = back(self._as_given(slope))
         self._expire()
         grads = self.conf.params_layout.views(self.grad)
         self._take(grads, trained(self.model), gradients)
@@ -66,8 +66,40 @@ class KerasReplica(LiveReplica):
         for (name, _), value in zip(named, values, strict=True):
             views[f"{MODULE}/{name}"][...] = value
 
+    def losses(self, batch):
+        """See Replica.losses."""
+        columns_of(self.conf, batch, labels=False)
+        return self.head.losses(self._in_use(batch))
+
+    def output_mask(self, batch):
+        """See Replica.output_mask; of what Keras masks, too, where that counts in the loss."""
+        known = not self.conf.masked or mask_of(INPUT) in batch.columns
+        return super().output_mask(batch) if known else self.head.output_mask(self._in_use(batch))
+
     def _output(self, batch):
-        return self._functions.use(*self._variables(), self._input(batch))
+        y, _ = self._functions.use(*self._variables(), self._input(batch))
+        return self._as_taken(y)
+
+    def _in_use(self, batch):
+        """Returns a batch with the model's output in place of its input, and the mask of that."""
+        y, mask = self._functions.use(*self._variables(), self._input(batch))
+        return with_features(self._with_mask(batch, mask, y), self._as_taken(y))
+
+    def _with_mask(self, batch, mask, y):
+        """Returns a batch with Keras's mask of the output's steps, where it has none of its own."""
+        steps = None if self.conf.masked is False else steps_mask(mask, y)
+        column = mask_of(INPUT)
+        if steps is None or column in batch.columns:
+            return batch
+        return replace(batch, columns={**batch.columns, column: steps})
+
+    def _as_taken(self, y):
+        """Returns what the model gives with its axes as the loss takes them."""
+        return np.ascontiguousarray(np.moveaxis(y, -1, 1)) if self._has_units_last else y
+
+    def _as_given(self, slope):
+        """Returns the loss's slope with the axes of what the model gives."""
+        return np.ascontiguousarray(np.moveaxis(slope, 1, -1)) if self._has_units_last else slope
 
     def _input(self, batch):
         return np.array(batch.columns[INPUT], dtype=self.conf.input_type.replace("64", "32"))

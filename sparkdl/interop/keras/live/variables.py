@@ -1,16 +1,18 @@
-"""The variables of a Keras model: what is trained, what is kept, and seeds."""
+"""A new Keras model and its variables: what is trained, what is kept, and seeds."""
 
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from sparkdl.errors import ConfigError, ShapeError, brief
+from sparkdl.errors import ConfigError, brief
 from sparkdl.interop.keras.live.load import load_keras
+from sparkdl.interop.keras.live.random_state import seeded
 
 
 def build_model(maker: Any, seed: int, backend: str | None = None) -> Any:
     """Returns a new model whose first values follow from `seed`.
+
+    Random numbers of the user's go on as if there had been none.
 
     Raises
     ------
@@ -18,8 +20,7 @@ def build_model(maker: Any, seed: int, backend: str | None = None) -> Any:
         It is no built Model, has variables that cannot be trained here, or losses of its own.
     """
     keras = load_keras(backend)
-    keras.utils.set_random_seed(seed % 2**32)
-    with keras.device("cpu"):
+    with seeded(seed), keras.device("cpu"):
         model = maker()
     if not isinstance(model, keras.Model) or not model.built:
         raise ConfigError(
@@ -75,33 +76,7 @@ def shapes_of(variables: list[tuple[str, Any]]) -> tuple[tuple[str, tuple[int, .
     return tuple((name, tuple(variable.shape)) for name, variable in variables)
 
 
-@lru_cache(maxsize=2)
 def first_values(maker: Any, seed: int, backend: str | None) -> dict[str, np.ndarray]:
-    """Returns {name: first value} of a model's variables."""
+    """Returns {name: first value} of the variables of a new model."""
     model = build_model(maker, seed, backend)
     return {n: to_numpy(v) for n, v in (*trained(model), *kept(model))}
-
-
-def output_shape(model: Any, input_shape: tuple[int, ...]) -> tuple[int, ...]:
-    """Returns the shape of one example's output.
-
-    Raises
-    ------
-    ShapeError
-        It cannot take the input, or does not give one float32 array with the batch in front.
-    """
-    import keras
-
-    try:
-        y = model(keras.KerasTensor((2, *input_shape)))
-    except Exception as error:
-        raise ShapeError(
-            f"KerasModel.make must give a model that takes {input_shape}, got {error}"
-        ) from error
-    shape = getattr(y, "shape", None)
-    if shape is None or len(shape) < 2 or shape[0] != 2 or y.dtype != "float32":
-        raise ShapeError(
-            "KerasModel.make must give a model with one float32 output (batch, units, ...), got "
-            f"{brief(y)} for a batch of 2"
-        )
-    return tuple(shape[1:])

@@ -54,6 +54,11 @@ def inputs(make):
     return ids if make is bag else x.astype(np.float32)
 
 
+def padded():
+    layers = [L.Embedding(9, 3, mask_zero=True), L.Dense(2)]
+    return keras.Sequential([keras.Input((4,), dtype="int32"), *layers])
+
+
 def frozen():
     model = keras.Sequential([keras.Input((4,)), L.Dense(2, trainable=False), Spare()])
     return model
@@ -70,7 +75,8 @@ MODELS = {
 @pytest.mark.parametrize("make", MODELS.values(), ids=MODELS)
 def test_a_gradient_step_is_that_of_keras(make):
     x, (made, values, held) = inputs(make), functions(make)
-    y, back, after = made.train(values, held, SEED, x)
+    y, mask, back, after = made.train(values, held, SEED, x)
+    assert mask is None
     slopes = back(np.ascontiguousarray(2 * y / y.size))  # of the mean of squares
     theirs = build_model(make, 5)
     theirs.compile(keras.optimizers.SGD(1.0), keras.losses.MeanSquaredError())
@@ -79,15 +85,22 @@ def test_a_gradient_step_is_that_of_keras(make):
         np.testing.assert_allclose(value - slope, numbers(variable), rtol=1e-4, atol=1e-6)
     for value, (_, variable) in zip(after, kept(theirs), strict=True):
         np.testing.assert_allclose(value, numbers(variable), rtol=1e-5, atol=1e-6)
-    np.testing.assert_allclose(
-        made.use(values, held, x), numbers(build_model(make, 5)(x, training=False)), rtol=1e-5
-    )
+    found, _ = made.use(values, held, x)
+    np.testing.assert_allclose(found, numbers(build_model(make, 5)(x, training=False)), rtol=1e-5)
 
 
 def test_a_weight_that_nothing_reaches_has_no_gradient_where_all_else_is_frozen():
     made, values, held = functions(frozen)
-    y, back, _ = made.train(values, held, SEED, inputs(frozen))
+    y, _, back, _ = made.train(values, held, SEED, inputs(frozen))
     assert [np.abs(slope).max() for slope in back(np.ones_like(y))] == [0]
+
+
+def test_the_mask_of_the_output_is_that_of_keras():
+    x, (made, values, held) = inputs(bag), functions(padded)
+    expected = np.array(x != 0)
+    assert not expected.all()
+    np.testing.assert_array_equal(numbers(made.train(values, held, SEED, x)[1]), expected)
+    np.testing.assert_array_equal(numbers(made.use(values, held, x)[1]), expected)
 
 
 def test_each_generator_has_a_seed_of_its_own_that_repeats():

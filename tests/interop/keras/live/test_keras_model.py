@@ -5,10 +5,10 @@ import pytest
 
 from sparkdl.errors import ConfigError, ShapeError
 from sparkdl.interop.keras.live import KerasModel, trained_model
-from sparkdl.nn import Momentum, NetworkConf, Output, conf_from_json
+from sparkdl.nn import Momentum, NetworkConf, Output, Sgd, conf_from_json
 from sparkdl.training.network import Network
 from tests.interop.keras.live.models import Partitions, cnn, model, numbers, whole_cnn
-from tests.interop.keras.models import keras
+from tests.interop.keras.models import drawn, keras, train
 
 L = keras.layers
 
@@ -24,6 +24,70 @@ def test_predictions_are_those_of_keras():
     result = network.evaluate((data.features, data.labels))
     assert result.loss == pytest.approx(loss, rel=1e-5)
     assert result.accuracy == np.mean(expected.argmax(1) == data.labels)
+
+
+def places(*shape):
+    """A model that gives logits of three classes for each place of an image."""
+    return lambda: keras.Sequential([keras.Input(shape), L.Conv2D(3, 3, padding="same")])
+
+
+@pytest.mark.parametrize("shape", [(5, 4, 2), (3, 3, 3)], ids=str)
+def test_classes_of_places_are_those_of_keras(shape):
+    """Also where rows, columns and classes are as many."""
+    x, labels = drawn(1, 6, *shape), np.random.default_rng(2).integers(0, 3, (6, *shape[:2]))
+    conf = KerasModel(make=places(*shape), input_shape=shape, optimizer=Sgd(learning_rate=0.5))
+    network = Network(conf)
+    assert conf.output_shape == (3, *shape[:2])
+    theirs = trained_model(network)
+    loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+    theirs.compile(keras.optimizers.SGD(0.5), loss)
+    given = np.exp(numbers(theirs(x)))
+    expected = np.moveaxis(given / given.sum(-1, keepdims=True), -1, 1)
+    np.testing.assert_allclose(network.predict(x), expected, rtol=1e-4, atol=1e-6)
+    result = network.evaluate((x, labels))
+    assert result.accuracy == pytest.approx(np.mean(expected.argmax(1) == labels))
+    train(network, x, labels, 2)
+    losses = [float(theirs.train_on_batch(x, labels)) for _ in range(2)]
+    assert result.loss == pytest.approx(losses[0], rel=1e-5)
+    for ours, variable in zip(arrays_of(network), theirs.trainable_variables, strict=True):
+        np.testing.assert_allclose(ours, numbers(variable), rtol=1e-4, atol=1e-6)
+
+
+def arrays_of(network):
+    return network.conf.params_layout.views(network.state.params).values()
+
+
+def test_a_mask_of_examples_is_refused_unless_it_is_left_out():
+    def make():
+        return keras.Sequential([keras.Input((4,)), L.Masking(), L.Dense(3)])
+
+    conf, x = KerasModel(make=make, input_shape=(4,)), drawn(1, 5, 4)
+    with pytest.raises(ConfigError, match="take masked=False"):
+        Network(conf).evaluate((x, np.zeros(5, int)))
+    conf = KerasModel(make=make, input_shape=(4,), masked=False)
+    assert Network(conf).evaluate((x, np.zeros(5, int))).examples == 5
+
+
+def test_images_with_channels_in_front_stay_so():
+    def make():
+        conv = L.Conv2D(5, 1, data_format="channels_first")
+        return keras.Sequential([keras.Input((2, 4, 3)), conv])
+
+    assert KerasModel(make=make, input_shape=(2, 4, 3)).output_shape == (5, 4, 3)
+
+
+def test_a_new_model_begins_with_what_its_function_gives_now(tmp_path):
+    path = tmp_path / "kernel.npy"
+
+    def make():
+        made = keras.Sequential([keras.Input((2,)), L.Dense(1, use_bias=False)])
+        made.layers[0].kernel.assign(np.load(path))
+        return made
+
+    for value in (1, 5):
+        np.save(path, np.full((2, 1), value, np.float32))
+        network = Network(KerasModel(make=make, input_shape=(2,), loss="mse"))
+        np.testing.assert_array_equal(network.state.params, [value, value])
 
 
 @pytest.mark.slow
@@ -77,6 +141,21 @@ REFUSED = {
         },
         ConfigError,
         "layers add no losses, got 1 of regularizers",
+    ),
+    "two data formats": (
+        {
+            "make": lambda: keras.Sequential(
+                [
+                    keras.Input((4, 4, 2)),
+                    L.Conv2D(3, 1),
+                    L.Permute((3, 1, 2)),
+                    L.ZeroPadding2D(1, data_format="channels_first"),
+                ]
+            ),
+            "input_shape": (4, 4, 2),
+        },
+        ConfigError,
+        "have one data_format, got channels_first and channels_last; give all of them the same",
     ),
     "other input": ({"input_shape": (5,)}, ShapeError, "takes \\(5,\\)"),
 }

@@ -56,6 +56,51 @@ def test_the_output_of_a_sequential_model_is_its_last_layers():
     np.testing.assert_allclose(found["score"], numbers(sequential()(x)), rtol=1e-5)
 
 
+def dicts():
+    import keras
+
+    keras.utils.set_random_seed(2)
+    given = {name: keras.Input((size,), name=name) for name, size in (("b", 3), ("a", 2))}
+    both = keras.layers.Concatenate()([given["b"], given["a"]])
+    dense = keras.layers.Dense
+    return keras.Model(given, {"o2": dense(2, name="y")(both), "o1": dense(1, name="z")(both)})
+
+
+def test_inputs_and_outputs_may_be_dicts():
+    predictor = KerasPredictor(dicts)
+    assert predictor.inputs == {"a": ArraySpec("float32", (2,)), "b": ArraySpec("float32", (3,))}
+    assert predictor.outputs == {
+        "o1": ArraySpec("float32", (1,)),
+        "o2": ArraySpec("float32", (2,)),
+    }
+    x = {"a": np.ones((4, 2), np.float32), "b": np.full((4, 3), 2, np.float32)}
+    found, expected = predictor.load(["o2", "o1"])(x), dicts()(x, training=False)
+    for name in ("o1", "o2"):
+        np.testing.assert_allclose(found[name], numbers(expected[name]), rtol=1e-5)
+
+
+def states():
+    import keras
+
+    keras.utils.set_random_seed(2)
+    x = keras.Input((3, 2), name="x")
+    lstm = keras.layers.LSTM(2, return_sequences=True, return_state=True, name="lstm")
+    return keras.Model(x, lstm(x))
+
+
+def test_each_output_of_a_layer_has_a_name():
+    predictor, x = KerasPredictor(states), np.ones((4, 3, 2), np.float32)
+    assert [(n, len(spec.shape)) for n, spec in predictor.outputs.items()] == [
+        ("lstm", 2),
+        ("lstm_1", 1),
+        ("lstm_2", 1),
+    ]
+    found = predictor.load(["lstm_1", "lstm_2"])({"x": x})
+    _, h, c = states()(x, training=False)
+    np.testing.assert_allclose(found["lstm_1"], numbers(h), rtol=1e-5)
+    np.testing.assert_allclose(found["lstm_2"], numbers(c), rtol=1e-5)
+
+
 def test_what_is_no_model_is_refused():
     with pytest.raises(ConfigError, match=r"KerasPredictor\.make"):
         KerasPredictor(dict)

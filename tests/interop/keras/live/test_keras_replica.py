@@ -5,13 +5,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from sparkdl.data import Batch
 from sparkdl.errors import ConfigError
-from sparkdl.nn import Adam, Momentum, Sgd
+from sparkdl.interop.keras.live import KerasModel
+from sparkdl.nn import Adam, Momentum, Sgd, conf_from_json
 from sparkdl.training.inputs.schema import schema_of
 from sparkdl.training.masters.all_reduce.master import AllReduceSGD
 from sparkdl.training.network import Network
 from tests.interop.keras.live.models import Partitions, cnn, model, numbers, whole_cnn
-from tests.interop.keras.models import keras
+from tests.interop.keras.models import keras, train
 from tests.training.master_table import (
     JOINT,
     MASTERS,
@@ -86,6 +88,64 @@ def test_dropout_differs_between_batches():
     [batch] = data.read(data.splits()[0])
     losses = [replica.gradient(batch, epoch)[0] for epoch in (0, 1, 0)]
     assert losses[0] == losses[2] != losses[1]
+
+
+def padded():
+    """A model of sequences whose ids 0 are no words."""
+    layers = keras.layers
+    return keras.Sequential(
+        [
+            keras.Input((5,), dtype="int32"),
+            layers.Embedding(9, 4, mask_zero=True),
+            layers.LSTM(4, return_sequences=True),
+            layers.Dense(3),
+        ]
+    )
+
+
+def words():
+    rng = np.random.default_rng(0)
+    ids = rng.integers(1, 9, (8, 5))
+    ids[:3, 2:] = 0
+    return ids, rng.integers(0, 3, (8, 5))
+
+
+def model_of_words(**options):
+    rule = Momentum(learning_rate=0.5)
+    return KerasModel(
+        make=padded, input_shape=(5,), input_type="int64", optimizer=rule, seed=3, **options
+    )
+
+
+def test_steps_that_keras_masks_do_not_count():
+    (ids, labels), conf = words(), model_of_words()
+    network, theirs = Network(conf), first_model(conf)
+    loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+    theirs.compile(OPTIMIZERS["Momentum"](0.5), loss)
+    result, logits = network.evaluate((ids, labels)), numbers(theirs(ids))
+    expected = (logits.argmax(-1) == labels)[ids > 0].mean()
+    assert result.accuracy == pytest.approx(expected)
+    train(network, ids, labels, 3)
+    losses = [float(theirs.train_on_batch(ids, labels)) for _ in range(3)]
+    assert result.loss == pytest.approx(losses[0], rel=1e-5)
+    assert_close(network.state.params, vector_of(theirs), 1e-5)
+    assert conf_from_json(conf.to_json()).masked is True
+
+
+def test_a_mask_of_the_labels_goes_before_that_of_keras():
+    (ids, labels), conf = words(), model_of_words()
+    rows, ones = np.arange(8, dtype=np.uint64), np.ones((8, 5), np.float32)
+    batch = Batch(columns={"features": ids, "labels": labels}, ids=rows)
+    of_all = Batch(columns={**batch.columns, "labels_mask": ones}, ids=rows)
+    losses = [
+        Network(one).replica.gradient(given)[0]
+        for one, given in (
+            (conf, batch),
+            (conf, of_all),
+            (model_of_words(masked=False), batch),
+        )
+    ]
+    assert losses[0] != pytest.approx(losses[1]) and losses[1] == pytest.approx(losses[2])
 
 
 def test_what_it_cannot_do_is_refused(crews):

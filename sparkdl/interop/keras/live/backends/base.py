@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from sparkdl.interop.keras.live.load import load_keras
+from sparkdl.interop.keras.live.outputs import mask_of
 from sparkdl.interop.keras.live.variables import is_seed, refuse_losses, to_numpy
 
 Arrays = list[np.ndarray]
@@ -28,7 +29,7 @@ class ModelFunctions(ABC):
     @abstractmethod
     def train(
         self, values: Arrays, held: Arrays, seed: np.ndarray, x: np.ndarray
-    ) -> tuple[np.ndarray, Callable[[np.ndarray], Arrays], Arrays]:
+    ) -> tuple[np.ndarray, Any, Callable[[np.ndarray], Arrays], Arrays]:
         """Computes a batch in training.
 
         Parameters
@@ -41,6 +42,8 @@ class ModelFunctions(ABC):
         Returns
         -------
         y : array
+        mask : tensor of the backend, or None
+            What Keras's own losses would leave out of y.
         back : function
             From the gradient of the loss by y to those by `values`.
         held : list of array
@@ -53,8 +56,8 @@ class ModelFunctions(ABC):
         """
 
     @abstractmethod
-    def use(self, values: Arrays, held: Arrays, x: np.ndarray) -> np.ndarray:
-        """Returns the output of a batch in use."""
+    def use(self, values: Arrays, held: Arrays, x: np.ndarray) -> tuple[np.ndarray, Any]:
+        """Returns (y, mask) of a batch in use, as `train` does."""
 
     @abstractmethod
     def stepper(self, optimizer: Any) -> Callable[[list, Arrays, Arrays], tuple[Arrays, Arrays]]:
@@ -64,17 +67,18 @@ class ModelFunctions(ABC):
         variables after the step.
         """
 
-    def _forward(self, values: Any, others: Any, x: Any) -> tuple[Any, list]:
-        """Returns (y, what is kept) of a batch in training, as the backend has them."""
+    def _forward(self, values: Any, others: Any, x: Any) -> tuple[Any, tuple[Any, list]]:
+        """Returns (y, (mask, what is kept)) of a batch in training, as the backend has them."""
         y, changed, losses = self.model.stateless_call(
             values, others, x, training=True, return_losses=True
         )
         refuse_losses(losses)
-        return y, self._without_seeds(changed)
+        return y, (mask_of(y), self._without_seeds(changed))
 
-    def _output(self, values: Any, others: Any, x: Any) -> Any:
-        """Returns y of a batch in use, as the backend has it."""
-        return self.model.stateless_call(values, others, x, training=False)[0]
+    def _output(self, values: Any, others: Any, x: Any) -> tuple[Any, Any]:
+        """Returns (y, mask) of a batch in use, as the backend has them."""
+        y = self.model.stateless_call(values, others, x, training=False)[0]
+        return y, mask_of(y)
 
     def _with_seeds(self, held: Any, seed: np.ndarray = NO_SEED) -> list:
         """Returns all that is not trained, in Keras's order: a seed for each generator as well."""

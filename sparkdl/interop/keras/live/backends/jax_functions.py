@@ -16,20 +16,21 @@ class JaxFunctions(ModelFunctions):
 
     def train(self, values, held, seed, x):
         with on_cpu():
-            y, way, held = self._train(values, self._with_seeds(held, seed), x)
+            y, way, (mask, held) = self._train(values, self._with_seeds(held, seed), x)
 
         def back(slope):
             with on_cpu():
                 return self._back(way, slope)
 
-        return np.asarray(y), back, held
+        return np.asarray(y), mask, back, held
 
     def _forward_and_back(self, values, others, x):
         return jax.vjp(lambda values: self._forward(values, others, x), values, has_aux=True)
 
     def use(self, values, held, x):
         with on_cpu():
-            return np.array(self._use(values, self._with_seeds(held), x))
+            y, mask = self._use(values, self._with_seeds(held), x)
+            return np.array(y), mask
 
     def stepper(self, optimizer):
         apply = jax.jit(optimizer.stateless_apply)

@@ -20,19 +20,21 @@ class TensorFlowFunctions(ChangedInPlace):
         with tf.device(CPU), tf.GradientTape(watch_accessed_variables=False) as tape:
             tensors = constants(values)
             tape.watch(tensors)
-            y, held = self._train(tensors, constants(self._with_seeds(held, seed)), tf.constant(x))
+            others = constants(self._with_seeds(held, seed))
+            y, (mask, held) = self._train(tensors, others, tf.constant(x))
 
         def back(slope):
             with tf.device(CPU):
                 slopes = tape.gradient(y, tensors, tf.constant(slope), unconnected_gradients="zero")
                 return [tf.convert_to_tensor(one).numpy() for one in slopes]
 
-        return y.numpy(), back, [value.numpy() for value in held]
+        return y.numpy(), mask, back, [value.numpy() for value in held]
 
     def use(self, values, held, x):
         with tf.device(CPU):
             others = constants(self._with_seeds(held))
-            return np.array(self._use(constants(values), others, tf.constant(x)))
+            y, mask = self._use(constants(values), others, tf.constant(x))
+            return np.array(y), mask
 
     def _apply(self, optimizer):
         compiled = tf.function(optimizer.apply, autograph=False)

@@ -5,6 +5,7 @@ import numpy as np
 import torch
 
 from sparkdl.interop.keras.live.backends.base import ChangedInPlace
+from sparkdl.interop.keras.live.random_state import seeded_generator
 
 
 class TorchFunctions(ChangedInPlace):
@@ -13,9 +14,10 @@ class TorchFunctions(ChangedInPlace):
     def train(self, values, held, seed, x):
         values = [one.requires_grad_() for one in tensors(values)]
         others = tensors(self._with_seeds(held, seed))
-        with torch.random.fork_rng(devices=[]), keras.device("cpu"):
-            torch.manual_seed((int(seed[0]) | int(seed[1]) << 32) >> 1)  # dropout draws from it
-            y, held = self._forward(values, others, torch.from_numpy(x))
+        number = (int(seed[0]) | int(seed[1]) << 32) >> 1
+        with torch.random.fork_rng(devices=[]), keras.device("cpu"), seeded_generator(number):
+            torch.manual_seed(number)  # dropout draws from it
+            y, (mask, held) = self._forward(values, others, torch.from_numpy(x))
 
         def back(slope):
             if not y.requires_grad:  # all that it depends on is frozen
@@ -24,13 +26,13 @@ class TorchFunctions(ChangedInPlace):
             slopes = torch.autograd.grad(y, values, torch.from_numpy(slope), **options)
             return [one.numpy() for one in slopes]
 
-        return y.detach().numpy(), back, [one.detach().numpy() for one in held]
+        return y.detach().numpy(), mask, back, [one.detach().numpy() for one in held]
 
     def use(self, values, held, x):
         others = tensors(self._with_seeds(held))
         with torch.no_grad(), keras.device("cpu"):
-            y = self._output(tensors(values), others, torch.from_numpy(x))
-        return np.array(y.numpy(), order="C")
+            y, mask = self._output(tensors(values), others, torch.from_numpy(x))
+        return np.array(y.numpy(), order="C"), mask
 
     def _apply(self, optimizer):
         def apply(slopes):
