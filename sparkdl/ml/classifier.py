@@ -15,7 +15,7 @@ from sparkdl.ml.estimator import NetworkEstimator
 from sparkdl.ml.evaluation import with_names
 from sparkdl.ml.fit import fit_network
 from sparkdl.ml.model import NetworkModel
-from sparkdl.ml.outputs import class_count, fields_of, is_flat, kind_of_output
+from sparkdl.ml.outputs import check_names, class_count, fields_of, is_flat, kind_of_output
 from sparkdl.ml.training_params import HasClassWeights
 from sparkdl.nn import Conf
 from sparkdl.nn.execution.forward import Z
@@ -134,6 +134,7 @@ class SparkNetworkClassifier(ProbabilisticClassifier, NetworkEstimator, HasClass
     def _fit(self, dataset: DataFrame) -> "SparkNetworkClassificationModel":
         def names(conf):
             check_network(self, conf)
+            check_names(self)
             given = self.getFeaturesCol(), self.getLabelCol()
             return only_names(self, conf, *given, dataset.columns)
 
@@ -160,7 +161,8 @@ def check_network(
         if values is not None and len(values) != class_count(output):
             must = f"one for each of {class_count(output)} classes"
             raise ConfigError(f"{kind}.{param} must have {must}, got {len(values)}: {values}")
-        if values is not None and (min(values) < 0 or values.count(0) > 1):
+        is_sound = values is None or (all(v >= 0 for v in values) and values.count(0) < 2)
+        if not is_sound:  # NaN neither
             must = "numbers above 0, but for one that may be 0"
             raise ConfigError(f"{kind}.{param} must be {must}, got {values}")
 

@@ -12,7 +12,7 @@ from sparkdl.ml.estimator import NetworkEstimator
 from sparkdl.ml.evaluation import with_names
 from sparkdl.ml.fit import fit_network
 from sparkdl.ml.model import NetworkModel
-from sparkdl.ml.outputs import fields_of, kind_of_output
+from sparkdl.ml.outputs import check_names, fields_of, kind_of_output
 from sparkdl.ml.params import SeveralColumns
 from sparkdl.nn import Conf
 from sparkdl.spark.inference.output_columns import VALUES, OutputColumns
@@ -105,6 +105,7 @@ class SparkNetworkEstimator(Estimator["SparkNetworkModel"], NetworkEstimator, Se
 
     def _fit(self, dataset: DataFrame) -> "SparkNetworkModel":
         def names(conf):
+            check_names(self)
             given = self.getFeaturesCol(), self.getLabelCol()
             return several_names(self, conf, *given, dataset.columns)
 

@@ -1,10 +1,12 @@
 """What a network's outputs are to pyspark.ml, and the StructFields of their columns."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from pyspark.ml.linalg import VectorUDT
 from pyspark.sql.types import ArrayType, DataType, DoubleType, FloatType, StructField
 
+from sparkdl.errors import ConfigError
 from sparkdl.nn import Conf
 from sparkdl.nn.losses import SigmoidCrossEntropy
 from sparkdl.nn.networks.placement import PlacedLayer
@@ -41,12 +43,25 @@ def fields_of(
     [place] = [place for place in conf.outputs if place.name == output.layer]
     one = is_flat(place) and (output.kind != VALUES or place.out_shape[0] == 1)
     several: DataType = ArrayType(FloatType(), True)
-    kinds: dict[str, DataType] = {output.prediction: DoubleType() if one else several}
+    kinds: list[tuple[str, DataType]] = [(output.prediction, DoubleType() if one else several)]
     if output.kind != VALUES:
         each = VectorUDT() if is_flat(place) else several
-        kinds |= {output.probability: each, output.raw: each}
+        kinds += [(output.probability, each), (output.raw, each)]
     noted = {} if output.kind == VALUES else notes_of(place, output, labels)
-    return [StructField(name, kind, True, noted.get(name)) for name, kind in kinds.items() if name]
+    return [StructField(name, kind, True, noted.get(name)) for name, kind in kinds if name]
+
+
+def check_names(stage: Any) -> None:
+    """Raises ConfigError where two columns of predictions have one name."""
+    names: list[str] = []
+    for param in ("predictionCol", "probabilityCol", "rawPredictionCol"):
+        value = stage.getOrDefault(param)
+        given = [value] if isinstance(value, str) else value
+        same = [name for name in given if name and name in names]
+        if same:
+            must = "must be another name than those of other columns of predictions"
+            raise ConfigError(f"{type(stage).__name__}.{param} {must}, got {same[0]!r}")
+        names += given
 
 
 def notes_of(

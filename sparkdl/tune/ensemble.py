@@ -1,5 +1,6 @@
 """Several networks that vote, as one model of pyspark.ml."""
 
+import math
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Self
@@ -238,7 +239,8 @@ def check_members(model: EnsembleModel) -> None:
 
 def check_weights(weights: tuple[float, ...] | None, count: int, needed: bool) -> None:
     """Raises ConfigError unless they are a weight for each network."""
-    sound = weights is not None and len(weights) == count and min(weights) >= 0 < sum(weights)
+    given = weights or ()
+    sound = len(given) == count and min(given) >= 0 and 0 < sum(given) < math.inf
     if not sound and (needed or weights is not None):
         raise ConfigError(
             f"EnsembleModel.weights must be {count} numbers >= 0, not all 0, got {brief(weights)}"

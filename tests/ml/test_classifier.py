@@ -1,5 +1,6 @@
 """A classifier of pyspark.ml: the weights of SparkNetwork.fit, and the columns of pyspark.ml."""
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -227,6 +228,16 @@ REFUSED = {
         "column 'w' must be boolean to set rows apart, got double",
     ),
     "two thresholds": ({"thresholds": [1.0, 2.0]}, ConfigError, "one for each of 3 classes"),
+    "a threshold of NaN": (
+        {"thresholds": [1.0, math.nan, 1.0]},
+        ConfigError,
+        "must be numbers",
+    ),
+    "a name twice": (
+        {"probabilityCol": "p", "rawPredictionCol": "p"},
+        ConfigError,
+        "rawPredictionCol must be another name than those of other columns of predictions, got 'p'",
+    ),
     "thresholds below 0": ({"thresholds": [1.0, -2.0, 1.0]}, ConfigError, "must be numbers above"),
     "two factors": ({"classWeights": [1.0, 2.0]}, ConfigError, "classWeights must have one for"),
     "no batch": ({"batchSize": 0}, ConfigError, "batch_size_per_worker must be an integer >= 1"),

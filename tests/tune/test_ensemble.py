@@ -1,5 +1,7 @@
 """Ensembles as models of pyspark.ml: columns, evaluations, and on disk."""
 
+import math
+
 import numpy as np
 import pytest
 from pyspark.ml import PipelineModel
@@ -32,6 +34,7 @@ REFUSED = {
     "values": (VALUES, {"voting": "hard"}, "EnsembleModel.voting must be 'soft' or 'weighted'"),
     "too few": (CLASSES, {"weights": [1.0]}, "EnsembleModel.weights must be 3 numbers >= 0"),
     "below 0": (VALUES, {"weights": [1, -1]}, "EnsembleModel.weights must be 2 numbers >= 0"),
+    "infinite": (VALUES, {"weights": [1, math.inf]}, "weights must be 2 numbers >= 0"),
     "without": (CLASSES, {"voting": "weighted"}, "EnsembleModel.weights must be 3 numbers >= 0"),
 }
 

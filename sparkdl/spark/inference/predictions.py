@@ -105,9 +105,8 @@ def total_evaluation(ranked):
 
 def check_new(names, new):
     """Raises ConfigError where a DataFrame has columns of the names of the StructFields `new`."""
-    present = {name.lower() for name in names}  # Spark knows no upper and lower case
-    new_names = [field.name.lower() for field in new]
-    clashes = [field.name for field in new if field.name.lower() in present]
+    new_names = [field.name.lower() for field in new]  # Spark knows no upper and lower case
+    clashes = [name for name in names if name.lower() in new_names]
     if clashes:
         raise ConfigError(
             f"the DataFrame must not have the columns {clashes} yet; rename or drop them, or give "
