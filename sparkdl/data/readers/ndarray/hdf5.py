@@ -48,7 +48,7 @@ class Rows(Split):
 class HDF5(StoredSource, Reader, SplitByRecords):
     """Datasets of HDF5 files, whose first axis is the record.
 
-    Those in groups go by their paths: `train/x`.
+    Those in groups go by their paths: "train/x".
     """
 
     path: PathName = option(

@@ -55,7 +55,7 @@ class ParameterAveragingWorker(Strategy):
     def worker_state(self):
         return {} if self._changes is None else prefix(CHANGES, self._changes.state())
 
-    def _take_up(self, name, parts) -> None:
+    def _take_up(self, name, parts):
         """Notes that these stretches of a vector are averaged."""
         stop = self._averaged[-1][-1].stop if self._averaged else 0
         for part in parts:
