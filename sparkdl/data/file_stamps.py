@@ -39,7 +39,9 @@ def stamp_file(path):
 
 
 def may_hide_changes(path):
-    """Returns whether a file may be changed now and yet have the times that it has."""
+    """Returns whether a file may be changed now and yet have the stamp that it has."""
+    if files.has_digest(path):
+        return False
     changed = files.modified(path)
     if changed is None:
         return True

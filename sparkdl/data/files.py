@@ -21,10 +21,11 @@ LOCAL = (None, "file", "local")
 SCHEME = re.compile("[A-Za-z][A-Za-z0-9+.-]+")  # of two letters at least: C: is a disk
 SCHEMES = ("file", *hadoop.SCHEMES)  # which one slash may follow
 LOCAL_URI = re.compile("(file|local):(//(?:localhost(?=/))?)?(.*)", re.DOTALL)
+DIGESTS = ("ETag", "etag", "Content-MD5", "Digest", "md5Hash", "sha", "CRC")
 TOLD = (  # of a file's changes, as its system calls it: times first
     *("modificationTime", "mtime", "modified", "LastModified", "Last-Modified", "last_modified"),
     *("modify", "updated", "created", "date_time"),
-    *("ETag", "etag", "Content-MD5", "Digest", "md5Hash", "sha", "CRC"),
+    *DIGESTS,
 )
 HIDDEN = re.compile(r"\.(.+)\.(new|old)-[0-9a-f]{8}")  # what `_beside` names
 
@@ -98,6 +99,14 @@ def stamp(path):
         told = {name: about.get(name) for name in TOLD} | {"time": _modified(fs, inner)}
     texts = [(name, str(what).strip('"')) for name, what in told.items() if what is not None]
     return about["size"], str(texts) if texts else ""
+
+
+def has_digest(path):
+    """Returns whether a file's system tells what is another with each content."""
+    with _name_errors(path, "looked up"):
+        fs, inner = _resolve(path)
+        about = fs.info(inner)
+    return any(about.get(name) for name in DIGESTS)
 
 
 def modified(path):

@@ -30,6 +30,7 @@ from sparkdl.ml.rows import ReadColumns, require_frame
 from sparkdl.ml.training_params import HasClassWeights, TrainingParams
 from sparkdl.spark.gpu_process.dispatch import run_on_device, run_partition_on_device
 from sparkdl.spark.inference.arrow_map import map_in_arrow
+from sparkdl.spark.inference.network_in_use import checksum
 from sparkdl.spark.inference.output_columns import VALUES, OutputColumns
 from sparkdl.spark.inference.predictions import column_function
 from sparkdl.spark.jobs.shared_value import SharedValue
@@ -199,10 +200,13 @@ class EnsembleModel(
         return column_function(*parts, layers=[output.layer])
 
     def _share(self):
-        """Returns the networks as executors are sent them, once."""
+        """Returns the networks as executors are sent them, again only where they are others."""
         sc, master = SparkContext.getOrCreate(), self.getMaster()
-        key = sc, master
+        states = [one.state for one in self.networks]
+        key = sc, master, states, [*map(checksum, states)]
         if self._shared is None or self._shared[0] != key:
+            if self._shared is not None:
+                self._shared[1].leave_executors()
             place = master.device, master.backend
             for one in self.networks:
                 keep_files(one.state.tables)

@@ -15,7 +15,7 @@ from sparkdl.training.inputs.division import divide
 from sparkdl.training.inputs.sources import CheckedBatches
 from sparkdl.training.masters.parameter_averaging.master import ParameterAveraging
 from sparkdl.training.network import Network
-from sparkdl.training.rounds.replica import limit_threads, replica_for
+from sparkdl.training.rounds.replica import closing_training, limit_threads, replica_for
 from sparkdl.training.workers.base import Validation
 from sparkdl.training.workers.contribution import Failure
 from sparkdl.training.workers.this_process import ThisProcess
@@ -138,5 +138,6 @@ def evaluation(conf, setup, source, changes=()):
 def evaluate(conf, device, state, validation):
     """Returns the Evaluation of a state, by the replica that also trains."""
     replica = replica_for(conf, device)
-    replica.load(state.params, state.buffers, state.slots)
-    return validation.evaluator.evaluate(replica, validation.batches)
+    with closing_training(replica):
+        replica.load(state.params, state.buffers, state.slots)
+        return validation.evaluator.evaluate(replica, validation.batches)

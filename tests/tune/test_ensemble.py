@@ -75,6 +75,17 @@ def test_its_columns_are_those_of_the_vote(voting, spark, tmp_path):
         assert Network.load(tmp_path / "model" / "network-2").conf == CLASSES[2].conf
 
 
+def test_weights_that_are_written_over_are_sent_again(spark):
+    networks = [network(seed) for seed in (3, 4)]
+    model, given = EnsembleModel(networks), frame(spark)
+    [before] = by_id(model.transform(given), "probability")
+    networks[0].state.params[:] = 0
+    [after] = by_id(model.transform(given), "probability")
+    expected = np.mean([one.predict(arrays(60)[0]) for one in networks], axis=0)
+    np.testing.assert_allclose(after, expected, rtol=1e-5, atol=1e-7)
+    assert np.abs(after - before).max() > 0.01
+
+
 def test_another_model_on_disk_is_refused(sc, tmp_path):
     PipelineModel([]).save(str(tmp_path / "model"))
     with pytest.raises(CheckpointError, match="must hold a sparkdl.tune.EnsembleModel, got a"):

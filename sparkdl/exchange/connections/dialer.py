@@ -43,7 +43,7 @@ def dial(address, secret, channel, rank=0, *, timeout=60.0, tls=None, integrity=
     """
     check_channel(channel)
     if tls:
-        tls.check()
+        tls.context(ssl.PROTOCOL_TLS_CLIENT)  # a ConfigError before the first attempt
     deadline, pause = Deadline(timeout), FIRST_PAUSE
     while True:
         try:
@@ -107,6 +107,8 @@ def tls_cause(error):
         text = "it has no certificate of the given authorities that is valid here"
         return f"{text}: {error.verify_message}"
     reason = (error.reason or str(error)).lower().replace("_", " ")
-    if "alert" in reason:
+    if "certificate" in reason or "unknown ca" in reason:
         return f"to it ours is no certificate of the given authorities that is valid: {reason}"
+    if "alert" in reason:
+        return f"it has ended TLS: {reason}"
     return f"TLS on one side only: {reason}"

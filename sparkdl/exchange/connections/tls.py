@@ -1,9 +1,10 @@
 """TLS on the links, so that nobody on the way can read or change the traffic."""
 
+import logging
 import pathlib
 import ssl
 from functools import lru_cache
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from sparkdl.config import Config, Path, dataclass, option
 from sparkdl.errors import ConfigError, require
@@ -11,6 +12,8 @@ from sparkdl.exchange.connections.job_tls import JobTls
 from sparkdl.exchange.connections.tls_sides import TlsSides, new_context
 
 FIELDS = ("certificate", "key", "authorities")
+LAST: dict[Any, ssl.SSLContext] = {}  # {(Tls, protocol): SSLContext} that files have given
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,8 +49,27 @@ class Tls(Config, TlsSides):
         """Returns what the processes of a job have in common: this, or a JobTls without files."""
         return self if self.key is not None else JobTls.new()
 
+    def check(self):
+        for protocol in (ssl.PROTOCOL_TLS_SERVER, ssl.PROTOCOL_TLS_CLIENT):
+            self._new_context(protocol)
+
     def context(self, protocol):
-        return context_of_files(self, protocol, tuple(version(self, field) for field in FIELDS))
+        """Returns the SSLContext of a side, of the files as they are.
+
+        In the middle of their renewal it is that of the files before.
+        """
+        try:
+            return self._new_context(protocol)
+        except ConfigError as error:
+            if (self, protocol) not in LAST:
+                raise
+            log.warning("%s; going on with the files before", error)
+            return LAST[self, protocol]
+
+    def _new_context(self, protocol):
+        versions = tuple(version(self, field) for field in FIELDS)
+        context = LAST[self, protocol] = context_of_files(self, protocol, versions)
+        return context
 
 
 def version(tls, field):

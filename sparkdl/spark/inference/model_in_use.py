@@ -9,7 +9,12 @@ while the first is in use, and each has the weights of the model that asks.
 from threading import Lock
 from weakref import WeakKeyDictionary, WeakSet
 
-from sparkdl.training.rounds.replica import keep_loaded, kept_replica, second_replica
+from sparkdl.training.rounds.replica import (
+    TRAINED,
+    keep_loaded,
+    kept_replica,
+    second_replica,
+)
 
 USERS = WeakKeyDictionary()  # {replica: the ModelInUse that there are of it}
 _lock = Lock()
@@ -28,7 +33,7 @@ class ModelInUse:
     """
 
     def __init__(self, conf, state, device="auto", backend="auto"):
-        self.conf, self.state = conf, state
+        self.conf, self.state, self._place = conf, state, (device, backend)
         with _lock:
             self._replica = choose_replica(conf, state, device, backend)
             USERS.setdefault(self._replica, WeakSet()).add(self)
@@ -49,13 +54,16 @@ class ModelInUse:
 
     def _ask(self, method, values, options=None):
         """Returns what a method of the replica gives with the weights of this model."""
+        if self._replica in TRAINED:  # since it was chosen
+            self._replica = second_replica(self.conf, *self._place)
         with self._replica.lock:
             keep_loaded(self._replica, self.state)
             return getattr(self._replica, method)(*values, **options or {})
 
 
 def choose_replica(conf, state, device, backend):
-    """Returns the replica that is kept, or a second one while another state's model holds it."""
+    """Returns the replica that is kept, or a second one where that trains, or others hold it."""
     first = kept_replica(conf, device, backend)
     is_taken = any(user.state is not state for user in USERS.get(first, ()))
+    is_taken = is_taken or first in TRAINED
     return second_replica(conf, device, backend) if is_taken else first

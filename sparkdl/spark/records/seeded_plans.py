@@ -41,9 +41,14 @@ def cached_rows(execution):
 
 
 def cache_numbers(execution):
-    """Returns numbers of the cached RDDs that a plan reads: a frame cached again has another."""
+    """Returns numbers of the cached RDDs that a plan reads: a frame cached again has another.
+
+    None where one is not computed yet, which takes a job.
+    """
     leaves = elements(execution.withCachedData().collectLeaves())
     cached = [leaf.cacheBuilder() for leaf in leaves if class_of(leaf) == CACHED]
+    if not all(builder.isCachedColumnBuffersLoaded() for builder in cached):
+        return None
     return tuple(builder.cachedColumnBuffers().id() for builder in cached)
 
 

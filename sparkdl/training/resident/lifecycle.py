@@ -17,7 +17,7 @@ from sparkdl.training.resident.metrics import WorkerMetrics
 from sparkdl.training.resident.record_cache import RecordCache
 from sparkdl.training.resident.steps import lockstep, steps_of
 from sparkdl.training.resident.worker import Worker
-from sparkdl.training.rounds.replica import limit_threads
+from sparkdl.training.rounds.replica import closing_training, limit_threads
 
 log = logging.getLogger(__name__)
 ADVICE = (
@@ -50,7 +50,8 @@ def run_worker(secret, tls, shared, rank, blocks, validation):
             with closing(group), report_errors(control):
                 control.report_joined()
                 worker = Worker(shared, group, control.saved_state, control.take_share())
-                WorkerLifecycle(shared, control, worker, records, validation_records).run()
+                with closing_training(worker.replica):
+                    WorkerLifecycle(shared, control, worker, records, validation_records).run()
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from sparkdl.nn.optimization.loss_scale import check_scale
 from sparkdl.training.reporting.peak_memory import peak_memory
 from sparkdl.training.resident.buffer_mean import changed_numbers
 from sparkdl.training.rounds.minibatches import minibatches, records, time_items
-from sparkdl.training.rounds.replica import limit_threads, replica_for
+from sparkdl.training.rounds.replica import closing_training, limit_threads, replica_for
 from sparkdl.training.workers.contribution import Contribution
 
 
@@ -60,7 +60,14 @@ def train_block(shared, number, block):
     """Trains on minibatches of one block; returns the worker's Contribution."""
     limit_threads()
     start = time.perf_counter()
-    replica, state = replica_for(shared.conf, shared.device, shared.backend), shared.state
+    replica = replica_for(shared.conf, shared.device, shared.backend)
+    with closing_training(replica):
+        return train_replica(replica, shared, number, block, start)
+
+
+def train_replica(replica, shared, number, block, start):
+    """Trains a replica from the shared state on; see train_block."""
+    state = shared.state
     slots = state.slots if shared.keep_slots else initial_slots(shared.conf)
     replica.load(state.params, state.buffers, slots)
     order = permutation(state.seed, state.epoch, number, n=len(block))

@@ -1,8 +1,9 @@
 """The replica of a process, and the threads that it computes with."""
 
 import os
+from contextlib import contextmanager
 from functools import lru_cache
-from weakref import WeakKeyDictionary, ref
+from weakref import WeakKeyDictionary, WeakSet, ref
 
 from threadpoolctl import threadpool_limits
 
@@ -12,17 +13,28 @@ from sparkdl.nn.tables.table_reader import ShardReaders, TableReader
 from sparkdl.training.saving.stored_tables import StoredTables
 
 OPEN = WeakKeyDictionary()  # {StoredTables: what ShardReaders load}
+TRAINED = WeakSet()  # replicas that are being trained
 LOADED = WeakKeyDictionary()  # {replica: weak reference to the state that it has to read}
 
 
 def replica_for(conf, device="auto", backend="auto"):
     """Returns the replica of this process, which outlives a task with its compiled programs.
 
-    Whoever asks loads it; see ModelInUse for predictions.
+    Whoever asks loads it, and trains; see ModelInUse for predictions.
     """
     replica = kept_replica(conf, device, backend)
     LOADED.pop(replica, None)
+    TRAINED.add(replica)
     return replica
+
+
+@contextmanager
+def closing_training(replica):
+    """Lets predictions have the replica once what is in here has trained it."""
+    try:
+        yield
+    finally:
+        TRAINED.discard(replica)
 
 
 @lru_cache(maxsize=2)

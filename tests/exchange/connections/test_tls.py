@@ -155,6 +155,20 @@ def test_files_that_were_renewed_are_read_again(tls, stranger, tmp_path):
             endpoint.connect(other.address, "wire").close()
 
 
+def test_in_the_middle_of_a_renewal_the_files_before_hold(tls, stranger, tmp_path, caplog):
+    names = [field.name for field in dataclasses.fields(tls)]
+    files = Tls(**{name: shutil.copy(getattr(tls, name), tmp_path / name) for name in names})
+    with Endpoint(SECRET, tls=files, timeout=5.0) as endpoint:
+        endpoint.connect(endpoint.address, "wire").close()
+        shutil.copy(stranger.certificate, files.certificate)  # its key comes later
+        endpoint.connect(endpoint.address, "wire").close()
+        os.remove(files.key)
+        endpoint.connect(endpoint.address, "wire").close()
+    assert "going on with the files before" in caplog.text
+    with pytest.raises(ConfigError, match="Tls.key must be a file on this host"):
+        files.check()
+
+
 @pytest.mark.parametrize("integrity", [False, True])
 def test_tls_on_one_side_only_is_refused_at_once(integrity, endpoint):
     with Endpoint(SECRET, integrity=integrity) as bare:

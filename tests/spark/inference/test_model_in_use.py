@@ -20,7 +20,12 @@ from sparkdl.spark.jobs.shared_value import LocalValue
 from sparkdl.training.evaluation.batch_evaluation import Evaluator
 from sparkdl.training.inputs.schema import schema_of
 from sparkdl.training.network import Network
-from sparkdl.training.rounds.replica import kept_replica, replica_for, second_replica
+from sparkdl.training.rounds.replica import (
+    closing_training,
+    kept_replica,
+    replica_for,
+    second_replica,
+)
 
 CONF = NetworkConf(input_shape=(2,), layers=[Output(units=2, loss="mse")], seed=1)
 OUTPUT = CONF.output.name
@@ -91,7 +96,13 @@ def test_functions_that_spark_keeps():
     for number in (0, 1, 2, 0, 2, 1, 1, 0):
         assert_is(number, functions[number](X))
     trained = replica_for(CONF, *ON)
-    trained.load(STATE.params * 7, STATE.buffers, STATE.slots)
+    with closing_training(trained):
+        trained.load(STATE.params * 7, STATE.buffers, STATE.slots)
+        for number in range(3):
+            assert_is(number, functions[number](X))
+        new = make(SHARED[1], layer=OUTPUT)()  # a teacher in a transform, say
+        assert_is(1, new(X))
+        np.testing.assert_array_equal(trained.params, STATE.params * 7)
     for number in range(3):
         assert_is(number, functions[number](X))
 
@@ -102,14 +113,14 @@ def held_by(model):
 
 def test_a_process_has_a_replica_for_each_of_two_models_and_no_more():
     one, again, other, third = (ModelInUse(*SHARED[i].value) for i in (0, 0, 1, 2))
-    assert held_by(one) is held_by(again) is replica_for(CONF, *ON)
+    assert held_by(one) is held_by(again) is kept_replica(CONF, *ON)
     assert held_by(other) is held_by(third) is not held_by(one)
 
 
 def test_models_that_come_one_after_the_other_have_one_replica():
     for number in range(3):
         model = ModelInUse(*SHARED[number].value)
-        assert held_by(model) is replica_for(CONF, *ON)
+        assert held_by(model) is kept_replica(CONF, *ON)
         assert_is(number, model.forward(X)[OUTPUT])
         del model
 

@@ -65,7 +65,7 @@ KNOWN = {
     "DataFrame of an RDD": lambda spark, _: rdd(spark).toDF(TYPES),
     "range": of_range,
     "files": files,
-    "cached": lambda spark, _: of_range(spark).cache(),
+    "cached": lambda spark, _: computed(of_range(spark).cache()),
     "joined": lambda spark, path: files(spark, path).join(of_range(spark), "label", "left_semi"),
     "source": lambda *_: arrays(),
 }
@@ -146,6 +146,12 @@ def test_changed_files(change, read_again, spark, tmp_path):
     assert (identity(data) == before) == same_files
 
 
+def computed(data):
+    """Has Spark compute all of a frame that is to be cached."""
+    data.count()
+    return data
+
+
 def cache_again(data, path):
     data.unpersist()
     data.cache()
@@ -159,10 +165,11 @@ def refresh(data, path):
 def test_rows_that_are_cached_again_may_be_of_other_files(renew, spark, tmp_path):
     """Spark has read the files once, whatever is in them by now."""
     data = files(spark, tmp_path).cache()
-    before = identity(data)
+    assert identity(data) is None  # to ask would compute it
+    before = identity(computed(data))
     assert identity(data.filter("label > 0")) == identity(data.filter("label > 0")) != before
     renew(data, tmp_path)
-    after = identity(data)
+    after = identity(computed(data))
     data.unpersist()
     assert None not in (before, after)
     assert identity(data) not in (before, after)
