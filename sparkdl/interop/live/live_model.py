@@ -104,6 +104,10 @@ class LiveModel(Conf):
         return self.own_optimizer is not None
 
     @property
+    def keeps_constants(self) -> bool:
+        return True
+
+    @property
     def base_rate(self) -> float:
         """The learning rate that the framework's optimizer is built with; each step says its own.
 

@@ -124,6 +124,11 @@ class Conf(Config):
         return False
 
     @property
+    def keeps_constants(self) -> bool:
+        """Returns whether buffers may be constants that can be infinite, such as masks."""
+        return False
+
+    @property
     def stack(self) -> "tuple[PlacedLayer, ...]":
         """The layers in their places, each behind what it reads: a tuple of PlacedLayer."""
         raise NotImplementedError

@@ -53,25 +53,37 @@ def numbers_to_send(worker, changed):
 
 def mean_of(group, x, changed, weight, own):
     """Returns the mean of x (n,) over workers; the numbers that none has changed as they are."""
-    n, sums = len(x), np.zeros(2 * len(x) + 1, x.dtype)
-    mean, counts = sums[:n], sums[n:-1]
-    if weight:
-        np.multiply(x, x.dtype.type(weight), out=mean)
-    if own is not None:
-        mean[~own] = 0
-    counts[:], sums[-1] = changed, weight
+    sums = np.empty(2 * len(x) + 1, x.dtype)
+    fill_addend(sums, x, changed, weight, own)
     group.all_reduce(sums)
-    if own is None:
+    return mean_from(sums, x, own is None)
+
+
+def fill_addend(out, x, changed, weight, own=None):
+    """Fills out (2 n + 1,) with x (n,) times the weight, what has changed, and the weight."""
+    part, counts = out[: len(x)], out[len(x) : -1]
+    part[:] = 0
+    if weight:
+        np.multiply(x, x.dtype.type(weight), out=part)
+    if own is not None:
+        part[~own] = 0
+    counts[:], out[-1] = changed, weight
+
+
+def mean_from(sums, x, divides=True):
+    """Returns the mean from the sums over workers of what `fill_addend` gives, in their memory."""
+    mean, counts = sums[: len(x)], sums[len(x) : -1]
+    if divides:
         mean /= sums[-1]
     np.copyto(mean, x, where=counts == 0)
     return mean
 
 
 class Infinities:
-    """The infinite numbers of a vector that training starts from, such as those of masks."""
+    """The infinite numbers that buffers start from and may keep, such as those of masks."""
 
-    def __init__(self, vector):
-        self._places = np.flatnonzero(np.isinf(vector))
+    def __init__(self, conf, vector):
+        self._places = np.flatnonzero(np.isinf(vector) & conf.keeps_constants)
         self._values = vector[self._places]
 
     def are_all_in(self, vector):

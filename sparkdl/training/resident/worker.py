@@ -48,8 +48,9 @@ class Worker:
         self.epoch, self.iteration = state.epoch, state.iteration
         self.rate_factor = state.rate_factor
         self.metrics = WorkerMetrics()
-        self.start_buffers = self.replica.buffers.copy()
-        self._infinities = Infinities(self.start_buffers)
+        buffers = self.replica.buffers
+        self.start_buffers = buffers.copy() if self.size > 1 else buffers
+        self._infinities = Infinities(self.conf, buffers)
         self._shared, self._stores = shared, []
 
     def store(self, **options):
@@ -156,7 +157,7 @@ class Worker:
     def is_finite(self):
         """Returns whether the weights and the round's loss are finite.
 
-        Infinities of buffers that training starts from are constants.
+        Infinities that a live model's buffers start from are constants.
         """
         with np.errstate(all="ignore"):
             total = self.replica.kept_params.sum(dtype=np.float64)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from sparkdl.errors import DivergedError
-from sparkdl.nn import Adam, BatchNorm, Dense, Frozen, Momentum, Output, initial_params
+from sparkdl.nn import Adam, BatchNorm, Dense, Frozen, Momentum, NetworkConf, Output, initial_params
 from sparkdl.nn.execution.replica import Replica
 from sparkdl.training.inputs.schema import schema_of
 from sparkdl.training.masters import registry
@@ -294,6 +294,12 @@ KEEPING = {name: row.master for name, row in MASTERS.items()}
 KEEPING |= {f"{name}, of 1 bit": replace(MASTERS[name].master, codec="OneBit") for name in NOISY}
 
 
+class KeepingConf(NetworkConf):
+    """May have infinite constants, as live models may."""
+
+    keeps_constants = True
+
+
 def keeping_kind(name):
     """All numbers have a change where it has 1 bit."""
     return name if name not in MASTERS else type(KEEPING[name])
@@ -304,7 +310,8 @@ def test_what_is_not_trained_keeps_its_bits(name, crews):
     """Infinities too, and what is too large to be multiplied by a number of examples."""
     frozen = [Frozen(layer=Dense(units=20)), Frozen(layer=BatchNorm())]
     layers = [*frozen, Dense(units=5), BatchNorm(), Output(units=3)]
-    conf = perceptron(layers=layers, optimizer=Momentum(learning_rate=0.05), l2=0.01)
+    options = {"optimizer": Momentum(learning_rate=0.05), "l2": 0.01, "seed": 3}
+    conf = KeepingConf(input_shape=(4,), layers=layers, **options)
     network = Network(conf)
     start = replace(network.state, buffers=network.state.buffers.copy())
     buffers = conf.buffers_layout.views(start.buffers)

@@ -11,6 +11,7 @@ import pytest
 from sparkdl.nn.layout import Layout
 from sparkdl.training.resident import buffer_mean
 from sparkdl.training.resident.buffer_mean import Infinities, mean_buffers
+from tests.training.problems import whole_net
 
 LEAST = np.finfo(np.float32).min
 LAYOUT = Layout((("mask/fill", (2,)), ("norm/mean", (3,)), ("norm/empty", (0,)), ("a/b", (1,))))
@@ -106,6 +107,7 @@ def test_what_is_no_number_is_not_hidden():
     assert np.isnan(found[0][3])
 
 
+KEEPING = SimpleNamespace(keeps_constants=True)  # a live model
 AFTER = {
     "as at the start": ({}, True),
     "finite now": ({0: 1.0}, True),
@@ -120,9 +122,17 @@ AFTER = {
 @pytest.mark.parametrize("name", AFTER)
 def test_infinities_from_the_start_are_told_from_those_of_training(name):
     changes, holds = AFTER[name]
-    assert Infinities(START).are_all_in(moved(changes)) is holds
+    assert Infinities(KEEPING, START).are_all_in(moved(changes)) is holds
 
 
 def test_what_is_no_number_at_the_start_is_no_constant():
-    assert not Infinities(moved({2: np.nan})).are_all_in(moved({2: np.nan}))
-    assert Infinities(np.float32([1, LEAST, LEAST])).are_all_in(np.float32([2, LEAST, LEAST]))
+    assert not Infinities(KEEPING, moved({2: np.nan})).are_all_in(moved({2: np.nan}))
+    before, after = np.float32([[1, LEAST, LEAST], [2, LEAST, LEAST]])
+    assert Infinities(KEEPING, before).are_all_in(after)
+
+
+def test_native_networks_have_no_infinite_constants():
+    """The running variance of a batch norm is infinite where training has diverged."""
+    conf = whole_net()
+    assert not Infinities(conf, START).are_all_in(START)
+    assert Infinities(conf, START).are_all_in(np.float32([1, LEAST, LEAST]))

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from sparkdl.nn.optimization.parameter_options import fixed_parts
 from sparkdl.training.masters.parameter_averaging.worker import ParameterAveragingWorker
 
 
@@ -15,6 +16,8 @@ class BlockMomentumWorker(ParameterAveragingWorker):
         self._weights, self._step = params.copy(), np.zeros_like(params)
         if "block_step" in worker.master_state:
             np.copyto(self._step, worker.master_state["block_step"])
+        for part in fixed_parts(worker.conf):  # which older checkpoints may have a step of
+            self._step[part] = 0
         self._look_ahead()
 
     def round(self, steps):

@@ -26,6 +26,8 @@ class ElasticWorker(Strategy):
         if worker.saved_state:
             for name in WORKER_VECTORS:
                 copy_worker_state(worker.saved_state, name, getattr(worker.replica, name))
+        for part in self._fixed:  # which workers of an older checkpoint may have of their own
+            worker.replica.params[part] = self._center[part]
 
     def round(self, steps):
         start, trained, since = self.worker.iteration, 0.0, 0.0

@@ -140,7 +140,7 @@ class ParameterAveraging(ResidentMaster):
             broadcast_end = time.perf_counter()
             check_examples(result, part.examples, state)
             after = self._next(conf, state, result, part)
-            check_finite(result, after, state)
+            check_finite(conf, result, after, state)
             state = after
             round_end = time.perf_counter()
             seconds = time_shares(
@@ -196,13 +196,13 @@ def check_examples(result, examples, state):
         raise WorkerError(f"round {state.rounds} must train {examples}, got {result.examples}")
 
 
-def check_finite(result, after, state):
-    """Checks that all is finite after a round, but for infinite buffers that were there before."""
+def check_finite(conf, result, after, state):
+    """Checks that all is finite after a round, but for buffers that are infinite constants."""
     vectors = [after.params] + [after.slots] * (after.slots is not state.slots)
     with np.errstate(all="ignore"):
         sums = [vector.sum(dtype=np.float64) for vector in vectors]
     is_finite = np.isfinite([result.loss, *sums]).all()
-    if not (is_finite and Infinities(state.buffers).are_all_in(after.buffers)):
+    if not (is_finite and Infinities(conf, state.buffers).are_all_in(after.buffers)):
         mean = result.loss / result.examples
         raise DivergedError(
             f"loss {mean} in epoch {state.epoch}, round {state.round}: training has diverged; "

@@ -5,7 +5,13 @@ import numpy as np
 from sparkdl.exchange.compressed_sum import CompressedSum
 from sparkdl.nn import initial_slots
 from sparkdl.nn.optimization.parameter_options import fixed_parts, moved_parts
-from sparkdl.training.resident.buffer_mean import mean_buffers
+from sparkdl.training.resident.buffer_mean import (
+    FEW,
+    changed_numbers,
+    fill_addend,
+    mean_buffers,
+    mean_from,
+)
 from sparkdl.training.resident.per_worker_state import prefix, worker_state_part
 from sparkdl.training.resident.strategy import Strategy
 
@@ -16,8 +22,9 @@ class ParameterAveragingWorker(Strategy):
     """Strategy that trains a block alone, then takes the mean of all workers by examples.
 
     The parameters that are trained and the slots lie one behind the other in one vector that is
-    summed, and the number of examples behind them: a worker without data adds zeros. With a codec,
-    what is summed of the weights is how far they have come since the last mean, by itself.
+    summed, and the number of examples behind them: a worker without data adds zeros. Few buffers
+    lie in the tail of that vector; many have an exchange of their own. With a codec, what is summed
+    of the weights is how far they have come since the last mean, by itself.
     """
 
     def __init__(self, master, worker):
@@ -29,7 +36,10 @@ class ParameterAveragingWorker(Strategy):
         if master.average_optimizer_state:
             self._take_up("slots", [slice(0, len(replica.slots))])
         size = self._averaged[-1][-1].stop if self._averaged else 0
-        self._sum = np.zeros(size + 1, replica.params.dtype)
+        buffers = len(replica.buffers)
+        self._summed_buffers = buffers if worker.size > 1 and buffers <= FEW else 0
+        self._sum = np.zeros(size + 2 * self._summed_buffers + 1, replica.params.dtype)
+        self._tail = self._sum[size:]
         self._changes = None
         if codec is not None:
             self._changes = CompressedSum(worker.group, codec, len(replica.params))
@@ -77,17 +87,20 @@ class ParameterAveragingWorker(Strategy):
             self._add_up(examples)
             if self._changes is not None:
                 self._add_changes(np.float32(examples) / self._sum[-1])
-        mean_buffers(self.worker, examples)
+        if not self._summed_buffers:
+            mean_buffers(self.worker, examples)
         self._begin()  # no worker's own are left, so that all have the same state
 
     def _add_up(self, examples):
-        replica = self.worker.replica
+        replica, count = self.worker.replica, self._summed_buffers
+        buffers, start = replica.buffers[:count], self.worker.start_buffers[:count]
         for name, part, place in self._averaged:
             np.multiply(getattr(replica, name)[part], examples, out=self._sum[place])
-        self._sum[-1] = examples
+        fill_addend(self._tail, buffers, changed_numbers(buffers, start), examples)
         self.worker.group.all_reduce(self._sum)
         for name, part, place in self._averaged:
             np.multiply(self._sum[place], 1 / self._sum[-1], out=getattr(replica, name)[part])
+        buffers[:] = start[:] = mean_from(self._tail, buffers)
 
     def _add_changes(self, share):
         """Moves the weights from the last mean by the sum of all workers' shares of change."""

@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 
 from sparkdl.errors import ConfigError
+from sparkdl.nn import Dense, Frozen, Output
 from sparkdl.training.masters.block_momentum.master import BlockMomentum
 from sparkdl.training.masters.parameter_averaging.master import ParameterAveraging
 from sparkdl.training.network import Network
 from tests.training.by_hand import CONF, crew, mean, states_of
 from tests.training.master_table import SMALL, assert_close
 from tests.training.models import assert_equal
-from tests.training.problems import EVEN, UNEVEN, Partitions
+from tests.training.problems import EVEN, UNEVEN, Partitions, perceptron
 
 BLOCK = {"block_size_per_worker": 10} | SMALL
 
@@ -68,6 +69,20 @@ def test_a_fit_goes_on_with_the_step_of_the_one_before(crews):
     assert np.abs(both.state.master_state["block_step"]).max() > 0
     both.fit(data, 1, ParameterAveraging(aggregation="driver", **SMALL), crews(2))
     assert both.state.master_state == {}, "it would be of other weights"
+
+
+def test_steps_of_older_checkpoints_do_not_move_what_is_not_trained(crews):
+    """Codecs have once added noise to them, and momentum has kept it."""
+    layers = [Frozen(layer=Dense(units=6)), Output(units=3)]
+    network, frozen = Network(perceptron(layers=layers)), slice(0, 4 * 6 + 6)
+    master, data = BlockMomentum(**BLOCK), Partitions(EVEN)
+    network.fit(data, 1, master, crews(2))
+    before = network.state.params[frozen].copy()
+    network.state.master_state["block_step"][frozen] = 0.1
+    network.fit(data, 1, master, crews(2))
+    np.testing.assert_array_equal(network.state.params[frozen], before)
+    step = network.state.master_state["block_step"]
+    assert not step[frozen].any() and step.any()
 
 
 BAD = {

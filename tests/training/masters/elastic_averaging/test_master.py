@@ -4,10 +4,12 @@ import numpy as np
 import pytest
 
 from sparkdl.errors import ConfigError
+from sparkdl.nn import Dense, Frozen, Output
 from sparkdl.training.masters.elastic_averaging.master import ElasticAveraging
+from sparkdl.training.network import Network
 from tests.training.by_hand import crew, states_of
 from tests.training.master_table import SMALL, assert_close
-from tests.training.problems import EVEN, UNEVEN
+from tests.training.problems import EVEN, UNEVEN, Partitions, perceptron
 
 CASES = {
     # workers, records of partitions, options, alpha
@@ -54,6 +56,25 @@ def drawn(hands, center, alpha):
             moved += away
             hand.examples = 0.0
     return center + moved
+
+
+@pytest.mark.parametrize("mode", ["sync", "async"])
+def test_workers_of_older_checkpoints_get_the_weights_that_are_not_trained_of_the_center(
+    mode, crews
+):
+    """Codecs have once added noise to them, another in each worker."""
+    layers = [Frozen(layer=Dense(units=6)), Output(units=3)]
+    network = Network(perceptron(layers=layers))
+    master = ElasticAveraging(tau=2, mode=mode, codec="OneBit", **SMALL)
+    network.fit(Partitions(EVEN), 1, master, crews(2))
+    start, frozen = network.state, slice(0, 4 * 6 + 6)
+    for rank, own in enumerate(start.worker_states):
+        own["params"][frozen] += rank + 1
+    network.fit(Partitions(EVEN), 1, master, crews(2))
+    vectors = [own["params"] for own in network.state.worker_states] + [network.state.params]
+    assert len(vectors) == 3
+    for vector in vectors:
+        np.testing.assert_array_equal(vector[frozen], start.params[frozen])
 
 
 BAD = {

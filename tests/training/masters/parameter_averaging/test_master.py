@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 from itertools import chain
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -232,18 +233,20 @@ def test_weights_that_are_not_finite_are_found_at_once(crews):
 
 
 def test_infinities_that_come_from_training_are_found():
-    """Those that were there before are constants."""
-    conf = whole_net()
+    """Those that were there before are constants, in live models alone."""
+    conf, live = whole_net(), SimpleNamespace(keeps_constants=True)
     state = first_state(conf)
     state = replace(state, buffers=state.buffers.copy())
     state.buffers[0] = np.inf
     result = Contribution(np.zeros(3, np.float32), 1, 0.5, 1, 0.0, 0.0)
-    check_finite(result, state, state)
+    check_finite(live, result, state, state)
+    with pytest.raises(DivergedError, match=r"training has diverged"):
+        check_finite(conf, result, state, state)
     for value in (np.inf, np.nan):
         after = replace(state, buffers=state.buffers.copy())
         after.buffers[1] = value
         with pytest.raises(DivergedError, match=r"loss 0.5 in epoch 0, round 0: training has"):
-            check_finite(result, after, state)
+            check_finite(live, result, after, state)
 
 
 class Losing:
