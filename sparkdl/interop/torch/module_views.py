@@ -28,9 +28,11 @@ class ModuleViews:
         for name, array in (*trained(module), *kept(module)):
             array.data = torch.from_numpy(values[name])
         names = {name for name, _ in module.named_buffers()}
-        moving = [ArrayView(module, name) for name in values]
-        self._buffers = [view for view in moving if view.name in names]
-        self._all = moving + [ConstantView(module, name) for name, _ in constants(module)]
+        parts = dict(module.named_modules())
+        moving = [ArrayView(parts, name) for name in values]
+        inside = renormed(module)
+        self._written = [view for view in moving if view.name in names or view.is_among(inside)]
+        self._all = moving + [ConstantView(parts, name) for name, _ in constants(module)]
 
     @contextmanager
     def in_training(self) -> Iterator[None]:
@@ -51,13 +53,13 @@ class ModuleViews:
 
     @contextmanager
     def in_use(self) -> Iterator[None]:
-        """Leaves buffers, and what is assigned within, as they were."""
-        before = [view.numbers.clone() for view in self._buffers]
+        """Leaves buffers, weights with a `max_norm`, and what is assigned within, as they were."""
+        before = [view.numbers.clone() for view in self._written]
         try:
             yield
         finally:
             self._restore()
-            for view, numbers in zip(self._buffers, before, strict=True):
+            for view, numbers in zip(self._written, before, strict=True):
                 view.numbers.copy_(numbers)
 
     def _restore(self) -> None:
@@ -65,19 +67,38 @@ class ModuleViews:
             view.restore()
 
 
-class ArrayView:
-    """A parameter or buffer, and the memory in which its numbers lie."""
+def renormed(module: Any) -> list[Any]:
+    """Returns the weights that a forward pass writes in evaluation, too: of Embeddings."""
+    parts = [part for part in module.modules() if getattr(part, "max_norm", None) is not None]
+    return [part.weight for part in parts if hasattr(part, "weight")]
 
-    def __init__(self, module: Any, name: str) -> None:
+
+class ArrayView:
+    """A parameter or buffer, and the memory in which its numbers lie.
+
+    Parameters
+    ----------
+    parts : {name: torch.nn.Module}
+        The modules within one, and itself as "". Those of TorchScript hold their arrays, too.
+    name : str
+        Of the array, in that one.
+    """
+
+    def __init__(self, parts: dict[str, Any], name: str) -> None:
         owner, _, self._key = name.rpartition(".")
-        part = module.get_submodule(owner)
+        part = parts[owner]
         self._holder = part._buffers if self._key in part._buffers else part._parameters
         self.name, self._array = name, self._holder[self._key]
         self.numbers = self._array.data
 
+    def is_among(self, arrays: list[Any]) -> bool:
+        """Returns whether it is one of these arrays."""
+        return any(self._array is one for one in arrays)
+
     def find(self) -> Any:
         """Returns what has been assigned to it since: a tensor, None where nothing has been."""
-        now = self._holder.get(self._key)
+        there = self._key in self._holder  # which has no `get` in TorchScript
+        now = self._holder[self._key] if there else None
         if now is self._array and now.is_set_to(self.numbers):
             return None
         return self.check(now)
@@ -113,14 +134,18 @@ class ArrayView:
 class ConstantView(ArrayView):
     """A buffer of integers or booleans, which does not travel: it must stay as it is."""
 
-    def __init__(self, module: Any, name: str) -> None:
-        super().__init__(module, name)
-        self._first, self._version = self.numbers.clone(), self._array._version
+    def __init__(self, parts: dict[str, Any], name: str) -> None:
+        super().__init__(parts, name)
+        self._first, self._version = self.numbers.clone(), self._writes()
+
+    def _writes(self) -> int:
+        """Returns how often it was written; what `inference_mode` made has no count."""
+        return 0 if self._array.is_inference() else int(self._array._version)
 
     def take(self) -> None:
         found = self.find()
         found = self.numbers if found is None else found
-        written = self._array._version != self._version
+        written = self._writes() != self._version
         if found is self.numbers and not written:
             return
         if not found.equal(self._first):
@@ -132,6 +157,6 @@ class ConstantView(ArrayView):
 
     def restore(self) -> None:
         super().restore()
-        if self._array._version != self._version:
+        if self._writes() != self._version:
             self.numbers.copy_(self._first)
-            self._version = self._array._version
+            self._version = self._writes()

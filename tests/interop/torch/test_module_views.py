@@ -3,12 +3,16 @@
 import numpy as np
 import pytest
 
+from sparkdl.data import Batch
 from sparkdl.errors import ConfigError
 from sparkdl.nn import Sgd
 from sparkdl.training.network import Network
 from tests.interop.torch.modules import Partitions, model
 
 torch = pytest.importorskip("torch", reason="needs torch: python build.py test --torch")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:.torch.jit:FutureWarning", "ignore:Converting a tensor"
+)
 nn, RATE = torch.nn, 0.5
 
 
@@ -107,8 +111,67 @@ class TurningInPlace(Turning):
         return y
 
 
+class Normed(Plain):
+    def __init__(self):
+        super().__init__()
+        self.norm = nn.BatchNorm1d(3)
+
+    def forward(self, x):
+        return self.norm(self.out(x))
+
+
+class Inferred(Plain):
+    def __init__(self):
+        super().__init__()
+        with torch.inference_mode():
+            self.register_buffer("order", torch.tensor([1, 2, 0]))
+
+    def forward(self, x):
+        return self.out(x) + self.order
+
+
+class Renormed(Plain):
+    """A table of symbols, whose rows torch shortens wherever they are looked up."""
+
+    def __init__(self):
+        super().__init__()
+        self.table = nn.Embedding(3, 4, max_norm=0.2)
+
+    def forward(self, x):
+        symbols = (x > 0).long() + (x > 9).long()
+        return self.table(symbols).mean(1) @ self.table.weight.T
+
+
+class RenormedBag(Renormed):
+    def __init__(self):
+        super().__init__()
+        self.table = nn.EmbeddingBag(3, 4, max_norm=0.2)
+
+    def forward(self, x):
+        symbols = (x > 0).long() + (x > 9).long()
+        return self.table(symbols) @ self.table.weight.T
+
+
+def scripted_norm():
+    return torch.jit.script(Normed())
+
+
+def scripted_mean():
+    return torch.jit.script(Mean())
+
+
+def scripted_table():
+    return torch.jit.script(Renormed())
+
+
+def traced_norm():
+    return torch.jit.trace(Normed(), torch.zeros(2, 4))
+
+
+SCRIPTS = [scripted_norm, scripted_mean, scripted_table, traced_norm]
+TABLES = [Renormed, RenormedBag, scripted_table]
 WRITE = [MaxNorm, MaxNormInPlace, MaxNormAfterwards, Transposing, Mean, MeanInPlace, MeanOfData]
-WRITE += [Equal, Turning, TurningInPlace]
+WRITE += [Equal, Turning, TurningInPlace, Normed, Inferred, Renormed, RenormedBag, *SCRIPTS]
 
 
 def start(make):
@@ -156,6 +219,28 @@ def test_use_leaves_no_trace(make):
     np.testing.assert_array_equal(*outputs)
     replica.load(np.zeros_like(vectors[0]), np.full_like(vectors[1], 7))
     assert not replica.module.out.weight.any() and (replica.module.mean == 7).all()
+
+
+@pytest.mark.parametrize("make", TABLES)
+def test_rows_that_a_prediction_alone_looks_up_are_as_long_in_the_next_step(make):
+    replica, batch, module = start(make)
+    theirs = torch.optim.SGD(module.parameters(), lr=RATE)
+    for t in range(1, 4):
+        logits = module(torch.tensor(batch.features))
+        expected = nn.functional.cross_entropy(logits, torch.tensor(batch.labels).long())
+        assert replica.step(batch, RATE, t) / 8 == pytest.approx(expected.item(), rel=1e-5)
+        theirs.zero_grad()
+        expected.backward()
+        theirs.step()
+        replica.forward(Batch(columns={"features": batch.features + 20}, ids=batch.ids), ["module"])
+
+
+@pytest.mark.parametrize("make", SCRIPTS)
+def test_a_module_of_torchscript_is_saved(make, tmp_path):
+    network, x = Network(model(make=make)), start(make)[1].features
+    network.save(tmp_path / "saved")
+    again = Network.load(tmp_path / "saved")
+    np.testing.assert_array_equal(again.predict(x), network.predict(x))
 
 
 class Another(Plain):

@@ -52,7 +52,7 @@ class SharedParameters:
         if owners or (owner != vertex and partial):
             raise UnsupportedError(
                 "all parameters of a layer must be shared with one other, "
-                f"got {list(names.values())}"
+                f"got {list(names.values())}; name all of them or none"
             )
         for place, one in shared.items():
             check_place(names[place], place, one)

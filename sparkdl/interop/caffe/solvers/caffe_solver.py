@@ -48,7 +48,7 @@ class CaffeSolver:
         A .solverstate to go on from; `weights` may name its .caffemodel.
     weights : str or sequence of str, optional
         Files of weights to start from, by the layers' names; a text may name several with commas
-        between. Later ones win. None: the solver's.
+        between, or be a file's name with commas. Later ones win. None: the solver's.
     shapes : {blob: shape of one example}, optional
         See `read_net`.
 
@@ -251,8 +251,16 @@ def tell_of_no_effect(conf):
 
 
 def names_of(weights):
-    """Returns the paths of files of weights: as Caffe, a text is parted at its commas."""
-    return paths_of(weights) if isinstance(weights, str) else weights
+    """Returns the paths of files of weights: as Caffe, a text is parted at its commas.
+
+    Not where a file has that name.
+    """
+    if not isinstance(weights, str):
+        return weights
+    paths = paths_of(weights)
+    if not paths:
+        raise ConfigError(f"weights must name a file, got {weights!r}; leave it out for none")
+    return (weights,) if len(paths) > 1 and files.exists(weights) else paths
 
 
 def master_of(job, master):

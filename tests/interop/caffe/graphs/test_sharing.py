@@ -85,6 +85,7 @@ def test_factors_that_differ_are_refused(factor):
 SCALE = "scale_param { bias_term: true }"
 INNER = "inner_product_param { num_output: 4 }"
 TIED = "inner_product_param { num_output: %s bias_term: false %s }"
+MOMENTS = "param { name: 'm' lr_mult: 0 } param { name: 'v' lr_mult: 0 }"
 REFUSED = {
     "one name twice": (
         two(SCALE, "param { name: 'g' } param { name: 'g' }", kinds=("Scale", "ReLU")),
@@ -101,7 +102,11 @@ REFUSED = {
     ),
     "weights as biases": (
         two(INNER, "param { name: 'w' } param { name: 'b' }", "param { } param { name: 'w' }"),
-        "all parameters of a layer must be shared with one other, got .'w'",
+        "all parameters of a layer must be shared with one other, got .'w'.; name all of them or",
+    ),
+    "moments without their factor": (
+        two("", f"{MOMENTS} param {{ lr_mult: 0 }}", MOMENTS, ("BatchNorm", "BatchNorm")),
+        "must be shared with one other, got .'m', 'v'.; name all of them or none",
     ),
     "transposed": (
         two("", "param { name: 'w' } " + TIED % (4, ""), "param { name: 'w' } " + TIED % (4, "%s")),

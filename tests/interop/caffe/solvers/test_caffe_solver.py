@@ -181,6 +181,20 @@ def test_later_files_of_weights_win(tmp_path, rng):
         np.testing.assert_array_equal(arrays["next/W"], blobs["next"][0].T)
 
 
+def test_a_file_s_name_may_have_commas(tmp_path):
+    path, name = write_solver(tmp_path, "max_iter: 5"), f"{tmp_path}/ip,fine,tuned.caffemodel"
+    write_weights(name, {"ip": [np.zeros((3, 9), "f"), np.full(3, 2, "f")]})
+    found = CaffeSolver(path, weights=name).network
+    assert (found.conf.params_layout.views(found.state.params)["ip/b"] == 2).all()
+
+
+@pytest.mark.parametrize("weights", ["", " ,"])
+def test_a_text_without_a_file_is_refused(weights, tmp_path):
+    path = write_solver(tmp_path, "max_iter: 5")
+    with pytest.raises(ConfigError, match=f"weights must name a file, got '{weights}'; leave"):
+        CaffeSolver(path, weights=weights)
+
+
 def test_fields_that_change_nothing_are_told(tmp_path, caplog):
     CaffeSolver(write_solver(tmp_path, "max_iter: 5 snapshot_diff: true debug_info: true"))
     assert [one.getMessage() for one in caplog.records] == [
