@@ -40,6 +40,21 @@ class ModelInUse:
         with self._replica.lock:
             keep_loaded(self._replica, state)
 
+    @property
+    def params(self):
+        """The parameters, as those who carry them into another network read them."""
+        return self.state.params
+
+    @property
+    def buffers(self):
+        """The buffers, likewise."""
+        return self.state.buffers
+
+    @property
+    def backend(self):
+        """See Replica.backend."""
+        return self._replica.backend
+
     def forward(self, *values, **options):
         """See Replica.forward."""
         return self._ask("forward", values, options)

@@ -19,13 +19,14 @@ from sparkdl.spark.inference.predictions import (
 from sparkdl.spark.jobs.shared_value import LocalValue
 from sparkdl.training.evaluation.batch_evaluation import Evaluator
 from sparkdl.training.inputs.schema import schema_of
-from sparkdl.training.network import Network
+from sparkdl.training.network import Network, first_state
 from sparkdl.training.rounds.replica import (
     closing_training,
     kept_replica,
     replica_for,
     second_replica,
 )
+from sparkdl.training.transfer import carry_weights
 
 CONF = NetworkConf(input_shape=(2,), layers=[Output(units=2, loss="mse")], seed=1)
 OUTPUT = CONF.output.name
@@ -123,6 +124,16 @@ def test_models_that_come_one_after_the_other_have_one_replica():
         assert held_by(model) is kept_replica(CONF, *ON)
         assert_is(number, model.forward(X)[OUTPUT])
         del model
+
+
+def test_its_weights_may_be_carried_into_another_network():
+    """As test nets of Caffe have them, whatever the replica computes meanwhile."""
+    first, second = (ModelInUse(*SHARED[i].value) for i in (0, 1))
+    second.forward(X)
+    carried = carry_weights(CONF, first, CONF, first_state(CONF))
+    np.testing.assert_array_equal(carried.params, SHARED[0].value[1].params)
+    np.testing.assert_array_equal(carried.buffers, SHARED[0].value[1].buffers)
+    assert first.backend is held_by(first).backend
 
 
 def test_a_model_is_loaded_once(monkeypatch):

@@ -304,7 +304,7 @@ REFUSED = {
     ),
     "existing column": (
         lambda sc: SparkNetwork(sc, plain()).predict(existing(sc)),
-        "must not have the columns .'prediction'. yet; rename or drop them",
+        "must not have the columns .'Prediction'. yet; rename or drop them",
     ),
 }
 
