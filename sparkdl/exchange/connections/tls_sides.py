@@ -29,7 +29,7 @@ class TlsSides:
         """
         context = self.context(ssl.PROTOCOL_TLS_SERVER)
         expect_tls(connection.sock, connection.deadline)
-        connection.replace_sock(wrapped(context, connection.sock, server_side=True))
+        connection.replace_sock(wrap_socket(context, connection.sock, server_side=True))
         shake_hands(connection.sock, connection.deadline)
 
     def as_caller(self, sock, deadline):
@@ -37,7 +37,7 @@ class TlsSides:
 
         Raises HandshakeRefused if the other cannot do it.
         """
-        safe = wrapped(self.context(ssl.PROTOCOL_TLS_CLIENT), sock, server_side=False)
+        safe = wrap_socket(self.context(ssl.PROTOCOL_TLS_CLIENT), sock, server_side=False)
         try:
             shake_hands(safe, deadline)
         except BaseException:
@@ -59,7 +59,7 @@ def new_context(protocol):
     return context
 
 
-def wrapped(context, sock, server_side):
+def wrap_socket(context, sock, server_side):
     """Returns the socket under TLS, which takes the place of `sock`; `shake_hands` must follow."""
     with name_tls_errors():
         return context.wrap_socket(sock, server_side=server_side, do_handshake_on_connect=False)

@@ -30,7 +30,7 @@ class ModuleViews:
         names = {name for name, _ in module.named_buffers()}
         parts = dict(module.named_modules())
         moving = [ArrayView(parts, name) for name in values]
-        inside = renormed(module)
+        inside = find_renormed(module)
         self._written = [view for view in moving if view.name in names or view.is_among(inside)]
         self._all = moving + [ConstantView(parts, name) for name, _ in constants(module)]
 
@@ -67,7 +67,7 @@ class ModuleViews:
             view.restore()
 
 
-def renormed(module: Any) -> list[Any]:
+def find_renormed(module: Any) -> list[Any]:
     """Returns the weights that a forward pass writes in evaluation, too: of Embeddings."""
     parts = [part for part in module.modules() if getattr(part, "max_norm", None) is not None]
     return [part.weight for part in parts if hasattr(part, "weight")]
