@@ -40,9 +40,12 @@ def stamp_file(path):
 
 def may_hide_changes(path):
     """Returns whether a file may be changed now and yet have the stamp that it has."""
-    if files.has_digest(path):
-        return False
     changed = files.modified(path)
-    if changed is None:
-        return True
-    return not changed.microsecond and datetime.now(UTC) - changed.astimezone(UTC) < COARSE
+    if changed is not None and (changed.microsecond or is_old(changed)):
+        return False
+    return not files.has_digest(path)  # asked last, as it is another request
+
+
+def is_old(time):
+    """Returns whether a change after this time has another, though both are of whole seconds."""
+    return datetime.now(UTC) - time.astimezone(UTC) >= COARSE

@@ -43,9 +43,7 @@ def id_column(x, shape, what):
         _require_numeric(x, what)
         raise Violation(0, f"{what} must be integers, as they are ids, got {x.dtype}")
     require_shape(x.shape[1:], shape, what)
-    if x.dtype == np.uint64:
-        _refuse(x, x > np.iinfo(np.int64).max, f"{what} must be below 2^63")
-    y = x.astype(np.int64, copy=False).reshape(len(x), *shape)
+    y = _as_int64(x, what).reshape(len(x), *shape)
     _refuse(y, y < -1, f"{what} must be at least 0, or -1 for none")
     return y
 
@@ -61,9 +59,14 @@ def whole_column(x, shape, what):
     if y.dtype.kind == "f":
         _refuse(y, y != np.floor(y), f"{what} must be whole numbers, as the network takes int64")
         _refuse(y, (y < -(2.0**63)) | (y >= 2.0**63), f"{what} must be in [-2^63, 2^63)")
-    if y.dtype == np.uint64:
-        _refuse(y, y > np.iinfo(np.int64).max, f"{what} must be below 2^63")
-    return y.astype(np.int64, copy=False)
+    return _as_int64(y, what)
+
+
+def _as_int64(x, what):
+    """Returns whole numbers as int64; raises Violation for the first integer above all of these."""
+    if x.dtype == np.uint64:
+        _refuse(x, x > np.iinfo(np.int64).max, f"{what} must be below 2^63")
+    return x.astype(np.int64, copy=False)
 
 
 def require_vocabulary(x, count, what):

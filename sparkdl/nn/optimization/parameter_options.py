@@ -60,8 +60,9 @@ def arrays(network):
 
 def moved_parts(network):
     """Returns the slices of the parameter vector that updates move, without `fixed_parts`."""
-    starts = [0, *(part.stop for part in fixed_parts(network))]
-    stops = [*(part.start for part in fixed_parts(network)), network.params_layout.size]
+    fixed = fixed_parts(network)
+    starts = [0, *(part.stop for part in fixed)]
+    stops = [*(part.start for part in fixed), network.params_layout.size]
     return [slice(*ends) for ends in zip(starts, stops, strict=True) if ends[0] < ends[1]]
 
 
