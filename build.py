@@ -108,7 +108,7 @@ def test_command(arguments):
     for name in FRAMEWORKS:
         parser.add_argument(f"--{name}", action="store_const", const=name, dest="framework")
     options, rest = parser.parse_known_args(arguments)
-    several = "-n", str(min(os.cpu_count() or 1, 7) + 1)  # more than cores, as tests wait
+    several = "--processes", str(min(os.cpu_count() or 1, 7) + 1)  # more than cores, as tests wait
     several += ("--maxfail", "20")  # where a cluster is broken, each test may take its time limit
     command = "-m", "pytest", *FAST * options.fast
     if options.framework:

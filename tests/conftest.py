@@ -2,7 +2,6 @@
 
 import gc
 import os
-from contextlib import contextmanager
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # several test processes share the cores
 
@@ -14,10 +13,10 @@ from tests.cluster.required import or_skip
 from tests.cluster.yarn import Yarn
 from tests.support import class_archive
 from tests.support.failures import Announcement, cancel_jobs
+from tests.support.forks import Forks
 from tests.support.jax_programs import forget_programs, keep_programs
 from tests.support.jvm import frugal_spark
-from tests.support.lane_end import end_lane, until_lane_ends
-from tests.support.lanes import Lanes, in_order, needs_jvm
+from tests.support.lanes import in_order, needs_jvm
 from tests.support.loaded_daemon import IN_TESTS
 from tests.support.processes import fork_workers
 
@@ -38,27 +37,32 @@ SMALL = {
 } | IN_TESTS
 
 
+def pytest_addoption(parser):
+    text = "Run tests in this many processes at a time; 1: in this one, files in their order."
+    parser.addoption("--processes", type=int, default=1, metavar="COUNT", help=text)
+
+
 @pytest.hookimpl(trylast=True)  # when there is a terminal
 def pytest_configure(config):
-    if config.getoption("numprocesses", None):
+    if in_forks(config):
         terminal = config.pluginmanager.get_plugin("terminalreporter")
         config.pluginmanager.register(Announcement(terminal))
+        config.pluginmanager.register(Forks(config.getoption("processes")))
+
+
+def in_forks(config):
+    return config.getoption("processes") > 1
 
 
 def pytest_exception_interact():
     cancel_jobs()
 
 
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config, log):
-    return Lanes(config, log)
-
-
 @pytest.hookimpl(tryfirst=True)  # before -m chooses
 def pytest_collection_modifyitems(config, items):
     for item in filter(needs_jvm, items):
         item.add_marker("jvm")
-    if hasattr(config, "workerinput"):  # one process of several; alone, files have their order
+    if in_forks(config):
         items[:] = in_order(items)
 
 
@@ -67,21 +71,15 @@ def pytest_collection_finish(session):
 
 
 @pytest.hookimpl(trylast=True)  # when the test's own fixtures have ended
-def pytest_runtest_teardown(item, nextitem):
-    if hasattr(item.config, "workerinput"):  # alone, files have their order
-        end_lane(item, nextitem)
-
-
-def pytest_runtest_logfinish():
+def pytest_runtest_teardown():
     forget_programs()
 
 
 @pytest.fixture(scope="session", autouse=True)
 def own_places(tmp_path_factory, request):
     """Caches and settings that are not the user's; processes that are started inherit them."""
-    own = tmp_path_factory.getbasetemp()
-    frugal_spark(own / "spark-conf")
-    shared = own.parent if "PYTEST_XDIST_WORKER" in os.environ else own  # by processes of one run
+    frugal_spark(tmp_path_factory.mktemp("spark-conf"))
+    shared = tmp_path_factory.getbasetemp()  # by the processes of one run
     os.environ["XDG_CACHE_HOME"] = str(shared / "cache")
     wanted = any(map(needs_jvm, request.session.items))
     making = class_archive.begin(shared / "classes") if wanted else None
@@ -99,7 +97,7 @@ def spark():
     while DONE_BEFORE_SPARK:
         DONE_BEFORE_SPARK.pop()()
     all_awaited()
-    with until_lane_ends(session("local-cluster[2,1,1024]", SMALL, name="tests")) as spark:
+    with session("local-cluster[2,1,1024]", SMALL, name="tests") as spark:
         yield spark
 
 
@@ -113,21 +111,15 @@ def hdfs(tmp_path_factory):
     """A tests.cluster.hdfs.Hdfs of two DataNodes."""
     folder = tmp_path_factory.mktemp("hdfs")
     running = or_skip("hdfs", lambda: Hdfs(folder).start())
-    with until_lane_ends(stopped_at_end(running)) as hdfs:
-        yield hdfs
-
-
-@contextmanager
-def stopped_at_end(service):
-    yield service
-    service.stop()
+    yield running
+    running.stop()
 
 
 @pytest.fixture(scope="session")
 def yarn(hdfs, request):
     """A tests.cluster.yarn.Yarn of two NodeManagers."""
     running = or_skip("yarn", lambda: Yarn(hdfs).start())
-    if hasattr(request.config, "workerinput"):  # `in_order` has put what needs it first
+    if in_forks(request.config):  # `in_order` has put what needs it first
         DONE_BEFORE_SPARK.append(running.stop)
     yield running
     running.stop()

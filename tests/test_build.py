@@ -234,7 +234,7 @@ def test_modules_are_compiled_once(build):
     )
 
 
-@pytest.mark.parametrize("arguments, given", [([], "-n"), (["-x", "tests/spark"], "-x")])
+@pytest.mark.parametrize("arguments, given", [([], "--processes"), (["-x", "tests/spark"], "-x")])
 def test_all_tests_run_several_at_a_time(arguments, given, build, monkeypatch):
     ran = []
     monkeypatch.setattr(build, "run_with_spark", lambda *command: ran.extend(command))

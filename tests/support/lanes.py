@@ -1,4 +1,4 @@
-"""Groups of tests that one process runs, where pytest-xdist distributes them.
+"""Groups of tests that one process runs, where several run them (tests/support/forks.py).
 
 A file's tests stay together: they share its fixtures. Files of one lane do too: each process that
 asks for Spark or for a Hadoop cluster starts its own, which costs seconds and a gigabyte.
@@ -7,9 +7,8 @@ asks for Spark or for a Hadoop cluster starts its own, which costs seconds and a
 import ast
 import re
 from functools import cache
+from itertools import groupby
 from pathlib import Path
-
-from xdist.scheduler import LoadScopeScheduling
 
 ROOT = Path(__file__).resolve().parents[2]
 CLUSTER, SPARK = "cluster", "Spark"
@@ -35,25 +34,6 @@ THEN = IN_NONE | {
     "tests/training/masters/test_base.py",
     "tests/training/resident/test_supervisor.py",
 }
-
-
-class Lanes(LoadScopeScheduling):
-    """Hands a lane, or a file that is in none, to each process that has nothing left to do."""
-
-    def __init__(self, config, log=None):
-        super().__init__(config, log)
-        config.option.loadscopereorder = False  # the order is that of `in_order`
-
-    def _split_scope(self, nodeid):
-        return lane(nodeid.partition("::")[0])
-
-    def mark_test_complete(self, node, item_index, duration=0):
-        """Forgets a group that is done: at each message all that a process has is counted."""
-        super().mark_test_complete(node, item_index, duration)
-        units = self.assigned_work[node]
-        scope = self._split_scope(self.registered_collections[node][item_index])
-        if all(units[scope].values()):
-            del units[scope]
 
 
 @cache
@@ -94,6 +74,12 @@ def in_order(items):
         return own, own < len(FIRST) and "yarn" not in getattr(item, "fixturenames", ())
 
     return sorted(items, key=place)
+
+
+def groups(items):
+    """Returns lists of places in `items`: one for each lane, or file that is in none, in turn."""
+    of = groupby(range(len(items)), lambda place: lane(path_of(items[place])))
+    return [list(places) for _, places in of]
 
 
 def path_of(item):

@@ -1,9 +1,28 @@
-"""Layers of Keras: the layers that they are read from, and the shape of one example."""
+"""Layers of Keras: the layers that they are read from, and the shape of one example.
+
+They are made by the test that takes them: some have JAX start its threads, which forks would miss.
+"""
+
+from functools import partial
 
 from sparkdl.interop.keras.members import ACTIVATIONS
 from tests.interop.keras.models import keras
 
-L = keras.layers
+
+class Deferred:
+    """Keras's layers by their names; what is called returns a partial, for `made`."""
+
+    def __getattr__(self, name):
+        return partial(partial, getattr(keras.layers, name))
+
+
+def made(layer):
+    """Returns the layer of a partial, whose arguments may be such partials."""
+    inner = [made(given) if isinstance(given, partial) else given for given in layer.args]
+    return layer.func(*inner, **layer.keywords)
+
+
+L = Deferred()
 ROW, STEPS, IMAGE, VOLUME = (6,), (7, 4), (8, 9, 3), (4, 5, 6, 2)
 FIRST = {"data_format": "channels_first"}
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from sparkdl.interop.keras import read_keras
-from tests.interop.keras.layer_table import CASES, L
+from tests.interop.keras.layer_table import CASES, made
 from tests.interop.keras.models import chain, drawn, keras, train
 from tests.support.tables import for_all, in_parts
 
@@ -18,7 +18,7 @@ def trained_cases():
     """Returns the names of the first cases of each class with weights."""
     classes, chosen = {}, []
     for name, (layer, _) in CASES.items():
-        seen = classes.setdefault(type(layer).__name__, [])
+        seen = classes.setdefault(layer.func.__name__, [])
         if len(seen) < MOST and name not in OTHERWISE and "bidirectional" not in name:
             seen.append(name)
             chosen.append(name)
@@ -42,7 +42,7 @@ def moved_by_keras(model, x, y):
 def test_gradients_are_those_of_keras(names):
     def check(name):
         layer, shape = CASES[name]
-        model = chain(type(layer).from_config(layer.get_config()), L.Flatten(), shape=shape)
+        model = chain(made(layer), keras.layers.Flatten(), shape=shape)
         if not model.trainable_variables:
             return
         model.compile(keras.optimizers.SGD(RATE), "mse")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sparkdl.interop.keras import read_keras
-from tests.interop.keras.layer_table import CASES
+from tests.interop.keras.layer_table import CASES, made
 from tests.interop.keras.models import answer, chain, drawn
 from tests.support.tables import for_all, in_parts
 
@@ -13,7 +13,7 @@ from tests.support.tables import for_all, in_parts
 def test_outputs_are_those_of_keras(names, tmp_path):
     def check(name):
         layer, shape = CASES[name]
-        model = chain(layer, shape=shape)
+        model = chain(made(layer), shape=shape)
         x = drawn(2, 3, *shape)
         x = np.floor(np.abs(x) * 3) if name == "embedding" else x
         model.save(tmp_path / "model.keras")

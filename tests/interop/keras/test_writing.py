@@ -20,7 +20,7 @@ from sparkdl.nn.layers import (
     TimeDistributed,
 )
 from sparkdl.training.network import Network
-from tests.interop.keras.layer_table import CASES
+from tests.interop.keras.layer_table import CASES, made
 from tests.interop.keras.model_table import MODELS, built
 from tests.interop.keras.models import answer, chain, drawn, keras, train
 from tests.interop.keras.test_reader import OPTIMIZERS, compiled, features_of, given_to
@@ -43,7 +43,7 @@ def check_same(one, other, rtol=1e-5):
 def test_layers_come_back_to_keras(names, tmp_path):
     def check(name):
         layer, shape = CASES[name]
-        model = chain(layer, shape=shape)
+        model = chain(made(layer), shape=shape)
         x = drawn(2, 3, *shape)
         x = np.floor(np.abs(x) * 3) if name == "embedding" else x
         back = again(read_keras(model).network, tmp_path)

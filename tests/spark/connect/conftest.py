@@ -8,7 +8,6 @@ from pyspark.find_spark_home import _find_spark_home
 
 from tests.ml.frames import frame
 from tests.spark.connect.client import client
-from tests.support.lane_end import until_lane_ends
 
 SERVICE = "org.apache.spark.sql.connect.service.SparkConnectService"
 
@@ -24,7 +23,7 @@ def connect(spark):
         service = getattr(service, name)
     context._jsc.sc().conf().set("spark.connect.grpc.binding.port", str(port))
     service.start(context._jsc.sc())
-    with until_lane_ends(client(f"sc://127.0.0.1:{port}")) as call:
+    with client(f"sc://127.0.0.1:{port}") as call:
         yield call
     # The server ends with its SparkContext.
 

@@ -12,6 +12,7 @@ from sparkdl.training.masters.parameter_averaging.master import ParameterAveragi
 from sparkdl.training.network import Network
 from sparkdl.training.reporting.listeners import Listener
 from sparkdl.training.saving.checkpoint import Checkpoints, load_checkpoint
+from sparkdl.training.workers.main_script import WORKER
 from tests.training.models import assert_equal
 from tests.training.problems import Partitions, perceptron
 
@@ -90,7 +91,7 @@ class Parted(ParameterAveraging, abstract=True):
     """Workers that reach the driver, but not each other."""
 
     def __getattribute__(self, name):
-        if name == "interface" and multiprocessing.parent_process() is not None:
+        if name == "interface" and multiprocessing.current_process().name == WORKER:
             raise PeerError(1, "elsewhere", "did not join the group within 20 s")
         return super().__getattribute__(name)
 

@@ -1,0 +1,75 @@
+"""What a fork of the process that has collected the tests does: it runs groups of them."""
+
+import psutil
+import pytest
+from _pytest.runner import runtestprotocol  # as plugins for processes and reruns do
+
+from tests.support.lanes import FIRST, lane, path_of
+
+MUCH = 300 << 20  # bytes by which a fork may grow
+
+
+def run_groups(session, connection, owners):
+    """Runs groups of tests until the owner closes the connection, or this process has grown.
+
+    Parameters
+    ----------
+    session : pytest.Session
+    connection : Connection
+        Brings lists of places in `session.items`, each a group. Takes for each test the list of
+        its reports, and after a group whether this process takes another one.
+    owners : list[Connection]
+        Ends that are the owner's, which this process has got too: they would hide that it closes.
+    """
+    for other in owners:
+        other.close()
+    renew_capture(session.config)
+    session.config.pluginmanager.register(Sender(connection))
+    before = held()
+    try:
+        goes_on = True
+        while goes_on:
+            items = [session.items[place] for place in connection.recv()]
+            run(items, connection)
+            goes_on = held() - before < MUCH and lane(path_of(items[0])) not in FIRST
+            connection.send(goes_on)
+    except (EOFError, OSError):
+        pass  # closed
+    finally:
+        session._setupstate.teardown_exact(None)  # of a test that was interrupted
+
+
+def run(items, connection):
+    """Runs a group; where the owner has closed the connection, no further than the next test."""
+    for item, following in zip(items, [*items[1:], None], strict=True):
+        ends = following is None or connection.poll()
+        item.ihook.pytest_runtest_protocol(item=item, nextitem=None if ends else following)
+        if ends:
+            return
+
+
+class Sender:
+    """A plugin that sends the reports of a test, once its last fixture has ended."""
+
+    def __init__(self, connection):
+        self._connection = connection
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_protocol(self, item, nextitem):
+        config = item.config
+        to_data = config.hook.pytest_report_to_serializable
+        reports = runtestprotocol(item, nextitem=nextitem, log=False)
+        self._connection.send([to_data(config=config, report=report) for report in reports])
+        return True
+
+
+def renew_capture(config):
+    """Captures what this process prints in files of its own: those of the owner are shared."""
+    capture = config.pluginmanager.get_plugin("capturemanager")
+    capture.stop_global_capturing()
+    capture.start_global_capturing()
+
+
+def held():
+    """Bytes of memory that this process has."""
+    return psutil.Process().memory_info().rss

@@ -1,0 +1,176 @@
+"""Tests in several processes: forks of the one that has collected them, which share its memory.
+
+Each takes a group of tests that stay together (tests/support/lanes.py) and sends what came of each
+test. One that has grown ends with its group, and a new one takes the next.
+"""
+
+import multiprocessing
+import sys
+import warnings
+from multiprocessing.connection import wait
+
+import pytest
+
+from tests.support.fork import run_groups
+from tests.support.lanes import groups
+
+LIMIT = 120.0  # seconds that a fork may take to end what its tests have started
+LOOK = 5.0  # seconds until a fork is looked at that sends nothing: it may have ended
+
+
+class Forks:
+    """A pytest plugin that runs a session's tests in `count` processes at a time."""
+
+    def __init__(self, count):
+        self._count = count
+        self._waiting, self._running, self._ending = [], [], []
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session):
+        if session.config.option.collectonly or session.testsfailed:
+            return None  # pytest's own loop knows what to do
+        check_jax()
+        session.config._tmp_path_factory.getbasetemp()  # one for all
+        session.config.pluginmanager.get_plugin("terminalreporter").showfspath = False
+        self._waiting = groups(session.items)
+        try:
+            while self._waiting or self._running:
+                self._start(session)
+                self._receive()
+                stop_if_asked(session)
+        finally:
+            for fork in self._running:
+                fork.stop()
+            for fork in self._running + self._ending:
+                fork.wait_for_end()
+        return True
+
+    def _start(self, session):
+        while self._waiting and len(self._running) < self._count:
+            others = [fork.connection for fork in self._running]
+            self._running.append(Fork(session, others))
+            self._running[-1].take(self._waiting.pop(0))
+
+    def _receive(self):
+        forks = {fork.connection: fork for fork in self._running}
+        ready = [forks[connection] for connection in wait(forks, LOOK)]
+        for fork in ready or [fork for fork in self._running if fork.has_ended()]:
+            fork.receive()
+            if fork.is_free and self._waiting:
+                fork.take(self._waiting.pop(0))
+            elif fork.is_free or fork.is_done:
+                self._running.remove(fork)
+                self._ending.append(fork)
+                fork.stop()
+                if fork.group:  # in which it ended
+                    self._waiting.insert(0, fork.group)
+
+
+class Fork:
+    """The owner's side of a process that runs groups of tests.
+
+    Attributes
+    ----------
+    connection : Connection
+    group : list[int]
+        Places of tests that are to run, the first of them now.
+    is_free, is_done : bool
+        Whether it waits for a group; whether it takes no other one.
+    """
+
+    def __init__(self, session, others):
+        self._session, self._last, self.group = session, None, []
+        self.is_free, self.is_done = True, False
+        self.connection, theirs = forking().Pipe()
+        inherited = session, theirs, [*others, self.connection]
+        self._process = forking().Process(target=run_groups, args=inherited)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)  # JAX, which has not been used
+            self._process.start()
+        theirs.close()
+
+    def take(self, group):
+        """Hands the process its next group."""
+        self.group, self.is_free = list(group), False
+        self.connection.send(group)
+
+    def receive(self):
+        """Takes what has come: reports of a test, or whether the process takes another group."""
+        try:
+            message = self.connection.recv() if self.connection.poll() else None
+        except (EOFError, OSError):
+            message = None
+        if isinstance(message, bool):
+            self.is_free, self.is_done = message, not message
+            return
+        if self.group:
+            self._last = self._session.items[self.group.pop(0)]
+        if message is not None:
+            log(self._session.config, message)
+            return
+        self._process.join(LIMIT)
+        self.is_done = True
+        log_failure(self._last, f"its process ended with exit code {self._process.exitcode}")
+
+    def has_ended(self):
+        return self._process.exitcode is not None
+
+    def stop(self):
+        """Has the process end after the test that runs."""
+        self.connection.close()
+
+    def wait_for_end(self):
+        self._process.join(LIMIT)
+        if not self.has_ended():
+            self._process.kill()
+            log_failure(self._last, f"its process did not end within {LIMIT:.0f} s and was killed")
+
+
+def forking():
+    """What makes forks.
+
+    Raises
+    ------
+    pytest.UsageError
+        The system has none.
+    """
+    try:
+        return multiprocessing.get_context("fork")
+    except ValueError:
+        raise pytest.UsageError(
+            f"--processes must be 1 where a process cannot be forked, got more on {sys.platform}"
+        ) from None
+
+
+def check_jax():
+    """Raises where collecting has JAX start threads, for which a fork would wait forever."""
+    bridge = sys.modules.get("jax._src.xla_bridge")
+    if bridge is not None and bridge.backends_are_initialized():
+        raise pytest.UsageError(
+            "test modules must not compute with JAX while they are imported; "
+            "make arrays and layers of Keras in a function or fixture"
+        )
+
+
+def log(config, data):
+    """Logs the reports of a test, as pytest does where it runs one itself."""
+    from_data = config.hook.pytest_report_from_serializable
+    reports = [from_data(config=config, data=part) for part in data]
+    test = {"nodeid": reports[0].nodeid, "location": reports[0].location}
+    config.hook.pytest_runtest_logstart(**test)
+    for report in reports:
+        config.hook.pytest_runtest_logreport(report=report)
+    config.hook.pytest_runtest_logfinish(**test)
+
+
+def log_failure(item, reason):
+    report = pytest.TestReport(item.nodeid, item.location, {}, "failed", reason, "call")
+    item.config.hook.pytest_runtest_logreport(report=report)
+
+
+def stop_if_asked(session):
+    """Raises what ends the session after too many failures, or where a plugin wants that."""
+    if session.shouldfail:
+        raise session.Failed(session.shouldfail)
+    if session.shouldstop:
+        raise session.Interrupted(session.shouldstop)

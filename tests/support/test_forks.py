@@ -1,0 +1,131 @@
+"""Tests in forks: each runs once, in one process with its file; what ends a process is named."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+CONFTEST = """
+import os
+import pytest
+from tests.support import fork, lanes
+from tests.support.forks import Forks
+
+lanes.lane = fork.lane = lambda path: path
+fork.MUCH = int(os.environ.get("MUCH", fork.MUCH))
+
+@pytest.hookimpl(trylast=True)
+def pytest_configure(config):
+    config.pluginmanager.register(Forks(2))
+
+@pytest.fixture(scope="session", autouse=True)
+def service():
+    yield
+    with open("ended", "a") as file:
+        file.write(f"{os.getpid()}\\n")
+
+@pytest.fixture(autouse=True)
+def process(request):
+    with open("ran", "a") as file:
+        file.write(f"{request.node.nodeid} {os.getpid()}\\n")
+"""
+OUTCOMES = """
+import os, pytest, signal, time
+
+@pytest.fixture
+def broken():
+    yield
+    raise ValueError("at its end")
+
+def test_passes(): print("nobody reads this")
+def test_fails(): print("a hint"); assert 1 == 2
+def test_ends_badly(broken): pass
+@pytest.mark.skip(reason="not today")
+def test_is_skipped(): pass
+@pytest.mark.xfail
+def test_is_expected(): assert 0
+"""
+KILLED = """
+import os, signal
+def test_before(): pass
+def test_kills(): os.kill(os.getpid(), signal.SIGKILL)
+def test_after(): pass
+"""
+JAX = """
+import jax.numpy
+ONE = jax.numpy.ones(1)
+def test_one(): pass
+"""
+QUICK = "\n".join(f"def test_{number}(): pass" for number in range(4))
+
+
+@pytest.fixture
+def run(tmp_path):
+    """Runs files of tests, given by their texts, and returns what pytest prints at its end."""
+
+    def run(*texts, options=(), code=0, **environment):
+        (tmp_path / "conftest.py").write_text(CONFTEST)
+        for number, text in enumerate(texts):
+            (tmp_path / f"test_{number}.py").write_text(text)
+        command = sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--color=no", *options
+        found = {"PATH": "", "PYTHONPATH": str(ROOT), "TMPDIR": str(tmp_path)} | environment
+        done = subprocess.run(command, cwd=tmp_path, env=found, capture_output=True, timeout=120)
+        text = done.stdout.decode() + done.stderr.decode()
+        assert done.returncode == code, text
+        return text
+
+    return run
+
+
+def processes(tmp_path, name="ran"):
+    """Returns (test, process) of each line of a file."""
+    return [line.rsplit(" ", 1) for line in (tmp_path / name).read_text().splitlines()]
+
+
+def test_outcomes_are_those_of_one_process(run):
+    text = run(OUTCOMES, QUICK, code=1)
+    assert "1 failed, 6 passed, 1 skipped, 1 xfailed, 1 error" in text
+    assert "a hint" in text and "nobody reads this" not in text
+    assert "at its end" in text
+
+
+def test_each_test_runs_once_in_the_process_of_its_file(run, tmp_path):
+    run(*[QUICK] * 3)
+    ran = processes(tmp_path)
+    assert sorted(test for test, _ in ran) == [
+        f"test_{i}.py::test_{j}" for i in range(3) for j in range(4)
+    ]
+    assert len({(test.partition("::")[0], process) for test, process in ran}) == 3
+    assert len({process for _, process in ran}) == 2
+
+
+def test_a_process_that_has_grown_takes_no_other_file(run, tmp_path):
+    run(*[QUICK] * 3, MUCH="-1")
+    assert len({process for _, process in processes(tmp_path)}) == 3
+
+
+def test_a_process_that_is_killed_is_named_and_the_rest_of_its_file_runs(run):
+    text = run(KILLED, QUICK, code=1)
+    assert "1 failed, 6 passed" in text
+    assert re.search(r"test_0.py::test_kills.*exit code -9", text, re.DOTALL)
+
+
+def test_too_many_failures_end_the_session_and_its_services(run, tmp_path):
+    slow = "import time\n" + "\n".join(f"def test_{i}(): time.sleep(0.5)" for i in range(60))
+    text = run(KILLED.replace("os.kill", "print"), slow, OUTCOMES, options=["-x"], code=1)
+    assert "stopping after 1 failures" in text
+    assert len(processes(tmp_path)) < 60
+    ended = set((tmp_path / "ended").read_text().split())
+    assert ended == {process for _, process in processes(tmp_path)}
+
+
+def test_computing_with_jax_before_the_forks_is_refused(run):
+    assert "must not compute with JAX" in run(JAX, code=4)
+
+
+def test_collecting_runs_nothing(run, tmp_path):
+    assert "4 tests collected" in run(QUICK, options=["--collect-only"])
+    assert not (tmp_path / "ran").exists()
