@@ -8,11 +8,12 @@ arrays beside, uncopied.
 import errno
 import os
 import uuid
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
-from pyspark import cloudpickle
+from pyspark import Broadcast, cloudpickle
 
 from sparkdl.errors import ConfigError, DataError
 from sparkdl.spark.jobs.executor_disks import local_disks
@@ -40,9 +41,12 @@ def open_shared(rest, arrays):
 
 def broadcast(sc, value):
     """Returns the broadcast of a value that can be pickled; DataError where the disk is full."""
+    made = Broadcast.__new__(Broadcast)  # one that fails knows its file, too
     try:
-        return sc.broadcast(value)
+        Broadcast.__init__(made, sc, value, sc._pickled_broadcast_vars)
+        return made
     except Exception as error:  # of pickle's own, which says of an OSError what it said
+        remove_file(vars(made).get("_path"))
         if os.strerror(errno.ENOSPC) not in str(error):
             raise
         raise DataError(
@@ -51,9 +55,23 @@ def broadcast(sc, value):
         ) from error
 
 
+def remove_file(path):
+    """Removes what a broadcast has written; its room is free at once, though it is open still."""
+    if path is not None:
+        with suppress(OSError):
+            os.truncate(path, 0)
+            Path(path).unlink()
+
+
 def encrypts(sc):
     """Returns whether Spark encrypts what it writes to disks, as files of ours are not."""
-    return sc.getConf().get("spark.io.encryption.enabled") == "true"
+    return sc._encryption_enabled
+
+
+def copy_bytes(array):
+    """Returns the bytes of a PickleBuffer, which has no length, as those who encrypt ask for."""
+    with array.raw() as raw:
+        return raw.tobytes() if raw.readonly else bytearray(raw)
 
 
 class SharedValue:
@@ -69,7 +87,10 @@ class SharedValue:
                 f"cannot: {error}"
             ) from error
         large = sum(array.raw().nbytes for array in arrays) >= LARGE
-        self._name = uuid.uuid4().hex if large and not encrypts(sc) else None
+        is_encrypted = encrypts(sc)
+        self._name = uuid.uuid4().hex if large and not is_encrypted else None
+        if is_encrypted:
+            arrays = [copy_bytes(array) for array in arrays]
         self._broadcast = broadcast(sc, (rest, arrays))
 
     @property

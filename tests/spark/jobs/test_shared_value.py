@@ -1,13 +1,15 @@
 """Values that all tasks of a job get."""
 
+import errno
 import os
 
 import numpy as np
 import pytest
+from pyspark import Broadcast
 
-from sparkdl.errors import ConfigError
+from sparkdl.errors import ConfigError, DataError
 from sparkdl.spark.jobs.mapped_value import FOLDER
-from sparkdl.spark.jobs.shared_value import LARGE, LocalValue, SharedValue, sharing
+from sparkdl.spark.jobs.shared_value import LARGE, LocalValue, SharedValue, broadcast, sharing
 
 TASKS = 8
 
@@ -46,6 +48,40 @@ def test_processes_of_an_executor_map_a_large_value(sc):
         for _ in range(2):
             seen = sc.range(TASKS, numSlices=TASKS).map(lambda _: map_of(shared, _)).collect()
             assert {row[1:] for row in seen} == {(1, False, LARGE // 8, LARGE + 8)}
+
+
+def first_and_last(shared, _):
+    x, y = shared.value["x"], shared.value["y"]
+    return float(x[0]), float(x[-1]), x.size, y.tobytes(), shared.kept_value["x"] is x
+
+
+@pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")  # pyspark's own
+def test_large_arrays_travel_where_spark_encrypts(sc, monkeypatch):
+    """Spark takes them as a stream then, which asks each piece for its length."""
+    rows = np.arange(LARGE // 8, dtype=np.float64)
+    fixed = np.arange(20_000, dtype=np.int32)
+    fixed.flags.writeable = False
+    value = {"x": rows.reshape(2, -1).T[:, 1], "y": fixed}
+    with monkeypatch.context() as patch:
+        patch.setattr(sc, "_encryption_enabled", True)
+        shared = SharedValue(sc, value)
+    seen = sc.range(2, numSlices=2).map(lambda _: first_and_last(shared, _)).collect()
+    shared.destroy()
+    half = rows.size // 2
+    assert seen == [(half, rows.size - 1, half, fixed.tobytes(), False)] * 2
+
+
+def test_a_broadcast_that_fails_leaves_no_file(sc, monkeypatch):
+    def fill(made, value, file):
+        file.write(b"part")
+        file.flush()
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(Broadcast, "dump", fill)
+    before = sorted(os.listdir(sc._temp_dir))
+    with pytest.raises(DataError, match="must take what tasks are given"):
+        broadcast(sc, 1)
+    assert sorted(os.listdir(sc._temp_dir)) == before
 
 
 def test_a_local_value_keeps_what_it_has():
