@@ -93,7 +93,7 @@ class Attention(WeightedLayer, abstract=True):
 
     def mix(self, q: Value, k: Value, v: Value, mask: Value, run: Run) -> Value:
         """Returns (N, T, H d): for each head the values, mixed by how well keys fit the queries."""
-        if mask is not None:  # a query that sees no step weighs all alike
+        if mask is not None:  # a query that sees no step weighs padding
             v = ops.mul(v, ops.cast(over_features(mask), v.dtype))
         hidden = self.hidden(q, mask)
         scale = (self.heads / q.shape[2]) ** 0.5
@@ -101,7 +101,11 @@ class Attention(WeightedLayer, abstract=True):
         return ops.head_mix(self.drop(ops.softmax(scores), run), v, heads=self.heads)
 
     def hidden(self, q: Value, mask: Value) -> Value:
-        """Returns the mask that is added to the scores: (N, T, S), (N, 1, S) or None."""
+        """Returns what is added to the scores: (N, T, S), (N, 1, S) or None.
+
+        What comes later is hidden deeper than padding: a query that sees no step weighs all padding
+        before it alike, whose values `mix` makes 0, and nothing that comes later.
+        """
         n, steps, _ = q.shape
         later = causal_mask(n, steps, q.dtype.name) if self.causal else None
         if mask is None:
@@ -129,19 +133,19 @@ def project(params: Values, name: str, x: Value) -> Value:
 
 
 def mask_score(dtype: Any) -> Value:
-    """Returns the number that, added to a score, hides its step; twice that is finite too."""
-    return fit_to_dtype(2 * OUT_OF_SIGHT, dtype) / 2
+    """Returns the number that, added to a score, hides its step; four times that is finite too."""
+    return fit_to_dtype(4 * OUT_OF_SIGHT, dtype) / 4
 
 
 @lru_cache(maxsize=16)
 def causal_mask(n: int, steps: int, dtype: Any) -> Value:
-    """Returns (n, steps, steps): 0 where step t may look, out of sight after it.
+    """Returns (n, steps, steps): 0 where step t may look, twice the mask's number after it.
 
     Not to be written.
 
     One for all layers of a network; an example each, as oneDNN takes no other.
     """
-    hidden = np.triu(np.full((steps, steps), mask_score(dtype), dtype), 1)
+    hidden = np.triu(np.full((steps, steps), 2 * mask_score(dtype), dtype), 1)
     hidden = np.tile(hidden, (n, 1, 1))
     hidden.setflags(write=False)
     return hidden

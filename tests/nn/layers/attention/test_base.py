@@ -68,6 +68,25 @@ def test_padding_is_not_looked_at(layer, rng):
         np.testing.assert_allclose(y[i, : alone.shape[1]], alone[0], rtol=1e-12)
 
 
+HOLED = {  # steps of five that are there
+    "left": [0, 0, 1, 1, 1],
+    "holes": [0, 1, 0, 0, 1],
+    "last": [0, 0, 0, 0, 1],
+    "none": [0, 0, 0, 0, 0],
+}
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16])
+@pytest.mark.parametrize("name", HOLED)
+def test_causal_steps_that_see_only_padding_mix_nothing(name, dtype, rng):
+    layer, mask = SelfAttention(project=False, causal=True), np.array([HOLED[name]])
+    x = rng.normal(size=(1, 5, 4)).astype(dtype)
+    weights = np.exp(x[0] @ x[0].T / 2.0) * np.tri(5) * mask
+    wanted = weights @ x[0] / np.maximum(weights.sum(1, keepdims=True), 1e-30)
+    y = layer.forward({}, x, in_use(mask.astype(np.float32)))
+    np.testing.assert_allclose(y[0], wanted, atol=1e-2 if dtype is np.float16 else 1e-5)
+
+
 def test_the_mask_of_cross_attention_is_that_of_the_keys(rng):
     layer, shapes = MultiHeadAttention(heads=2), ((3, 4), (5, 2))
     params = drawn(layer, shapes, rng)
