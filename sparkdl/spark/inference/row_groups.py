@@ -7,7 +7,9 @@ import numpy as np
 
 from sparkdl.data.batches.columns import Violation
 from sparkdl.data.readers.encodings.arrow_columns import to_array
-from sparkdl.errors import ConfigError, DataError
+from sparkdl.errors import ConfigError, DataError, brief
+
+PREPARE = "predict_column.prepare"
 
 
 class RowGroup(NamedTuple):
@@ -32,13 +34,38 @@ def read_groups(table, inputs, prepare=None):
     inputs : {input: (column, ArraySpec)}
     prepare : function, optional
         See predict_column; it is given all columns of `table`.
+
+    Raises
+    ------
+    ConfigError
+        `prepare` returns something else than a row of each input for each that it is given. No row
+        is to blame for that, so it is raised for a row alone, too.
     """
 
     def arrays_of(part):
-        values = columns_of(part, inputs) if prepare is None else prepare(part.to_pydict())
-        return {name: as_input(values, name, spec) for name, (_, spec) in inputs.items()}
+        if prepare is None:
+            values = columns_of(part, inputs)
+        else:
+            values = prepare_rows(prepare, part, inputs)
+        return {name: as_input(values[name], name, spec) for name, (_, spec) in inputs.items()}
 
     return try_rows(lambda start, n: arrays_of(table.slice(start, n)), table.num_rows)
+
+
+def prepare_rows(prepare, part, inputs):
+    """Returns {input: array (n, ...)} of what `prepare` makes of a table with n rows."""
+    values, n = prepare(part.to_pydict()), part.num_rows
+    if not hasattr(values, "keys"):  # as a DataFrame of pandas has, too
+        raise ConfigError(f"{PREPARE} must return {{input: array}}, got {brief(values)}")
+    if missing := [name for name in inputs if name not in values]:
+        names = ", ".join(map(repr, missing))
+        raise ConfigError(f"{PREPARE} must return arrays for {names}, got {[*values]}")
+    arrays = {name: np.asarray(values[name]) for name in inputs}
+    for name, array in arrays.items():
+        if array.shape[:1] != (n,):
+            got = f"{len(array)} of {name!r}" if array.ndim else f"{name!r} = {brief(array.item())}"
+            raise ConfigError(f"{PREPARE} must return a row for each of {n}, got {got}")
+    return arrays
 
 
 def compute_groups(run, group):
@@ -97,19 +124,11 @@ def columns_of(table, inputs):
     return found
 
 
-def as_input(values, name, spec):
-    """Returns one of the arrays as an input takes it.
+def as_input(array, name, spec):
+    """Returns an array as an input takes it.
 
-    Raises
-    ------
-    ConfigError
-        There is none of that name.
-    DataError
-        It has another shape, or numbers that are no such integers.
+    Raises DataError where it has another shape, or numbers that are no such integers.
     """
-    if name not in values:
-        raise ConfigError(f"prepare must return arrays for {name!r}, got {sorted(values)}")
-    array = np.asarray(values[name])
     if array.dtype.kind not in "biuf":
         raise DataError(f"{name!r} must be numbers, got {array.dtype}")
     return as_type(as_shape(array, name, spec.shape), name, spec.dtype)
@@ -134,8 +153,16 @@ def as_shape(array, name, shape):
 def as_type(array, name, dtype):
     """Returns the array in a type; numbers for integers must be such."""
     if np.dtype(dtype).kind in "iu" and array.dtype != dtype:
-        limits = np.iinfo(dtype)
-        bad = (array != np.rint(array)) | (array < limits.min) | (array > limits.max)
+        bad = outside(array, np.iinfo(dtype))
         if bad.any():
             raise DataError(f"{name!r} must hold {dtype} numbers, got {array[bad].flat[0]}")
     return np.ascontiguousarray(array.astype(dtype, copy=False))
+
+
+def outside(array, limits):
+    """Returns where numbers are none of a type of integers, whose limits are given."""
+    if array.dtype.kind != "f":
+        return (array < limits.min) | (array > limits.max)
+    y = array.astype(np.float64, copy=False)
+    end = float(limits.max + 1)  # a power of 2; the limit itself may be no float64
+    return (y != np.rint(y)) | (y < limits.min) | (y >= end)

@@ -1,6 +1,7 @@
 """Columns of Arrow tables to arrays; shared by Parquet files and DataFrames."""
 
 import math
+from contextlib import suppress
 
 import numpy as np
 import pyarrow as pa
@@ -246,10 +247,18 @@ def _require_bytes(rows):
 def _scalars(column):
     kind = column.type
     if pa.types.is_decimal(kind):
-        column = column.cast(pa.float64())
+        column = _decimals(column)
     elif not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)):
         raise Violation(0, f"must hold {KINDS}, got {kind}")
     return column.to_numpy(zero_copy_only=False)
+
+
+def _decimals(column):
+    """Returns decimals as float64; as int64 where their type has whole numbers, and they fit."""
+    if column.type.scale == 0:
+        with suppress(pa.ArrowInvalid):
+            return column.cast(pa.int64())
+    return column.cast(pa.float64())
 
 
 def _same_length(lengths, size=None):

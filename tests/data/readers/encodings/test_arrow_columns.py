@@ -117,6 +117,16 @@ def test_numbers_of_every_kind(kind):
     np.testing.assert_array_equal(to_array(SCALARS[kind]), [1, 2])
 
 
+def test_whole_decimals_keep_all_digits():
+    """Where they fit int64; others are float64, as are those with a fraction."""
+    digits = [2**53 + 1, 2**63 - 1, -(2**63)]
+    exact = to_array(pa.array(map(Decimal, digits), pa.decimal128(20, 0)))
+    assert exact.dtype == np.int64 and exact.tolist() == digits
+    for wide in (pa.array([Decimal(2**63)]), pa.array([Decimal("1.00"), Decimal("2.50")])):
+        found = to_array(wide)
+        assert found.dtype == np.float64 and found.tolist() == [float(v) for v in wide.to_pylist()]
+
+
 def test_truth_values():
     np.testing.assert_array_equal(to_array(pa.array([True, False])), [1, 0])
 
