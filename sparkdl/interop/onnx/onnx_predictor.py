@@ -41,6 +41,8 @@ class OnnxFilePredictor(Predictor):
         self.single = any(shape[:1] == [1] for _, _, shape in inputs)
         self.inputs = {name: self._spec(name, *rest) for name, *rest in inputs}
         self.outputs = {name: self._spec(name, *rest) for name, *rest in outputs}
+        if any(None in spec.shape for spec in self.inputs.values()):
+            self.outputs = {name: with_open_axes(spec) for name, spec in self.outputs.items()}
 
     def _values(self):
         """Returns the inputs and the outputs: lists of (name, type, list of int or None or text).
@@ -120,6 +122,14 @@ class OnnxPredictor(OnnxFilePredictor):
     def _function(self):
         session = self._session()
         return lambda arrays, outputs: session.run(outputs, arrays)
+
+
+def with_open_axes(spec):
+    """Returns the ArraySpec of an output of open inputs, whose lengths are no promise of a file.
+
+    Exporters write those that their example had.
+    """
+    return ArraySpec(spec.dtype, (None,) * len(spec.shape))
 
 
 def one_by_one(predict):

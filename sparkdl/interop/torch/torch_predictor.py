@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,8 @@ from sparkdl.interop.live.maker import maker_of
 from sparkdl.interop.predictors.predictor import ArraySpec, Predictor
 from sparkdl.interop.torch.module_arrays import load_torch
 from sparkdl.training.rounds.replica import count_threads
+
+LONG = 17  # steps, so that those are told apart of which a module pools some into one
 
 
 class TorchPredictor(Predictor):
@@ -53,7 +56,10 @@ class TorchPredictor(Predictor):
         module = self._build()
         self.by_name = takes_names(module, [*self.inputs])
         run = self._function(module)
-        sizes = [self._shapes(run, n) for n in (2, 3)]  # two, to tell which axes are open
+        sizes = [self._shapes(run, n, n) for n in (2, 3)]  # two, to tell which axes are open
+        if any(None in spec.shape for spec in self.inputs.values()):
+            with suppress(ShapeError):  # of a module that takes no such lengths
+                sizes.append(self._shapes(run, 2, LONG))
         self.outputs = {name: common_spec(name, sizes) for name in sizes[0]}
 
     def _build(self):
@@ -66,9 +72,10 @@ class TorchPredictor(Predictor):
         module.eval()
         return module
 
-    def _shapes(self, run, n):
+    def _shapes(self, run, n, length):
+        """Returns {output: (dtype, shape, n)} for n examples whose open axes have a length."""
         arrays = {
-            name: np.zeros((n, *(n if axis is None else axis for axis in shape)), dtype)
+            name: np.zeros((n, *(length if axis is None else axis for axis in shape)), dtype)
             for name, (dtype, shape) in self.inputs.items()
         }
         try:
@@ -130,12 +137,13 @@ def as_array(tensor, torch):
 
 
 def common_spec(name, sizes):
-    """Returns the ArraySpec of an output from its (dtype, shape, n) for two batches."""
-    (dtype, one, n), (_, other, m) = (found[name] for found in sizes)
-    if one[:1] != (n,) or other[:1] != (m,) or len(one) != len(other):
+    """Returns the ArraySpec of an output from its (dtype, shape, n) for some batches."""
+    found = [size[name] for size in sizes]
+    dtype, first, batch = found[0]
+    if any(shape[:1] != (n,) or len(shape) != len(first) for _, shape, n in found):
         raise ShapeError(
             "TorchPredictor.make must give a module whose outputs have the examples in front, got "
-            f"{name} of {tuple(one)} for a batch of {n}"
+            f"{name} of {tuple(first)} for a batch of {batch}"
         )
-    pairs = zip(one[1:], other[1:], strict=True)
-    return ArraySpec(dtype, tuple(a if a == b else None for a, b in pairs))
+    axes = zip(*(shape[1:] for _, shape, _ in found), strict=True)
+    return ArraySpec(dtype, tuple(axis[0] if len(set(axis)) == 1 else None for axis in axes))

@@ -1,15 +1,17 @@
 """The partition of a DataFrame with the outputs of a predictor behind its columns."""
 
 from collections import OrderedDict
+from collections.abc import Mapping
 from contextlib import closing
 from functools import partial
 from typing import Any, NamedTuple
 
+import numpy as np
 import pyarrow
 from pyspark import TaskContext
 
 from sparkdl.data.batches.prefetch import prefetch
-from sparkdl.errors import ConfigError, DataError
+from sparkdl.errors import ConfigError, DataError, brief
 from sparkdl.spark.inference.nested_columns import TYPES, nested_column, spread_columns
 from sparkdl.spark.inference.row_groups import compute_groups, read_groups
 from sparkdl.training.rounds.replica import limit_threads
@@ -146,14 +148,49 @@ def checked(run, predictor, outputs, arrays):
     """Returns the outputs of a predictor; ConfigError where they are not what it has declared."""
     n, results = len(next(iter(arrays.values()))), run(arrays)
     for name in outputs:
-        array, spec = results[name], predictor.outputs[name]
-        if array.ndim != len(spec.shape) + 1 or len(array) != n:
-            wanted = str((n, *spec.shape)).replace("None", "any")
+        array = results.get(name) if isinstance(results, Mapping) else results
+        if (reason := refusal(array, n, predictor.outputs[name])) is not None:
             raise ConfigError(
-                f"{type(predictor).__name__}.outputs must tell the shapes, which for {name!r} is "
-                f"{wanted}, got {array.shape}"
+                f"{type(predictor).__name__}.outputs must tell what its function returns, which "
+                f"for {name!r} is {reason}"
             )
     return results
+
+
+def refusal(array, n, spec):
+    """Returns "what a spec says of n examples, got what is given", or None where it is that."""
+    wanted = str((n, *spec.shape)).replace("None", "any")
+    if not isinstance(array, np.ndarray):
+        return f"an array of {spec.dtype} {wanted}, got {brief(array)}"
+    is_so = has_shape(array, n, spec) and holds(np.dtype(spec.dtype), array)
+    got = f"{array.dtype} {array.shape}"
+    if array.dtype.kind in "iu" and array.size:
+        got += f" from {array.min()} to {array.max()}"
+    return None if is_so else f"an array of {spec.dtype} {wanted}, got {got}"
+
+
+def has_shape(array, n, spec):
+    """Returns whether an array is that of n examples of a spec."""
+    shape = (n, *spec.shape)
+    return array.ndim == len(shape) and all(
+        want in (None, got) for want, got in zip(shape, array.shape, strict=True)
+    )
+
+
+def holds(dtype, array):
+    """Returns whether a type holds an array's numbers; floats may be rounded to it."""
+    if array.dtype.kind in "iu" and dtype.kind in "iuf":
+        low, high = whole_limits(dtype)
+        return not array.size or (array.min() >= low and array.max() <= high)
+    return np.can_cast(array.dtype, dtype) or dtype.kind == array.dtype.kind == "f"
+
+
+def whole_limits(dtype):
+    """Returns the least and the greatest of the whole numbers that a type holds without gaps."""
+    if dtype.kind == "f":
+        end = 2 ** (np.finfo(dtype).nmant + 1)
+        return -end, end
+    return np.iinfo(dtype).min, np.iinfo(dtype).max
 
 
 def loaded_model(key, predictor, outputs):

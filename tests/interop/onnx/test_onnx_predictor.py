@@ -48,6 +48,14 @@ def test_it_is_known_by_its_specs_and_computes(kind_of, shape, kind, spec, n, tm
 
 
 @of_both
+def test_lengths_that_a_file_says_of_outputs_are_no_promise(kind_of, tmp_path):
+    predictor = kind_of(file_of(tmp_path, ["n", "t"], out=["n", 7]))
+    assert predictor.outputs == {"y": ArraySpec("float32", (None,))}
+    found = predictor.load(["y"])({"x": np.ones((2, 5), np.float32)})
+    np.testing.assert_array_equal(found["y"], np.full((2, 5), -1))
+
+
+@of_both
 @pytest.mark.parametrize(
     ("shape", "kind", "says"),
     [

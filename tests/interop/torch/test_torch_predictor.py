@@ -52,6 +52,28 @@ def test_an_only_input_has_any_name():
     assert predictor.outputs == {"output": ArraySpec("float32", (3,))}
 
 
+def test_steps_that_are_pooled_are_an_open_axis():
+    """Two and three of them give one."""
+    predictor = TorchPredictor(lambda: torch.nn.MaxPool1d(2), inputs={"x": ("float32", (4, None))})
+    assert predictor.outputs == {"output": ArraySpec("float32", (4, None))}
+
+
+class Positions(torch.nn.Module):
+    """Takes five steps at most, as a table of positions does."""
+
+    def __init__(self):
+        super().__init__()
+        self.table = torch.nn.Embedding(5, 3)
+
+    def forward(self, x):
+        return x + self.table(torch.arange(x.shape[1]))
+
+
+def test_a_module_may_take_few_steps_alone():
+    predictor = TorchPredictor(Positions, inputs={"x": ("float32", (None, 3))})
+    assert predictor.outputs == {"output": ArraySpec("float32", (None, 3))}
+
+
 def narrow():
     return torch.nn.Linear(4, 3).bfloat16()
 

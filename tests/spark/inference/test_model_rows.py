@@ -1,5 +1,7 @@
 """A partition with the outputs of a predictor: sizes of pieces, what is kept, what is checked."""
 
+import re
+
 import numpy as np
 import pyarrow
 import pytest
@@ -30,9 +32,14 @@ class Mean(Predictor):
         return run
 
 
-class Wrong(Mean):
+class Other(Mean):
+    """Declares one output and gives what another function does."""
+
+    def __init__(self, spec, function):
+        self.outputs, self.function = {"y": spec}, function
+
     def load(self, outputs):
-        return lambda arrays: {"y": arrays["x"]}
+        return lambda arrays: self.function(arrays["x"])
 
 
 @pytest.fixture(autouse=True)
@@ -90,6 +97,42 @@ def test_two_models_side_by_side_keep_their_numbers():
         assert [*one["m"].to_pylist()] == [4.0] * 6 and other["m"].to_pylist() == [8.0] * 6
 
 
-def test_outputs_that_were_not_declared_are_refused():
-    with pytest.raises(ConfigError, match=r"Wrong\.outputs must tell .*got \(3, 4\)"):
-        [*columns(Wrong()).extend(tables(3))]
+WHOLE, SINGLE, PAIRS = (ArraySpec(*spec) for spec in (("int32",), ("float32",), ("int8", (2,))))
+UNDECLARED = {
+    "shape": (SINGLE, lambda x: {"y": x}, "array of float32 (3,), got float64 (3, 4)"),
+    "axis": (PAIRS, lambda x: {"y": x.astype("i1")}, "array of int8 (3, 2), got int8 (3, 4)"),
+    "rows": (SINGLE, lambda x: {"y": x[:1, 0]}, "float32 (3,), got float64 (1,)"),
+    "fractions": (WHOLE, lambda x: {"y": x[:, 0] * 1.5}, "int32 (3,), got float64 (3,)"),
+    "range": (
+        WHOLE,
+        lambda x: {"y": np.full(3, 2**31)},
+        "int32 (3,), got int64 (3,) from 2147483648",
+    ),
+    "digits": (SINGLE, lambda x: {"y": np.full(3, 2**24 + 1)}, "float32 (3,), got int64 (3,)"),
+    "a list": (SINGLE, lambda x: {"y": [1.0] * 3}, "float32 (3,), got [1.0, 1.0, 1.0]"),
+    "no dict": (SINGLE, lambda x: x[:, 0].tolist(), "float32 (3,), got [3.0, 3.0, 3.0]"),
+    "none": (SINGLE, lambda x: {"z": x}, "float32 (3,), got None"),
+}
+
+
+@pytest.mark.parametrize("case", UNDECLARED)
+def test_outputs_that_were_not_declared_are_refused(case):
+    spec, function, says = UNDECLARED[case]
+    with pytest.raises(ConfigError, match=rf"Other\.outputs must tell .*{re.escape(says)}"):
+        [*columns(Other(spec, function)).extend(tables(3))]
+
+
+DECLARED = {
+    "rounded": (SINGLE, lambda x: x[:, 0] + 0.1, np.float32(3.1)),
+    "whole": (SINGLE, lambda x: np.full(3, -(2**24)), -(2.0**24)),
+    "narrow": (WHOLE, lambda x: np.full(3, -(2**31)), -(2**31)),
+    "truth values": (WHOLE, lambda x: x[:, 0] > 0, 1),
+    "no numbers": (ArraySpec("int32", (None,)), lambda x: np.zeros((3, 0), "i8"), []),
+}
+
+
+@pytest.mark.parametrize("case", DECLARED)
+def test_outputs_may_have_other_types_that_the_declared_one_holds(case):
+    spec, function, expected = DECLARED[case]
+    [found] = columns(Other(spec, lambda x: {"y": function(x)})).extend(tables(3))
+    assert found["m"].to_pylist() == [expected] * 3
