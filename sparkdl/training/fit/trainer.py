@@ -128,7 +128,7 @@ class Trainer:
         self.steering = Steering(self.listeners.steers, state.rate_factor, ending)
         extra = self.fingerprint(blocks) | {"first_epoch": first, ENDING: ending}
         extra[COUNTERS] = (resumed or {}).get(COUNTERS)
-        heard = {"epoch": state.epoch, "iteration": state.iteration}
+        heard = {"epoch": state.epoch, "iteration": state.iteration or -1}
         extra[HEARD] = (resumed or {}).get(HEARD, heard)
         due = self._due(state, extra[HEARD])
         if self.master.resident:
@@ -272,13 +272,13 @@ class Trainer:
 
     def _due(self, state, heard):
         """Returns the DueEvents of rounds that are done, of which listeners have not heard yet."""
-        every = self.marks.validate
+        every, updates = self.marks.validate, heard["iteration"]
         ended = state.starts_epoch and heard["epoch"] < state.epoch
         if not state.iteration:
-            return DueEvents(evaluation=self.marks.first)
+            return DueEvents(evaluation=self.marks.first and updates < 0)
         if every is None:
             return DueEvents(ended, ended)
-        return DueEvents(state.iteration // every > heard["iteration"] // every, ended)
+        return DueEvents(state.iteration // every > max(0, updates) // every, ended)
 
     def _events(self, blocks, state, epochs, transform, extra, due):
         """Returns an iterator over the events of the fit: RoundDone, EpochDone ..."""

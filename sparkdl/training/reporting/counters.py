@@ -9,7 +9,8 @@ from sparkdl.training.reporting.listeners import Listener
 from sparkdl.training.reporting.reports import FitPlan
 
 # Keys in what a checkpoint holds besides the state: counters, the TrainState to end with, and up
-# to which epoch and update listeners have heard of ends of epochs and of evaluations.
+# to which epoch and update listeners have heard of ends of epochs and of evaluations; update -1:
+# not even of an evaluation before the first.
 COUNTERS, ENDING, HEARD = "listeners", "ending", "heard"
 
 

@@ -85,8 +85,7 @@ class Supervisor:
         SparkdlError
             What else a worker has raised, as it is.
         """
-        is_over = self.shared.over(self.shared.state) and not any(self.shared.due_events)
-        if is_over or self.steering.stopped:
+        if self._is_over or self.steering.stopped:
             return
         losses, is_first = 0, True
         while losses <= self.shared.master.max_restarts:
@@ -98,6 +97,9 @@ class Supervisor:
                 self.workers.move(reason)
             except LostWorker as lost:
                 reason, losses = lost.error, losses + 1
+                if self._is_over:
+                    log.warning("all is trained; in the end a worker was lost: %s", reason)
+                    return
                 if self.replaceable and is_first and lost.forming:
                     raise NoGroup(reason) from reason
             if losses <= self.shared.master.max_restarts or self.steering.stopped:
@@ -107,6 +109,11 @@ class Supervisor:
             is_first = False
         again = f" ({losses - 1} restarts did not help)" if losses > 1 else ""
         raise WorkerError(f"{reason}{again}") from reason
+
+    @property
+    def _is_over(self):
+        """Whether all is trained, and listeners have heard of it."""
+        return self.shared.over(self.shared.state) and not any(self.shared.due_events)
 
     def _attempt(self):
         group = WorkerGroup(self.workers, self.blocks, self.shared, self.validation)

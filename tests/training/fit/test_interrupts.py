@@ -12,6 +12,7 @@ from sparkdl.errors import CheckpointError, ConfigError, WorkerError
 from sparkdl.nn import Momentum
 from sparkdl.training.network import Network
 from sparkdl.training.reporting.lambda_listener import LambdaListener
+from sparkdl.training.reporting.reduce_rate import ReduceLROnPlateau
 from sparkdl.training.reporting.steering import StopTraining
 from sparkdl.training.resident import supervisor
 from sparkdl.training.saving.checkpoint import Checkpoints, load_checkpoint
@@ -172,3 +173,22 @@ def test_an_epoch_that_is_resumed_reports_all_its_rounds(workers, name, resume, 
         (one.epoch, one.examples, one.loss) for one in whole[-len(epochs) :]
     ]
     assert len(epochs) == 2 or resume == "the network", "workers may be ahead of the driver"
+
+
+def test_a_worker_that_is_lost_when_all_is_done_is_not_missed(workers, caplog):
+    """The others wait for a word: the loss is noticed before they end."""
+    name, ended = "all-reduce", []
+
+    def kill(report, state):
+        worker = workers._processes[1].process
+        worker.kill()
+        worker.join()
+
+    steering = ReduceLROnPlateau("loss")
+    end = LambdaListener(on_epoch=kill, on_fit_end=ended.append)
+    master = replace(MASTERS[name].master, max_restarts=0)
+    network = Network(CONF)
+    history = network.fit(DATA, 1, master, workers, listeners=[steering, end])
+    assert ended == [history] and not history.restarts and history.end_reason is None
+    assert_equal(network.state, fit(workers, name, 1)[0].state)
+    assert "all is trained; in the end a worker was lost: worker 1" in caplog.text

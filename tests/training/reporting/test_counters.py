@@ -199,6 +199,37 @@ def test_what_listeners_have_not_heard_of_they_hear_first(name, event, epochs, c
         assert figures(again) == [], "what was heard is not told again"
 
 
+class Noting(Listener):
+    """Notes the losses of the evaluations that it hears of."""
+
+    counters = ("losses",)
+
+    def __init__(self):
+        self.losses = []
+
+    def on_validation(self, report, state):
+        self.losses.append(loss_of(report))
+
+
+@pytest.mark.parametrize("master", [DRIVER, PEERS])
+@pytest.mark.parametrize("is_counted", [False, True], ids=["unheard", "heard"])
+def test_an_evaluation_before_the_first_update_is_heard_once(master, is_counted, crews):
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    options = {"master": MASTERS[master].master, "workers": crews(2), "validation": TEST}
+    options |= {"validate_every": 100, "validate_first": True}
+    network, first, note = Network(perceptron()), Noting(), Noting()
+    if not is_counted:
+        first.on_validation = interrupt
+    stop = LambdaListener(on_validation=interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        network.fit(DATA, 1, **options, listeners=[first, stop])
+    assert not network.state.iteration
+    network.fit(DATA, 1, **options, listeners=[note], resume=True)
+    assert note.losses == pytest.approx([loss_with(network, Network(perceptron()).state)])
+
+
 def figures(history):
     """What a History says of epochs and evaluations, in their order by updates."""
     epochs = [(one.epoch, one.loss, one.validation and loss_of(one)) for one in history.epochs]
