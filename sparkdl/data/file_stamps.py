@@ -2,6 +2,7 @@
 
 import os
 from datetime import UTC, datetime, timedelta
+from itertools import chain
 
 from sparkdl.data import files
 from sparkdl.errors import DataError
@@ -17,16 +18,28 @@ def stamp_files(paths):
     file that is younger than that; and where a path is not there, or there are too many.
     """
     try:
-        found = sorted({file for path in paths for file in files_at(path)})
-        stamps = None if len(found) > MOST_FILES else tuple(map(stamp_file, found))
+        found = files_of(paths)
+        stamps = None if found is None else tuple(map(stamp_file, found))
         return None if stamps is None or None in stamps else stamps
     except (DataError, OSError):
         return None
 
 
+def files_of(paths):
+    """Returns the files, and all in folders, sorted; None once there are too many."""
+    if len({*paths}) > MOST_FILES:  # which spares a question for each
+        return None
+    found = set()
+    for file in chain.from_iterable(map(files_at, paths)):
+        found.add(file)
+        if len(found) > MOST_FILES:
+            return None
+    return sorted(found)
+
+
 def files_at(path):
-    """Returns the file, or all in a folder that any source reads."""
-    return files.tree(path, files.is_dotted) if files.is_directory(path) else [path]
+    """Returns the file, or yields all in a folder that any source reads."""
+    return files.walk(path, files.is_dotted) if files.is_directory(path) else [path]
 
 
 def stamp_file(path):

@@ -27,6 +27,7 @@ TOLD = (  # of a file's changes, as its system calls it: times first
     *("modify", "updated", "created", "date_time"),
     *DIGESTS,
 )
+UPLOAD = "._COPYING_"  # ends the name of a file that `hdfs dfs -put` has not yet copied whole
 HIDDEN = re.compile(r"\.(.+)\.(new|old)-[0-9a-f]{8}")  # what `_beside` names
 
 
@@ -143,9 +144,11 @@ def list(path):
 def is_hidden(name):
     """Returns whether Spark hides files and folders of this name: marks, unfinished output.
 
-    Those that begin with "." or "_"; but _day=1 is a folder of the column _day.
+    Those that begin with "." or "_", and uploads in progress; but _day=1 is a folder of the column
+    _day.
     """
-    return name.startswith(".") or (name.startswith("_") and "=" not in name)
+    marked = name.startswith("_") and "=" not in name
+    return name.startswith(".") or marked or name.endswith(UPLOAD)
 
 
 def is_dotted(name):
@@ -155,14 +158,34 @@ def is_dotted(name):
 
 def tree(path, hidden=is_hidden):
     """Returns the sorted paths of all files below a folder, but those with hidden names."""
-    paths, root = [], os.fspath(path).rstrip("/")
-    for name, kind in _entries(path):
+    return [*walk(path, hidden)]
+
+
+def walk(path, hidden=is_hidden, above=()):
+    """Yields what `tree` returns, one by one; `above` has the places of the folders above.
+
+    A link to one of these leads to nothing new.
+    """
+    root, entries, place = os.fspath(path).rstrip("/"), _entries(path), _place(path)
+    if place in above:
+        return
+    for name, kind in entries:
         if hidden(name):
             continue
         below = f"{root}/{name}"
-        folder = kind == "directory" or (kind != "file" and is_directory(below))  # or a link to one
-        paths += tree(below, hidden) if folder else [below]
-    return paths
+        if kind == "directory" or (kind != "file" and is_directory(below)):  # or a link to one
+            yield from walk(below, hidden, (*above, place))
+        else:
+            yield below
+
+
+def _place(path):
+    """Returns what paths that lead to one folder share, where there may be several."""
+    if not is_local(path):
+        return os.fspath(path)
+    with _name_errors(path, "listed"):
+        found = os.stat(local_path(path))
+    return found.st_dev, found.st_ino
 
 
 def remove(path):

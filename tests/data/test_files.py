@@ -76,7 +76,18 @@ def test_tree_leaves_out_marks_and_checksums(tmp_path):
     """As Spark does, which takes _k=1 for a folder of the column _k."""
     for name in ["b/2", "a", "b/1", "_k=1/4", "_SUCCESS", ".a.crc", ".k=1/5", "_temporary/3"]:
         write(tmp_path / name)
+    write(tmp_path / "b/3._COPYING_")  # which `hdfs dfs -put` has not yet written whole
     assert files.tree(tmp_path) == [f"{tmp_path}/{name}" for name in ["_k=1/4", "a", "b/1", "b/2"]]
+
+
+@pytest.mark.parametrize("prefix", ["", "file://"])
+def test_links_to_folders_above_are_not_followed(tmp_path, prefix):
+    for name in ["a/1", "b/2"]:
+        write(tmp_path / name)
+    for link, target in {"a/self": ".", "a/up": "..", "b/c": "../a"}.items():
+        (tmp_path / link).symlink_to(target)
+    found = [f"{prefix}{tmp_path}/{name}" for name in ["a/1", "b/2", "b/c/1"]]
+    assert files.tree(f"{prefix}{tmp_path}") == found
 
 
 def test_remove_takes_folders_and_nothing(tmp_path):

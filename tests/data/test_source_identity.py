@@ -138,8 +138,14 @@ def test_both_files_of_a_pair_count(tmp_path):
 
 
 def test_too_many_files_are_not_asked_for(folder, monkeypatch):
+    (folder / "c/d").mkdir(parents=True)
+    (folder / "c/d/e.csv").touch()
+    listed, entries = [], files._entries
+    monkeypatch.setattr(files, "_entries", lambda path: (listed.append(path), entries(path))[1])
     monkeypatch.setattr(file_stamps, "MOST_FILES", 1)
     assert stamp_files([str(folder)]) is None
+    assert listed == [str(folder)]  # whose first two files are too many
+    assert stamp_files([f"{folder}/a.csv", f"{folder}/b.csv"]) is None
     assert stamp_files([str(folder / "a.csv")]) is not None
 
 

@@ -60,6 +60,13 @@ class Images(StoredSource, Reader, ImageSource, SplitByRecords):
     def paths(self) -> Collection[str]:  # type: ignore[override]
         return (self.path,) if self.list_file is None else (self.path, self.list_file)
 
+    def stamped_paths(self) -> Collection[str]:
+        """Returns the folder; or the list and the images that it names, wherever they lie."""
+        if self.list_file is None:
+            return self.paths
+        root = files.absolute(self.path).rstrip("/")
+        return [self.list_file, *(f"{root}/{name}" for name, _ in self.listing())]
+
     def classes(self) -> list[str]:
         """Returns the names of the sub-folders; a label is a position in this list.
 

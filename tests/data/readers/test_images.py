@@ -207,6 +207,20 @@ def test_a_changed_image_is_another_source(tmp_path, listed):
     assert source.identity() != before
 
 
+@pytest.mark.parametrize("name", ["../a/1.png", ".a/1.png", "a/1.png"])
+def test_a_list_is_another_source_once_an_image_is_changed_that_it_names(tmp_path, name):
+    """And no other, of the many that may lie below the folder."""
+    write(tmp_path / "root/b/other.png", b"")
+    path = write(tmp_path / "root" / name, encode_image(X[0]))
+    listing = write(tmp_path / "list.txt", f"{name} 0\n".encode())
+    source = Images(f"{tmp_path}/root", list_file=listing)
+    before = source.identity()
+    write(tmp_path / "root/b/other.png", b"changed")
+    assert None is not before == source.identity()
+    write(path, encode_image(X[1]))
+    assert source.identity() != before
+
+
 def test_classes_without_images_are_told(tmp_path, caplog):
     folder_of(tmp_path, X[:1])
     (tmp_path / "cat").mkdir()
