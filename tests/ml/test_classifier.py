@@ -15,11 +15,12 @@ from sklearn.metrics import accuracy_score, precision_score, recall_score, roc_a
 
 from sparkdl.errors import ConfigError, DataError
 from sparkdl.masters import AllReduceSGD
-from sparkdl.ml import SparkNetworkClassifier
+from sparkdl.ml import SparkNetworkClassificationModel, SparkNetworkClassifier
 from sparkdl.nn import Conv2D, Nesterov, NetworkConf, Output
 from sparkdl.nn.execution.forward import Z
 from sparkdl.spark import SparkNetwork
 from sparkdl.training.masters.parameter_averaging.master import ParameterAveraging
+from sparkdl.training.network import Network
 from sparkdl.training.reporting.lambda_listener import LambdaListener
 from sparkdl.transforms import Scale
 from tests.ml.conftest import SMALL
@@ -211,6 +212,17 @@ def test_one_yes_or_no_is_two_classes(answered, data):
     auc = BinaryClassificationEvaluator(labelCol="yes").evaluate(found)
     assert auc == pytest.approx(roc_auc_score(yes, y))
     assert answered.numClasses == 2
+
+
+def test_evaluators_of_two_classes_rank_by_their_probability(data):
+    """BinaryClassificationEvaluator looks at the second number of rawPrediction alone."""
+    model = SparkNetworkClassificationModel(Network(classes_conf(2)))
+    found = model.transform(data)
+    p, raw, yes = by_id(found, "probability", "rawPrediction", "yes")
+    auc = BinaryClassificationEvaluator(labelCol="yes", numBins=0).evaluate(found)
+    assert auc == pytest.approx(roc_auc_score(yes, p[:, 1]))
+    np.testing.assert_allclose(raw[:, 1] - raw[:, 0], np.log(p[:, 1] / p[:, 0]), atol=1e-5)
+    np.testing.assert_allclose(model.predictRaw(arrays()[0][3]), raw[3], rtol=1e-4, atol=1e-5)
 
 
 REFUSED = {

@@ -19,7 +19,7 @@ class OutputColumns(NamedTuple):
     kind : str
         CLASSES: a probability for each; YES_OR_NO: that of class 1 alone; VALUES: neither.
     prediction, probability, raw : str
-        Names of the class or values, the probabilities, and of what these are made of.
+        Names of the class or values, the probabilities, and the scores; see raw_scores.
     thresholds : tuple of float, optional
         The class is that of the largest probability / threshold; see HasThresholds of pyspark.ml.
     """
@@ -62,11 +62,21 @@ def probabilities(y, kind):
 
 
 def raw_scores(z, kind):
-    """Returns z as float64 for each class; of a yes or no that of "no" is its negative."""
+    """Returns a score of each class, (n, classes) float64, or what sequences have as it is.
+
+    That is z, but of two classes -m and m, for BinaryClassificationEvaluator and OneVsRest of
+    pyspark.ml look at the second number alone. m is z of a yes or no; of two units it is half the
+    z of class 1 minus that of class 0, so that softmax gives what it gives of z.
+    """
     if z.ndim > 2:
         return z
     z = z.astype(np.float64)
-    return np.concatenate([-z, z], axis=1) if kind == YES_OR_NO else z
+    if kind == YES_OR_NO:
+        return np.concatenate([-z, z], axis=1)
+    if z.shape[1] != 2:
+        return z
+    margin = (z[:, 1:] - z[:, :1]) / 2
+    return np.concatenate([-margin, margin], axis=1)
 
 
 def predict_class(y, thresholds):

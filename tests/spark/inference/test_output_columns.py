@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from scipy.special import softmax
+from sklearn.metrics import roc_auc_score
 
 from sparkdl.spark.inference.output_columns import CLASSES, VALUES, YES_OR_NO, OutputColumns
 
@@ -28,6 +30,22 @@ def test_a_yes_or_no_has_two_classes():
     assert found["class"].tolist() == [0.0, 1.0, 0.0]
     np.testing.assert_array_equal(found["p"], [[0.75, 0.25], [0.25, 0.75], [0.5, 0.5]])
     np.testing.assert_array_equal(found["raw"][:, 0], -found["raw"][:, 1])
+
+
+def test_the_second_score_of_two_classes_ranks_as_its_probability_does():
+    """BinaryClassificationEvaluator and OneVsRest of pyspark.ml look at it alone."""
+    rng = np.random.default_rng(3)
+    z = 5 * rng.normal(size=(200, 2)).astype(np.float32)
+    raw = arrays(CLASSES, {"out": softmax(z, axis=1), "out/z": z}, "", "p", "raw")["raw"]
+    y, p = rng.integers(0, 2, 200), softmax(z.astype(np.float64), axis=1)
+    assert roc_auc_score(y, raw[:, 1]) == roc_auc_score(y, p[:, 1]) != roc_auc_score(y, z[:, 1])
+    np.testing.assert_allclose(softmax(raw, axis=1), p, rtol=1e-12)
+    np.testing.assert_array_equal(raw[:, 0], -raw[:, 1])
+
+
+def test_the_score_of_one_class_is_z():
+    raw = arrays(CLASSES, {"out": np.ones((3, 1)), "out/z": YES}, "", "p", "raw")["raw"]
+    np.testing.assert_array_equal(raw, YES)
 
 
 THRESHOLDS = {
