@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from sparkdl.errors import ConfigError, DataError, require
+from sparkdl.errors import ConfigError, DataError, brief, require
 from sparkdl.training.evaluation.wrong_examples import WrongExamples
 
 ROUNDING = 1e-5
@@ -100,7 +100,7 @@ class Evaluation:
         return type(self)(**{name: getattr(self, name) for name in options})
 
     def _count_losses(self, losses, size):
-        losses = np.asarray(losses, np.float64)
+        losses = real_numbers(losses, "losses").astype(np.float64, copy=False)
         if losses.shape != (size,):
             raise DataError(f"{size} examples need {size} losses, got shape {losses.shape}")
         self.loss_sum += float(losses.sum())
@@ -120,6 +120,20 @@ def numbers_of(size):
     return tuple(map(str, range(size)))
 
 
+def real_numbers(values, name):
+    """Returns `values` as an array: numbers of numpy's own types as they are, others as float64.
+
+    Raises DataError for texts, complex numbers, and rows of several lengths.
+    """
+    try:
+        array = np.asarray(values)
+        if array.dtype.kind != "c":
+            return array if array.dtype.kind in "biuf" else array.astype(np.float64)
+    except (TypeError, ValueError):
+        pass
+    raise DataError(f"{name} must be an array of real numbers, got {brief(values)}")
+
+
 def check_predictions(predictions, width):
     """Returns `predictions` as float64, if they are `width` finite numbers per example."""
     return finite_table(predictions, width).astype(np.float64, copy=False)
@@ -127,7 +141,7 @@ def check_predictions(predictions, width):
 
 def finite_table(predictions, width):
     """Returns `predictions` as floats of their own type; see `check_predictions`."""
-    predictions = np.asarray(predictions)
+    predictions = real_numbers(predictions, "predictions")
     if predictions.dtype.kind != "f":
         predictions = predictions.astype(np.float64)
     if predictions.ndim != 2 or predictions.shape[1] != width:
@@ -166,7 +180,7 @@ def clipped(predictions):
 
 def check_values(labels, shape):
     """Returns `labels` as float64, if they are finite and of `shape`; (n,) stands for (n, 1)."""
-    labels = np.asarray(labels, np.float64)
+    labels = real_numbers(labels, "labels").astype(np.float64, copy=False)
     if labels.ndim == 1 and shape[1] == 1:
         labels = labels[:, np.newaxis]
     if labels.shape != shape:

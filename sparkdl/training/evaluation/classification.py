@@ -7,12 +7,13 @@ from typing import ClassVar, Self
 import numpy as np
 
 from sparkdl.config import is_integer
-from sparkdl.errors import DataError, require
+from sparkdl.errors import ConfigError, DataError, brief, require
 from sparkdl.training.evaluation.base import (
     Evaluation,
     clipped,
     numbers_of,
     probability_table,
+    real_numbers,
     set_names,
 )
 from sparkdl.training.evaluation.classification_report import report
@@ -117,7 +118,12 @@ class Classification(PerColumn, Evaluation):
         return self.top_k(1)
 
     def top_k(self, k: int) -> float:
-        """Returns the share of examples whose true class is among the k most probable ones."""
+        """Returns the share of examples whose true class is among the k most probable ones.
+
+        Raises ConfigError unless k is an integer >= 1.
+        """
+        if not is_integer(k, 1):
+            raise ConfigError(f"k must be an integer >= 1, got {brief(k)}")
         return float(self.ranks[:k].sum() / self.examples) if self.examples else float("nan")
 
     @property
@@ -159,7 +165,7 @@ def cross_entropy(probabilities):
 
 def class_of(labels, classes):
     """Converts one-hot labels (n, classes) to labels (n,); returns others as they are."""
-    labels = np.asarray(labels)
+    labels = real_numbers(labels, "labels")
     rows = labels.ndim == 2 and labels.shape[1] == classes
     return labels.argmax(axis=1) if rows else labels
 

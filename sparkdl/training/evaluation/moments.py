@@ -43,7 +43,7 @@ class Moments:
         """Returns the moments of two arrays (n, columns)."""
         if len(x) == 0:
             return cls.empty(x.shape[1])
-        mean_x, mean_y = x.mean(axis=0), y.mean(axis=0)
+        mean_x, mean_y = mean_of(x), mean_of(y)
         dx, dy = x - mean_x, y - mean_y
         sums = (np.sum(a * b, axis=0) for a, b in ((dx, dx), (dy, dy), (dx, dy)))
         return cls(len(x), mean_x, mean_y, *sums)
@@ -68,3 +68,9 @@ class Moments:
         spread = np.sqrt(self.xx) * np.sqrt(self.yy)
         nothing = np.full(len(spread), np.nan)
         return np.divide(self.xy, spread, out=nothing, where=spread > 0)
+
+
+def mean_of(x):
+    """Returns the means of an array (n, columns); of equal numbers that number, to the last bit."""
+    first = x[0]
+    return first + (x - first).mean(axis=0)

@@ -61,6 +61,20 @@ def test_top_k(k, rng):
     assert Classification(10).add(predictions, labels).top_k(k) == pytest.approx(expected)
 
 
+@pytest.mark.parametrize("k", [0, -1, 1.5, "2", None])
+def test_a_top_k_of_no_positive_integer_is_refused(k):
+    with pytest.raises(ConfigError, match="k must be an integer >= 1, got"):
+        Classification(3).add(np.eye(3), np.arange(3)).top_k(k)
+
+
+@pytest.mark.parametrize("labels", [["x"], [["a", "b"]], [[1], [1, 2]]])
+def test_labels_that_are_no_numbers_are_refused(labels):
+    with pytest.raises(DataError, match="labels must be an array of real numbers, got"):
+        Classification(2).add([[0.2, 0.8]], labels)
+    with pytest.raises(DataError, match="predictions must be an array of real numbers, got"):
+        Classification(2).add([["a", "b"]], [0])
+
+
 def test_of_equal_probabilities_the_first_class_counts():
     evaluation = Classification(3).add(np.full((2, 3), 1 / 3), np.array([0, 2]))
     assert evaluation.accuracy == 0.5

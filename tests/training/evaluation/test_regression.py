@@ -62,6 +62,29 @@ def test_labels_that_do_not_vary(name):
     assert np.isnan(evaluation.correlation)
 
 
+SIDES = {
+    "labels": (np.full(60, 0.1), np.linspace(0, 1, 60)),
+    "predictions": (np.linspace(0, 1, 60), np.full(60, 0.7)),
+    "both": (np.full(60, 0.1), np.full(60, 0.7)),
+    "both, of float32": (np.full(60, 3.3, np.float32), np.full(60, 0.7, np.float32)),
+}
+
+
+@pytest.mark.parametrize("cuts", [(), (20, 30)])
+@pytest.mark.parametrize("name", SIDES)
+def test_sums_of_what_does_not_vary_leave_nothing_to_correlate(name, cuts):
+    """The mean of sixty times 0.1, summed as they are, is another number than 0.1."""
+    labels, predictions = (side[:, np.newaxis] for side in SIDES[name])
+    evaluation = in_pieces(predictions, labels, cuts)
+    halves = in_pieces(predictions[:7], labels[:7], ()).merge(
+        in_pieces(predictions[7:], labels[7:], ())
+    )
+    expected = metrics.r2_score(labels - labels[0], predictions - labels[0])  # of zeros: exact
+    for found in (evaluation, halves):
+        assert found.r2 == pytest.approx(expected)
+        assert np.isnan(found.correlation)
+
+
 def test_fewer_than_two_examples_have_no_r2():
     assert np.isnan(Regression(1).add(np.array([[1.0]]), np.array([[2.0]])).r2)
     empty = Regression(2)
@@ -88,6 +111,24 @@ def test_what_does_not_fit_is_refused(name):
     predictions, message = BAD[name]
     with pytest.raises(DataError, match=message):
         Regression(2).add(predictions, np.zeros((2, 1)))
+
+
+NO_NUMBERS = {
+    "predictions": ([["a"]], [1.0], None),
+    "labels": ([[1.0]], ["x"], None),
+    "labels of several lengths": ([[1.0]], [[1], [1, 2]], None),
+    "losses": ([[1.0]], [1.0], ["x"]),
+    "predictions of complex numbers": ([[1j]], [1.0], None),
+}
+
+
+@pytest.mark.parametrize("name", NO_NUMBERS)
+def test_what_is_no_number_is_refused(name):
+    evaluation = Regression(1)
+    message = f"{name.split()[0]} must be an array of real numbers, got \\["
+    with pytest.raises(DataError, match=message):
+        evaluation.add(*NO_NUMBERS[name])
+    assert evaluation.examples == 0
 
 
 def test_nan_labels_are_refused():
