@@ -113,9 +113,10 @@ def run_locally(sc, run, first, given, setup, models, parallelism):
     """
     conf = first[1].conf
     run.require_data_of(conf, given.records().transform)
-    held = {"data": read_records(sc, given.records(), conf)}
+    held = {"data": read_records(sc, given.records(), conf, "train on")}
     if given.validation is not None:
-        held["validation"] = read_records(sc, given.validation_records(), conf)
+        records = given.validation_records()
+        held["validation"] = read_records(sc, records, conf, "evaluate on")
     host = option(sc, "spark.driver.host")
     with Progress(run.judge, host, setup.timeout) as progress:
         with sharing(sc, replace(setup, **held, address=progress.address)) as shared:

@@ -47,7 +47,8 @@ class Search:
         The space: it asks the trial for values, and returns what is tried with them.
     study : optuna.Study, optional
         Its sampler proposes, its pruner ends trials early, its storage is what a search goes on
-        from. None: a new one in memory.
+        from. None: a new one in memory. A step is the number of epochs done, from 1 on: a pruner's
+        n_warmup_steps=k spares the first k - 1.
     epochs : int
         Of each trial, unless `define` gives others.
     batch_size : int, optional

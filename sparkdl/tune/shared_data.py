@@ -3,13 +3,13 @@
 from sparkdl.data.batches.batch import Batch
 from sparkdl.data.readers.ndarray.arrays import Arrays
 from sparkdl.data.source import check_batches
-from sparkdl.errors import NoRecords
+from sparkdl.errors import DataError, NoRecords
 from sparkdl.spark.inference.predictions import sound
 from sparkdl.spark.jobs.job import job
 from sparkdl.training.inputs.schema import schema_of
 
 
-def read_records(sc, records, conf):
+def read_records(sc, records, conf, purpose):
     """Returns all records as one Batch, checked on the executors that read them; what is in the
     driver's memory is checked there.
 
@@ -21,14 +21,17 @@ def read_records(sc, records, conf):
     records : SparkRecords
     conf : NetworkConf
         Of a trial; those of the others take the same records.
+    purpose : str
+        "train on" or "evaluate on".
     """
     schema = schema_of(conf, transform=records.transform)
     data = records.data
     if isinstance(data, Arrays):
         batches = [b for split in data.splits() for b in check_batches(data.read, split, schema)]
     else:
-        with job(sc, "records of all trials", "reading the data"):
+        with job(sc, "records of all trials", f"reading the data to {purpose}"):
             batches = list(sound(records.batches(sc, schema).collect()))
     if not sum(map(len, batches)):
-        raise NoRecords("there are no records to train on: every partition is empty")
+        error = NoRecords if purpose == "train on" else DataError
+        raise error(f"there are no records to {purpose}: every partition is empty")
     return Batch.concat(batches)

@@ -135,3 +135,14 @@ def test_hyperband_prunes():
         verdicts.append(all(steps))
         run.end(number, result(float(value), pruned=not all(steps)))
     assert verdicts[0] and not all(verdicts)
+
+
+def test_after_as_many_epochs_as_warmup_steps_a_trial_may_end():
+    study = study_of(GOOD, POOR)
+    study.pruner = optuna.pruners.MedianPruner(n_startup_trials=1, n_warmup_steps=3)
+    run, verdicts = run_of(study, 2), []
+    for value in (1.0, 2.0):
+        number, _ = run.next()
+        verdicts.append([run.judge(number, epochs, value) for epochs in range(1, 5)])
+        run.end(number, result(value))
+    assert verdicts == [[True] * 4, [True, True, False, False]]
