@@ -61,7 +61,7 @@ def shape_of(written):
     if written is None:
         return None
     sizes = written.replace("x", ",").split(",")
-    if not all(size.strip().isdigit() and int(size) for size in sizes):
+    if not all(size.strip().isdecimal() and int(size) for size in sizes):
         raise ConfigError(f"--shape must be sizes such as 3,32,32, got {written!r}")
     return tuple(map(int, sizes))
 

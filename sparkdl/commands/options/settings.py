@@ -48,6 +48,6 @@ def enter_section(options, key, path):
 
 def position(options, key, path):
     """Returns the index that a key into a list means."""
-    if not (key.isdigit() and int(key) < len(options)):
+    if not (key.isdecimal() and int(key) < len(options)):
         raise ConfigError(f"{path} must end in a number from 0 to {len(options) - 1}, got {key!r}")
     return int(key)

@@ -23,7 +23,7 @@ def initial(options):
 def pieces(options, per):
     options.take("allkeyssorted")
     values = options.take("values", {})
-    options.need(isinstance(values, dict) and all(map(str.isdigit, values)), "values", values)
+    options.need(isinstance(values, dict) and all(map(str.isdecimal, values)), "values", values)
     rates_from = sorted((int(start), rate) for start, rate in values.items())
     return rates.PiecewiseConstantSchedule(rates=tuple(rates_from), **per)
 

@@ -44,6 +44,7 @@ REFUSED = [
     ("epochs.more=3", "epochs is 1 and has no keys"),
     ("network.layers.2.units=5", "must end in a number from 0 to 1, got '2'"),
     ("network.layers.last.units=5", "must end in a number from 0 to 1, got 'last'"),
+    ("network.layers.²=3", "must end in a number from 0 to 1, got '²'"),
     ("network.layers.9=5", "must end in a number from 0 to 1, got '9'"),
     ("epochs={", "not valid YAML"),
 ]
