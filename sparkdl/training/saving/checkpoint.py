@@ -3,6 +3,7 @@
 import logging
 import re
 import time
+import uuid
 from collections.abc import Mapping
 from os import PathLike
 from typing import TYPE_CHECKING, Any
@@ -82,16 +83,28 @@ class CheckpointWriter(Listener):
         """Raises CheckpointError where checkpoints of another run would get mixed with ours."""
         self._conf, self._extra, self._written_at = plan.conf, plan.extra, self.clock()
         self._history, self._steering = plan.history, plan.steering
-        present = list_checkpoints(self.options.path)
-        for rounds in present:
-            if rounds > plan.rounds:
-                raise CheckpointError(
-                    f"{present[rounds]} is ahead of round {plan.rounds}, where this fit starts; "
-                    "resume from it, remove it, or choose another path"
-                )
+        self._make_way(plan.rounds)
         repair(self.options.path)
         present = list_checkpoints(self.options.path)
         self.last = present[max(present)] if present else None
+
+    def _make_way(self, start):
+        """Moves damaged checkpoints aside where the fit starts from the whole one before them."""
+        present, damaged = list_checkpoints(self.options.path), {}
+        for rounds in (rounds for rounds in sorted(present) if rounds > start):
+            path, error = present[rounds], damage_of(present[rounds])
+            begin = f"{path} is ahead of round {start}, where this fit starts"
+            if error is None:
+                cure = "resume from it, remove it, or choose another path"
+                raise CheckpointError(f"{begin}; {cure}")
+            if start not in present or damage_of(present[start]) is not None:
+                cure = "remove it, or choose another path"
+                raise CheckpointError(f"{begin}, and is damaged ({error}); {cure}") from error
+            damaged[rounds] = path
+        for rounds, path in damaged.items():
+            aside = f"{self._path_of(rounds)}.damaged-{uuid.uuid4().hex[:8]}"
+            files.move(path, aside)
+            log.warning("%s is damaged; it is %s now, for this fit trains its rounds", path, aside)
 
     def on_round(self, report: RoundReport, state: "TrainState | None") -> None:
         if state is not None and self._is_due(state):
@@ -109,7 +122,7 @@ class CheckpointWriter(Listener):
 
     def _write_again(self, state):
         """Writes the checkpoint of the last round anew: it says what listeners have heard of."""
-        if self.last == self._path(state):
+        if self.last == self._path_of(state.rounds):
             self._save(self._steering.steer(state))
 
     def _save(self, state):
@@ -127,13 +140,13 @@ class CheckpointWriter(Listener):
     def write(self, conf: "Conf", state: "TrainState", extra: Mapping[str, Any]) -> None:
         """Saves the state, and deletes all but the last `keep`. Raises DivergedError."""
         self._refuse_diverged(state)
-        path = self._path(state)
+        path = self._path_of(state.rounds)
         save_model(path, conf, state, extra, pool=self._pool)
         self.last, self._written_at = path, self.clock()
         self._prune(state.rounds)
 
-    def _path(self, state):
-        return f"{as_text(self.options.path)}/round-{state.rounds:08d}"
+    def _path_of(self, rounds):
+        return f"{as_text(self.options.path)}/round-{rounds:08d}"
 
     def _refuse_diverged(self, state: "TrainState") -> None:
         """Raises DivergedError; not for infinite buffers, which may be constants."""
@@ -214,16 +227,34 @@ def _names(path):
     return files.list(path) if files.exists(path) else []
 
 
+def damage_of(path):
+    """Returns the CheckpointError that loading a checkpoint raises, or None if it is whole."""
+    try:
+        _load_whole(path)
+    except CheckpointError as error:
+        return error
+    return None
+
+
+def _load_whole(path):
+    """Returns what `load_model` does, of a checkpoint all of whose files are whole."""
+    model = load_model(path)
+    for state in filter(None, (model[1], model[2].get(ENDING))):
+        verify_tables(state.tables)
+    return model
+
+
 def _newest(path):
     present, damaged = list_checkpoints(path), []
     for rounds in sorted(present, reverse=True):
         try:
-            model = load_model(present[rounds])
-            for state in filter(None, (model[1], model[2].get(ENDING))):
-                verify_tables(state.tables)
-            return present[rounds], model
+            model = _load_whole(present[rounds])
         except CheckpointError as error:
             damaged.append(str(error))
+            continue
+        for error in damaged:
+            log.warning("a damaged checkpoint is passed over: %s", error)
+        return present[rounds], model
     if damaged:
         raise CheckpointError(f"{path}: no checkpoint is whole: {'; '.join(damaged)}")
     raise CheckpointError(f"{path}: there are no checkpoints")

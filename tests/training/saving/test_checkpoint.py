@@ -123,11 +123,50 @@ def test_a_checkpoint_is_a_model_with_state_and_extra(tmp_path):
         assert_equal(state, state_of(CONF, seed=2, rounds=2))
 
 
-def test_a_damaged_one_is_passed_over(tmp_path):
-    train(writer_for(tmp_path, every_rounds=1), 3)
-    (tmp_path / "round-00000003" / "vectors.safetensors").write_bytes(b"")
+def with_damaged(folder, rounds, *damaged):
+    """Writes so many checkpoints to a folder, some of which a disk has emptied then."""
+    train(writer_for(folder, every_rounds=1), rounds)
+    for number in damaged:
+        (folder / f"round-0000000{number}" / "vectors.safetensors").write_bytes(b"")
+
+
+def test_a_damaged_one_is_passed_over_with_a_warning(tmp_path, caplog):
+    with_damaged(tmp_path, 3, 3)
     assert latest(tmp_path) == str(tmp_path / "round-00000002")
+    assert "is passed over: " in caplog.text
+    assert "round-00000003/vectors.safetensors: damaged, bytes is 0" in caplog.text
     assert load_checkpoint(tmp_path)[1].rounds == 2
+
+
+def test_damaged_ones_make_way_for_the_fit_that_goes_on_before_them(tmp_path, caplog):
+    with_damaged(tmp_path, 3, 2, 3)
+    (tmp_path / "round-00000003").rename(tmp_path / ".round-00000003.old-0123abcd")
+    resumed = writer_for(tmp_path, start=1, every_rounds=1)
+    first, *others = names(tmp_path)
+    assert first == "round-00000001" and len(others) == 2
+    for number, name in enumerate(others, start=2):
+        assert name.startswith(f"round-0000000{number}.damaged-") and name in caplog.text
+    train(resumed, 2, start=1)
+    assert load_checkpoint(tmp_path)[1].rounds == 3
+    assert set(others) < set(names(tmp_path))
+
+
+@pytest.mark.parametrize("start, damaged", [(0, [3]), (1, [1, 3])], ids=["a new fit", "another"])
+def test_damaged_ones_of_another_run_are_named_as_such(start, damaged, tmp_path):
+    with_damaged(tmp_path, 3, *damaged)
+    for whole in {1, 2} - {start}:
+        files.remove(tmp_path / f"round-0000000{whole}")
+    message = f"3 is ahead of round {start}, .*, and is damaged \\(.*bytes is 0.*; remove it, or"
+    with pytest.raises(CheckpointError, match=message):
+        writer_for(tmp_path, start=start)
+    assert "round-00000003" in names(tmp_path)
+
+
+def test_nothing_is_moved_where_a_whole_one_is_ahead(tmp_path):
+    with_damaged(tmp_path, 3, 2)
+    with pytest.raises(CheckpointError, match="round-00000003 is ahead of round 1, .*; resume"):
+        writer_for(tmp_path, start=1)
+    assert names(tmp_path) == [f"round-0000000{number}" for number in (1, 2, 3)]
 
 
 def test_if_all_are_damaged_each_is_named(tmp_path):
