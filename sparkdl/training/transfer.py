@@ -28,8 +28,8 @@ def replace_output(
         It stays as it is.
     layer : Layer
         The new output: an Output with weights of its own, which begin anew; or a LossLayer, which
-        gives what `after` gives. Where its loss applies softmax or sigmoid itself, and `after` ends
-        in it, it takes that one's place, so predictions are the same.
+        gives what `after` gives. Where its loss applies softmax or sigmoid itself, and the numbers
+        of `after` are those of one, it takes that one's place, so predictions are the same.
     after : str, optional
         Name of the layer that it reads; what that one does not need falls away. None: what the only
         output layer reads; of a network without one, for a LossLayer, its last layer.
@@ -42,6 +42,8 @@ def replace_output(
         `layer` is no output layer, or `after` no name of a layer.
     ShapeError
         The layer cannot read what `after` gives.
+    UnsupportedError
+        Others read the softmax that a LossLayer would take over, or it is over another axis.
 
     Examples
     --------

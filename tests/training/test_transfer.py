@@ -10,17 +10,26 @@ from sparkdl.errors import ConfigError, ShapeError, UnsupportedError
 from sparkdl.nn import (
     Activation,
     AdaGrad,
+    AlphaDropout,
     BatchNorm,
+    Conv2D,
     Dense,
+    Dropout,
     ElementWise,
     EmbeddingBag,
+    Flatten,
+    Frozen,
+    GaussianNoise,
     GraphBuilder,
     LossLayer,
     NetworkConf,
     Output,
+    Reshape,
     RnnOutput,
     Sgd,
+    StopGradient,
     TimeDistributed,
+    VariationalAutoencoder,
 )
 from sparkdl.training.masters.all_reduce.master import AllReduceSGD
 from sparkdl.training.network import Network, first_state
@@ -67,11 +76,11 @@ def test_an_output_of_the_same_shape_begins_anew():
     assert (new.state.buffers == network.state.buffers).all()
 
 
-def ending(*layers):
-    build = GraphBuilder(x=(4,))
+def ending(*layers, shape=(4,), **options):
+    build = GraphBuilder(x=shape)
     for layer in layers:
         build.add(layer)
-    return Network(conf := build.conf(), state_of(conf))
+    return Network(conf := build.conf(**options), state_of(conf))
 
 
 SAME = {  # networks whose last layers a loss takes over, and the loss
@@ -96,6 +105,66 @@ def test_a_loss_leaves_predictions_as_they_are():
         assert np.isfinite(new.score((X, labels)))
 
     for_all(SAME, check)
+
+
+THREE, SOFTMAX, STEPS, IMAGES = Dense(units=3), Activation("softmax"), (5, 4), (2, 4, 5)
+BEHIND = {  # networks whose softmax is not the last layer, or within another one
+    "identity": ending(THREE, SOFTMAX, Activation("identity")),
+    "dropout": ending(Dense(units=3, activation="softmax"), Dropout(rate=0.5)),
+    "noise": ending(THREE, SOFTMAX, GaussianNoise(std=0.5), AlphaDropout(rate=0.5)),
+    "frozen dropout": ending(THREE, SOFTMAX, Frozen(layer=Dropout(rate=0.5))),
+    "flat": ending(THREE, SOFTMAX, Flatten()),
+    "reshaped": ending(THREE, Reshape(shape=(1, 3)), SOFTMAX, Flatten(), StopGradient()),
+    "of the network": ending(THREE, activation="softmax"),
+    "frozen": ending(THREE, Frozen(layer=SOFTMAX)),
+    "each step": ending(THREE, TimeDistributed(layer=SOFTMAX), shape=STEPS),
+    "images": ending(Conv2D(filters=3, kernel_size=1, activation="softmax"), shape=IMAGES),
+    "images, then images": ending(SOFTMAX, Reshape(shape=(2, 5, 4)), shape=IMAGES),
+    "images of one step": ending(
+        TimeDistributed(layer=SOFTMAX), Reshape(shape=IMAGES), shape=(1, *IMAGES)
+    ),
+}
+OTHERS = {  # losses that apply softmax too
+    "kl_divergence": LossLayer(loss="kl_divergence"),
+    "infogain": LossLayer(loss={"type": "infogain", "gain": np.eye(3).tolist()}),
+}
+
+
+def test_a_softmax_is_not_taken_twice_wherever_it_stands():
+    def check(name):
+        network = BEHIND[name]
+        [shape], last = network.conf.input_shapes.values(), network.conf.stack[-1].name
+        x = 3 * np.random.default_rng(1).normal(size=(6, *shape)).astype(np.float32)
+        theirs = network.features(x, last)[last]
+        new = replace_output(network, LossLayer())
+        np.testing.assert_allclose(new.predict(x), theirs, rtol=1e-5, atol=1e-7)
+
+    for_all(BEHIND, check)
+
+
+def test_other_losses_take_a_softmax_over_too():
+    def check(name):
+        network = ending(THREE, SOFTMAX)
+        new, last = replace_output(network, OTHERS[name]), network.conf.stack[-1].name
+        np.testing.assert_allclose(new.predict(X), network.features(X, last)[last], rtol=1e-6)
+
+    for_all(OTHERS, check)
+
+
+def test_a_softmax_over_other_numbers_than_the_loss_takes_is_refused():
+    made = ending(Conv2D(filters=3, kernel_size=1, activation="softmax"), shape=IMAGES)
+    steps = ending(made.conf.stack[0].layer, Reshape(shape=(3, 20)), shape=IMAGES)
+    words = r"softmax over 20 units of reshape_1 \(3, 20\), where conv2d_1 has taken it over 3 of"
+    with pytest.raises(UnsupportedError, match=words):
+        replace_output(steps, LossLayer())
+    assert replace_output(steps, LossLayer(loss="mse")).predict(np.ones((1, *IMAGES))).any()
+
+
+def test_a_function_within_a_layer_stays():
+    network = ending(VariationalAutoencoder(units=3, activation="sigmoid", name="code"))
+    new = replace_output(network, LossLayer(loss="sigmoid_cross_entropy"))
+    ours, theirs = (net.features(X, "code")["code"] for net in (new, network))
+    np.testing.assert_array_equal(ours, theirs)
 
 
 def test_steps_of_sequences_end_in_a_softmax_too():

@@ -5,7 +5,7 @@ from sparkdl.interop.keras.options import object_of
 from sparkdl.nn import layers as nn
 from sparkdl.nn import losses
 from sparkdl.nn.activations import Sigmoid, Softmax
-from sparkdl.nn.networks.new_output import without_activation
+from sparkdl.nn.networks.last_activation import without_activation
 
 FREE = ("reduction", "fn", "dtype", "axis")
 REDUCTIONS = (None, "auto", "sum_over_batch_size", "mean_with_sample_weight", "mean")
@@ -94,7 +94,8 @@ def add_loss(graph, place, value, weight, labels):
         raise UnsupportedError("a loss of images is not supported")
     source = place.name
     if held is not None and not logits:
-        source = without_activation(graph.build.vertices, place.name, held)
+        build = graph.build
+        source = without_activation(build.vertices, build.conf(), place.name, held)
     layer = nn.LossLayer(
         loss=loss,
         loss_weight=weight,

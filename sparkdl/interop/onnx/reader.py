@@ -1,6 +1,7 @@
 """Networks from ONNX files."""
 
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 from onnx import TensorProto
 
@@ -10,10 +11,11 @@ from sparkdl.interop.onnx.laid_shapes import ROWS, TYPES, batch_of, laid
 from sparkdl.interop.onnx.messages import attributes_of, opset_of, read_model
 from sparkdl.interop.onnx.nodes import OnnxNode
 from sparkdl.interop.onnx.shared_constants import SharedConstants
-from sparkdl.interop.onnx.steps import BEFORE
+from sparkdl.interop.onnx.steps import BEFORE, Step
 from sparkdl.interop.onnx.translation import OF_ROWS, RULES
 from sparkdl.interop.translated_network import state_with
 from sparkdl.nn import GraphBuilder
+from sparkdl.nn import layers as nn
 from sparkdl.training.network import Network
 
 
@@ -30,6 +32,7 @@ class OnnxNet:
 
     network: Network
     outputs: dict[str, str]
+    pads: ClassVar[bool] = False  # see NetworkPredictor
 
     def run(self, features):
         """Returns {output: array (n, ...)} for features (n, ...), or {input: features}."""
@@ -136,6 +139,8 @@ class GraphTranslation:
         node.need_inputs()
         rows = rows_of(node)
         steps = RULES[node.op](node if rows is None else replace(node, shapes=rows))
+        if not steps and not self.alias(node):
+            steps = [Step(layer=nn.Activation("identity"))]
         before = None
         read = tuple(name for name in node.inputs if name in self.constants)
         for place, step in enumerate(steps):
@@ -144,9 +149,17 @@ class GraphTranslation:
             before = self.place(step, given, (node.op, place, read))
             if step.output is not None and node.outputs[step.output]:
                 self.note(node.outputs[step.output], *before, step.batch)
-        if steps[-1].output is None:
+        if steps and steps[-1].output is None:
             name = next(filter(None, node.outputs))
             self.note(name, *before, steps[-1].batch if rows is None else ROWS)
+
+    def alias(self, node):
+        """Gives a node's output the layer of its input; returns whether there is a layer."""
+        name, source = next(filter(None, node.outputs)), node.inputs[0]
+        if source in self.build.inputs:
+            return False
+        self.places[name], self.shapes[name] = self.places[source], self.shapes[source]
+        return True
 
     def note(self, name, layer, shape, batch):
         """Notes which layer gives a tensor."""

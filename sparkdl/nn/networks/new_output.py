@@ -1,19 +1,22 @@
 """The configuration of a network that ends in another output layer."""
 
-from dataclasses import fields, replace
+from dataclasses import fields
 from typing import Any
 
 from sparkdl.config import suggestion
-from sparkdl.errors import ConfigError, UnsupportedError
+from sparkdl.errors import ConfigError
 from sparkdl.nn.activations import ActivationFunction, Sigmoid, Softmax
-from sparkdl.nn.layers import Activation, Layer, LossLayer, ScoredLayer, Wrapper
-from sparkdl.nn.losses import Loss, SigmoidCrossEntropy, SoftmaxCrossEntropy
+from sparkdl.nn.layers import Layer, LossLayer, ScoredLayer
+from sparkdl.nn.losses import Infogain, KlDivergence, Loss, SigmoidCrossEntropy, SoftmaxCrossEntropy
 from sparkdl.nn.networks.base import Conf
 from sparkdl.nn.networks.graph import GraphConf, Vertex
+from sparkdl.nn.networks.last_activation import ends_in, without_activation
 from sparkdl.nn.networks.layer_sequence import INPUT, automatic_name
 
 APPLIED: dict[type[Loss], type[ActivationFunction]] = {
     SoftmaxCrossEntropy: Softmax,
+    KlDivergence: Softmax,
+    Infogain: Softmax,
     SigmoidCrossEntropy: Sigmoid,
 }  # by a loss itself: it takes what comes before
 
@@ -31,17 +34,26 @@ def conf_with_output(
     vertices = vertices_of(conf)
     last = name_to_keep(conf, vertices, layer, after)
     kept = needed_by(last, vertices)
+    given = {item.name: getattr(conf, item.name) for item in fields(Conf)} | options
+    new = conf_of(conf, kept, last, layer, given)
     loss: Any = layer.loss
     applied = APPLIED.get(type(loss)) if isinstance(layer, LossLayer) else None
-    if applied and ends_in(next(v.layer for v in kept if v.name == last), applied):
-        last = without_activation(kept, last, applied)
+    if applied and ends_in(new, last, applied):
+        last = without_activation(kept, new, last, applied)
+        new = conf_of(conf, kept, last, layer, given)
+    return new
+
+
+def conf_of(
+    conf: Conf, kept: list[Vertex], last: str, layer: Layer, options: dict[str, Any]
+) -> GraphConf:
+    """Returns the GraphConf of vertices of `conf` and of an output layer behind `last`."""
     name = layer.name or automatic_name(layer, [vertex.layer for vertex in kept])
     read = {source for vertex in kept for source in vertex.inputs} | {last}
-    given = {item.name: getattr(conf, item.name) for item in fields(Conf)} | options
     bags = [bag for bag in conf.bags if bag.name in read]
     shapes = {k: s for k, s in conf.input_shapes.items() if k in read - {b.name for b in bags}}
     vertices = [*kept, Vertex(name=name, layer=layer, inputs=(last,))]
-    return GraphConf(inputs=shapes, vertices=vertices, bags=bags, **given)
+    return GraphConf(inputs=shapes, vertices=vertices, bags=bags, **options)
 
 
 def vertices_of(conf: Any) -> list[Vertex]:
@@ -80,41 +92,3 @@ def needed_by(name: str, vertices: list[Vertex]) -> list[Vertex]:
             found.add(vertex.name)
             waiting += [*vertex.inputs, *([vertex.shares] if vertex.shares else [])]
     return [vertex for vertex in vertices if vertex.name in found]
-
-
-def ends_in(layer: Layer, held: type[ActivationFunction]) -> bool:
-    """Whether the last thing that a layer does is an activation function of this kind."""
-    alone = isinstance(layer, Activation) and isinstance(layer.function, held)
-    return alone or bare_layer(layer, held) is not None
-
-
-def without_activation(vertices: list[Vertex], name: str, held: type[ActivationFunction]) -> str:
-    """Takes the activation function off a vertex; returns the name of what gives its input.
-
-    Raises
-    ------
-    UnsupportedError
-        Where other vertices read or share it, or it ends in something else.
-    """
-    place, vertex = next((i, v) for i, v in enumerate(vertices) if v.name == name)
-    others = [v.name for v in vertices if name in v.inputs or v.shares == name]
-    if isinstance(vertex.layer, Activation) and isinstance(vertex.layer.function, held):
-        if not others:
-            del vertices[place]
-        return vertex.inputs[0]
-    bare = bare_layer(vertex.layer, held)
-    if bare is None or others or vertex.shares:
-        wanted = held.__name__.lower()
-        raise UnsupportedError(f"its loss needs an output of {wanted} that nothing else reads")
-    vertices[place] = replace(vertex, layer=bare)
-    return name
-
-
-def bare_layer(layer: Any, held: type[ActivationFunction]) -> Any:
-    """Returns a layer without its activation function, or None where it has another one."""
-    if isinstance(layer, Wrapper):
-        inner = bare_layer(layer.layer, held)
-        return inner and replace(layer, layer=inner)
-    if isinstance(getattr(layer, "activation", None), held):
-        return replace(layer, activation="identity")
-    return None

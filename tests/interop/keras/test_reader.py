@@ -9,6 +9,8 @@ import pytest
 
 from sparkdl.errors import ConfigError, DataError, SparkdlError, UnsupportedError
 from sparkdl.interop.keras import read_keras
+from sparkdl.nn import LossLayer
+from sparkdl.training.transfer import replace_output
 from tests.interop.keras.model_table import MODELS, WORDS, built
 from tests.interop.keras.models import answer, chain, drawn, keras, train
 from tests.support.tables import for_all, in_parts
@@ -148,6 +150,30 @@ def test_training_goes_on(ending, tmp_path):
         np.testing.assert_allclose(net.run(x), answer(model, x), rtol=1e-3, atol=1e-4)
 
     for_all(OPTIMIZERS, check)
+
+
+def behind_softmax():
+    """Layers at the end of a classifier of four classes, some of which change nothing in use."""
+    return {
+        "linear": [L.Softmax(), L.Activation("linear", dtype="float32")],
+        "dropout": [L.Softmax(), L.Dropout(0.5)],
+        "reshape": [L.Softmax(), L.Reshape((4,))],
+    }
+
+
+def test_a_softmax_before_layers_that_change_nothing_is_the_one_of_the_loss():
+    def check(name):
+        model = chain(L.Dense(4), *behind_softmax()[name], shape=(5,))
+        x, y = 3 * drawn(1, 6, 5), np.arange(6, dtype=np.int32) % 4
+        plain = replace_output(read_keras(model).network, LossLayer())
+        np.testing.assert_allclose(plain.predict(x), answer(model, x), rtol=1e-4, atol=1e-6)
+        model.compile("sgd", "sparse_categorical_crossentropy")
+        net = read_keras(model)
+        np.testing.assert_allclose(net.run(x), answer(model, x), rtol=1e-4, atol=1e-6)
+        theirs = float(model.compute_loss(x, y, model(x)))
+        assert net.network.score((x, y)) == pytest.approx(theirs, rel=1e-4)
+
+    for_all(behind_softmax(), check)
 
 
 LOSSES = {

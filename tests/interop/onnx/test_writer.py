@@ -57,6 +57,16 @@ def test_networks_of_the_zoo(name, tmp_path):
         np.testing.assert_allclose(again, theirs, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.parametrize("name", ["lenet", "char_lstm"])
+def test_a_softmax_that_is_read_again_becomes_the_one_of_a_loss(name, tmp_path):
+    """Where an Identity ends the file, or a Reshape and an Identity do."""
+    network, path = Network(getattr(zoo, name)()), tmp_path / "net.onnx"
+    write_onnx(network, path)
+    x = 5 * drawn(network.conf, 2)["features"]
+    new = replace_output(read_onnx(path).network, LossLayer())
+    np.testing.assert_allclose(new.predict(x), network.predict(x), rtol=1e-4, atol=1e-6)
+
+
 @pytest.mark.parametrize("name", ["transformer", "bert", "gpt2"])
 def test_what_is_read_again_trains_as_what_was_written(name, tmp_path):
     """A table of tokens, attention with its masks, normalizations: all weights move alike."""

@@ -4,7 +4,7 @@ from typing import ClassVar
 
 from sparkdl.config import Of, dataclass, option
 from sparkdl.config.field_types import AnyOf
-from sparkdl.nn.activations import ActivationFunction
+from sparkdl.nn.activations import ActivationFunction, Identity
 from sparkdl.nn.hints import Shape, Value, Values
 from sparkdl.nn.layers.core.base import Layer
 from sparkdl.nn.layers.core.run import Run
@@ -26,6 +26,10 @@ class Activation(Layer):
         '"relu", or {"type": "leaky_relu", "alpha": 0.1}.',
         kw_only=False,
     )
+
+    @property
+    def keeps_numbers(self) -> bool:  # type: ignore[override]
+        return isinstance(self.function, Identity)
 
     def out_shape(self, in_shape: Shape) -> Shape:
         return in_shape

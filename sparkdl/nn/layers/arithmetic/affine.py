@@ -109,6 +109,7 @@ class ElementWiseMultiplication(ActivatedLayer):
     """
 
     takes_rows: ClassVar = True
+    ends_in_activation: ClassVar = True
 
     def param_shapes(self, in_shape: Shape) -> Shapes:
         shape = self.rows(in_shape)[-1:]

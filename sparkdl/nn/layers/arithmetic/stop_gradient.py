@@ -19,6 +19,7 @@ class StopGradient(Layer):
     """
 
     low_precision: ClassVar = True
+    keeps_numbers: ClassVar = True
 
     def out_shape(self, in_shape: Shape) -> Shape:
         return in_shape

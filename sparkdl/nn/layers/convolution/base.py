@@ -22,6 +22,7 @@ class Convolution(WindowLayer, ActivatedLayer, abstract=True):
     """
 
     low_precision: ClassVar = True
+    ends_in_activation: ClassVar = True
 
     def convolve(self, x: Value, w: Value, groups: int) -> Value:
         """Filters x, its channels along axis 1, by w (O, C / groups, *kernel), both as `inward`."""

@@ -1,5 +1,7 @@
 """Fully connected layer."""
 
+from typing import ClassVar
+
 from sparkdl.config import dataclass
 from sparkdl.engine import ops
 from sparkdl.nn.hints import Value, Values
@@ -16,6 +18,8 @@ class Dense(ActivatedLayer, FullyConnected):
     ------
     x (batch, n_in), y (batch, units), W (n_in, units), b (units,)
     """
+
+    ends_in_activation: ClassVar = True
 
     def forward(self, params: Values, x: Value, run: Run) -> Value:
         # rows first: the activation stands right behind the product, and is worked out with it

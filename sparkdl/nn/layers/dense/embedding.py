@@ -6,26 +6,35 @@ import numpy as np
 
 from sparkdl.config import Boolean, Size, dataclass, option
 from sparkdl.engine import ops
-from sparkdl.errors import ShapeError
+from sparkdl.errors import ShapeError, require
 from sparkdl.nn.hints import Shape, Value, Values
 from sparkdl.nn.layers.core.run import Run
 from sparkdl.nn.layers.core.weights import ActivatedLayer
 
+EXACT = 2**24  # whole numbers below it, and it, are float32
 
 @dataclass(frozen=True, kw_only=True)
 class Lookup(ActivatedLayer, abstract=True):
     """activation(W[i] + b) for each index i.
 
-    Indices arrive as features. float32 holds whole numbers exactly up to 2^24. Records with others
-    are refused where they are read. Of what another layer or a transform makes the fraction is cut
-    off, and an index that W does not have is a DataError when the batch is run.
+    Indices arrive as features. float32 holds whole numbers exactly up to 2^24, so W has no more
+    rows; EmbeddingBags take larger ids. Records with indices that W does not have are refused where
+    they are read. Of what another layer or a transform makes the fraction is cut off, and an index
+    that W does not have is a DataError when the batch is run.
     """
+
+    ends_in_activation: ClassVar = True
 
     vocabulary_size: int = option(
         Size(minimum=1), "Number of indices, which are 0 to vocabulary_size - 1."
     )
     units: int = option(Size(minimum=1), "Numbers for each index.")
     bias: bool = False
+
+    def validate(self) -> None:
+        exact = self.vocabulary_size <= EXACT
+        words = f"at most 2^24 ({EXACT}), as indices are float32"
+        require(self, "vocabulary_size", exact, words, "an EmbeddingBag keeps ids as integers")
 
     def weight_shape(self, in_shape: Shape) -> Shape:
         return (self.vocabulary_size, self.units)

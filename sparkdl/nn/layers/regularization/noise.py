@@ -21,6 +21,8 @@ class Noise(Layer, abstract=True):
     the worker that an example falls to.
     """
 
+    keeps_numbers: ClassVar = True
+
     def out_shape(self, in_shape: Shape) -> Shape:
         return in_shape
 
@@ -148,6 +150,8 @@ class RRelu(Noise):
     ----------
     Xu, Wang, Chen and Li, Empirical evaluation of rectified activations (2015). DL4J RRELU.
     """
+
+    keeps_numbers: ClassVar = False
 
     low: float = option(Number(), "The smallest slope.", default=1 / 8)
     high: float = option(

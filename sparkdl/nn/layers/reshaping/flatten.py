@@ -20,6 +20,7 @@ class Flatten(Layer):
     """
 
     low_precision: ClassVar = True
+    keeps_numbers: ClassVar = True
 
     def out_shape(self, in_shape: Shape) -> Shape:
         return (prod(in_shape),)

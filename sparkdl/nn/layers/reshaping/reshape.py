@@ -23,6 +23,7 @@ class Reshape(Layer):
     """
 
     low_precision: ClassVar = True
+    keeps_numbers: ClassVar = True
 
     shape: Several[int] = option(
         Sequence(of=Size(minimum=-1)),

@@ -35,6 +35,7 @@ class AutoEncoder(ActivatedLayer, FullyConnected, UnsupervisedLayer):
     """
 
     biases: ClassVar[tuple[str, ...]] = ("b", "visible_b")
+    ends_in_activation: ClassVar = True
 
     corruption: float = option(
         Number(minimum=0, below=1),

@@ -38,6 +38,7 @@ class Wrapper(Layer, abstract=True):
     reads_backward: ClassVar[Any] = OfLayerInside()
     penalized: ClassVar[Any] = OfLayerInside()
     penalized_by_layer: ClassVar[Any] = OfLayerInside()
+    keeps_numbers: ClassVar[Any] = OfLayerInside()
 
     layer: Layer = option(Of(family=Layer), "The layer inside.")
 

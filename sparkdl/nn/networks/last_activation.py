@@ -1,0 +1,112 @@
+"""The activation function that a network ends in, taken away where a loss applies it itself."""
+
+from dataclasses import replace
+from math import prod
+from typing import Any
+
+from sparkdl.errors import UnsupportedError
+from sparkdl.nn.activations import ActivationFunction, Softmax
+from sparkdl.nn.hints import Shape
+from sparkdl.nn.layers import Activation, Layer, TimeDistributed, Wrapper
+from sparkdl.nn.layers.core.channels import channel_axis
+from sparkdl.nn.networks.base import Conf
+from sparkdl.nn.networks.graph import Vertex
+from sparkdl.nn.networks.placement import PlacedLayer
+
+
+def ends_in(conf: Conf, name: str, held: type[ActivationFunction]) -> bool:
+    """Whether an activation function of this kind gives the numbers of a layer.
+
+    Layers behind it may arrange them otherwise, or change them while training alone.
+    """
+    places = places_of(conf)
+    source = names_back(places, name)[-1]
+    return source in places and isinstance(last_function(places[source].layer), held)
+
+
+def without_activation(
+    vertices: list[Vertex], conf: Conf, name: str, held: type[ActivationFunction]
+) -> str:
+    """Takes the activation function away that a vertex ends in; returns the name to read now.
+
+    Parameters
+    ----------
+    vertices : list of Vertex
+        The one with the function is replaced, or left out. Those behind it stay.
+    conf : GraphConf
+        Of these vertices.
+
+    Raises
+    ------
+    UnsupportedError
+        Where others read or share it, the vertex ends in something else, or the softmax is over
+        another axis than that of a loss.
+    """
+    places, wanted = places_of(conf), held.__name__.lower()
+    *behind, source = names_back(places, name)
+    own = {*behind, source}
+    others = any(own & {*v.inputs, v.shares} for v in vertices if v.name not in own)
+    refusal = UnsupportedError(f"its loss needs an output of {wanted} that nothing else reads")
+    if not ends_in(conf, name, held):
+        raise refusal
+    if held is Softmax:
+        check_axis(places[source], places[name])
+    at, vertex = next((i, v) for i, v in enumerate(vertices) if v.name == source)
+    if isinstance(vertex.layer, Activation) and not behind:
+        if not others:
+            del vertices[at]
+        return vertex.inputs[0]
+    if others or vertex.shares:
+        raise refusal
+    vertices[at] = replace(vertex, layer=bare_layer(vertex.layer))
+    return name
+
+
+def places_of(conf: Conf) -> dict[str, PlacedLayer]:
+    """Returns the layers in their places, by name."""
+    return {place.name: place for place in conf.stack}
+
+
+def names_back(places: dict[str, PlacedLayer], name: str) -> list[str]:
+    """Returns the names from `name` back to what makes its numbers: a layer, or an input."""
+    names = [name]
+    while (place := places.get(names[-1])) and place.layer.keeps_numbers:
+        names.append(place.sources[0])
+    return names
+
+
+def last_function(layer: Any) -> ActivationFunction | None:
+    """Returns the activation function that a layer does last."""
+    if isinstance(layer, Wrapper):
+        return last_function(layer.layer)
+    if isinstance(layer, Activation):
+        return layer.function
+    return layer.activation if layer.ends_in_activation else None
+
+
+def bare_layer(layer: Any) -> Layer:
+    """Returns a layer without its last activation function."""
+    if isinstance(layer, Wrapper):
+        return replace(layer, layer=bare_layer(layer.layer))
+    option = "function" if isinstance(layer, Activation) else "activation"
+    return replace(layer, **{option: "identity"})
+
+
+def check_axis(place: PlacedLayer, end: PlacedLayer) -> None:
+    """Raises UnsupportedError where softmax is over other numbers than a loss behind `end`."""
+    one, two = units_of(place.layer, place.out_shape), units_of(end.layer, end.out_shape)
+    if one != two:
+        raise UnsupportedError(
+            f"its loss takes softmax over {two[0]} units of {end.name} {end.out_shape}, where "
+            f"{place.name} has taken it over {one[0]} of {place.out_shape}; give the loss another "
+            "layer to read, or one that does not apply softmax"
+        )
+
+
+def units_of(layer: Layer, shape: Shape) -> tuple[int, int]:
+    """Returns how many numbers softmax joins in an output of `layer`, and how far apart."""
+    if isinstance(layer, Wrapper):
+        inner = shape[1:] if isinstance(layer, TimeDistributed) else shape
+        return units_of(layer.layer, inner)
+    axis = channel_axis(shape)
+    return shape[axis], prod(shape[axis + 1 :])
