@@ -27,19 +27,21 @@ from sparkdl.data.transforms import OneHot
 from sparkdl.errors import DataError, require
 
 LONGEST = 4  # bytes of a character in UTF-8
+STRIDES_PER_BLOCK = 256
 
 
 @dataclass(frozen=True, kw_only=True)
 class ByteRange(Split):
-    """The characters that begin in bytes `first` up to, not including, `stop` of a file.
+    """The sequences that begin in bytes `first` up to, not including, `stop` of a file.
 
-    `last`: whether the text ends here, so that no character comes next.
+    The text that sequences are of begins at byte `begin` and ends before byte `end`.
     """
 
     path: str
     first: int
     stop: int
-    last: bool
+    begin: int
+    end: int
 
     def __str__(self) -> str:
         return f"{self.path}, bytes {self.first} to {self.stop}"
@@ -52,8 +54,10 @@ class ByteRange(Split):
 class TextSequences(StoredSource, SplitByRecords, name="Text"):
     """A text file in sequences of characters; the label of a step is the character after it.
 
-    Executors read their own parts of the file. In each, the last sequence begins early enough to
-    be as long as the others, so all characters are used and some twice.
+    One more sequence ends where the text does, so all characters are used and some twice, unless
+    `stride` leaves some out. Executors read their own parts of the file, which decide on no
+    sequence. As none reads it all, characters are counted anew each 256 * stride bytes: where some
+    take several bytes, the sequence before such a place may begin nearer to the next one.
     """
 
     path: PathName = option(
@@ -128,37 +132,65 @@ class TextSequences(StoredSource, SplitByRecords, name="Text"):
                 path=files.absolute(self.path),
                 first=first + start,
                 stop=first + end,
-                last=i + 1 == len(bounds),
+                begin=first,
+                end=stop,
             )
             for i, (start, end) in enumerate(bounds)
         ]
 
     def read(self, split: Any) -> Iterator[Batch]:
         """Yields one batch: features (n, steps) numbers of characters, labels (n, steps) int32."""
-        text = characters_of(split)
-        if len(text) <= self.steps:
+        origin = split.first - (split.first - split.begin) % self._block()
+        reach = min(split.stop + LONGEST * (self.steps + 1), split.end)
+        text, begins = characters_between(split, origin, reach)
+        is_whole = (split.first, split.stop) == (split.begin, split.end)
+        if is_whole and len(text) <= self.steps:
             raise DataError(f"{split}: needs over {self.steps} characters, got {len(text)}")
+        starts = self._starts(split, begins, is_last=reach == split.end)
+        if not len(starts):
+            return
+        before = np.searchsorted(begins, split.first)
         try:
-            codes = self.alphabet.encode(text)
+            codes = self.alphabet.encode(text[before:])
         except DataError as error:
             raise DataError(f"{split}: {error}") from None
         windows = np.lib.stride_tricks.sliding_window_view(codes, self.steps + 1)
-        starts = self._starts(len(windows))
-        chosen = windows[starts]
+        chosen = windows[starts - before]
         columns = {"features": chosen[:, :-1].copy(), "labels": chosen[:, 1:].astype(np.int32)}
         yield Batch(columns=columns, ids=record_ids(split.partition, 0, len(starts)))
 
-    def _starts(self, count):
-        """Returns places of sequences among `count` possible ones; the last one is always there."""
-        starts = np.arange(0, count, self.stride or self.steps)
-        return starts if starts[-1] == count - 1 else np.append(starts, count - 1)
+    def _starts(self, split, begins, is_last):
+        """Returns the numbers of the characters with which the sequences of a split begin.
+
+        Parameters
+        ----------
+        begins : int array (n,)
+            Bytes where characters begin, from the first of a block on.
+        is_last : bool
+            Whether the text ends behind them.
+        """
+        blocks = (begins - split.begin) // self._block()
+        counted = np.arange(len(begins)) - np.searchsorted(blocks, blocks)
+        final = len(begins) - self.steps - 1
+        starts = np.flatnonzero(counted % self._stride() == 0)
+        starts = starts[starts <= final]
+        if is_last and final >= 0:
+            starts = np.union1d(starts, final)
+        return starts[(begins[starts] >= split.first) & (begins[starts] < split.stop)]
+
+    def _stride(self):
+        return self.stride or self.steps
+
+    def _block(self):
+        """Returns the bytes after which characters are counted anew."""
+        return STRIDES_PER_BLOCK * self._stride()
 
     def _bounds(self, size):
         """Returns (start, stop) pairs of bytes, none of them too short for a sequence."""
-        stride = self.stride or self.steps
+        stride = self._stride()
         records = max(1, size // stride)
         bounds = split_bounds(records, self.records_per_split)
-        shortest = LONGEST * (self.steps + 1)
+        shortest = LONGEST * max(self.steps + 1, stride)
         cuts = [start * stride for start, _ in bounds[1:]]
         pieces, before = [], 0
         for cut in cuts:
@@ -168,17 +200,22 @@ class TextSequences(StoredSource, SplitByRecords, name="Text"):
         return list(zip([0, *pieces], [*pieces, size], strict=True))
 
 
-def characters_of(split):
-    """Returns the text of a split, and the character after it unless the text ends there."""
+def characters_between(split, start, stop):
+    """Returns the characters that begin in bytes [start, stop), and the bytes where they do (n,).
+
+    Raises
+    ------
+    DataError
+        The bytes are no UTF-8.
+    """
     with files.open(split.path) as file:
-        file.seek(split.first)
-        content = file.read(split.stop - split.first + 2 * LONGEST)
+        file.seek(start)
+        content = file.read(stop - start + LONGEST)
     begins = np.flatnonzero(np.frombuffer(content, np.uint8) & 0xC0 != 0x80)
-    begins = np.append(begins, len(content))
-    first = begins[0]
-    after = np.searchsorted(begins, split.stop - split.first)
-    end = begins[min(after + (not split.last), len(begins) - 1)]
+    count = np.searchsorted(begins, stop - start)
+    first = min([*begins[:1], LONGEST - 1])  # before it ends a character that began before `start`
+    end = begins[count] if count < len(begins) else len(content)
     try:
-        return content[first:end].decode()
+        return content[first:end].decode(), begins[:count] + start
     except UnicodeDecodeError as error:
         raise DataError(f"{split}: must be UTF-8: {error}") from None

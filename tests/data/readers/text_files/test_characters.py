@@ -121,6 +121,38 @@ def test_splits_of_ascii_are_cut_like_the_whole():
     np.testing.assert_array_equal(many.labels, one.labels)
 
 
+@pytest.mark.parametrize("records", [None, 1, 10, 9999])
+@pytest.mark.parametrize("steps, stride", [(50, 1), (50, 8), (7, None), (5, 9)])
+def test_the_sequences_are_those_of_the_whole_text(records, steps, stride):
+    path = write("memory://text/g.txt", ASCII.encode())
+    source = TextSequences(
+        path, Characters.of(ASCII), steps=steps, stride=stride, records_per_split=records
+    )
+    batch = Batch.concat(read(source))
+    codes = np.searchsorted(sorted(set(ASCII)), [*ASCII])
+    windows = np.lib.stride_tricks.sliding_window_view(codes, steps + 1)
+    starts = np.arange(0, len(ASCII) - steps, stride or steps)
+    expected = windows[np.union1d(starts, len(ASCII) - steps - 1)]
+    np.testing.assert_array_equal(batch.features, expected[:, :-1])
+    np.testing.assert_array_equal(batch.labels, expected[:, 1:])
+
+
+@pytest.mark.parametrize("steps, stride", [(10, 1), (7, 3), (3, None), (1, 4)])
+def test_splits_decide_on_no_sequence_of_characters_of_several_bytes(steps, stride):
+    text = mixed()
+    path = write("memory://text/h.txt", text.encode())
+    options = {"steps": steps, "stride": stride, "part": (0.1, 0.9)}
+    sources = [
+        TextSequences(path, Characters.of(text), records_per_split=n, **options)
+        for n in (9999, None, 1, 30)
+    ]
+    one, *others = (Batch.concat(read(source)) for source in sources)
+    assert len({len(source.splits()) for source in sources}) == 4
+    for other in others:
+        np.testing.assert_array_equal(other.features, one.features)
+        np.testing.assert_array_equal(other.labels, one.labels)
+
+
 def test_parts_meet():
     path = write("memory://text/c.txt", POEM.encode())
     options = {"steps": 4, "stride": 4, "records_per_split": 20}
@@ -160,6 +192,10 @@ def test_an_unknown_character_and_a_missing_file_are_named():
         read(TextSequences(path, Characters("abc"), steps=2))
     with pytest.raises(DataError, match="memory://text/none: there is no such file"):
         TextSequences("memory://text/none", Characters("abc")).splits()
+    write("memory://text/f.txt", b"abc\x80\x80\x80\x80\x80\x80\x80" * 9)
+    for begin in (0, 0.5):
+        with pytest.raises(DataError, match="f.txt, bytes .*: must be UTF-8"):
+            read(TextSequences(path, Characters("abc"), steps=2, part=(begin, 1)))
 
 
 OPTIONS = [
