@@ -26,6 +26,8 @@ MASTER = ParameterAveraging(
     aggregation="driver", batch_size_per_worker=3, averaging_frequency=1, workers=2
 )
 
+WAITS = "spark.locality.wait", "spark.locality.wait.process"
+
 
 class Watch(Listener):
     """What there is after each round."""
@@ -40,7 +42,7 @@ class Watch(Listener):
 def traces(sc):
     return {
         "broadcasts": files(sc),
-        "locality": sc._jsc.sc().conf().get("spark.locality.wait", "unset"),
+        "locality": [sc._jsc.sc().conf().get(name, "unset") for name in WAITS],
         "description": sc.getLocalProperty("spark.job.description"),
     }
 

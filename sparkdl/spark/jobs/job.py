@@ -11,6 +11,7 @@ from sparkdl.error_messages import error_from_json
 from sparkdl.errors import WorkerError
 from sparkdl.spark.jobs.error_notes import read_noted_error
 from sparkdl.spark.jobs.executor_python import python_cure
+from sparkdl.spark.jobs.held_settings import hold_setting
 from sparkdl.spark.jobs.interrupts import interruptible
 from sparkdl.spark.jobs.job_tags import JOB_GROUP
 from sparkdl.spark.jobs.job_watch import watch_job
@@ -20,7 +21,8 @@ from sparkdl.spark.jobs.waiting import SlotWait
 
 BEFORE = "sparkdl: "  # on Spark's pages
 DESCRIPTION = "spark.job.description"
-LOCALITY_WAIT = "spark.locality.wait"
+LOCALITY_WAIT = "spark.locality.wait"  # of executors and of hosts
+EXECUTOR_WAIT = "spark.locality.wait.process"  # of executors alone
 TRACEBACK = "Traceback (most recent call last):"
 OURS = re.compile(r"sparkdl\.errors\.(\w+): (.*)")
 
@@ -120,32 +122,28 @@ def reason(text: str) -> str:
 
 
 def no_waiting_for_locality(sc):
-    """Runs a task wherever a slot is free.
+    """Runs a task wherever a slot is free, but see `staying_with_data`.
 
     A task would else wait 3 s for the executor that holds its block, while another one idles: a
     block is fetched in milliseconds.
     """
-    return locality_wait(sc, "0")
+    return hold_of_context(sc, LOCALITY_WAIT, "0")
 
 
 def staying_with_data(sc):
     """Runs a task where what it reads lies, as long as that executor lives, be it busy.
 
-    Others may not be able to open its files.
+    Others may not be able to open its files. Tasks that another thread starts meanwhile stay with
+    an executor's data, too; those that would rather run on a host, as after a shuffle, do not.
     """
-    return locality_wait(sc, "1h")
+    return hold_of_context(sc, EXECUTOR_WAIT, "1h")
 
 
-@contextmanager
-def locality_wait(sc, wait):
-    """Sets how long tasks wait for the executors that they prefer; Spark asks for each stage."""
+def hold_of_context(sc, name, value):
+    """Has a setting of the context be another one inside; Spark asks for each stage."""
     conf = sc._jsc.sc().conf()
-    before = conf.get(LOCALITY_WAIT, None)
-    conf.set(LOCALITY_WAIT, wait)
-    try:
-        yield
-    finally:
-        if before is None:
-            conf.remove(LOCALITY_WAIT)
-        else:
-            conf.set(LOCALITY_WAIT, before)
+
+    def write(value):
+        conf.remove(name) if value is None else conf.set(name, value)
+
+    return hold_setting((sc.applicationId, name), value, lambda: conf.get(name, None), write)
