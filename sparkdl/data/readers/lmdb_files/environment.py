@@ -24,6 +24,7 @@ PAGE_HEADER = 16
 META = struct.Struct("=IIQQI92xQQ")  # magic, version, address, map size, page size, last page, txn
 LARGEST_PAGE = 65536
 CURE = "copy or convert it again"
+OPEN = "already open in this process"  # ends what LMDB says of a file that others opened here
 ADDRESSES = (
     "a mapped file takes addresses, not memory: raise `ulimit -v`, leave out "
     "spark.executor.pyspark.memory"
@@ -79,7 +80,15 @@ def reading(path, first=None, stop=None, ends=False):
         text = f"its {os.path.getsize(file)} bytes cannot be mapped: {error}; {ADDRESSES}"
         raise DataError(f"{path}: {text}") from error
     except (lmdb.Error, Damage) as error:
-        raise DataError(f"{path}: cannot be read as an LMDB: {error}; {CURE}") from error
+        raise DataError(f"{path}: {_describe(error)}") from error
+
+
+def _describe(error):
+    """Returns what is wrong with a file, and the cure."""
+    text = str(error).rstrip(".")
+    if text.endswith(OPEN):
+        return "must not be open elsewhere in this process; close the lmdb.Environment"
+    return f"cannot be read as an LMDB: {text}; {CURE}"
 
 
 def data_file(path):

@@ -25,10 +25,11 @@ PIECE = 2**18  # bytes read at once
 
 @dataclass(frozen=True, kw_only=True)
 class RowGroup(Split):
-    """Row group number `group` of a file."""
+    """Row group number `group` of the `groups` that a file has."""
 
     path: str
     group: int
+    groups: int
     start: int
     stop: int
 
@@ -90,7 +91,8 @@ def groups_of(path, columns):
         for column in columns:
             _require_in_file(column, file.schema_arrow, path)
         groups = places_of(file.metadata, files.size(path))
-    return [(path, group, about) for group, about in enumerate(groups) if about["count"]]
+    about = {"groups": len(groups)}
+    return [(path, i, about | group) for i, group in enumerate(groups) if group["count"]]
 
 
 def _require_in_file(column, schema, path):
@@ -106,8 +108,18 @@ def _require_in_file(column, schema, path):
 def tables(split, columns):
     """Yields Arrow record batches of these columns, as far as there are such, of a RowGroup."""
     with _open_parquet(split.path) as file:
-        size = batch_size(file.metadata.row_group(split.group))
+        _require_as_listed(split.path, "row groups", split.groups, file.metadata.num_row_groups)
+        group = file.metadata.row_group(split.group)
+        _require_as_listed(split, "records", split.count, group.num_rows)
+        size = batch_size(group)
         yield from file.iter_batches(size, row_groups=[split.group], columns=columns)
+
+
+def _require_as_listed(where, what, listed, count):
+    """Raises DataError unless there are as many as when the files were listed."""
+    if count != listed:
+        text = f"must have {listed} {what}, got {count}; was it changed since it was listed?"
+        raise DataError(f"{where}: {text}")
 
 
 def places_of(metadata, size):

@@ -72,6 +72,14 @@ def test_a_changed_database_is_noticed(tmp_path):
         list(source.read(splits[2]))
 
 
+def test_a_database_that_is_open_here_is_to_be_closed(tmp_path):
+    path = caffe_db(tmp_path / "db")
+    message = "must not be open elsewhere in this process; close the lmdb.Environment$"
+    with lmdb.open(path, readonly=True), pytest.raises(DataError, match=f"^{path}: {message}"):
+        LMDB(path).splits()
+    assert LMDB(path).splits()
+
+
 def large(path):
     """A database of some 2 MB in its own process's eyes; the path of its data."""
     put(

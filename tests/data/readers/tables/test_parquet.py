@@ -228,6 +228,27 @@ def test_a_footer_is_read_once_while_the_file_stays(tmp_path, monkeypatch):
     assert known[4:] == [False, True, True]
 
 
+CHANGED = {  # the rows and the size of row groups of another file in the place; what is wrong
+    "fewer groups": (
+        slice(10),
+        5,
+        "a.parquet: must have 3 row groups, got 2; was it changed since",
+    ),
+    "more groups": (slice(10), 2, "a.parquet: must have 3 row groups, got 5; was it changed since"),
+    "other groups": (slice(9), 3, "row group 0: must have 4 records, got 3; was it changed since"),
+}
+
+
+@pytest.mark.parametrize("case", CHANGED)
+def test_a_changed_file_is_noticed(tmp_path, case):
+    rows, group, message = CHANGED[case]
+    source = Parquet(write(tmp_path / "a.parquet"))
+    splits = source.splits()
+    write(tmp_path / "a.parquet", rows=rows, group=group)
+    with pytest.raises(DataError, match=message):
+        [list(source.read(split)) for split in splits]
+
+
 def test_row_groups_lie_about_where_the_footer_says(tmp_path):
     """As Spark asks for the machines that hold them: a tenth of the file is near enough."""
     path, rng = tmp_path / "a.parquet", np.random.default_rng(0)
