@@ -7,6 +7,7 @@ from sparkdl.interop.onnx.laid_shapes import CUT, WHOLE, batch_of
 from sparkdl.interop.onnx.shape_translation import integers, positions
 from sparkdl.interop.onnx.steps import Step
 from sparkdl.nn import layers as nn
+from sparkdl.nn.layers.dense.embedding import EXACT
 
 
 def gather(node):
@@ -20,7 +21,9 @@ def look_up(node, axis):
     node.need(batch_of(shape) in (CUT, WHOLE), "looking up floats")
     fits = table.ndim == 2 and axis == 0 and len(shape) in (1, 2) and shape[1:] in ((), (1,))
     node.need(fits, f"axis {axis} of {table.shape} for {tuple(shape)} of an example")
-    layer = nn.EmbeddingSequence(vocabulary_size=table.shape[0], units=table.shape[1])
+    exact = len(table) <= EXACT
+    node.need(exact, f"numbers of {len(table)} rows as float32 (OnnxFunction keeps integers)")
+    layer = nn.EmbeddingSequence(vocabulary_size=len(table), units=table.shape[1])
     steps = [Step(layer=layer, weights={"W": table}, sources=(1,))]
     if len(shape) == 2:
         steps.append(Step(layer=nn.Reshape(shape=(*shape, table.shape[1]))))

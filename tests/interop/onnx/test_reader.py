@@ -370,6 +370,15 @@ REFUSED = {
     "gather_batches": ([node("Gather", "x", "i")], IMAGE, {"i": np.array(0)}),
     "gather_apart": ([node("Gather", "x", "i", axis=1)], IMAGE, {"i": np.array([0, 2])}),
     "gather_floats": ([node("Gather", "w", "x")], (5,), {"w": drawn(1, 7, 3)}),
+    "gather_more_rows_than_float32_numbers": (
+        [
+            helper.make_node("Cast", ["x"], ["i"], to=TensorProto.INT64),
+            node("ConstantOfShape", "s", to="w"),
+            node("Gather", "w", "i"),
+        ],
+        (5,),
+        {"s": np.array([2**24 + 1, 1])},
+    ),
     "matmul_of_others": (
         [node("MatMul", "w", "x")],
         (5, 3),

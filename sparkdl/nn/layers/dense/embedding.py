@@ -13,6 +13,7 @@ from sparkdl.nn.layers.core.weights import ActivatedLayer
 
 EXACT = 2**24  # whole numbers below it, and it, are float32
 
+
 @dataclass(frozen=True, kw_only=True)
 class Lookup(ActivatedLayer, abstract=True):
     """activation(W[i] + b) for each index i.
@@ -32,6 +33,7 @@ class Lookup(ActivatedLayer, abstract=True):
     bias: bool = False
 
     def validate(self) -> None:
+        super().validate()
         exact = self.vocabulary_size <= EXACT
         words = f"at most 2^24 ({EXACT}), as indices are float32"
         require(self, "vocabulary_size", exact, words, "an EmbeddingBag keeps ids as integers")

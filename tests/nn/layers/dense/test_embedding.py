@@ -57,6 +57,11 @@ REFUSED = [
         lambda: Embedding(vocabulary_size=0, units=1),
         "Embedding.vocabulary_size must be an integer >= 1, got 0",
     ),
+    (
+        lambda: Embedding(vocabulary_size=2**24 + 1, units=1),
+        "Embedding.vocabulary_size must be at most 2^24 (16777216), as indices are float32, got "
+        "16777217; an EmbeddingBag keeps ids as integers",
+    ),
     (lambda: EmbeddingSequence(vocabulary_size=1, units=0), "units must be an integer >= 1, got 0"),
     (
         lambda: EmbeddingSequence(vocabulary_size=1, units=1, mask_zero=1),
@@ -76,3 +81,12 @@ def test_refuses_options(make, message):
 def test_refuses_images(layer):
     with pytest.raises(ShapeError, match=f"{layer.__name__} takes one index per"):
         layer(vocabulary_size=2, units=1).out_shape((3, 2))
+
+
+def test_the_last_index_of_the_largest_table_is_exact():
+    layer = Embedding(vocabulary_size=2**24, units=1)
+    table = np.zeros((2**24, 1), np.float32)
+    table[-2:, 0] = 2, 1
+    x = np.array([[2**24 - 1], [2**24 - 2]]).astype(np.float32)
+    y = layer.forward({"W": table}, x, Run(training=False, seed=0))
+    np.testing.assert_array_equal(y, [[1], [2]])
