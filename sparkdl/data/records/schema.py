@@ -214,11 +214,14 @@ class Schema:
             batch = change(batch)
         return batch
 
-    def convert(self, raw):
-        """Returns {column: array} from raw {column: array (n, ...) or Ragged}. Raises Violation."""
+    def convert(self, raw, features=FEATURES):
+        """Returns {column: array} from raw {column: array (n, ...) or Ragged}.
+
+        Raises Violation, in which the only features are called `features`.
+        """
         columns, one = {}, len(self.inputs) == 1
         for name, shape in self.inputs.items():
-            what = "features" if one else name
+            what = features if one else name
             x = self._fill(raw, name, columns, shape, what)
             columns[name] = self._converter(name)(x, shape, what)
             if name in self.vocabularies:

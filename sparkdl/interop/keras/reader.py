@@ -1,6 +1,7 @@
 """Networks from Keras models."""
 
 from dataclasses import dataclass, field, replace
+from typing import ClassVar
 
 from sparkdl.errors import ConfigError, UnsupportedError
 from sparkdl.interop.keras.documents import read_document
@@ -35,6 +36,7 @@ class KerasNet:
     outputs: tuple[str, ...]
     metrics: tuple[str, ...] = ()
     notes: tuple[str, ...] = field(default=())
+    pads: ClassVar[bool] = False  # see NetworkPredictor
 
     def run(self, features):
         """Returns what the model's `predict` does: an array (n, ...), or a list of them.

@@ -20,8 +20,9 @@ MODELS = (
 def choose_predictor(model: Any) -> Predictor:
     """Returns the Predictor of a model.
 
-    Files are computed by the engine. An ONNX file that has nodes without a layer there, or other
-    inputs than one of floats, is computed as it is, by an OnnxFunction, which the log says.
+    Files are computed by the engine, and take rows of their own lengths. An ONNX file of which
+    `read_onnx` makes no network (nodes without a layer, open axes, other numbers than floats and
+    ids that are looked up) is computed as it is, by an OnnxFunction, which the log says.
 
     Parameters
     ----------
@@ -49,7 +50,7 @@ def choose_predictor(model: Any) -> Predictor:
     if not isinstance(network, Network):
         raise ConfigError(f"model must be {MODELS}, got {brief(model)}")
     named = outputs if isinstance(outputs, dict) else {name: name for name in outputs or ()}
-    return NetworkPredictor(network, named or None)
+    return NetworkPredictor(network, named or None, pads=getattr(model, "pads", True))
 
 
 def predictor_of_path(path):
@@ -77,8 +78,9 @@ def predictor_of_onnx(path):
     except (UnsupportedError, ConfigError) as error:  # nodes, inputs or shapes that it lacks
         log.warning("an OnnxFunction computes %s, which is no network of ours: %s", path, error)
     else:
-        [input] = net.network.conf.input_shapes
-        return NetworkPredictor(net.network, net.outputs, input)
+        names = [*net.network.conf.input_shapes]
+        input = names[0] if len(names) == 1 else None  # several have their own
+        return NetworkPredictor(net.network, net.outputs, input, net.pads)
     try:
         return OnnxFunctionPredictor(path)
     except UnsupportedError as error:

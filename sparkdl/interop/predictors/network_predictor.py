@@ -5,7 +5,8 @@ from typing import Any
 import numpy as np
 
 from sparkdl.data import Batch
-from sparkdl.errors import ConfigError
+from sparkdl.data.batches.columns import Violation
+from sparkdl.errors import ConfigError, DataError
 from sparkdl.interop.predictors.predictor import ArraySpec, Predictor
 from sparkdl.nn.execution.device import choose_backend
 from sparkdl.nn.execution.replica import make_replica
@@ -29,10 +30,17 @@ class NetworkPredictor(Predictor):
         None: the output layers under their names.
     input : str, optional
         The name of an only input, in place of "features".
+    pads : bool
+        Whether sequences may have fewer steps than the network: they are padded with zeros, and
+        masked. False for a network that stands for a file, which takes its own lengths alone.
     """
 
     def __init__(
-        self, network: Network, layers: dict[str, str] | None = None, input: str | None = None
+        self,
+        network: Network,
+        layers: dict[str, str] | None = None,
+        input: str | None = None,
+        pads: bool = True,
     ) -> None:
         self.conf, self.state = network.conf, network.state.without_slots()
         keep_files(self.state.tables)
@@ -41,7 +49,7 @@ class NetworkPredictor(Predictor):
         schema = schema_of(self.conf, labels=False, transform=self.transform)
         single = input is not None and len(schema.inputs) == 1
         self.columns = {input if single else column: column for column in schema.inputs}
-        self.inputs = {name: spec_of(schema, column) for name, column in self.columns.items()}
+        self.inputs = {name: spec_of(schema, column, pads) for name, column in self.columns.items()}
         shapes = {place.name: place.out_shape for place in self.conf.stack}
         if unknown := [layer for layer in self.layers.values() if layer not in shapes]:
             raise ConfigError(
@@ -60,13 +68,22 @@ class NetworkPredictor(Predictor):
         def predict(arrays):
             n = len(next(iter(arrays.values())))
             columns = {column: arrays[name] for name, column in self.columns.items()}
-            batch = Batch(columns=columns, ids=np.arange(n, dtype=np.uint64))
-            parts = pieces(schema.check(batch, "the batch"), self.transform, conf)
+            ids = np.arange(n, dtype=np.uint64)
+            batch = Batch(columns=self._convert(schema, columns, n), ids=ids)
+            parts = pieces(batch, self.transform, conf)
             results = [replica.forward(part, list(dict.fromkeys(layers))) for part in parts]
             found = {name: np.concatenate([part[name] for part in results]) for name in layers}
             return {name: found[layer] for name, layer in zip(outputs, layers, strict=True)}
 
         return predict
+
+    def _convert(self, schema, columns, n):
+        """Returns {column: array} as the network takes them; DataError for the first wrong row."""
+        try:
+            return schema.convert(columns, next(iter(self.columns)))
+        except Violation as offence:
+            where = f"row {offence.row}: " if n > 1 else ""
+            raise DataError(f"{where}{offence}") from None
 
 
 def output_layers(conf):
@@ -78,8 +95,8 @@ def output_layers(conf):
     )
 
 
-def spec_of(schema, column):
-    """Returns the ArraySpec of an input; sequences may have fewer steps than the network."""
+def spec_of(schema, column, pads):
+    """Returns the ArraySpec of an input, whose sequences may have fewer steps if it `pads`."""
     shape = tuple(schema.inputs[column])
-    shape = (None, *shape[1:]) if column in schema.masks else shape
+    shape = (None, *shape[1:]) if pads and column in schema.masks else shape
     return ArraySpec("int64" if column in schema.longs else "float32", shape)

@@ -44,15 +44,24 @@ def test_what_a_fit_did_to_rows_is_done_to_these():
 
 
 def test_sequences_may_be_shorter_than_the_network():
+    """Unless they stand for a file, which takes none."""
     layers = [LSTM(units=4), RnnOutput(units=2)]
-    predictor = NetworkPredictor(Network(NetworkConf(input_shape=(5, 3), layers=layers, seed=1)))
+    network = Network(NetworkConf(input_shape=(5, 3), layers=layers, seed=1))
+    predictor = NetworkPredictor(network)
     assert predictor.inputs == {"features": ArraySpec("float32", (None, 3))}
+    predictor = NetworkPredictor(network, pads=False)
+    assert predictor.inputs == {"features": ArraySpec("float32", (5, 3))}
 
 
 def test_a_record_that_does_not_fit_is_an_error_of_data():
-    run = NetworkPredictor(Network(plain())).load(["output_1"])
-    with pytest.raises(DataError, match="finite"):
-        run({"features": np.full((1, 6), np.nan, np.float32)})
+    """It names the input, and the row where there are several."""
+    rows = np.zeros((3, 6), np.float32)
+    rows[1, 2] = np.nan
+    cases = [("x", rows, "^row 1: x must be finite"), (None, rows[1:2], "^features must be finite")]
+    for name, given, says in cases:
+        predictor = NetworkPredictor(Network(plain()), input=name)
+        with pytest.raises(DataError, match=says):
+            predictor.load(["output_1"])({name or "features": given})
 
 
 def test_layers_must_be_those_of_the_network():
