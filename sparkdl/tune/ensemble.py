@@ -204,13 +204,14 @@ class EnsembleModel(
         sc, master = SparkContext.getOrCreate(), self.getMaster()
         states = [one.state for one in self.networks]
         key = sc, master, states, [*map(checksum, states)]
-        if self._shared is None or self._shared[0] != key:
-            if self._shared is not None:
-                self._shared[1].leave_executors()
-            place = master.device, master.backend
+        place = master.device, master.backend
+        members = [(one.conf, one.state.without_slots(), *place) for one in self.networks]
+        shared = self._shared
+        if shared is None or shared[0] != key or not shared[1].has_code_of(members):
+            if shared is not None:
+                shared[1].leave_executors()
             for one in self.networks:
                 keep_files(one.state.tables)
-            members = [(one.conf, one.state.without_slots(), *place) for one in self.networks]
             self._shared = key, SharedValue(sc, members)
         return self._shared[1]
 

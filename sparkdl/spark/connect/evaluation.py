@@ -7,6 +7,7 @@ from sparkdl.spark.inference.frame_evaluation import evaluate_partitions, result
 from sparkdl.spark.inference.predictions import evaluate_partition, total_evaluation
 from sparkdl.spark.jobs.job import clear_errors
 from sparkdl.spark.jobs.shared_value import LocalValue
+from sparkdl.spark.jobs.user_code import check_pickles
 
 
 def evaluate(model, records, schema, evaluator, device):
@@ -21,9 +22,12 @@ def evaluate(model, records, schema, evaluator, device):
 
     Raises
     ------
+    ConfigError
+        The evaluator cannot be pickled.
     DataError
         There are no records.
     """
+    check_pickles(model, evaluator)
     compute = partial(evaluate_partition, LocalValue(model), evaluator)
     each = partial(run_partition_on_device, device, compute)
     with clear_errors("an evaluation"):

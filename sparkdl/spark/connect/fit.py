@@ -27,6 +27,7 @@ from sparkdl.spark.connect.stage_fit import (
 )
 from sparkdl.spark.jobs.job import clear_errors, message
 from sparkdl.spark.jobs.stage_failure import LOST, failure
+from sparkdl.spark.jobs.user_code import check_pickles
 from sparkdl.spark.launch.team import Team
 from sparkdl.training.fit.network_fit import (
     UnfinishedFit,
@@ -72,6 +73,7 @@ def fit(spark, network, master, source, epochs, validation, changes, options):
     """
     listeners = list(options["listeners"])
     check_listeners(listeners)
+    check_pickles(network.conf, master, listeners, source.transform, changes, validation)
     epochs, options = lasting(network, epochs, options)
     master, why = staying(master)
     size = workers_of(spark, master.workers)

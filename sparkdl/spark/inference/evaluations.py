@@ -11,6 +11,7 @@ from sparkdl.spark.inference.frame_evaluation import evaluate_partitions, result
 from sparkdl.spark.jobs.job import job, staying_with_data
 from sparkdl.spark.jobs.shared_processes import shared_processes
 from sparkdl.spark.jobs.shared_value import sharing
+from sparkdl.spark.jobs.user_code import check_pickles
 from sparkdl.spark.records.records import SparkRecords
 from sparkdl.spark.records.validation_records import ValidationRecords, rdd_of
 from sparkdl.spark.workers import tree
@@ -54,10 +55,13 @@ def evaluate(sc, model, validation, on_device):
 
     Raises
     ------
+    ConfigError
+        The evaluator cannot be pickled.
     DataError
         There are no records.
     """
     batches, evaluator = validation.batches, validation.evaluator
+    check_pickles(evaluator)
     with job(sc, "evaluation", "an evaluation"), sharing(sc, model) as shared:
         each = on_device(partial(predictions.evaluate_partition, shared, evaluator))
         with staying(sc, batches):

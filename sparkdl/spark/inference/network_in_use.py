@@ -23,6 +23,7 @@ from sparkdl.spark.jobs.device_tally import DeviceTally
 from sparkdl.spark.jobs.jvm import living_jvm
 from sparkdl.spark.jobs.running_context import require_running
 from sparkdl.spark.jobs.shared_value import LocalValue, SharedValue
+from sparkdl.spark.jobs.user_code import check_pickles
 from sparkdl.spark.records.records import Change, Data, SparkRecords, is_records
 from sparkdl.training.evaluation import Evaluation
 from sparkdl.training.evaluation.batch_evaluation import Evaluator
@@ -96,6 +97,7 @@ class NetworkInUse:
         require_all(keep, data)
         records, master = SparkRecords(data, features, transform=transform), self._master_on(device)
         name, batches = self.conf.output.name, self._batches(records, labels=False)
+        check_pickles(records.transform)
         compute = partial(predictions.predict_batches, self._share(master), name, records.transform)
         return batches.mapPartitions(self._task_on_device(run_on_device, master, compute))
 
@@ -141,6 +143,7 @@ class NetworkInUse:
         self._require_context(data)
         require_all(keep, data)
         records, master = SparkRecords(data, features, transform=transform), self._master_on(device)
+        check_pickles(records.transform)
         compute = partial(
             predictions.feature_batches, self._share(master), layers, records.transform
         )
@@ -222,6 +225,7 @@ class NetworkInUse:
         self, transform: Change | None, compute: Callable[..., Any], device: str | None = None
     ) -> Callable[..., Any]:
         """Returns a function of an iterator of Batches for Spark's tasks."""
+        check_pickles(transform)
         master = self._master_on(device)
         compute = partial(compute, self._share(master), transform)
         return self._task_on_device(run_on_device, master, compute)
@@ -248,17 +252,19 @@ class NetworkInUse:
     def _share(self, master):
         """Shares conf and weights with tasks that run whenever Spark gets to them.
 
-        They are sent again only when they are others, also where they were written over, or for
-        another device.
+        They are sent again only when they are others, also where they were written over or a user's
+        code has changed, or for another device.
         """
         keep_files(self.network.state.tables)
         if is_connect(self.sc):  # it has no broadcasts: what tasks carry has it
+            check_pickles(self.conf)
             return LocalValue(self._model_of(self.network.state, master))
         of = self.network.state, checksum(self.network.state), master.device
-        if self._model is None or self._model[0] != of:
+        model = self._model_of(of[0], master)
+        if self._model is None or self._model[0] != of or not self._model[1].has_code_of(model):
             if self._model is not None:
                 self._model[1].leave_executors()
-            self._model = of, SharedValue(self.sc, self._model_of(of[0], master))
+            self._model = of, SharedValue(self.sc, model)
         return self._model[1]
 
     def _model_of(self, state, master):

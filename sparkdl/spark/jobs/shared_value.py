@@ -15,9 +15,10 @@ from weakref import WeakKeyDictionary
 
 from pyspark import Broadcast, cloudpickle
 
-from sparkdl.errors import ConfigError, DataError
+from sparkdl.errors import DataError
 from sparkdl.spark.jobs.executor_disks import local_disks
 from sparkdl.spark.jobs.mapped_value import map_value
+from sparkdl.spark.jobs.user_code import digest_code, pickle_value
 
 LARGE = 16 << 20  # bytes of a value's arrays
 OPEN = WeakKeyDictionary()  # {broadcast: its value}, in the process of a task
@@ -78,14 +79,8 @@ class SharedValue:
     """A value that is sent to each executor once, however many tasks run there."""
 
     def __init__(self, sc, value):
-        try:
-            arrays = []
-            rest = cloudpickle.dumps(value, 5, arrays.append)
-        except Exception as error:  # of any kind, from the classes of what is pickled
-            raise ConfigError(
-                "what tasks are given (conf, transform, prepare) must travel to the executors, but "
-                f"cannot: {error}"
-            ) from error
+        rest, arrays = pickle_value(value)
+        self._code = digest_code(rest)
         large = sum(array.raw().nbytes for array in arrays) >= LARGE
         is_encrypted = encrypts(sc)
         self._name = uuid.uuid4().hex if large and not is_encrypted else None
@@ -116,6 +111,13 @@ class SharedValue:
     def _parts(self):
         rest, arrays = self._broadcast.value
         return [rest, *arrays]
+
+    def has_code_of(self, value):
+        """Returns whether a value that is else the one shared has the code that was sent, too.
+
+        Where a user's code is pickled with it, that may have changed since.
+        """
+        return self._code is None or self._code == digest_code(pickle_value(value)[0])
 
     def to_local(self):
         """Returns the pickled form for a process unknown to Spark: there it is a LocalValue."""

@@ -18,9 +18,13 @@ class Shared:
     def __init__(self, sc, value):
         _, state, _, _ = value
         self.params, self.buffers, self.is_left = state.params.copy(), state.buffers.copy(), False
+        self.has_code = True
 
     def leave_executors(self):
         self.is_left = True
+
+    def has_code_of(self, value):
+        return self.has_code
 
 
 @pytest.fixture
@@ -34,6 +38,13 @@ def in_use(monkeypatch):
 
 def test_weights_are_sent_once(in_use):
     assert in_use.shared_model("cpu") is in_use.shared_model("cpu")
+
+
+def test_a_network_whose_code_has_changed_is_sent_again(in_use):
+    before = in_use.shared_model("cpu")
+    before.has_code = False
+    after = in_use.shared_model("cpu")
+    assert before.is_left and after is not before and in_use.shared_model("cpu") is after
 
 
 @pytest.mark.parametrize("vector", ["params", "buffers"])

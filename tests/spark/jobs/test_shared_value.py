@@ -8,6 +8,7 @@ import pytest
 from pyspark import Broadcast
 
 from sparkdl.errors import ConfigError, DataError
+from sparkdl.spark.jobs import shared_value
 from sparkdl.spark.jobs.mapped_value import FOLDER
 from sparkdl.spark.jobs.shared_value import LARGE, LocalValue, SharedValue, broadcast, sharing
 
@@ -92,3 +93,20 @@ def test_a_local_value_keeps_what_it_has():
 def test_what_cannot_travel_is_named(sc):
     with pytest.raises(ConfigError, match=r"what tasks are given .* must travel to the executors"):
         SharedValue(sc, sc)
+
+
+class Local:
+    """A context that broadcasts nothing."""
+
+    _encryption_enabled, _pickled_broadcast_vars = False, set()
+
+
+def test_a_shared_function_is_another_one_where_what_it_uses_has_changed(monkeypatch):
+    monkeypatch.setattr(shared_value, "broadcast", lambda sc, value: value)
+    names = {"__name__": "__main__", "factor": 2.0}
+    exec("def scale(x): return x * factor", names)
+    shared = SharedValue(Local(), names["scale"])
+    assert shared.has_code_of(names["scale"])
+    names["factor"] = 3.0
+    assert not shared.has_code_of(names["scale"])
+    assert SharedValue(Local(), np.ones(3)).has_code_of(np.ones(3))
