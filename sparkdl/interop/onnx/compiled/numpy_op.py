@@ -1,6 +1,6 @@
 """A node of an ONNX graph that numpy computes in the middle of a program of the engine."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from onnx import TypeProto, defs, helper, numpy_helper, shape_inference
@@ -8,6 +8,7 @@ from onnx import TypeProto, defs, helper, numpy_helper, shape_inference
 from sparkdl.engine.graph import Spec, Tensor
 from sparkdl.engine.ops.base import Op
 from sparkdl.errors import UnsupportedError
+from sparkdl.interop.onnx.forward.windows import Windows
 
 WRONG = (shape_inference.InferenceError, RuntimeError, ValueError, TypeError)
 KINDS = {
@@ -81,8 +82,31 @@ def numpy_node(call, inputs):
     return dict(zip(filter(None, call.outputs), made, strict=True))
 
 
+def shape_of_windows(x, *, kernel_shape, strides=None, dilations=None, pads=None, **options):
+    """Returns the shape after pooling: onnx's rule counts windows that begin in the padding."""
+    ends = options.get("auto_pad", "NOTSET"), options.get("ceil_mode", 0)
+    windows = Windows.over(x.shape[2:], kernel_shape, strides, dilations, pads, *ends)
+    return (*x.shape[:2], *windows.counts)
+
+
+def shape_of_prelu(x, slope):
+    """Returns the shape of both: onnx's rule forgets axes that slopes have and x has not."""
+    return np.broadcast_shapes(x.shape, slope.shape)
+
+
+SHAPES = {
+    "AveragePool": shape_of_windows,
+    "LpPool": shape_of_windows,
+    "MaxPool": shape_of_windows,
+    "PRelu": shape_of_prelu,
+}
+
+
 def specs_of(call, inputs):
-    """Returns the Spec of each output, by the standard's rules for the shapes of this operation."""
+    """Returns the Spec of each output, by the standard's rules for the shapes of this operation.
+
+    SHAPES has those of operations for which the package that knows the rules is wrong.
+    """
     types, data = {}, {}
     for name, x in zip(call.inputs, inputs, strict=True):
         if x is not None:
@@ -93,9 +117,11 @@ def specs_of(call, inputs):
     try:
         schema = defs.get_schema(call.op, call.opset, "")
         found = shape_inference.infer_node_outputs(schema, call.proto, types, data, {}, opsets)
+        shape = SHAPES[call.op](*inputs, **call.attributes) if call.op in SHAPES else None
     except WRONG as error:
         raise UnsupportedError(f"the shapes of {call.op} are not known: {error}") from error
-    return tuple(spec_of(name, found.get(name)) for name in call.outputs if name)
+    specs = tuple(spec_of(name, found.get(name)) for name in call.outputs if name)
+    return specs if shape is None else tuple(replace(spec, shape=shape) for spec in specs)
 
 
 def type_of(name, x):

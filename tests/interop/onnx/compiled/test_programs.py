@@ -162,6 +162,29 @@ def test_what_the_engine_lacks_is_computed_in_the_program(tmp_path):
     assert "behind" not in function.describe()
 
 
+CEIL = {"kernel_shape": [2], "strides": [2], "pads": [1, 1], "ceil_mode": 1}
+UNEVEN = {"kernel_shape": [3], "strides": [3], "pads": [1, 2], "ceil_mode": 1}
+MISJUDGED = {  # by onnx's rules for shapes: a window that begins in the padding, axes of slopes
+    "the largest": (node("MaxPool", "x", to="p", **CEIL), {}),
+    "their norm": (node("LpPool", "x", to="p", **CEIL), {}),
+    "their mean": (node("AveragePool", "x", to="p", count_include_pad=1, **UNEVEN), {}),
+    "slopes": (node("PRelu", "x", "s", to="p"), {"s": drawn(2, 4, 1, 2, 5)}),
+}
+
+
+@pytest.mark.parametrize("name", MISJUDGED)
+def test_shapes_that_are_not_those_of_the_rules_are_computed_with(name, tmp_path):
+    one, constants = MISJUDGED[name]
+    nodes = [one, node("Shape", "p", to="s0"), node("Neg", "p", to="n")]
+    nodes += [node("Expand", "n", "s0", to="y")]
+    rank = 4 if constants else 3
+    made, x = net(nodes, ["n", 2, "t"], constants, rank), drawn(1, 1, 2, 5)
+    made.opset_import[0].version = 18  # of LpPool
+    theirs, ours = theirs_and_ours(made, tmp_path, x)
+    assert ours.shape == theirs.shape
+    np.testing.assert_allclose(ours, theirs, rtol=1e-6)
+
+
 def test_the_programs_that_ran_last_are_kept(tmp_path):
     function = OnnxFunction(saved(net([node("Relu", "x")], ["n"], {}), tmp_path), programs=2)
     results = [function.run({"x": drawn(0, n)})["y"] for n in (3, 4, 3, 5)]
