@@ -1,7 +1,7 @@
 """Any model's outputs as columns of a DataFrame."""
 
 import uuid
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from pyspark.sql import DataFrame
@@ -9,14 +9,15 @@ from pyspark.sql.types import StringType, StructField, StructType
 
 from sparkdl.config import is_integer
 from sparkdl.data.readers.encodings.arrow_columns import KINDS
-from sparkdl.errors import ConfigError, DataError
+from sparkdl.errors import ConfigError, DataError, brief
 from sparkdl.interop.predictors import Predictor, choose_predictor
-from sparkdl.spark.connect.sessions import is_connect
+from sparkdl.spark.connect.sessions import is_connect, is_frame
 from sparkdl.spark.inference.arrow_map import map_in_arrow
 from sparkdl.spark.inference.model_rows import ModelColumns
 from sparkdl.spark.inference.nested_columns import nested_field
 from sparkdl.spark.inference.predictions import check_kept, check_new, narrow_frame, places_of
-from sparkdl.spark.jobs.shared_value import LocalValue, SharedValue
+from sparkdl.spark.jobs.lasting_values import LASTING
+from sparkdl.spark.jobs.shared_value import LocalValue
 from sparkdl.spark.records.frame_schema import WHERE, has_numbers
 
 ON_ERROR = ("raise", "null", "column")
@@ -59,7 +60,8 @@ def predict_column(
     prepare : function, optional
         Makes the inputs of a few rows: from {column: list of values}, with the columns of `frame`,
         it returns {input: array (n, ...)}. For texts, compressed images and the like. Where it
-        fails it is called for each row alone.
+        fails it is called for each row alone. The job fails, whatever `on_error` says, where it
+        returns another number of rows than it was given.
     on_error : str
         What a row does that has no such inputs, or that the model fails on. "raise": the job fails
         and names the row. "null": its outputs are null. "column": so, too, and the column `error`
@@ -81,7 +83,8 @@ def predict_column(
     Raises
     ------
     ConfigError
-        The model is no such thing; an option is not as said; names are not known or taken.
+        The model is no such thing; an option is not as said; names are not known or taken. From a
+        task: `prepare` or a Predictor of one's own gives other arrays than it has to.
     DataError
         A column is missing, or cannot be numbers; the file is damaged.
     UnsupportedError
@@ -91,7 +94,8 @@ def predict_column(
     --------
     >>> predict_column(df, "hdfs:///models/net.onnx", "features", "score")  # doctest: +SKIP
     """
-    check_options(on_error, batch_size, batch_bytes)
+    check_options(frame, prepare, on_error, error, batch_size, batch_bytes)
+    keep = several_names("keep", keep)
     predictor = choose_predictor(model)
     columns = input_columns(frame.schema, predictor, inputs, prepare)
     names = output_columns(predictor, outputs)
@@ -118,31 +122,49 @@ def predict_column(
     return map_in_arrow(frame, task.extend, StructType([*fields, *new]))
 
 
-def check_options(on_error, batch_size, batch_bytes):
+def check_options(frame, prepare, on_error, error, batch_size, batch_bytes):
     """Raises ConfigError for an option that is not as predict_column says."""
-    if on_error not in ON_ERROR:
-        raise ConfigError(f"predict_column.on_error must be one of {ON_ERROR}, got {on_error!r}")
+    require("frame", is_frame(frame), "a DataFrame of Spark", frame)
+    require("prepare", prepare is None or callable(prepare), "a function or None", prepare)
+    require("on_error", on_error in ON_ERROR, f"one of {ON_ERROR}", on_error)
+    require("error", on_error != "column" or isinstance(error, str), "a name", error)
     for name, value in (("batch_size", batch_size), ("batch_bytes", batch_bytes)):
-        if not is_integer(value, 1):
-            raise ConfigError(f"predict_column.{name} must be an integer >= 1, got {value!r}")
+        require(name, is_integer(value, 1), "an integer >= 1", value)
+
+
+def require(option, sound, constraint, value):
+    """Raises ConfigError unless an option of predict_column is sound."""
+    if not sound:
+        raise ConfigError(f"predict_column.{option} must be {constraint}, got {brief(value)}")
+
+
+def several_names(option, given):
+    """Returns a name alone, or several, as a list; None as it is."""
+    if given is None:
+        return None
+    names = [given] if isinstance(given, str) else given
+    names = [*names] if isinstance(names, Iterable) else [names]
+    require(option, all_names(names), "a name, several names or None", given)
+    return names
+
+
+def all_names(given):
+    return all(isinstance(name, str) for name in given)
 
 
 def input_columns(fields, predictor, inputs, prepare):
     """Returns {input: column} of what the model reads."""
     known = [*predictor.inputs]
     if prepare is not None:
-        if inputs is not None:
-            raise ConfigError("predict_column.inputs must be None where prepare makes the inputs")
+        require("inputs", inputs is None, "None where prepare makes the inputs", inputs)
         return dict.fromkeys(known, "")
     if isinstance(inputs, str):
-        if len(known) != 1:
-            raise ConfigError(f"predict_column.inputs must be a dict of {known}, got {inputs!r}")
+        require("inputs", len(known) == 1, f"a dict of {known}", inputs)
         inputs = {known[0]: inputs}
-    inputs = {name: name for name in known} if inputs is None else dict(inputs)
-    if set(inputs) != set(known):
-        raise ConfigError(
-            f"predict_column.inputs must be those of the model, {known}, got {inputs}"
-        )
+    inputs = {name: name for name in known} if inputs is None else inputs
+    sound = isinstance(inputs, Mapping) and all_names(inputs.values())
+    require("inputs", sound, "the name of a column or {input: column}", inputs)
+    require("inputs", set(inputs) == set(known), f"those of the model, {known}", inputs)
     for column in inputs.values():
         places_of(fields.names, column)
         kind = fields[column].dataType
@@ -158,16 +180,18 @@ def output_columns(predictor: Predictor, outputs: Any) -> dict[str, str]:
     known = [*predictor.outputs]
     if isinstance(outputs, str):
         outputs = {known[0]: outputs} if len(known) == 1 else [outputs]
-    if outputs is None:
-        outputs = known
-    outputs = dict(outputs) if isinstance(outputs, dict) else {name: name for name in outputs}
-    if not outputs or not set(outputs) <= set(known):
-        raise ConfigError(f"predict_column.outputs must be some of {known}, got {[*outputs]}")
-    return outputs
+    if not isinstance(outputs, Mapping):
+        names = known if outputs is None else several_names("outputs", outputs)
+        outputs = {name: name for name in names}
+    sound = all_names(outputs.values())
+    require("outputs", sound, "names or {output: name of its column}", outputs)
+    some = outputs and set(outputs) <= set(known)
+    require("outputs", some, f"some of {known}", [*outputs])
+    return dict(outputs)
 
 
 def share(frame, value):
     """Returns a value that tasks of a frame's session can have."""
     if is_connect(frame):
         return LocalValue(value)
-    return SharedValue(frame.sparkSession.sparkContext, value)
+    return LASTING.share(frame.sparkSession.sparkContext, value)

@@ -1,5 +1,6 @@
 """predict_column on Spark, against the models asked directly."""
 
+import os
 from functools import partial
 from threading import Lock
 
@@ -127,6 +128,17 @@ REFUSED = [
     ("both", {"inputs": "x", "prepare": dict}, ConfigError, "inputs must be None where prepare"),
     ("lock", {"prepare": partial(dict, x=Lock())}, ConfigError, "prepare.*must travel to the"),
     ("kept", {"keep": "z"}, DataError, "has no column 'z'"),
+    ("a list", {"inputs": ["x"]}, ConfigError, r"inputs must be the name of a .*, got \['x'\]"),
+    ("no column", {"inputs": {"x": None}}, ConfigError, "inputs must be the name of a column"),
+    ("inputs", {"inputs": 5}, ConfigError, "inputs must be the name of a column or .*, got 5"),
+    ("outputs", {"outputs": 5}, ConfigError, "outputs must be a name, several .*, got 5"),
+    ("no output", {"outputs": []}, ConfigError, r"outputs must be some of .*, got \[\]"),
+    ("no name", {"outputs": {"y": None}}, ConfigError, "outputs must be names or {output: name"),
+    ("keep", {"keep": 5}, ConfigError, "keep must be a name, several names or None, got 5"),
+    ("keeps", {"keep": [None]}, ConfigError, "keep must be a name, several names or None"),
+    ("error", {"on_error": "column", "error": None}, ConfigError, "error must be a name, got None"),
+    ("prepare", {"prepare": "x"}, ConfigError, "prepare must be a function or None, got 'x'"),
+    ("frame", {"frame": [1]}, ConfigError, r"frame must be a DataFrame of Spark, got \[1\]"),
 ]
 
 
@@ -136,7 +148,17 @@ REFUSED = [
 def test_wrong_options_are_refused_before_a_job(options, error, says, spark):
     frame = spark.createDataFrame([([1.0], "a")], "x array<float>, text string")
     with pytest.raises(error, match=says):
-        predict_column(frame, Shift(), **options)
+        predict_column(**{"frame": frame, "model": Shift()} | options)
+
+
+def test_an_unchanged_model_is_sent_once(frame, sc):
+    """A stream would fill the driver's disk, as what is computed on demand is never done."""
+    network, files = Network(plain()), []
+    for change in (False, False, False, True, False):
+        network.state.params[:2] += change
+        predict_column(frame, network, "features")
+        files.append(len(os.listdir(sc._temp_dir)))
+    assert np.diff(files).tolist() == [0, 0, 1, 0]
 
 
 def test_a_stream_gets_its_columns(spark, uneven, tmp_path):

@@ -1,0 +1,60 @@
+"""Values that are shared until a session ends."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from sparkdl.errors import ConfigError
+from sparkdl.spark.jobs import lasting_values
+from sparkdl.spark.jobs.lasting_values import MOST, LastingValues
+
+
+@pytest.fixture
+def made(monkeypatch):
+    """The numbers of the SharedValues that were made."""
+    made, left = [], []
+
+    def share(sc, value):
+        made.append(value["x"][0])
+        return SimpleNamespace(leave_executors=lambda: left.append(value["x"][0]), sc=sc)
+
+    monkeypatch.setattr(lasting_values, "SharedValue", share)
+    return SimpleNamespace(made=made, left=left)
+
+
+def value(number):
+    return {"x": np.array([number, 0]), "run": lambda x: x + number}
+
+
+def test_the_same_value_is_sent_once(made):
+    values = LastingValues()
+    one, same, other = (values.share("sc", value(n)) for n in (1, 1, 2))
+    assert one is same and one is not other and made.made == [1, 2]
+
+
+def test_a_value_that_was_written_over_is_sent_anew(made):
+    values, given = LastingValues(), value(1)
+    first = values.share("sc", given)
+    given["x"][1] = 5
+    assert values.share("sc", given) is not first and made.made == [1, 1]
+
+
+def test_another_session_gets_values_of_its_own(made):
+    values = LastingValues()
+    assert [values.share(sc, value(1)).sc for sc in ("one", "one", "two", "one")] == [
+        *("one", "one", "two", "one")
+    ]
+    assert made.made == [1] * 3 and made.left == []
+
+
+def test_the_last_ones_are_known_again(made):
+    values = LastingValues()
+    for number in [*range(MOST), 0, MOST, 0, 1]:
+        values.share("sc", value(number))
+    assert made.made == [*range(MOST + 1), 1] and made.left == [1, 2]
+
+
+def test_what_cannot_travel_is_named(sc):
+    with pytest.raises(ConfigError, match=r"what tasks are given .* must travel to the executors"):
+        LastingValues().share(sc, sc)
