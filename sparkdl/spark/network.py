@@ -351,7 +351,7 @@ class SparkNetwork(NetworkInUse):
         return self.conf.summary(batch_size)
 
     def _require_frames(self, data, validation=None, trigger=None):
-        """Raises UnsupportedError for what needs a SparkContext."""
+        """Raises UnsupportedError for what needs a SparkContext, ConfigError for two sessions."""
         if self.recipe is not None:
             raise unsupported("a solver file", "its sources are read by RDDs; give network and df")
         for given in (data, *([] if validation is None else [validation])):
@@ -359,6 +359,11 @@ class SparkNetwork(NetworkInUse):
                 raise unsupported(kind_of(given), "data must be a DataFrame of its session")
             if given.isStreaming or trigger is not None:
                 raise unsupported("a stream", "give a DataFrame that does not stream")
+        if validation is not None and validation.sparkSession is not data.sparkSession:
+            raise ConfigError(
+                "validation must be a DataFrame of the session that has data, got one of another; "
+                "make both by one SparkSession"
+            )
 
     def _fit_on_connect(self, source, epochs, validation, division, options):
         from sparkdl.spark.connect.fit import fit as connect_fit  # most sessions need none of it

@@ -1,5 +1,8 @@
 """A network on Spark: the device it is used on, and fits one after the other."""
 
+from functools import partial
+from unittest.mock import Mock
+
 import pytest
 
 from sparkdl.errors import ConfigError
@@ -80,3 +83,19 @@ def test_a_budget_that_is_no_number_is_refused_before_any_job(sc, monkeypatch):
     monkeypatch.setenv("SPARKDL_KERNELS_BYTES", "1 GB")
     with pytest.raises(ConfigError, match="^SPARKDL_KERNELS_BYTES must be a number of bytes, got"):
         SparkNetwork(sc, plain()).fit(None)
+
+
+class DataFrame:
+    """A DataFrame of Spark Connect, as far as its session is asked for."""
+
+    __module__, isStreaming = "pyspark.sql.connect.dataframe", False
+
+    def __init__(self, session):
+        self.sparkSession = session
+
+
+def test_data_and_validation_of_two_sessions_of_connect_are_refused_unread():
+    check, one, other = partial(SparkNetwork._require_frames, Mock(recipe=None)), Mock(), Mock()
+    check(DataFrame(one), DataFrame(one))
+    with pytest.raises(ConfigError, match="^validation must be .* make both by one SparkSession$"):
+        check(DataFrame(one), DataFrame(other))

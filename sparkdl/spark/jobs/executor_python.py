@@ -1,6 +1,7 @@
 """The Python of the executors: it must have what the driver's has."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -16,6 +17,11 @@ PROGRAM = (
     "    __import__(name)\n"
     "print('%d.%d' % sys.version_info[:2])"
 )
+SEND_MODULE = (
+    "send it to the executors: sc.addPyFile(path), spark-submit --py-files, or over Spark Connect "
+    "spark.addArtifact(path, pyfile=True)"
+)
+ABSENT = re.compile(r"ModuleNotFoundError: No module named|AttributeError: Can't get attribute")
 LIMIT = 60.0  # seconds for a Python to start
 CURE = (
     f"start the session with PYSPARK_PYTHON={sys.executable}, or with spark.archives of an "
@@ -63,6 +69,19 @@ def find_problem(path):
 
 
 def python_cure(why):
-    """Returns what to do where a task failed for want of a package, else an empty text."""
-    lacks = any(f"No module named '{name}" in why for name in NEEDED)
-    return f"; {CURE}" if lacks or "PYTHON_VERSION_MISMATCH" in why else ""
+    """Returns what to do where a task failed as it lacks a package or module, else nothing."""
+    if lacks_package(why) or "PYTHON_VERSION_MISMATCH" in why:
+        return f"; {CURE}"
+    return f"; {SEND_MODULE}" if lacks_own_module(why) else ""
+
+
+def lacks_package(why):
+    return any(f"No module named '{name}" in why for name in NEEDED)
+
+
+def lacks_own_module(why):
+    """Returns whether a task failed as it has not a module of the user's: another one would, too.
+
+    Packages may be about to be removed, with a container that a cluster kills.
+    """
+    return bool(ABSENT.match(why)) and not lacks_package(why)

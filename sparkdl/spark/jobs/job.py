@@ -8,7 +8,7 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
 from sparkdl.error_messages import error_from_json
-from sparkdl.errors import WorkerError
+from sparkdl.errors import SparkdlError, WorkerError
 from sparkdl.spark.jobs.error_notes import read_noted_error
 from sparkdl.spark.jobs.executor_python import python_cure
 from sparkdl.spark.jobs.held_settings import hold_setting
@@ -24,6 +24,7 @@ DESCRIPTION = "spark.job.description"
 LOCALITY_WAIT = "spark.locality.wait"  # of executors and of hosts
 EXECUTOR_WAIT = "spark.locality.wait.process"  # of executors alone
 TRACEBACK = "Traceback (most recent call last):"
+CANCELLED = re.compile("SPARK_JOB_CANCELLED|OPERATION_CANCELED")  # the last over Spark Connect
 OURS = re.compile(r"sparkdl\.errors\.(\w+): (.*)")
 
 
@@ -97,6 +98,8 @@ def error_in_text(text, doing):
     whose = f"{doing} failed on the cluster"
     if (noted := read_noted_error(text, whose)) is not None:
         return noted
+    if CANCELLED.search(text):
+        return SparkdlError(f"{doing} ended: the job was cancelled on the cluster")
     why = reason(text)
     if match := OURS.fullmatch(why):  # it was not noted, but its line says enough
         return error_from_json({"error": match[1], "arguments": [match[2]]}, whose)
@@ -118,7 +121,7 @@ def reason(text: str) -> str:
         if errors:
             return errors[0]
     last_try = re.sub(r".* most recent failure: (Lost task [^:]*: )?", "", lines[0])
-    return re.sub(r"^([a-z]+\.)+[A-Z]\w+: ", "", last_try)
+    return re.sub(r"^([a-z]+\.)+[A-Z]\w+: |^\(([a-z]+\.)+[A-Z]\w+\) ", "", last_try)
 
 
 def no_waiting_for_locality(sc):

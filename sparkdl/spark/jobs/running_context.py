@@ -32,7 +32,7 @@ def needs_session(constructor: Callable[P, None]) -> Callable[P, None]:
 def require_session(given: Any) -> None:
     """Raises ConfigError unless a value is a session or context of Spark that runs."""
     if is_connect(given):
-        return
+        return require_running(given)
     if not isinstance(given, SparkContext | SparkSession):
         got = "none" if given is None else type(given).__name__
         raise ConfigError(
@@ -43,6 +43,10 @@ def require_session(given: Any) -> None:
 
 
 def require_running(sc: Any) -> None:
-    """Raises ConfigError where a SparkContext was stopped; others, as of Spark Connect, may be."""
-    if isinstance(sc, SparkContext) and getattr(sc, "_jsc", None) is None:
+    """Raises ConfigError where a SparkContext, or a session of Spark Connect, was stopped."""
+    if isinstance(sc, SparkContext):
+        is_stopped = getattr(sc, "_jsc", None) is None
+    else:
+        is_stopped = is_connect(sc) and sc.is_stopped
+    if is_stopped:
         raise ConfigError(STOPPED)

@@ -15,8 +15,9 @@ from weakref import WeakKeyDictionary
 
 from pyspark import Broadcast, cloudpickle
 
-from sparkdl.errors import DataError
+from sparkdl.errors import ConfigError, DataError
 from sparkdl.spark.jobs.executor_disks import local_disks
+from sparkdl.spark.jobs.executor_python import lacks_own_module, python_cure
 from sparkdl.spark.jobs.mapped_value import map_value
 from sparkdl.spark.jobs.user_code import digest_code, pickle_value
 
@@ -36,8 +37,17 @@ class LocalValue(NamedTuple):
 
 
 def open_shared(rest, arrays):
-    """Returns the LocalValue of what a broadcast carries."""
-    return LocalValue(cloudpickle.loads(rest, buffers=arrays))
+    """Returns the LocalValue of what a broadcast carries; ConfigError where a module is missing."""
+    try:
+        return LocalValue(cloudpickle.loads(rest, buffers=arrays))
+    except (AttributeError, ImportError) as error:
+        why = f"{type(error).__name__}: {error}"
+        if not lacks_own_module(why):
+            raise
+        raise ConfigError(
+            "what tasks are given (conf, transform, prepare) must be found on the executors, got "
+            f"{why}{python_cure(why)}"
+        ) from error
 
 
 def broadcast(sc, value):

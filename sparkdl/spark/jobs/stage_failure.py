@@ -2,13 +2,13 @@
 
 import re
 
-from sparkdl.errors import SparkdlError, WorkerError
+from sparkdl.errors import ConfigError, SparkdlError, WorkerError
 from sparkdl.spark.jobs.error_notes import read_noted_error
-from sparkdl.spark.jobs.job import TRACEBACK, error_in_text, reason
+from sparkdl.spark.jobs.executor_python import lacks_own_module, python_cure
+from sparkdl.spark.jobs.job import CANCELLED, TRACEBACK, error_in_text, reason
 from sparkdl.spark.jobs.slots import elements, value_of
 
 LOST = re.compile(r"barrier task \w+\(\d+, (\d+)\) finished unsuccessfully\.\s*(.*)", re.DOTALL)
-CANCELLED = "SPARK_JOB_CANCELLED"
 MOST_TASKS = 10000  # attempts of a stage that are looked at
 
 
@@ -16,16 +16,16 @@ def failure(text):
     """Returns the error that a failed stage's message stands for.
 
     A SparkdlError that a task raised is itself again; else it is a WorkerError that names the rank
-    of the worker that was lost, and how.
+    of the worker that was lost, and how, or a ConfigError where each worker would be lost so.
     """
     lost = LOST.search(text)
     noted = read_noted_error(text, f"worker {lost[1]}" if lost else "a worker")
     if noted is not None:
         return noted
-    if CANCELLED in text:  # Spark should not try it again
+    if CANCELLED.search(text):  # Spark should not try it again
         return SparkdlError("the workers' job was cancelled on the cluster")
     if lost is not None:
-        return WorkerError(f"worker {lost[1]}: {loss_reason(lost[2])}")
+        return loss(f"worker {lost[1]}", lost[2])
     return error_in_text(text, "the workers' job")  # of where blocks are handed out, perhaps
 
 
@@ -47,8 +47,14 @@ def first_failure(sc, jobs):
         return None
     first = min(failed, key=lambda task: (task.attempt(), task.launchTime().getTime()))
     text, whose = value_of(first.errorMessage()), f"worker {first.index()}"
-    noted = read_noted_error(text, whose)
-    return noted or WorkerError(f"{whose}: {loss_reason(text)}")
+    return read_noted_error(text, whose) or loss(whose, text)
+
+
+def loss(whose, text):
+    """Returns the error of a lost worker: a ConfigError where another try would be lost, too."""
+    why = loss_reason(text)
+    kind = ConfigError if lacks_own_module(why) else WorkerError
+    return kind(f"{whose}: {why}{python_cure(why)}")
 
 
 def stages_of(sc, job):

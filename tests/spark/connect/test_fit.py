@@ -6,12 +6,12 @@ import pytest
 from pyspark import cloudpickle
 from pyspark.errors import PySparkException
 
-from sparkdl.errors import DataError, SparkdlError, WorkerError
+from sparkdl.errors import ConfigError, DataError, SparkdlError, WorkerError
 from sparkdl.masters import AllReduceSGD
 from sparkdl.spark.connect.fit import run, staying
 from sparkdl.spark.connect.stage_fit import FitResult, StageFit
 from sparkdl.spark.jobs.error_notes import note_errors
-from tests.spark.jobs.test_stage_failure import LOST, STAGE
+from tests.spark.jobs.test_stage_failure import LOST, STAGE, TRACE
 
 SPARK = SimpleNamespace(addTag=str, removeTag=str, interruptTag=str)
 RESULT = FitResult("state", None, None, [], None)
@@ -65,6 +65,20 @@ ILL = {
     ),
     "no loss": ({}, [noted(DataError("record 3"))], [3], DataError, "record 3"),
     "no worker": ({}, ["[A] too few slots"], [3], WorkerError, "together failed .*too few slots"),
+    "its own module": (
+        {},
+        [f"{STAGE}{TRACE}ModuleNotFoundError: No module named 'own'"],
+        [3],
+        ConfigError,
+        r"^worker 1: ModuleNotFoundError: No module named 'own'; send it .*spark\.addArtifact",
+    ),
+    "interrupted": (
+        {},
+        ["(org.apache.spark.SparkSQLException) [OPERATION_CANCELED] Operation has been canceled."],
+        [3],
+        SparkdlError,
+        "^workers that train together ended: the job was cancelled on the cluster$",
+    ),
     "cancelled": ({}, [f"{STAGE}[SPARK_JOB_CANCELLED]"], [3], SparkdlError, "was cancelled"),
 }
 

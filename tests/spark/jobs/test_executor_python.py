@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from sparkdl.errors import ConfigError, WorkerError
-from sparkdl.spark.jobs.executor_python import CURE, check_executor_python
+from sparkdl.spark.jobs.executor_python import CURE, SEND_MODULE, check_executor_python
 from sparkdl.spark.jobs.job import error_in_text
 
 MISSING = "Traceback (most recent call last):\n  x\nModuleNotFoundError: No module named '{}'"
@@ -77,4 +77,5 @@ def test_a_task_that_lacks_a_package_brings_the_cure(package):
 
 
 def test_other_modules_are_the_users_own():
-    assert CURE not in str(error_in_text(MISSING.format("own_helpers"), "a round"))
+    said = str(error_in_text(MISSING.format("own_helpers"), "a round"))
+    assert CURE not in said and said.endswith(f"No module named 'own_helpers'; {SEND_MODULE}")

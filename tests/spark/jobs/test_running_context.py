@@ -9,6 +9,7 @@ import pytest
 from sparkdl import Output, SparkNetwork
 from sparkdl.errors import ConfigError
 from sparkdl.nn import NetworkConf
+from sparkdl.spark.jobs.running_context import require_running, require_session
 
 CONF = NetworkConf(input_shape=(2,), layers=[Output(units=2)])
 MISSING = {
@@ -24,6 +25,23 @@ def test_a_network_without_a_session_says_so(case):
     message = rf"sc must be a SparkContext or SparkSession, {got}; give it first: SparkNetwork\(sp"
     with pytest.raises(ConfigError, match=message):
         SparkNetwork(*values, **options)
+
+
+class ConnectSession:
+    """A session of Spark Connect that was stopped."""
+
+    __module__ = "pyspark.sql.connect.session"
+    is_stopped = True
+
+
+def test_a_session_of_spark_connect_that_was_stopped_is_named():
+    stopped = ConnectSession()
+    for check in (require_running, require_session):
+        with pytest.raises(ConfigError, match="^the Spark session was stopped; make a new SparkS"):
+            check(stopped)
+        stopped.is_stopped = False
+        check(stopped)
+        stopped.is_stopped = True
 
 
 AFTER_STOP = """

@@ -2,6 +2,8 @@
 
 import errno
 import os
+import sys
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -10,7 +12,15 @@ from pyspark import Broadcast
 from sparkdl.errors import ConfigError, DataError
 from sparkdl.spark.jobs import shared_value
 from sparkdl.spark.jobs.mapped_value import FOLDER
-from sparkdl.spark.jobs.shared_value import LARGE, LocalValue, SharedValue, broadcast, sharing
+from sparkdl.spark.jobs.shared_value import (
+    LARGE,
+    LocalValue,
+    SharedValue,
+    broadcast,
+    open_shared,
+    sharing,
+)
+from sparkdl.spark.jobs.user_code import pickle_value
 
 TASKS = 8
 
@@ -110,3 +120,17 @@ def test_a_shared_function_is_another_one_where_what_it_uses_has_changed(monkeyp
     names["factor"] = 3.0
     assert not shared.has_code_of(names["scale"])
     assert SharedValue(Local(), np.ones(3)).has_code_of(np.ones(3))
+
+
+def test_a_module_that_the_driver_alone_has_is_named_with_the_cure(monkeypatch):
+    module = ModuleType("only_here")
+    exec("def change(batch): return batch", vars(module))
+    monkeypatch.setitem(sys.modules, "only_here", module)
+    rest, arrays = pickle_value(module.change)
+    assert open_shared(rest, arrays).value is module.change
+    del module.change
+    with pytest.raises(ConfigError, match="found on the executors, got AttributeError: Can't get"):
+        open_shared(rest, arrays)
+    monkeypatch.delitem(sys.modules, "only_here")
+    with pytest.raises(ConfigError, match=r"No module named 'only_here'; send it .*sc\.addPyFile"):
+        open_shared(rest, arrays)

@@ -7,6 +7,7 @@ from py4j.protocol import Py4JError
 
 from sparkdl.errors import (
     CheckpointError,
+    ConfigError,
     DataError,
     DivergedError,
     PeerError,
@@ -15,6 +16,7 @@ from sparkdl.errors import (
     WorkerError,
 )
 from sparkdl.spark.jobs.error_notes import NOTE, note_errors
+from sparkdl.spark.jobs.executor_python import CURE, SEND_MODULE
 from sparkdl.spark.jobs.job import clear_errors
 from sparkdl.spark.jobs.stage_failure import failure
 
@@ -34,6 +36,16 @@ CASES = [
     (STAGE, WorkerError, "worker 1: no reason given"),
     (f"Job aborted: {TRACE}sparkdl.errors.DataError: no 3\n\n\tat org", DataError, "no 3"),
     ("No space left", WorkerError, "the workers' job failed on the cluster: No space left"),
+    (
+        f"{PYTHON}ModuleNotFoundError: No module named 'own'\n\n\tat org.apache.spark.A",
+        ConfigError,
+        f"worker 1: ModuleNotFoundError: No module named 'own'; {SEND_MODULE}",
+    ),
+    (
+        f"{PYTHON}ModuleNotFoundError: No module named 'sparkdl.nn'\n\n\tat org.apache.spark.A",
+        WorkerError,
+        f"worker 1: ModuleNotFoundError: No module named 'sparkdl.nn'; {CURE}",
+    ),
     ("[SPARK_JOB_CANCELLED] Job 3", SparkdlError, "the workers' job was cancelled on the cluster"),
 ]
 
@@ -50,6 +62,16 @@ JOBS = [
         f"Job aborted: {TRACE}ValueError: no",
         WorkerError,
         "a test failed on the cluster: ValueError: no",
+    ),
+    (
+        "(org.apache.spark.SparkSQLException) [OPERATION_CANCELED] Operation has been canceled.",
+        SparkdlError,
+        "a test ended: the job was cancelled on the cluster",
+    ),
+    (
+        "(org.apache.spark.Error) [B] No",
+        WorkerError,
+        r"a test failed on the cluster: \[B\] No",
     ),
     (f"{TRACE}sparkdl.errors.PeerError: gone", WorkerError, "a test failed .*PeerError: gone"),
 ]
