@@ -11,6 +11,7 @@ from sparkdl.data.batches.type_names import kind_of
 from sparkdl.errors import ConfigError, DataError
 from sparkdl.ml.params import FitParams
 from sparkdl.spark.connect.sessions import is_frame
+from sparkdl.spark.jobs.slots import is_true
 from sparkdl.spark.records.frame_schema import WHERE, require_one
 from sparkdl.spark.records.records import cure_for_frame, quote_name
 
@@ -85,7 +86,7 @@ def require_distinct(frame: DataFrame, names: Iterable[str]) -> None:
     known = frame.columns
     for name in names:
         same = [one for one in known if one.lower() == name.lower()]
-        if len(same) > 1 and str(frame.sparkSession.conf.get(CASES)).lower() != "true":
+        if len(same) > 1 and not is_true(frame.sparkSession.conf.get(CASES)):
             raise ConfigError(
                 f"{WHERE}: column {name!r} must differ from all others in more than upper and "
                 f"lower case, got {same}; rename or drop the others, or set {CASES} to true"

@@ -171,7 +171,8 @@ class SparkWorkers:
                 slot_count = self._slots_now()
             else:
                 request_slots(self.sc, self._tasks_wanted(workers), self._resources)
-                slot_count = slots(self.sc, min(workers, self._last_slots), self._resources)
+                least, enough = min(workers, self._last_slots), self._tasks_wanted(workers)
+                slot_count = slots(self.sc, least, self._resources, enough)
         self._last_slots = slot_count
         return self._workers_each(workers, slot_count)
 

@@ -96,13 +96,14 @@ TASKS = [
 
 @pytest.mark.parametrize("count, slots, gpus, each", TASKS)
 def test_tasks_have_as_many_workers_as_slots_are_too_few(count, slots, gpus, each, monkeypatch):
-    monkeypatch.setattr(workers_module, "slots", lambda sc, least, resources: slots)
+    awaited, requested = [], []
+    monkeypatch.setattr(workers_module, "slots", lambda sc, *rest: awaited.append(rest) or slots)
     monkeypatch.setattr(workers_module, "gpus_of_a_task", lambda sc, resources: gpus)
-    requested = []
     monkeypatch.setattr(workers_module, "request_slots", lambda sc, *rest: requested.append(rest))
     workers = SparkWorkers(None, count)
     assert workers.workers_per_task(count) == each
-    assert requested == [(-(-count // max(1, gpus)), None)]
+    enough = -(-count // max(1, gpus))
+    assert requested == [(enough, None)] and awaited == [(0, None, enough)]
     assert workers.room() == count  # whoever is lost, as many go on
 
 
@@ -146,7 +147,7 @@ def test_a_question_that_spark_cannot_answer_ends_no_fit(monkeypatch):
 def launch(monkeypatch, count, slots, gpus, is_dynamic=False):
     """Returns the SparkWorkers that have launched so many on a cluster, and the stage's options."""
     stages = []
-    monkeypatch.setattr(workers_module, "slots", lambda sc, least, resources: slots)
+    monkeypatch.setattr(workers_module, "slots", lambda sc, *rest: slots)
     monkeypatch.setattr(workers_module, "gpus_of_a_task", lambda sc, resources: gpus)
     monkeypatch.setattr(workers_module, "dynamic", lambda sc: is_dynamic)
     monkeypatch.setattr(workers_module, "WorkerStage", lambda *parts, **kw: stages.append(kw))

@@ -4,7 +4,7 @@ import re
 
 from sparkdl.errors import ConfigError
 from sparkdl.spark.connect.sessions import unsupported
-from sparkdl.spark.jobs.slots import parse_local_cluster
+from sparkdl.spark.jobs.slots import executors_asked_for, is_true, parse_local_cluster
 
 LOCAL = re.compile(r"local(?:\[\s*(\d+|\*)\s*(?:,\s*\d+\s*)?\])?$")
 DIVIDING = "spark.default.parallelism", "spark.sql.leafNodeDefaultParallelism"
@@ -39,7 +39,7 @@ def workers_of(spark, wanted):
 def is_dynamic(spark):
     """Returns whether the server asks for executors and gives them back as its jobs need them."""
     in_driver = LOCAL.match(spark.conf.get("spark.master", ""))
-    return not in_driver and spark.conf.get("spark.dynamicAllocation.enabled", "false") == "true"
+    return not in_driver and is_true(spark.conf.get("spark.dynamicAllocation.enabled", "false"))
 
 
 def known_slots(spark):
@@ -52,8 +52,8 @@ def known_slots(spark):
     if local := parse_local_cluster(master):
         executors, cores = local
     else:
-        names = "spark.executor.instances", "spark.executor.cores"
-        executors, cores = (int(spark.conf.get(name, "0")) for name in names)
+        cores = int(spark.conf.get("spark.executor.cores", "0"))
+        executors = executors_asked_for(master, spark.conf.get)
     return executors * (cores // cores_of_task) or None
 
 

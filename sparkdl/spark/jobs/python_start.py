@@ -4,7 +4,7 @@ from contextlib import suppress
 
 from pyspark import InheritableThread
 
-from sparkdl.spark.jobs.slots import option
+from sparkdl.spark.jobs.slots import is_on
 
 MOST = 64  # tasks; where there are more slots, the others start Python when they read
 _begun = set()  # applications
@@ -22,7 +22,7 @@ def start_python(sc, task):
     task : function of an iterator
         Of a module that executors have.
     """
-    is_reused = option(sc, "spark.python.worker.reuse", "true").lower() == "true"
+    is_reused = is_on(sc, "spark.python.worker.reuse", "true")
     if sc.applicationId in _begun or not is_reused:
         return
     _begun.add(sc.applicationId)

@@ -8,6 +8,7 @@ from sparkdl.errors import ConfigError
 
 LOCAL_CLUSTER = re.compile(r"local-cluster\[\s*(\d+)\s*,\s*(\d+)")
 log = logging.getLogger(__name__)
+_gone_on_with = {}  # {application: how many executors it had after it waited for more in vain}
 EXECUTOR_TIMEOUT = 30.0  # seconds for executors to come that Spark was asked for
 PATIENCE = 10.0  # seconds until a wait for them is said
 CURE = (
@@ -16,23 +17,24 @@ CURE = (
 )
 
 
-def slots(sc, least=1, resources=None):
+def slots(sc, least=1, resources=None, enough=None):
     """Returns the number of tasks that the executors run at once.
 
     `resources` is the ResourceProfile of the tasks, None the session's own.
 
     Executors come one by one, and what is trained depends on how many there are: those that Spark
-    was asked for are waited for, and so are `least` slots. A wait of PATIENCE is said, and so is
-    what is gone on with after EXECUTOR_TIMEOUT.
+    was asked for are waited for, and so are `least` slots, until there are `enough`. A wait of
+    PATIENCE is said, and so is what is gone on with after EXECUTOR_TIMEOUT; an application waits
+    for more executors than it went on with once one of them has come.
     """
-    wanted = executors_wanted(sc)
     begun, is_told = time.monotonic(), False
-    while executors(sc) < wanted or concurrent_tasks(sc, resources) < least:
+    while lacks_slots(sc, least, resources, enough):
         waited = time.monotonic() - begun
         if waited > EXECUTOR_TIMEOUT:
             log.warning(
                 "%s; going on with these: %s", describe_wait(sc, least, waited, resources), CURE
             )
+            _gone_on_with[sc.applicationId] = executors(sc)
             break
         if waited > PATIENCE and not is_told:
             log.warning(
@@ -47,6 +49,15 @@ def slots(sc, least=1, resources=None):
             f"{describe_executors(sc)} has room; ask for fewer, or for larger executors"
         )
     return max(1, room)
+
+
+def lacks_slots(sc, least, resources, enough):
+    """Returns whether more executors or slots are to be waited for."""
+    room, known = concurrent_tasks(sc, resources), executors(sc)
+    if enough is not None and room >= enough:
+        return False
+    wanted, most = executors_wanted(sc), _gone_on_with.get(sc.applicationId, -1)
+    return room < least or known < (min(wanted, most) if known <= most else wanted)
 
 
 def describe_profile(resources):
@@ -118,7 +129,7 @@ def lost_executors(sc):
 
 def decommissions(sc):
     """Returns whether Spark is told of executors that will go."""
-    return option(sc, "spark.decommission.enabled", "false") == "true"
+    return is_on(sc, "spark.decommission.enabled")
 
 
 def leaving_executors(sc, only_busy=False):
@@ -161,12 +172,18 @@ def executors_wanted(sc):
         return local[0]
     if dynamic(sc):
         return 0
-    if sc.master.startswith("spark://"):  # a standalone cluster deals out cores
-        total, each = (
-            int(option(sc, f"spark.{of}", "0")) for of in ("cores.max", "executor.cores")
-        )
+    return executors_asked_for(sc.master, sc._conf.get)
+
+
+def executors_asked_for(master, read):
+    """Returns the number of executors that settings ask a cluster for, 0 if they do not say.
+
+    `read` is a function (name, default) -> str.
+    """
+    if master.startswith("spark://"):  # a standalone cluster deals out cores
+        total, each = (int(read(f"spark.{of}", "0")) for of in ("cores.max", "executor.cores"))
         return total // each if each else 0
-    return int(option(sc, "spark.executor.instances", "0"))
+    return int(read("spark.executor.instances", "0"))
 
 
 def parse_local_cluster(master):
@@ -178,12 +195,22 @@ def parse_local_cluster(master):
 def dynamic(sc):
     """Returns whether Spark asks for executors and gives them back as its jobs need them."""
     in_driver = sc.master == "local" or sc.master.startswith("local[")
-    return not in_driver and option(sc, "spark.dynamicAllocation.enabled", "false") == "true"
+    return not in_driver and is_on(sc, "spark.dynamicAllocation.enabled")
 
 
 def option(sc, name, default=None):
     """Returns an option of the session; `sc.getConf()` copies all, one call to the JVM each."""
     return sc._conf.get(name, default)
+
+
+def is_on(sc, name, default="false"):
+    """Returns whether an option of the session is true."""
+    return is_true(option(sc, name, default))
+
+
+def is_true(text):
+    """Returns whether a setting says true, in any case, as Spark reads it."""
+    return text.strip().lower() == "true"
 
 
 def launch_obstacle(sc):
@@ -192,7 +219,7 @@ def launch_obstacle(sc):
     Spark runs no barrier stage where its allocation is dynamic. The ordinary stage in its place
     must have each task once: the copy of a slow task would be a second worker of the same rank.
     """
-    if dynamic(sc) and option(sc, "spark.speculation", "false") == "true":
+    if dynamic(sc) and is_on(sc, "spark.speculation"):
         return "spark.speculation is true, which with dynamic allocation runs workers twice"
     return None
 

@@ -8,6 +8,9 @@ from sparkdl.errors import ConfigError, UnsupportedError
 from sparkdl.spark.connect.slots import DIVIDING, known_slots, workers_of
 
 DYNAMIC = {"spark.dynamicAllocation.enabled": "true"}
+STANDALONE = {"spark.master": "spark://a:7077", "spark.executor.cores": "2"} | {
+    "spark.executor.instances": "9"  # of no effect there
+}
 SETTINGS = [
     ({"spark.master": "local[3]"}, 3),
     ({"spark.master": "local"}, 1),
@@ -17,6 +20,8 @@ SETTINGS = [
     ({"spark.master": "local[4]", "spark.task.cpus": "2"} | DYNAMIC, 2),
     ({"spark.master": "local-cluster[2,3,1024]"}, 6),
     ({"spark.master": "yarn", "spark.executor.instances": "4", "spark.executor.cores": "2"}, 8),
+    (STANDALONE | {"spark.cores.max": "6"}, 6),
+    (STANDALONE | {"spark.cores.max": "7", "spark.task.cpus": "2"}, 3),
 ]
 
 
@@ -42,6 +47,12 @@ def test_slots_are_unknown_where_a_setting_says_how_ranges_are_divided(name):
     assert workers_of(session(settings, 1), 5) == 5
 
 
-def test_dynamic_allocation_is_refused_by_name():
+def test_a_standalone_cluster_that_is_asked_for_all_cores_is_unknown():
+    assert known_slots(session(STANDALONE)) is None
+
+
+@pytest.mark.parametrize("spelling", ["true", "True", " TRUE"])
+def test_dynamic_allocation_is_refused_by_name(spelling):
+    settings = {"spark.master": "yarn", **dict.fromkeys(DYNAMIC, spelling)}
     with pytest.raises(UnsupportedError, match="dynamicAllocation.enabled cannot work over Spark"):
-        workers_of(session({"spark.master": "yarn"} | DYNAMIC), 2)
+        workers_of(session(settings), 2)

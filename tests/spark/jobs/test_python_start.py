@@ -46,7 +46,7 @@ def test_it_is_done_once(sc, unknown):
         remove_tag(sc, TAG)
 
 
-@pytest.mark.parametrize("reuse", ["true", "false"])
+@pytest.mark.parametrize("reuse", ["true", "True", "false"])
 def test_nothing_is_raised_and_nothing_begun_where_processes_are_not_used_again(reuse, unknown, sc):
     asked = []
 
@@ -58,10 +58,10 @@ def test_nothing_is_raised_and_nothing_begun_where_processes_are_not_used_again(
 
     conf = SparkConf(loadDefaults=False).set("spark.python.worker.reuse", reuse)
     start_python(Stopped(applicationId="one", _conf=conf), begin_reading)
-    deadline = time.monotonic() + (5 if reuse == "true" else 0.2)
+    deadline = time.monotonic() + (5 if reuse != "false" else 0.2)
     while not asked and time.monotonic() < deadline:
         time.sleep(0.01)
-    assert bool(asked) == (reuse == "true")
+    assert bool(asked) == (reuse != "false")
 
 
 def test_the_seconds_of_the_start_are_told_once_by_who_reads(monkeypatch):

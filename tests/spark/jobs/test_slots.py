@@ -6,21 +6,29 @@ import pytest
 
 from sparkdl.errors import ConfigError
 from sparkdl.spark.jobs import slots as module
-from sparkdl.spark.jobs.slots import check_launch, executors_wanted, launch_obstacle, slots
+from sparkdl.spark.jobs.slots import (
+    check_launch,
+    decommissions,
+    executors_wanted,
+    launch_obstacle,
+    slots,
+)
 
 
 def context(master, **options):
     options = {f"spark.{name}": value for name, value in options.items()}
-    return SimpleNamespace(master=master, _conf=options)
+    return SimpleNamespace(master=master, _conf=options, applicationId="one")
 
 
-def test_copies_of_slow_workers_are_refused_by_name():
-    both = {"dynamicAllocation.enabled": "true", "speculation": "true"}
+@pytest.mark.parametrize("true", ["true", "True", "TRUE "])
+def test_copies_of_slow_workers_are_refused_by_name(true):
+    both = {"dynamicAllocation.enabled": true, "speculation": true}
+    assert decommissions(context("yarn", **{"decommission.enabled": true}))
     with pytest.raises(ConfigError, match="spark.speculation must be false"):
         check_launch(context("yarn", **both))
     assert "spark.speculation is true" in launch_obstacle(context("yarn", **both))
     for name in both:
-        check_launch(context("yarn", **{name: "true"}))
+        check_launch(context("yarn", **{name: true}))
     check_launch(context("local[2]", **both))
 
 
@@ -74,21 +82,64 @@ WAITS = {
 }
 
 
-@pytest.mark.parametrize("name", WAITS)
-def test_a_wait_for_executors_is_said(name, monkeypatch, caplog):
-    sc, looks, least, said, count = WAITS[name]
-    second = [0.0]
+@pytest.fixture
+def clock(monkeypatch):
+    """Seconds that pass where slots are waited for, and the (executors, slots) of each second."""
+    state = SimpleNamespace(second=0, looks=[])
 
-    def look(sc):
-        return looks[min(int(second[0]), len(looks) - 1)]
+    def look():
+        return state.looks[min(state.second, len(state.looks) - 1)]
 
     def sleep(seconds):
-        second[0] += 1.0
+        state.second += 1
 
-    monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: second[0], sleep=sleep))
-    monkeypatch.setattr(module, "executors", lambda sc: look(sc)[0])
-    monkeypatch.setattr(module, "concurrent_tasks", lambda sc, resources: look(sc)[1])
+    time = SimpleNamespace(monotonic=lambda: float(state.second), sleep=sleep)
+    monkeypatch.setattr(module, "time", time)
+    monkeypatch.setattr(module, "executors", lambda sc: look()[0])
+    monkeypatch.setattr(module, "concurrent_tasks", lambda sc, resources: look()[1])
     monkeypatch.setattr(module, "EXECUTOR_TIMEOUT", 3.5)
     monkeypatch.setattr(module, "PATIENCE", 1.5)
+    monkeypatch.setattr(module, "_gone_on_with", {})
+    return state
+
+
+@pytest.mark.parametrize("name", WAITS)
+def test_a_wait_for_executors_is_said(name, clock, caplog):
+    sc, clock.looks, least, said, count = WAITS[name]
     assert slots(sc, least) == count
     assert caplog.messages == [begin + module.CURE for begin in said]
+
+
+def test_nobody_waits_once_there_are_as_many_slots_as_workers(clock):
+    clock.looks = [(1, 2)]
+    assert slots(TWO, enough=2) == 2
+    assert clock.second == 0
+    assert slots(TWO, enough=3) == 2
+    assert clock.second == 4
+
+
+# What an application that went on with one executor of three has at later looks, the least slots
+# that are wanted, and the seconds of the wait.
+THREE = context("local-cluster[3,1,1024]")
+LATER = {
+    "none has come": ([(1, 1)], 1, 0),
+    "one has come": ([(2, 2)], 1, 4),
+    "all have come": ([(3, 3)], 1, 0),
+    "it was lost for good": ([(0, 0)], 1, 4),
+    "it was lost and another comes": ([(0, 0)] * 2 + [(1, 1)], 1, 2),
+}
+
+
+@pytest.mark.parametrize("name", LATER)
+def test_a_wait_in_vain_is_not_repeated(name, clock):
+    clock.looks = [(1, 1)]
+    slots(THREE)
+    assert clock.second == 4
+    clock.second, (clock.looks, least, seconds) = 0, LATER[name]
+    slots(THREE, least)
+    assert clock.second == seconds
+    clock.second, other = 0, context("local-cluster[3,1,1024]")
+    other.applicationId = "two"
+    clock.looks = [(1, 1)]
+    slots(other)
+    assert clock.second == 4
