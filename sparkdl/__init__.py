@@ -63,7 +63,7 @@ EXPORTS = {
     "sparkdl.training.generation": "generate",
     "sparkdl.training.saving.checkpoint": "Checkpoints",
     "sparkdl.training.saving.state": "TrainState",
-    "sparkdl.training.transfer": "replace_output",
+    "sparkdl.training.transfer": "replace_optimizer replace_output",
     "sparkdl.training.workers.local": "LocalWorkers",
     "sparkdl.spark": "doctor predict_column SparkNetwork SparkWorkers Tokenizer",
     # layers and optimizers

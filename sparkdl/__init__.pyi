@@ -43,6 +43,7 @@ from sparkdl.training.generation import generate as generate
 from sparkdl.training.network import Network as Network
 from sparkdl.training.saving.checkpoint import Checkpoints as Checkpoints
 from sparkdl.training.saving.state import TrainState as TrainState
+from sparkdl.training.transfer import replace_optimizer as replace_optimizer
 from sparkdl.training.transfer import replace_output as replace_output
 from sparkdl.training.workers.local import LocalWorkers as LocalWorkers
 

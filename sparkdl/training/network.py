@@ -49,6 +49,7 @@ from sparkdl.training.saving.checkpoint import Checkpoints
 from sparkdl.training.saving.manifest import refuse_model
 from sparkdl.training.saving.model_directory import load_model, save_model
 from sparkdl.training.saving.saved_transform import transform_from_json, transform_to_json
+from sparkdl.training.saving.slots_owner import check_state, slots_owner
 from sparkdl.training.saving.state import TrainState
 from sparkdl.training.saving.stored_tables import StoredTables
 from sparkdl.training.workers.base import Workers
@@ -62,7 +63,7 @@ class Network:
     ----------
     conf : NetworkConf
     state : TrainState or None
-        None: first values, drawn with the conf's seed.
+        Of this conf. None: first values, drawn with the conf's seed.
     device : str
         Where this process uses it: "auto", "cpu" or "cuda"; `fit` has its master's.
 
@@ -78,6 +79,8 @@ class Network:
         require_conf(conf)
         self.conf, self.device = conf, device
         require(self, "device", device in DEVICES, f"one of {DEVICES}")
+        if state is not None:
+            check_state(conf, state)
         self.state = first_state(conf) if state is None else state
         self._carried: dict[str, Any] = {}
         self.history: History | None = None
@@ -388,4 +391,4 @@ def first_state(conf):
         "buffers": initial_buffers(conf),
         "slots": initial_slots(conf),
     }
-    return TrainState(**vectors, seed=conf.seed)
+    return TrainState(**vectors, seed=conf.seed, slots_owner=slots_owner(conf))

@@ -1,13 +1,15 @@
-"""Weights of a trained network in another one: with a new output layer, or by names of layers."""
+"""Weights of a trained network in another one: with a new output or optimizer, or by names."""
 
 from dataclasses import replace
 from typing import Any
 
-from sparkdl.errors import ShapeError
+from sparkdl.errors import ConfigError, ShapeError
+from sparkdl.nn import GraphConf, NetworkConf
 from sparkdl.nn.layers import Layer
 from sparkdl.nn.networks.base import Conf
 from sparkdl.nn.networks.new_output import conf_with_output
 from sparkdl.nn.tables.embedding_bag import begin_tables
+from sparkdl.training.foreign_models import cure_for_model
 from sparkdl.training.network import Network
 from sparkdl.training.saving.state import TrainState
 from sparkdl.training.saving.stored_tables import read_tables
@@ -54,12 +56,56 @@ def replace_output(
     >>> [place.name for place in odd.conf.stack], odd.conf.output_size
     (['dense_1', 'output_1'], 2)
     """
+    check_network(network, "replace_output")
+    if not isinstance(network.conf, NetworkConf | GraphConf):
+        kind = type(network.conf).__name__
+        raise ConfigError(
+            f"replace_output.network must be of a NetworkConf or GraphConf, got {kind}; change the "
+            "model itself, or read it as a network of layers"
+        )
     conf = conf_with_output(network.conf, layer, after, **options)
     new = Network(conf, device=network.device)
     but = conf.outputs[-1].name
     new.state = carry_weights(network.conf, network.state, conf, new.state, but)
     new.transform = network.transform
     return new
+
+
+def replace_optimizer(network: Network, optimizer: Any) -> Network:
+    """Returns a network that another optimizer trains on, with the weights of this one.
+
+    Its layers are the same; those with an optimizer of their own keep it. What optimizers keep and
+    counters, on which schedules depend, begin anew.
+
+    Parameters
+    ----------
+    network : Network
+        It stays as it is.
+    optimizer : Optimizer, str or dict
+        As a conf takes it: "adam", Momentum(learning_rate=0.01).
+
+    Examples
+    --------
+    >>> from sparkdl import Momentum, Network, NetworkConf, Output, replace_optimizer
+    >>> network = Network(NetworkConf(input_shape=(4,), layers=[Output(units=2)], optimizer="adam"))
+    >>> tuned = replace_optimizer(network, Momentum(learning_rate=0.001))
+    >>> tuned.conf.optimizer.type_name, bool((tuned.state.params == network.state.params).all())
+    ('Momentum', True)
+    """
+    check_network(network, "replace_optimizer")
+    conf = replace(network.conf, optimizer=optimizer)
+    new = Network(conf, device=network.device)
+    new.state = carry_weights(network.conf, network.state, conf, new.state)
+    new.transform = network.transform
+    return new
+
+
+def check_network(network: Any, owner: str) -> None:
+    """Raises ConfigError unless it is a Network."""
+    if not isinstance(network, Network):
+        cure = "; give Network(conf)" if isinstance(network, Conf) else cure_for_model(network)
+        kind = type(network).__name__
+        raise ConfigError(f"{owner}.network must be a Network, got {kind}{cure}")
 
 
 def carry_weights(

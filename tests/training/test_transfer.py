@@ -22,6 +22,7 @@ from sparkdl.nn import (
     GaussianNoise,
     GraphBuilder,
     LossLayer,
+    Momentum,
     NetworkConf,
     Output,
     Reshape,
@@ -33,7 +34,7 @@ from sparkdl.nn import (
 )
 from sparkdl.training.masters.all_reduce.master import AllReduceSGD
 from sparkdl.training.network import Network, first_state
-from sparkdl.training.transfer import carry_weights, replace_output
+from sparkdl.training.transfer import carry_weights, replace_optimizer, replace_output
 from tests.support.tables import for_all
 from tests.training.models import small_conf, state_of
 
@@ -177,10 +178,22 @@ def test_steps_of_sequences_end_in_a_softmax_too():
     assert replace_output(network, RnnOutput(units=2), "each").conf.output_size == 2
 
 
+class OfNetwork:
+    """What has a network, as a SparkNetwork has."""
+
+    network = graph()
+
+
 REFUSED = {
     "layer must be an output layer, got Dense; give Output": (graph(Output(units=5)), Dense),
     "after must name a layer to keep, got None; give one of up, other, sum": (graph(), Output),
     r"got 'sun'; did you mean 'sum'": (graph(), lambda **_: (LossLayer(), "sun")),
+    r"got 'output_1'; give one of up, other, sum": (
+        graph(Output(units=5)),
+        lambda **_: (LossLayer(), "output_1"),
+    ),
+    "network must be a Network, got GraphConf; give Network": (graph().conf, Output),
+    "network must be a Network, got OfNetwork; give its .network": (OfNetwork(), Output),
 }
 
 
@@ -193,6 +206,12 @@ def test_a_layer_that_cannot_be_read_is_refused():
             replace_output(network, *given)
 
     for_all(REFUSED, check)
+
+
+@pytest.mark.parametrize("name", ["inputs", "layers"])
+def test_the_layers_of_the_network_are_no_options(name):
+    with pytest.raises(ConfigError, match=f"replace_output.{name} must be left out"):
+        replace_output(graph(Output(units=5)), Output(units=2), **{name: ()})
 
 
 def test_a_softmax_that_others_share_is_refused():
@@ -208,6 +227,34 @@ def test_a_network_without_an_output_layer_says_how_to_get_one(crews):
     for use in (network.evaluate, partial(network.fit, workers=crews(2))):
         with pytest.raises(ConfigError, match=r"no output layer.*replace_output"):
             use(data)
+
+
+# A new optimizer
+
+
+def test_another_optimizer_begins_anew_on_all_weights(crews):
+    """Its first step, against the formula of AdaGrad for a softmax of rows times weights."""
+    layers, y = [Output(units=3)], np.arange(6) % 3
+    conf = NetworkConf(input_shape=(4,), layers=layers, optimizer=Momentum(learning_rate=0.5))
+    network, master = Network(conf), AllReduceSGD(batch_size_per_worker=6)
+    network.fit((X, y), 3, master, crews(1))
+    new = replace_optimizer(network, AdaGrad(learning_rate=0.1, initial_accumulator=0.2))
+    np.testing.assert_array_equal(new.predict(X), network.predict(X))
+    assert (new.state.iteration, new.conf.seed) == (0, conf.seed)
+    error = (network.predict(X) - np.eye(3)[y]) / 6
+    grads = {"output_1/W": X.T @ error, "output_1/b": error.sum(axis=0)}
+    before = conf.params_layout.views(network.state.params)
+    new.fit((X, y), 1, master, crews(1))
+    for name, now in conf.params_layout.views(new.state.params).items():
+        step = 0.1 * grads[name] / np.sqrt(0.2 + grads[name] ** 2)
+        np.testing.assert_allclose(now, before[name] - step, rtol=1e-5, atol=1e-6)
+
+
+def test_a_network_whose_optimizer_was_changed_says_what_to_do(crews):
+    network = Network(CONF)
+    network.conf = replace(CONF, optimizer=AdaGrad(learning_rate=0.5))
+    with pytest.raises(ConfigError, match="of Sgd for .*; replace_optimizer"):
+        network.fit((X[:, :3], np.arange(6) % 2), workers=crews(2))
 
 
 # From network to network

@@ -19,6 +19,7 @@ APPLIED: dict[type[Loss], type[ActivationFunction]] = {
     Infogain: Softmax,
     SigmoidCrossEntropy: Sigmoid,
 }  # by a loss itself: it takes what comes before
+LAYOUT = ("inputs", "vertices", "bags", "input_shape", "layers")
 
 
 def conf_with_output(
@@ -31,6 +32,9 @@ def conf_with_output(
     if not isinstance(layer, ScoredLayer):
         kind = type(layer).__name__
         raise ConfigError(f"replace_output.layer must be an output layer, got {kind}; give Output")
+    own = [name for name in LAYOUT if name in options]
+    if own:
+        raise ConfigError(f"replace_output.{own[0]} must be left out: it is that of the network")
     vertices = vertices_of(conf)
     last = name_to_keep(conf, vertices, layer, after)
     kept = needed_by(last, vertices)
@@ -77,7 +81,8 @@ def name_to_keep(conf: Conf, vertices: list[Vertex], layer: Layer, after: str | 
         unread = [name for name in names if name not in read]
         after = unread[0] if len(unread) == 1 else None
     if after not in names:
-        cure = suggestion(after, names) if after else f"; give one of {', '.join(names)}"
+        listed = f"; give one of {', '.join(names)}" if names else "; there is no layer but outputs"
+        cure = suggestion(after, names) or listed
         raise ConfigError(f"replace_output.after must name a layer to keep, got {after!r}{cure}")
     return after
 

@@ -18,6 +18,7 @@ from sparkdl.training.reporting.phases import Phases
 from sparkdl.training.reporting.slow_workers import SlowWorkerLog
 from sparkdl.training.rounds.milestones import Milestones
 from sparkdl.training.saving.checkpoint import Checkpoints, load_checkpoint
+from sparkdl.training.saving.slots_owner import check_state
 from sparkdl.training.workers.base import Validation, closing_data
 
 
@@ -171,6 +172,7 @@ def duration(network, epochs, updates, resume):
 def start(network, master, resume):
     """Returns (state, what checkpoints hold beside it) that a fit begins with."""
     if resume is None:
+        check_state(network.conf, network.state)
         return start_state(network.conf, master, network.state), {}
     if resume is True:
         return network.state, network.unfinished.extra

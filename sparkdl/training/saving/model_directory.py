@@ -21,6 +21,7 @@ from sparkdl.training.saving.manifest import (
     read_manifest,
     write_directory,
 )
+from sparkdl.training.saving.slots_owner import slots_owner
 from sparkdl.training.saving.state import COUNTERS, TrainState
 from sparkdl.training.saving.stored_tables import StoredTables
 from sparkdl.training.saving.table_file import known_file
@@ -131,7 +132,8 @@ def _state(path, conf, numbers, contents, prefix=""):
         _check_files(conf, stored)
         states["tables"] = stored.read() if files.is_local(path) else stored
     try:
-        return TrainState(**vectors, **states, **_numbers(f"{path}/{TRAINING}", numbers))
+        numbers = _numbers(f"{path}/{TRAINING}", numbers)
+        return TrainState(**vectors, **states, **numbers, slots_owner=slots_owner(conf))
     except ConfigError as error:
         raise CheckpointError(f"{path}/{TRAINING}: {error}") from error
 

@@ -46,6 +46,8 @@ class TrainState:
     place : str
         Of what `round` and `done` count the parts, as `Trainer.place` gives it; empty where nobody
         knows.
+    slots_owner : str
+        The optimizers that `slots` are of, as `slots_owner` gives them; empty where nobody knows.
     """
 
     params: np.ndarray
@@ -63,6 +65,7 @@ class TrainState:
     seed: int = 0
     rate_factor: float = 1.0
     place: str = ""
+    slots_owner: str = ""
 
     def __post_init__(self) -> None:
         for name in ("params", "buffers", "slots"):
@@ -74,7 +77,7 @@ class TrainState:
         states = self.worker_states
         sound = isinstance(states, tuple) and all(map(_are_vectors, states))
         require(self, "worker_states", sound, "a tuple of dicts like `master_state`, one a worker")
-        for name in ("owner", "place"):
+        for name in ("owner", "place", "slots_owner"):
             require(self, name, isinstance(getattr(self, name), str), "text")
         for name in COUNTERS:
             require(self, name, is_integer(getattr(self, name), 0), "an integer >= 0")

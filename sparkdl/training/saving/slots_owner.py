@@ -1,0 +1,52 @@
+"""Which optimizers the slots of a state are of, and whether a state fits a network."""
+
+from sparkdl.errors import ConfigError
+from sparkdl.nn.networks.base import Conf
+from sparkdl.training.saving.state import TrainState
+
+CURE = "replace_optimizer(network, optimizer) keeps the weights, and begins the optimizer anew"
+
+
+def slots_owner(conf: Conf) -> str:
+    """Returns the optimizers of a network in words, with how many parameters each moves.
+
+    Empty where another framework's optimizer trains.
+    """
+    if conf.has_own_optimizer:
+        return ""
+    kinds = [
+        f"{group.optimizer.type_name} for {group.layout.size} numbers" for group in conf.groups
+    ]
+    tables = getattr(conf, "tables", {})
+    kinds += [f"{optimizer.type_name} for table {name}" for name, optimizer in tables.items()]
+    return ", ".join(kinds)
+
+
+def check_state(conf: Conf, state: TrainState) -> None:
+    """Raises ConfigError where a network has no such parameters, buffers or slots.
+
+    Slots of the same length are those of another optimizer where the state says so.
+    """
+    owner = slots_owner(conf)
+    for name in ("params", "buffers"):
+        size, given = getattr(conf, f"{name}_layout").size, getattr(state, name).size
+        if given != size:
+            raise ConfigError(
+                f"Network.state must be of this conf, with {size} numbers in {name}, got {given}; "
+                "replace_output takes weights over to another network"
+            )
+    if state.slots_owner and owner and state.slots_owner != owner:
+        raise ConfigError(
+            f"Network.state must have slots of {brief_owner(owner)}, got slots of "
+            f"{brief_owner(state.slots_owner)}; {CURE}"
+        )
+    if state.slots.size != conf.slots_layout.size:
+        raise ConfigError(
+            f"Network.state must have {conf.slots_layout.size} numbers in slots, as its optimizer "
+            f"keeps them, got {state.slots.size}; {CURE}"
+        )
+
+
+def brief_owner(owner: str, longest: int = 80) -> str:
+    """Returns the optimizers in words, of which many are cut off."""
+    return owner if len(owner) <= longest else f"{owner[:longest]}..."
