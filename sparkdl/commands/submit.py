@@ -13,6 +13,7 @@ from sparkdl.errors import ConfigError
 
 FOLDER = "environment"  # the folder of the unpacked archive, beside the program
 ENTRY = Path(__file__).resolve().parents[1] / "__main__.py"
+STANDALONE = "spark://"  # begins a master of Spark's own clusters
 MADE = "sparkdl-*-env.tar.gz"  # in dist, by build.py package
 
 
@@ -37,7 +38,7 @@ def submit_command(arguments):
     ConfigError
         Something is missing: the master, the archive, a file.
     """
-    known = properties(arguments.properties) | settings(arguments.set)
+    known = known_settings(arguments)
     master = arguments.master or known.get("spark.master")
     if not master:
         raise ConfigError("a master is missing; give --master, or spark.master in --properties")
@@ -50,7 +51,9 @@ def submit_command(arguments):
     sent = [*arguments.files, *sent]
     if sent:
         options["--files"] = ",".join(sent)
-    conf = executors(arguments) | python(mode, options, known) | settings(arguments.set)
+    conf = (
+        executors(arguments, master, known) | python(mode, options, known) | settings(arguments.set)
+    )
     defaults = ["--load-spark-defaults"] if arguments.properties else []
     given = [part for option in options.items() for part in option]
     given += [part for key, value in conf.items() for part in ("--conf", f"{key}={value}")]
@@ -59,8 +62,21 @@ def submit_command(arguments):
 
 def deploy_mode(arguments):
     """Returns "client" or "cluster": where the driver is to run."""
-    known = properties(arguments.properties) | settings(arguments.set)
-    return arguments.deploy_mode or known.get("spark.submit.deployMode", "client")
+    known = known_settings(arguments)
+    mode = arguments.deploy_mode or known.get("spark.submit.deployMode", "client")
+    master = arguments.master or known.get("spark.master", "")
+    if mode == "cluster" and master.startswith(STANDALONE):
+        raise ConfigError(
+            f"--deploy-mode must be client with a standalone master, got cluster and {master}: "
+            "Spark runs drivers in Python there only where they are submitted; give --deploy-mode "
+            "client"
+        )
+    return mode
+
+
+def known_settings(arguments):
+    """Returns {key: value} of --properties and --set."""
+    return properties(arguments.properties) | settings(arguments.set)
 
 
 def environment(arguments, known):
@@ -89,10 +105,20 @@ def python(mode, options, known):
     return {"spark.pyspark.python": f"./{FOLDER}/bin/python"} | driver_python
 
 
-def executors(arguments):
+def executors(arguments, master, known):
     """Returns the options for the number and size of executors that are given here."""
+    count, key = arguments.executors, "spark.executor.instances"
+    if count is not None and master.startswith(STANDALONE):  # it knows no number of executors
+        cores = arguments.cores or known.get("spark.executor.cores")
+        if cores is None:
+            raise ConfigError(
+                f"--cores must be given with --executors and a standalone master, got {count} "
+                "executors: it deals out cores, and an executor takes all of a machine; give "
+                "--cores, those of each"
+            )
+        count, key = count * int(cores), "spark.cores.max"
     wanted = {
-        "spark.executor.instances": arguments.executors,
+        key: count,
         "spark.executor.cores": arguments.cores,
         "spark.executor.memory": arguments.memory,
     }

@@ -85,6 +85,17 @@ def test_a_zip_is_enough_where_the_packages_are(submit, tmp_path):
     assert "--archives" not in given and "--conf" not in given
 
 
+STANDALONE = "--master", "spark://host:7077"
+
+
+@pytest.mark.parametrize("cores", [("--cores", "2"), ("--set", "spark.executor.cores=2")])
+def test_executors_of_a_standalone_cluster_are_their_cores(submit, cores):
+    _, parts, _ = submit(*STANDALONE, "--executors", "3", *cores)
+    conf = options(parts[: parts.index("train")])["--conf"]
+    assert {"spark.cores.max=6", "spark.executor.cores=2"} < set(conf)
+    assert not any("instances" in each for each in conf)
+
+
 def test_an_option_stands_on_each_line(submit, capsys):
     cli.main(["submit", "--master", "yarn", "--cores", "2", "--", *TRAIN])
     lines = capsys.readouterr().out.splitlines()
@@ -98,6 +109,12 @@ MISTAKES = [
     (["--master", "yarn", "--archive", "none.tar.gz"], "none.tar.gz: there is no such file"),
     (["--master", "yarn", "--properties", "none.conf"], "none.conf: there is no such file"),
     (["--master", "yarn", "--set", "spark.ui.enabled"], "--set must be KEY=VALUE"),
+    ([*STANDALONE, "--executors", "2"], "--cores must be given with --executors"),
+    ([*STANDALONE, "--deploy-mode", "cluster"], "--deploy-mode must be client with a standalone"),
+    (
+        ["--set", "spark.submit.deployMode=cluster", "--set", "spark.master=spark://host:7077"],
+        "got cluster and spark://host:7077",
+    ),
 ]
 
 
