@@ -6,13 +6,13 @@ from functools import partial, reduce
 import numpy as np
 import pyarrow
 from pyspark.sql import DataFrame
-from pyspark.sql.types import ArrayType, FloatType, StructField, StructType
+from pyspark.sql.types import ArrayType, FloatType, NumericType, StructField, StructType
 
 from sparkdl.data import Parquet, files
-from sparkdl.data.readers.core.file_ranges import data_files
 from sparkdl.data.readers.encodings.arrow_columns import table_batch
+from sparkdl.data.readers.tables.parquet import file_schemas
 from sparkdl.data.source import check_batches
-from sparkdl.errors import ConfigError
+from sparkdl.errors import ConfigError, DataError
 from sparkdl.spark.records.locality import split_frame, splits_in
 from sparkdl.training.inputs.schema import schema_of
 
@@ -26,8 +26,8 @@ def as_frame(spark, source, conf):
     they have one, and features.
     """
     if isinstance(source, Parquet):
-        source.splits()  # names what is wrong with the files better than Spark does
-        frame, column = parquet_frame(spark, source.path), source.features
+        column, wanted = source.features, filter(None, (source.features, source.label))
+        frame = parquet_frame(spark, source.path, tuple(wanted))
         return transform_frame(frame, column, source.transform, conf), column
     schema = record_schema(source, conf)
     if "features" not in schema.inputs:
@@ -61,23 +61,61 @@ def uri(path):
     return f"file://{files.absolute(path)}" if files.is_local(path) else files.absolute(path)
 
 
-def parquet_frame(spark, path):
+def parquet_frame(spark, path, columns=()):
     """Returns the records of a Parquet file, or of all files that `Parquet` takes below a folder.
 
-    Spark descends into no folders but those of columns, as day=1, which it adds. Where others lie
-    beside such folders, all are read and their records have nulls there.
+    Spark descends into no folders but those of columns, as day=1, which it adds, and takes the
+    types of one file for those of all. Where others lie beside such folders, or files have other
+    columns or types, all are read: their records have nulls in columns that they lack, and numbers
+    the wider type.
+
+    Raises
+    ------
+    DataError
+        A file lacks one of the `columns`, or columns of two files do not fit together.
     """
     groups = {}
-    for file in data_files(path, [".parquet"]):
-        groups.setdefault(folder_columns(path, file), []).append(literal(uri(file)))
+    for file, schema in file_schemas(path, columns).items():
+        kind = folder_columns(path, file), schema.remove_metadata()
+        groups.setdefault(kind, []).append(file)
     if not files.is_directory(path):
         return spark.read.parquet(literal(uri(path)))
     reader = spark.read.options(basePath=uri(path), pathGlobFilter=ENDING)
     if len(groups) == 1:  # Spark lists folders in less time than thousands of files
-        [(_, names)] = groups
+        [((_, names), _)] = groups
         return reader.option("recursiveFileLookup", not names).parquet(literal(uri(path)))
-    frames = [reader.parquet(*paths) for paths in groups.values()]
-    return reduce(partial(DataFrame.unionByName, allowMissingColumns=True), frames)
+    frames = {
+        alike[0]: reader.parquet(*[literal(uri(file)) for file in alike])
+        for alike in groups.values()
+    }
+    require_fitting_types(frames)
+    return reduce(partial(DataFrame.unionByName, allowMissingColumns=True), frames.values())
+
+
+def require_fitting_types(frames):
+    """Raises DataError unless columns are of one type in all {file: frame}, or numbers in all.
+
+    Spark would make numbers of texts.
+    """
+    known = {}
+    for file, frame in frames.items():
+        for field in frame.schema.fields:
+            first, kind = known.setdefault(field.name, (file, field.dataType))
+            here, there = field.dataType.simpleString(), kind.simpleString()
+            axes = count_axes(kind)
+            if here != there and (axes is None or axes != count_axes(field.dataType)):
+                raise DataError(
+                    f"{file}: column {field.name!r} must be {there}, as in {first}, or numbers in "
+                    f"both, got {here}; write one of them anew"
+                )
+
+
+def count_axes(kind):
+    """Returns how many axes arrays of numbers have, 0 for numbers; None for another type."""
+    axes = 0
+    while isinstance(kind, ArrayType):
+        kind, axes = kind.elementType, axes + 1
+    return axes if isinstance(kind, NumericType) else None
 
 
 def folder_columns(path, file):

@@ -6,6 +6,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from sparkdl.data import Batch, Parquet
+from sparkdl.errors import DataError
 from sparkdl.spark.records.data_frames import as_frame, folder_columns, parquet_frame, uri
 
 NAMES = [
@@ -53,6 +54,36 @@ def test_all_files_that_the_reader_takes_are_in_the_frame(spark, tmp_path, tree)
     source = Parquet(str(tmp_path), features="number", label=None)
     batch = Batch.concat([batch for split in source.splits() for batch in source.read(split)])
     np.testing.assert_array_equal(np.sort(batch.features), sorted(wanted))
+
+
+def table(number, features, label, **others):
+    columns = {"features": pa.array([[number, 1]], features), "label": pa.array([1], label)}
+    return pa.table(columns | {name: pa.array([value]) for name, value in others.items()})
+
+
+def test_numbers_of_several_types_have_the_widest(spark, tmp_path):
+    """As fits take them; Spark takes the types of one file for those of all."""
+    single, double = pa.list_(pa.float32()), pa.list_(pa.float64())
+    large = 2**40 + 1.0
+    (tmp_path / "c").mkdir()
+    pq.write_table(table(0.5, single, pa.int32()), tmp_path / "a.parquet")
+    pq.write_table(table(large, double, pa.int64(), z="x"), tmp_path / "b.parquet")
+    pq.write_table(table(7, pa.list_(pa.int16()), pa.int32()), tmp_path / "c/d.parquet")
+    frame, column = as_frame(spark, Parquet(str(tmp_path)), None)
+    found = {tuple(row[column]): (row.label, row.z) for row in frame.collect()}
+    assert found == {(0.5, 1.0): (1, None), (large, 1.0): (1, "x"), (7.0, 1.0): (1, None)}
+
+
+def test_columns_that_do_not_fit_together_are_named(spark, tmp_path):
+    for name, value in {"a": 1, "b": "1"}.items():
+        one = table(0, pa.list_(pa.float32()), pa.int32(), z=value)
+        pq.write_table(one, tmp_path / f"{name}.parquet")
+    message = (
+        f"{tmp_path}/b.parquet: column 'z' must be bigint, as in {tmp_path}/a.parquet, or numbers "
+        "in both, got string"
+    )
+    with pytest.raises(DataError, match=message):
+        as_frame(spark, Parquet(str(tmp_path)), None)
 
 
 def test_names_of_folders_and_files_are_taken_as_they_are(spark, tmp_path):

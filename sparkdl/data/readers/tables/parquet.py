@@ -86,23 +86,40 @@ def row_groups(path, columns):
     ]
 
 
+def file_schemas(path, columns):
+    """Returns {absolute path: Arrow schema} of a file or all below a folder.
+
+    Raises
+    ------
+    DataError
+        As `row_groups` does.
+    """
+    return {one: schema_of(one, columns) for one in data_files(path, [".parquet"])}
+
+
+def schema_of(path, columns):
+    with _open_parquet(path) as file:
+        return _require_in_file(columns, file.schema_arrow, path)
+
+
 def groups_of(path, columns):
     with _open_parquet(path) as file:
-        for column in columns:
-            _require_in_file(column, file.schema_arrow, path)
+        _require_in_file(columns, file.schema_arrow, path)
         groups = places_of(file.metadata, files.size(path))
     about = {"groups": len(groups)}
     return [(path, i, about | group) for i, group in enumerate(groups) if group["count"]]
 
 
-def _require_in_file(column, schema, path):
-    """Raises DataError unless a file has one column of the name."""
-    if f"/{column}=" in path and column not in schema.names:
-        raise DataError(
-            f"{path}: has no column {column!r}, which is in the names of folders alone: give the "
-            "DataFrame of spark.read.parquet, which takes it from there"
-        )
-    require_one(column, schema, path)
+def _require_in_file(columns, schema, path):
+    """Returns the schema of a file. Raises DataError unless it has one column of each name."""
+    for column in columns:
+        if f"/{column}=" in path and column not in schema.names:
+            raise DataError(
+                f"{path}: has no column {column!r}, which is in the names of folders alone: give "
+                "the DataFrame of spark.read.parquet, which takes it from there"
+            )
+        require_one(column, schema, path)
+    return schema
 
 
 def tables(split, columns):
