@@ -33,7 +33,8 @@ class OfAffineInput(ActivationFunction, abstract=True):
     shift: float = option(Number(), "Number added to scale x.", default=0.0)
 
     def line(self, x: Value) -> Value:
-        return ops.add(ops.mul(x, self.scale), self.shift)
+        scaled = x if self.scale == 1 else ops.mul(x, self.scale)
+        return scaled if self.shift == 0 else ops.add(scaled, self.shift)  # -0 + 0 is 0
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -447,6 +447,24 @@ def test_outputs_are_those_of_onnxruntime(name, opset, tmp_path):
         np.testing.assert_allclose(y, theirs, rtol=1e-5, atol=1e-5)
 
 
+SIGNED = {
+    "reciprocal": [node("Reciprocal", "x")],
+    "sqrt": [node("Sqrt", "x")],
+    "cube": [node("Pow", "x", "three")],
+    "quotient": [node("Div", "three", "x")],
+    "negative": [node("Neg", "x")],
+}
+
+
+@pytest.mark.parametrize("name", SIGNED)
+def test_zeros_keep_their_signs(name, tmp_path):
+    made = model(SIGNED[name], (3,), {"three": np.array(3.0, np.float32)})
+    x = np.array([[-0.0, 0.0, 1.0]], np.float32)
+    y, theirs = read_onnx(saved(made, tmp_path)).run(x)["y"], expected(made, x)
+    np.testing.assert_allclose(y, theirs, rtol=1e-6)
+    np.testing.assert_array_equal(np.signbit(y), np.signbit(theirs))
+
+
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_would_be_other_numbers_is_refused(name, tmp_path):
     with pytest.raises(UnsupportedError, match=r"nodes without a layer:\n(  [^y].*\n)*  y "):
