@@ -11,10 +11,13 @@ from sparkdl.nn import (
     BatchNorm,
     Conv2D,
     Dense,
+    Frozen,
+    GraphBuilder,
     LayerNorm,
     MaxPool2D,
     NetworkConf,
     Output,
+    TimeDistributed,
     zoo,
 )
 from sparkdl.nn.execution.replica import Replica
@@ -58,6 +61,30 @@ def test_what_comes_out_is_float32(backend, rng):
     )
     assert {array.dtype.name for array in found.values()} == {"float32"}
     np.testing.assert_allclose(found["output_1"].sum(1), 1, rtol=1e-5)
+
+
+OF_FROZEN = {  # a layer, and the shape of what it reads
+    "rows": (Dense(units=5), (7,)),
+    "images": (Conv2D(filters=3, kernel_size=2, activation="relu"), (2, 4, 5)),
+    "steps": (TimeDistributed(layer=Dense(units=5)), (3, 7)),
+}
+
+
+@pytest.mark.parametrize("outside", [False, True], ids=["frozen", "each step frozen"])
+@pytest.mark.parametrize("name", OF_FROZEN)
+def test_frozen_layers_compute_in_bfloat16_as_others_do(name, outside, rng):
+    layer, shape = OF_FROZEN[name]
+    frozen = Frozen(layer=layer)
+    if outside:
+        shape = (2, *shape)
+        layer, frozen = (TimeDistributed(layer=one) for one in (layer, frozen))
+    x, found = rng.normal(size=(4, *shape)).astype(np.float32), []
+    for one in (layer, frozen):
+        build = GraphBuilder(features=shape)
+        build.add(one, name="one")
+        conf = build.conf(dtype="bfloat16", seed=3)
+        found.append(Replica(conf, "reference").forward(x, ["one"])["one"])
+    np.testing.assert_array_equal(*found)
 
 
 def test_it_learns_a_batch(rng):

@@ -143,7 +143,7 @@ def step(place, params, batch, run, dtype):
     inputs = tuple(as_float(batch.values[source], inside) for source in place.sources)
     weights = add_weight_noise(layer, place.own_arrays(params, "param_shapes"), run)
     if narrow:
-        weights |= {name: ops.cast(weights[name], inside) for name in layer.penalized}
+        weights |= {name: ops.cast(weights[name], inside) for name in layer.narrow_params}
     several = layer.multi_input
     y = layer.forward(weights, inputs if several else inputs[0], run)
     if narrow:

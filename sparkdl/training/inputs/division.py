@@ -1,5 +1,6 @@
 """The records of a fit that are held out for validation, and the weights of their classes."""
 
+from numbers import Real
 from typing import NamedTuple
 
 from sparkdl.data.records.changes import ClassWeights, PartByHash
@@ -61,14 +62,14 @@ def class_weights(conf, factors):
 
     Raises ConfigError where records have no class, or another number of them.
     """
-    [column, *others] = conf.label_columns
-    size = None if others else class_count(conf.label_columns[column])
+    columns = list(conf.label_columns)
+    size = class_count(conf.label_columns[columns[0]]) if len(columns) == 1 else None
     if size is None:
         raise ConfigError(
             f"class_weight must be left out where a record has not one class; {WEIGHTS}"
         )
     known = isinstance(factors, dict) and all(
-        isinstance(one, int) and not isinstance(one, bool) and 0 <= one < size for one in factors
+        is_number(one) and 0 <= one < size and int(one) == one for one in factors
     )
     if not known or not factors:
         raise ConfigError(
@@ -76,9 +77,17 @@ def class_weights(conf, factors):
             f"{brief(factors)}"
         )
     for one, factor in factors.items():
-        if not isinstance(factor, float | int) or not 0 <= factor < float("inf"):
-            raise ConfigError(f"class_weight[{one}] must be a number >= 0, got {brief(factor)}")
-    return ClassWeights(column=column, factors=tuple(float(factors.get(n, 1)) for n in range(size)))
+        if not is_number(factor) or not 0 <= factor < float("inf"):
+            raise ConfigError(
+                f"class_weight[{brief(one)}] must be a number >= 0, got {brief(factor)}"
+            )
+    all_factors = tuple(float(factors.get(n, 1)) for n in range(size))
+    return ClassWeights(column=columns[0], factors=all_factors)
+
+
+def is_number(value):
+    """Returns whether this is a real number, of Python or numpy."""
+    return isinstance(value, Real) and not isinstance(value, bool)
 
 
 def class_count(place):

@@ -7,7 +7,7 @@ import pytest
 
 from sparkdl.data.readers.ndarray.arrays import Arrays
 from sparkdl.errors import ConfigError, NoRecords
-from sparkdl.nn import Adam, Dense, Output
+from sparkdl.nn import Adam, Dense, GraphConf, Output, Vertex
 from sparkdl.training.fit.network_fit import validation_of
 from sparkdl.training.inputs.division import divide
 from sparkdl.training.masters.parameter_averaging.master import ParameterAveraging
@@ -101,13 +101,35 @@ def test_weights_of_a_yes_or_no_are_those_of_its_two_classes(crews):
         divide(conf, MASTER, None, None, {2: 1})
 
 
+KEYS = {  # as numpy and scikit-learn give classes and factors
+    "int64": (np.int64, np.float64),
+    "uint8": (np.uint8, np.float32),
+    "float32": (np.float32, np.int64),
+}
+
+
+@pytest.mark.parametrize("name", KEYS)
+def test_classes_and_factors_may_be_numbers_of_numpy(name):
+    kinds = KEYS[name]
+    given = {kinds[0](one): kinds[1](factor) for one, factor in ((0, 2), (2, 3))}
+    [change] = divide(CONF, MASTER, None, None, given).training
+    assert change.factors == (2.0, 1.0, 3.0) and {type(one) for one in change.factors} == {float}
+
+
 REGRESSION = perceptron(layers=[Dense(units=3), Output(units=3, loss="mse")])
+NO_LABELS = GraphConf(
+    inputs={"x": (2,)}, vertices=[Vertex(name="d", layer=Dense(units=2), inputs="x")]
+)
 REFUSED = {
     "a share of 1": (CONF, {"share": 1.0}, r"validation_split must be a number in \(0, 1\), got 1"),
     "a share in percent": (CONF, {"share": 10}, "validation_split must be a number in"),
     "two validations": (CONF, {"share": 0.1, "validation": 3}, "validation_split must be left out"),
     "no dict": (CONF, {"class_weight": [1, 2]}, r"class_weight must be \{class: factor\}"),
     "no class": (CONF, {"class_weight": {3: 1}}, r"classes in \[0, 3\), got \{3: 1\}"),
+    "half a class": (CONF, {"class_weight": {0.5: 1}}, r"classes in \[0, 3\), got \{0.5: 1\}"),
+    "a truth": (CONF, {"class_weight": {True: 1}}, r"classes in \[0, 3\), got \{True: 1\}"),
+    "nan": (CONF, {"class_weight": {np.nan: 1}}, r"classes in \[0, 3\), got \{nan: 1\}"),
+    "no labels": (NO_LABELS, {"class_weight": {0: 1}}, "class_weight must be left out where"),
     "a negative factor": (
         CONF,
         {"class_weight": {1: -1}},

@@ -46,6 +46,11 @@ class Layer(Member, package="sparkdl.nn.layers"):
         default=None,
     )
 
+    @property
+    def narrow_params(self) -> tuple[str, ...]:
+        """The parameters that are narrow where the layer computes in narrow numbers."""
+        return self.penalized
+
     def inherit(self, network: "Conf") -> Self:
         """Returns this layer with the network's choice wherever it makes none itself."""
         missing = [n for n in self.inherited if getattr(self, n) is None]

@@ -57,6 +57,11 @@ class TimeDistributed(Wrapper):
         """True if the layer inside computes in bfloat16."""
         return self.layer.low_precision
 
+    @property
+    def narrow_params(self) -> tuple[str, ...]:
+        """Those of the layer inside."""
+        return self.layer.narrow_params
+
     def one(self, in_shape: Any) -> Shape:
         """Returns the shape of one step."""
         if len(in_shape) < 2:
