@@ -17,6 +17,7 @@ from sparkdl.nn.execution.batch_tensors import (
     losses_of,
     tensor,
 )
+from sparkdl.nn.execution.custom_code import CustomCode
 from sparkdl.nn.execution.initial_vectors import initial_buffers, initial_params, initial_slots
 from sparkdl.nn.execution.one_at_a_time import one_at_a_time
 from sparkdl.nn.execution.recurrent_states import carry, state_columns, states_out
@@ -78,7 +79,7 @@ class Replica:
         self._loss = lru_cache(PROGRAMS)(partial(loss_program, self))
         self._mask = lru_cache(PROGRAMS)(partial(mask_program, self))
         self._update = lru_cache(1)(partial(update_program, self))
-        self._version = 0
+        self._version, self._code = 0, CustomCode(conf)
         self.lock = RLock()  # networks in use may be asked by several threads
 
     params, buffers, slots, grad = map(vector, ("params", "buffers", "slots", "grad"))
@@ -107,6 +108,9 @@ class Replica:
     @one_at_a_time
     def load(self, params, buffers, slots=None):
         """Takes over vectors, no slots for predictions alone; ShapeError for another length."""
+        if self._code.has_changed():
+            for kept in vars(self).values():  # programs of the old code
+                getattr(kept, "cache_clear", int)()
         given = {"params": params, "buffers": buffers} | ({} if slots is None else {"slots": slots})
         for name, vector in given.items():
             target = self._vectors[name].open()

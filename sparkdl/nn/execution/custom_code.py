@@ -1,0 +1,110 @@
+"""The code of a network's members that are a user's own, so that a change of it is noticed.
+
+In a notebook a function that a layer calls is written anew, a variable gets another value, a method
+is replaced; programs were compiled from what these were before.
+"""
+
+from collections.abc import Iterator
+from dataclasses import fields, is_dataclass
+from types import CodeType, FunctionType
+from typing import Any
+
+PLAIN = (bool, bytes, complex, float, int, str, type(None))
+WRAPPERS = {classmethod: "__func__", property: "fget", staticmethod: "__func__"}
+
+
+class CustomCode:
+    """What the user's own classes in a configuration are made of.
+
+    That is their methods, and the functions, classes and values that these name, where they are of
+    the same modules as the classes. Of other modules, and of values that are changed in place, it
+    sees only whether they are others.
+    """
+
+    def __init__(self, conf: Any) -> None:
+        self._classes = [*dict.fromkeys(kind for kind in classes_in(conf) if is_custom(kind))]
+        self._modules = {kind.__module__ for kind in self._classes}
+        self._parts = self._read()
+
+    def has_changed(self) -> bool:
+        """Returns whether it is other code than it was when this was asked last."""
+        if not self._classes:
+            return False
+        before, self._parts = self._parts, self._read()
+        pairs = zip(before, self._parts, strict=False)
+        return len(before) != len(self._parts) or not all(is_same(*pair) for pair in pairs)
+
+    def _read(self):
+        """Returns code objects and values in a fixed order; it holds them, so no id is reused."""
+        parts, waiting, seen = [], [*self._classes], set()
+        while waiting:
+            one = waiting.pop()
+            if type(one) in WRAPPERS:
+                one = getattr(one, WRAPPERS[type(one)])
+            parts.append(one)
+            if id(one) not in seen and getattr(one, "__module__", None) in self._modules:
+                waiting += self._named_by(one)
+            seen.add(id(one))
+        return parts
+
+    def _named_by(self, one):
+        """Returns what a class, function or object of the user's is made of, or names."""
+        if isinstance(one, FunctionType):
+            return [one.__code__, *values_of(one)]
+        if not isinstance(one, type):
+            return [type(one)]
+        bases = [base for base in one.__mro__ if base.__module__ in self._modules]
+        return [
+            value for base in bases for name, value in vars(base).items() if not is_of_python(name)
+        ]
+
+
+def is_of_python(name):
+    """Returns whether an attribute of a class is neither of a user's nor a method."""
+    return name.startswith(("__", "_abc_")) and name not in ("__call__", "__init__")
+
+
+def values_of(function: FunctionType) -> Iterator[Any]:
+    """Yields the values that a function names: defaults, variables around it, globals."""
+    yield from function.__defaults__ or ()
+    yield from (function.__kwdefaults__ or {}).values()
+    for cell in function.__closure__ or ():
+        try:
+            yield cell.cell_contents
+        except ValueError:  # it has none yet
+            continue
+    for name in names_in(function.__code__):
+        if name in function.__globals__:
+            yield function.__globals__[name]
+
+
+def names_in(code: CodeType) -> Iterator[str]:
+    """Yields the names that code and the functions in it use."""
+    yield from code.co_names
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from names_in(constant)
+
+
+def classes_in(value: Any) -> Iterator[type]:
+    """Yields the classes of a configuration and of all that its options hold."""
+    yield type(value)
+    if isinstance(value, dict):
+        inside = value.values()
+    elif isinstance(value, (list, tuple)):
+        inside = value
+    elif is_dataclass(value):
+        inside = (getattr(value, item.name, None) for item in fields(value))
+    else:
+        return
+    for each in inside:
+        yield from classes_in(each)
+
+
+def is_custom(kind):
+    return is_dataclass(kind) and not kind.__module__.startswith("sparkdl.")
+
+
+def is_same(one, other):
+    plain = type(one) is type(other) and isinstance(one, PLAIN)
+    return one is other or (plain and one == other)

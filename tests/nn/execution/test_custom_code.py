@@ -1,0 +1,86 @@
+"""Code of a notebook that changes under a network which has compiled programs."""
+
+import numpy as np
+import pytest
+
+from sparkdl import Dense, NetworkConf, Output
+from sparkdl.nn.execution.custom_code import CustomCode
+from sparkdl.nn.execution.replica import make_replica
+
+CELL = """
+from sparkdl.config import dataclass
+from sparkdl.layers import Layer
+
+factor = 2.0
+
+class Helper:
+    def compute(self, x):
+        return x * factor
+
+helper = Helper()
+
+def squash(x):
+    return helper.compute(x)
+
+class Base(Layer):
+    def forward(self, params, x, run):
+        return (lambda x: squash(x))(x)
+
+@dataclass(frozen=True, kw_only=True)
+class Squash(Base):
+    def out_shape(self, in_shape):
+        return in_shape
+"""
+CHANGES = {  # {what is done in the notebook: the factor of the layer after that}
+    "factor = -1.0": -1,
+    "def squash(x): return x * 3.0": 3,
+    "Helper.compute = lambda self, x: x * 4.0": 4,
+    "Base.forward = lambda self, params, x, run: x * 5.0": 5,
+    "Squash.forward = lambda self, params, x, run: x * 6.0": 6,
+    "helper = type('Other', (), {'compute': staticmethod(lambda x: x * 7.0)})": 7,
+    "other = 8.0": 2,
+}
+X = np.array([[1, 2], [0.5, -1], [3, 0]], np.float32)
+
+
+@pytest.fixture
+def notebook():
+    names = {"__name__": "__main__"}
+    exec(CELL, names)
+    return names
+
+
+def conf_of(notebook):
+    return NetworkConf(input_shape=(2,), layers=[notebook["Squash"](), Output(units=3)], seed=3)
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_loaded_replica_computes_what_the_notebook_now_says(notebook, change):
+    replica = make_replica(conf_of(notebook))
+    name, before = replica.conf.output.name, replica.params.copy()
+    params = np.linspace(-1, 1, len(before), dtype=np.float32)
+    for factor in (2, CHANGES[change]):
+        replica.load(params, replica.buffers)
+        z = factor * X.astype(float) @ params[:6].reshape(2, 3) + params[6:]
+        odds = np.exp(z - z.max(axis=1, keepdims=True))
+        expected = odds / odds.sum(axis=1, keepdims=True)
+        np.testing.assert_allclose(replica.forward(X, [name])[name], expected, rtol=1e-5)
+        exec(change, notebook)
+
+
+def test_code_that_stays_keeps_its_programs(notebook):
+    replica = make_replica(conf_of(notebook))
+    code = CustomCode(replica.conf)
+    replica.forward(X, [replica.conf.output.name])
+    repr(replica.conf), hash(replica.conf)
+    assert not code.has_changed()
+    exec("factor = 2.0", notebook)  # the cell of a variable is run again
+    assert not code.has_changed()
+    exec("factor = 3.0", notebook)
+    assert code.has_changed() and not code.has_changed()
+
+
+def test_a_network_of_ours_has_no_code_to_look_at():
+    conf = NetworkConf(input_shape=(2,), layers=[Dense(units=2), Output(units=3)])
+    code = CustomCode(conf)
+    assert not code._classes and not code.has_changed()
