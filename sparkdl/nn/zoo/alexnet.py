@@ -6,8 +6,10 @@ from typing import Any
 from sparkdl.nn.initializers import Constant, Normal
 from sparkdl.nn.layers import LRN, Conv2D, Dense, Dropout, Layer, MaxPool2D, Output
 from sparkdl.nn.networks.sequential import NetworkConf
+from sparkdl.nn.zoo.arguments import check_arguments
 
 
+@check_arguments()
 def alexnet(classes: int = 1000, **options: Any) -> NetworkConf:
     """Builds AlexNet: 60,965,224 parameters; some convolutions have two groups of filters.
 
@@ -24,6 +26,7 @@ def alexnet(classes: int = 1000, **options: Any) -> NetworkConf:
     return conf(classes, lambda: [norm(), pool()], options)
 
 
+@check_arguments()
 def caffenet(classes: int = 1000, **options: Any) -> NetworkConf:
     """Builds CaffeNet: 60,965,224 parameters; it pools before it normalizes, which saves memory.
 

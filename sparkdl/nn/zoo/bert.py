@@ -18,11 +18,13 @@ from sparkdl.nn.layers import (
 )
 from sparkdl.nn.networks.graph import GraphConf
 from sparkdl.nn.networks.graph_builder import GraphBuilder
+from sparkdl.nn.zoo.arguments import check_arguments
 from sparkdl.nn.zoo.transformer_blocks import Blocks
 
 POOLINGS = ("first", "mean", None)
 
 
+@check_arguments()
 def bert(
     tokens: int = 30_522,
     steps: int = 512,

@@ -4,8 +4,10 @@ from typing import Any
 
 from sparkdl.nn.layers import LSTM, RnnOutput
 from sparkdl.nn.networks.sequential import NetworkConf
+from sparkdl.nn.zoo.arguments import check_arguments
 
 
+@check_arguments()
 def char_lstm(
     characters: int = 65, units: int = 256, layers: int = 2, steps: int = 50, **options: Any
 ) -> NetworkConf:

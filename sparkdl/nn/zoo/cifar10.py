@@ -5,10 +5,12 @@ from typing import Any
 from sparkdl.nn.initializers import Normal
 from sparkdl.nn.layers import LRN, Activation, AvgPool2D, Conv2D, Dense, MaxPool2D, Output
 from sparkdl.nn.networks.sequential import NetworkConf
+from sparkdl.nn.zoo.arguments import check_arguments
 
 WINDOW: dict[str, Any] = {"size": 3, "stride": 2, "rounding": "ceil"}
 
 
+@check_arguments()
 def cifar10_quick(classes: int = 10, **options: Any) -> NetworkConf:
     """Builds Caffe's cifar10_quick: 145,578 parameters.
 
@@ -35,6 +37,7 @@ def cifar10_quick(classes: int = 10, **options: Any) -> NetworkConf:
     return NetworkConf(input_shape=(3, 32, 32), layers=layers, **options)
 
 
+@check_arguments()
 def cifar10_full(classes: int = 10, **options: Any) -> NetworkConf:
     """Builds Caffe's cifar10_full: 89,578 parameters; 81 % on test images after 70,000 steps.
 

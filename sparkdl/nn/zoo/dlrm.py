@@ -5,11 +5,13 @@ from typing import Any
 
 from sparkdl.nn.layers import Dense, DotInteraction, Merge
 from sparkdl.nn.networks.graph import GraphConf
+from sparkdl.nn.zoo.arguments import check_arguments
 from sparkdl.nn.zoo.fields import NUMBERS, ScoreBuilder
 
 FIELDS = tuple(f"c{i}" for i in range(1, 27))  # of Criteo's data sets, which have 13 numbers
 
 
+@check_arguments(numbers=1)
 def dlrm(
     fields: Sequence[str] = FIELDS,
     numbers: int = 13,

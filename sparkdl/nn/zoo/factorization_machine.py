@@ -5,9 +5,11 @@ from typing import Any
 
 from sparkdl.nn.layers import Dense, DotInteraction, Merge
 from sparkdl.nn.networks.graph import GraphConf
+from sparkdl.nn.zoo.arguments import check_arguments
 from sparkdl.nn.zoo.fields import NUMBERS, ScoreBuilder
 
 
+@check_arguments(fields=2)
 def factorization_machine(
     fields: Sequence[str] = ("user", "item"),
     numbers: int = 0,
@@ -42,6 +44,7 @@ def factorization_machine(
     return build.score([pairs, *build.linear(fields)], options)
 
 
+@check_arguments(fields=2)
 def deep_fm(
     fields: Sequence[str] = ("user", "item"),
     numbers: int = 0,

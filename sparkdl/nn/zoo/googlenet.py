@@ -15,6 +15,7 @@ from sparkdl.nn.layers import (
 )
 from sparkdl.nn.networks.graph import GraphConf
 from sparkdl.nn.networks.graph_builder import GraphBuilder
+from sparkdl.nn.zoo.arguments import check_arguments
 
 # name: 1x1; 3x3 reduce, 3x3; 5x5 reduce, 5x5; after pooling
 MODULES = {
@@ -31,6 +32,7 @@ MODULES = {
 AUXILIARY = {"4a": "loss1", "4d": "loss2"}
 
 
+@check_arguments()
 def googlenet(classes: int = 1000, auxiliary: bool = True, **options: Any) -> GraphConf:
     """Builds GoogLeNet: 13,378,280 parameters, 6,998,552 without the two auxiliary outputs.
 

@@ -15,9 +15,11 @@ from sparkdl.nn.layers import (
 )
 from sparkdl.nn.networks.graph import GraphConf
 from sparkdl.nn.networks.graph_builder import GraphBuilder
+from sparkdl.nn.zoo.arguments import check_arguments
 from sparkdl.nn.zoo.transformer_blocks import Blocks
 
 
+@check_arguments()
 def gpt2(
     tokens: int = 50_257,
     steps: int = 1024,

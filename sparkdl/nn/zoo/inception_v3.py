@@ -15,10 +15,12 @@ from sparkdl.nn.layers import (
 )
 from sparkdl.nn.networks.graph import GraphConf
 from sparkdl.nn.networks.graph_builder import GraphBuilder
+from sparkdl.nn.zoo.arguments import check_arguments
 
 WIDE, TALL = (1, 7), (7, 1)
 
 
+@check_arguments()
 def inception_v3(classes: int = 1000, **options: Any) -> GraphConf:
     """Builds Inception v3: 23,834,568 parameters; without the auxiliary output.
 

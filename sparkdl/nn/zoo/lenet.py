@@ -4,8 +4,10 @@ from typing import Any
 
 from sparkdl.nn.layers import Conv2D, Dense, MaxPool2D, Output
 from sparkdl.nn.networks.sequential import NetworkConf
+from sparkdl.nn.zoo.arguments import check_arguments
 
 
+@check_arguments()
 def lenet(classes: int = 10, **options: Any) -> NetworkConf:
     """Builds Caffe's LeNet: 431,080 parameters, images (1, 28, 28).
 

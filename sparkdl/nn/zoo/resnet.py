@@ -14,10 +14,12 @@ from sparkdl.nn.layers import (
 )
 from sparkdl.nn.networks.graph import GraphConf
 from sparkdl.nn.networks.graph_builder import GraphBuilder
+from sparkdl.nn.zoo.arguments import check_arguments
 
 WIDTHS = (64, 128, 256, 512)
 
 
+@check_arguments()
 def resnet18(classes: int = 1000, **options: Any) -> GraphConf:
     """Builds ResNet-18: 11,689,512 parameters.
 
@@ -33,6 +35,7 @@ def resnet18(classes: int = 1000, **options: Any) -> GraphConf:
     return resnet(basic, 1, (2, 2, 2, 2), classes, options)
 
 
+@check_arguments()
 def resnet50(classes: int = 1000, **options: Any) -> GraphConf:
     """Builds ResNet-50: 25,557,032 parameters. The stride of a block lies in its 3x3 convolution,
     as in torchvision.

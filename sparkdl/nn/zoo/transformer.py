@@ -6,9 +6,11 @@ from sparkdl.nn.initializers import Normal
 from sparkdl.nn.layers import EmbeddingSequence, LayerNorm, PositionEmbedding, RnnOutput
 from sparkdl.nn.networks.graph import GraphConf
 from sparkdl.nn.networks.graph_builder import GraphBuilder
+from sparkdl.nn.zoo.arguments import check_arguments
 from sparkdl.nn.zoo.transformer_blocks import Blocks
 
 
+@check_arguments()
 def transformer(
     symbols: int = 65,
     steps: int = 128,

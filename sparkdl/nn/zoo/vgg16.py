@@ -4,10 +4,12 @@ from typing import Any
 
 from sparkdl.nn.layers import Conv2D, Dense, Dropout, Layer, MaxPool2D, Output
 from sparkdl.nn.networks.sequential import NetworkConf
+from sparkdl.nn.zoo.arguments import check_arguments
 
 BLOCKS = ((64, 2), (128, 2), (256, 3), (512, 3), (512, 3))
 
 
+@check_arguments()
 def vgg16(classes: int = 1000, **options: Any) -> NetworkConf:
     """Builds VGG-16: 138,357,544 parameters.
 

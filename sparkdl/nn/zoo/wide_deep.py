@@ -3,12 +3,15 @@
 from collections.abc import Sequence
 from typing import Any
 
+from sparkdl.errors import ConfigError
 from sparkdl.nn.layers import Dense, Merge
 from sparkdl.nn.networks.graph import GraphConf
 from sparkdl.nn.optimizers import Optimizer
+from sparkdl.nn.zoo.arguments import check_arguments
 from sparkdl.nn.zoo.fields import NUMBERS, ScoreBuilder
 
 
+@check_arguments(fields=0)
 def wide_deep(
     fields: Sequence[str] = ("user", "item"),
     numbers: int = 0,
@@ -43,6 +46,8 @@ def wide_deep(
     ----------
     Cheng et al., Wide and deep learning for recommender systems (2016), figure 4.
     """
+    if not fields and not numbers:
+        raise ConfigError("wide_deep.fields must have a name where numbers is 0, got none")
     build = ScoreBuilder(numbers, task)
     vectors = build.vectors(fields, dimension)
     parts = [*vectors, *([NUMBERS] if numbers else [])]
