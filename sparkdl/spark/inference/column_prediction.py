@@ -18,6 +18,7 @@ from sparkdl.spark.inference.nested_columns import nested_field
 from sparkdl.spark.inference.predictions import check_kept, check_new, narrow_frame, places_of
 from sparkdl.spark.jobs.lasting_values import LASTING
 from sparkdl.spark.jobs.shared_value import LocalValue
+from sparkdl.spark.jobs.user_code import check_pickles
 from sparkdl.spark.records.frame_schema import WHERE, has_numbers
 
 ON_ERROR = ("raise", "null", "column")
@@ -191,7 +192,8 @@ def output_columns(predictor: Predictor, outputs: Any) -> dict[str, str]:
 
 
 def share(frame, value):
-    """Returns a value that tasks of a frame's session can have."""
+    """Returns a value that tasks of a frame's session can have; ConfigError if it cannot travel."""
     if is_connect(frame):
+        check_pickles(value)
         return LocalValue(value)
     return LASTING.share(frame.sparkSession.sparkContext, value)

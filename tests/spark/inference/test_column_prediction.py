@@ -13,6 +13,7 @@ from sparkdl.errors import ConfigError, DataError
 from sparkdl.interop.onnx import OnnxPredictor
 from sparkdl.interop.predictors import ArraySpec, Predictor
 from sparkdl.spark import SparkNetwork
+from sparkdl.spark.inference.column_prediction import share
 from sparkdl.training.network import Network
 from tests.interop.onnx.models import drawn, expected, model, node, saved
 from tests.spark.networks import data, plain
@@ -168,3 +169,16 @@ def test_a_stream_gets_its_columns(spark, uneven, tmp_path):
     query = added.writeStream.format("memory").queryName("totals").trigger(availableNow=True)
     query.start().awaitTermination(60)
     assert sorted(row.total for row in spark.table("totals").collect()) == [0, 3, 3]
+
+
+class ConnectFrame:
+    """A DataFrame of Spark Connect, as far as it is told from others."""
+
+    __module__ = "pyspark.sql.connect.dataframe"
+
+
+def test_what_cannot_travel_over_connect_is_refused():
+    lock, value = Lock(), np.ones(3)
+    assert share(ConnectFrame(), value).kept_value is value
+    with pytest.raises(ConfigError, match=r"must travel to the executors, .*lock"):
+        share(ConnectFrame(), (None, lambda rows: (lock, rows)))
