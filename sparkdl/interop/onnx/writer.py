@@ -31,8 +31,9 @@ def write_onnx(network, path, outputs=None):
     network : Network
     path : path
         A file, local or a URI; one that is there is replaced.
-    outputs : sequence of str, optional
-        Names of layers. None: the network's outputs, or its last layer where it has none.
+    outputs : str or sequence of str, optional
+        Names of layers, or one alone. None: the network's outputs, or its last layer where it has
+        none.
 
     Raises
     ------
@@ -49,6 +50,7 @@ def write_onnx(network, path, outputs=None):
 def onnx_model(network, outputs=None):
     """Returns the ModelProto that `write_onnx` writes, checked by the `onnx` package."""
     conf = replace(network.conf, dtype="float32")
+    outputs = [outputs] if isinstance(outputs, str) else outputs
     names = list(outputs or [place.name for place in conf.outputs] or [conf.stack[-1].name])
     batch = batch_for(conf)
     try:

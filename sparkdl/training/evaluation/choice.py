@@ -1,5 +1,6 @@
 """Choice of the evaluation for a network."""
 
+from sparkdl.errors import ConfigError
 from sparkdl.nn.losses import SigmoidCrossEntropy
 from sparkdl.training.evaluation.classification import Classification
 from sparkdl.training.evaluation.mean_loss import MeanLoss
@@ -13,9 +14,16 @@ def evaluation_for(loss, units, labels=None):
     Probabilities of classes are classified; sigmoid outputs are yes-or-no answers; all else are
     numbers. Where a prediction is not of the kind of a label, or answers may be left out, there is
     the loss alone.
+
+    Raises ConfigError for classes of which there is but one.
     """
     if isinstance(loss, SigmoidCrossEntropy) and loss.ignore_label is None:
         return MultiLabelEvaluation(units, labels)
     if loss.predicts == "other" or isinstance(loss, SigmoidCrossEntropy):
         return MeanLoss(labels)
+    if loss.predicts == "class" and units < 2:
+        raise ConfigError(
+            f"units of an output with the loss {loss.type_name} must be an integer >= 2, one for "
+            f"each class, got {units}; sigmoid_cross_entropy is for a yes or no"
+        )
     return (Classification if loss.predicts == "class" else Regression)(units, labels)

@@ -9,6 +9,7 @@ from sparkdl.nn import Adam, Dense, GraphBuilder, NetworkConf, Output, zoo
 from sparkdl.nn.layers import (
     LRN,
     LSTM,
+    AvgPool2D,
     BatchNorm,
     Bidirectional,
     Conv2D,
@@ -115,15 +116,15 @@ def branches():
     return Network(build.conf(optimizer={"type": "sgd", "learning_rate": 0.1}))
 
 
-@pytest.mark.parametrize("asked", [None, ["norm"], ["size", "flat"]], ids=str)
+@pytest.mark.parametrize("asked", [None, "norm", ["size", "flat"]], ids=str)
 def test_any_layers_of_a_graph(asked, tmp_path):
     network = branches()
     x = {"image": drawn(1, 3, 2, 4, 4), "row": drawn(2, 3, 3)}
     back = again(network, tmp_path, asked)
-    names = asked or ["kind", "size"]
+    names = [asked] if asked == "norm" else asked or ["kind", "size"]
     expected = network.features(x, names)
     check_same(answer(back, list(x.values())), [expected[name] for name in names])
-    assert back.compiled == (asked != ["norm"])
+    assert back.compiled == (asked != "norm")
 
 
 def layers(*given, shape=(3, 8, 8), **options):
@@ -135,6 +136,8 @@ def test_what_has_no_twin_is_named_at_once_and_nothing_is_written(tmp_path):
         LRN(name="norm"),
         Conv2D(name="conv", filters=2, kernel_size=2, rate_factor=2.0),
         MaxPool2D(name="pool", size=2, padding=1),
+        AvgPool2D(name="ceil", size=3, stride=3, rounding="ceil"),
+        Frozen(name="still", layer=Dropout(rate=0.5)),
         Output(units=3),
     )
     with pytest.raises(UnsupportedError) as error:
@@ -142,7 +145,9 @@ def test_what_has_no_twin_is_named_at_once_and_nothing_is_written(tmp_path):
     assert str(error.value).splitlines()[1:] == [
         "  norm (LRN): Keras has no layer of this kind",
         "  pool (MaxPool2D): padding=1 is not supported",
+        "  ceil (AvgPool2D): padding=0 with rounding='ceil' is not supported",
         "  conv (Conv2D): rate_factor=2.0 is not supported",
+        "  still (Frozen): a Dropout of Keras cannot be frozen",
     ]
     network = layers(Conv2D(filters=2, kernel_size=2, rate_factor=2.0), Output(units=3))
     assert not list(tmp_path.iterdir())

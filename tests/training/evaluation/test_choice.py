@@ -58,6 +58,11 @@ def test_a_loss_has_its_evaluation(loss):
     assert evaluation.labels == ("a", "b", "c")
 
 
+def test_one_class_alone_says_which_option_has_more():
+    with pytest.raises(ConfigError, match="units of an output with the loss softmax.*>= 2.*got 1"):
+        evaluation_for(losses.SoftmaxCrossEntropy(), 1)
+
+
 def test_the_mean_of_losses_adds_up():
     one = MeanLoss().add(np.zeros((2, 3)), np.zeros(2), [1.0, 3.0])
     both = one.merge(MeanLoss().add(np.zeros((1, 3)), np.zeros(1), [5.0]))

@@ -4,7 +4,7 @@ from dataclasses import fields
 
 from sparkdl.interop.keras.graph import GraphTranslation
 from sparkdl.nn.activations import Identity
-from sparkdl.nn.layers import Wrapper
+from sparkdl.nn.layers import Frozen, Wrapper
 
 SIZES = ("amount", "dilation", "kernel_size", "output_padding", "padding", "size", "stride")
 FOR_TRAINING = {
@@ -40,6 +40,8 @@ def read_again(document, expected, training):
 
 def differences(ours, found, training):
     """Returns the options of a layer that are read as others."""
+    if isinstance(ours, Frozen) and type(found) is type(ours.layer):
+        return [f"a {type(found).__name__} of Keras cannot be frozen"]
     if type(ours) is not type(found):
         return [f"Keras has {type(found).__name__} instead"]
     if isinstance(ours, Wrapper):

@@ -114,7 +114,8 @@ def transposed(axes, at):
 def pool(kind, axes, at):
     layer, word = at.layer, padding_of(at, at.layer.size)
     if word is None:
-        raise UnsupportedError(f"padding={layer.padding} is not supported")
+        ceil = " with rounding='ceil'" if layer.rounding == "ceil" else ""
+        raise UnsupportedError(f"padding={layer.padding}{ceil} is not supported")
     stride = layer.size if layer.stride is None else layer.stride
     padding = 0 if word == "valid" else word
     expected = replace(layer, stride=stride, padding=padding, rounding="floor")

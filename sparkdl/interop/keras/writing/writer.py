@@ -22,9 +22,9 @@ def write_keras(network, path, outputs=None, *, compiled=True):
     network : Network
     path : path
         A .keras file, local or a URI; one that is there is replaced.
-    outputs : sequence of str, optional
-        Names of layers. None: the network's outputs, or the layers that nothing reads where it has
-        none.
+    outputs : str or sequence of str, optional
+        Names of layers, or one alone. None: the network's outputs, or the layers that nothing
+        reads where it has none.
     compiled : bool
         Whether what is for training alone is written: loss, optimizer, l1 and l2, initializers.
 
@@ -64,6 +64,7 @@ def keras_archive(network, outputs=None, compiled=True):
 def output_names(conf, asked):
     """Returns the names of the layers that the model gives."""
     layers = [place.name for place in conf.stack]
+    asked = [asked] if isinstance(asked, str) else asked
     unknown = [name for name in asked or () if name not in layers]
     if unknown:
         raise ConfigError(f"write_keras.outputs must be of {layers}, got {unknown}")
