@@ -147,26 +147,35 @@ def compute_all(run, groups):
 def checked(run, predictor, outputs, arrays):
     """Returns the outputs of a predictor; ConfigError where they are not what it has declared."""
     n, results = len(next(iter(arrays.values()))), run(arrays)
-    for name in outputs:
-        array = results.get(name) if isinstance(results, Mapping) else results
-        if (reason := refusal(array, n, predictor.outputs[name])) is not None:
+    owner = type(predictor).__name__
+    must = f"{owner}.load must give a function"
+    if not isinstance(results, Mapping):
+        raise ConfigError(f"{must} that returns {{output: array}}, got {brief(results)}")
+    found = {name: results.get(name) for name in outputs}
+    for name, array in found.items():
+        spec = predictor.outputs[name]
+        if not is_declared(array, n, spec):
+            shape = str((n, *spec.shape)).replace("None", "any")
             raise ConfigError(
-                f"{type(predictor).__name__}.outputs must tell what its function returns, which "
-                f"for {name!r} is {reason}"
+                f"{must} whose {name!r} is an array of {spec.dtype} {shape}, got "
+                f"{array_text(array)}; {owner}.outputs declares so"
             )
-    return results
+    return found
 
 
-def refusal(array, n, spec):
-    """Returns "what a spec says of n examples, got what is given", or None where it is that."""
-    wanted = str((n, *spec.shape)).replace("None", "any")
+def is_declared(array, n, spec):
+    """Returns whether a value is what a spec says of n examples."""
+    is_array = isinstance(array, np.ndarray)
+    return is_array and has_shape(array, n, spec) and holds(np.dtype(spec.dtype), array)
+
+
+def array_text(array):
+    """Returns the type, the shape and, of integers, the range of an array; others in brief."""
     if not isinstance(array, np.ndarray):
-        return f"an array of {spec.dtype} {wanted}, got {brief(array)}"
-    is_so = has_shape(array, n, spec) and holds(np.dtype(spec.dtype), array)
-    got = f"{array.dtype} {array.shape}"
-    if array.dtype.kind in "iu" and array.size:
-        got += f" from {array.min()} to {array.max()}"
-    return None if is_so else f"an array of {spec.dtype} {wanted}, got {got}"
+        return brief(array)
+    is_whole = array.dtype.kind in "iu" and array.size
+    of = f" from {array.min()} to {array.max()}" if is_whole else ""
+    return f"{array.dtype} {array.shape}{of}"
 
 
 def has_shape(array, n, spec):
@@ -179,7 +188,9 @@ def has_shape(array, n, spec):
 
 def holds(dtype, array):
     """Returns whether a type holds an array's numbers; floats may be rounded to it."""
-    if array.dtype.kind in "iu" and dtype.kind in "iuf":
+    if array.dtype == dtype:
+        return True
+    if array.dtype.kind in "iu" and dtype.kind in "biuf":
         low, high = whole_limits(dtype)
         return not array.size or (array.min() >= low and array.max() <= high)
     return np.can_cast(array.dtype, dtype) or dtype.kind == array.dtype.kind == "f"
@@ -187,6 +198,8 @@ def holds(dtype, array):
 
 def whole_limits(dtype):
     """Returns the least and the greatest of the whole numbers that a type holds without gaps."""
+    if dtype.kind == "b":
+        return 0, 1
     if dtype.kind == "f":
         end = 2 ** (np.finfo(dtype).nmant + 1)
         return -end, end

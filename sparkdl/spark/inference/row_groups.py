@@ -152,7 +152,7 @@ def as_shape(array, name, shape):
 
 def as_type(array, name, dtype):
     """Returns the array in a type; numbers for integers must be such."""
-    if np.dtype(dtype).kind in "iu" and array.dtype != dtype:
+    if np.dtype(dtype).kind in "iu" and not np.can_cast(array.dtype, dtype):
         bad = outside(array, np.iinfo(dtype))
         if bad.any():
             raise DataError(f"{name!r} must hold {dtype} numbers, got {array[bad].flat[0]}")

@@ -97,7 +97,8 @@ def test_two_models_side_by_side_keep_their_numbers():
         assert [*one["m"].to_pylist()] == [4.0] * 6 and other["m"].to_pylist() == [8.0] * 6
 
 
-WHOLE, SINGLE, PAIRS = (ArraySpec(*spec) for spec in (("int32",), ("float32",), ("int8", (2,))))
+WHOLE, SINGLE, TRUTH = map(ArraySpec, ("int32", "float32", "bool"))
+PAIRS = ArraySpec("int8", (2,))
 UNDECLARED = {
     "shape": (SINGLE, lambda x: {"y": x}, "array of float32 (3,), got float64 (3, 4)"),
     "axis": (PAIRS, lambda x: {"y": x.astype("i1")}, "array of int8 (3, 2), got int8 (3, 4)"),
@@ -110,7 +111,8 @@ UNDECLARED = {
     ),
     "digits": (SINGLE, lambda x: {"y": np.full(3, 2**24 + 1)}, "float32 (3,), got int64 (3,)"),
     "a list": (SINGLE, lambda x: {"y": [1.0] * 3}, "float32 (3,), got [1.0, 1.0, 1.0]"),
-    "no dict": (SINGLE, lambda x: x[:, 0].tolist(), "float32 (3,), got [3.0, 3.0, 3.0]"),
+    "no dict": (SINGLE, lambda x: x[:, 0], "that returns {output: array}, got array([3., 3., 3.])"),
+    "no truth values": (TRUTH, lambda x: {"y": np.arange(3)}, "bool (3,), got int64 (3,) from 0"),
     "none": (SINGLE, lambda x: {"z": x}, "float32 (3,), got None"),
 }
 
@@ -118,7 +120,7 @@ UNDECLARED = {
 @pytest.mark.parametrize("case", UNDECLARED)
 def test_outputs_that_were_not_declared_are_refused(case):
     spec, function, says = UNDECLARED[case]
-    with pytest.raises(ConfigError, match=rf"Other\.outputs must tell .*{re.escape(says)}"):
+    with pytest.raises(ConfigError, match=rf"Other\.load must give .*{re.escape(says)}"):
         [*columns(Other(spec, function)).extend(tables(3))]
 
 
@@ -127,6 +129,7 @@ DECLARED = {
     "whole": (SINGLE, lambda x: np.full(3, -(2**24)), -(2.0**24)),
     "narrow": (WHOLE, lambda x: np.full(3, -(2**31)), -(2**31)),
     "truth values": (WHOLE, lambda x: x[:, 0] > 0, 1),
+    "zeros": (TRUTH, lambda x: np.zeros(3, "i8"), False),
     "no numbers": (ArraySpec("int32", (None,)), lambda x: np.zeros((3, 0), "i8"), []),
 }
 
@@ -136,3 +139,15 @@ def test_outputs_may_have_other_types_that_the_declared_one_holds(case):
     spec, function, expected = DECLARED[case]
     [found] = columns(Other(spec, lambda x: {"y": function(x)})).extend(tables(3))
     assert found["m"].to_pylist() == [expected] * 3
+
+
+def test_outputs_that_were_not_asked_for_are_left_out():
+    """Also where each row is computed alone."""
+
+    def run(x):
+        if len(x) > 1:
+            raise ValueError("one at a time")
+        return {"y": x[:, 0], "z": None}
+
+    [found] = columns(Other(SINGLE, run)).extend(tables(3))
+    assert found["m"].to_pylist() == [3.0] * 3

@@ -39,6 +39,7 @@ GOOD = [
     ("floats at an edge", [-(2.0**63)], {"dtype": "int64", "shape": ()}, [([0], [-(2**63)])]),
     ("large integers", [2**53 + 1, 2**63 - 1], {"dtype": "int64", "shape": ()}, EDGES),
     ("decimals", [Decimal(2**53 + 1), Decimal(2**63 - 1)], {"dtype": "int64", "shape": ()}, EDGES),
+    ("truth", [[True, False]], {"dtype": "uint64"}, [([0], [[1, 0]])]),
     ("none", [], {"kind": pyarrow.list_(pyarrow.int32()), "shape": (None,)}, [([], [])]),
 ]
 
