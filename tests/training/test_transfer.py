@@ -152,13 +152,36 @@ def test_other_losses_take_a_softmax_over_too():
     for_all(OTHERS, check)
 
 
+CHANNELS, EACH = Conv2D(filters=3, kernel_size=1, activation="softmax"), (2, *IMAGES)
+ACROSS = {  # networks whose softmax is over other numbers than that of a loss, and the error
+    "images as steps": (
+        ending(CHANNELS, Reshape(shape=(3, 20)), shape=IMAGES),
+        r"softmax over 20 units of reshape_1 \(3, 20\), where conv2d_1 has taken it over 3 of",
+    ),
+    "images in steps": (
+        ending(TimeDistributed(layer=CHANNELS), shape=EACH),
+        r"softmax over 2 units of timedistributed_1 .* has taken it over 3 of \(2, 3, 4, 5\)",
+    ),
+    "dropout in steps": (
+        ending(
+            *(TimeDistributed(layer=one) for one in (THREE, SOFTMAX, Dropout(rate=0.5))),
+            shape=(2, *STEPS),
+        ),
+        r"softmax over 2 units of timedistributed_3 \(2, 5, 3\), where timedistributed_2 has",
+    ),
+}
+
+
 def test_a_softmax_over_other_numbers_than_the_loss_takes_is_refused():
-    made = ending(Conv2D(filters=3, kernel_size=1, activation="softmax"), shape=IMAGES)
-    steps = ending(made.conf.stack[0].layer, Reshape(shape=(3, 20)), shape=IMAGES)
-    words = r"softmax over 20 units of reshape_1 \(3, 20\), where conv2d_1 has taken it over 3 of"
-    with pytest.raises(UnsupportedError, match=words):
-        replace_output(steps, LossLayer())
-    assert replace_output(steps, LossLayer(loss="mse")).predict(np.ones((1, *IMAGES))).any()
+    def check(name):
+        network, words = ACROSS[name]
+        [shape] = network.conf.input_shapes.values()
+        with pytest.raises(UnsupportedError, match=words):
+            replace_output(network, LossLayer())
+        new = replace_output(network, LossLayer(loss="mse"))
+        assert new.predict(np.ones((1, *shape))).any()
+
+    for_all(ACROSS, check)
 
 
 def test_a_function_within_a_layer_stays():
@@ -227,6 +250,34 @@ def test_a_network_without_an_output_layer_says_how_to_get_one(crews):
     for use in (network.evaluate, partial(network.fit, workers=crews(2))):
         with pytest.raises(ConfigError, match=r"no output layer.*replace_output"):
             use(data)
+
+
+def test_of_twins_one_alone_is_kept_with_the_weights_that_they_share():
+    build = GraphBuilder(p=(4,), q=(4,), r=(4,))
+    for name in ("p", "q", "r"):
+        shares = None if name == "p" else "of_p"
+        build.add(Dense(units=3, activation="relu"), name, name=f"of_{name}", shares=shares)
+        build.add(BatchNorm(), name=f"norm_{name}", shares=shares and "norm_p")
+    build.add(ElementWise(operation="add"), "norm_q", "norm_r", name="both")
+    build.add(ElementWise(operation="add"), "norm_p", "both", name="all")
+    build.add(Output(units=2))
+    network = Network(conf := build.conf(), state_of(conf))
+    for layer, columns in {"norm_q": "q", "both": "qr", "all": "pqr"}.items():
+        new = replace_output(network, Output(units=5), layer)
+        assert [*new.conf.input_shapes] == [*columns]
+        x = dict(zip(columns, (X, X + 1, X + 2)))
+        theirs = network.features({"p": X, "q": X, "r": X} | x, layer)[layer]
+        ours = new.features(x if len(x) > 1 else X, layer)[layer]
+        np.testing.assert_allclose(ours, theirs, rtol=1e-6)
+        assert new.conf.parameter_count == 4 * 3 + 3 + 2 * 3 + 3 * 5 + 5
+
+
+def test_weights_shared_with_another_kind_of_twin_need_that_one():
+    build = GraphBuilder(p=(4,), q=(4,))
+    build.add(Dense(units=3, activation="relu"), "p", name="of_p")
+    build.add(Dense(units=3), "q", name="of_q", shares="of_p")
+    network = Network(conf := build.conf(), state_of(conf))
+    assert [*replace_output(network, Output(units=5), "of_q").conf.input_shapes] == ["p", "q"]
 
 
 # A new optimizer

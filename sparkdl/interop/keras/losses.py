@@ -75,7 +75,7 @@ def loss_of(value):
     return found
 
 
-def add_loss(graph, place, value, weight, labels):
+def add_loss(graph, place, value, weight, labels, others):
     """Adds the loss layer of an output; returns the name of what the model gives.
 
     Parameters
@@ -88,6 +88,8 @@ def add_loss(graph, place, value, weight, labels):
     weight : float
     labels : str or None
         Column of the data.
+    others : iterable of str
+        Names of what gives the model's other outputs.
     """
     loss, held, logits = loss_of(value)
     if len(place.shape) > 2:
@@ -95,7 +97,7 @@ def add_loss(graph, place, value, weight, labels):
     source = place.name
     if held is not None and not logits:
         build = graph.build
-        source = without_activation(build.vertices, build.conf(), place.name, held)
+        source = without_activation(build.vertices, build.conf(), place.name, held, others)
     layer = nn.LossLayer(
         loss=loss,
         loss_weight=weight,

@@ -87,8 +87,9 @@ def add_losses(found, training, graph, places, names):
             continue
         labels = name if len(places) > 1 else None
         weight = 1.0 if weights[i] is None else weights[i]
+        others = [*found.outputs[:i], *found.outputs[i + 1 :]]
         try:
-            found.outputs[i] = add_loss(graph, place, losses[i], weight, labels)
+            found.outputs[i] = add_loss(graph, place, losses[i], weight, labels, others)
         except (SparkdlError, TypeError, ValueError, KeyError) as error:
             found.refused.append(f"{name}: {error}{CURE}")
 

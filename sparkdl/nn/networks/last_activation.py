@@ -1,5 +1,6 @@
 """The activation function that a network ends in, taken away where a loss applies it itself."""
 
+from collections.abc import Iterable
 from dataclasses import replace
 from math import prod
 from typing import Any
@@ -25,7 +26,11 @@ def ends_in(conf: Conf, name: str, held: type[ActivationFunction]) -> bool:
 
 
 def without_activation(
-    vertices: list[Vertex], conf: Conf, name: str, held: type[ActivationFunction]
+    vertices: list[Vertex],
+    conf: Conf,
+    name: str,
+    held: type[ActivationFunction],
+    outputs: Iterable[str] = (),
 ) -> str:
     """Takes the activation function away that a vertex ends in; returns the name to read now.
 
@@ -35,6 +40,8 @@ def without_activation(
         The one with the function is replaced, or left out. Those behind it stay.
     conf : GraphConf
         Of these vertices.
+    outputs : iterable of str
+        Names that are read besides, by whoever predicts.
 
     Raises
     ------
@@ -45,7 +52,7 @@ def without_activation(
     places, wanted = places_of(conf), held.__name__.lower()
     *behind, source = names_back(places, name)
     own = {*behind, source}
-    others = any(own & {*v.inputs, v.shares} for v in vertices if v.name not in own)
+    read = {*outputs}.union(*((*v.inputs, v.shares) for v in vertices if v.name not in own))
     refusal = UnsupportedError(f"its loss needs an output of {wanted} that nothing else reads")
     if not ends_in(conf, name, held):
         raise refusal
@@ -53,10 +60,10 @@ def without_activation(
         check_axis(places[source], places[name])
     at, vertex = next((i, v) for i, v in enumerate(vertices) if v.name == source)
     if isinstance(vertex.layer, Activation) and not behind:
-        if not others:
+        if not own & read:
             del vertices[at]
         return vertex.inputs[0]
-    if others or vertex.shares:
+    if own & read or vertex.shares:
         raise refusal
     vertices[at] = replace(vertex, layer=bare_layer(vertex.layer))
     return name
@@ -94,7 +101,7 @@ def bare_layer(layer: Any) -> Layer:
 
 def check_axis(place: PlacedLayer, end: PlacedLayer) -> None:
     """Raises UnsupportedError where softmax is over other numbers than a loss behind `end`."""
-    one, two = units_of(place.layer, place.out_shape), units_of(end.layer, end.out_shape)
+    one, two = units_of(place.layer, place.out_shape), units_at(end.out_shape)
     if one != two:
         raise UnsupportedError(
             f"its loss takes softmax over {two[0]} units of {end.name} {end.out_shape}, where "
@@ -105,8 +112,12 @@ def check_axis(place: PlacedLayer, end: PlacedLayer) -> None:
 
 def units_of(layer: Layer, shape: Shape) -> tuple[int, int]:
     """Returns how many numbers softmax joins in an output of `layer`, and how far apart."""
-    if isinstance(layer, Wrapper):
-        inner = shape[1:] if isinstance(layer, TimeDistributed) else shape
-        return units_of(layer.layer, inner)
+    if isinstance(layer, TimeDistributed):
+        return units_of(layer.layer, shape[1:])
+    return units_of(layer.layer, shape) if isinstance(layer, Wrapper) else units_at(shape)
+
+
+def units_at(shape: Shape) -> tuple[int, int]:
+    """Returns the same of softmax over the channels of a shape."""
     axis = channel_axis(shape)
     return shape[axis], prod(shape[axis + 1 :])

@@ -176,6 +176,20 @@ def test_a_softmax_before_layers_that_change_nothing_is_the_one_of_the_loss():
     for_all(behind_softmax(), check)
 
 
+@pytest.mark.parametrize("losses", [(None, True), (True, None), (True, True)], ids=str)
+def test_a_softmax_that_is_an_output_too_stays(losses):
+    features = keras.Input((5,))
+    soft = L.Softmax()(L.Dense(4)(features))
+    model, x = keras.Model(features, [soft, L.Reshape((4,))(soft)]), drawn(1, 6, 5)
+    model.compile("sgd", [loss and "sparse_categorical_crossentropy" for loss in losses])
+    if losses[0] is None:  # its loss would read what gives the other output
+        with pytest.raises(UnsupportedError, match="an output of softmax that nothing else reads"):
+            read_keras(model)
+        return
+    for ours, theirs in zip(read_keras(model).run(x), model(x), strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=1e-6)
+
+
 LOSSES = {
     "mse": ("linear", "mse", False),
     "huber": ("tanh", keras.losses.Huber(), False),
