@@ -11,12 +11,13 @@ from sparkdl.config import is_integer
 from sparkdl.data.readers.encodings.arrow_columns import KINDS
 from sparkdl.errors import ConfigError, DataError, brief
 from sparkdl.interop.predictors import Predictor, choose_predictor
-from sparkdl.spark.connect.sessions import is_connect, is_frame
+from sparkdl.spark.connect.sessions import context_of, is_connect, is_frame
 from sparkdl.spark.inference.arrow_map import map_in_arrow
 from sparkdl.spark.inference.model_rows import ModelColumns
 from sparkdl.spark.inference.nested_columns import nested_field
 from sparkdl.spark.inference.predictions import check_kept, check_new, narrow_frame, places_of
 from sparkdl.spark.jobs.lasting_values import LASTING
+from sparkdl.spark.jobs.running_context import was_stopped
 from sparkdl.spark.jobs.shared_value import LocalValue
 from sparkdl.spark.jobs.user_code import check_pickles
 from sparkdl.spark.records.frame_schema import WHERE, has_numbers
@@ -126,6 +127,11 @@ def predict_column(
 def check_options(frame, prepare, on_error, error, batch_size, batch_bytes):
     """Raises ConfigError for an option that is not as predict_column says."""
     require("frame", is_frame(frame), "a DataFrame of Spark", frame)
+    if was_stopped(context_of(frame.sparkSession)):
+        raise ConfigError(
+            "predict_column.frame must be of a Spark session that runs, got one that was stopped; "
+            "make a new session and the DataFrame in it"
+        )
     require("prepare", prepare is None or callable(prepare), "a function or None", prepare)
     require("on_error", on_error in ON_ERROR, f"one of {ON_ERROR}", on_error)
     require("error", on_error != "column" or isinstance(error, str), "a name", error)

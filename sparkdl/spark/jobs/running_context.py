@@ -44,9 +44,12 @@ def require_session(given: Any) -> None:
 
 def require_running(sc: Any) -> None:
     """Raises ConfigError where a SparkContext, or a session of Spark Connect, was stopped."""
-    if isinstance(sc, SparkContext):
-        is_stopped = getattr(sc, "_jsc", None) is None
-    else:
-        is_stopped = is_connect(sc) and sc.is_stopped
-    if is_stopped:
+    if was_stopped(sc):
         raise ConfigError(STOPPED)
+
+
+def was_stopped(sc: Any) -> bool:
+    """Returns whether a SparkContext, or a session of Spark Connect, was stopped."""
+    if isinstance(sc, SparkContext):
+        return getattr(sc, "_jsc", None) is None
+    return is_connect(sc) and sc.is_stopped

@@ -48,6 +48,7 @@ AFTER_STOP = """
 from pyspark.sql import SparkSession
 from sparkdl import Output, SparkNetwork
 from sparkdl.nn import NetworkConf
+from sparkdl.spark import predict_column
 spark = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
 conf = NetworkConf(input_shape=(2,), layers=[Output(name="out", units=2)])
 df = spark.createDataFrame([([1.0, 2.0], 1)], ["features", "label"])
@@ -61,6 +62,7 @@ calls = [
     lambda: net.score(df),
     lambda: net.predict(df),
     lambda: net.features(df, "out"),
+    lambda: predict_column(df, net),
 ]
 for call in calls:
     try:
@@ -79,5 +81,7 @@ def test_after_its_session_was_stopped_each_call_says_so():
     )
     said = done.stdout.splitlines()
     start = "ConfigError the Spark session was stopped; make a new SparkSession and SparkNetwork"
-    assert len(said) == 8 and said[-1] == "True"
-    assert all(line.startswith(start) for line in said[:-1]), said
+    *others, of_column, same = said
+    assert len(others) == 7 and same == "True"
+    assert all(line.startswith(start) for line in others), said
+    assert of_column.startswith("ConfigError predict_column.frame must be of a Spark session that")
