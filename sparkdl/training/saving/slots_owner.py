@@ -10,16 +10,21 @@ CURE = "replace_optimizer(network, optimizer) keeps the weights, and begins the 
 def slots_owner(conf: Conf) -> str:
     """Returns the optimizers of a network in words, with how many parameters each moves.
 
+    Neighbors of one kind that keep one vector at most are one: it is the same for both together.
     Empty where another framework's optimizer trains.
     """
     if conf.has_own_optimizer:
         return ""
-    kinds = [
-        f"{group.optimizer.type_name} for {group.layout.size} numbers" for group in conf.groups
-    ]
+    kinds: list[tuple[str, int]] = []
+    for group in conf.groups:
+        kind, size = group.optimizer.type_name, group.layout.size
+        if len(group.slots) < 2 and kinds and kinds[-1][0] == kind:
+            size += kinds.pop()[1]
+        kinds.append((kind, size))
+    owners = [f"{kind} for {size} numbers" for kind, size in kinds]
     tables = getattr(conf, "tables", {})
-    kinds += [f"{optimizer.type_name} for table {name}" for name, optimizer in tables.items()]
-    return ", ".join(kinds)
+    owners += [f"{optimizer.type_name} for table {name}" for name, optimizer in tables.items()]
+    return ", ".join(owners)
 
 
 def check_state(conf: Conf, state: TrainState) -> None:

@@ -5,7 +5,17 @@ from dataclasses import replace
 import pytest
 
 from sparkdl.errors import ConfigError
-from sparkdl.nn import AdaGrad, Dense, EmbeddingBag, GraphBuilder, Momentum, NetworkConf, Output
+from sparkdl.nn import (
+    AdaGrad,
+    Adam,
+    Dense,
+    EmbeddingBag,
+    GraphBuilder,
+    Momentum,
+    NetworkConf,
+    Output,
+    Sgd,
+)
 from sparkdl.training.network import Network, first_state
 from sparkdl.training.saving.model_directory import load_model, save_model
 from sparkdl.training.saving.slots_owner import slots_owner
@@ -23,6 +33,11 @@ def state_of_sgd():
     return replace(first_state(changed(optimizer="sgd")), slots_owner="")
 
 
+def with_own(optimizer):
+    """Returns the first layer with an optimizer of its own."""
+    return replace(LAYERS[0], optimizer=optimizer(learning_rate=0.2))
+
+
 FOREIGN = {  # a network, a state of another one, and what the error says
     "as many slots": (
         changed(optimizer=AdaGrad(learning_rate=0.1)),
@@ -30,9 +45,9 @@ FOREIGN = {  # a network, a state of another one, and what the error says
         "slots of AdaGrad for 19 numbers, got slots of Momentum for 19 numbers; replace_optimizer",
     ),
     "in another order": (
-        changed(layers=(replace(LAYERS[0], optimizer=Momentum(learning_rate=0.2)), LAYERS[1])),
-        first_state(CONF),
-        "slots of Momentum for 10 numbers, Momentum for 9 numbers, got slots of Momentum for 19",
+        changed(layers=(with_own(Adam), LAYERS[1]), optimizer="adam"),
+        first_state(changed(optimizer="adam")),
+        "slots of Adam for 10 numbers, Adam for 9 numbers, got slots of Adam for 19 numbers",
     ),
     "fewer slots": (CONF, state_of_sgd(), "19 numbers in slots, .* got 0; replace_optimizer"),
     "of fewer layers": (
@@ -55,6 +70,17 @@ def test_foreign_states_are_refused():
 def test_options_of_the_same_optimizer_may_change():
     conf = changed(optimizer=Momentum(learning_rate=0.5, momentum=0.5), l2=0.1)
     assert Network(conf, first_state(CONF)).state.slots.size == 19
+
+
+@pytest.mark.parametrize("kind", [Momentum, Sgd])
+def test_a_layer_may_get_a_rate_of_its_own(kind):
+    """What the optimizer keeps of each parameter is where it was."""
+    one = changed(optimizer=kind(learning_rate=0.1))
+    other = replace(one, layers=(with_own(kind), LAYERS[1]))
+    assert len(other.groups) == 2
+    for before, after in ((one, other), (other, one)):
+        state = first_state(before)
+        assert Network(after, state).state.slots is state.slots
 
 
 def test_a_saved_state_says_what_its_slots_are_of(tmp_path):
