@@ -118,7 +118,8 @@ def carry_weights(
     conf, state : GraphConf or NetworkConf, TrainState
         Where the weights are.
     other, start : the same
-        Where they go; layers that `conf` does not have stay as in `start`. What the optimizer
+        Where they go; layers that `conf` does not have stay as in `start`. One that shared its
+        parameters gets those that it shared. What the optimizer
         keeps of rows, and counts of their updates, begin anew.
     but : str, optional
         Name of a layer that stays as in `start` in any case.
@@ -131,16 +132,19 @@ def carry_weights(
         If rows of a table of the same name have another dimension.
     """
     tables = begin_tables(conf, read_tables(state.tables), other) if other.bags else {}
+    owners = {place.name: place.owner for place in conf.stack}
     vectors = {}
     for kind in ("params", "buffers"):
         layout, other_layout = getattr(conf, f"{kind}_layout"), getattr(other, f"{kind}_layout")
         vectors[kind] = getattr(start, kind).copy()
         old, new = layout.views(getattr(state, kind)), other_layout.views(vectors[kind])
-        for name in old.keys() & new.keys():
-            if name.rpartition("/")[0] == but:
+        for name, values in new.items():
+            layer, _, kind_of_array = name.rpartition("/")
+            given = old.get(f"{owners.get(layer, layer)}/{kind_of_array}")
+            if given is None or layer == but:
                 continue
-            if old[name].shape != new[name].shape:
-                shapes = f"{old[name].shape} in one net and {new[name].shape} in the other"
+            if given.shape != values.shape:
+                shapes = f"{given.shape} in one net and {values.shape} in the other"
                 raise ShapeError(f"{name} must have one shape, got {shapes}")
-            new[name][...] = old[name]
+            values[...] = given
     return replace(start, **vectors, tables=tables or start.tables)

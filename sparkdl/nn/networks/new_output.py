@@ -1,6 +1,6 @@
 """The configuration of a network that ends in another output layer."""
 
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any
 
 from sparkdl.config import suggestion
@@ -88,12 +88,37 @@ def name_to_keep(conf: Conf, vertices: list[Vertex], layer: Layer, after: str | 
 
 
 def needed_by(name: str, vertices: list[Vertex]) -> list[Vertex]:
-    """Returns the vertex of a name and all that it is computed from, in their order."""
+    """Returns the vertex of a name and all that it is computed from, in their order.
+
+    Where nothing of a layer is needed but its parameters, the first one that shares them owns them.
+    """
     by_name = {vertex.name: vertex for vertex in vertices}
+    kept = [by_name[one] for one in by_name if one in names_before(name, by_name, False)]
+    heirs: dict[str, str] = {}
+    for vertex in kept:
+        owner = by_name.get(vertex.shares or "")
+        if owner is None or owner in kept:
+            continue
+        if replace(vertex.layer, name=owner.name) != owner.layer:
+            return [by_name[one] for one in by_name if one in names_before(name, by_name, True)]
+        heirs.setdefault(owner.name, vertex.name)
+    return [of_heir(vertex, heirs) for vertex in kept]
+
+
+def names_before(name: str, by_name: dict[str, Vertex], shared: bool) -> set[str]:
+    """Returns the names of vertices that one is computed from, and of whose parameters it has."""
     waiting, found = [name], set()
     while waiting:
         vertex = by_name.get(waiting.pop())  # None for an input
         if vertex is not None and vertex.name not in found:
             found.add(vertex.name)
-            waiting += [*vertex.inputs, *([vertex.shares] if vertex.shares else [])]
-    return [vertex for vertex in vertices if vertex.name in found]
+            waiting += [*vertex.inputs, *([vertex.shares] if vertex.shares and shared else [])]
+    return found
+
+
+def of_heir(vertex: Vertex, heirs: dict[str, str]) -> Vertex:
+    """Returns a vertex that shares with the heir of the one that it shared with, or is the heir."""
+    heir = heirs.get(vertex.shares or "")
+    if heir is None:
+        return vertex
+    return replace(vertex, shares=None if heir == vertex.name else heir)
