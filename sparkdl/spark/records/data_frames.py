@@ -6,7 +6,14 @@ from functools import partial, reduce
 import numpy as np
 import pyarrow
 from pyspark.sql import DataFrame
-from pyspark.sql.types import ArrayType, FloatType, NumericType, StructField, StructType
+from pyspark.sql.types import (
+    ArrayType,
+    FloatType,
+    NullType,
+    NumericType,
+    StructField,
+    StructType,
+)
 
 from sparkdl.data import Parquet, files
 from sparkdl.data.readers.encodings.arrow_columns import table_batch
@@ -66,8 +73,8 @@ def parquet_frame(spark, path, columns=()):
 
     Spark descends into no folders but those of columns, as day=1, which it adds, and takes the
     types of one file for those of all. Where others lie beside such folders, or files have other
-    columns or types, all are read: their records have nulls in columns that they lack, and numbers
-    the wider type.
+    columns or types, all are read: their records have nulls in columns and fields of structs that
+    they lack, and numbers the wider type.
 
     Raises
     ------
@@ -76,46 +83,58 @@ def parquet_frame(spark, path, columns=()):
     """
     groups = {}
     for file, schema in file_schemas(path, columns).items():
-        kind = folder_columns(path, file), schema.remove_metadata()
-        groups.setdefault(kind, []).append(file)
+        kind = tuple(zip(schema.names, schema.types, strict=True))
+        groups.setdefault((folder_columns(path, file), kind), []).append(file)
     if not files.is_directory(path):
         return spark.read.parquet(literal(uri(path)))
     reader = spark.read.options(basePath=uri(path), pathGlobFilter=ENDING)
     if len(groups) == 1:  # Spark lists folders in less time than thousands of files
         [((_, names), _)] = groups
         return reader.option("recursiveFileLookup", not names).parquet(literal(uri(path)))
-    frames = {
-        alike[0]: reader.parquet(*[literal(uri(file)) for file in alike])
-        for alike in groups.values()
-    }
-    require_fitting_types(frames)
+    typed = {name for _, kind in groups for name, what in kind if what != pyarrow.null()}
+    frames = {}
+    for (_, kind), alike in groups.items():
+        frame = reader.parquet(*[literal(uri(file)) for file in alike])
+        empty = [name for name, what in kind if what == pyarrow.null() and name in typed]
+        frames[alike[0]] = frame.drop(*empty)  # Spark takes columns without any value for int
+    require_fitting_types(frames, spark.conf.get("spark.sql.caseSensitive") == "true")
     return reduce(partial(DataFrame.unionByName, allowMissingColumns=True), frames.values())
 
 
-def require_fitting_types(frames):
-    """Raises DataError unless columns are of one type in all {file: frame}, or numbers in all.
+def require_fitting_types(frames, case_sensitive):
+    """Raises DataError unless columns are of types that fit together in all {file: frame}.
 
     Spark would make numbers of texts.
     """
-    known = {}
+    known = {}  # {column: {text of a type: (the first file, type)}}
     for file, frame in frames.items():
         for field in frame.schema.fields:
-            first, kind = known.setdefault(field.name, (file, field.dataType))
-            here, there = field.dataType.simpleString(), kind.simpleString()
-            axes = count_axes(kind)
-            if here != there and (axes is None or axes != count_axes(field.dataType)):
-                raise DataError(
-                    f"{file}: column {field.name!r} must be {there}, as in {first}, or numbers in "
-                    f"both, got {here}; write one of them anew"
-                )
+            name = field.name if case_sensitive else field.name.lower()
+            kinds, here = known.setdefault(name, {}), field.dataType.simpleString()
+            if here in kinds:
+                continue
+            for there, (first, kind) in kinds.items():
+                if not fit_together(kind, field.dataType):
+                    raise DataError(
+                        f"{file}: column {field.name!r} must be {there}, as in {first}, or numbers "
+                        f"in both, got {here}; write one of them anew"
+                    )
+            kinds[here] = file, field.dataType
 
 
-def count_axes(kind):
-    """Returns how many axes arrays of numbers have, 0 for numbers; None for another type."""
-    axes = 0
-    while isinstance(kind, ArrayType):
-        kind, axes = kind.elementType, axes + 1
-    return axes if isinstance(kind, NumericType) else None
+def fit_together(one, other):
+    """Returns whether one type holds the values of both: the same, or numbers where they differ.
+
+    Structs may lack fields of the other.
+    """
+    if isinstance(one, ArrayType) and isinstance(other, ArrayType):
+        return fit_together(one.elementType, other.elementType)
+    if isinstance(one, StructType) and isinstance(other, StructType):
+        shared = {*one.names} & {*other.names}
+        return all(fit_together(one[name].dataType, other[name].dataType) for name in shared)
+    numbers = isinstance(one, NumericType) and isinstance(other, NumericType)
+    is_empty = NullType() in (one, other)
+    return numbers or is_empty or one.simpleString() == other.simpleString()
 
 
 def folder_columns(path, file):

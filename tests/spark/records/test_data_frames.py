@@ -1,13 +1,23 @@
 """Sources as DataFrames: the records that the reader takes, under names of every kind."""
 
+from contextlib import nullcontext
+from types import SimpleNamespace
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyspark.sql.types import ArrayType, LongType, StringType, StructField, StructType
 
 from sparkdl.data import Batch, Parquet
 from sparkdl.errors import DataError
-from sparkdl.spark.records.data_frames import as_frame, folder_columns, parquet_frame, uri
+from sparkdl.spark.records.data_frames import (
+    as_frame,
+    folder_columns,
+    parquet_frame,
+    require_fitting_types,
+    uri,
+)
 
 NAMES = [
     *["a b", "é", "a%20b", "100%", "a#b", "a[1]", "a{b,c}", "a*", "a?", "a\\b"],
@@ -66,24 +76,59 @@ def test_numbers_of_several_types_have_the_widest(spark, tmp_path):
     single, double = pa.list_(pa.float32()), pa.list_(pa.float64())
     large = 2**40 + 1.0
     (tmp_path / "c").mkdir()
-    pq.write_table(table(0.5, single, pa.int32()), tmp_path / "a.parquet")
-    pq.write_table(table(large, double, pa.int64(), z="x"), tmp_path / "b.parquet")
+    pq.write_table(table(0.5, single, pa.int32(), z=None, s={"a": 1}), tmp_path / "a.parquet")
+    pq.write_table(
+        table(large, double, pa.int64(), z="x", s={"b": "y", "a": 1.5}), tmp_path / "b.parquet"
+    )
     pq.write_table(table(7, pa.list_(pa.int16()), pa.int32()), tmp_path / "c/d.parquet")
     frame, column = as_frame(spark, Parquet(str(tmp_path)), None)
-    found = {tuple(row[column]): (row.label, row.z) for row in frame.collect()}
-    assert found == {(0.5, 1.0): (1, None), (large, 1.0): (1, "x"), (7.0, 1.0): (1, None)}
+    found = {tuple(row[column]): (row.label, row.z, row.s) for row in frame.collect()}
+    assert found == {
+        (0.5, 1.0): (1, None, (1.0, None)),
+        (large, 1.0): (1, "x", (1.5, "y")),
+        (7.0, 1.0): (1, None, None),
+    }
 
 
-def test_columns_that_do_not_fit_together_are_named(spark, tmp_path):
-    for name, value in {"a": 1, "b": "1"}.items():
-        one = table(0, pa.list_(pa.float32()), pa.int32(), z=value)
-        pq.write_table(one, tmp_path / f"{name}.parquet")
+def test_folders_whose_name_is_null_fit_to_all(spark, tmp_path):
+    write(tmp_path / "k=__HIVE_DEFAULT_PARTITION__/a.parquet", 0)
+    one = pa.table({"features": pa.array([[1.0]], pa.list_(pa.float32())), "number": [1]})
+    (tmp_path / "k=2").mkdir()
+    pq.write_table(one, tmp_path / "k=2/b.parquet")
+    frame = parquet_frame(spark, str(tmp_path))
+    assert {row.number: row.k for row in frame.collect()} == {0: None, 1: 2}
+
+
+@pytest.mark.parametrize("names", ["zz", "zZ"])  # Spark takes both for one column
+def test_columns_that_do_not_fit_together_are_named(spark, tmp_path, names):
+    for file, name, value in zip("ab", names, [1, "1"], strict=True):
+        one = table(0, pa.list_(pa.float32()), pa.int32(), **{name: value})
+        pq.write_table(one, tmp_path / f"{file}.parquet")
     message = (
-        f"{tmp_path}/b.parquet: column 'z' must be bigint, as in {tmp_path}/a.parquet, or numbers "
-        "in both, got string"
+        f"{tmp_path}/b.parquet: column {names[1]!r} must be bigint, as in {tmp_path}/a.parquet, or "
+        "numbers in both, got string"
     )
     with pytest.raises(DataError, match=message):
         as_frame(spark, Parquet(str(tmp_path)), None)
+
+
+def struct(**fields):
+    return StructType([StructField(name, kind) for name, kind in fields.items()])
+
+
+@pytest.mark.parametrize(
+    "kinds, wrong",
+    [
+        ([struct(a=LongType()), struct(a=LongType(), b=StringType())], False),
+        ([struct(a=LongType()), struct(b=LongType()), struct(b=StringType())], True),
+        ([ArrayType(LongType()), ArrayType(ArrayType(LongType()))], True),
+        ([ArrayType(StringType()), ArrayType(StringType(), containsNull=False)], False),
+    ],
+)
+def test_each_type_is_compared_with_all_before(kinds, wrong):
+    frames = {f"{i}": SimpleNamespace(schema=struct(z=kind)) for i, kind in enumerate(kinds)}
+    with pytest.raises(DataError, match="column 'z'") if wrong else nullcontext():
+        require_fitting_types(frames, case_sensitive=False)
 
 
 def test_names_of_folders_and_files_are_taken_as_they_are(spark, tmp_path):
