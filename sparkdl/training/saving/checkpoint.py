@@ -252,8 +252,8 @@ def _newest(path):
         except CheckpointError as error:
             damaged.append(str(error))
             continue
-        for error in damaged:
-            log.warning("a damaged checkpoint is passed over: %s", error)
+        for reason in damaged:
+            log.warning("a damaged checkpoint is passed over: %s", reason)
         return present[rounds], model
     if damaged:
         raise CheckpointError(f"{path}: no checkpoint is whole: {'; '.join(damaged)}")
