@@ -103,14 +103,14 @@ class Fork:
         if isinstance(message, bool):
             self.is_free, self.is_done = message, not message
             return
-        if self.group:
-            self._last = self._session.items[self.group.pop(0)]
-        if message is not None:
+        if message is None:
+            self._process.join(LIMIT)
+            self.is_done = True
+            self._log_failure(f"its process ended with exit code {self._process.exitcode}")
+        else:
             log(self._session.config, message)
-            return
-        self._process.join(LIMIT)
-        self.is_done = True
-        log_failure(self._last, f"its process ended with exit code {self._process.exitcode}")
+        if self.group:
+            self._last = self.group.pop(0)
 
     def has_ended(self):
         return self._process.exitcode is not None
@@ -123,7 +123,13 @@ class Fork:
         self._process.join(LIMIT)
         if not self.has_ended():
             self._process.kill()
-            log_failure(self._last, f"its process did not end within {LIMIT:.0f} s and was killed")
+            self._log_failure(f"its process did not end within {LIMIT:g} s and was killed")
+
+    def _log_failure(self, reason):
+        """Logs a failure of the test that runs, or of the last one where none does."""
+        item = self._session.items[self.group[0] if self.group else self._last]
+        report = pytest.TestReport(item.nodeid, item.location, {}, "failed", reason, "call")
+        item.config.hook.pytest_runtest_logreport(report=report)
 
 
 def forking():
@@ -161,11 +167,6 @@ def log(config, data):
     for report in reports:
         config.hook.pytest_runtest_logreport(report=report)
     config.hook.pytest_runtest_logfinish(**test)
-
-
-def log_failure(item, reason):
-    report = pytest.TestReport(item.nodeid, item.location, {}, "failed", reason, "call")
-    item.config.hook.pytest_runtest_logreport(report=report)
 
 
 def stop_if_asked(session):

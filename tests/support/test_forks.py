@@ -11,15 +11,15 @@ ROOT = Path(__file__).resolve().parents[2]
 CONFTEST = """
 import os
 import pytest
-from tests.support import fork, lanes
-from tests.support.forks import Forks
+from tests.support import fork, forks, lanes
 
 lanes.lane = fork.lane = lambda path: path
 fork.MUCH = int(os.environ.get("MUCH", fork.MUCH))
+forks.LIMIT = float(os.environ.get("LIMIT", forks.LIMIT))
 
 @pytest.hookimpl(trylast=True)
 def pytest_configure(config):
-    config.pluginmanager.register(Forks(2))
+    config.pluginmanager.register(forks.Forks(2))
 
 @pytest.fixture(scope="session", autouse=True)
 def service():
@@ -53,6 +53,17 @@ import os, signal
 def test_before(): pass
 def test_kills(): os.kill(os.getpid(), signal.SIGKILL)
 def test_after(): pass
+"""
+HANGS = """
+import time
+def test_before(): pass
+def test_hangs(): time.sleep(60)
+"""
+FAILS = """
+from pathlib import Path
+def test_fails():
+    while "test_hangs" not in Path("ran").read_text(): pass
+    assert 0
 """
 JAX = """
 import jax.numpy
@@ -111,6 +122,11 @@ def test_a_process_that_is_killed_is_named_and_the_rest_of_its_file_runs(run):
     text = run(KILLED, QUICK, code=1)
     assert "1 failed, 6 passed" in text
     assert re.search(r"test_0.py::test_kills.*exit code -9", text, re.DOTALL)
+
+
+def test_a_test_that_hangs_when_the_session_ends_is_named(run):
+    text = run(HANGS, FAILS, options=["-x"], code=1, LIMIT="1")
+    assert "test_hangs - its process did not end within 1 s and was killed" in text
 
 
 def test_too_many_failures_end_the_session_and_its_services(run, tmp_path):
