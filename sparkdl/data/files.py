@@ -188,6 +188,16 @@ def _place(path):
     return found.st_dev, found.st_ino
 
 
+def forget_listings(paths):
+    """Lets the file systems of paths list them anew: those of object stores keep what they list.
+
+    Nothing happens where one cannot be reached.
+    """
+    for path in paths:
+        with suppress(DataError):
+            _resolve(path)[0].invalidate_cache()
+
+
 def remove(path):
     """Deletes a file, or a folder and all in it; nothing happens where there is none."""
     with _name_errors(path, "removed"), suppress(FileNotFoundError):

@@ -3,10 +3,12 @@
 import os
 from datetime import UTC, datetime, timedelta
 
+import fsspec
 import numpy as np
 import pytest
+from fsspec.implementations.memory import MemoryFileSystem
 
-from sparkdl.data import HDF5, Arrays, Csv, Idx, file_stamps, files
+from sparkdl.data import HDF5, Arrays, Csv, Idx, Images, file_stamps, files
 from sparkdl.data.file_stamps import stamp_file, stamp_files
 from sparkdl.data.source import Source
 
@@ -147,6 +149,49 @@ def test_too_many_files_are_not_asked_for(folder, monkeypatch):
     assert listed == [str(folder)]  # whose first two files are too many
     assert stamp_files([f"{folder}/a.csv", f"{folder}/b.csv"]) is None
     assert stamp_files([str(folder / "a.csv")]) is not None
+
+
+class ListedStore(MemoryFileSystem):
+    """As s3fs and its like, which keep what they have listed."""
+
+    protocol, store = "listed", {}
+
+    @classmethod
+    def _strip_protocol(cls, path):
+        return MemoryFileSystem._strip_protocol(path.removeprefix("listed:"))
+
+    def ls(self, path, detail=True, **options):
+        if path not in self.dircache:
+            self.dircache[path] = super().ls(path, detail=True)
+        return self.dircache[path]
+
+    def info(self, path, **options):
+        listed = self.dircache.get(self._parent(path), [])
+        return next((one for one in listed if one["name"] == path), None) or super().info(path)
+
+    def modified(self, path):
+        return datetime(2026, 1, 1, tzinfo=UTC)
+
+    def invalidate_cache(self, path=None):
+        self.dircache.clear()
+
+
+@pytest.mark.parametrize("kind, ending", [(Csv, "csv"), (Images, "png")])
+def test_listings_that_a_store_keeps_hide_no_change(kind, ending, monkeypatch):
+    monkeypatch.setattr(ListedStore, "store", {})
+    monkeypatch.setattr(ListedStore, "pseudo_dirs", [""])
+    fsspec.register_implementation("listed", ListedStore, clobber=True)
+    source = kind("listed://folder")
+    other = ListedStore(skip_instance_cache=True)  # as of another process
+    other.pipe(f"/folder/a/b.{ending}", b"label,x\n1,2")
+    before = source.identity()
+    assert None is not before == source.identity()
+    other.pipe(f"/folder/a/b.{ending}", b"label,x\n3,45")
+    assert source.identity() != before
+    assert len(source.splits()) == 1
+    other.pipe(f"/folder/a/c.{ending}", b"label,x\n3,45")
+    after = source.splits()
+    assert sum(len(getattr(split, "names", "1")) for split in after) == 2
 
 
 PART = timedelta(microseconds=1)

@@ -131,6 +131,7 @@ class Images(StoredSource, Reader, ImageSource, SplitByRecords):
         return image
 
     def _of_folders(self):
+        files.forget_listings([self.path])
         found = {name: self._images_of(name) for name in self.classes()}
         if empty := [name for name, names in found.items() if not names]:
             tell_empty(self.path, tuple(empty))

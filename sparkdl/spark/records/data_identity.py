@@ -24,6 +24,7 @@ from pyspark import RDD, cloudpickle
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 
+from sparkdl.data import files
 from sparkdl.data.file_stamps import MOST_FILES, stamp_files
 from sparkdl.data.source import Source
 from sparkdl.spark.jobs.slots import elements
@@ -214,11 +215,13 @@ def origin_identity(rdd):
         if len(parts) <= MOST_FILES:
             return stamps_of(part.inputSplit().value().getPath().toString() for part in parts)
     if kind == FILE_SCAN:
-        files = [file for part in elements(rdd.filePartitions()) for file in part.files()]
-        return stamps_of(file.toPath().toString() for file in files)
+        parts = elements(rdd.filePartitions())
+        return stamps_of(file.toPath().toString() for part in parts for file in part.files())
     return None
 
 
 def stamps_of(paths):
     """Returns the stamps of files by Hadoop's paths, in which a local one may be file:/path."""
-    return stamp_files([re.sub(r"^file:/+", "/", path) for path in paths])
+    paths = [re.sub(r"^file:/+", "/", path) for path in paths]
+    files.forget_listings(paths[:MOST_FILES])
+    return stamp_files(paths)

@@ -108,7 +108,10 @@ class StoredSource(Source, abstract=True):
 
     def identity(self) -> Any:
         """Returns class, options, and the stamps of all files; see Source.identity."""
-        stamps = stamp_files(self.stamped_paths()) if is_own_class(self) else None
+        if not is_own_class(self):
+            return None
+        files.forget_listings(self.paths)
+        stamps = stamp_files(self.stamped_paths())
         return None if stamps is None else (type(self), self.read_options(), stamps)
 
     def stamped_paths(self) -> Collection[str]:

@@ -32,6 +32,7 @@ def data_files(path, endings=()):
     DataError
         There is none.
     """
+    files.forget_listings([path])
     if not files.is_directory(path):
         return [files.absolute(path)]
     paths = files.tree(files.absolute(path))
