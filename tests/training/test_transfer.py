@@ -25,6 +25,7 @@ from sparkdl.nn import (
     Momentum,
     NetworkConf,
     Output,
+    Permute,
     Reshape,
     RnnOutput,
     Sgd,
@@ -121,6 +122,15 @@ BEHIND = {  # networks whose softmax is not the last layer, or within another on
     "each step": ending(THREE, TimeDistributed(layer=SOFTMAX), shape=STEPS),
     "images": ending(Conv2D(filters=3, kernel_size=1, activation="softmax"), shape=IMAGES),
     "images, then images": ending(SOFTMAX, Reshape(shape=(2, 5, 4)), shape=IMAGES),
+    "an image of one pixel": ending(
+        Conv2D(filters=3, kernel_size=(4, 5), activation="softmax"),
+        Permute(order=(1, 2, 0)),
+        Flatten(),
+        shape=IMAGES,
+    ),
+    "images, then steps": ending(
+        SOFTMAX, Permute(order=(1, 2, 0)), Reshape(shape=(20, 2)), shape=IMAGES
+    ),
     "images of one step": ending(
         TimeDistributed(layer=SOFTMAX), Reshape(shape=IMAGES), shape=(1, *IMAGES)
     ),
@@ -156,11 +166,15 @@ CHANNELS, EACH = Conv2D(filters=3, kernel_size=1, activation="softmax"), (2, *IM
 ACROSS = {  # networks whose softmax is over other numbers than that of a loss, and the error
     "images as steps": (
         ending(CHANNELS, Reshape(shape=(3, 20)), shape=IMAGES),
-        r"softmax over 20 units of reshape_1 \(3, 20\), where conv2d_1 has taken it over 3 of",
+        r"softmax over 20 units of reshape_1 \(3, 20\), where conv2d_1 has taken it over 3 oth",
     ),
     "images in steps": (
         ending(TimeDistributed(layer=CHANNELS), shape=EACH),
-        r"softmax over 2 units of timedistributed_1 .* has taken it over 3 of \(2, 3, 4, 5\)",
+        r"over 2 units of timedistributed_1 .* has taken it over 3 others, of \(2, 3, 4, 5\)",
+    ),
+    "another order": (
+        ending(Dense(units=3), SOFTMAX, Permute(order=(1, 0)), shape=(3, 4)),
+        r"over 3 units of permute_1 \(3, 3\), where activation_1 has taken it over 3 others",
     ),
     "dropout in steps": (
         ending(

@@ -5,11 +5,14 @@ from dataclasses import replace
 from math import prod
 from typing import Any
 
+import numpy as np
+
 from sparkdl.errors import UnsupportedError
 from sparkdl.nn.activations import ActivationFunction, Softmax
 from sparkdl.nn.hints import Shape
 from sparkdl.nn.layers import Activation, Layer, TimeDistributed, Wrapper
 from sparkdl.nn.layers.core.channels import channel_axis
+from sparkdl.nn.layers.core.run import Run
 from sparkdl.nn.networks.base import Conf
 from sparkdl.nn.networks.graph import Vertex
 from sparkdl.nn.networks.placement import PlacedLayer
@@ -57,7 +60,7 @@ def without_activation(
     if not ends_in(conf, name, held):
         raise refusal
     if held is Softmax:
-        check_axis(places[source], places[name])
+        check_axis(*(places[one] for one in (source, *reversed(behind))))
     at, vertex = next((i, v) for i, v in enumerate(vertices) if v.name == source)
     if isinstance(vertex.layer, Activation) and not behind:
         if not own & read:
@@ -99,25 +102,29 @@ def bare_layer(layer: Any) -> Layer:
     return replace(layer, **{option: "identity"})
 
 
-def check_axis(place: PlacedLayer, end: PlacedLayer) -> None:
-    """Raises UnsupportedError where softmax is over other numbers than a loss behind `end`."""
-    one, two = units_of(place.layer, place.out_shape), units_at(end.out_shape)
-    if one != two:
+def check_axis(place: PlacedLayer, *behind: PlacedLayer) -> None:
+    """Raises UnsupportedError where softmax is over other numbers than a loss behind them all."""
+    joined: Any = joined_by_softmax(place.layer, place.out_shape)[None]
+    units = joined.size // (int(joined.max()) + 1)
+    for one in behind:
+        joined = one.layer.forward({}, joined, Run(training=False, seed=0))
+    end, shape = (place, *behind)[-1], joined.shape[1:]
+    rows = np.moveaxis(joined[0], channel_axis(shape), -1)
+    if rows.shape[-1] != units or np.ptp(rows, -1).any():
         raise UnsupportedError(
-            f"its loss takes softmax over {two[0]} units of {end.name} {end.out_shape}, where "
-            f"{place.name} has taken it over {one[0]} of {place.out_shape}; give the loss another "
-            "layer to read, or one that does not apply softmax"
+            f"its loss takes softmax over {rows.shape[-1]} units of {end.name} {shape}, where "
+            f"{place.name} has taken it over {units} others, of {place.out_shape}; give the loss "
+            "another layer to read, or one that does not apply softmax"
         )
 
 
-def units_of(layer: Layer, shape: Shape) -> tuple[int, int]:
-    """Returns how many numbers softmax joins in an output of `layer`, and how far apart."""
+def joined_by_softmax(layer: Layer, shape: Shape) -> np.ndarray:
+    """Returns an array like an output of `layer`: alike where softmax joins, counted from 0."""
     if isinstance(layer, TimeDistributed):
-        return units_of(layer.layer, shape[1:])
-    return units_of(layer.layer, shape) if isinstance(layer, Wrapper) else units_at(shape)
-
-
-def units_at(shape: Shape) -> tuple[int, int]:
-    """Returns the same of softmax over the channels of a shape."""
+        inside = joined_by_softmax(layer.layer, shape[1:])
+        return np.stack([inside + step * (inside.max() + 1) for step in range(shape[0])])
+    if isinstance(layer, Wrapper):
+        return joined_by_softmax(layer.layer, shape)
     axis = channel_axis(shape)
-    return shape[axis], prod(shape[axis + 1 :])
+    others = (*shape[:axis], 1, *shape[axis + 1 :])
+    return np.broadcast_to(np.arange(float(prod(others))).reshape(others), shape)

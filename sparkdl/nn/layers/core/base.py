@@ -37,7 +37,7 @@ class Layer(Member, package="sparkdl.nn.layers"):
     # Whether an output step depends on the number of the step, or on others but by a state.
     sees_other_steps: ClassVar[bool] = False
     low_precision: ClassVar[bool] = False  # whether it computes well in bfloat16; else in float32
-    keeps_numbers: ClassVar[bool] = False  # whether it gives, in use, what it reads, in its order
+    keeps_numbers: ClassVar[bool] = False  # whether, in use, it gives all it reads, arranged anew
     ends_in_activation: ClassVar[bool] = False  # whether `activation` is the last thing it does
 
     name: str | None = option(

@@ -66,6 +66,7 @@ class Permute(Layer):
     """
 
     low_precision: ClassVar = True
+    keeps_numbers: ClassVar = True
 
     order: Several[int] = option(
         Sequence(of=Integer(minimum=0)),
