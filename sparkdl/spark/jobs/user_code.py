@@ -16,9 +16,10 @@ from pyspark import cloudpickle
 from sparkdl.errors import ConfigError
 
 IDS = cloudpickle.cloudpickle._DYNAMIC_CLASS_TRACKER_BY_CLASS  # {class: its id}
+IDS_LOCK = cloudpickle.cloudpickle._DYNAMIC_CLASS_TRACKER_LOCK  # other threads pickle, too
 BY_VALUE = b"cloudpickle"  # the module that each class and function names which travels by value
 DIGESTS = WeakKeyDictionary()  # {class: of its code, when it was pickled last}
-_lock = threading.Lock()
+_lock = threading.RLock()
 
 
 def pickle_value(value: Any) -> tuple[bytes, list[Any]]:
@@ -26,8 +27,9 @@ def pickle_value(value: Any) -> tuple[bytes, list[Any]]:
 
     Raises ConfigError where it cannot be pickled.
     """
-    rest, arrays = try_pickle(value)
-    return try_pickle(value) if BY_VALUE in rest and renew_ids(rest) else (rest, arrays)
+    with _lock:  # else another thread may renew ids of what this one has pickled by the old ones
+        rest, arrays = try_pickle(value)
+        return try_pickle(value) if BY_VALUE in rest and renew_ids(rest) else (rest, arrays)
 
 
 def try_pickle(value):
@@ -56,19 +58,25 @@ def digest_code(rest: bytes) -> bytes | None:
 
 def renew_ids(rest):
     """Takes the ids of classes in a pickled value whose code has changed; returns whether any."""
-    with _lock:
-        ids = dict(IDS)
-        digests = {kind: class_digest(kind) for kind, name in ids.items() if name.encode() in rest}
-        changed = [kind for kind in digests if DIGESTS.get(kind, digests[kind]) != digests[kind]]
-        DIGESTS.update(digests)
+    ids = class_ids()
+    digests = {kind: class_digest(kind) for kind, name in ids.items() if name.encode() in rest}
+    changed = [kind for kind in digests if DIGESTS.get(kind, digests[kind]) != digests[kind]]
+    DIGESTS.update(digests)
+    with IDS_LOCK:
         for kind in changed:
             IDS.pop(kind, None)
     return bool(changed)
 
 
+def class_ids():
+    """Returns {class: its id}, of all that were pickled by value."""
+    with IDS_LOCK:
+        return dict(IDS)
+
+
 def class_digest(kind):
     """Returns a digest of a class as it travels, whatever ids it and those that it uses have."""
     rest = cloudpickle.dumps(kind)
-    for name in dict(IDS).values():
+    for name in class_ids().values():
         rest = rest.replace(name.encode(), b"")
     return hashlib.sha256(rest).digest()

@@ -134,3 +134,48 @@ def test_values_that_cannot_travel_are_refused(capfd):
 
 def test_ids_are_those_of_cloudpickle():
     assert user_code.IDS is cloudpickle.cloudpickle._DYNAMIC_CLASS_TRACKER_BY_CLASS
+
+
+class Guarded(WeakKeyDictionary):
+    """Ids of cloudpickle, that another thread may add to unless its lock is held."""
+
+    def keys(self):
+        assert user_code.IDS_LOCK.locked()
+        return super().keys()
+
+    def pop(self, *key):
+        assert user_code.IDS_LOCK.locked()
+        return super().pop(*key)
+
+
+def test_ids_are_read_while_no_other_thread_adds_some(notebook, monkeypatch):
+    monkeypatch.setattr(user_code, "IDS", Guarded())
+    name = "_DYNAMIC_CLASS_TRACKER_BY_CLASS"
+    monkeypatch.setattr(cloudpickle.cloudpickle, name, user_code.IDS)
+    before = pickle_value(notebook["Squash"])
+    exec("factor = 3.0", notebook)
+    assert pickle_value(notebook["Squash"]) != before
+
+
+class Meanwhile:
+    """What takes so long to pickle that another thread pickles a class."""
+
+    def __init__(self, kind):
+        self.thread = threading.Thread(target=pickle_value, args=[kind])
+
+    def __reduce__(self):
+        if self.thread.ident is None:
+            self.thread.start()
+            self.thread.join(0.2)
+        return int, ()
+
+
+def test_two_threads_send_changed_code_by_the_same_new_id(notebook):
+    kind = notebook["Squash"]
+    pickle_value(kind)
+    before = user_code.IDS[kind]
+    exec("factor = 3.0", notebook)
+    meanwhile = Meanwhile(kind)
+    rest, _ = pickle_value((kind, meanwhile))
+    meanwhile.thread.join()
+    assert user_code.IDS[kind] != before and user_code.IDS[kind].encode() in rest
