@@ -73,7 +73,8 @@ def fit(spark, network, master, source, epochs, validation, changes, options):
     """
     listeners = list(options["listeners"])
     check_listeners(listeners)
-    check_pickles(network.conf, master, listeners, source.transform, changes, validation)
+    tests = validation and validation[1:]  # what a client knows of its DataFrame stays with it
+    check_pickles(network.conf, master, listeners, source.transform, changes, tests)
     epochs, options = lasting(network, epochs, options)
     master, why = staying(master)
     size = workers_of(spark, master.workers)

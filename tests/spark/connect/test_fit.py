@@ -1,5 +1,6 @@
 """A fit over Spark Connect counts the workers that were lost; a server is not needed."""
 
+from threading import Lock
 from types import SimpleNamespace
 
 import pytest
@@ -8,6 +9,7 @@ from pyspark.errors import PySparkException
 
 from sparkdl.errors import ConfigError, DataError, SparkdlError, WorkerError
 from sparkdl.masters import AllReduceSGD
+from sparkdl.spark.connect import fit as connect_fit
 from sparkdl.spark.connect.fit import run, staying
 from sparkdl.spark.connect.stage_fit import FitResult, StageFit
 from sparkdl.spark.jobs.error_notes import note_errors
@@ -102,3 +104,22 @@ def test_it_does_so_no_more_often_than_it_may(case):
 
 def test_the_master_keeps_what_it_was_given():
     assert staying(AllReduceSGD(max_restarts=7)) == (AllReduceSGD(max_restarts=7), None)
+
+
+class Begun(Exception):
+    """A fit went on beyond what is checked of its client alone."""
+
+
+def test_data_to_validate_on_need_not_travel(monkeypatch):
+    """pyspark's DataFrames hold a lock of their client, before they could be pickled in 4.0."""
+
+    def begin(*values):
+        raise Begun
+
+    monkeypatch.setattr(connect_fit, "lasting", begin)
+    network = SimpleNamespace(conf=None)
+    source = SimpleNamespace(data=Lock(), transform=None)
+    for evaluator, kind in (None, Begun), (Lock(), ConfigError):
+        on = source, None, evaluator
+        with pytest.raises(kind):
+            connect_fit.fit(SPARK, network, None, source, 1, on, (), {"listeners": []})
