@@ -6,11 +6,13 @@ is replaced; programs were compiled from what these were before.
 
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
-from types import CodeType, FunctionType
+from functools import cached_property, partial, partialmethod
+from types import CodeType, FunctionType, MethodType
 from typing import Any
 
 PLAIN = (bool, bytes, complex, float, int, str, type(None))
-WRAPPERS = {classmethod: "__func__", property: "fget", staticmethod: "__func__"}
+WRAPPERS = dict.fromkeys((classmethod, staticmethod, MethodType), "__func__")
+WRAPPERS |= dict.fromkeys((cached_property, partial, partialmethod), "func") | {property: "fget"}
 
 
 class CustomCode:
@@ -39,7 +41,8 @@ class CustomCode:
         parts, waiting, seen = [], [*self._classes], set()
         while waiting:
             one = waiting.pop()
-            if type(one) in WRAPPERS:
+            while type(one) in WRAPPERS:
+                parts.append(one)
                 one = getattr(one, WRAPPERS[type(one)])
             parts.append(one)
             if id(one) not in seen and getattr(one, "__module__", None) in self._modules:

@@ -40,6 +40,34 @@ CHANGES = {  # {what is done in the notebook: the factor of the layer after that
     "helper = type('Other', (), {'compute': staticmethod(lambda x: x * 7.0)})": 7,
     "other = 8.0": 2,
 }
+WAYS = {  # {how squash comes to what uses a factor: what it calls}
+    "partial": "scaled = partial(base)",
+    "bound method": "scaled = Bound().call",
+    "cached property": "def scaled(x): return Kept().kept(x)",
+    "partialmethod": "def scaled(x): return Part().part(x)",
+    "default": "def scaled(x, use=base): return use(x)",
+}
+HELPER = """
+from functools import cached_property, partial, partialmethod
+
+def base(x):
+    return x * factor
+
+class Part:
+    part = partialmethod(lambda self, x: base(x))
+
+class Kept:
+    @cached_property
+    def kept(self):
+        return base
+
+class Bound:
+    def call(self, x):
+        return base(x)
+
+def squash(x):
+    return scaled(x)
+"""
 X = np.array([[1, 2], [0.5, -1], [3, 0]], np.float32)
 
 
@@ -84,3 +112,21 @@ def test_a_network_of_ours_has_no_code_to_look_at():
     conf = NetworkConf(input_shape=(2,), layers=[Dense(units=2), Output(units=3)])
     code = CustomCode(conf)
     assert not code._classes and not code.has_changed()
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_code_is_found_by_the_ways_of_python_to_wrap_it(notebook, way):
+    exec(HELPER + WAYS[way], notebook)
+    code = CustomCode(conf_of(notebook))
+    assert not code.has_changed()
+    exec("factor = 3.0", notebook)
+    assert code.has_changed()
+
+
+@pytest.mark.parametrize("way", ["partial", "bound method"])
+def test_what_is_bound_anew_has_changed(notebook, way):
+    """Its object or arguments may be others."""
+    exec(HELPER + WAYS[way], notebook)
+    code = CustomCode(conf_of(notebook))
+    exec(WAYS[way], notebook)
+    assert code.has_changed() and not code.has_changed()
