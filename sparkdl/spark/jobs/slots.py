@@ -170,7 +170,7 @@ def executors_wanted(sc):
     local = parse_local_cluster(sc.master)
     if local is not None:
         return local[0]
-    if dynamic(sc):
+    if is_in_driver(sc) or dynamic(sc):
         return 0
     return executors_asked_for(sc.master, sc._conf.get)
 
@@ -192,10 +192,14 @@ def parse_local_cluster(master):
     return match and (int(match[1]), int(match[2]))
 
 
+def is_in_driver(sc):
+    """Returns whether the driver's JVM is all of Spark, whatever is set for executors."""
+    return sc.master == "local" or sc.master.startswith("local[")
+
+
 def dynamic(sc):
     """Returns whether Spark asks for executors and gives them back as its jobs need them."""
-    in_driver = sc.master == "local" or sc.master.startswith("local[")
-    return not in_driver and is_on(sc, "spark.dynamicAllocation.enabled")
+    return not is_in_driver(sc) and is_on(sc, "spark.dynamicAllocation.enabled")
 
 
 def option(sc, name, default=None):

@@ -20,6 +20,7 @@ from sparkdl.data.readers.encodings.arrow_columns import table_batch
 from sparkdl.data.readers.tables.parquet import file_schemas
 from sparkdl.data.source import check_batches
 from sparkdl.errors import ConfigError, DataError
+from sparkdl.spark.jobs.slots import is_true
 from sparkdl.spark.records.locality import split_frame, splits_in
 from sparkdl.training.inputs.schema import schema_of
 
@@ -97,7 +98,7 @@ def parquet_frame(spark, path, columns=()):
         frame = reader.parquet(*[literal(uri(file)) for file in alike])
         empty = [name for name, what in kind if what == pyarrow.null() and name in typed]
         frames[alike[0]] = frame.drop(*empty)  # Spark takes columns without any value for int
-    require_fitting_types(frames, spark.conf.get("spark.sql.caseSensitive") == "true")
+    require_fitting_types(frames, is_true(spark.conf.get("spark.sql.caseSensitive")))
     return reduce(partial(DataFrame.unionByName, allowMissingColumns=True), frames.values())
 
 

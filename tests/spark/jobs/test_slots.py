@@ -39,6 +39,7 @@ WANTED = [
     (context("spark://a:7077", **{"cores.max": "8", "executor.cores": "2"}), 4),
     (context("spark://a:7077", **{"cores.max": "8"}), 0),
     (context("local[2]"), 0),
+    (context("local", **{"executor.instances": "4"}), 0),
 ]
 
 

@@ -112,6 +112,19 @@ def test_columns_that_do_not_fit_together_are_named(spark, tmp_path, names):
         as_frame(spark, Parquet(str(tmp_path)), None)
 
 
+def test_columns_whose_case_differs_are_two_where_spark_is_told_so(spark, tmp_path):
+    for name, value in {"zz": 1, "zZ": "1"}.items():
+        one = table(0, pa.list_(pa.float32()), pa.int32(), **{name: value})
+        pq.write_table(one, tmp_path / f"{name}.parquet")
+    before = spark.conf.get("spark.sql.caseSensitive")
+    spark.conf.set("spark.sql.caseSensitive", "True")
+    try:
+        frame, _ = as_frame(spark, Parquet(str(tmp_path)), None)
+        assert {(row.zz, row.zZ) for row in frame.collect()} == {(1, None), (None, "1")}
+    finally:
+        spark.conf.set("spark.sql.caseSensitive", before)
+
+
 def struct(**fields):
     return StructType([StructField(name, kind) for name, kind in fields.items()])
 
