@@ -208,8 +208,6 @@ class EnsembleModel(
         members = [(one.conf, one.state.without_slots(), *place) for one in self.networks]
         shared = self._shared
         if shared is None or shared[0] != key or not shared[1].has_code_of(members):
-            if shared is not None:
-                shared[1].leave_executors()
             for one in self.networks:
                 keep_files(one.state.tables)
             self._shared = key, SharedValue(sc, members)

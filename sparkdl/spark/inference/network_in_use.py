@@ -262,8 +262,6 @@ class NetworkInUse:
         of = self.network.state, checksum(self.network.state), master.device
         model = self._model_of(of[0], master)
         if self._model is None or self._model[0] != of or not self._model[1].has_code_of(model):
-            if self._model is not None:
-                self._model[1].leave_executors()
             self._model = of, SharedValue(self.sc, model)
         return self._model[1]
 

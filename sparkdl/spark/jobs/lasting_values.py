@@ -15,8 +15,9 @@ class LastingValues:
     """SharedValues of the session that runs, by what is in them.
 
     A DataFrame that is computed on demand, and what is made of it, may need its value at any time,
-    so none is destroyed. A stream that asks for the same in each batch would else fill the driver's
-    disk. What has changed is another value, also where arrays were written over.
+    so none is destroyed; Spark frees those that nothing refers to. A stream that asks for the same
+    in each batch would else fill the driver's disk. What has changed is another value, also where
+    arrays were written over.
     """
 
     def __init__(self):
@@ -32,7 +33,7 @@ class LastingValues:
                 self._values[key] = SharedValue(sc, value)
             self._values.move_to_end(key)
             if len(self._values) > MOST:
-                self._values.popitem(last=False)[1].leave_executors()
+                self._values.popitem(last=False)
             return self._values[key]
 
 

@@ -86,7 +86,11 @@ def copy_bytes(array):
 
 
 class SharedValue:
-    """A value that is sent to each executor once, however many tasks run there."""
+    """A value that is sent to each executor once, however many tasks run there.
+
+    Spark frees it once neither this nor a DataFrame or RDD refers to it. Its `unpersist` would not
+    do for what is computed later: it deletes the files that an executor still knows the names of.
+    """
 
     def __init__(self, sc, value):
         rest, arrays = pickle_value(value)
@@ -132,10 +136,6 @@ class SharedValue:
     def to_local(self):
         """Returns the pickled form for a process unknown to Spark: there it is a LocalValue."""
         return open_shared, self._broadcast.value
-
-    def leave_executors(self):
-        """Frees memory there; a task that needs it fetches it again."""
-        self._broadcast.unpersist()
 
     def destroy(self):
         """Frees it everywhere; no task may need it any more."""

@@ -17,11 +17,8 @@ class Shared:
 
     def __init__(self, sc, value):
         _, state, _, _ = value
-        self.params, self.buffers, self.is_left = state.params.copy(), state.buffers.copy(), False
+        self.params, self.buffers = state.params.copy(), state.buffers.copy()
         self.has_code = True
-
-    def leave_executors(self):
-        self.is_left = True
 
     def has_code_of(self, value):
         return self.has_code
@@ -44,7 +41,7 @@ def test_a_network_whose_code_has_changed_is_sent_again(in_use):
     before = in_use.shared_model("cpu")
     before.has_code = False
     after = in_use.shared_model("cpu")
-    assert before.is_left and after is not before and in_use.shared_model("cpu") is after
+    assert after is not before and in_use.shared_model("cpu") is after
 
 
 @pytest.mark.parametrize("vector", ["params", "buffers"])
@@ -52,6 +49,6 @@ def test_a_state_that_is_written_over_is_sent_again(in_use, vector):
     before = in_use.shared_model("cpu")
     getattr(in_use.network.state, vector)[-1] += 1
     after = in_use.shared_model("cpu")
-    assert before.is_left and after is not before
+    assert after is not before
     np.testing.assert_array_equal(getattr(after, vector), getattr(in_use.network.state, vector))
     assert in_use.shared_model("cpu") is after

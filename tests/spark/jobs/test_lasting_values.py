@@ -1,6 +1,6 @@
 """Values that are shared until a session ends."""
 
-from types import SimpleNamespace
+from weakref import ref
 
 import numpy as np
 import pytest
@@ -10,17 +10,22 @@ from sparkdl.spark.jobs import lasting_values
 from sparkdl.spark.jobs.lasting_values import MOST, LastingValues
 
 
+class Shared:
+    def __init__(self, sc):
+        self.sc = sc
+
+
 @pytest.fixture
 def made(monkeypatch):
     """The numbers of the SharedValues that were made."""
-    made, left = [], []
+    made = []
 
     def share(sc, value):
         made.append(value["x"][0])
-        return SimpleNamespace(leave_executors=lambda: left.append(value["x"][0]), sc=sc)
+        return Shared(sc)
 
     monkeypatch.setattr(lasting_values, "SharedValue", share)
-    return SimpleNamespace(made=made, left=left)
+    return made
 
 
 def value(number):
@@ -30,14 +35,14 @@ def value(number):
 def test_the_same_value_is_sent_once(made):
     values = LastingValues()
     one, same, other = (values.share("sc", value(n)) for n in (1, 1, 2))
-    assert one is same and one is not other and made.made == [1, 2]
+    assert one is same and one is not other and made == [1, 2]
 
 
 def test_a_value_that_was_written_over_is_sent_anew(made):
     values, given = LastingValues(), value(1)
     first = values.share("sc", given)
     given["x"][1] = 5
-    assert values.share("sc", given) is not first and made.made == [1, 1]
+    assert values.share("sc", given) is not first and made == [1, 1]
 
 
 def test_another_session_gets_values_of_its_own(made):
@@ -45,14 +50,17 @@ def test_another_session_gets_values_of_its_own(made):
     assert [values.share(sc, value(1)).sc for sc in ("one", "one", "two", "one")] == [
         *("one", "one", "two", "one")
     ]
-    assert made.made == [1] * 3 and made.left == []
+    assert made == [1] * 3
 
 
 def test_the_last_ones_are_known_again(made):
+    """Of others nothing is kept, so that Spark frees them where no DataFrame needs them."""
     values = LastingValues()
-    for number in [*range(MOST), 0, MOST, 0, 1]:
+    first, *_ = [ref(values.share("sc", value(number))) for number in range(MOST)]
+    assert first() is not None
+    for number in [*range(MOST), MOST, *range(2, MOST)]:
         values.share("sc", value(number))
-    assert made.made == [*range(MOST + 1), 1] and made.left == [1, 2]
+    assert first() is None and made == [*range(MOST + 1)]
 
 
 def test_what_cannot_travel_is_named(sc):
