@@ -15,7 +15,7 @@ from tests.support.fork import run_groups
 from tests.support.lanes import groups
 
 LIMIT = 120.0  # seconds that a fork may take to end what its tests have started
-LOOK = 5.0  # seconds until a fork is looked at that sends nothing: it may have ended
+LOOK = 5.0  # seconds until forks are looked at: one may have ended and left who has its connection
 
 
 class Forks:
@@ -52,9 +52,8 @@ class Forks:
             self._running[-1].take(self._waiting.pop(0))
 
     def _receive(self):
-        forks = {fork.connection: fork for fork in self._running}
-        ready = [forks[connection] for connection in wait(forks, LOOK)]
-        for fork in ready or [fork for fork in self._running if fork.has_ended()]:
+        ready = wait([fork.connection for fork in self._running], LOOK)
+        for fork in [one for one in self._running if one.connection in ready or one.has_ended()]:
             fork.receive()
             if fork.is_free and self._waiting:
                 fork.take(self._waiting.pop(0))

@@ -54,6 +54,13 @@ def test_before(): pass
 def test_kills(): os.kill(os.getpid(), signal.SIGKILL)
 def test_after(): pass
 """
+LEAVES = """
+import os, time
+def test_leaves():
+    if not os.fork():
+        time.sleep(1.5)
+    os._exit(1)
+"""
 HANGS = """
 import time
 def test_before(): pass
@@ -122,6 +129,12 @@ def test_a_process_that_is_killed_is_named_and_the_rest_of_its_file_runs(run):
     text = run(KILLED, QUICK, code=1)
     assert "1 failed, 6 passed" in text
     assert re.search(r"test_0.py::test_kills.*exit code -9", text, re.DOTALL)
+
+
+def test_a_process_that_is_outlived_by_a_child_is_named_while_others_run(run):
+    others = "import time\n" + QUICK.replace("pass", "time.sleep(0.3)")
+    text = run(LEAVES, others, options=["-v"], code=1)
+    assert text.index("test_leaves FAILED") < text.index("test_3 PASSED")
 
 
 def test_a_test_that_hangs_when_the_session_ends_is_named(run):
