@@ -19,7 +19,7 @@ PROGRAM = (
 )
 SEND_MODULE = (
     "send it to the executors: sc.addPyFile(path), spark-submit --py-files, or over Spark Connect "
-    "spark.addArtifact(path, pyfile=True)"
+    "spark.addArtifact(path, pyfile=True); a package has to be installed there"
 )
 ABSENT = re.compile(r"ModuleNotFoundError: No module named|AttributeError: Can't get attribute")
 LIMIT = 60.0  # seconds for a Python to start

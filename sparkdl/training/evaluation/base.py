@@ -123,7 +123,7 @@ def numbers_of(size):
 def real_numbers(values, name):
     """Returns `values` as an array: numbers of numpy's own types as they are, others as float64.
 
-    Raises DataError for texts, complex numbers, and rows of several lengths.
+    Raises DataError for texts of no number, complex numbers, and rows of several lengths.
     """
     try:
         array = np.asarray(values)
