@@ -11,17 +11,21 @@ from sparkdl.nn import (
     BatchNorm,
     Conv2D,
     Dense,
+    EmbeddingSequence,
     Frozen,
     GraphBuilder,
     LayerNorm,
     MaxPool2D,
     NetworkConf,
     Output,
+    Reshape,
+    RnnOutput,
     TimeDistributed,
     zoo,
 )
 from sparkdl.nn.execution.replica import Replica
 from sparkdl.nn.layers import Conv1DTranspose, Conv2DTranspose, Conv3DTranspose
+from sparkdl.training.network import Network
 from tests.nn.examples import ACTIVATIONS
 from tests.nn.networks.test_graph import batch_of
 
@@ -97,6 +101,19 @@ def test_it_learns_a_batch(rng):
 def test_describe_tells_the_types():
     text = Replica(replace(zoo.lenet(), dtype="bfloat16")).describe(4)
     assert "Cast" in text
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+@pytest.mark.parametrize("before", [Reshape(shape=(3, 1)), Activation("identity")], ids=str)
+def test_indices_stay_exact_behind_layers_that_arrange_them(before, dtype):
+    build = GraphBuilder(x=(3,))
+    build.add(before)
+    build.add(EmbeddingSequence(vocabulary_size=5000, units=4), name="rows")
+    build.add(RnnOutput(units=2))
+    network, indices = Network(build.conf(dtype=dtype)), [301, 2049, 4099]
+    table = network.conf.params_layout.views(network.state.params)["rows/W"]
+    rows = network.features(np.array([indices], np.float32), "rows")["rows"][0]
+    np.testing.assert_allclose(rows, table[indices], rtol=0.01, atol=1e-6)
 
 
 ABSENT = [{"scale": False}, {"shift": False}, {"scale": False, "shift": False}]

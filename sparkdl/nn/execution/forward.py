@@ -137,8 +137,12 @@ def layer_run(place, shared_run, batch, count, states, labels):
 
 
 def step(place, params, batch, run, dtype):
-    """Takes the batch through one layer, which computes in `dtype` if it can."""
-    layer, narrow = place.layer, is_narrow(dtype)
+    """Takes the batch through one layer, which computes in `dtype` if it can.
+
+    What only arranges the network's input anew leaves it as it is: it may be indices.
+    """
+    layer, given = place.layer, batch.values[place.sources[0]]
+    narrow = is_narrow(dtype) and not (layer.keeps_numbers and given.dtype != dtype)
     inside = None if not narrow else dtype if layer.low_precision else np.float32
     inputs = tuple(as_float(batch.values[source], inside) for source in place.sources)
     weights = add_weight_noise(layer, place.own_arrays(params, "param_shapes"), run)
