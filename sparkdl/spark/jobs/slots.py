@@ -56,8 +56,8 @@ def lacks_slots(sc, least, resources, enough):
     room, known = concurrent_tasks(sc, resources), executors(sc)
     if enough is not None and room >= enough:
         return False
-    wanted, most = executors_wanted(sc), _gone_on_with.get(sc.applicationId, -1)
-    return room < least or known < (min(wanted, most) if known <= most else wanted)
+    is_known = known == _gone_on_with.get(sc.applicationId)  # more were waited for in vain
+    return room < least or (known < executors_wanted(sc) and not is_known)
 
 
 def describe_profile(resources):
