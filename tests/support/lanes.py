@@ -25,15 +25,16 @@ IN_NONE = {  # tests of Spark that need no context of this process
     "tests/spark/test_two_hosts.py",
     "tests/end_to_end/test_demo.py",
 }
-# What takes longest starts first, lest one process ends minutes after the others.
+# What takes longest starts first, lest one process ends minutes after the others. What has JVMs of
+# its own comes later, lest three processes have theirs at once.
 FIRST = [CLUSTER, SPARK]
-THEN = IN_NONE | {
+THEN = [
     "tests/commands/caffe/test_memory.py",
     "tests/oracle/test_jax_translation.py",
-    "tests/test_notebook.py",
     "tests/training/masters/test_base.py",
     "tests/training/resident/test_supervisor.py",
-}
+]
+LATER = [*sorted(IN_NONE), "tests/test_notebook.py"]
 
 
 @cache
@@ -63,14 +64,14 @@ def arguments(path):
 
 
 def in_order(items):
-    """Tests as processes are to take them: those of lanes first, then those of long files.
+    """Tests as processes are to take them: those of lanes first, those of long files next.
 
     Of a lane those that need YARN come first, which ends before Spark starts beside it.
     """
-    places = {name: place for place, name in enumerate(FIRST)} | dict.fromkeys(THEN, len(FIRST))
+    places = {name: place for place, name in enumerate([*FIRST, *THEN, *LATER])}
 
     def place(item):
-        own = places.get(lane(path_of(item)), len(FIRST) + 1)
+        own = places.get(lane(path_of(item)), len(places))
         return own, own < len(FIRST) and "yarn" not in getattr(item, "fixturenames", ())
 
     return sorted(items, key=place)

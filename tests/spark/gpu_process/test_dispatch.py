@@ -16,6 +16,7 @@ from sparkdl.errors import SparkdlError, UnsupportedError, WorkerError
 from sparkdl.nn.execution import device
 from sparkdl.spark.gpu_process import dispatch as module
 from sparkdl.spark.gpu_process.dispatch import gpus, run_on_device, run_partition_on_device, turn
+from sparkdl.spark.jobs import shared_value
 from sparkdl.spark.jobs.shared_value import SharedValue
 from sparkdl.spark.launch.team import WorkerRank
 from tests.spark import elsewhere
@@ -92,9 +93,9 @@ def test_two_at_once_are_two_processes():
     assert all(a[0] != b[0] and a[1] == b[1] for a, b in pairs)
 
 
-def test_a_broadcast_goes_along_and_functions_of_a_script_too():
-    holder = SimpleNamespace(value=None)
-    sc = SimpleNamespace(broadcast=lambda value: setattr(holder, "value", value) or holder)
+def test_a_broadcast_goes_along_and_functions_of_a_script_too(monkeypatch):
+    monkeypatch.setattr(shared_value, "broadcast", lambda sc, value: SimpleNamespace(value=value))
+    sc = SimpleNamespace(_encryption_enabled=False)
     shared = SharedValue(sc, {"twice": lambda x: 2 * x})
     (found,) = on_gpu(partial(elsewhere.value, HOST, shared))
     assert found["twice"](4) == 8
