@@ -1,5 +1,7 @@
 """What a fork of the process that has collected the tests does: it runs groups of them."""
 
+import os
+
 import psutil
 import pytest
 from _pytest.runner import runtestprotocol  # as plugins for processes and reruns do
@@ -7,6 +9,9 @@ from _pytest.runner import runtestprotocol  # as plugins for processes and rerun
 from tests.support.lanes import FIRST, lane, path_of
 
 MUCH = 300 << 20  # bytes by which a fork may grow
+BEHIND = (
+    3  # niceness: a lane, whose tests are one after the other, takes longest and is not to wait
+)
 
 
 def run_groups(session, connection, owners):
@@ -27,11 +32,15 @@ def run_groups(session, connection, owners):
     session.config.pluginmanager.register(Sender(connection))
     before = held()
     try:
-        goes_on = True
+        goes_on, is_behind = True, False
         while goes_on:
             items = [session.items[place] for place in connection.recv()]
+            in_lane = lane(path_of(items[0])) in FIRST
+            if not in_lane and not is_behind:
+                os.nice(BEHIND)
+                is_behind = True
             run(items, connection)
-            goes_on = held() - before < MUCH and lane(path_of(items[0])) not in FIRST
+            goes_on = held() - before < MUCH and not in_lane
             connection.send(goes_on)
     except (EOFError, OSError):
         pass  # closed
