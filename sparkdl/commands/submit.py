@@ -10,10 +10,10 @@ from pathlib import Path
 from sparkdl.commands.driver_outputs import check_outputs
 from sparkdl.data import files
 from sparkdl.errors import ConfigError
+from sparkdl.spark.standalone_master import SCHEME
 
 FOLDER = "environment"  # the folder of the unpacked archive, beside the program
 ENTRY = Path(__file__).resolve().parents[1] / "__main__.py"
-STANDALONE = "spark://"  # begins a master of Spark's own clusters
 MADE = "sparkdl-*-env.tar.gz"  # in dist, by build.py package
 
 
@@ -65,7 +65,7 @@ def deploy_mode(arguments):
     known = known_settings(arguments)
     mode = arguments.deploy_mode or known.get("spark.submit.deployMode", "client")
     master = arguments.master or known.get("spark.master", "")
-    if mode == "cluster" and master.startswith(STANDALONE):
+    if mode == "cluster" and master.startswith(SCHEME):
         raise ConfigError(
             f"--deploy-mode must be client with a standalone master, got cluster and {master}: "
             "Spark runs drivers in Python there only where they are submitted; give --deploy-mode "
@@ -108,7 +108,7 @@ def python(mode, options, known):
 def executors(arguments, master, known):
     """Returns the options for the number and size of executors that are given here."""
     count, key = arguments.executors, "spark.executor.instances"
-    if count is not None and master.startswith(STANDALONE):  # it knows no number of executors
+    if count is not None and master.startswith(SCHEME):  # it knows no number of executors
         cores = arguments.cores or known.get("spark.executor.cores")
         if cores is None:
             raise ConfigError(

@@ -2,10 +2,10 @@
 
 import os
 
-import psutil
 import pytest
 from _pytest.runner import runtestprotocol  # as plugins for processes and reruns do
 
+from tests.support.jax_programs import held
 from tests.support.lanes import FIRST, lane, path_of
 
 MUCH = 300 << 20  # bytes by which a fork may grow
@@ -77,8 +77,3 @@ def renew_capture(config):
     capture = config.pluginmanager.get_plugin("capturemanager")
     capture.stop_global_capturing()
     capture.start_global_capturing()
-
-
-def held():
-    """Bytes of memory that this process has."""
-    return psutil.Process().memory_info().rss

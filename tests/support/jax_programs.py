@@ -22,7 +22,6 @@ PLAIN = [  # for a program that runs once or twice: compiled in a sixth of the t
 ]
 
 _after_last = 0
-_process = psutil.Process()
 
 
 def keep_programs():
@@ -59,4 +58,4 @@ def forget_programs():
 
 def held():
     """Bytes of memory that this process has."""
-    return _process.memory_info().rss
+    return psutil.Process().memory_info().rss  # asked anew: it may be a fork

@@ -1,11 +1,15 @@
 """Tests in forks: each runs once, in one process with its file; what ends a process is named."""
 
+import multiprocessing
 import re
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
+
+from tests.support.jax_programs import held
 
 ROOT = Path(__file__).resolve().parents[2]
 CONFTEST = """
@@ -153,6 +157,20 @@ def test_too_many_failures_end_the_session_and_its_services(run, tmp_path):
 
 def test_computing_with_jax_before_the_forks_is_refused(run):
     assert "must not compute with JAX" in run(JAX, code=4)
+
+
+def test_memory_is_that_of_the_fork_not_of_its_owner():
+    def grow(connection):
+        before = held()
+        block = np.ones(8 << 20)
+        connection.send(held() - before)
+        del block
+
+    ours, theirs = multiprocessing.get_context("fork").Pipe()
+    process = multiprocessing.get_context("fork").Process(target=grow, args=[theirs])
+    process.start()
+    process.join(60)
+    assert ours.poll() and ours.recv() > 60 << 20
 
 
 def test_collecting_runs_nothing(run, tmp_path):

@@ -109,8 +109,9 @@ class Replica:
     def load(self, params, buffers, slots=None):
         """Takes over vectors, no slots for predictions alone; ShapeError for another length."""
         if self._code.has_changed():
-            for kept in vars(self).values():  # programs of the old code
-                getattr(kept, "cache_clear", int)()
+            for kept in vars(self).values():
+                if hasattr(kept, "cache_clear"):  # programs of the old code
+                    kept.cache_clear()
         given = {"params": params, "buffers": buffers} | ({} if slots is None else {"slots": slots})
         for name, vector in given.items():
             target = self._vectors[name].open()

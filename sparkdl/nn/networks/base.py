@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 
 
 DTYPES = ("float32", "bfloat16", "float16")
+# Fields of both kinds of network that say which layers there are.
+LAYOUT = ("input_shape", "layers", "inputs", "vertices", "bags")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,7 +8,7 @@ from sparkdl.errors import ConfigError
 from sparkdl.nn.activations import ActivationFunction, Sigmoid, Softmax
 from sparkdl.nn.layers import Layer, LossLayer, ScoredLayer
 from sparkdl.nn.losses import Infogain, KlDivergence, Loss, SigmoidCrossEntropy, SoftmaxCrossEntropy
-from sparkdl.nn.networks.base import Conf
+from sparkdl.nn.networks.base import LAYOUT, Conf
 from sparkdl.nn.networks.graph import GraphConf, Vertex
 from sparkdl.nn.networks.last_activation import ends_in, without_activation
 from sparkdl.nn.networks.layer_sequence import INPUT, automatic_name
@@ -19,7 +19,6 @@ APPLIED: dict[type[Loss], type[ActivationFunction]] = {
     Infogain: Softmax,
     SigmoidCrossEntropy: Sigmoid,
 }  # by a loss itself: it takes what comes before
-LAYOUT = ("inputs", "vertices", "bags", "input_shape", "layers")
 
 
 def conf_with_output(

@@ -8,11 +8,11 @@ from typing import Any, ParamSpec, TypeVar
 from sparkdl.config import Boolean, Requirement, Size, Text
 from sparkdl.config import Sequence as Several
 from sparkdl.errors import ConfigError
+from sparkdl.nn.networks.base import LAYOUT
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
-LAYOUT = ("input_shape", "layers", "inputs", "vertices", "bags")  # what the functions make
 FEWEST = {"numbers": 0, "depth": 0, "layers": 0, "fields": 1}  # where that is not 1, or 0 of many
 
 

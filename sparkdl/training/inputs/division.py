@@ -1,8 +1,9 @@
 """The records of a fit that are held out for validation, and the weights of their classes."""
 
-from numbers import Real
 from typing import NamedTuple
 
+from sparkdl.config.constraints.base import scalar
+from sparkdl.config.constraints.numbers import is_number
 from sparkdl.data.records.changes import ClassWeights, PartByHash
 from sparkdl.errors import ConfigError, brief
 from sparkdl.nn.losses import SigmoidCrossEntropy
@@ -69,7 +70,7 @@ def class_weights(conf, factors):
             f"class_weight must be left out where a record has not one class; {WEIGHTS}"
         )
     known = isinstance(factors, dict) and all(
-        is_number(one) and 0 <= one < size and int(one) == one for one in factors
+        is_number(scalar(one)) and 0 <= one < size and int(one) == one for one in factors
     )
     if not known or not factors:
         raise ConfigError(
@@ -77,17 +78,12 @@ def class_weights(conf, factors):
             f"{brief(factors)}"
         )
     for one, factor in factors.items():
-        if not is_number(factor) or not 0 <= factor < float("inf"):
+        if not is_number(scalar(factor)) or factor < 0:
             raise ConfigError(
                 f"class_weight[{brief(one)}] must be a number >= 0, got {brief(factor)}"
             )
     all_factors = tuple(float(factors.get(n, 1)) for n in range(size))
     return ClassWeights(column=columns[0], factors=all_factors)
-
-
-def is_number(value):
-    """Returns whether this is a real number, of Python or numpy."""
-    return isinstance(value, Real) and not isinstance(value, bool)
 
 
 def class_count(place):

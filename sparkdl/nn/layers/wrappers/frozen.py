@@ -33,15 +33,11 @@ class Frozen(Wrapper):
     biases: ClassVar[tuple[str, ...]] = ()
 
     low_precision: ClassVar[Any] = OfLayerInside()
+    narrow_params: ClassVar[Any] = OfLayerInside()
     takes_rows: ClassVar[Any] = OfLayerInside()
     multi_input: ClassVar[Any] = OfLayerInside()
 
     layer: Layer = option(Of(family=Layer), "The layer inside; not an output.")
-
-    @property
-    def narrow_params(self) -> tuple[str, ...]:
-        """Those of the layer inside."""
-        return self.layer.narrow_params
 
     def validate(self) -> None:
         super().validate()

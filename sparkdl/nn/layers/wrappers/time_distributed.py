@@ -13,7 +13,7 @@ from sparkdl.nn.layers.core.base import Layer
 from sparkdl.nn.layers.core.masks import any_step, over_features
 from sparkdl.nn.layers.core.run import LayerResults, Run
 from sparkdl.nn.layers.outputs.base import ScoredLayer
-from sparkdl.nn.layers.wrappers.base import Wrapper
+from sparkdl.nn.layers.wrappers.base import OfLayerInside, Wrapper
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -42,6 +42,8 @@ class TimeDistributed(Wrapper):
     """
 
     reads_backward: ClassVar = False
+    low_precision: ClassVar[Any] = OfLayerInside()
+    narrow_params: ClassVar[Any] = OfLayerInside()
 
     layer: Layer = option(
         Of(family=Layer), "Layer at each step, with one input and no state to carry."
@@ -51,16 +53,6 @@ class TimeDistributed(Wrapper):
         super().validate()
         sound = not self.layer.multi_input and not isinstance(self.layer, ScoredLayer)
         require(self, "layer", sound, "a layer with one input, and no output layer")
-
-    @property
-    def low_precision(self) -> bool:  # type: ignore[override]
-        """True if the layer inside computes in bfloat16."""
-        return self.layer.low_precision
-
-    @property
-    def narrow_params(self) -> tuple[str, ...]:
-        """Those of the layer inside."""
-        return self.layer.narrow_params
 
     def one(self, in_shape: Any) -> Shape:
         """Returns the shape of one step."""
