@@ -33,9 +33,10 @@ class Library:
 
 @pytest.fixture
 def library(monkeypatch):
-    monkeypatch.setattr("sparkdl.engine.native.threads.address", lambda function: 0)
     library = Library()
-    pool = ThreadPool(library)
+    with monkeypatch.context() as only_here:  # the process's own pool needs true addresses
+        only_here.setattr("sparkdl.engine.native.threads.address", lambda function: 0)
+        pool = ThreadPool(library)
     monkeypatch.setattr(team_size, "pool", lambda: pool)
     return library
 
