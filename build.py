@@ -337,10 +337,12 @@ def one_setup_at_a_time():
 
 def make_venv():
     """A working .venv; one that was left half made, or whose Python is gone, is made again."""
-    works = read(stamp()) != UNFINISHED and output(venv_python(), "-m", "pip", "--version")
-    if VENV.exists() and not works:
+    if VENV.exists() and (read(stamp()) == UNFINISHED or not has_own_pip()):
         print(f"{VENV.name} is not whole; making it again", flush=True)
-        shutil.rmtree(VENV)
+        old = VENV.with_name(f"{VENV.name}.old")  # so that no half of it is taken for a whole one
+        shutil.rmtree(old, ignore_errors=True)
+        VENV.rename(old)
+        shutil.rmtree(old, ignore_errors=True)
     if not VENV.exists():
         if importlib.util.find_spec("ensurepip") is None:
             fail("Python must have the module ensurepip, got none; apt install python3-venv")
@@ -348,6 +350,12 @@ def make_venv():
         stamp().write_text(UNFINISHED)
         base = getattr(sys, "_base_executable", sys.executable)  # sys.executable may lie in .venv
         must("making .venv", base, "-m", "venv", VENV)
+
+
+def has_own_pip():
+    """Whether .venv has a working pip: without pyvenv.cfg its Python has the one outside."""
+    code = "import pip, sys; print(pip if sys.prefix != sys.base_prefix else '')"
+    return bool(output(venv_python(), "-c", code).strip())
 
 
 def install():

@@ -31,7 +31,7 @@ def checkout(build, tmp_path, monkeypatch):
     places = {"ROOT": ".", "VENV": ".venv", "LOCK": ".requirements.lock"}
     for name, place in {**places, "PROJECT": "pyproject.toml"}.items():
         monkeypatch.setattr(build, name, tmp_path / place)
-    build.done = []
+    build.done, build.real_output = [], build.output
     monkeypatch.setattr(build, "call", lambda *command, **options: pretend(build, command))
     monkeypatch.setattr(build, "output", lambda *command: "pip 26")
     return tmp_path
@@ -119,6 +119,17 @@ def test_an_interrupted_setup_is_done_again_from_the_start(build, checkout, monk
     build.setup()
     assert not half.exists()
     assert build.is_ready()
+
+
+def test_what_is_left_of_an_environment_is_made_again(build, checkout, monkeypatch):
+    base = sys._base_executable  # whose pip works without pyvenv.cfg
+    subprocess.run([base, "-m", "venv", "--without-pip", build.VENV], check=True)
+    monkeypatch.setattr(build, "output", build.real_output)
+    (build.VENV / "pyvenv.cfg").unlink()
+    build.setup()
+    assert build.done == ["venv", "pip", "pip"]
+    assert {path.name for path in build.VENV.iterdir()} == {".setup", "bin"}
+    assert not build.VENV.with_name(".venv.old").exists()
 
 
 @pytest.mark.parametrize("code, kept", [(1, True), (-9, False)])

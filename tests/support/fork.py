@@ -9,9 +9,7 @@ from tests.support.jax_programs import held
 from tests.support.lanes import FIRST, lane, path_of
 
 MUCH = 300 << 20  # bytes by which a fork may grow
-BEHIND = (
-    3  # niceness: a lane, whose tests are one after the other, takes longest and is not to wait
-)
+BEHIND = 3  # niceness of other groups than lanes: these take longest, and are not to wait
 
 
 def run_groups(session, connection, owners):
