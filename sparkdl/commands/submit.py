@@ -116,6 +116,11 @@ def executors(arguments, master, known):
                 "executors: it deals out cores, and an executor takes all of a machine; give "
                 "--cores, those of each"
             )
+        if not str(cores).isdecimal():
+            raise ConfigError(
+                f"spark.executor.cores must be a positive integer, got {cores!r}; give --cores, "
+                "those of each executor"
+            )
         count, key = count * int(cores), "spark.cores.max"
     wanted = {
         key: count,

@@ -110,6 +110,10 @@ MISTAKES = [
     (["--master", "yarn", "--properties", "none.conf"], "none.conf: there is no such file"),
     (["--master", "yarn", "--set", "spark.ui.enabled"], "--set must be KEY=VALUE"),
     ([*STANDALONE, "--executors", "2"], "--cores must be given with --executors"),
+    (
+        [*STANDALONE, "--executors", "2", "--set", "spark.executor.cores=two"],
+        "spark.executor.cores must be a positive integer, got 'two'; give --cores",
+    ),
     ([*STANDALONE, "--deploy-mode", "cluster"], "--deploy-mode must be client with a standalone"),
     (
         ["--set", "spark.submit.deployMode=cluster", "--set", "spark.master=spark://host:7077"],

@@ -5,6 +5,7 @@ import re
 import time
 
 from sparkdl.errors import ConfigError
+from sparkdl.spark.standalone_master import SCHEME
 
 LOCAL_CLUSTER = re.compile(r"local-cluster\[\s*(\d+)\s*,\s*(\d+)")
 log = logging.getLogger(__name__)
@@ -180,7 +181,7 @@ def executors_asked_for(master, read):
 
     `read` is a function (name, default) -> str.
     """
-    if master.startswith("spark://"):  # a standalone cluster deals out cores
+    if master.startswith(SCHEME):  # a standalone cluster deals out cores
         total, each = (int(read(f"spark.{of}", "0")) for of in ("cores.max", "executor.cores"))
         return total // each if each else 0
     return int(read("spark.executor.instances", "0"))
