@@ -5,6 +5,7 @@ import json
 import os
 import platform
 from contextlib import contextmanager
+from functools import cache
 from importlib import metadata
 
 from sparkdl.data import files
@@ -226,6 +227,7 @@ def _python():
     return platform.python_version()
 
 
+@cache  # a third of what a small checkpoint costs, and of what is loaded it stays the same
 def _version(package):
     try:
         return metadata.version(package)
