@@ -1,17 +1,22 @@
 """HDFS on this machine: a NameNode, and DataNodes that differ by their ports."""
 
 import json
+import os
 import re
+import shutil
 from pathlib import Path
 
-from tests.cluster import settings
+from tests.cluster import rpc, settings
 from tests.cluster.daemon import Daemon, Java
-from tests.cluster.jars import class_path
+from tests.cluster.jars import HADOOP, class_path
 from tests.cluster.web import USER, answer
+from tests.support.class_archive import FOLDER
 
 SERVER = "org.apache.hadoop.hdfs.server"
 NAME_NODE, DATA_NODE = f"{SERVER}.namenode.NameNode", f"{SERVER}.datanode.DataNode"
-ADMIN = "org.apache.hadoop.hdfs.tools.DFSAdmin"
+FORMATTED = FOLDER / f"namenode-{HADOOP}"  # for later runs too
+LEAVE, ENTER = 1, 2  # safe mode
+SAME = 2**63 - 1  # the quota stays as it is
 
 
 class Hdfs:
@@ -55,7 +60,7 @@ class Hdfs:
 
     def start(self):
         try:
-            self.java.run(NAME_NODE, "-format", "-force", "-nonInteractive")
+            self.format()
             self.namenode = self.daemon("namenode", NAME_NODE, "NameNode RPC up at", {}).wait()
             # A DataNode that finds no NameNode sleeps 5 s, so it comes later.
             for number in range(self.replicas):
@@ -66,6 +71,19 @@ class Hdfs:
             self.stop()
             raise
         return self
+
+    def format(self):
+        """Give the NameNode a file system: a copy of the first one, as a JVM makes it."""
+        own, part = self.folder / "namenode", FORMATTED.with_suffix(f".{os.getpid()}")
+        if FORMATTED.exists():
+            shutil.copytree(FORMATTED, own)
+            return
+        self.java.run(NAME_NODE, "-format", "-force", "-nonInteractive")
+        shutil.copytree(own, part)  # makes FOLDER too
+        try:
+            part.rename(FORMATTED)
+        except OSError:  # another process was first
+            shutil.rmtree(part)
 
     def datanode(self, number):
         ports = ("address", "http.address", "ipc.address")
@@ -96,7 +114,14 @@ class Hdfs:
 
     def safe_mode(self, on):
         """The NameNode takes no changes while it is on."""
-        self.java.run(ADMIN, "-safemode", "enter" if on else "leave")
+        self.call("setSafeMode", ENTER if on else LEAVE)
+
+    def set_quota(self, path, names=SAME, size=SAME):
+        """A folder may have so many names, and so many bytes with all replicas."""
+        self.call("setQuota", path, names, size)
+
+    def call(self, method, *arguments):
+        rpc.call(self.uri.removeprefix("hdfs://"), method, *arguments)
 
     def block_files(self, path):
         """The files on the disks of DataNodes that hold blocks of `path`, sorted by their name."""

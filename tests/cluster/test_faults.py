@@ -16,7 +16,6 @@ from sparkdl.training.masters.parameter_averaging.master import ParameterAveragi
 from sparkdl.training.network import Network
 from sparkdl.training.reporting.listeners import Listener
 from sparkdl.training.saving.checkpoint import Checkpoints, latest, load_checkpoint
-from tests.cluster.hdfs import ADMIN
 from tests.spark.networks import CLASSES, plain
 from tests.support.disks import may_mount, small_disk
 from tests.training.models import assert_equal
@@ -125,24 +124,23 @@ def test_safe_mode_stops_a_fit_at_its_save(spark, as_user, parquet):
 
 QUOTAS = {
     "of bytes": (
-        "-setSpaceQuota",
-        1,
+        {"size": 1},
         CheckpointError,
         r"/\.round-00000003\.new-.* DiskSpace quota",
     ),
-    "of names": ("-setQuota", 4, DataError, "/round-00000003: .* NameSpace quota"),
+    "of names": ({"names": 4}, DataError, "/round-00000003: .* NameSpace quota"),
 }
 
 
 @pytest.mark.parametrize("name", QUOTAS)
 def test_a_quota_stops_a_fit_at_its_save(spark, as_user, parquet, name):
-    kind, least, error, message = QUOTAS[name]
-    folder = f"{as_user.uri}/faults/quota{least}"
+    quota, error, message = QUOTAS[name]
+    folder = f"{as_user.uri}/faults/quota-{name.replace(' ', '-')}"
     files.remove(folder)
     options = {"checkpoints": Checkpoints(path=folder, every_rounds=1)}
 
     def limit():
-        as_user.java.run(ADMIN, kind, str(least), folder.removeprefix(as_user.uri))
+        as_user.set_quota(folder.removeprefix(as_user.uri), **quota)
 
     with pytest.raises(error, match=f"^{folder}{message}"):
         fitted(spark, Parquet(parquet), 2, listeners=[At(2, limit)], **options)
