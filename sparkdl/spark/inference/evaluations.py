@@ -16,6 +16,8 @@ from sparkdl.spark.records.records import SparkRecords
 from sparkdl.spark.records.validation_records import ValidationRecords, rdd_of
 from sparkdl.spark.workers import tree
 
+FEW = 4  # partitions whose counts the driver adds up alone: executors would need a shuffle for it
+
 
 @dataclass(frozen=True)
 class UnreadRecords:
@@ -79,7 +81,8 @@ def sum_results(ranked, parts):
     DataError
         There are no records.
     """
-    sums = tree(ranked, parts, depth=2, add=predictions.merge_evaluations)
+    depth = 1 if parts <= FEW else 2
+    sums = tree(ranked, parts, depth, add=predictions.merge_evaluations)
     return predictions.total_evaluation(sums)
 
 

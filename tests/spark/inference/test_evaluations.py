@@ -8,6 +8,7 @@ from sparkdl.errors import DataError
 from sparkdl.spark import SparkNetwork
 from sparkdl.spark.records.records import SparkRecords
 from tests.spark.networks import data, plain
+from tests.support.bus import told_all
 
 PARTS = [4, 0, 7, 1]
 
@@ -64,6 +65,16 @@ def test_no_records_are_said_to_be_none(net, spark):
     frame = spark.createDataFrame([], "features array<float>, label int")
     with pytest.raises(DataError, match="no records to evaluate on"):
         net.evaluate(frame)
+
+
+def test_a_few_partitions_need_no_shuffle(net, spark, sc):
+    rdd, _, _ = pairs_of(sc)
+    sc.setJobGroup("few", "")
+    net.evaluate(frame_of(spark, rdd))
+    tracker = told_all(sc).statusTracker()
+    [job] = tracker.getJobIdsForGroup("few")
+    assert len(tracker.getJobInfo(job).stageIds) == 1
+    sc.setLocalProperty("spark.jobGroup.id", None)
 
 
 def test_many_partitions_are_added_by_executors(net, spark, sc):
