@@ -41,8 +41,11 @@ def vector(i, x):
 
 
 def by_id(frame, *names):
-    """The values of columns as arrays, in the order of `id`."""
-    rows = frame.select("id", *names).orderBy("id").collect()
+    """The values of columns as arrays, in the order of `id`.
+
+    They are put in order here: Spark would compute them twice, at first for a sample of ids.
+    """
+    rows = sorted(frame.select("id", *names).collect(), key=lambda row: row["id"])
     return [np.array([to_array(row[name]) for row in rows]) for name in names]
 
 

@@ -69,19 +69,26 @@ CLASHES = {
 }
 
 
-@pytest.mark.parametrize("case", CLASHES)
-def test_columns_may_have_the_names_of_other_inputs(case, parts):
+def fit_named(parts, names):
+    """The model, and its evaluation, of columns that have these names."""
     own = ["a", "b", "label", "w"]
     frame = parts.withColumn("apart", F.col("id") > 50)
+    named = frame.select("apart", *(F.col(n).alias(u) for n, u in zip(own, names)))
+    x, y, label, w = names
+    columns = {"featuresCol": [x, y], "labelCol": label, "weightCol": w}
     options = {"maxIter": 2, "validationIndicatorCol": "apart", **SMALL}
-    found = []
-    for used in (own, CLASHES[case]):
-        x, y, label, w = used
-        named = frame.select("apart", *(F.col(n).alias(u) for n, u in zip(own, used)))
-        columns = {"featuresCol": [x, y], "labelCol": label, "weightCol": w}
-        model = SparkNetworkEstimator(network=one_label(), **columns, **options).fit(named)
-        found.append((model, model.evaluate(named)))
-    (one, before), (other, after) = found
+    model = SparkNetworkEstimator(network=one_label(), **columns, **options).fit(named)
+    return model, model.evaluate(named)
+
+
+@pytest.fixture(scope="module")
+def own_names(parts):
+    return fit_named(parts, ["a", "b", "label", "w"])
+
+
+@pytest.mark.parametrize("case", CLASHES)
+def test_columns_may_have_the_names_of_other_inputs(case, parts, own_names):
+    (one, before), (other, after) = own_names, fit_named(parts, CLASHES[case])
     assert_equal(other.network.state, one.network.state)
     assert after.figures() == before.figures() and after.examples == 60
     ends = [[end.validation.figures() for end in model.history.epochs] for model in (one, other)]
@@ -108,24 +115,37 @@ def test_networks_with_tables(data, sc, tmp_path):
     np.testing.assert_array_equal(again, p)
 
 
-@pytest.mark.parametrize("stage", [SparkNetworkEstimator, SparkNetworkClassifier])
-def test_a_bag_alone_reads_the_column_that_it_names(stage, data, sc, tmp_path):
+@pytest.fixture(scope="module")
+def bags(data):
+    """Rows with a column of the name that a bag has, and another one, of one id."""
     ids = {"words": F.col("id") % 5, "features": F.lit(1)}
-    given = data.select("id", "label", *(column.alias(name) for name, column in ids.items()))
-    model = stage(network=sole_bag(), maxIter=2, **SMALL).fit(given.drop("features"))
-    net = SparkNetwork(sc, sole_bag(), AllReduceSGD(batch_size_per_worker=10, workers=2))
-    net.fit(given, 2, features="words")
+    return data.select("id", "label", *(column.alias(name) for name, column in ids.items()))
+
+
+@pytest.fixture(scope="module")
+def bag_net(bags, spark):
+    """A SparkNetwork of a bag, and its accuracy."""
+    master = AllReduceSGD(batch_size_per_worker=10, workers=2)
+    net = SparkNetwork(spark.sparkContext, sole_bag(), master)
+    net.fit(bags, 2, features="words")
+    return net, net.evaluate(bags, features="words").accuracy
+
+
+@pytest.mark.parametrize("stage", [SparkNetworkEstimator, SparkNetworkClassifier])
+def test_a_bag_alone_reads_the_column_that_it_names(stage, bags, bag_net, tmp_path):
+    net, accuracy = bag_net
+    model = stage(network=sole_bag(), maxIter=2, **SMALL).fit(bags.drop("features"))
     assert_equal(model.network.state, net.network.state)
     model.save(str(tmp_path / "model"))
     again = type(model).load(str(tmp_path / "model"))
     words = np.arange(60)[:, np.newaxis] % 5
     for each in model, again:
-        [p] = by_id(each.transform(given), "probability")
+        [p] = by_id(each.transform(bags), "probability")
         np.testing.assert_allclose(p, net.network.predict({"words": words}), rtol=1e-5)
-        assert each.evaluate(given).accuracy == net.evaluate(given, features="words").accuracy
+        assert each.evaluate(bags).accuracy == accuracy
     for options in {"featuresCol": "features"}, {}:
-        other = stage(network=sole_bag(), maxIter=2, **options, **SMALL).fit(given)
-        [p] = by_id(other.transform(given), "probability")
+        other = stage(network=sole_bag(), maxIter=2, **options, **SMALL).fit(bags)
+        [p] = by_id(other.transform(bags), "probability")
         assert len(np.unique(p, axis=0)) == 1, "all rows have the same id there"
 
 

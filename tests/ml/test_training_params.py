@@ -103,13 +103,18 @@ def test_every_value_of_the_estimator_is_in_its_model(fitted):
     assert "patience: epochs without a better figure" in explained
 
 
-def test_getters_after_a_fit_are_those_of_pyspark(fitted, data):
+@pytest.fixture(scope="module")
+def regression(data):
+    """A model of pyspark's own, of what is given to ours, too."""
+    return LogisticRegression(maxIter=GIVEN["maxIter"], weightCol=GIVEN["weightCol"]).fit(data)
+
+
+def test_getters_after_a_fit_are_those_of_pyspark(fitted, regression):
     """As a LogisticRegressionModel gives what it shares with its estimator."""
     _, model = fitted
-    theirs = LogisticRegression(maxIter=2, weightCol="w").fit(data)
     for getter in "getMaxIter", "getWeightCol":
-        assert getattr(model, getter)() == getattr(theirs, getter)()
-    assert not any(hasattr(each, "setMaxIter") for each in (model, theirs))
+        assert getattr(model, getter)() == getattr(regression, getter)()
+    assert not any(hasattr(each, "setMaxIter") for each in (model, regression))
 
 
 def test_a_param_map_is_what_the_model_says(fitted, data):
@@ -132,26 +137,29 @@ def test_copies_and_saved_models_keep_them(fitted, tmp_path):
     assert set_names(again) == set_names(model)
 
 
-def test_predictions_do_not_depend_on_them(fitted, data):
+@pytest.fixture(scope="module")
+def predicted(fitted, data):
+    return by_id(fitted[1].transform(data), "prediction")[0]
+
+
+def test_predictions_do_not_depend_on_them(fitted, predicted, data):
     _, model = fitted
     bare = type(model)(model.network).setPreprocessing(Scale(factor=2.0))
-    found, expected = (by_id(each.transform(data), "prediction")[0] for each in (model, bare))
-    np.testing.assert_array_equal(found, expected)
+    np.testing.assert_array_equal(predicted, by_id(bare.transform(data), "prediction")[0])
     assert model.evaluate(data).figures() == bare.evaluate(data).figures()
     function, plain = (each.map_function(data.schema)[0] for each in (model, bare))
     assert len(cloudpickle.dumps(function)) <= len(cloudpickle.dumps(plain)) + 8
     assert b"TerminateOnTime" not in cloudpickle.dumps(model)
 
 
-def test_a_model_that_was_saved_without_them_is_loaded(fitted, data, tmp_path):
+def test_a_model_that_was_saved_without_them_is_loaded(fitted, predicted, data, tmp_path):
     _, model = fitted
     model.save(str(tmp_path / "model"))
     strip(tmp_path / "model" / "metadata")
     again = type(model).load(str(tmp_path / "model"))
     assert [name for name in BEFORE if again.hasParam(name) and again.isDefined(name)] == []
     assert "maxIter: max number of iterations (>= 0). (undefined)" in again.explainParams()
-    found, expected = (by_id(each.transform(data), "prediction")[0] for each in (again, model))
-    np.testing.assert_array_equal(found, expected)
+    np.testing.assert_array_equal(by_id(again.transform(data), "prediction")[0], predicted)
 
 
 def strip(folder):
