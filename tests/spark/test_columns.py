@@ -69,20 +69,27 @@ def frame_of_sequences(sc):
     return frame(rows, STEPS)
 
 
-@pytest.mark.parametrize("make", [rows_of_sequences, frame_of_sequences])
-def test_sequences_of_different_length(sc, crew, make):
+@pytest.fixture(scope="module")
+def stepped(crew):
+    """The network of sequences, trained here, and its loss."""
     here = trained_here(stepwise(), padded(), crew)
+    return here, here.evaluate(padded()).loss
+
+
+@pytest.mark.parametrize("make", [rows_of_sequences, frame_of_sequences])
+def test_sequences_of_different_length(sc, stepped, make):
+    here, loss = stepped
     net = SparkNetwork(sc, stepwise(), MASTER)
     net.fit(make(sc), 2)
     assert_equal(net.network.state, here.state)
     result = net.evaluate(make(sc))
     assert result.examples == sum(map(len, sequences()[0]))
-    assert result.loss == pytest.approx(here.evaluate(padded()).loss, rel=1e-5)
+    assert result.loss == pytest.approx(loss, rel=1e-5)
 
 
 def test_predictions_of_sequences_are_lists(sc):
     net = SparkNetwork(sc, stepwise(), MASTER)
-    found = net.predict(frame_of_sequences(sc)).orderBy("id").collect()
+    found = sorted(net.predict(frame_of_sequences(sc)).collect(), key=lambda row: row.id)
     probabilities = net.network.predict(padded().features)
     for row, p in zip(found, probabilities, strict=True):
         np.testing.assert_allclose(np.reshape(row.probability, (T, CLASSES)), p, rtol=1e-4)
@@ -140,15 +147,25 @@ def frame_of_images(sc):
     return frame(rows, "features binary, label int"), {"transform": CROP}
 
 
+OF_CROPS = NetworkConf(input_shape=(1, 3, 3), layers=[Output(units=CLASSES)], seed=2)
+
+
+@pytest.fixture(scope="module")
+def cropped(crew):
+    """The network of images, trained here, and its loss."""
+    source, _ = source_of_images(None)
+    here = trained_here(OF_CROPS, source, crew)
+    return here, here.evaluate(source).loss
+
+
 @pytest.mark.parametrize("make", [source_of_images, rdd_of_images, frame_of_images])
-def test_images_are_cropped_on_executors(sc, crew, make, tmp_path):
-    conf = NetworkConf(input_shape=(1, 3, 3), layers=[Output(units=CLASSES)], seed=2)
-    net, (data, options) = SparkNetwork(sc, conf, MASTER), make(sc)
+def test_images_are_cropped_on_executors(sc, cropped, make, tmp_path):
+    here, loss = cropped
+    net, (data, options) = SparkNetwork(sc, OF_CROPS, MASTER), make(sc)
     net.fit(data, 2, **options)
-    source, _ = source_of_images(sc)
-    here = trained_here(conf, source, crew)
     assert_equal(net.network.state, here.state)
-    assert net.evaluate(data, **options).loss == pytest.approx(here.evaluate(source).loss, rel=1e-5)
+    evaluated = net.evaluate(data, **options).loss
+    assert evaluated == pytest.approx(loss, rel=1e-5)
     found = net.predict(data, **options).collect()
     center = images()[0][:, :, 1:4, 1:4] / np.float32(255)
     unasked = net.predict(data).collect()  # the fit's transform, or the source's own
@@ -158,7 +175,7 @@ def test_images_are_cropped_on_executors(sc, crew, make, tmp_path):
     net.save(tmp_path / "model")
     loaded = SparkNetwork.load(sc, tmp_path / "model", MASTER)
     assert loaded.network.transform == options.get("transform")
-    assert loaded.evaluate(data).loss == net.evaluate(data, **options).loss
+    assert loaded.evaluate(data).loss == evaluated
 
 
 def test_another_transform_or_none_is_taken_as_it_is_given(sc, caplog):
