@@ -60,9 +60,13 @@ def into_chains(graph, may=None):
     `may` says which nodes may lie in a chain, where not `chainable`: a backend that compiles knows.
     """
     may = may or chainable
-    chains = {node: chain for chain in regions(graph, may) if len(chain) > 1 for node in chain}
+    levels = node_levels(graph, may)
+    found = [chain for chain in regions(graph, may, levels) if len(chain) > 1]
+    if not found:
+        return graph
+    chains = {node: chain for chain in found for node in chain}
     new, users = {}, readers(graph)
-    for node in by_level(graph, may):
+    for node in sorted(graph.nodes, key=levels.get):
         if node.outputs[0] in new:
             continue
         with scope(node.scope):
@@ -98,9 +102,9 @@ def merge_into_chain(chain, new, users):
     return dict.fromkeys(made_at) | dict(zip(outputs, results, strict=True))
 
 
-def regions(graph, may):
+def regions(graph, may, levels):
     """Returns regions of elementwise nodes of one shape and level: no path leads out and back."""
-    levels, parent = node_levels(graph, may), {}
+    parent = {}
     for node in filter(may, graph.nodes):
         parent[node] = node
         for before in {t.node for t in node.inputs} & parent.keys():
@@ -156,11 +160,6 @@ def node_levels(graph, may):
         if len(later) == 1 and sum(t.spec.nbytes for t in inputs) <= node.outputs[0].spec.nbytes:
             levels[node] = later.pop()
     return levels
-
-
-def by_level(graph, may):
-    levels = node_levels(graph, may)
-    return sorted(graph.nodes, key=levels.get)
 
 
 def fits(first, second, may):

@@ -68,13 +68,19 @@ def once(tensor, uses):
 
 
 def fuse(graph, rules=RULES):
-    """Returns the graph with every rule applied wherever it fits, from inputs to outputs."""
+    """Returns the graph with every rule applied wherever it fits, from inputs to outputs.
+
+    The graph itself where none fits: most rewrites find nothing in most programs.
+    """
     uses, new = graph.uses(), {}
     for node in graph.nodes:
         inputs = [new.get(t, t) for t in node.inputs]
         with scope(node.scope):
             results = apply_first(rules, node, inputs, uses)
-        new.update(zip(node.outputs, results, strict=True))
+        if results is not node.outputs:
+            new.update(zip(node.outputs, results, strict=True))
+    if not new:
+        return graph
     outputs = {name: new.get(t, t) for name, t in graph.outputs.items()}
     return Graph(graph.inputs, outputs)
 

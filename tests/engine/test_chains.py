@@ -178,6 +178,8 @@ def test_a_value_that_is_used_inside_and_outside():
 
 def test_a_single_operation_is_no_chain():
     assert same(lambda x: ops.exp(x), X) == ["Exp"]
+    graph = trace(lambda x: ops.exp(x), X)
+    assert into_chains(graph) is graph
 
 
 def test_chains_of_a_long_braid_are_found_quickly():

@@ -128,3 +128,8 @@ def test_fusion_keeps_the_scope_and_leaves_the_graph_it_was_given():
     (node,) = fuse(graph).nodes
     assert isinstance(node.op, BiasActivationOp) and node.scope == "dense_1"
     assert [node.op.kind for node in graph.nodes] == before
+
+
+def test_a_graph_in_which_nothing_fits_is_kept():
+    graph = trace(lambda x, w, b: ops.relu(ops.matmul(x, w)), *ROWS)
+    assert fuse(graph) is graph
