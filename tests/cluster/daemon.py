@@ -11,6 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from tests.cluster.jars import Unavailable
+from tests.support.class_archive import JARS
 from tests.support.jvm import FRUGAL
 
 LIMIT = 180.0  # seconds for a daemon to be ready
@@ -18,6 +19,8 @@ LIMIT = 180.0  # seconds for a daemon to be ready
 TIED = "import ctypes, os, sys; ctypes.CDLL(None).prctl(1, 15); os.execv(sys.argv[1], sys.argv[1:])"
 # A NodeManager unpacks archives by a program for each file; these start in a third of the time.
 QUICK_PROGRAMS = "-Djdk.lang.Process.launchMechanism=VFORK"
+# It would look into four hundred jars for processors of annotations, too.
+QUICK_COMPILER = ["-J-XX:+UseSerialGC", "-J-XX:TieredStopAtLevel=1", "-proc:none"]
 LOGGING = """rootLogger.level = info
 rootLogger.appenderRef.err.ref = err
 appender.err.type = Console
@@ -124,7 +127,8 @@ class Java:
         """Put a class where the daemons find it. Returns whether there is a compiler."""
         compiler = self.home / "bin" / "javac"
         if compiler.exists():
-            command = [compiler, "-d", self.conf, *self.classes, source]
+            hadoop = os.pathsep.join(map(str, Path(JARS).parent.glob("hadoop-*.jar")))
+            command = [compiler, *QUICK_COMPILER, "-d", self.conf, "-cp", hadoop, source]
             subprocess.run(command, check=True, capture_output=True, timeout=LIMIT)
         return compiler.exists()
 

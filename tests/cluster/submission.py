@@ -10,6 +10,7 @@ from pyspark.find_spark_home import _find_spark_home
 
 from tests.cluster import settings
 from tests.support import jvm
+from tests.support.class_archive import JARS
 
 SHELL = "org.apache.hadoop.fs.FsShell"
 
@@ -51,6 +52,7 @@ def environment(folder, java):
     lines = (f"{key} {value}\n" for key, value in defaults().items())
     (folder / "bin").mkdir(parents=True, exist_ok=True)
     java.write_program(folder / "bin" / "hdfs", SHELL)
+    classes = f"-cp {JARS}{os.pathsep}{java.conf}"  # Spark's own ones would begin with a folder
     (folder / "spark-defaults.conf").write_text("".join(lines))
     left_out = {"PYTHONPATH", "PYSPARK_DRIVER_PYTHON", "SPARK_LOCAL_HOSTNAME", "HADOOP_HOME"}
     kept = {name: value for name, value in os.environ.items() if name not in left_out}
@@ -60,7 +62,7 @@ def environment(folder, java):
         "SPARK_CONF_DIR": str(folder),
         "SPARK_HOME": _find_spark_home(),
         "SPARK_LOCAL_IP": settings.HOST,
-        "SPARK_SUBMIT_OPTS": jvm.FRUGAL,  # where the driver is in a container
+        "SPARK_SUBMIT_OPTS": f"{jvm.FRUGAL} {classes}",  # where the driver is in a container
         "JAVA_HOME": str(java.home),
         "PYSPARK_PYTHON": sys.executable,
     }
