@@ -17,9 +17,9 @@ from sparkdl.spark.session import session
 from sparkdl.training.masters.all_reduce.master import AllReduceSGD
 from sparkdl.training.masters.parameter_averaging.master import ParameterAveraging
 from tests.spark.networks import arrays, data, plain
+from tests.support.cuda.daemon import IN_TESTS
 from tests.support.cuda.spawned import OnHost, here
 from tests.support.executors import all_awaited
-from tests.support.loaded_daemon import IN_TESTS
 
 # The first who asks has GPU 0, the next GPU 1.
 EACH = """#!/bin/sh

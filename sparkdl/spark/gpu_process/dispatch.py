@@ -28,6 +28,9 @@ IDLE = []  # Processes of this one: what they have compiled is there for the nex
 def run_on_device(device, compute, items, worker=None, tally=None):
     """Runs compute(items) in a Spark task: here, or in another process where it takes a GPU.
 
+    It is here where none can be, as no CUDA is met: "cuda" is then refused at once, by what makes a
+    replica.
+
     Parameters
     ----------
     device : str
@@ -48,11 +51,11 @@ def run_on_device(device, compute, items, worker=None, tally=None):
     """
     freeze_modules()
     addresses = gpus()
-    if may_be_gpu(device):
+    if may_be_gpu(device) and why_no_gpu() is None:
         return run_in_process(device, compute, items, addresses, worker, tally)
     if addresses and device == "auto":
         log.warning("the task owns the GPUs %s and takes none: %s", addresses, why_no_gpu())
-    if tally is not None:
+    if tally is not None and not may_be_gpu(device):
         tally.add(PROCESSOR)
     return compute(items) if worker is None else compute(worker, items)
 

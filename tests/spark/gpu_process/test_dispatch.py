@@ -53,12 +53,13 @@ class BarrierContext(Context):
 
 @pytest.fixture(autouse=True)
 def context(monkeypatch):
-    """A function that makes this process a task's."""
+    """A function that makes this process a task's, on a host that may have a GPU."""
 
     def of(found):
         monkeypatch.setattr(TaskContext, "get", staticmethod(lambda: found))
 
     of(Context())
+    monkeypatch.setattr(module, "why_no_gpu", lambda: None)
     return of
 
 
@@ -144,6 +145,15 @@ def test_without_a_gpu_it_is_an_error_that_says_why(monkeypatch):
     module.end_idle()  # which have the double
     with pytest.raises(UnsupportedError, match=r"CuPy: pip install 'sparkdl-hadoop\[gpu\]'|no GPU"):
         on_gpu(elsewhere.place)
+
+
+def test_where_none_can_be_no_process_is_started_to_say_so(monkeypatch):
+    monkeypatch.setattr(module, "why_no_gpu", lambda: "there is no driver")
+    module.end_idle()
+    compute, tally = partial(elsewhere.doubled, HOST), []
+    found = run_on_device("cuda", compute, iter("a"), tally=SimpleNamespace(add=tally.append))
+    assert {pid for pid, _ in found} == {os.getpid()}
+    assert not tally and not multiprocessing.active_children()
 
 
 def test_auto_stays_where_no_gpu_is_and_says_which_were_dealt(context, monkeypatch, caplog):
