@@ -1,13 +1,25 @@
 """The promises of every TrainingMaster, on processes of this machine. See master_table.py."""
 
 import json
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from functools import cache
 
 import numpy as np
 import pytest
 
 from sparkdl.errors import DivergedError
-from sparkdl.nn import Adam, BatchNorm, Dense, Frozen, Momentum, NetworkConf, Output, initial_params
+from sparkdl.nn import (
+    Adam,
+    BatchNorm,
+    Dense,
+    Frozen,
+    Momentum,
+    NetworkConf,
+    Output,
+    initial_buffers,
+    initial_params,
+    initial_slots,
+)
 from sparkdl.nn.execution.replica import Replica
 from sparkdl.training.inputs.schema import schema_of
 from sparkdl.training.masters import registry
@@ -17,26 +29,23 @@ from sparkdl.training.saving.checkpoint import Checkpoints
 from tests.support.tables import first_of_each
 from tests.training.master_table import JOINT, MASTERS, assert_close, by_kind, joint_batches
 from tests.training.models import assert_equal
-from tests.training.problems import (
-    EVEN,
-    UNEVEN,
-    Partitions,
-    perceptron,
-    softmax_net,
-    whole_net,
-)
+from tests.training.problems import EVEN, UNEVEN, Partitions, perceptron, softmax_net, whole_net
 from tests.training.rounds.test_block_training import data as sequences
 from tests.training.rounds.test_block_training import network as recurrent
 
 CONF = whole_net(optimizer=Adam(learning_rate=0.01))
 TLS = {"certificate": "c.pem", "key": "k.pem", "authorities": "a.pem"}
 DIVERGING = [name for name, row in MASTERS.items() if row.diverges]
-IN_STEP = [name for name, row in MASTERS.items() if row.master.resident and row.same_bits]
 
 
 @pytest.fixture(params=by_kind(MASTERS))
-def row(request):
-    return MASTERS[request.param]
+def name(request):
+    return request.param
+
+
+@pytest.fixture
+def row(name):
+    return MASTERS[name]
 
 
 def fit(row, workers, data=None, conf=CONF, epochs=2, **options):
@@ -44,6 +53,60 @@ def fit(row, workers, data=None, conf=CONF, epochs=2, **options):
     data = Partitions(UNEVEN) if data is None else data
     history = network.fit(data, epochs, options.pop("master", row.master), workers, **options)
     return network, history
+
+
+VALIDATION = Partitions([300, 0, 7], seed=9)
+EPOCHS = 2  # of a usual fit
+
+
+@dataclass
+class Keep(Listener):
+    """The states after all epochs."""
+
+    states: list = field(default_factory=list)
+
+    def on_epoch(self, report, state):
+        self.states.append(state)
+
+
+@pytest.fixture(scope="module")
+def usual(crews):
+    """Of (name of a row, workers): (network, history, states after epochs) of a validated fit.
+
+    It is done when the first test asks for it; further options of the master make it another one.
+    """
+
+    @cache
+    def fitted(name, size, number=1, **options):
+        row, keep = MASTERS[name], Keep()
+        master = replace(row.master, **options)
+        given = {"validation": VALIDATION, "listeners": [keep]}
+        return *fit(row, crews(size), epochs=EPOCHS, master=master, **given), keep.states
+
+    return fitted
+
+
+@pytest.fixture
+def again(row, name, usual):
+    """A second usual fit of three workers, which have no memory in common."""
+    return usual(name, 3, number=2, **without_memory(row))
+
+
+def without_memory(row):
+    return {"shared_memory": False} if row.master.resident else {}
+
+
+@cache
+def kept_replica(conf):
+    """One whose programs are compiled once for all tests."""
+    return Replica(conf)
+
+
+def new_replica(conf):
+    """A replica before its first step."""
+    replica = kept_replica(conf)
+    replica.load(initial_params(conf), initial_buffers(conf), initial_slots(conf))
+    return replica
 
 
 def test_every_master_has_a_row_and_a_name():
@@ -65,7 +128,7 @@ def test_updates_are_those_of_one_process_with_the_joint_batch(name, size, count
     network, history = fit(row, workers, data, conf, epochs=3, master=master)
     seeded = replace(master, seed=conf.seed)
     blocks = workers.load(data, schema_of(conf), master.records_per_block, seeded)
-    replica, updates = Replica(conf), 0
+    replica, updates = new_replica(conf), 0
     for epoch in range(3):
         losses = 0.0
         for batch in joint_batches(master, blocks, workers, conf, epoch):
@@ -80,83 +143,73 @@ def test_updates_are_those_of_one_process_with_the_joint_batch(name, size, count
     assert np.abs(replica.params - initial_params(conf)).max() > 0.1, "else nothing was asked"
 
 
-MORE = [pytest.param(counts, marks=pytest.mark.slow) for counts in (EVEN, [1], [2, 0])]
+def assert_all_trained(network, history, counts):
+    assert [epoch.examples for epoch in history.epochs] == [sum(counts)] * EPOCHS
+    rounds = [report.rounds_in_epoch for report in history.rounds]
+    assert rounds == [rounds[0]] * EPOCHS * rounds[0]
+    assert network.state.epoch == EPOCHS and network.state.round == 0
+    assert network.state.rounds == len(history.rounds)
+    assert network.state.iteration == history.rounds[-1].iteration > 0
 
 
-@pytest.mark.parametrize("counts", [UNEVEN, *MORE], ids=str)
-def test_all_records_are_trained_in_each_epoch(row, counts, crews):
+@pytest.mark.parametrize("size", [2, 3])
+def test_all_records_are_trained_in_each_epoch(name, size, usual):
+    network, history, _ = usual(name, size)
+    assert_all_trained(network, history, UNEVEN)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("counts", [[1], [2, 0]], ids=str)
+def test_fewer_records_than_there_are_workers_are_trained(row, counts, crews):
     for size in (2, 3):
-        network, history = fit(row, crews(size), Partitions(counts), epochs=3)
-        assert [epoch.examples for epoch in history.epochs] == [sum(counts)] * 3
-        rounds = [report.rounds_in_epoch for report in history.rounds]
-        assert rounds == [rounds[0]] * 3 * rounds[0]
-        assert network.state.epoch == 3 and network.state.round == 0
-        assert network.state.rounds == len(history.rounds)
-        assert network.state.iteration == history.rounds[-1].iteration > 0
+        network, history = fit(row, crews(size), Partitions(counts), epochs=EPOCHS)
+        assert_all_trained(network, history, counts)
 
 
 @pytest.mark.slow
 def test_training_lowers_the_loss(row, crews):
     _, history = fit(
-        row, crews(2), conf=perceptron(optimizer=Momentum(learning_rate=0.1)), epochs=12
+        row, crews(2), conf=perceptron(optimizer=Momentum(learning_rate=0.1)), epochs=5
     )
     assert history.epochs[-1].loss < 0.8 * history.epochs[0].loss
 
 
 @pytest.mark.slow
-def test_a_seed_gives_the_same_bits_twice(row, crews):
-    one, two = (fit(row, crews(3))[0].state for _ in range(2))
-    other = fit(row, crews(3), master=replace(row.master, seed=11))[0].state
+def test_a_seed_gives_the_same_bits_twice(row, name, usual, again, crews):
+    """Over sockets those that shared memory gives."""
+    one, two = usual(name, 3)[0].state, again[0].state
+    other = fit(row, crews(3), epochs=EPOCHS, master=replace(row.master, seed=11))[0].state
     assert not np.array_equal(one.params, other.params)
     if row.same_bits:
         assert_equal(one, two)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", IN_STEP)
-def test_sockets_give_the_bits_that_shared_memory_gives(name, crews):
-    row = MASTERS[name]
-    shared, sockets = (
-        fit(row, crews(3), master=replace(row.master, shared_memory=shared_memory))[0].state
-        for shared_memory in (True, False)
-    )
-    assert_equal(shared, sockets)
-
-
-def test_each_epoch_is_validated_with_its_weights(row, crews):
+def test_each_epoch_is_validated_with_its_weights(name, usual):
     """Workers evaluate themselves where they stay, with the same figures as one process."""
-    validation, states = Partitions([300, 0, 7], seed=9), []
-
-    class Keep(Listener):
-        def on_epoch(self, report, state):
-            states.append(state)
-
-    network, history = fit(row, crews(2), validation=validation, listeners=[Keep()])
+    network, history, states = usual(name, 2)
     for report, state in zip(history.epochs, states, strict=True):
-        alone = Network(network.conf, state).evaluate(validation).figures()
+        alone = Network(network.conf, state).evaluate(VALIDATION).figures()
         assert report.validation.figures() == pytest.approx(alone, rel=1e-5)
         assert report.validation.examples == 307
     assert history.epochs[0].validation.figures() != history.epochs[1].validation.figures()
 
 
-def test_reports_say_where_time_bytes_and_memory_went(row, crews):
-    sockets = {"shared_memory": False} if row.master.resident else {}
-    master = replace(row.master, **sockets)
-    _, history = fit(row, crews(2), master=master)
+def test_reports_say_where_time_bytes_and_memory_went(row, again):
+    _, history, _ = again
     for report in history.rounds:
-        assert report.duration > 0 and 1 <= report.workers <= 2
+        assert report.duration > 0 and 1 <= report.workers <= 3
         assert (report.bytes_sent > 0) == row.master.resident
         assert sum(one.sent for one in report.by_worker) == report.bytes_sent
         assert all(20e6 < one.memory < 20e9 for one in report.by_worker)
     assert history.driver_memory > 20e6
-    assert len(history.sent_between) == 2 * row.master.resident
+    assert len(history.sent_between) == 3 * row.master.resident
     for rank, (to, figures) in enumerate(zip(history.sent_between, history.by_worker())):
         assert to[rank] == 0 and sum(to) >= figures.sent
-    assert history.master == master.shown_options()
+    assert history.master == replace(row.master, **without_memory(row)).shown_options()
 
 
 def test_the_options_that_are_shown_are_those_that_were_given():
-    master = MASTERS[IN_STEP[0]].master
+    master = MASTERS["all-reduce"].master
     shown = replace(master, batch_size_per_worker=7, tls=TLS)
     options = shown.shown_options()
     assert options["type"] == type(master).__name__ and options["batch_size_per_worker"] == 7
@@ -176,13 +229,17 @@ class Stop(Listener):
 
 
 @pytest.mark.slow
-def test_a_resumed_fit_ends_with_the_weights_of_the_uninterrupted_one(row, crews, tmp_path):
-    options = {"epochs": 3, "checkpoints": Checkpoints(path=tmp_path, every_rounds=2)}
-    whole, history = fit(row, crews(2), epochs=3)
+def test_a_resumed_fit_ends_with_the_weights_of_the_uninterrupted_one(
+    row, name, usual, crews, tmp_path
+):
+    """From the middle of its last epoch."""
+    whole, history, _ = usual(name, 2)
+    at = history.rounds[0].rounds_in_epoch + 1
+    options = {"epochs": EPOCHS, "checkpoints": Checkpoints(path=tmp_path, every_rounds=at)}
     with pytest.raises(InterruptedError):
-        fit(row, crews(2), listeners=[Stop(len(history.rounds) - 3)], **options)
+        fit(row, crews(2), listeners=[Stop(at + 1)], **options)
     resumed, rest = fit(row, crews(2), resume=tmp_path, **options)
-    assert 3 <= len(rest.rounds) < len(history.rounds)
+    assert len(rest.rounds) == len(history.rounds) - at > 0
     counters = resumed.state.counters
     if not row.same_updates:
         assert counters["iteration"] > 0
@@ -235,7 +292,7 @@ def test_updates_up_to_the_last_are_those_of_one_process(name, crews):
     network, _ = fit(row, workers, data, conf, master=master, **options)
     seeded = replace(master, seed=conf.seed)
     blocks = workers.load(data, schema_of(conf), master.records_per_block, seeded)
-    replica, epochs = Replica(conf), range(13)
+    replica, epochs = new_replica(conf), range(13)
     joint = (b for e in epochs for b in joint_batches(master, blocks, workers, conf, e))
     for number, batch in zip(range(13), joint, strict=False):
         replica.step(batch, conf.rate_at(number, 0), number + 1)
@@ -277,14 +334,8 @@ def test_the_place_in_the_data_is_found_by_the_number_of_updates(name, crews):
     assert at.epoch or at.round or at.done
     state = replace(at, epoch=0, round=0, done=0, rounds=0)
     network = Network(CONF, state)
-    network.fit(
-        Partitions(UNEVEN),
-        None,
-        row.master,
-        crews(2),
-        updates=14,
-        listeners=[Show()],
-    )
+    options = {"updates": 14, "listeners": [Show()]}
+    network.fit(Partitions(UNEVEN), None, row.master, crews(2), **options)
     assert network.state.counters == whole.state.counters
     assert_equal(network.state, whole.state)
 
