@@ -47,6 +47,8 @@ def test_an_error_of_one_entry_in_ten_thousand_is_seen(monkeypatch):
 @pytest.mark.slow
 def test_a_case_that_fails_is_made_smaller(monkeypatch):
     monkeypatch.setattr(comparison, "Computation", Wrong)
+    monkeypatch.setattr(comparison, "MANY", 4)  # each case that fails has all the runs
+    monkeypatch.setattr(comparison, "MOST", 4)
     layers = [Conv2D(filters=2, kernel_size=2), BatchNorm(), Dense(units=2), Output(units=2)]
     case = Case(conf=NetworkConf(input_shape=(1, 3, 3), layers=layers), batch=2)
     smaller = reduced(judged(case), seconds=inf)  # it ends where nothing is left to try

@@ -39,26 +39,29 @@ def layer_outputs(conf, params, buffers, columns, training):
     return evaluated(conf, training, params, buffers, columns)["values"]
 
 
-def gradients(conf, params, buffers, columns, training=True):
+def gradients(conf, params, buffers, columns, training):
     """{"layer/name": gradient of the mean of the examples' losses}."""
-    with jax.enable_x64(True):
-        function = compiled(conf, training, differentiated=True)
-        return as_numpy(function(*as_jax(params, buffers, columns))[1])
+    return computed(conf, training, params, buffers, columns)[1]
 
 
 def evaluated(conf, training, params, buffers, columns):
     """What `passed` gives; while training by the program of the gradient, to compile but one."""
+    found = computed(conf, training, params, buffers, columns)
+    return found[0][1] if training else found
+
+
+def computed(conf, training, params, buffers, columns):
     with jax.enable_x64(True):
-        found = compiled(conf, training, training)(*as_jax(params, buffers, columns))
-        return as_numpy(found[0][1] if training else found)
+        return as_numpy(compiled(conf, training)(*as_jax(params, buffers, columns)))
 
 
 @lru_cache(COMPILED)
-def compiled(conf, training, differentiated):
+def compiled(conf, training):
     """The network as a compiled function of params, buffers and columns.
 
-    Gives what `passed` does, or ((loss, what `passed` gives), gradients of the parameters). To
-    compile the whole takes a third to a fifth of what JAX needs operation by operation.
+    Gives what `passed` does; while training, ((loss, what `passed` gives), gradients of the
+    parameters). To compile the whole takes a third to a fifth of what JAX needs operation by
+    operation.
     """
 
     def value(params, buffers, columns):
@@ -68,7 +71,7 @@ def compiled(conf, training, differentiated):
         found = value(params, buffers, columns)
         return found["loss"], found
 
-    function = jax.value_and_grad(loss, has_aux=True) if differentiated else value
+    function = jax.value_and_grad(loss, has_aux=True) if training else value
     return jax.jit(function)
 
 
