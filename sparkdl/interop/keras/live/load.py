@@ -27,11 +27,7 @@ def load_keras(backend: str | None = None) -> Any:
     """
     keras = sys.modules.get("keras") or import_keras(backend or chosen_backend())
     found = keras.backend.backend()
-    if found not in BACKENDS:
-        raise ConfigError(
-            f"the backend of Keras must be one of {', '.join(BACKENDS)}, which compute gradients, "
-            f"got {found}; set KERAS_BACKEND before Keras is loaded"
-        )
+    check_gradients(found)
     if backend not in (None, found):
         raise ConfigError(
             f"KerasModel.backend must be that of Keras in each process, got {backend!r} where it "
@@ -41,7 +37,8 @@ def load_keras(backend: str | None = None) -> Any:
 
 
 def import_keras(backend: str) -> Any:
-    """Returns keras on a backend; ConfigError where one is not installed."""
+    """Returns keras on a backend; ConfigError where one is not installed, or has no gradients."""
+    check_gradients(backend)  # before it is loaded: a process has one Keras for good
     before = os.environ.get("KERAS_BACKEND")
     os.environ["KERAS_BACKEND"] = backend
     os.environ.setdefault("TF_NUM_INTRAOP_THREADS", str(count_threads()))
@@ -56,6 +53,15 @@ def import_keras(backend: str) -> Any:
             f"keras {backend}"
         ) from error
     return keras
+
+
+def check_gradients(backend: str) -> None:
+    """Raises ConfigError for a backend of Keras that computes none."""
+    if backend not in BACKENDS:
+        raise ConfigError(
+            f"the backend of Keras must be one of {', '.join(BACKENDS)}, which compute gradients, "
+            f"got {backend}; set KERAS_BACKEND before Keras is loaded"
+        )
 
 
 def current_backend() -> str:
