@@ -1,5 +1,6 @@
 """What tests do with a session, whether it is of Spark Connect or not."""
 
+import logging
 import os
 import signal
 import time
@@ -61,10 +62,9 @@ def cross_validate(spark, path):
         estimatorParamMaps=grid,
         evaluator=MulticlassClassificationEvaluator(metricName="accuracy"),
         numFolds=2,
-        foldCol="fold",
+        seed=3,
     )
-    data = rows(spark, path).selectExpr("*", "int(id % 2) AS fold")
-    model = validator.fit(data)
+    model = validator.fit(rows(spark, path))
     return model.avgMetrics, bits(model.bestModel.network)
 
 
@@ -164,10 +164,25 @@ def pause(batch):
 
 
 def lose_an_executor(spark, path, folder):
-    """Weights of a fit whose first minibatch ends the executor that computes it."""
-    net = SparkNetwork(spark, classes_conf(), PEERS)
-    net.fit(rows(spark, path), 3, transform=Deadly(folder))
-    return bits(net.network)
+    """Warnings and weights of a fit whose first minibatch ends the executor that computes it."""
+    net, noted = SparkNetwork(spark, classes_conf(), PEERS), Noted()
+    logging.getLogger("sparkdl").addHandler(noted)
+    try:
+        net.fit(rows(spark, path), 3, transform=Deadly(folder))
+    finally:
+        logging.getLogger("sparkdl").removeHandler(noted)
+    return noted.texts, bits(net.network)
+
+
+class Noted(logging.Handler):
+    """What is logged as a warning, or as worse."""
+
+    def __init__(self):
+        super().__init__(logging.WARNING)
+        self.texts = []
+
+    def emit(self, record):
+        self.texts.append(record.getMessage())
 
 
 @dataclass(frozen=True)
@@ -204,11 +219,11 @@ def lose_a_worker(spark, path, folder):
     return history.master["max_restarts"], bits(net.network)
 
 
-def lose_for_good(spark, path, transform):
+def lose_for_good(spark, path, folder):
     """The error of a fit of which no worker may be lost."""
     net = SparkNetwork(spark, classes_conf(), replace(PEERS, max_restarts=0))
     try:
-        net.fit(rows(spark, path), 3, transform=transform)
+        net.fit(rows(spark, path), 3, transform=Gone(folder))
     except SparkdlError as error:
         return type(error), str(error)
 
@@ -224,19 +239,18 @@ class Impatient(Exception):
 class Strict(EarlyStopping):
     """A listener that fails after the first epoch."""
 
-    def __init__(self, kind):
+    def __init__(self):
         super().__init__("loss", patience=9)
-        self.kind = kind
 
     def on_epoch(self, report, state):
-        raise self.kind(state.epoch, "tired")
+        raise Impatient(state.epoch, "tired")
 
 
-def fail_in_a_listener(spark, path, kind):
+def fail_in_a_listener(spark, path):
     """The error of a user's listener, as the fit raises it, and what it leaves."""
     net = SparkNetwork(spark, classes_conf(), PEERS)
     try:
-        net.fit(rows(spark, path), 3, listeners=[Strict(kind)])
+        net.fit(rows(spark, path), 3, listeners=[Strict()])
     except Exception as error:
         own = {name: value for name, value in vars(error).items() if name != "__notes__"}
         return type(error), str(error), own, net.history.end_reason, bits(net.network)
