@@ -19,6 +19,7 @@ from sparkdl.spark.connect.packed_frame import (
 
 TRIES = 64  # numbers for each worker: that one is missed has a probability of e^-64
 KEYED_COLUMNS = f"key long, {COLUMNS}"
+_keys = {}  # {number of tasks: their keys}: Spark's hash of a number is the same in each session
 
 
 def deal_frame(spark, dealing, packed, validation, team):
@@ -41,10 +42,12 @@ def deal_frame(spark, dealing, packed, validation, team):
 
 def keys_of_tasks(spark, size):
     """Returns for each task a key whose rows `repartition` gives to it."""
-    numbers = spark.range(0, TRIES * size, 1, 1)
-    rows = numbers.selectExpr("id", f"pmod(hash(id), {size}) AS task").collect()
-    found = {task: key for key, task in reversed(rows)}
-    return [found[task] for task in range(size)]
+    if size not in _keys:
+        numbers = spark.range(0, TRIES * size, 1, 1)
+        rows = numbers.selectExpr("id", f"pmod(hash(id), {size}) AS task").collect()
+        found = {task: key for key, task in reversed(rows)}
+        _keys[size] = [found[task] for task in range(size)]
+    return _keys[size]
 
 
 def deal_pieces(dealing, team, keys, tables):
