@@ -1,6 +1,7 @@
 """Estimators and models on disk: what is read is what was written, also in a new process."""
 
 import json
+import os
 import subprocess
 import sys
 
@@ -24,26 +25,38 @@ from tests.training.models import assert_equal
 
 IN_A_NEW_PROCESS = """
 import json, sys
+from pyspark import SparkConf, SparkContext
+from pyspark.java_gateway import launch_gateway
 from pyspark.ml import PipelineModel
 from pyspark.sql import SparkSession
-spark = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
+gateway = launch_gateway()  # to the JVM that is there
+jsc = gateway.jvm.JavaSparkContext(gateway.jvm.org.apache.spark.SparkContext.getOrCreate())
+conf = SparkConf(_jvm=gateway.jvm, _jconf=jsc.getConf())
+spark = SparkSession(SparkContext(conf=conf, gateway=gateway, jsc=jsc))
 model = PipelineModel.load(sys.argv[1])
-rows = model.transform(spark.read.parquet(sys.argv[2])).orderBy("id").collect()
-print(json.dumps([[row.named, row.probability.tolist()] for row in rows]))
+rows = model.transform(spark.read.parquet(sys.argv[2])).collect()
+print(json.dumps(sorted([row.id, row.named, row.probability.tolist()] for row in rows)))
 """
 
 
-def test_a_saved_pipeline_predicts_in_a_new_process(classified, indexed, tmp_path):
+def beside(sc):
+    """Variables with which a new process of Python is a driver in the same JVM."""
+    jvm = sc._gateway.gateway_parameters
+    of_jvm = {"PYSPARK_GATEWAY_PORT": str(jvm.port), "PYSPARK_GATEWAY_SECRET": jvm.auth_token}
+    return os.environ | of_jvm
+
+
+def test_a_saved_pipeline_predicts_in_a_new_process(classified, indexed, sc, tmp_path):
     model, data = str(tmp_path / "model"), str(tmp_path / "data")
     pipeline = PipelineModel([classified, IndexToString(inputCol="prediction", outputCol="named")])
     pipeline.save(model)
     indexed.coalesce(1).write.parquet(data)
     program = [sys.executable, "-c", IN_A_NEW_PROCESS, model, data]
-    done = subprocess.run(program, capture_output=True, text=True, check=True)
+    done = subprocess.run(program, capture_output=True, text=True, check=True, env=beside(sc))
     found = json.loads(done.stdout)
     named, p = by_id(pipeline.transform(indexed), "named", "probability")
-    assert [name for name, _ in found] == named.tolist()
-    np.testing.assert_allclose([values for _, values in found], p, rtol=1e-6)
+    assert [name for _, name, _ in found] == named.tolist()
+    np.testing.assert_allclose([values for _, _, values in found], p, rtol=1e-6)
 
 
 def test_a_model_comes_back(classified, tmp_path):
