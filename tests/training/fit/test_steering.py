@@ -73,7 +73,8 @@ def test_a_fit_that_is_stopped_ends_after_the_running_round(crews, name):
     assert len(history.epochs) == state.epoch, "an epoch that was done is reported"
     if row.same_bits:
         every = {"snapshot_every": 1} if row.master.resident else {}
-        fit(workers, name, 9, master=replace(row.master, **every), listeners=[states])
+        master = replace(row.master, **every)
+        fit(workers, name, state.epoch + 1, master=master, listeners=[states])
         assert_equal(state, states.of[state.rounds])
     assert fit(workers, name, 1, network)[1].rounds, "the next fit goes on"
 
