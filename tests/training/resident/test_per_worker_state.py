@@ -66,7 +66,7 @@ def fit(master, workers, epochs, network=None, **options):
 @pytest.mark.slow
 @pytest.mark.parametrize("name, codec", ROWS)
 def test_a_fit_that_goes_on_is_the_one_that_was_not_interrupted(name, codec, crews, tmp_path):
-    master, workers, kept = master_of(name, codec), crews(3), Checkpoints(path=tmp_path)
+    master, workers, kept = master_of(name, codec), crews(2), Checkpoints(path=tmp_path)
     whole = fit(master, workers, 2)
     half = fit(master, workers, 1, checkpoints=kept)
     if codec in KEEP:

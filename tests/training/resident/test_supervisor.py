@@ -48,14 +48,15 @@ class Transformed(Partitions):
 class Harm(Listener):
     """Sends a signal to the process of a worker after some rounds, once.
 
-    The rounds of `data` take so long until then that it happens in the middle of one.
+    Rounds of `data` have two batches at least. Until then the next one takes so long that it
+    happens in the middle of it.
     """
 
     def __init__(self, workers, rounds, what=signal.SIGKILL, rank=1):
         self.workers, self.rounds, self.what, self.rank = workers, rounds, what, rank
         self.restarts = []
         self.brake = tempfile.NamedTemporaryFile()  # noqa: SIM115, the harm closes it
-        self.data = Transformed(tasks.Slowly(self.brake.name))
+        self.data = Transformed(tasks.Slowly(self.brake.name, quick=2 * rounds - 1))
 
     def on_round(self, report, state):
         self.rounds -= 1
@@ -202,12 +203,12 @@ def assert_spread(name, state, history, expected, calm):
 
 @pytest.mark.parametrize("name", RESIDENT)
 def test_workers_that_begin_anew_on_more_slots_give_the_same_weights(name, workers, monkeypatch):
-    options = {"validation": Partitions([9]), "epochs": 3, "listeners": [in_step()]}
+    options = {"validation": Partitions([9]), "epochs": 2, "listeners": [in_step()]}
     expected, calm = fit(workers, name, **options)
     monkeypatch.setattr(workers, "reason_to_move", lambda: MORE_SLOTS)
     state, history = fit(workers, name, **options)
     assert_spread(name, state, history, expected, calm)
-    assert [epoch.validation.examples for epoch in history.epochs] == [9, 9, 9]
+    assert [epoch.validation.examples for epoch in history.epochs] == [9, 9]
 
 
 @pytest.mark.parametrize("wish", ["steered", "stopped", "updates"])
