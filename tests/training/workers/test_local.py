@@ -41,19 +41,6 @@ def three():
         yield workers
 
 
-@pytest.fixture(scope="module")
-def fragile():
-    with LocalWorkers(2) as workers:
-        yield workers
-
-
-@pytest.fixture
-def two(fragile):
-    """Two that a test may break; they are there before it begins to measure time."""
-    assert still_works(fragile)
-    return fragile
-
-
 def pids(workers):
     return [worker.process.pid for worker in workers._processes]
 
@@ -157,62 +144,12 @@ def test_any_other_error_of_a_task_says_which_block_and_workers_go_on(three, err
     assert still_works(three) and pids(three) == started
 
 
-def test_a_killed_process_is_named_at_once(two):
-    blocks, (_, pid) = blocks_of(two), pids(two)
+def test_a_killed_process_is_named_at_once(three):
+    blocks, (_, pid, _) = blocks_of(three), pids(three)
     with pytest.raises(WorkerError, match=rf"^worker 1 \(process {pid}\): ended with exit code -9"):
-        two.run_round(tasks.kill_in_block, blocks, [0, 2], 2, 2)
-    assert not set(pids(two)) & children()
-    assert still_works(two)
-
-
-def test_a_process_that_was_killed_between_rounds_is_named(two):
-    worker = two._processes[0]
-    worker.process.kill()
-    worker.process.join()
-    with pytest.raises(WorkerError, match=rf"^worker 0 \(process {worker.process.pid}\): ended"):
-        two.run_round(tasks.block_numbers, blocks_of(two), [0, 1], None, 2)
-    assert still_works(two)
-
-
-def test_a_process_that_ends_itself_is_named(two):
-    with pytest.raises(WorkerError, match="worker 0 .*: ended with exit code 3 in the middle"):
-        two.run_round(tasks.exit_in_block, blocks_of(two), [0, 1], None, 2)
-
-
-HANGS = {"sleeps": (tasks.sleep_in_block, (0, 300)), "is stopped": (tasks.stop_in_block, 0)}
-
-
-@pytest.mark.parametrize("name", HANGS)
-def test_a_process_that_hangs_is_named_when_its_time_is_over(name, two):
-    task, shared = HANGS[name]
-    started = pids(two)
-    two._processes[0].timeout = 0.5
-    message = rf"^worker 0 \(process {started[0]}\): no result of a round within 0.5 s"
-    with pytest.raises(WorkerError, match=message):
-        two.run_round(task, blocks_of(two), [0, 1], shared, 2)
-    assert not set(started) & children()
-    assert still_works(two), "the slow worker's late result must not be taken for a new one"
-
-
-def test_a_process_that_does_not_read_is_no_hang_either(two):
-    """A pipe holds some kilobytes; what does not fit waits for a reader."""
-    psutil.Process(pids(two)[0]).suspend()
-    two._processes[0].timeout = 0.5
-    with pytest.raises(WorkerError, match="worker 0 .*: did not take its part .* within 0.5 s"):
-        two.run_round(tasks.block_numbers, blocks_of(two), [0, 1], np.zeros(10**6), 2)
-
-
-def test_a_task_that_cannot_be_imported_is_an_error(two):
-    with pytest.raises(WorkerError, match="a job cannot be read: ZeroDivisionError"):
-        two.run_round(Unreadable(), blocks_of(two), [0, 1], None, 2)
-    assert still_works(two)
-
-
-class Unreadable:
-    """Travels well, and cannot be made again where it arrives."""
-
-    def __reduce__(self):
-        return divmod, (1, 0)
+        three.run_round(tasks.kill_in_block, blocks, [0, 2], 2, 2)
+    assert not set(pids(three)) & children()
+    assert still_works(three)
 
 
 def test_closing_leaves_no_process_behind_and_workers_start_again(monkeypatch):
