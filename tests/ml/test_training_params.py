@@ -7,7 +7,7 @@ import pytest
 from pyspark import cloudpickle
 from pyspark.ml.classification import LogisticRegression
 from pyspark.ml.evaluation import MulticlassClassificationEvaluator, RegressionEvaluator
-from pyspark.ml.tuning import CrossValidator, CrossValidatorModel, ParamGridBuilder
+from pyspark.ml.tuning import CrossValidator, ParamGridBuilder, TrainValidationSplit
 
 from sparkdl import ml
 from sparkdl.listeners import TerminateOnTime
@@ -186,19 +186,28 @@ def test_params_that_were_not_given_are_the_defaults(name, data, tmp_path):
     assert {n: v for n, v in values(model).items() if n not in nothing} == values(again)
 
 
+SPLIT = TrainValidationSplit, {"trainRatio": 0.5}, "validationMetrics"
+SEARCHES = {  # estimators are fitted by all in one way, most often for folds
+    "classifier": (CrossValidator, {"numFolds": 2}, "avgMetrics"),
+    "regressor": SPLIT,
+    "estimator": SPLIT,
+}
+
+
 @pytest.mark.parametrize("name", ROWS)
 @pytest.mark.filterwarnings("ignore:unclosed running multiprocessing pool:ResourceWarning")
 def test_the_best_model_says_which_params_won(name, data, tmp_path):
     estimator, _, conf, _, evaluator = ROWS[name]
+    search, options, metrics = SEARCHES[name]
     one, evaluator = estimator(network=conf, seed=2, **SMALL), evaluator()
     grid = ParamGridBuilder().addGrid(one.maxIter, [1, 4]).build()
-    options = {"estimatorParamMaps": grid, "evaluator": evaluator, "numFolds": 2, "seed": 3}
-    found = CrossValidator(estimator=one, **options).fit(data)
+    options = options | {"estimatorParamMaps": grid, "evaluator": evaluator, "seed": 3}
+    found = search(estimator=one, **options).fit(data)
     choose = np.argmax if evaluator.isLargerBetter() else np.argmin
-    best = grid[int(choose(found.avgMetrics))][one.maxIter]
+    best = grid[int(choose(getattr(found, metrics)))][one.maxIter]
     assert found.bestModel.getMaxIter() == found.bestModel.network.state.epoch == best
     found.save(str(tmp_path / "found"))
-    again = CrossValidatorModel.load(str(tmp_path / "found"))
+    again = type(found).load(str(tmp_path / "found"))
     assert values(again.bestModel) == values(found.bestModel)
 
 
