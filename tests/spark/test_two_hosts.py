@@ -17,7 +17,7 @@ from tests.training.master_table import MASTERS
 REASON = why_not()
 pytestmark = pytest.mark.skipif(REASON is not None, reason=str(REASON))
 CUT = "averaging by peers"
-SILENCE = 5.0  # seconds after which a worker behind a cut link is lost
+SILENCE = 2.0  # seconds after which a worker behind a cut link is lost
 
 
 @pytest.fixture(scope="module")
