@@ -8,6 +8,7 @@ from tests.oracle.memory import fill_in_processes
 from tests.oracle.outcomes import Outcome, drawn, examined
 
 PATIENCE = 180.0  # seconds for one case
+SPAWNED = multiprocessing.get_context("spawn")
 
 
 def examine(connection, seed, indices):
@@ -19,18 +20,17 @@ def examine(connection, seed, indices):
 
 
 class Child:
-    """A process with a share of the cases, at which it does `work`."""
+    """A process with a share of the cases, at which it does `work`; `starting` starts it."""
 
-    def __init__(self, seed, indices, work=examine):
+    def __init__(self, seed, indices, work=examine, starting=SPAWNED):
         self.seed, self.indices, self.current, self.done = seed, list(indices), None, False
-        self.work = work
+        self.work, self.starting = work, starting
         self._start()
 
     def _start(self):
-        context = multiprocessing.get_context("spawn")
-        self.connection, theirs = context.Pipe(duplex=False)
+        self.connection, theirs = self.starting.Pipe(duplex=False)
         arguments = theirs, self.seed, self.indices
-        self.process = context.Process(target=self.work, args=arguments, daemon=True)
+        self.process = self.starting.Process(target=self.work, args=arguments, daemon=True)
         self.process.start()
         theirs.close()
         self.heard = monotonic()
@@ -71,11 +71,11 @@ class Child:
         return Outcome(index, kind, f"exit code {code}", case=drawn(self.seed, index).to_dict())
 
 
-def outcomes(seed, networks, processes, start=0, work=examine):
-    """Yields the Outcome of each case as it comes."""
+def outcomes(seed, networks, processes, start=0, **options):
+    """Yields the Outcome of each case as it comes; options are those of a Child."""
     fill_in_processes()
     shares = [range(start + i, start + networks, processes) for i in range(processes)]
-    children = [Child(seed, share, work) for share in shares]
+    children = [Child(seed, share, **options) for share in shares]
     while children:
         by_connection = {child.connection: child for child in children}
         ready = [by_connection[c] for c in wait(list(by_connection), timeout=5)]

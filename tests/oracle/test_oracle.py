@@ -10,11 +10,12 @@ import pytest
 from sparkdl.nn import BatchNorm, Conv2D, Dense, NetworkConf, Output
 from tests.oracle import comparison
 from tests.oracle.case import Case
-from tests.oracle.children import outcomes
+from tests.oracle.children import SPAWNED, outcomes
 from tests.oracle.comparison import compare
 from tests.oracle.computing import Computation
 from tests.oracle.outcomes import Outcome, judged
 from tests.oracle.reduction import reduced
+from tests.support.processes import forking
 
 NETWORK = NetworkConf(
     input_shape=(2, 4, 4),
@@ -67,9 +68,10 @@ def dies_at_the_second(connection, seed, indices):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("processes", [1, 2])
-def test_a_process_that_dies_is_replaced_and_its_case_told(processes):
-    found = {one.index: one for one in outcomes(1, 4, processes, work=dies_at_the_second)}
+@pytest.mark.parametrize("processes, starting", [(1, SPAWNED), (2, forking)], ids=["one", "two"])
+def test_a_process_that_dies_is_replaced_and_its_case_told(processes, starting):
+    came = outcomes(1, 4, processes, work=dies_at_the_second, starting=starting)
+    found = {one.index: one for one in came}
     assert {index: one.kind for index, one in found.items()} == {
         0: "same",
         1: "crashed",
