@@ -49,6 +49,9 @@ ON_THIS_MACHINE = {
     "spark.log.level": "ERROR",
     "spark.driver.defaultJavaOptions": FRUGAL,
     "spark.executor.defaultJavaOptions": FRUGAL,
+    # A worker's process is not told that its task was cancelled: to wait before it is killed, 2 s
+    # unless set, is only to wait.
+    "spark.python.task.killTimeout": "100ms",
 }
 
 

@@ -35,6 +35,7 @@ MASTERS = [
     ("local-cluster[2,1,512]", False, {"spark.executor.memory": "512m"}),
     ("local-cluster[ 2 , 1 , 600 ]", False, {"spark.executor.memory": "600m"}),
     ("local[2]", False, {"spark.ui.enabled": "false", "spark.log.level": "ERROR"}),
+    ("local[2]", False, {"spark.python.task.killTimeout": "100ms"}),
     ("local[2]", True, EVERYWHERE),
     ("yarn", False, EVERYWHERE),
 ]
