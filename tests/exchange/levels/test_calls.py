@@ -182,7 +182,7 @@ def late(group, who, count):
 @pytest.mark.slow
 @pytest.mark.parametrize("count", [1, 100_000])
 def test_who_does_not_come_is_named_by_those_who_wait_for_others(count):
-    limits = {"timeout": 3.0, "stall_timeout": 6.0, "spare": [3]}
+    limits = {"timeout": 3.0, "stall_timeout": 4.0, "spare": [3]}
     results = crew(4, apart, TWO, late, 3, count, shared_memory=False, **limits)[:3]
     assert [(type(error), error.rank) for error in results] == [(PeerError, 3)] * 3
 
@@ -194,7 +194,7 @@ def late_in_a_sub_group(group, color_of):
 
 @pytest.mark.slow
 def test_errors_name_the_rank_in_the_group_that_was_formed():
-    limits = {"timeout": 3.0, "stall_timeout": 6.0, "spare": [2]}
+    limits = {"timeout": 3.0, "stall_timeout": 4.0, "spare": [2]}
     error = crew(3, late_in_a_sub_group, [0, 1, 0], **limits)[0]
     assert isinstance(error, PeerError) and error.rank == 2
 
