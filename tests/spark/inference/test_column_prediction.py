@@ -11,31 +11,14 @@ from pyspark.ml.linalg import Vectors
 from sparkdl import predict_column
 from sparkdl.errors import ConfigError, DataError
 from sparkdl.interop.onnx import OnnxPredictor
-from sparkdl.interop.predictors import ArraySpec, Predictor
 from sparkdl.spark import SparkNetwork
 from sparkdl.spark.inference.column_prediction import share
 from sparkdl.training.network import Network
 from tests.interop.onnx.models import drawn, expected, model, node, saved
+from tests.spark.inference.shift import Shift
 from tests.spark.networks import data, plain
 
 N = 150
-
-
-class Shift(Predictor):
-    """Adds 1 to rows of any length; fails on a 13."""
-
-    inputs = {"x": ArraySpec("float32", (None,))}
-    outputs = {"y": ArraySpec("float32", (None,)), "sum": ArraySpec("float64")}
-
-    def load(self, outputs):
-        def run(arrays):
-            x = arrays["x"]
-            if (x == 13).any():
-                raise ValueError("13 is not computed")
-            found = {"y": x + 1, "sum": x.sum(axis=1, dtype=np.float64)}
-            return {name: found[name] for name in outputs}
-
-        return run
 
 
 @pytest.fixture
