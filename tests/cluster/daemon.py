@@ -11,15 +11,13 @@ from contextlib import suppress
 from pathlib import Path
 
 from tests.cluster.jars import Unavailable
-from tests.support.class_archive import JARS
-from tests.support.jvm import FRUGAL
+from tests.support.jvm import UNSHARED
 
 LIMIT = 180.0  # seconds for a daemon to be ready
 # The kernel ends a daemon when the process that started it is gone, however that went.
 TIED = "import ctypes, os, sys; ctypes.CDLL(None).prctl(1, 15); os.execv(sys.argv[1], sys.argv[1:])"
 # A NodeManager unpacks archives by a program for each file; these start in a third of the time.
 QUICK_PROGRAMS = "-Djdk.lang.Process.launchMechanism=VFORK"
-# It would look into four hundred jars for processors of annotations, too.
 QUICK_COMPILER = ["-J-XX:+UseSerialGC", "-J-XX:TieredStopAtLevel=1", "-proc:none"]
 LOGGING = """rootLogger.level = info
 rootLogger.appenderRef.err.ref = err
@@ -88,7 +86,7 @@ class Java:
     def __init__(self, folder, conf, jars, heap="200m"):
         self.folder, self.conf, self.home, self.host = folder, conf, java_home(), None
         (folder / "log4j2.properties").write_text(LOGGING)
-        self.small = [f"{self.home}/bin/java", f"-Xmx{heap}", *FRUGAL.split(), "-Xss512k"]
+        self.small = [f"{self.home}/bin/java", f"-Xmx{heap}", *UNSHARED.split(), "-Xss512k"]
         self.classes = ["-cp", f"{jars}{os.pathsep}{conf}"]
         self.command = [
             *self.small,
@@ -127,8 +125,7 @@ class Java:
         """Put a class where the daemons find it. Returns whether there is a compiler."""
         compiler = self.home / "bin" / "javac"
         if compiler.exists():
-            hadoop = os.pathsep.join(map(str, Path(JARS).parent.glob("hadoop-*.jar")))
-            command = [compiler, *QUICK_COMPILER, "-d", self.conf, "-cp", hadoop, source]
+            command = [compiler, *QUICK_COMPILER, "-d", self.conf, *self.classes, source]
             subprocess.run(command, check=True, capture_output=True, timeout=LIMIT)
         return compiler.exists()
 

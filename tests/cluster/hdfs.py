@@ -54,6 +54,7 @@ class Hdfs:
             "dfs.namenode.datanode.registration.ip-hostname-check": "false",
             "dfs.namenode.fs-limits.min-block-size": 4096,  # so that a small file has many blocks
             "dfs.namenode.safemode.extension": 0,
+            "dfs.namenode.block.deletion.unlock.interval.ms": 200,  # else it looks every 10 ms
             "dfs.heartbeat.interval": 1,
             "dfs.namenode.heartbeat.recheck-interval": 5000,  # dead after 2 * 5 s + 10 * 1 s
         }

@@ -8,8 +8,6 @@ from pathlib import Path
 
 from pyspark.find_spark_home import _find_spark_home
 
-from tests.support.class_archive import JARS
-
 HADOOP = "3.5.0"
 MINI_CLUSTER = f"org/apache/hadoop/hadoop-client-minicluster/{HADOOP}"
 CASTLE = "org/bouncycastle"  # the ResourceManager's certificates; not declared by the one above
@@ -27,6 +25,7 @@ PINNED = {  # path in the repository: SHA-256
         "4420691958ad1c0ba275a6d6d8a6317adbdbdc9277055b6a72aa89c88cda8c7d"
     ),
 }
+BROUGHT = "hadoop-client-", "jcl-over-slf4j-", "log4j-", "slf4j-", "snappy-java-"
 CENTRAL = "https://repo1.maven.org/maven2"
 PATIENCE, ATTEMPTS = 60, 3  # seconds for an answer of the repository
 # At import: the tests give what they compile a cache of its own, which goes with them.
@@ -43,7 +42,13 @@ def class_path(cache=CACHE):
     jars = Path(_find_spark_home(), "jars")
     if not (jars / f"hadoop-client-runtime-{HADOOP}.jar").exists():
         raise Unavailable(f"pyspark must bring Hadoop {HADOOP}, got another in {jars}")
-    return os.pathsep.join([JARS, *map(str, own)])
+    return os.pathsep.join([*(f"{jars}/{name}" for name in brought(jars)), *map(str, own)])
+
+
+def brought(jars):
+    """Names of pyspark's jars that the daemons need: for each class a JVM goes through all that it
+    has, which here would be four hundred."""
+    return sorted(name for name in os.listdir(jars) if name.startswith(BROUGHT))
 
 
 def fetched(path, digest, cache):

@@ -11,10 +11,9 @@ GROWING = "-Xms48m -XX:MetaspaceSize=64m"
 # To verify the bytecode of Hadoop's and Spark's jars is a tenth of what a short JVM does.
 IN_PLACE = "-XX:+UnlockDiagnosticVMOptions -XX:ArchiveRelocationMode=0"
 IN_PLACE += " -XX:-BytecodeVerificationRemote"
+UNSHARED = f"{SMALL} {GROWING} {IN_PLACE}"  # for those whose jars are others
 # Where the archive is none of this JVM's, it starts as ever, and is not to print that.
-FRUGAL = (
-    f"{SMALL} {GROWING} {IN_PLACE} -XX:SharedArchiveFile={place()} -Xlog:cds=off,cds+dynamic=off"
-)
+FRUGAL = f"{UNSHARED} -XX:SharedArchiveFile={place()} -Xlog:cds=off,cds+dynamic=off"
 PARTS = "driver", "executor"
 
 
