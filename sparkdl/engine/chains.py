@@ -6,6 +6,7 @@ optimizer's step is such a chain. The reference backend runs it with numpy; othe
 """
 
 from dataclasses import dataclass
+from functools import cache
 from math import prod
 
 import numpy as np
@@ -59,7 +60,7 @@ def into_chains(graph, may=None):
 
     `may` says which nodes may lie in a chain, where not `chainable`: a backend that compiles knows.
     """
-    may = may or chainable
+    may = cache(may or chainable)  # asked of a node from all its sides
     levels = node_levels(graph, may)
     found = [chain for chain in regions(graph, may, levels) if len(chain) > 1]
     if not found:

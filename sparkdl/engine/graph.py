@@ -1,6 +1,5 @@
 """A dataflow graph: tensors with static shapes, and the nodes that make them."""
 
-from contextlib import contextmanager
 from dataclasses import dataclass
 from math import prod
 
@@ -80,13 +79,19 @@ class Node:
         return f"Node({self.op}, {[t.shape for t in self.inputs]})"
 
 
-@contextmanager
-def scope(name):
-    """Names the nodes made inside `name`, usually a layer's; Program.describe() shows it."""
-    _scope.append(name)
-    try:
-        yield
-    finally:
+class scope:
+    """Names the nodes made inside `name`, usually a layer's; Program.describe() shows it.
+
+    A class, as it is entered for each node of each rewrite, and contextlib takes thrice as long.
+    """
+
+    def __init__(self, name):
+        self.name = name
+
+    def __enter__(self):
+        _scope.append(self.name)
+
+    def __exit__(self, *error):
         _scope.pop()
 
 
