@@ -10,7 +10,7 @@ from sparkdl import cli
 from sparkdl.data import Batch, write_lmdb
 from sparkdl.interop.caffe import write_weights
 
-RECORDS, CLASSES, SIDE = 330, 3, 4
+RECORDS, CLASSES, SIDE, SEED = 330, 3, 4, 8
 NET = """
 name: 'small'
 layer { name: 'd' type: 'Data' top: 'data' top: 'label' include { phase: TRAIN }
@@ -79,7 +79,7 @@ def database(path, images, labels, keys=None):
 def made(tmp_path, monkeypatch):
     """Made, in the folder that a command runs in."""
     monkeypatch.chdir(tmp_path)
-    rng = np.random.default_rng(8)
+    rng = np.random.default_rng(SEED)
     images, labels = images_of(rng, RECORDS)
     database(tmp_path / "lmdb", images, labels)
     weights = rng.normal(size=(CLASSES, SIDE * SIDE)).astype(np.float32)

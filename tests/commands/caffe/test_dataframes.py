@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from tests.commands.caffe.conftest import NET, SOLVER
+from tests.commands.caffe.conftest import NET, RECORDS, SEED, SOLVER, images_of
 
 COS = """type: 'CoSData' source_class: 'com.yahoo.ml.caffe.DataFrameSource'
   cos_data_param { source: 'FOLDER/frames.parquet' batch_size: BATCH
@@ -21,27 +21,30 @@ FRAME = """type: 'MemoryData' source_class: 'com.yahoo.ml.caffe.ImageDataFrame'
 HDF5 = "type: 'HDF5Data' hdf5_data_param { source: 'FOLDER/list.txt' batch_size: BATCH }"
 
 
-@pytest.fixture
-def frames(made, spark):
-    """The records of `made` as DataFrames and HDF5."""
+@pytest.fixture(scope="module")
+def frames(tmp_path_factory, spark):
+    """A folder with the records of `made` as DataFrames and HDF5."""
+    folder = tmp_path_factory.mktemp("frames")
+    images, labels = images_of(np.random.default_rng(SEED), RECORDS)
     rows = [
         (f"image {i}", bytearray(image.tobytes()), str(label))
-        for i, (image, label) in enumerate(zip(made.images, made.labels.tolist()))
+        for i, (image, label) in enumerate(zip(images, labels.tolist()))
     ]
     frame = spark.createDataFrame(rows, "id string, data binary, label string").repartition(3)
-    frame.write.parquet(str(made.folder / "frames.parquet"))
-    frame.write.json(str(made.folder / "frames.json"))
-    with h5py.File(made.folder / "a.h5", "w") as file:
-        file["data"] = made.images / np.float32(256)
-        file["label"] = made.labels.astype(np.float32)
-    (made.folder / "list.txt").write_text("a.h5\n")
+    frame.write.parquet(str(folder / "frames.parquet"))
+    frame.write.json(str(folder / "frames.json"))
+    with h5py.File(folder / "a.h5", "w") as file:
+        file["data"] = images / np.float32(256)
+        file["label"] = labels.astype(np.float32)
+    (folder / "list.txt").write_text(f"{folder}/a.h5\n")
+    return folder
 
 
 @pytest.mark.parametrize("train, test", [(COS, FRAME), (FRAME, HDF5)], ids=["CoSData", "frame"])
 def test_a_net_trains_on_one_and_is_tested_on_another(run, made, frames, train, test):
     layers = NET[NET.index("layer { name: 'ip'") :]
     for phase, layer, size in (("TRAIN", train, 8), ("TEST", test, 20)):
-        text = layer.replace("FOLDER", str(made.folder)).replace("BATCH", str(size))
+        text = layer.replace("FOLDER", str(frames)).replace("BATCH", str(size))
         head = "layer { name: 'd' top: 'data' top: 'label'"
         layers = f"{head} include {{ phase: {phase} }} {text} }}\n{layers}"
     made.write("net.prototxt", layers)

@@ -12,6 +12,7 @@ from pyspark.find_spark_home import _find_spark_home
 
 from sparkdl.data import Batch, write_lmdb
 from tests.commands.caffe.conftest import CLASSES, NET, SOLVER
+from tests.support.loaded_daemon import IN_TESTS
 
 ROOT = Path(__file__).resolve().parents[3]
 MB, LIMIT = 2**20, 280.0  # seconds for the whole run
@@ -57,7 +58,8 @@ def test_an_lmdb_above_the_memory_of_executors_is_trained_on(tmp_path):
     text = SOLVER.replace("base_lr: 0.1", "base_lr: 0.001") + "test_iter: 20 test_interval: 30"
     (tmp_path / "solver.prototxt").write_text(text)
     python = limited_python(tmp_path)
-    options = OPTIONS | {"spark.pyspark.python": python, "spark.executor.memory": MEMORY}
+    options = OPTIONS | IN_TESTS
+    options |= {"spark.pyspark.python": python, "spark.executor.memory": MEMORY}
     given = [part for key, value in options.items() for part in ("--conf", f"{key}={value}")]
     command = [f"{_find_spark_home()}/bin/spark-submit", "--master", "local-cluster[1,1,256]"]
     command += [*given, "--conf", f"spark.pyspark.driver.python={sys.executable}"]
