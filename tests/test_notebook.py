@@ -10,12 +10,14 @@ from traitlets.config import Config
 
 ROOT = Path(__file__).resolve().parent.parent
 LIMIT = 240  # seconds for a cell, and for the kernel to come
-SMALL = {"BLOCKS": 1, "EPOCHS": 1, "FOLDS": 2, "RECORDS": 1280, "TRIALS": 5}
-# Of all notebooks one Spark: a second one costs as much as most of them train.
+SMALL = {"BLOCKS": 1, "EPOCHS": 1, "FOLDS": 2, "RECORDS": 640, "TRIALS": 5}
+# Of all notebooks one Spark: a second one costs as much as most of them train. To compile a query
+# takes longer than to interpret it on so few rows.
 ONE_SPARK = """
 from functools import partial
 from sparkdl.spark import session
-shared = session.start(config={"spark.sql.shuffle.partitions": 2})
+config = {"spark.sql.codegen.wholeStage": False, "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
+shared = session.start(config=config | {"spark.sql.shuffle.partitions": 2})
 session.stop_shared = partial(session.stop, shared)
 session.stop = lambda spark: spark.catalog.clearCache()
 """
