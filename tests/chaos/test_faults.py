@@ -1,8 +1,11 @@
 """Some turns of `python -m tests.chaos` on masters that promise the weights of the quiet fit."""
 
 import pytest
+from pyspark import SparkContext
 
-from tests.chaos.local_cluster import LocalCluster
+from tests.chaos.local_cluster import local_cluster
+from tests.support.executors import all_awaited
+from tests.support.jvm_end import end_jvm
 from tests.training.master_table import MASTERS
 
 TURNS = {
@@ -13,9 +16,20 @@ TURNS = {
 }
 
 
+@pytest.fixture(scope="module")
+def cluster():
+    """One that other tests do not wait for, unless they have begun one in this process."""
+    all_awaited()
+    with local_cluster() as found:
+        yield found
+    if SparkContext._active_spark_context is None:
+        end_jvm()
+
+
+@pytest.mark.jvm
 @pytest.mark.parametrize("seed", TURNS)
-def test_a_fit_with_a_fault_has_the_weights_of_the_quiet_one_and_leaves_nothing(seed, sc):
-    outcome = LocalCluster(sc).take_turn(seed)
+def test_a_fit_with_a_fault_has_the_weights_of_the_quiet_one_and_leaves_nothing(seed, cluster):
+    outcome = cluster.take_turn(seed)
     assert (outcome.master, outcome.fault) == TURNS[seed]
     assert outcome.struck
     assert outcome.restarts == MASTERS[outcome.master].master.resident, "Spark ran the task again"

@@ -16,6 +16,7 @@ OF_FIXTURE = {"hdfs": CLUSTER, "yarn": CLUSTER, "spark": SPARK, "sc": SPARK}
 OF_FOLDER = {"tests/cluster": CLUSTER}
 OF_FOLDER |= dict.fromkeys(("tests/spark", "tests/ml", "tests/end_to_end"), SPARK)
 IN_NONE = {  # tests of Spark that need no context of this process
+    "tests/chaos/test_faults.py",
     "tests/spark/gpu_process/test_dispatch.py",
     "tests/spark/gpu_process/test_dealt_gpus.py",
     "tests/spark/gpu_process/test_worker_processes.py",
