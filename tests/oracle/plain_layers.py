@@ -233,6 +233,6 @@ INDEXED = {  # layers that take whole numbers, so only at the network's input
     "Embedding": ((1,), units(layers.Embedding, vocabulary_size=number(1, 5))),
     "EmbeddingSequence": (
         (1, 2),
-        units(layers.EmbeddingSequence, vocabulary_size=number(2, 5), mask_zero=flag),
+        units(layers.EmbeddingSequence, vocabulary_size=number(2, 5), padding_id=one(None, 0, 1)),
     ),
 }

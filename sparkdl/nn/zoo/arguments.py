@@ -47,7 +47,7 @@ def check_arguments(**fewest: int) -> Callable[[Callable[P, R]], Callable[P, R]]
                 needed = rules[name]
                 if needed is not None and value is not None:
                     given.arguments[name] = needed.check(value, f"{owner}.{name}")
-                elif needed is not None and of.parameters[name].default is not None:
+                elif needed is not None and of.parameters[name].annotation != int | None:
                     needed.refuse(value, f"{owner}.{name}")
             return function(*given.args, **given.kwargs)
 

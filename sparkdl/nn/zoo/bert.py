@@ -24,7 +24,7 @@ from sparkdl.nn.zoo.transformer_blocks import Blocks
 POOLINGS = ("first", "mean", None)
 
 
-@check_arguments()
+@check_arguments(padding_id=0)
 def bert(
     tokens: int = 30_522,
     steps: int = 512,
@@ -41,13 +41,14 @@ def bert(
     pooler: Any = "tanh",
     classes: int | None = None,
     loss: Any = "softmax_cross_entropy",
+    padding_id: int | None = 0,
     **options: Any,
 ) -> GraphConf:
     """Builds BERT, and what has its form: DistilBERT, MiniLM.
 
     It takes ids of tokens (steps, 1). Texts may be shorter: lists of a DataFrame are padded and
-    masked, and id 0 is padding in any case. `read_transformer` gives it the weights of a folder of
-    Hugging Face.
+    masked, and `padding_id` is padding in any case. `read_transformer` gives it the weights of a
+    folder of Hugging Face.
 
     Parameters
     ----------
@@ -75,6 +76,9 @@ def bert(
         Of texts; of each token where there is no pooling. None: there is no output layer.
     loss : loss, name or mapping
         Of the classes.
+    padding_id : int, optional
+        Id of the token that is padding, which is masked wherever it stands. None: no id is, and the
+        column of the mask alone says where texts end.
 
     References
     ----------
@@ -86,7 +90,7 @@ def bert(
     build = GraphBuilder(features=(steps, 1))
     if segments is not None:
         build = GraphBuilder(tokens=(steps, 1), segments=(steps, 1))
-    add_embeddings(build, tokens, width, segments)
+    add_embeddings(build, tokens, width, segments, padding_id)
     build.add(LayerNorm(epsilon=epsilon), name="norm")
     if dropout:
         build.add(Dropout(rate=dropout), name="dropout")
@@ -109,9 +113,11 @@ def bert(
     return build.conf(**({"initializer": Normal(std=0.02)} | options))
 
 
-def add_embeddings(build: GraphBuilder, tokens: int, width: int, segments: int | None) -> None:
+def add_embeddings(
+    build: GraphBuilder, tokens: int, width: int, segments: int | None, padding_id: int | None
+) -> None:
     """Adds the rows of tokens, places, and segments where there are such."""
-    words = EmbeddingSequence(vocabulary_size=tokens, units=width, mask_zero=True)
+    words = EmbeddingSequence(vocabulary_size=tokens, units=width, padding_id=padding_id)
     build.add(words, next(iter(build.inputs)), name="embedding")
     if segments is not None:
         table = EmbeddingSequence(vocabulary_size=segments, units=width)

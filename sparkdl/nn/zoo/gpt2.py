@@ -37,9 +37,9 @@ def gpt2(
 ) -> GraphConf:
     """Builds GPT-2: blocks of causal self attention, normalized before each branch.
 
-    It takes ids of tokens (steps, 1), fewer with a mask. `read_transformer` gives it the weights of
-    a folder of Hugging Face. The product with which it predicts has numbers of its own, where GPT-2
-    takes those of the table of tokens; so there are more parameters.
+    It takes ids of tokens (steps, 1), fewer with a mask: no id is padding. `read_transformer` gives
+    it the weights of a folder of Hugging Face. The product with which it predicts has numbers of
+    its own, where GPT-2 takes those of the table of tokens; so there are more parameters.
 
     Parameters
     ----------

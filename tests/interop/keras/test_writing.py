@@ -14,10 +14,12 @@ from sparkdl.nn.layers import (
     Bidirectional,
     Conv2D,
     Dropout,
+    EmbeddingSequence,
     Frozen,
     MaxPool2D,
     Merge,
     MultiHeadAttention,
+    RnnOutput,
     TimeDistributed,
 )
 from sparkdl.training.network import Network
@@ -151,6 +153,13 @@ def test_what_has_no_twin_is_named_at_once_and_nothing_is_written(tmp_path):
     network = layers(Conv2D(filters=2, kernel_size=2, rate_factor=2.0), Output(units=3))
     assert not list(tmp_path.iterdir())
     assert write_keras(network, tmp_path / "a.keras", compiled=False) == []
+
+
+def test_keras_masks_no_id_but_0(tmp_path):
+    words = EmbeddingSequence(name="words", vocabulary_size=5, units=2, padding_id=1)
+    network = layers(words, RnnOutput(units=3), shape=(4, 1))
+    with pytest.raises(UnsupportedError, match=r"words .*: padding_id=1 is not supported; Keras"):
+        write_keras(network, tmp_path / "a.keras")
 
 
 def test_a_loss_or_an_optimizer_without_a_twin_is_a_note(tmp_path):

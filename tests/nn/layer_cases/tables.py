@@ -9,7 +9,7 @@ LAYERS = [
     (layers.Embedding(vocabulary_size=4, units=3), (1,)),
     (layers.Embedding(vocabulary_size=4, units=3, bias=True, activation="tanh"), ()),
     (layers.EmbeddingSequence(vocabulary_size=5, units=3), (4,)),
-    (layers.EmbeddingSequence(vocabulary_size=5, units=2, mask_zero=True, bias=True), (4, 1)),
+    (layers.EmbeddingSequence(vocabulary_size=5, units=2, padding_id=0, bias=True), (4, 1)),
 ]
 
 

@@ -34,7 +34,7 @@ def test_a_wrapper_adds_to_the_loss_as_the_layer_inside_does(wrapper, mean):
 
 def documents(ids, *between, pool=None):
     """What is known of documents whose sentences are the means of their words, and the table W."""
-    words = EmbeddingSequence(vocabulary_size=5, units=2, mask_zero=True)
+    words = EmbeddingSequence(vocabulary_size=5, units=2, padding_id=0)
     stack = [TimeDistributed(layer=words), *between]
     stack += [TimeDistributed(layer=pool or GlobalPool(), name="sentences"), GlobalPool(name="all")]
     conf = NetworkConf(input_shape=ids.shape[1:], layers=[*stack, Output(units=2)])

@@ -15,6 +15,7 @@ REFUSED = {  # a function, its arguments, and what the error says
     "half a block": ("bert", {"depth": 1.5}, "bert.depth must be an integer >= 0, got 1.5"),
     "less than none": ("bert", {"depth": -1}, "bert.depth must be an integer >= 0"),
     "no width": ("bert", {"hidden": 0}, "bert.hidden must be an integer >= 1"),
+    "an id": ("bert", {"padding_id": -1}, "bert.padding_id must be an integer >= 0, got -1"),
     "no number": ("lenet", {"classes": None}, "lenet.classes must be an integer >= 1, got None"),
     "layers": ("char_lstm", {"layers": []}, "char_lstm.layers must be an integer >= 0"),
     "fewer layers": ("char_lstm", {"layers": -1}, "char_lstm.layers must be an integer >= 0"),

@@ -152,7 +152,7 @@ def masked(kinds):
 def masks_made():
     """Masks that layers make themselves, through layers that carry them on."""
     stack = [
-        layers.EmbeddingSequence(vocabulary_size=4, units=3, mask_zero=True),
+        layers.EmbeddingSequence(vocabulary_size=4, units=3, padding_id=0),
         layers.Dropout(rate=0.0),
         layers.Conv1D(filters=3, kernel_size=2, padding="same"),
         layers.LSTM(units=2),
@@ -164,7 +164,7 @@ def masks_made():
 def masks_within():
     """Masks of the words of each sentence, through layers at each sentence by itself."""
     inside = [
-        layers.EmbeddingSequence(vocabulary_size=3, units=3, mask_zero=True),
+        layers.EmbeddingSequence(vocabulary_size=3, units=3, padding_id=1),
         layers.Conv1D(filters=3, kernel_size=2, padding="same"),
         layers.BatchNorm(),
         layers.SelfAttention(),

@@ -58,8 +58,8 @@ def embedding(layer, seen):
 def embedding_sequence(layer, seen):
     index = seen.x.reshape(seen.x.shape[:2])
     seen.out_mask = seen.mask
-    if layer.mask_zero:
-        there = (jnp.trunc(index) != 0) * 1.0
+    if layer.padding_id is not None:
+        there = (jnp.trunc(index) != layer.padding_id) * 1.0
         seen.out_mask = there if seen.mask is None else there * seen.mask
     return rows_of(layer, seen, index)
 

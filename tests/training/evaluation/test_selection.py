@@ -69,7 +69,7 @@ STEPS = (IDS > 0).astype(np.float32)
 EMBEDDING = {"vocabulary_size": 4, "units": 3}
 # {name: (layers, features, mask column or None, the output's steps that count)}
 MASKED = {
-    "mask_zero": ([EmbeddingSequence(**EMBEDDING, mask_zero=True)], IDS, None, STEPS),
+    "padding_id": ([EmbeddingSequence(**EMBEDDING, padding_id=0)], IDS, None, STEPS),
     "a mask of ids": ([EmbeddingSequence(**EMBEDDING)], IDS, STEPS, STEPS),
     "Masking": (
         [Masking(), LSTM(units=3)],

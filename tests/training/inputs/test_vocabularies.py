@@ -122,7 +122,7 @@ def test_a_wrong_id_is_found_before_anything_is_computed(way, wrong, message):
 
 def test_ids_of_padding_are_looked_up_as_others():
     """Steps of 0 behind a sequence, and those that a mask leaves out."""
-    layers = [EmbeddingSequence(vocabulary_size=10, units=4, mask_zero=True), LSTM(units=3)]
+    layers = [EmbeddingSequence(vocabulary_size=10, units=4, padding_id=0), LSTM(units=3)]
     net = Network(NetworkConf(input_shape=(T,), layers=[*layers, Flatten(), Output(units=2)]))
     short, padded = np.array([[9, 1, 2]]), np.array([[9, 1, 2, 0, 0]])
     masked = {"features": np.array([[9, 1, 2, 7, 7.0]]), "mask": np.array([[1, 1, 1, 0, 0]])}

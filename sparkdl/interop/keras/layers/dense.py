@@ -27,10 +27,11 @@ def embedding(at):
     options = at.options
     options.only(lora_rank=None, quantization_config=None, input_length=None)
     l1, l2 = regularizer(options.take("embeddings_regularizer"))
+    masked = options.flag("mask_zero")
     layer = nn.EmbeddingSequence(
         vocabulary_size=options.size("input_dim"),
         units=options.size("output_dim"),
-        mask_zero=options.flag("mask_zero"),
+        padding_id=0 if masked else None,
         initializer=initializer(options.take("embeddings_initializer", "uniform")),
         l1=l1,
         l2=l2,
@@ -38,7 +39,7 @@ def embedding(at):
         activation="identity",
     )
     options.need(len(x.shape) == 1, "input shape", x.shape)
-    return at.add(layer, x, takes=[Take(ours="W")], masked=layer.mask_zero)
+    return at.add(layer, x, takes=[Take(ours="W")], masked=masked)
 
 
 def function(at):

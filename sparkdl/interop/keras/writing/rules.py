@@ -34,7 +34,9 @@ def embedding(at):
     config = {"input_dim": layer.vocabulary_size, "output_dim": layer.units}
     options = weighted(at, kernel="embeddings")
     config |= {name: value for name, value in options.items() if "bias" not in name}
-    config["mask_zero"] = layer.mask_zero
+    if layer.padding_id:
+        raise UnsupportedError(f"padding_id={layer.padding_id} is not supported; Keras masks id 0")
+    config["mask_zero"] = layer.padding_id == 0
     if members.activation(layer.activation) != "linear":
         raise UnsupportedError(f"activation={layer.activation} is not supported")
     return at.add("Embedding", config, at.plain())

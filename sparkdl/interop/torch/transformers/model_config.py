@@ -55,6 +55,7 @@ def bert(config):
         "attention_dropout": config.number("attention_probs_dropout_prob", 0.1),
         "activation": activation(config, "hidden_act", "gelu"),
         "epsilon": config.number("layer_norm_eps", 1e-12),
+        "padding_id": nullable(config, Options.size, "pad_token_id", 0),
     }
 
 
@@ -65,15 +66,15 @@ def distilbert(config):
         "attention_dropout": config.number("attention_dropout", 0.1),
         "activation": activation(config, "activation", "gelu"),
         "pooler": "relu",
+        "padding_id": nullable(config, Options.size, "pad_token_id", 0),
     }
 
 
 def gpt2(config):
-    """Returns the options of zoo.gpt2."""
+    """Returns the options of zoo.gpt2, whose steps see no padding that stands behind them."""
     refuse_other(config, OF_GPT2)
-    hidden = config.take("n_inner")
     return sizes(config, GPT2) | {
-        "hidden": hidden if hidden is None else config.size("n_inner"),
+        "hidden": nullable(config, Options.size, "n_inner"),
         "dropout": config.number("resid_pdrop", 0.1),
         "attention_dropout": config.number("attn_pdrop", 0.1),
         "activation": activation(config, "activation_function", "gelu_new"),
@@ -85,6 +86,11 @@ def sizes(config, names):
     """Returns {option: whole number} of what must be there."""
     refuse_other(config, COMMON)
     return {option: config.size(name) for option, name in names.items()}
+
+
+def nullable(config, read, name, default=None):
+    """Returns an option as a function of Options reads it, None where the file says null."""
+    return None if config.take(name, default) is None else read(config, name, default)
 
 
 def activation(config, name, default):

@@ -96,7 +96,8 @@ def read_transformer(
     """Returns the TransformerNet of a BERT, DistilBERT, MiniLM or GPT-2 that Hugging Face saved.
 
     Neither PyTorch nor transformers is needed. Its network is `zoo.bert` or `zoo.gpt2`; heads that
-    the file does not have are drawn, to be trained.
+    the file does not have are drawn, to be trained. BERT masks the config's pad_token_id, 0 unless
+    it says so, and no id where it is null; GPT-2, whose steps see those before them, masks none.
 
     Parameters
     ----------

@@ -4,7 +4,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from sparkdl.config import Boolean, Size, dataclass, option
+from sparkdl.config import Size, dataclass, option
 from sparkdl.engine import ops
 from sparkdl.errors import ShapeError, require
 from sparkdl.nn.hints import Shape, Value, Values
@@ -95,12 +95,17 @@ class EmbeddingSequence(Lookup):
 
     reads_ids_of_steps: ClassVar = True
 
-    mask_zero: bool = option(
-        Boolean(),
-        "Whether index 0 is padding: such steps are masked out in the layers that follow, as Keras "
-        "has it. A mask of the input holds as well.",
-        default=False,
+    padding_id: int | None = option(
+        Size(minimum=0),
+        "Index that is padding: such steps are masked out in the layers that follow; 0 is what "
+        "Keras calls mask_zero. A mask of the input holds as well. None: no index is.",
+        default=None,
     )
+
+    def validate(self) -> None:
+        super().validate()
+        there = self.padding_id is None or self.padding_id < self.vocabulary_size
+        require(self, "padding_id", there, f"below vocabulary_size ({self.vocabulary_size})")
 
     def out_shape(self, in_shape: Shape) -> Shape:
         if len(in_shape) not in (1, 2) or in_shape[1:] not in ((), (1,)):
@@ -114,7 +119,7 @@ class EmbeddingSequence(Lookup):
 
     def forward(self, params: Values, x: Value, run: Run) -> Value:
         x = ops.reshape(x, x.shape[:2])
-        if self.mask_zero:
-            mask = ops.greater(x, 0.5)
+        if self.padding_id is not None:
+            mask = ops.greater(ops.abs(ops.sub(x, self.padding_id)), 0.5)
             run.mask_output(mask if run.mask is None else ops.mul(mask, run.mask))
         return self.rows_of(params, x)

@@ -15,17 +15,19 @@ torch = pytest.importorskip("torch", reason="needs torch: python build.py test -
 STEPS = 9
 
 
-def texts():
+def texts(padding=0):
     """Ids (3, steps) of texts of which one is shorter, and their mask."""
-    rng = np.random.default_rng(0)
-    ids, mask = rng.integers(1, modules.TOKENS, (3, STEPS)), np.ones((3, STEPS), int)
-    ids[1, 5:], mask[1, 5:] = 0, 0
+    rng, tokens = np.random.default_rng(0), np.delete(np.arange(modules.TOKENS), padding)
+    ids, mask = rng.choice(tokens, (3, STEPS)), np.ones((3, STEPS), int)
+    ids[:, 1], ids[1, 5:], mask[1, 5:] = tokens[0], padding, 0
     return torch.tensor(ids), torch.tensor(mask)
 
 
 def computed(read, layer, ids, mask, segments=None):
     """What a network of ours gives, its columns as a DataFrame would have them."""
-    columns = {"features": ids.numpy()[..., None], "mask": mask.numpy().astype(np.float32)}
+    columns = {"features": ids.numpy()[..., None]}
+    if mask is not None:
+        columns["mask"] = mask.numpy().astype(np.float32)
     if segments is not None:
         columns = {"tokens": columns["features"], "tokens_mask": columns["mask"]}
         columns["segments"] = segments.numpy()[..., None]
@@ -38,6 +40,7 @@ CASES = {  # name: (config, kind for `encode` or None for GPT-2, prefix of the n
     "bert without a prefix": (BERT, 0, ""),
     "distilbert": (DISTILBERT, 1, "distilbert."),
     "gpt2": (GPT2, None, ""),
+    "gpt2 with an id of padding": (GPT2 | {"pad_token_id": modules.TOKENS - 1}, None, ""),
     "gpt2 with a prefix": (GPT2, None, "transformer."),
 }
 
@@ -60,6 +63,27 @@ def test_numbers_are_those_of_torch(name, tmp_path):
     rows = here.numpy() if kind is None else slice(None)
     np.testing.assert_allclose(given[rows], expected[rows], atol=1e-5)
     assert not read.missing and not read.unused
+
+
+@pytest.mark.parametrize("padding", [0, 4, modules.TOKENS - 1])
+@pytest.mark.parametrize("kind", [0, 1])
+def test_the_id_of_padding_is_masked_and_no_other(kind, padding, tmp_path):
+    (ids, mask), weights = texts(padding), Weights()
+    _, logits = modules.encode(weights, ids, mask, torch.zeros_like(ids), kind, "")
+    modules.save(tmp_path, (BERT, DISTILBERT)[kind], weights, pad_token_id=padding)
+    read, expected = read_transformer(str(tmp_path), steps=STEPS), torch.softmax(logits, -1)
+    for column in (None, mask):
+        given = computed(read, "output", ids, column)
+        np.testing.assert_allclose(given, expected.numpy(), atol=1e-5)
+
+
+def test_where_no_id_is_padding_the_column_of_the_mask_says_all(tmp_path):
+    (ids, mask), weights = texts(), Weights()
+    ids[0, 2] = 0
+    _, logits = modules.encode(weights, ids, mask, torch.zeros_like(ids), 0, "")
+    modules.save(tmp_path, BERT, weights, pad_token_id=None)
+    given = computed(read_transformer(str(tmp_path), steps=STEPS), "output", ids, mask)
+    np.testing.assert_allclose(given, torch.softmax(logits, -1).numpy(), atol=1e-5)
 
 
 def test_pairs_of_texts(tmp_path):

@@ -1,4 +1,4 @@
-"""Embeddings: the meaning of index 0, and errors."""
+"""Embeddings: the index of padding, and errors."""
 
 import numpy as np
 import pytest
@@ -15,19 +15,20 @@ TABLE = np.arange(10.0).reshape(5, 2)
 WORDS = np.array([[1, 4, 0, 0], [2, 0, 3, 0]], np.float32)
 
 
+@pytest.mark.parametrize("padding", [0, 2, 4])
 @pytest.mark.parametrize("mask", [None, np.array([[1, 0, 1, 1], [1, 1, 1, 0]], np.float32)])
-def test_index_0_is_masked_where_it_is_padding(mask):
+def test_the_index_of_padding_is_masked(mask, padding):
     run = Run(training=False, seed=0, masks=(mask,))
-    layer = EmbeddingSequence(vocabulary_size=5, units=2, mask_zero=True)
+    layer = EmbeddingSequence(vocabulary_size=5, units=2, padding_id=padding)
     np.testing.assert_array_equal(layer.forward({"W": TABLE}, WORDS, run), TABLE[WORDS.astype(int)])
-    expected = WORDS > 0 if mask is None else (WORDS > 0) * mask
+    expected = np.not_equal(WORDS, padding) * (1 if mask is None else mask)
     np.testing.assert_array_equal(run.results.masks[0], expected)
 
 
 def test_the_mask_reaches_the_loss():
     conf = NetworkConf(
         input_shape=(4,),
-        layers=[EmbeddingSequence(vocabulary_size=5, units=2, mask_zero=True), RnnOutput(units=3)],
+        layers=[EmbeddingSequence(vocabulary_size=5, units=2, padding_id=0), RnnOutput(units=3)],
     )
     params = {"embeddingsequence_1/W": TABLE, "rnnoutput_1/W": TABLE[:2, :1] * np.ones(3)}
     result = forward(conf, params | {"rnnoutput_1/b": np.zeros(3)}, {}, WORDS)
@@ -64,8 +65,16 @@ REFUSED = [
     ),
     (lambda: EmbeddingSequence(vocabulary_size=1, units=0), "units must be an integer >= 1, got 0"),
     (
-        lambda: EmbeddingSequence(vocabulary_size=1, units=1, mask_zero=1),
-        "EmbeddingSequence.mask_zero must be True or False, got 1",
+        lambda: EmbeddingSequence(vocabulary_size=1, units=1, padding_id=-1),
+        "EmbeddingSequence.padding_id must be an integer >= 0 or None, got -1",
+    ),
+    (
+        lambda: EmbeddingSequence(vocabulary_size=1, units=1, mask_zero=True),
+        "EmbeddingSequence has no field 'mask_zero'; did you mean 'padding_id'?",
+    ),
+    (
+        lambda: EmbeddingSequence(vocabulary_size=3, units=1, padding_id=3),
+        "EmbeddingSequence.padding_id must be below vocabulary_size (3), got 3",
     ),
 ]
 
