@@ -14,7 +14,6 @@ ACTIVATIONS = {
     "tanh": "tanh",
 }
 LOSSES = {
-    None: "softmax_cross_entropy",
     "single_label_classification": "softmax_cross_entropy",
     "multi_label_classification": "sigmoid_cross_entropy",
     "regression": "mse",
@@ -108,9 +107,15 @@ def refuse_other(config, values):
         raise UnsupportedError(f"{', '.join(others)} is not supported")
 
 
-def loss(values):
-    """Returns the loss of ours for the problem that a config.json names."""
-    config = Options(values)
+def loss(config, classes):
+    """Returns the loss of ours for the problem that a file names, else for a number of classes."""
     name = config.take("problem_type")
-    config.need(name is None or (isinstance(name, str) and name in LOSSES), "problem_type", name)
+    if name is None:
+        name = "regression" if classes == 1 else "single_label_classification"
+    config.need(isinstance(name, str) and name in LOSSES, "problem_type", name)
+    if classes == 1 and name == "single_label_classification":
+        raise UnsupportedError(
+            f"problem_type={name!r} of one class is not supported, whose probability is always 1; "
+            'give loss="sigmoid_cross_entropy" for yes or no, loss="mse" for a number'
+        )
     return LOSSES[name]

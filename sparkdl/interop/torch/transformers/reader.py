@@ -107,7 +107,10 @@ def read_transformer(
         Longest text. None: as many tokens as the file has places for.
     classes : int, optional
         Of texts. None: those of the file's classifier; where it has none, BERT ends with the
-        pooling, and GPT-2 predicts the next token.
+        pooling, and GPT-2 predicts the next token. The loss is that of the config's problem_type;
+        where it has none, as Hugging Face has it, "mse" for 1 class, whose output is a number, and
+        "softmax_cross_entropy" for more. "loss" of the options goes before: for yes or no by 1
+        class, "sigmoid_cross_entropy".
     pooling : "auto", "first", "mean" or None
         See `zoo.bert`. "auto": that of a folder of sentence-transformers, else "first" where there
         are classes or the file has a pooler, else None. GPT-2 has none.
@@ -126,15 +129,15 @@ def read_transformer(
     """
     config = read_config(folder)
     family = family_of(config, folder)
-    found = zoo_options(family, config, folder)
+    found = options_in(folder, family.options, config)
     arrays = {
         plain_name(name, family.prefix): (name, array)
         for name, array in read_state_dict(weights_of(folder))[0].items()
         if not name.endswith(BUFFERS)
     }
-    found |= heads(family, config, folder, arrays)
-    if classes is not None:
-        found["classes"] = classes
+    found["classes"] = classes_in(family, arrays, folder) if classes is None else classes
+    if found["classes"] is not None and "loss" not in options:
+        found["loss"] = options_in(folder, model_config.loss, config, found["classes"])
     if family.pooler is not None:
         found |= pooling_option(pooling, family, config, folder, arrays, found["classes"])
     elif pooling not in ("auto", None):
@@ -179,22 +182,17 @@ def plain_name(name, prefix):
     return name
 
 
-def zoo_options(family, config, folder):
+def options_in(folder, read, config, *values):
+    """Returns what a function reads of config.json; its errors name the file."""
     try:
-        return family.options(Options(config))
+        return read(Options(config), *values)
     except UnsupportedError as error:
         raise UnsupportedError(f"{folder}/config.json: {error}") from error
 
 
-def heads(family, config, folder, arrays):
-    """Returns the options that a file's own classifier gives."""
-    if family.classifier not in arrays:
-        return {"classes": None}
-    try:
-        named = model_config.loss(config)
-    except UnsupportedError as error:
-        raise UnsupportedError(f"{folder}/config.json: {error}") from error
-    return {"classes": rows_of(family.classifier, arrays, folder), "loss": named}
+def classes_in(family, arrays, folder):
+    """Returns how many classes a file's own classifier has, None where it has none."""
+    return rows_of(family.classifier, arrays, folder) if family.classifier in arrays else None
 
 
 def pooling_option(pooling, family, config, folder, arrays, classes):

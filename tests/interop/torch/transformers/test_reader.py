@@ -86,6 +86,54 @@ def test_where_no_id_is_padding_the_column_of_the_mask_says_all(tmp_path):
     np.testing.assert_allclose(given, torch.softmax(logits, -1).numpy(), atol=1e-5)
 
 
+ONE = "single_label_classification"
+SEVERAL = "multi_label_classification"
+PROBLEMS = {  # name: (problem_type, labels, what Hugging Face makes of the logits)
+    "a number": (None, 1, lambda logits: logits),
+    "one of two": (None, 2, lambda logits: torch.softmax(logits, -1)),
+    "one of two, by name": (ONE, 2, lambda logits: torch.softmax(logits, -1)),
+    "yes or no": (SEVERAL, 1, torch.sigmoid),
+    "several of two": (SEVERAL, 2, torch.sigmoid),
+    "a number, by name": ("regression", 1, lambda logits: logits),
+    "two numbers": ("regression", 2, lambda logits: logits),
+}
+
+
+def classifier(folder, labels, **config):
+    """Writes a BERT with a classifier; returns ids and logits."""
+    (ids, mask), weights = texts(), Weights()
+    weights.draw("classifier.weight", labels, modules.WIDTH)
+    weights.draw("classifier.bias", labels)
+    _, logits = modules.encode(weights, ids, mask, torch.zeros_like(ids), 0, "")
+    modules.save(folder, BERT, weights, **config)
+    return ids, logits
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_the_output_is_that_of_the_problem(name, tmp_path):
+    problem, labels, output = PROBLEMS[name]
+    ids, logits = classifier(tmp_path, labels, problem_type=problem)
+    read = read_transformer(str(tmp_path), steps=STEPS)
+    expected = output(logits).numpy()
+    np.testing.assert_allclose(computed(read, "output", ids, None), expected, atol=1e-4)
+
+
+def test_a_new_head_has_the_loss_of_its_number_of_classes(tmp_path):
+    def loss(**options):
+        return read_transformer(str(tmp_path), **options).network.conf.output.loss.type_name
+
+    classifier(tmp_path, 1)
+    assert loss(classes=3) == "softmax_cross_entropy"
+    assert loss(loss="sigmoid_cross_entropy") == "sigmoid_cross_entropy"
+    classifier(tmp_path, 2)
+    assert loss(classes=1) == "mse"
+    assert loss(classes=1, loss="sigmoid_cross_entropy") == "sigmoid_cross_entropy"
+    classifier(tmp_path, 2, problem_type=ONE)
+    with pytest.raises(UnsupportedError, match='of one class .* loss="sigmoid_cross_entropy"'):
+        loss(classes=1)
+    assert loss(classes=1, loss="mse") == "mse"
+
+
 def test_pairs_of_texts(tmp_path):
     (ids, mask), weights = texts(), Weights()
     segments = (torch.arange(STEPS) > 3).long().expand_as(ids)
