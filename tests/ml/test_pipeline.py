@@ -71,7 +71,7 @@ def test_a_train_validation_split_gives_the_metrics_of_a_loop_by_hand(data):
 
 def test_a_model_is_known_by_its_estimator(data):
     one = SparkNetworkClassifier(network=classes_conf(), maxIter=2, **SMALL)
-    few = data.filter("id < 12").repartition(9)  # most partitions have a row or two, some none
+    few = data.filter("id < 12").repartition(9, "id")  # partitions of a row or more, or of none
     model = one.fit(few, {one.seed: 9})
     assert (model.uid, one.isSet(one.seed)) == (one.uid, False)
     assert model.predictionCol.parent == model.uid
