@@ -36,6 +36,7 @@ from tests.training.rounds.test_block_training import network as recurrent
 CONF = whole_net(optimizer=Adam(learning_rate=0.01))
 TLS = {"certificate": "c.pem", "key": "k.pem", "authorities": "a.pem"}
 DIVERGING = [name for name, row in MASTERS.items() if row.diverges]
+IN_STEP = [name for name, row in MASTERS.items() if row.master.resident and row.same_bits]
 
 
 @pytest.fixture(params=by_kind(MASTERS))
@@ -168,20 +169,24 @@ def test_fewer_records_than_there_are_workers_are_trained(row, counts, crews):
 
 @pytest.mark.slow
 def test_training_lowers_the_loss(row, crews):
-    _, history = fit(
-        row, crews(2), conf=perceptron(optimizer=Momentum(learning_rate=0.1)), epochs=5
-    )
+    conf = perceptron(optimizer=Momentum(learning_rate=0.1))
+    _, history = fit(row, crews(2), conf=conf, epochs=5)
     assert history.epochs[-1].loss < 0.8 * history.epochs[0].loss
 
 
 @pytest.mark.slow
-def test_a_seed_gives_the_same_bits_twice(row, name, usual, again, crews):
-    """Over sockets those that shared memory gives."""
-    one, two = usual(name, 3)[0].state, again[0].state
+def test_a_seed_gives_the_same_bits_twice(row, name, usual, crews):
+    one, two = usual(name, 3)[0].state, usual(name, 3, number=2)[0].state
     other = fit(row, crews(3), epochs=EPOCHS, master=replace(row.master, seed=11))[0].state
     assert not np.array_equal(one.params, other.params)
     if row.same_bits:
         assert_equal(one, two)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", IN_STEP)
+def test_sockets_give_the_bits_that_shared_memory_gives(name, usual, again):
+    assert_equal(usual(name, 3)[0].state, again[0].state)
 
 
 def test_each_epoch_is_validated_with_its_weights(name, usual):
