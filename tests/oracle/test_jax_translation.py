@@ -25,10 +25,10 @@ def compare(conf, batch, rng, training=True):
     """Both compute all that there is of a batch, and agree."""
     assert not jax_translation.unsupported(conf, training)
     params, buffers = (drawn.arrays(v, rng) for v in (conf.params_layout, conf.buffers_layout))
-    given = conf, params, buffers, batch, training
-    ours = reference.evaluate(*given)
-    loss, outputs, after = jax_translation.loss_and_outputs(*given)
-    values = jax_translation.layer_outputs(*given)
+    given = conf, params, buffers, batch
+    ours = reference.evaluate(*given, training)
+    loss, outputs, after = jax_translation.loss_and_outputs(*given, training)
+    values = jax_translation.layer_outputs(*given, training)
     hidden = values.keys() - outputs.keys()
     assert_close({n: ours.values[n] for n in hidden}, {n: values[n] for n in hidden})
     assert_close(ours.outputs, outputs)

@@ -39,9 +39,9 @@ def layer_outputs(conf, params, buffers, columns, training):
     return evaluated(conf, training, params, buffers, columns)["values"]
 
 
-def gradients(conf, params, buffers, columns, training):
-    """{"layer/name": gradient of the mean of the examples' losses}."""
-    return computed(conf, training, params, buffers, columns)[1]
+def gradients(conf, params, buffers, columns):
+    """{"layer/name": gradient of the mean of the examples' losses}, as a network trains."""
+    return computed(conf, True, params, buffers, columns)[1]
 
 
 def evaluated(conf, training, params, buffers, columns):

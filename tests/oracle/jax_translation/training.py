@@ -63,7 +63,7 @@ def train(conf, params, buffers, batches):
     slots, losses = first_slots(conf), []
     for iteration, columns in enumerate(batches):
         loss, _, new = loss_and_outputs(conf, params, buffers, columns, training=True)
-        grads = gradients(conf, params, buffers, columns, training=True)
+        grads = gradients(conf, params, buffers, columns)
         params, buffers = updated(conf, params, slots, grads, iteration), new
         losses.append(loss)
     return params, buffers, losses
