@@ -35,8 +35,8 @@ SCHEDULES = {
 
 def rates(schedule):
     """What Keras gives itself, by one program for all steps."""
-    rate = jax.jit(schedule)
-    return [float(rate(t)) for t in range(STEPS)]
+    compiled = jax.jit(schedule)
+    return [float(compiled(t)) for t in range(STEPS)]
 
 
 @cache
@@ -51,8 +51,8 @@ def written(schedule):
 @pytest.mark.parametrize("name", SCHEDULES)
 def test_the_rates_are_those_of_keras(name):
     found = schedule_of(written(SCHEDULES[name]))
-    ours = [found.rate(t, 99) for t in range(STEPS)]
-    assert ours == pytest.approx(theirs_of(name), rel=2e-5, abs=1e-8)
+    given = [found.rate(t, 99) for t in range(STEPS)]
+    assert given == pytest.approx(theirs_of(name), rel=2e-5, abs=1e-8)
 
 
 @pytest.mark.parametrize("name", SCHEDULES)
