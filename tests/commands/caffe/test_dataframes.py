@@ -36,7 +36,7 @@ def frames(tmp_path_factory, spark):
     with h5py.File(folder / "a.h5", "w") as file:
         file["data"] = images / np.float32(256)
         file["label"] = labels.astype(np.float32)
-    (folder / "list.txt").write_text(f"{folder}/a.h5\n")
+    (folder / "list.txt").write_text("a.h5\n")
     return folder
 
 
