@@ -42,6 +42,7 @@ def bert(
     classes: int | None = None,
     loss: Any = "softmax_cross_entropy",
     padding_id: int | None = 0,
+    classifier_dropout: float | None = None,
     **options: Any,
 ) -> GraphConf:
     """Builds BERT, and what has its form: DistilBERT, MiniLM.
@@ -57,8 +58,7 @@ def bert(
         between the dense layers of a block (4 width unless given). The defaults are those of
         BERT-base.
     dropout, attention_dropout : float
-        Share that is dropped of the embeddings, of what each branch adds and before `classes`; of
-        the attention.
+        Share that is dropped of the embeddings and of what each branch adds; of the attention.
     activation : activation function
         Between the dense layers.
     epsilon : float
@@ -79,6 +79,8 @@ def bert(
     padding_id : int, optional
         Id of the token that is padding, which is masked wherever it stands. None: no id is, and the
         column of the mask alone says where texts end.
+    classifier_dropout : float, optional
+        Share that is dropped before `classes`. None: as much as `dropout`.
 
     References
     ----------
@@ -107,8 +109,9 @@ def bert(
     blocks.add_to(build, depth)
     add_pooling(build, pooling, width, pooler)
     if classes is not None:
-        if dropout:
-            build.add(Dropout(rate=dropout), name="output/dropout")
+        rate = dropout if classifier_dropout is None else classifier_dropout
+        if rate:
+            build.add(Dropout(rate=rate), name="output/dropout")
         build.add(Output(units=classes, loss=loss), name="output")
     return build.conf(**({"initializer": Normal(std=0.02)} | options))
 

@@ -33,6 +33,7 @@ def gpt2(
     epsilon: float = 1e-5,
     classes: int | None = None,
     loss: Any = "softmax_cross_entropy",
+    embedding_dropout: float | None = None,
     **options: Any,
 ) -> GraphConf:
     """Builds GPT-2: blocks of causal self attention, normalized before each branch.
@@ -48,7 +49,7 @@ def gpt2(
         between the dense layers of a block (4 width unless given). The defaults are those of the
         smallest GPT-2.
     dropout, attention_dropout : float
-        Share that is dropped of the embeddings and of what each branch adds; of the attention.
+        Share that is dropped of what each branch adds; of the attention.
     activation : activation function, default Gelu(approximate=True)
         Between the dense layers.
     epsilon : float
@@ -57,6 +58,8 @@ def gpt2(
         Of texts, told from their last token. None: each token's next one is predicted.
     loss : loss, name or mapping
         Of the classes.
+    embedding_dropout : float, optional
+        Share that is dropped of the embeddings. None: as much as `dropout`.
 
     References
     ----------
@@ -65,8 +68,9 @@ def gpt2(
     build = GraphBuilder(features=(steps, 1))
     build.add(EmbeddingSequence(vocabulary_size=tokens, units=width), name="embedding")
     build.add(PositionEmbedding(), name="positions")
-    if dropout:
-        build.add(Dropout(rate=dropout), name="dropout")
+    rate = dropout if embedding_dropout is None else embedding_dropout
+    if rate:
+        build.add(Dropout(rate=rate), name="dropout")
     blocks = Blocks(
         width=width,
         heads=heads,

@@ -22,6 +22,7 @@ LOSSES = {
 COMMON = {"is_decoder": False, "is_encoder_decoder": False, "add_cross_attention": False}
 COMMON |= {"pruned_heads": {}, "position_embedding_type": "absolute"}
 OF_GPT2 = {"scale_attn_weights": True, "scale_attn_by_inverse_layer_idx": False}
+OF_PLACES = ("embedding_dropout", "classifier_dropout")  # where dropout differs from "dropout"
 BERT = {
     "tokens": "vocab_size",
     "steps": "max_position_embeddings",
@@ -52,6 +53,7 @@ def bert(config):
     return sizes(config, BERT) | {
         "dropout": config.number("hidden_dropout_prob", 0.1),
         "attention_dropout": config.number("attention_probs_dropout_prob", 0.1),
+        "classifier_dropout": nullable(config, Options.number, "classifier_dropout"),
         "activation": activation(config, "hidden_act", "gelu"),
         "epsilon": config.number("layer_norm_eps", 1e-12),
         "padding_id": nullable(config, Options.size, "pad_token_id", 0),
@@ -60,9 +62,11 @@ def bert(config):
 
 def distilbert(config):
     """Returns the options of zoo.bert for a DistilBERT."""
+    of_texts = config.number("seq_classif_dropout", 0.2)
     return sizes(config, DISTILBERT) | {
         "dropout": config.number("dropout", 0.1),
         "attention_dropout": config.number("attention_dropout", 0.1),
+        "classifier_dropout": None if of_tokens(config) else of_texts,
         "activation": activation(config, "activation", "gelu"),
         "pooler": "relu",
         "padding_id": nullable(config, Options.size, "pad_token_id", 0),
@@ -76,9 +80,15 @@ def gpt2(config):
         "hidden": nullable(config, Options.size, "n_inner"),
         "dropout": config.number("resid_pdrop", 0.1),
         "attention_dropout": config.number("attn_pdrop", 0.1),
+        "embedding_dropout": config.number("embd_pdrop", 0.1),
         "activation": activation(config, "activation_function", "gelu_new"),
         "epsilon": config.number("layer_norm_epsilon", 1e-5),
     }
+
+
+def of_tokens(config):
+    """Whether a file's model tells the class of each token, not of texts."""
+    return "ForTokenClassification" in str(config.take("architectures"))
 
 
 def sizes(config, names):

@@ -117,8 +117,9 @@ def read_transformer(
     segments : bool
         Whether BERT has a second input, for pairs of texts. Without, all tokens are of the first.
     options
-        Of the zoo's function: "optimizer", "seed", "dropout" ... With "depth" only as many of the
-        first blocks are read.
+        Of the zoo's function: "optimizer", "seed" ... With "depth" only as many of the first blocks
+        are read. "dropout" also takes the place of the config's rates of embeddings and classifier;
+        "attention_dropout" is by itself.
 
     Raises
     ------
@@ -146,6 +147,8 @@ def read_transformer(
         found["segments"] = segments_in(arrays, folder)
     if steps is not None:
         found["steps"] = at_most(steps, found["steps"])
+    if "dropout" in options:
+        found = {name: v for name, v in found.items() if name not in model_config.OF_PLACES}
     found |= options
     if found["depth"] > len(arrays):  # before so many blocks are made
         raise DataError(f"{folder}: {found['depth']} blocks need more than {len(arrays)} arrays")
@@ -201,7 +204,7 @@ def pooling_option(pooling, family, config, folder, arrays, classes):
         return {"pooling": pooling}
     if files.exists(f"{folder}/1_Pooling/config.json"):
         return {"pooling": pooling_of_sentences(f"{folder}/1_Pooling/config.json")}
-    if any("ForTokenClassification" in str(kind) for kind in config.get("architectures") or ()):
+    if model_config.of_tokens(Options(config)):
         return {"pooling": None}
     return {"pooling": "first" if classes is not None or family.pooler in arrays else None}
 

@@ -134,6 +134,63 @@ def test_a_new_head_has_the_loss_of_its_number_of_classes(tmp_path):
     assert loss(classes=1, loss="mse") == "mse"
 
 
+OF_TOKENS = {"architectures": ["DistilBertForTokenClassification"], "dropout": 0.3}
+RATES = {  # name: (config, rates of layers, where transformers drops as much)
+    "bert": (BERT, {"dropout": 0.1, "block1/dense/dropout": 0.1, "output/dropout": 0.1}),
+    "bert's classifier": (
+        BERT | {"hidden_dropout_prob": 0.0, "classifier_dropout": 0.4},
+        {"dropout": None, "block1/dense/dropout": None, "output/dropout": 0.4},
+    ),
+    "bert's other layers": (
+        BERT | {"hidden_dropout_prob": 0.3, "classifier_dropout": 0.0},
+        {"dropout": 0.3, "block2/attention/dropout": 0.3, "output/dropout": None},
+    ),
+    "bert, as null says": (
+        BERT | {"hidden_dropout_prob": 0.3, "classifier_dropout": None},
+        {"dropout": 0.3, "output/dropout": 0.3},
+    ),
+    "distilbert": (DISTILBERT, {"dropout": 0.1, "output/dropout": 0.2}),
+    "distilbert's classifier": (
+        DISTILBERT | {"seq_classif_dropout": 0.4},
+        {"dropout": 0.1, "output/dropout": 0.4},
+    ),
+    "distilbert of tokens": (
+        DISTILBERT | OF_TOKENS,
+        {"dropout": 0.3, "output/dropout": 0.3},
+    ),
+    "gpt2": (
+        GPT2 | {"embd_pdrop": 0.4, "resid_pdrop": 0.2, "attn_pdrop": 0.3},
+        {"dropout": 0.4, "block1/attention/1": 0.3, "block1/attention/dropout": 0.2},
+    ),
+    "gpt2 without some": (
+        GPT2 | {"embd_pdrop": 0.0, "resid_pdrop": 0.2, "attn_pdrop": 0.0},
+        {"dropout": None, "block1/attention/1": None, "block2/dense/dropout": 0.2},
+    ),
+}
+
+
+def rates(folder, **options):
+    """{layer: rate} of the layers that drop something."""
+    layers = {p.name: p.layer for p in read_transformer(folder, **options).network.conf.stack}
+    found = {n: getattr(x, "rate", getattr(x, "dropout", None)) for n, x in layers.items()}
+    return {name: rate for name, rate in found.items() if rate}
+
+
+@pytest.mark.parametrize("name", RATES)
+def test_dropout_is_that_of_the_config(name, tmp_path):
+    config, expected = RATES[name]
+    (ids, mask), weights = texts(), Weights()
+    if config["model_type"] == "gpt2":
+        modules.decode(weights, ids, mask, "")
+    else:
+        kind = int(config["model_type"] == "distilbert")
+        modules.encode(weights, ids, mask, torch.zeros_like(ids), kind, "")
+    modules.save(tmp_path, config, weights)
+    given = rates(str(tmp_path))
+    assert {layer: given.get(layer) for layer in expected} == expected
+    assert not rates(str(tmp_path), dropout=0.0, attention_dropout=0.0)
+
+
 def test_pairs_of_texts(tmp_path):
     (ids, mask), weights = texts(), Weights()
     segments = (torch.arange(STEPS) > 3).long().expand_as(ids)
