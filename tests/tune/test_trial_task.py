@@ -149,7 +149,7 @@ def test_a_gpu_is_taken_in_another_process(monkeypatch):
         pytest.skip("no g++ to run the kernels of cuda on the host")
     context = SimpleNamespace(resources=dict, partitionId=lambda: 0)
     monkeypatch.setattr(TaskContext, "get", staticmethod(lambda: context))
-    monkeypatch.setattr(dispatch, "why_no_gpu", lambda: None)
+    monkeypatch.setattr(dispatch, "can_reach_gpu", lambda: True)
     judge = Judge()
     with Progress(judge, "127.0.0.1", 60.0) as progress:
         setup = setup_of(progress, device="cuda", transform=OnHost())

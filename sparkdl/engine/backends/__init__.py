@@ -1,6 +1,6 @@
 """Backends, which provide the kernels; base.py defines the contract."""
 
-from sparkdl.engine.backends.base import PROCESSOR, Kernel, absent, get, names
+from sparkdl.engine.backends.base import PROCESSOR, Kernel, absent, get, installed, names
 from sparkdl.engine.backends.device_grant import grant_devices
 
-__all__ = ["PROCESSOR", "Kernel", "absent", "get", "names", "set_own"]
+__all__ = ["PROCESSOR", "Kernel", "absent", "get", "installed", "names", "set_own"]

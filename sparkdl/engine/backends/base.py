@@ -120,6 +120,11 @@ def absent(name):
     return import_module(PROBES[name]).absent() if name in PROBES else None
 
 
+def installed(name):
+    """Returns whether the package that reaches a backend's device is here; loads nothing."""
+    return name not in PROBES or import_module(PROBES[name]).installed()
+
+
 @lru_cache(maxsize=1)
 def fastest():
     """Returns oneDNN if it loads, else the reference, which keeps the reason for describe()."""

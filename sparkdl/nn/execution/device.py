@@ -13,6 +13,7 @@ __all__ = [
     "why_no_gpu",
     "choose_backend",
     "describe_device",
+    "can_reach_gpu",
     "may_be_gpu",
     "restrict_gpus",
 ]
@@ -29,6 +30,11 @@ def restrict_gpus(addresses, turn=0):
 def why_no_gpu():
     """Returns why there is no GPU here, without asking CUDA; None where there may be one."""
     return engine.backends.absent(GPU)
+
+
+def can_reach_gpu():
+    """Returns whether the package that reaches a GPU is here, be there a GPU or none."""
+    return engine.backends.installed(GPU)
 
 
 def may_be_gpu(device, backend="auto"):

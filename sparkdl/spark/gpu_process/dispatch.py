@@ -13,7 +13,7 @@ from itertools import islice
 from pyspark import TaskContext
 
 from sparkdl.error_messages import error_from_json
-from sparkdl.nn.execution.device import PROCESSOR, may_be_gpu, why_no_gpu
+from sparkdl.nn.execution.device import PROCESSOR, can_reach_gpu, may_be_gpu, why_no_gpu
 from sparkdl.spark.gpu_process.child import NO_GPU
 from sparkdl.spark.gpu_process.process import GpuProcess
 from sparkdl.spark.jobs.error_notes import note_errors
@@ -28,8 +28,8 @@ IDLE = []  # Processes of this one: what they have compiled is there for the nex
 def run_on_device(device, compute, items, worker=None, tally=None):
     """Runs compute(items) in a Spark task: here, or in another process where it takes a GPU.
 
-    It is here where none can be, as no CUDA is met: "cuda" is then refused at once, by what makes a
-    replica.
+    It is here where CuPy is not installed, as no CUDA is met: "cuda" is then refused at once, by
+    what makes a replica. Where only no driver is seen a GPU may show no files, and be found.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def run_on_device(device, compute, items, worker=None, tally=None):
     """
     freeze_modules()
     addresses = gpus()
-    if may_be_gpu(device) and why_no_gpu() is None:
+    if may_be_gpu(device) and can_reach_gpu():
         return run_in_process(device, compute, items, addresses, worker, tally)
     if addresses and device == "auto":
         log.warning("the task owns the GPUs %s and takes none: %s", addresses, why_no_gpu())

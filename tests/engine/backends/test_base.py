@@ -57,6 +57,7 @@ def test_a_backend_of_the_processor_answers_all_that_is_asked(name):
     assert not missing(backend, base.Backend)
     assert backend.device_name == backends.PROCESSOR
     assert backend.link({}) is None and backends.absent(name) is None
+    assert backends.installed(name)
 
 
 def test_what_a_backend_lacks_of_the_contract_is_seen():

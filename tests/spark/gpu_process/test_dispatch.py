@@ -59,7 +59,7 @@ def context(monkeypatch):
         monkeypatch.setattr(TaskContext, "get", staticmethod(lambda: found))
 
     of(Context())
-    monkeypatch.setattr(module, "why_no_gpu", lambda: None)
+    monkeypatch.setattr(module, "can_reach_gpu", lambda: True)
     return of
 
 
@@ -148,12 +148,19 @@ def test_without_a_gpu_it_is_an_error_that_says_why(monkeypatch):
 
 
 def test_where_none_can_be_no_process_is_started_to_say_so(monkeypatch):
-    monkeypatch.setattr(module, "why_no_gpu", lambda: "there is no driver")
+    monkeypatch.setattr(module, "can_reach_gpu", lambda: False)
     module.end_idle()
     compute, tally = partial(elsewhere.doubled, HOST), []
     found = run_on_device("cuda", compute, iter("a"), tally=SimpleNamespace(add=tally.append))
     assert {pid for pid, _ in found} == {os.getpid()}
     assert not tally and not multiprocessing.active_children()
+
+
+def test_one_that_shows_no_files_is_taken_in_another_process(monkeypatch):
+    monkeypatch.setattr(module, "why_no_gpu", lambda: "there is no driver")
+    found = on_gpu(partial(elsewhere.doubled, HOST), "a")
+    module.end_idle()
+    assert os.getpid() not in {pid for pid, _ in found}
 
 
 def test_auto_stays_where_no_gpu_is_and_says_which_were_dealt(context, monkeypatch, caplog):

@@ -41,9 +41,14 @@ def choose_gpu(ids):
     return gpus[0]
 
 
+def installed():
+    """Returns whether the package that reaches a GPU is here; loads it not."""
+    return find_spec("cupy") is not None
+
+
 def absent():
     """Returns why there is no GPU here, without asking CUDA; None where there may be one."""
-    if find_spec("cupy") is None:
+    if not installed():
         return "CuPy is not installed: pip install 'sparkdl-hadoop[gpu]'"
     if not any(Path(path).exists() for path in DRIVERS):
         return f"there is no NVIDIA driver ({' or '.join(DRIVERS)})"

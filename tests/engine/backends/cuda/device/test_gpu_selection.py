@@ -84,7 +84,7 @@ def test_what_shows_that_there_is_no_gpu(name, monkeypatch, tmp_path):
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
     if visible is not None:
         monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
-    assert gpu_selection.absent() == expected
+    assert gpu_selection.absent() == expected and gpu_selection.installed() == bool(library)
 
 
 class Runtime:
