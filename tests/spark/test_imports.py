@@ -5,6 +5,7 @@ import json
 import subprocess
 import sys
 from functools import partial
+from subprocess import PIPE
 
 import pytest
 from pyspark import cloudpickle
@@ -104,21 +105,25 @@ import base64, json, os, sys
 import pyspark.worker
 from pyspark import cloudpickle
 before = set(sys.modules)
-for task in sys.stdin.read().split():
+for name, task in json.load(sys.stdin).items():
     if not os.fork():
         cloudpickle.loads(base64.b64decode(task))
-        print(json.dumps(sorted(set(sys.modules) - before)))
+        print(json.dumps({name: sorted(set(sys.modules) - before)}))
         break
-    assert os.wait()[1] == 0
+    os.wait()  # one that fails says so, and leaves out its own line alone
 """
 
 
 @pytest.fixture(scope="module")
 def imported():
     """{name of a task: what its process imports}; Spark forks these processes, too."""
-    sent = b" ".join(base64.b64encode(cloudpickle.dumps(task)) for task in TASKS.values())
-    done = subprocess.run([sys.executable, "-c", CODE], input=sent, capture_output=True, check=True)
-    return dict(zip(TASKS, map(json.loads, done.stdout.splitlines()), strict=True))
+    tasks = {n: base64.b64encode(cloudpickle.dumps(t)).decode() for n, t in TASKS.items()}
+    program = [sys.executable, "-c", CODE]
+    done = subprocess.run(program, input=json.dumps(tasks), stdout=PIPE, text=True, check=True)
+    found = {}
+    for line in done.stdout.splitlines():
+        found |= json.loads(line)
+    return found
 
 
 @pytest.mark.parametrize("name", TASKS)
