@@ -6,7 +6,7 @@ from sparkdl.spark.connect.packed_frame import PackedFrame
 from sparkdl.spark.records.records import SparkRecords
 from sparkdl.training.inputs.schema import schema_of
 from tests.ml.frames import classes_conf
-from tests.support.bus import told_all
+from tests.support.bus import stages_of_jobs
 
 ROWS_OF_A_BATCH = "spark.sql.execution.arrow.maxRecordsPerBatch"
 
@@ -18,18 +18,19 @@ def small_batches(spark):
     spark.conf.unset(ROWS_OF_A_BATCH)
 
 
-def test_records_of_all_batches_are_counted_by_one_job_without_a_shuffle(
-    spark, path, small_batches
-):
-    sc, data = spark.sparkContext, spark.read.parquet(path)
-    expected = data.select("id").rdd.glom().map(len).collect()
-    packed = PackedFrame(SparkRecords(data), schema_of(classes_conf()))
-    sc.setJobGroup("measure", "")
+@pytest.fixture
+def packed(spark, path, small_batches):
+    found = PackedFrame(SparkRecords(spark.read.parquet(path)), schema_of(classes_conf()))
+    yield found
+    found.close()
+
+
+def test_records_of_all_batches_are_counted(spark, path, packed):
+    expected = spark.read.parquet(path).select("id").rdd.glom().map(len).collect()
     counts, nbytes = packed.measure()
-    tracker = told_all(sc).statusTracker()
-    [job] = tracker.getJobIdsForGroup("measure")
-    sc.setLocalProperty("spark.jobGroup.id", None)
-    packed.close()
-    assert len(tracker.getJobInfo(job).stageIds) == 1
     assert counts == expected and max(counts) > 7
     assert nbytes >= 60 * 4 * 4
+
+
+def test_they_are_counted_by_one_job_without_a_shuffle(sc, packed):
+    assert stages_of_jobs(sc, packed.measure) == [1]

@@ -8,7 +8,7 @@ from sparkdl.errors import DataError
 from sparkdl.spark import SparkNetwork
 from sparkdl.spark.records.records import SparkRecords
 from tests.spark.networks import data, plain
-from tests.support.bus import told_all
+from tests.support.bus import stages_of_jobs
 
 PARTS = [4, 0, 7, 1]
 
@@ -68,13 +68,8 @@ def test_no_records_are_said_to_be_none(net, spark):
 
 
 def test_a_few_partitions_need_no_shuffle(net, spark, sc):
-    rdd, _, _ = pairs_of(sc)
-    sc.setJobGroup("few", "")
-    net.evaluate(frame_of(spark, rdd))
-    tracker = told_all(sc).statusTracker()
-    [job] = tracker.getJobIdsForGroup("few")
-    assert len(tracker.getJobInfo(job).stageIds) == 1
-    sc.setLocalProperty("spark.jobGroup.id", None)
+    frame = frame_of(spark, pairs_of(sc)[0])
+    assert stages_of_jobs(sc, lambda: net.evaluate(frame)) == [1]
 
 
 def test_many_partitions_are_added_by_executors(net, spark, sc):
