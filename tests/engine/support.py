@@ -67,7 +67,8 @@ def evaluate(graph, arrays):
         results = node.op.compute(*inputs)
         results = results if isinstance(results, tuple) else (results,)
         values |= zip(node.outputs, results, strict=True)
-    return {name: values[t] if t.value is None else t.value for name, t in graph.outputs.items()}
+    outputs = {k: values[t] if t.value is None else t.value for k, t in graph.outputs.items()}
+    return {name: value.copy() for name, value in outputs.items()}  # may be views of `arrays`
 
 
 def compare(graph, arrays, rtol=1e-4, atol=2e-5):
