@@ -8,7 +8,6 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from pyspark.ml.linalg import VectorUDT
 from pyspark.sql import DataFrame
-from pyspark.sql.functions import pandas_udf
 from pyspark.sql.types import ArrayType, DoubleType, StructType
 
 from sparkdl.data.batches.batch import Batch
@@ -20,7 +19,8 @@ from sparkdl.ml.rows import ReadColumns, require_frame
 from sparkdl.ml.training_params import TrainingParams
 from sparkdl.spark.connect.sessions import current_context
 from sparkdl.spark.inference.arrow_map import map_in_arrow
-from sparkdl.spark.inference.functions import batch_function, column_udf
+from sparkdl.spark.inference.column_udf import column_udf
+from sparkdl.spark.inference.functions import batch_function
 from sparkdl.spark.inference.output_columns import OutputColumns, compute_outputs, layers_of
 from sparkdl.spark.network import SparkNetwork
 from sparkdl.spark.records.frame_schema import check_fields
@@ -107,13 +107,21 @@ class NetworkModel(StageParams, TrainingParams, SavedStage):
         return map_in_arrow(dataset, *self.map_function(dataset.schema))
 
     def udf(self, column: str | None = None) -> Any:
-        """Returns a pandas UDF of columns of features, one for each input, also for SQL.
+        """Returns a UDF of columns of features, one for each input, also for SQL.
+
+        It is one of Arrow; before Spark 4.1, which has no such UDFs, one of pandas: that takes a
+        null among numbers for NaN.
 
         Parameters
         ----------
         column : str, optional
             Which of the columns that `transform` adds it gives, vectors as arrays of doubles. None:
             the first, the prediction.
+
+        Raises
+        ------
+        ConfigError
+            There is no such column, or the UDF is called with another number of columns.
 
         Examples
         --------
@@ -128,8 +136,7 @@ class NetworkModel(StageParams, TrainingParams, SavedStage):
             self.getPreprocessing(), partial(compute_outputs, self.outputs())
         )
         kind: Any = ArrayType(DoubleType()) if fields[column] == VectorUDT() else fields[column]
-        predict: Any = column_udf(self._schema(), column, compute)
-        return pandas_udf(predict, kind)
+        return column_udf(self._schema(), column, compute, kind)
 
     def make_predict_fn(self) -> Callable[[], Callable[[np.ndarray], np.ndarray]]:
         """Returns what pyspark.ml.functions.predict_batch_udf takes as its make_predict_fn.

@@ -1,0 +1,136 @@
+"""Networks as functions of columns, for DataFrames and SQL."""
+
+from collections import deque
+from collections.abc import Callable, Iterator
+from functools import partial, wraps
+from typing import Any
+
+import pyarrow
+import pyspark
+
+from sparkdl.errors import ConfigError
+from sparkdl.spark.inference.predictions import brief_errors, check_tables
+
+HAS_ARROW_UDFS = tuple(map(int, pyspark.__version__.split(".")[:2])) >= (4, 1)
+# The fields of pyspark.ml's vectors; pandas does not know them where all vectors are dense.
+VECTOR = {
+    "type": pyarrow.int8(),
+    "size": pyarrow.int32(),
+    "indices": pyarrow.list_(pyarrow.int32()),
+    "values": pyarrow.list_(pyarrow.float64()),
+}
+
+
+def column_udf(schema: Any, column: str, compute: Callable[..., Any], kind: Any) -> Any:
+    """Returns a UDF of columns of features, one for each input, also for SQL.
+
+    It reads Arrow's columns where Spark has such UDFs, for pandas has no nulls among numbers: to an
+    older Spark they are NaN.
+
+    Parameters
+    ----------
+    schema : Schema
+        Of the features.
+    column : str
+        That of the arrays of `compute` which the UDF gives.
+    compute : function of an iterator of Batches
+        Yields {column: array} for each.
+    kind : DataType
+        Of what the UDF gives.
+
+    Raises
+    ------
+    ConfigError
+        By the UDF where it is called with another number of columns; from SQL within the job.
+    """
+    compute_column = partial(compute_arrays, schema, column, compute)
+    make = make_arrow_udf if HAS_ARROW_UDFS else make_pandas_udf
+    return with_checked_columns(make(compute_column, kind), [*schema.inputs])
+
+
+def make_arrow_udf(compute_column, kind):
+    """Returns a UDF of Arrow columns from a function that yields arrays for them."""
+    from pyspark.sql.functions import arrow_udf
+    from pyspark.sql.pandas.types import to_arrow_type
+
+    arrow_kind = to_arrow_type(kind)
+
+    def predict(parts: Iterator[pyarrow.Array]) -> Iterator[pyarrow.Array]:
+        for array in compute_column(parts):
+            yield to_arrow(array, arrow_kind)
+
+    return arrow_udf(predict, kind)
+
+
+def make_pandas_udf(compute_column, kind):
+    """Returns a UDF of pandas Series from a function that yields arrays for them."""
+    import pandas
+    from pyspark.sql.functions import pandas_udf
+
+    def predict(parts: Iterator[pandas.Series]) -> Iterator[pandas.Series]:
+        for array in compute_column(parts):
+            flat = array if array.ndim == 1 else list(array.reshape(len(array), -1))
+            yield pandas.Series(flat)
+
+    return pandas_udf(predict, kind)
+
+
+def with_checked_columns(udf, names):
+    """Returns a UDF that counts its columns when it is called, before there is a job."""
+
+    @wraps(udf)  # with what spark.udf.register reads
+    def predict(*columns, **named):
+        check_columns(names, len(columns) + len(named))
+        return udf(*columns, **named)
+
+    return predict
+
+
+def check_columns(names, count):
+    """Raises ConfigError unless there are as many columns as inputs."""
+    if count != len(names):
+        raise ConfigError(
+            f"columns must be {len(names)}, one for each input of the model, {names}, got {count}; "
+            "give the UDF those of features alone, in this order"
+        )
+
+
+def compute_arrays(schema, column, compute, parts):
+    """Yields the arrays of a column of `compute` for columns as a UDF gets them."""
+    names = {name: name for name in schema.inputs}
+    tables = (as_table(part, [*names]) for part in parts)
+    batches = check_tables(schema, names, tables, deque(maxlen=0))
+    for arrays in brief_errors(compute(batches)):
+        yield arrays[column]
+
+
+def as_table(part, names):
+    """Returns an Arrow table of what a UDF gets, a column or several, with these names."""
+    several = part if isinstance(part, tuple) else (part,)
+    check_columns(names, len(several))
+    return pyarrow.RecordBatch.from_arrays([*map(as_arrow, several)], names=names)
+
+
+def as_arrow(values):
+    """Returns a column of Arrow or pandas as Arrow has it; NaN stays what it is.
+
+    pandas has vectors as a DataFrame of their fields.
+    """
+    if isinstance(values, pyarrow.Array | pyarrow.ChunkedArray):
+        return values
+    if hasattr(values, "columns"):
+        fields = [  # a size that is null is NaN
+            pyarrow.array(values[name], kind, from_pandas=name != "values")
+            for name, kind in VECTOR.items()
+        ]
+        nulls = pyarrow.array(values["type"].isna())
+        return pyarrow.StructArray.from_arrays(fields, names=[*VECTOR], mask=nulls)
+    return pyarrow.array(values, from_pandas=False)
+
+
+def to_arrow(array, kind):
+    """Returns an array (n,) or (n, ...) as an Arrow column of numbers, or of lists of them."""
+    if array.ndim == 1:
+        return pyarrow.array(array).cast(kind)
+    flat = array.reshape(len(array), -1)
+    return pyarrow.FixedSizeListArray.from_arrays(flat.reshape(-1), flat.shape[1]).cast(kind)
