@@ -147,7 +147,7 @@ class NetworkModel(StageParams, TrainingParams, SavedStage):
         Examples
         --------
         >>> classify = predict_batch_udf(
-        ...     model.make_predict_fn(), ArrayType(FloatType()), batch_size=256,
+        ...     model.make_predict_fn(), return_type=ArrayType(FloatType()), batch_size=256,
         ...     input_tensor_shapes=[[4]],
         ... )
         >>> df.select(classify("features"))

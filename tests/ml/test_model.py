@@ -1,5 +1,7 @@
 """What a model gives besides transform: functions for SQL, for arrays and for Arrow."""
 
+from doctest import DocTestParser
+
 import numpy as np
 import pytest
 from pyspark import cloudpickle
@@ -9,7 +11,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, FloatType
 
 from sparkdl.errors import ConfigError
-from sparkdl.ml import SparkNetworkClassifier
+from sparkdl.ml import SparkNetworkClassificationModel, SparkNetworkClassifier
 from sparkdl.spark.inference.arrow_map import TAKES_VECTORS
 from tests.ml.frames import arrays, by_id, classes_conf
 
@@ -43,6 +45,32 @@ def test_a_function_of_columns_names_a_row_without_a_vector(classified, indexed)
     frame = indexed.withColumn("features", F.when(F.col("id") != 3, F.col("features"))).coalesce(1)
     with pytest.raises(PythonException, match="record 3: column 'features' must have a value, got"):
         frame.select(classified.udf()("features")).collect()
+
+
+def run_examples(method, names):
+    """Returns what the last line of a docstring's examples gives, with these names known."""
+    *lines, last = [example.source for example in DocTestParser().get_examples(method.__doc__)]
+    for line in lines:
+        exec(line, names)
+    return eval(last, names)
+
+
+EXAMPLES = {
+    "udf": lambda y: y.argmax(axis=1),
+    "make_predict_fn": lambda y: y,
+}
+
+
+@pytest.mark.parametrize("method", EXAMPLES)
+def test_examples_of_docstrings_run(method, classified, indexed, spark):
+    frame = indexed.select(vector_to_array("features").alias("features")).coalesce(1)
+    frame.createOrReplaceTempView("flowers")
+    names = {"model": classified, "df": frame, "spark": spark}
+    names |= {"predict_batch_udf": predict_batch_udf, "ArrayType": ArrayType}
+    names |= {"FloatType": FloatType}
+    found = run_examples(getattr(SparkNetworkClassificationModel, method), names)
+    rows, y = [row[0] for row in found.collect()], expected(classified)
+    np.testing.assert_allclose(rows, EXAMPLES[method](y), rtol=1e-5)
 
 
 @pytest.mark.skipif(not TAKES_VECTORS, reason="mapInArrow of this Spark takes no vectors")
