@@ -141,8 +141,8 @@ class NetworkModel(StageParams, TrainingParams, SavedStage):
     def make_predict_fn(self) -> Callable[[], Callable[[np.ndarray], np.ndarray]]:
         """Returns what pyspark.ml.functions.predict_batch_udf takes as its make_predict_fn.
 
-        It makes a function of features (n, ...) that gives what `network.predict` gives, computed
-        on the processor.
+        It makes a function of features (n, ...), an array or lists, that gives what
+        `network.predict` gives, computed on the processor; of no rows it gives none.
 
         Examples
         --------

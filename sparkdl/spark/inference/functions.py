@@ -13,14 +13,19 @@ from sparkdl.training.evaluation.batch_evaluation import pieces
 def batch_function(model: Any, schema: Any, transform: Any, layer: str) -> Callable[..., Any]:
     """Returns a function for predict_batch_udf: it makes one of arrays (n, ...) of features.
 
-    Spark's processes fork, so it computes on the processor.
+    n may be 0. Spark's processes fork, so it computes on the processor.
     """
 
     def make():
         replica, [name] = load_replica(model), schema.inputs
+        [shape] = [place.out_shape for place in replica.conf.stack if place.name == layer]
+        nothing = np.empty((0, *shape), np.float32)
 
-        def predict(inputs: np.ndarray) -> np.ndarray:
-            batch = schema.check(Batch(columns={name: inputs}, ids=ids_of(inputs)), "the batch")
+        def predict(inputs: Any) -> np.ndarray:
+            x = np.asarray(inputs)
+            if not len(x):
+                return nothing
+            batch = schema.check(Batch(columns={name: x}, ids=ids_of(x)), "the batch")
             parts = pieces(batch, transform, replica.conf)
             return np.concatenate([replica.forward(part, [layer])[layer] for part in parts])
 
