@@ -12,8 +12,9 @@ from multiprocessing.connection import wait
 import pytest
 
 from tests.support.fork import run_groups
-from tests.support.lanes import groups
+from tests.support.lanes import groups, has_jvms
 
+JVMS = 2  # groups that may have JVMs at a time: each takes up to two gigabytes
 LIMIT = 120.0  # seconds that a fork may take to end what its tests have started
 LOOK = 5.0  # seconds until forks are looked at: one may have ended and left who has its connection
 
@@ -36,7 +37,7 @@ class Forks:
         try:
             while self._waiting or self._running:
                 self._start(session)
-                self._receive()
+                self._receive(session)
                 stop_if_asked(session)
         finally:
             for fork in self._running:
@@ -46,17 +47,25 @@ class Forks:
         return True
 
     def _start(self, session):
-        while self._waiting and len(self._running) < self._count:
+        while len(self._running) < self._count and (group := self._next(session)):
             others = [fork.connection for fork in self._running]
             self._running.append(Fork(session, others))
-            self._running[-1].take(self._waiting.pop(0))
+            self._running[-1].take(group)
 
-    def _receive(self):
+    def _next(self, session):
+        """Removes and returns the first waiting group that may run now, or None."""
+        uses = [has_jvms(session.items[group[0]]) for group in self._waiting]
+        running = [fork.group for fork in self._running if fork.group]
+        full = sum(has_jvms(session.items[group[0]]) for group in running) >= JVMS
+        place = next((i for i, jvms in enumerate(uses) if not (full and jvms)), None)
+        return None if place is None else self._waiting.pop(place)
+
+    def _receive(self, session):
         ready = wait([fork.connection for fork in self._running], LOOK)
         for fork in [one for one in self._running if one.connection in ready or one.has_ended()]:
             fork.receive()
-            if fork.is_free and self._waiting:
-                fork.take(self._waiting.pop(0))
+            if fork.is_free and (group := self._next(session)):
+                fork.take(group)
             elif fork.is_free or fork.is_done:
                 self._running.remove(fork)
                 self._ending.append(fork)

@@ -26,16 +26,15 @@ IN_NONE = {  # tests of Spark that need no context of this process
     "tests/spark/test_two_hosts.py",
     "tests/end_to_end/test_demo.py",
 }
-# What takes longest starts first, lest one process ends minutes after the others. What has JVMs of
-# its own comes later, lest three processes have theirs at once.
+# What takes longest starts first, lest one process ends minutes after the others.
 FIRST = [CLUSTER, SPARK]
+OWN_JVMS = ["tests/commands/caffe/test_memory.py", "tests/test_notebook.py", *sorted(IN_NONE)]
 THEN = [
-    "tests/commands/caffe/test_memory.py",
+    *OWN_JVMS,
     "tests/oracle/test_jax_translation.py",
     "tests/training/masters/test_base.py",
     "tests/training/resident/test_supervisor.py",
 ]
-LATER = [*sorted(IN_NONE), "tests/test_notebook.py"]
 
 
 @cache
@@ -69,7 +68,7 @@ def in_order(items):
 
     Of a lane those that need YARN come first, which ends before Spark starts beside it.
     """
-    places = {name: place for place, name in enumerate([*FIRST, *THEN, *LATER])}
+    places = {name: place for place, name in enumerate([*FIRST, *THEN])}
 
     def place(item):
         own = places.get(lane(path_of(item)), len(places))
@@ -82,6 +81,11 @@ def groups(items):
     """Returns lists of places in `items`: one for each lane, or file that is in none, in turn."""
     of = groupby(range(len(items)), lambda place: lane(path_of(items[place])))
     return [list(places) for _, places in of]
+
+
+def has_jvms(item):
+    """Whether JVMs run with a test's group: those of a lane, or of its own."""
+    return lane(path_of(item)) in (*FIRST, *OWN_JVMS)
 
 
 def path_of(item):

@@ -20,6 +20,8 @@ from tests.support import fork, forks, lanes
 lanes.lane = fork.lane = lambda path: path
 fork.MUCH = int(os.environ.get("MUCH", fork.MUCH))
 forks.LIMIT = float(os.environ.get("LIMIT", forks.LIMIT))
+forks.JVMS = int(os.environ.get("JVMS", forks.JVMS))
+forks.has_jvms = lambda item: item.name == "test_of_spark"
 
 @pytest.hookimpl(trylast=True)
 def pytest_configure(config):
@@ -81,6 +83,12 @@ import jax.numpy
 ONE = jax.numpy.ones(1)
 def test_one(): pass
 """
+BESIDE = """
+from pathlib import Path
+def test_of_spark():
+    while "test_2.py" not in Path("ran").read_text(): pass
+    assert "test_1.py" not in Path("ran").read_text()
+"""
 QUICK = "\n".join(f"def test_{number}(): pass" for number in range(4))
 
 
@@ -127,6 +135,11 @@ def test_each_test_runs_once_in_the_process_of_its_file(run, tmp_path):
 def test_a_process_that_has_grown_takes_no_other_file(run, tmp_path):
     run(*[QUICK] * 3, MUCH="-1")
     assert len({process for _, process in processes(tmp_path)}) == 3
+
+
+def test_no_more_jvms_than_may_be_run_at_a_time(run, tmp_path):
+    run(BESIDE, "def test_of_spark(): pass", QUICK, JVMS="1")
+    assert len(processes(tmp_path)) == 6
 
 
 def test_a_process_that_is_killed_is_named_and_the_rest_of_its_file_runs(run):

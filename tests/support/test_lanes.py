@@ -8,7 +8,6 @@ import pytest
 from tests.support.lanes import (
     CLUSTER,
     FIRST,
-    LATER,
     OF_FIXTURE,
     ROOT,
     SPARK,
@@ -39,7 +38,7 @@ def test_lanes_come_first_then_long_files_and_the_order_within_stays():
     given = [f"{path}::test_{i}" for i in "ba" for path in reversed(PATHS)]
     found = [item.nodeid for item in in_order([SimpleNamespace(nodeid=name) for name in given])]
     of = {name: PATHS[name.partition("::")[0]] for name in given}
-    first = [*FIRST, *THEN, *LATER]
+    first = [*FIRST, *THEN]
     lanes = [[name for name in given if of[name] == wanted] for wanted in first]
     assert found == [*chain(*lanes), *(name for name in given if of[name] not in first)]
 
@@ -55,7 +54,7 @@ def test_what_needs_yarn_is_the_first_of_its_lane():
 
 
 def test_long_files_are_there():
-    assert all((ROOT / path).is_file() for path in [*THEN, *LATER])
+    assert all((ROOT / path).is_file() for path in THEN)
 
 
 def test_what_asks_for_spark_or_a_cluster_is_in_its_lane(request):
