@@ -116,7 +116,7 @@ def executors(arguments, master, known):
                 "executors: it deals out cores, and an executor takes all of a machine; give "
                 "--cores, those of each"
             )
-        if not str(cores).isdecimal():
+        if not (str(cores).isdecimal() and int(cores)):
             raise ConfigError(
                 f"spark.executor.cores must be a positive integer, got {cores!r}; give --cores, "
                 "those of each executor"

@@ -4,6 +4,7 @@ import socket
 import struct
 
 from tests.cluster.web import PATIENCE, USER
+from tests.data import lmdbs
 
 PROTOCOL = "org.apache.hadoop.hdfs.protocol.ClientProtocol"
 START = b"hrpc\x09\x00\x00"  # version 9, no class of service, nobody proves who he is
@@ -42,22 +43,13 @@ def message(fields):
 
 def field(number, value):
     if isinstance(value, int):
-        return varint(number << 3) + varint(value)
+        return lmdbs.number(number, value)
     value = message(value) if isinstance(value, dict) else value
-    return varint(number << 3 | 2) + delimited(value.encode() if isinstance(value, str) else value)
-
-
-def varint(value):
-    low, rest = value & 0x7F, value >> 7
-    return bytes([low | 0x80]) + varint(rest) if rest else bytes([low])
-
-
-def delimited(data):
-    return varint(len(data)) + data
+    return lmdbs.block(number, value.encode() if isinstance(value, str) else value)
 
 
 def framed(*messages):
-    data = b"".join(map(delimited, messages))
+    data = b"".join(lmdbs.varint(len(each)) + each for each in messages)
     return struct.pack(">I", len(data)) + data
 
 

@@ -110,9 +110,12 @@ MISTAKES = [
     (["--master", "yarn", "--properties", "none.conf"], "none.conf: there is no such file"),
     (["--master", "yarn", "--set", "spark.ui.enabled"], "--set must be KEY=VALUE"),
     ([*STANDALONE, "--executors", "2"], "--cores must be given with --executors"),
-    (
-        [*STANDALONE, "--executors", "2", "--set", "spark.executor.cores=two"],
-        "spark.executor.cores must be a positive integer, got 'two'; give --cores",
+    *(
+        (
+            [*STANDALONE, "--executors", "2", "--set", f"spark.executor.cores={cores}"],
+            f"spark.executor.cores must be a positive integer, got '{cores}'; give --cores",
+        )
+        for cores in ("two", "0")
     ),
     ([*STANDALONE, "--deploy-mode", "cluster"], "--deploy-mode must be client with a standalone"),
     (

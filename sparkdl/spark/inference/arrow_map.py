@@ -16,7 +16,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructField, StructType
 from pyspark.sql.udf import UserDefinedFunction, _wrap_function
 
-TAKES_VECTORS = tuple(map(int, pyspark.__version__.split(".")[:2])) >= (3, 5)
+PYSPARK = tuple(map(int, pyspark.__version__.split(".")[:2]))
+TAKES_VECTORS = PYSPARK >= (3, 5)
 MAP_IN_ARROW = 207  # PythonEvalType.SQL_MAP_ARROW_ITER_UDF
 
 

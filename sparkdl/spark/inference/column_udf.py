@@ -6,12 +6,12 @@ from functools import partial, wraps
 from typing import Any
 
 import pyarrow
-import pyspark
 
 from sparkdl.errors import ConfigError
-from sparkdl.spark.inference.predictions import brief_errors, check_tables
+from sparkdl.spark.inference.arrow_map import PYSPARK
+from sparkdl.spark.inference.predictions import arrow_column, brief_errors, check_tables
 
-HAS_ARROW_UDFS = tuple(map(int, pyspark.__version__.split(".")[:2])) >= (4, 1)
+HAS_ARROW_UDFS = PYSPARK >= (4, 1)
 # The fields of pyspark.ml's vectors; pandas does not know them where all vectors are dense.
 VECTOR = {
     "type": pyarrow.int8(),
@@ -57,7 +57,7 @@ def make_arrow_udf(compute_column, kind):
 
     def predict(parts: Iterator[pyarrow.Array]) -> Iterator[pyarrow.Array]:
         for array in compute_column(parts):
-            yield to_arrow(array, arrow_kind)
+            yield arrow_column(array, arrow_kind)
 
     return arrow_udf(predict, kind)
 
@@ -126,11 +126,3 @@ def as_arrow(values):
         nulls = pyarrow.array(values["type"].isna())
         return pyarrow.StructArray.from_arrays(fields, names=[*VECTOR], mask=nulls)
     return pyarrow.array(values, from_pandas=False)
-
-
-def to_arrow(array, kind):
-    """Returns an array (n,) or (n, ...) as an Arrow column of numbers, or of lists of them."""
-    if array.ndim == 1:
-        return pyarrow.array(array).cast(kind)
-    flat = array.reshape(len(array), -1)
-    return pyarrow.FixedSizeListArray.from_arrays(flat.reshape(-1), flat.shape[1]).cast(kind)

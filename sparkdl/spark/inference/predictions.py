@@ -224,14 +224,16 @@ def check_tables(schema, columns, tables, pending, beside=0):
         yield batch
 
 
-def arrow_column(array):
-    """Returns (n,) as numbers, (n, ...) as lists of numbers."""
+def arrow_column(array, kind=None):
+    """Returns (n,) as numbers, (n, ...) as lists of numbers.
+
+    `kind` is their type in Arrow; None: that of the numbers, lists of float32.
+    """
     if array.ndim == 1:
-        return pyarrow.array(array)
+        return pyarrow.array(array) if kind is None else pyarrow.array(array).cast(kind)
     flat = array.reshape(len(array), -1)
-    return pyarrow.FixedSizeListArray.from_arrays(flat.reshape(-1), flat.shape[1]).cast(
-        pyarrow.list_(pyarrow.float32())
-    )
+    lists = pyarrow.FixedSizeListArray.from_arrays(flat.reshape(-1), flat.shape[1])
+    return lists.cast(kind or pyarrow.list_(pyarrow.float32()))
 
 
 def vector_column(array):

@@ -13,7 +13,8 @@ from sparkdl.layers import LSTM, Dense, LastTimeStep, Merge, Output
 from sparkdl.ml import SparkNetworkClassificationModel, SparkNetworkRegressionModel
 from sparkdl.nn import GraphBuilder, NetworkConf
 from sparkdl.spark.inference import column_udf
-from sparkdl.spark.inference.column_udf import HAS_ARROW_UDFS, VECTOR, as_arrow, to_arrow
+from sparkdl.spark.inference.column_udf import HAS_ARROW_UDFS, VECTOR, as_arrow
+from sparkdl.spark.inference.predictions import arrow_column
 from sparkdl.training.network import Network
 
 NAN = float("nan")
@@ -166,6 +167,6 @@ def test_pandas_has_vectors_as_a_frame():
 def test_arrays_become_columns_of_spark_s_type(shape):
     array = np.arange(np.prod(shape), dtype=np.float32).reshape(shape)
     kind = pa.float64() if len(shape) == 1 else pa.list_(pa.float64())
-    column = to_arrow(array, kind)
+    column = arrow_column(array, kind)
     assert column.type == kind
     assert column.to_pylist() == array.reshape(3, -1).squeeze().tolist()
