@@ -82,10 +82,10 @@ def own_places(tmp_path_factory, request):
     shared = tmp_path_factory.getbasetemp()  # by the processes of one run
     os.environ["XDG_CACHE_HOME"] = str(shared / "cache")
     wanted = any(map(needs_jvm, request.session.items))
-    making = class_archive.begin(shared / "classes") if wanted else None
+    making = class_archive.begin() if wanted else None
     yield
     if making is not None:  # a run of few tests may end first
-        making.wait()
+        class_archive.end(making)
 
 
 @pytest.fixture(scope="session")

@@ -5,6 +5,7 @@ that is told of the archive maps it instead, if its class path begins as that of
 it starts as ever.
 """
 
+import fcntl
 import hashlib
 import os
 import shutil
@@ -15,7 +16,10 @@ from pathlib import Path
 
 from pyspark.find_spark_home import _find_spark_home
 
-FOLDER = Path(__file__).parents[2] / ".pytest_cache" / "java"  # for later runs too
+ROOT = Path(__file__).parents[2]
+FOLDER = ROOT / ".pytest_cache" / "java"  # for later runs too
+MAKING = [sys.executable, "-m", __name__]
+LIMIT = 600.0  # seconds for it to be made, on a busy machine
 JARS = f"{_find_spark_home()}/jars/*"  # must be the first part of a JVM's class path
 
 
@@ -37,35 +41,40 @@ def changed(path):
     return os.stat(path).st_mtime_ns if path and os.path.exists(path) else None
 
 
-def begin(lock):
-    """A Popen that makes the archive, beside the tests; None where it is there or being made.
-
-    Parameters
-    ----------
-    lock : Path
-        A folder that the first of several processes makes.
-    """
+def begin():
+    """A Popen that makes the archive, beside the tests; None where it is there or being made."""
     if place().exists() or java() is None:
         return None
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    with open(FOLDER / "lock", "w") as held:
+        try:  # which the new process has too: whoever else wants to make it, until that has ended
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return None
+        if place().exists():
+            return None
+        for old in [*FOLDER.glob("*.jsa"), *FOLDER.glob("*.part")]:
+            old.unlink()
+        own = os.environ | {"PYTHONPATH": str(ROOT)}
+        quiet = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.DEVNULL)
+        return subprocess.Popen(MAKING, env=own, pass_fds=[held.fileno()], **quiet)
+
+
+def end(making):
+    """Waits for what `begin` has started, as long as that may take."""
     try:
-        lock.mkdir()
-    except FileExistsError:
-        return None
-    own = {"PYTHONPATH": str(Path(__file__).parents[2])}
-    quiet = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.DEVNULL)
-    return subprocess.Popen([sys.executable, "-m", __name__], env=os.environ | own, **quiet)
+        making.wait(LIMIT)
+    except subprocess.TimeoutExpired:
+        making.kill()
+        making.wait()
 
 
 def main():
     """Make the archive, from what one Spark loads."""
-    path = place()
-    path.parent.mkdir(parents=True, exist_ok=True)
-    for old in path.parent.glob("*.jsa"):
-        old.unlink()
-    part = path.with_suffix(f".{os.getpid()}")
+    part = place().with_suffix(f".{os.getpid()}.part")
     try:
         use_spark(part)
-        part.replace(path)
+        part.replace(place())
     finally:
         part.unlink(missing_ok=True)
 
