@@ -1,8 +1,8 @@
 """Shares of the workers of a barrier stage: one partition each of blocks and validation batches."""
 
-import tempfile
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 
+from sparkdl.data.scratch_file import ScratchFile
 from sparkdl.data.stored_batches import StoredBatches
 from sparkdl.data.stored_share import StoredShare
 from sparkdl.errors import WorkerError
@@ -73,16 +73,16 @@ def split_items(items):
     The first gives (number, Batch) as they come. The second gives Batches, in the same order at
     each launch; it can be asked once the first has ended.
     """
-    with tempfile.TemporaryFile(prefix="sparkdl-validation-") as file:
-        later = BatchSpool(file)
+    with closing(ScratchFile("sparkdl-validation-")) as scratch:
+        later = BatchSpool(scratch)
         yield later.after(items), iter(later)
 
 
 class BatchSpool:
     """Batches spooled to a file until they are wanted, or found where they are stored."""
 
-    def __init__(self, file):
-        self._file, self._places, self._stored, self._complete = file, {}, (), False
+    def __init__(self, scratch):
+        self._scratch, self._places, self._stored, self._complete = scratch, {}, (), False
 
     def after(self, items):
         """Yields the blocks among the items; what else comes is kept."""
@@ -94,9 +94,8 @@ class BatchSpool:
             elif isinstance(item, StoredBatches):
                 self._stored = item
             elif isinstance(key, tuple):
-                start = self._file.tell()
-                self._file.write(pack_batch(item))
-                self._places[key] = start, self._file.tell() - start
+                start = self._scratch.append(pack_batch(item))
+                self._places[key] = start, self._scratch.nbytes - start
             else:
                 yield key, item
         self._complete = True
@@ -107,5 +106,5 @@ class BatchSpool:
         yield from self._stored
         for key in sorted(self._places):
             start, length = self._places[key]
-            self._file.seek(start)
-            yield unpack_batch(self._file.read(length))
+            self._scratch.file.seek(start)
+            yield unpack_batch(self._scratch.file.read(length))

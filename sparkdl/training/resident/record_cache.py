@@ -1,12 +1,12 @@
 """Cache of a worker's records in files, so that they may exceed its memory."""
 
 import mmap
-import tempfile
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from sparkdl.data.batches.batch import Batch
+from sparkdl.data.scratch_file import ScratchFile
 from sparkdl.errors import WorkerError
 
 IDS = "ids"  # stands beside the columns in the files
@@ -70,27 +70,26 @@ class Column:
     rows: np.ndarray | None = field(default=None, repr=False)
 
     def __post_init__(self):
-        self._file = tempfile.TemporaryFile(prefix="sparkdl-")  # noqa: SIM115, lives as we do
+        self._scratch = ScratchFile("sparkdl-")
 
     def append(self, array):
         """Writes rows; returns where they are, as (self, start, stop)."""
         start, self.count, self.rows = self.count, self.count + len(array), None
-        self._file.write(np.ascontiguousarray(array).data.cast("B") if array.size else b"")
+        self._scratch.append(np.ascontiguousarray(array).data.cast("B") if array.size else b"")
         return self, start, self.count
 
     def close(self):
-        self._file.close()
+        self._scratch.close()
 
     def all(self):
         """Maps all rows into memory, (count, ...)."""
         if self.rows is None:
-            self._file.flush()
             shape = (self.count, *self.shape)
             self.rows = np.empty(shape, self.dtype) if 0 in shape else self._map(shape)
         return self.rows
 
     def _map(self, shape):
-        data = mmap.mmap(self._file.fileno(), 0, access=mmap.ACCESS_READ)
+        data = mmap.mmap(self._scratch.file.fileno(), 0, access=mmap.ACCESS_READ)
         return np.frombuffer(data, self.dtype).reshape(shape)
 
 

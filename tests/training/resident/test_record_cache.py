@@ -9,6 +9,7 @@ import pytest
 from sparkdl.data.batches.batch import Batch
 from sparkdl.errors import WorkerError
 from sparkdl.training.resident.record_cache import RecordCache
+from tests.support.disks import may_mount, small_disk
 
 
 def block(rng, n, start=0, kind="f4"):
@@ -91,3 +92,16 @@ def test_files_have_no_names(rng, tmp_path, monkeypatch):
         shelf.block(0).take(slice(None))
         assert not os.listdir(tmp_path)
     assert list(shelf) == []
+
+
+@pytest.mark.skipif(not may_mount(), reason="needs a user who may mount disks")
+def test_a_full_disk_is_named(rng, tmp_path, monkeypatch):
+    disk = tmp_path / "disk"
+    monkeypatch.setattr(tempfile, "tempdir", str(disk))
+    says = (
+        rf"^{disk} on \S+: must take \d+ bytes of records, got: No space left on device; make room"
+    )
+    with small_disk(disk, "64k"), RecordCache() as shelf:
+        shelf.put(0, block(rng, 50))
+        with pytest.raises(WorkerError, match=says):
+            shelf.put(0, block(rng, 5000, start=50))
