@@ -120,7 +120,7 @@ def weights_into_units(layer, in_shape, axes, params, rng):
 
 @pytest.mark.parametrize("layer, in_shape, axes", UNITS_OF_LAYERS, ids=label)
 def test_norms_are_those_of_the_weights_that_a_unit_depends_on(layer, in_shape, axes, rng):
-    stack = [replace(layer, name="it"), Output(units=1, constraints=())]
+    stack = [replace(layer, name="it"), Output(units=1, loss="mse", constraints=())]
     conf = NetworkConf(input_shape=in_shape, layers=stack, constraints=[UnitNorm()])
     params = rng.normal(size=conf.parameter_count)
     after, _ = update_params(conf, params, 0 * params, {}, 0.5, 1)
@@ -134,7 +134,7 @@ def test_biases_have_one_norm_whatever_their_axes(rng):
     options = {"name": "it", "filters": 3, "kernel_size": 2, "bias_constraints": [UnitNorm()]}
     kinds = {layers.LocallyConnected1D: (4, 2), layers.LocallyConnected2D: (2, 3, 3)}
     for kind, shape in kinds.items():
-        conf = NetworkConf(input_shape=shape, layers=[kind(**options), Output(units=1)])
+        conf = NetworkConf(input_shape=shape, layers=[kind(**options), Output(units=1, loss="mse")])
         params = rng.normal(size=conf.parameter_count)
         after, _ = update_params(conf, params, 0 * params, {}, 0.5, 1)
         assert np.linalg.norm(conf.params_layout.views(after)["it/b"]) == pytest.approx(1)
@@ -147,7 +147,9 @@ def test_a_layer_s_own_constraints_hold_for_its_factors_and_the_network_s_do_not
     still = [layers.Frozen(layer=layer) for layer in held]
     fixed = [layers.Dense(units=3, rate_factor=0), *(replace(one, rate_factor=0) for one in held)]
     for stack, moves in [(free, False), (held, True), (still, False), (fixed, False)]:
-        conf = NetworkConf(input_shape=(3,), layers=[*stack, Output(units=1)], **options)
+        conf = NetworkConf(
+            input_shape=(3,), layers=[*stack, Output(units=1, loss="mse")], **options
+        )
         params = -np.abs(rng.normal(size=conf.parameter_count))
         after, _ = update_params(conf, params, 0 * params, {}, 0.5, 1)
         before = conf.params_layout.views(params)

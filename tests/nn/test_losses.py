@@ -1,10 +1,13 @@
 """Losses against optax and scikit-learn."""
 
+from dataclasses import replace
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
 import pytest
+import scipy.special
 import scipy.stats
 from sklearn import metrics
 
@@ -304,6 +307,17 @@ UNFIT = [
 def test_a_network_whose_loss_does_not_fit_its_output_is_not_built(loss, message):
     with pytest.raises(ShapeError, match=message):
         NetworkConf(input_shape=(2,), layers=[Output(units=3, loss=loss)])
+
+
+@pytest.mark.parametrize(
+    "loss", [SoftmaxCrossEntropy(), losses.KlDivergence(), losses.MulticlassHinge()], ids=label
+)
+@pytest.mark.parametrize("layer", [Output(units=1), LossLayer()], ids=label)
+def test_one_unit_is_no_choice_among_classes(layer, loss):
+    z = np.array([[-3.0], [2.0]])
+    np.testing.assert_array_equal(scipy.special.softmax(z, axis=1), 1)  # whatever is learned
+    with pytest.raises(ShapeError, match="needs 2 units or more, got 1.*sigmoid_cross_entropy"):
+        NetworkConf(input_shape=(1,), layers=[replace(layer, loss=loss)])
 
 
 @pytest.mark.parametrize("reduction", REDUCTIONS)

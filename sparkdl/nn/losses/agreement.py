@@ -5,7 +5,7 @@ from typing import ClassVar
 from sparkdl.config import Choice, dataclass, option
 from sparkdl.engine import ops
 from sparkdl.nn.hints import Value
-from sparkdl.nn.losses.base import Loss, PerUnit
+from sparkdl.nn.losses.base import Loss, PerUnit, check_classes
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,6 +69,9 @@ class MulticlassHinge(Loss, name="multiclass_hinge"):
     """
 
     label_kind: ClassVar = "class"
+
+    def check(self, units: int) -> None:
+        check_classes(self, units)
 
     def output(self, z: Value) -> Value:
         return ops.softmax(z)

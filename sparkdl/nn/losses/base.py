@@ -101,6 +101,15 @@ def check_length(loss: "Loss", name: str, units: int) -> None:
         raise ShapeError(f"{kind}.{name} must have one for each of {units} units, got {value}")
 
 
+def check_classes(loss: "Loss", units: int) -> None:
+    """Raises ShapeError where there is no choice among `units`: softmax of one is always 1."""
+    if units < 2:
+        raise ShapeError(
+            f"{loss.type_name} needs 2 units or more, got {units}; a yes or no has the loss "
+            '"sigmoid_cross_entropy", a value "mse"'
+        )
+
+
 def are_weights(value: Any) -> bool:
     """Returns whether `value` is None or has a number that is not 0."""
     return value is None or any(value)

@@ -13,6 +13,7 @@ from sparkdl.nn.losses.base import (
     WEIGHTS,
     Loss,
     are_weights,
+    check_classes,
     check_length,
     count_labels,
     differs,
@@ -65,6 +66,7 @@ class SoftmaxCrossEntropy(Loss, name="softmax_cross_entropy"):
         return "class"
 
     def check(self, units: int) -> None:
+        check_classes(self, units)
         check_length(self, "class_weights", units)
 
     def counts(self, labels: Value) -> Value:

@@ -3,7 +3,7 @@
 from sparkdl.config import Boolean, Number, dataclass, option
 from sparkdl.engine import ops
 from sparkdl.nn.hints import Value
-from sparkdl.nn.losses.base import PerUnit, count_labels
+from sparkdl.nn.losses.base import PerUnit, check_classes, count_labels
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,6 +47,10 @@ class KlDivergence(PerUnit, name="kl_divergence"):
     ----------
     Kullback and Leibler, On information and sufficiency (1951), eq. 2.2.
     """
+
+    def check(self, units: int) -> None:
+        super().check(units)
+        check_classes(self, units)
 
     def output(self, z: Value) -> Value:
         return ops.softmax(z)

@@ -59,13 +59,18 @@ def test_a_frozen_layer_stays_as_it_is_while_the_others_learn(part, rng):
 
 def test_a_frozen_layer_takes_the_network_s_choices():
     frozen = layers.Frozen(layer=layers.Dense(units=2))
-    conf = NetworkConf(input_shape=(3,), layers=[frozen, layers.Output(units=1)], activation="relu")
+    conf = NetworkConf(
+        input_shape=(3,), layers=[frozen, layers.Output(units=1, loss="mse")], activation="relu"
+    )
     assert conf.stack[0].layer.layer.activation.type_name == "relu"
     assert NetworkConf.from_yaml(conf.to_yaml()) == conf
 
 
 OPTIONS = [
-    (lambda: layers.Frozen(layer=layers.Output(units=1)), "Frozen.layer must be no output layer"),
+    (
+        lambda: layers.Frozen(layer=layers.Output(units=1, loss="mse")),
+        "Frozen.layer must be no output layer",
+    ),
     (lambda: layers.Affine(scale=False, shift=False), "Affine.shift must be True where scale is"),
     (lambda: layers.PRelu(shared="yes"), "PRelu.shared must be True or False, got 'yes'"),
     (lambda: layers.Reshape(shape=(-1, -1)), "Reshape.shape must be a tuple of integers >= 1, one"),

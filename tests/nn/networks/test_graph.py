@@ -168,7 +168,9 @@ def test_comes_back_from_json_and_yaml():
         residual(optimizer=Momentum(learning_rate=0.1))
     )
     assert isinstance(
-        conf_from_dict(NetworkConf(input_shape=(2,), layers=[Output(units=1)]).to_dict()),
+        conf_from_dict(
+            NetworkConf(input_shape=(2,), layers=[Output(units=1, loss="mse")]).to_dict()
+        ),
         NetworkConf,
     )
 

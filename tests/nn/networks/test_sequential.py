@@ -182,17 +182,17 @@ OPTIONS = [
     ({"layers": ()}, "NetworkConf.layers must end with an Output, got []"),
     ({"layers": [Dense(units=1)]}, "NetworkConf.layers must end with an Output, got ['Dense']"),
     (
-        {"layers": [Output(units=1), Output(units=1)]},
+        {"layers": [Output(units=1, loss="mse"), Output(units=1, loss="mse")]},
         "NetworkConf.layers must have one Output, the last layer, got ['Output', 'Output']",
     ),
     (
-        {"layers": Output(units=1)},
+        {"layers": Output(units=1, loss="mse")},
         "NetworkConf.layers must be a sequence of members of Layer, got Output(",
     ),
     ({"layers": [Output]}, "NetworkConf.layers[0] must be one of "),
     ({"layers": [{"type": "Output", "unit": 1}]}, "Output has no field 'unit'; did you mean 'un"),
     (
-        {"layers": [Dense(units=1, name="dense_2"), Dense(units=1), Output(units=1)]},
+        {"layers": [Dense(units=1, name="dense_2"), Dense(units=1), Output(units=1, loss="mse")]},
         "layer names must be unique, got 'dense_2' twice",
     ),
     ({"optimizer": 0.1}, "NetworkConf.optimizer must be one of AMSGrad, AdaBelief"),
@@ -241,7 +241,7 @@ SHAPES = [
 
 @pytest.mark.parametrize("options, message", OPTIONS, ids=label)
 def test_refuses_options(options, message):
-    good = {"input_shape": (4,), "layers": [Output(units=1)]}
+    good = {"input_shape": (4,), "layers": [Output(units=1, loss="mse")]}
     with pytest.raises(ConfigError) as caught:
         NetworkConf(**good | options)
     assert message in str(caught.value)

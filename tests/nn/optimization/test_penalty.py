@@ -31,7 +31,7 @@ def test_nothing_is_added_without_factors(rng):
 
 
 def test_the_penalty_worked_out_by_hand():
-    conf = NetworkConf(input_shape=(2,), layers=[Output(units=1)], l1=0.1, l2=0.5)
+    conf = NetworkConf(input_shape=(2,), layers=[Output(units=1, loss="mse")], l1=0.1, l2=0.5)
     params = np.array([3.0, -2.0, 7.0])  # two weights and a bias
     np.testing.assert_allclose(penalty(conf, params), 0.1 * 5 + 0.25 * 13)
     grad = add_penalty(conf, np.zeros(3), params)
@@ -49,7 +49,7 @@ def test_the_gradient_added_is_that_of_the_penalty(rng):
 def test_learned_factors_are_pulled_where_their_layers_say():
     own = Affine(l2=0.3, bias_l1=0.4, decay_factor=0.5)
     table = Learned(shape=(2,), l1=0.5, l2=0.25, decay_factor=3, name="table")
-    layers = [Affine(), own, PRelu(l1=0.6), Frozen(layer=own), table, Output(units=1)]
+    layers = [Affine(), own, PRelu(l1=0.6), Frozen(layer=own), table, Output(units=1, loss="mse")]
     conf = NetworkConf(input_shape=(2,), layers=layers, l1=0.1, l2=0.5)
     wanted = {
         "l1": {"affine_2/beta": 0.4, "prelu_1/alpha": 0.6, "table/W": 1.5, "output_1/W": 0.1},

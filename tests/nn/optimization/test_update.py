@@ -27,7 +27,7 @@ from tests.nn.support import label, run_as_graph
 def test_clips_then_adds_the_penalty_then_steps():
     conf = NetworkConf(
         input_shape=(1,),
-        layers=[Output(units=1)],
+        layers=[Output(units=1, loss="mse")],
         clipping=ClipNorm(limit=1.0),
         l2=0.5,
         optimizer=Momentum(learning_rate=0.1, momentum=0.5),
@@ -52,7 +52,7 @@ def test_clips_then_adds_the_penalty_then_steps():
 @pytest.mark.parametrize("fixed", [{"rate_factor": 0.0}, {"bias_rate_factor": 0.0}], ids=str)
 def test_norms_leave_out_what_has_no_rate(fixed, rng, x64):
     """As in Caffe, whose nets compute no gradient where lr_mult is 0."""
-    layers = [Dense(units=2, **fixed), Output(units=1)]
+    layers = [Dense(units=2, **fixed), Output(units=1, loss="mse")]
     conf = NetworkConf(
         input_shape=(3,), layers=layers, clipping=ClipNorm(limit=0.3), optimizer=Sgd()
     )
@@ -72,7 +72,7 @@ def test_norms_leave_out_what_has_no_rate(fixed, rng, x64):
 def test_decoupled_decay_is_that_of_optax_and_spares_biases(rng, x64):
     optimizer = AdamW(learning_rate=0.1, weight_decay=0.3)
     conf = NetworkConf(
-        input_shape=(2,), layers=[Dense(units=2), Output(units=1)], optimizer=optimizer
+        input_shape=(2,), layers=[Dense(units=2), Output(units=1, loss="mse")], optimizer=optimizer
     )
     names = conf.params_layout.slices
     weights = np.concatenate(
@@ -94,7 +94,7 @@ def test_decoupled_decay_is_that_of_optax_and_spares_biases(rng, x64):
 
 @pytest.mark.parametrize("optimizer", OPTIMIZERS, ids=str)
 def test_any_optimizer_may_decay_weights(optimizer, rng):
-    layers = [Dense(units=2), Output(units=1)]
+    layers = [Dense(units=2), Output(units=1, loss="mse")]
     plain, decayed = (replace(optimizer, weight_decay=decay) for decay in (0.0, 0.3))
     confs = [
         NetworkConf(input_shape=(2,), layers=layers, optimizer=one) for one in (plain, decayed)
@@ -145,7 +145,7 @@ MEASURED = [
 @pytest.mark.parametrize("optimizer, theirs", MEASURED, ids=label)
 def test_steps_measured_by_the_arrays_are_those_of_optax(optimizer, theirs, rng, x64):
     conf = NetworkConf(
-        input_shape=(2,), layers=[Dense(units=3), Output(units=1)], optimizer=optimizer
+        input_shape=(2,), layers=[Dense(units=3), Output(units=1, loss="mse")], optimizer=optimizer
     )
     layout, reference = conf.params_layout, theirs(optimizer)
     params = rng.normal(size=layout.size)
@@ -166,7 +166,7 @@ def test_steps_measured_by_the_arrays_are_those_of_optax(optimizer, theirs, rng,
 @pytest.mark.parametrize("optimizer", OPTIMIZERS, ids=str)
 def test_a_replica_updated_in_place_is_where_arrays_lead(optimizer, rng):
     conf = NetworkConf(
-        input_shape=(2,), layers=[Dense(units=2), Output(units=1)], optimizer=optimizer
+        input_shape=(2,), layers=[Dense(units=2), Output(units=1, loss="mse")], optimizer=optimizer
     )
     replica = Replica(conf)
     params = replica.params.astype(float)

@@ -57,7 +57,7 @@ def test_the_copies_of_an_example_get_random_numbers_of_their_own():
     build = GraphBuilder(a=(50,))
     build.add(Stack(), "a", "a")
     build.add(Dropout(rate=0.5))
-    build.add(Output(units=1))
+    build.add(Output(units=1, loss="mse"))
     conf, ids = build.conf(), np.arange(2, dtype=np.uint64)
     x, params = np.ones((2, 50)), {"output_1/W": np.ones((50, 1)), "output_1/b": np.zeros(1)}
     out = forward(conf, params, {}, x, training=True, ids=ids, outputs=["dropout_1"])

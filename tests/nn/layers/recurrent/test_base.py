@@ -216,7 +216,7 @@ REFUSALS = [
     (lambda: LSTM(units=1, gate_activation="tanh"), "must be sigmoid or hard_sigmoid, got Tanh"),
     (lambda: SimpleRnn(units=1, activation="elu"), "SimpleRnn.activation must be tanh or relu"),
     (
-        lambda: TimeDistributed(layer=RnnOutput(units=1)),
+        lambda: TimeDistributed(layer=RnnOutput(units=1, loss="mse")),
         "TimeDistributed.layer must be a layer with one input, and no output layer",
     ),
     (lambda: Masking(value="0"), "Masking.value must be a finite number, got '0'"),
@@ -234,7 +234,8 @@ REFUSALS = [
     ),
     (
         lambda: NetworkConf(
-            input_shape=(4, 3), layers=[LSTM(units=1, continuation=True), RnnOutput(units=1)]
+            input_shape=(4, 3),
+            layers=[LSTM(units=1, continuation=True), RnnOutput(units=1, loss="mse")],
         ),
         "got LSTM, which joins several; use a GraphConf",
     ),
