@@ -9,6 +9,7 @@ from sparkdl.nn.layers.joining.broadcasting import repeats
 PARAMETERS = {"scale": "gamma", "shift": "beta"}  # of an Affine
 HIDES = np.float32(-1e9)  # numbers up to here are added to hide what softmax would see
 HIDDEN = np.float32(-1e30)  # finite, where others have minus infinity
+LARGEST = float(np.finfo(np.float32).max)  # the limit where there is none
 
 
 def line(**options):

@@ -1,10 +1,11 @@
 """Layers for nodes that change each number, or add up along axes."""
 
 import numpy as np
+from onnx import TensorProto
 
 from sparkdl.interop.onnx.laid_shapes import CUT, TYPES, WHOLE, batch_of
 from sparkdl.interop.onnx.shape_translation import integers, pool_all, positions
-from sparkdl.interop.onnx.steps import Step
+from sparkdl.interop.onnx.steps import BEFORE, Step
 from sparkdl.nn import layers as nn
 
 
@@ -38,11 +39,20 @@ def cast(node):
     """
     before = batch_of(node.any_shape())
     to = node.attributes["to"]
+    if to == TensorProto.BOOL:
+        return is_other_than_0(node)
     node.need(to in TYPES, f"to={to}")
     if before != WHOLE and not (before == CUT and TYPES[to] == WHOLE):
         node.shape()  # refuses another place of the batch
     is_cut = before != WHOLE and TYPES[to] == WHOLE
     return [Step(layer=nn.Activation("identity"), batch=CUT if is_cut else TYPES[to])]
+
+
+def is_other_than_0(node):
+    """1 and 0 of floats, which the file has as truth values."""
+    node.shape()
+    above = nn.Activation({"type": "heaviside", "threshold": 0.0})
+    return [Step(layer=nn.Activation("abs_val")), Step(layer=above, sources=(BEFORE,), batch=WHOLE)]
 
 
 def greater(node):
@@ -65,14 +75,14 @@ def layer_normalization(node):
     return [Step(layer=nn.LayerNorm(axes=axes, **options), weights=weights)]
 
 
-POOLED = {"mean": "avg", "max": "max"}
+POOLED = {"mean": "avg", "max": "max", "sum": "sum"}
 
 
 def reduction(operation):
     """Returns the rule of a sum, mean or maximum over axes; they are an attribute before 18.
 
-    A mean or maximum is one over space, or over the steps of sequences; a sum or mean over the last
-    axes.
+    A mean, sum or maximum is one over space, or over the steps of sequences; a sum or mean over the
+    last axes.
     """
 
     def translate(node):

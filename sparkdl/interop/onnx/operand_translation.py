@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sparkdl.interop.constant_operands import constant_layer, line
+from sparkdl.interop.constant_operands import LARGEST, constant_layer, line
 from sparkdl.interop.onnx.steps import BEFORE, Step
 from sparkdl.nn import layers as nn
 
@@ -37,14 +37,56 @@ def divide(node):
 
 def element_wise(node, operation, second=1):
     """Returns the Steps of an operation of two computed inputs; `second` is where the second is."""
-    shapes = node.shape(0), node.shape(1)
+    return join(node, operation, (node.shape(0), node.shape(1)), (0, second))
+
+
+def join(node, operation, shapes, sources):
+    """Returns the Step of an operation of two sources of these shapes, which may broadcast."""
     if shapes[0] == shapes[1]:
-        return [Step(layer=nn.ElementWise(operation=operation), sources=(0, second))]
+        return [Step(layer=nn.ElementWise(operation=operation), sources=sources)]
     whole = np.broadcast_shapes(*shapes)
     node.need(whole in shapes and operation in ("add", "product"), f"broadcasting of {shapes}")
     node.need(len(shapes[0]) == len(shapes[1]), f"broadcasting of {shapes}")
-    sources = (0, second) if shapes[0] == whole else (second, 0)
+    sources = sources if shapes[0] == whole else sources[::-1]
     return [Step(layer=nn.Broadcasting(operation=operation), sources=sources)]
+
+
+def where(node):
+    """A number where a computed mask says so, else 0: their product."""
+    mask = tuple(node.any_shape(0))
+    x, other = (1, 2) if node.is_constant(2) else (2, 1)
+    zero = node.constant(other)
+    node.need(zero.size == 1 and not zero.any(), "a choice between others than numbers and 0")
+    if x == 1:
+        return join(node, "product", (mask, node.shape(1)), (0, 1))
+    hidden = Step(layer=line(scale=-1.0, shift=1.0), sources=(0,))
+    return [hidden, *join(node, "product", (mask, node.shape(2)), (BEFORE, 2))]
+
+
+def maximum(node):
+    """The larger of computed numbers, or of each and one that is constant."""
+    [*constant] = filter(node.is_constant, range(len(node.inputs)))
+    if not constant:
+        return several("max")(node)
+    node.need(len(node.inputs) == 2, "a constant among several inputs")
+    low, x = node.constant(constant[0]), 1 - constant[0]
+    node.need(low.size == 1 and low.ndim <= len(node.shape(x)) + 1, f"a limit of {low.shape}")
+    clip = {"type": "clip", "low": float(low.reshape(())), "high": LARGEST}
+    return [Step(layer=nn.Activation(clip), sources=(x,))]
+
+
+def several(operation):
+    """Returns the rule of an operation on any number of inputs of one shape."""
+
+    def translate(node):
+        shapes = {node.shape(i) for i in range(len(node.inputs))}
+        node.need(len(shapes) == 1, f"broadcasting of {sorted(shapes)}")
+        if len(node.inputs) == 1:
+            return [Step(layer=nn.Activation("identity"))]
+        sources = tuple(range(len(node.inputs)))
+        return [Step(layer=nn.ElementWise(operation=operation), sources=sources)]
+
+    return translate
 
 
 def constant_operand(node, flag, change=np.asarray, source=None):
@@ -80,4 +122,13 @@ def matmul(node):
     return [Step(layer=nn.Dense(units=W.shape[1], bias=False), weights={"W": W})]
 
 
-OPERAND_RULES = {"Add": add, "Div": divide, "MatMul": matmul, "Mul": multiply, "Sub": subtract}
+OPERAND_RULES = {
+    "Add": add,
+    "Div": divide,
+    "MatMul": matmul,
+    "Max": maximum,
+    "Mul": multiply,
+    "Sub": subtract,
+    "Sum": several("add"),
+    "Where": where,
+}

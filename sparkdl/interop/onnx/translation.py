@@ -3,6 +3,7 @@
 import numpy as np
 
 from sparkdl.interop.axis_layers import softmax_layers
+from sparkdl.interop.constant_operands import LARGEST
 from sparkdl.interop.onnx.number_translation import NUMBER_RULES
 from sparkdl.interop.onnx.operand_translation import OPERAND_RULES
 from sparkdl.interop.onnx.recurrent_translation import RECURRENT_RULES
@@ -27,9 +28,9 @@ def activation(**options):
 
 def clip(node):
     node.shape()
-    bounds = [float(node.constant(i)) if node.has(i) else None for i in (1, 2)]
-    low, high = bounds
-    node.need(low is not None and high is not None and low <= high, f"bounds {bounds}")
+    bounds = zip((1, 2), (-LARGEST, LARGEST), strict=True)
+    low, high = (float(node.constant(i)) if node.has(i) else limit for i, limit in bounds)
+    node.need(low <= high, f"bounds {low} and {high}")
     return [Step(layer=nn.Activation({"type": "clip", "low": low, "high": high}))]
 
 
@@ -172,20 +173,6 @@ def concat(node):
     return [Step(layer=nn.Merge(axis=axis - 1), sources=tuple(range(len(node.inputs))))]
 
 
-def several(operation):
-    """Returns the rule of an operation on any number of inputs of one shape."""
-
-    def translate(node):
-        shapes = {node.shape(i) for i in range(len(node.inputs))}
-        node.need(len(shapes) == 1, f"broadcasting of {sorted(shapes)}")
-        if len(node.inputs) == 1:
-            return [Step(layer=nn.Activation("identity"))]
-        sources = tuple(range(len(node.inputs)))
-        return [Step(layer=nn.ElementWise(operation=operation), sources=sources)]
-
-    return translate
-
-
 def per_channel(node, values, shape):
     """Returns `values` (C,), if they broadcast so over a batch of examples of `shape`."""
     count = shape[channel_axis(shape)]
@@ -242,7 +229,6 @@ RULES = (
         "LRN": lrn,
         "LeakyRelu": activation(type="leaky_relu", alpha=("alpha", 0.01)),
         "LogSoftmax": softmax,
-        "Max": several("max"),
         "MaxPool": max_pool,
         "Mish": activation(type="mish"),
         "PRelu": prelu,
@@ -251,7 +237,6 @@ RULES = (
         "Softmax": softmax,
         "Softplus": activation(type="softplus"),
         "Softsign": activation(type="softsign"),
-        "Sum": several("add"),
         "Tanh": activation(type="tanh"),
     }
 )

@@ -109,8 +109,18 @@ RECURRENT = {
     "max_of_steps": ([node("ReduceMax", "x", axes=[1], keepdims=0)], SEQUENCE, {}),
     "max_of_space": ([node("ReduceMax", "x", axes=[2, 3])], IMAGE, {}),
     "mean_of_steps": ([node("ReduceMean", "x", axes=[1])], SEQUENCE, {}),
+    "sum_of_steps": (
+        [node("ReduceSum", "x", "a", keepdims=0)],
+        SEQUENCE,
+        {"a": np.array([1])},
+    ),
 }
 
+ABOVE = [  # m: whether the first number of a step is above 0
+    node("Gather", "x", "i", to="f", axis=2),
+    node("Relu", "f", to="r"),
+    helper.make_node("Cast", ["r"], ["m"], to=TensorProto.BOOL),
+]
 CAST = [helper.make_node("Cast", ["x"], ["i"], to=TensorProto.INT64)]
 BACK = helper.make_node("Cast", ["p"], ["y"], to=TensorProto.FLOAT)
 HIDE = np.triu(np.full((5, 5), -np.inf, np.float32), 1)
@@ -217,6 +227,8 @@ CASES = (
             IMAGE,
             STATISTICS,
         ),
+        "clip_below": ([node("Clip", "x", "l")], IMAGE, {"l": ZERO}),
+        "clip_above": ([node("Clip", "x", "", "h")], IMAGE, {"h": ZERO}),
         "clip": ([node("Clip", "x", "l", "h")], IMAGE, {"l": ZERO, "h": np.float32(0.7) + ZERO}),
         "concat": ([node("Concat", "x", "x", axis=1)], IMAGE, {}),
         "concat_last": ([node("Concat", "x", "x", axis=-1)], IMAGE, {}),
@@ -269,6 +281,7 @@ CASES = (
         "matmul": ([node("MatMul", "x", "W")], (5,), {"W": drawn(1, 5, 4)}),
         "matmul_steps": ([node("MatMul", "x", "W")], (3, 5), {"W": drawn(1, 5, 4)}),
         "max": ([node("Relu", "x", to="r"), node("Max", "x", "r", "x")], IMAGE, {}),
+        "max_of_a_number": ([node("Max", "c", "x")], IMAGE, {"c": np.float32([0.25])}),
         "max_pool": ([node("MaxPool", "x", **WINDOW)], IMAGE, {}),
         "max_pool_ones": ([node("MaxPool", "x", kernel_shape=[3, 2])], IMAGE, {}),
         "logarithm": (
@@ -328,9 +341,25 @@ CASES = (
         "sum": ([node("Sum", "x", "x", "x")], IMAGE, {}),
         "tanh": ([node("Tanh", "x")], IMAGE, {}),
         "transpose": ([node("Transpose", "x", perm=[0, 2, 3, 1])], IMAGE, {}),
+        "where_one_is_not_0": (
+            [*ABOVE, node("Where", "m", "x", "c")],
+            (5, 3),
+            {"c": ZERO, "i": np.array([0])},
+        ),
+        "where_one_is_0": (
+            [*ABOVE, node("Where", "m", "c", "x")],
+            (5, 3),
+            {"c": ZERO, "i": np.array([0])},
+        ),
     }
 )
 REFUSED = {
+    "where_one_is_1": (
+        [*ABOVE, node("Where", "m", "x", "c")],
+        (5, 3),
+        {"c": np.float32(1), "i": np.array([0])},
+    ),
+    "max_of_rows": ([node("Max", "x", "c")], (5,), {"c": drawn(1, 5)}),
     "units": (over_steps("GRU", "B"), SEQUENCE, weights_of(4) | PLACES),
     "peepholes": (
         over_steps("LSTM", "B", "", "", "", "P"),
@@ -399,7 +428,6 @@ REFUSED = {
         IMAGE,
         {},
     ),
-    "clip_below": ([node("Clip", "x", "l")], IMAGE, {"l": ZERO}),
     "concat_batches": ([node("Concat", "x", "x", axis=0)], IMAGE, {}),
     "conv_line": ([node("Conv", "x", "W")], (3, 8), {"W": drawn(1, 4, 3, 3)}),
     "flatten_later": ([node("Flatten", "x", axis=2)], IMAGE, {}),

@@ -57,6 +57,18 @@ def test_networks_of_the_zoo(name, tmp_path):
         np.testing.assert_allclose(again, theirs, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.parametrize("padding_id", [None, 0])
+def test_means_of_texts_are_read_again(padding_id, tmp_path):
+    """Of padded ones, of which one is padding alone, too."""
+    network = Network(zoo.bert(**SMALL, classes=3, pooling="mean", padding_id=padding_id))
+    path, x = tmp_path / "net.onnx", drawn(network.conf, 3, words=True)["features"]
+    x[0, 4:], x[1] = 0, 0
+    write_onnx(network, path)
+    [theirs] = answers(path, None, {"features": x})
+    [again] = read_onnx(path).run(x).values()
+    np.testing.assert_allclose(again, theirs, rtol=1e-5, atol=1e-6)
+
+
 @pytest.mark.parametrize("name", ["lenet", "char_lstm"])
 def test_a_softmax_that_is_read_again_becomes_the_one_of_a_loss(name, tmp_path):
     """Where an Identity ends the file, or a Reshape and an Identity do."""

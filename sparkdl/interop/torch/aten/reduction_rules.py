@@ -2,9 +2,10 @@
 
 import numpy as np
 
+from sparkdl.interop.constant_operands import LARGEST
 from sparkdl.nn import layers as nn
 
-LARGEST, LEAST = float(np.finfo(np.float32).max), float(np.finfo(np.float32).tiny)
+LEAST = float(np.finfo(np.float32).tiny)
 
 
 def first_reduced_axis(node):

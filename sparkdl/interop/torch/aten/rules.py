@@ -2,11 +2,11 @@
 
 from math import prod
 
-from sparkdl.interop.constant_operands import line
+from sparkdl.interop.constant_operands import LARGEST, line
 from sparkdl.interop.torch.aten.attention_rules import ATTENTION_RULES
 from sparkdl.interop.torch.aten.learned_numbers import place_of_each
 from sparkdl.interop.torch.aten.operand_rules import OPERAND_RULES
-from sparkdl.interop.torch.aten.reduction_rules import LARGEST, REDUCTION_RULES, reshape_to
+from sparkdl.interop.torch.aten.reduction_rules import REDUCTION_RULES, reshape_to
 from sparkdl.interop.torch.aten.sequence_rules import SEQUENCE_RULES, in_time_order
 from sparkdl.interop.torch.aten.trained_arrays import STATISTICS, is_frozen
 from sparkdl.nn import layers as nn
