@@ -1,10 +1,11 @@
 """Stamps of files: as long as they are equal, the files have not been changed."""
 
 import os
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from itertools import chain
 
 from sparkdl.data import files
+from sparkdl.data.file_facts import describe
 from sparkdl.errors import DataError
 
 MOST_FILES = 4096  # to ask for each of more would take as long as to read some
@@ -19,46 +20,51 @@ def stamp_files(paths):
     """
     try:
         found = files_of(paths)
-        stamps = None if found is None else tuple(map(stamp_file, found))
+        stamps = None if found is None else tuple(stamp_file(one, found[one]) for one in found)
         return None if stamps is None or None in stamps else stamps
     except (DataError, OSError):
         return None
 
 
 def files_of(paths):
-    """Returns the files, and all in folders, sorted; None once there are too many."""
+    """Returns {file, also in folders: as `files_at`}, sorted; None once there are too many."""
     if len({*paths}) > MOST_FILES:  # which spares a question for each
         return None
-    found = set()
-    for file in chain.from_iterable(map(files_at, paths)):
-        found.add(file)
+    found = {}
+    for file, about in chain.from_iterable(map(files_at, paths)):
+        found[file] = about
         if len(found) > MOST_FILES:
             return None
-    return sorted(found)
+    return dict(sorted(found.items()))
 
 
 def files_at(path):
-    """Returns the file, or yields all in a folder that any source reads."""
-    return files.walk(path, files.is_dotted) if files.is_directory(path) else [path]
+    """Yields (file, what is known About it or None): of the path, or all in it that is read."""
+    about = None if files.is_local(path) else describe(path)
+    is_folder = files.is_directory(path) if about is None else about.kind == "directory"
+    if is_folder:
+        yield from ((file, None) for file in files.walk(path, files.is_dotted))
+    else:
+        yield path, about
 
 
-def stamp_file(path):
+def stamp_file(path, about=None):
     """Returns what is another once a file has been changed; None where that is not sure."""
     if files.is_local(path):  # the time of the inode's change cannot be set back
         found = os.stat(files.local_path(path))
         return path, found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino
-    stamp = files.stamp(path)  # before it is asked whether a later change would show
-    return None if may_hide_changes(path) else (path, *stamp)
+    about = about or describe(path)
+    return None if may_hide_changes(about) else (path, about.size, about.stamp)
 
 
-def may_hide_changes(path):
-    """Returns whether a file may be changed now and yet have the stamp that it has."""
-    changed = files.modified(path)
-    if changed is not None and (changed.microsecond or is_old(changed)):
+def may_hide_changes(about):
+    """Returns whether a file may have been changed since, and yet have the stamp that it had."""
+    changed = about.modified
+    if changed is not None and (changed.microsecond or is_old(changed, about.asked)):
         return False
-    return not files.has_digest(path)  # asked last, as it is another request
+    return not about.has_digest
 
 
-def is_old(time):
-    """Returns whether a change after this time has another, though both are of whole seconds."""
-    return datetime.now(UTC) - time.astimezone(UTC) >= COARSE
+def is_old(time, asked):
+    """Returns whether a later change has another time, though both are of whole seconds."""
+    return asked - time.astimezone(asked.tzinfo) >= COARSE

@@ -19,6 +19,7 @@ from hashlib import blake2b, file_digest
 from pathlib import Path
 
 from sparkdl.data import files
+from sparkdl.data.file_facts import describe
 from sparkdl.data.file_stamps import COARSE, may_hide_changes
 from sparkdl.errors import DataError, UnsupportedError
 from sparkdl.own_folders import (
@@ -77,7 +78,7 @@ def _copy_of(path, sha256):
             with _hold_lock(path, target):
                 if not (is_known and is_whole(target, size)):
                     _make_room(path, size, target.parent)
-                    if is_known and sha256 is None and may_hide_changes(path):
+                    if is_known and sha256 is None and may_hide_changes(describe(path)):
                         time.sleep(COARSE.total_seconds())
                     _copy(path, size, target, sha256)
     with suppress(OSError):
@@ -90,11 +91,11 @@ def place_of(path, sha256=None):
 
     Of a file as it is now, or must be.
     """
-    size, stamp = files.stamp(path)
+    about = describe(path)
     name = os.fspath(path).rstrip("/").rpartition("/")[2]
-    which = f"{path} {size} {stamp}" + (f" {sha256}" if sha256 else "")
+    which = f"{path} {about.size} {about.stamp}" + (f" {sha256}" if sha256 else "")
     digest = blake2b(which.encode(), digest_size=8).hexdigest()
-    return size, folder() / f"{digest}-{name}", bool(stamp or sha256)
+    return about.size, folder() / f"{digest}-{name}", bool(about.stamp or sha256)
 
 
 def folder():

@@ -9,6 +9,7 @@ import pyarrow.parquet
 import pytest
 
 from sparkdl.data import files
+from sparkdl.data.file_facts import describe
 from sparkdl.errors import DataError
 
 ODD = "a b%20#?&ä+;.txt"
@@ -54,10 +55,11 @@ def test_names_and_texts_come_through(root, as_user):
 
 def test_a_changed_file_has_another_stamp(root, as_user):
     as_user.write(f"{inner(root)}/file", b"one")
-    before = files.stamp(f"{root}/file")
+    before = describe(f"{root}/file")
     as_user.write(f"{inner(root)}/file", b"two")
-    assert before[0] == files.stamp(f"{root}/file")[0] == 3
-    assert before != files.stamp(f"{root}/file")
+    after = describe(f"{root}/file")
+    assert before.size == after.size == 3
+    assert before.stamp != after.stamp
 
 
 def test_a_folder_is_replaced_whole(root, as_user):

@@ -1,5 +1,6 @@
 """File systems in memory that tell of changes as other ones do."""
 
+from datetime import UTC, datetime
 from email.utils import format_datetime
 
 from fsspec.implementations.memory import MemoryFileSystem
@@ -45,3 +46,42 @@ TELLS = {  # of other systems: HTTP, FTP, Azure, Google and GitHub call it so
     "etag": lambda content, time: {"etag": str(hash(content))},
     "sha": lambda content, time: {"sha": str(hash(content))},
 }
+
+
+class ObjectStore(MemoryFileSystem):
+    """Answers requests as s3fs does, which asks for the size of a file before it opens it.
+
+    `asked` has the verb and name of each.
+    """
+
+    protocol, store, async_impl, asked = "counted", {}, True, []
+
+    @classmethod
+    def _strip_protocol(cls, path):
+        return MemoryFileSystem._strip_protocol(path.removeprefix("counted:"))
+
+    def _ask(self, verb, path):
+        self.asked.append(f"{verb} {path.rpartition('/')[2]}")
+
+    def info(self, path, **options):
+        self._ask("HEAD", path)
+        return super().info(path) | {"LastModified": datetime(2026, 1, 1, tzinfo=UTC)}
+
+    def isdir(self, path):
+        self._ask("LIST", path)
+        return super().isdir(path)
+
+    def modified(self, path):
+        return self.info(path)["LastModified"]
+
+    def _open(self, path, mode="rb", **options):
+        self._ask("HEAD", path)
+        self._ask("GET", path)
+        return super()._open(path, mode, **options)
+
+    def cat_file(self, path, start=None, end=None, **options):
+        self._ask("GET", path)
+        content = super()._open(self._strip_protocol(path), "rb").getvalue()
+        if start is not None and not content:
+            raise OSError("416: the range cannot be satisfied")
+        return content[start:end]

@@ -61,7 +61,12 @@ class HadoopFiles(AbstractFileSystem):
         return False
 
     def modified(self, path):
-        return datetime.fromtimestamp(self.info(path)["modified"] / 1000, UTC)
+        return self.info(path)["modified"]
+
+
+def as_time(milliseconds):
+    """Returns the datetime so many milliseconds after 1970."""
+    return datetime.fromtimestamp(milliseconds / 1000, UTC)
 
 
 # Threads of hdfs-native do not live on in a fork, where even dropping a client waits for ever.

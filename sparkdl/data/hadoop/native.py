@@ -14,7 +14,7 @@ from queue import Empty, SimpleQueue
 from hdfs_native import Client, WriteOptions
 
 from sparkdl.data.hadoop import web_client
-from sparkdl.data.hadoop.base import HadoopFiles
+from sparkdl.data.hadoop.base import HadoopFiles, as_time
 from sparkdl.data.hadoop.configuration import Configuration
 from sparkdl.data.hadoop.streams import RangeReader, RequestRefused, UploadOnClose, reason
 from sparkdl.errors import SparkdlError
@@ -219,7 +219,7 @@ def entry(status):
         "name": status.path,
         "size": status.length,
         "type": "directory" if status.isdir else "file",
-        "modified": status.modification_time,
+        "modified": as_time(status.modification_time),
     }
 
 

@@ -7,7 +7,7 @@ Slower than native RPC: a fourth of its rate where a file is read in order, a te
 import io
 
 from sparkdl.config import is_integer
-from sparkdl.data.hadoop.base import HadoopFiles
+from sparkdl.data.hadoop.base import HadoopFiles, as_time
 from sparkdl.data.hadoop.streams import RangeReader, RequestRefused, UploadOnClose, again
 from sparkdl.data.hadoop.web_client import Detour, new_client
 from sparkdl.data.hadoop.web_errors import plain
@@ -127,5 +127,5 @@ def entry(path, status):
         "name": path,
         "size": size,
         "type": "directory" if status["type"] == "DIRECTORY" else "file",
-        "modified": modified,
+        "modified": as_time(modified),
     }

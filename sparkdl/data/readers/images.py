@@ -119,8 +119,7 @@ class Images(StoredSource, Reader, ImageSource, SplitByRecords):
         return split.names
 
     def _image(self, path, before):
-        with files.open(path) as file:
-            content = file.read()
+        content = files.read(path)
         try:
             image = decode_image(content, self.channels, self.size, 0, self.exif_orientation)
         except Violation as offence:
@@ -145,8 +144,7 @@ class Images(StoredSource, Reader, ImageSource, SplitByRecords):
         return [path.removeprefix(f"{root}/") for path in paths if path.lower().endswith(ENDINGS)]
 
     def _of_list(self):
-        with files.open(self.list_file) as file:
-            content = file.read()
+        content = files.read(self.list_file)
         try:
             lines = content.decode("utf-8-sig").splitlines()
         except UnicodeDecodeError as error:

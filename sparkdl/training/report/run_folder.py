@@ -8,6 +8,7 @@ from pathlib import Path
 
 from sparkdl.config import is_integer
 from sparkdl.data import files
+from sparkdl.data.file_facts import describe
 from sparkdl.data.whole_files import read_whole
 from sparkdl.errors import ConfigError, DataError
 from sparkdl.nn.execution.layer_costs import LayerCost
@@ -60,7 +61,7 @@ def read_run(folder, name=None):
                 f"{line[:60]!r} ({type(error).__name__}); remove it, or fit again"
             ) from error
     run = reader.run(name or path.parent.resolve().name)
-    return run._replace(last_line=files.modified(path))
+    return run._replace(last_line=describe(path).modified)
 
 
 class RunReader:

@@ -14,6 +14,7 @@ from requests import Response
 from requests.adapters import BaseAdapter
 
 from sparkdl.data import files
+from sparkdl.data.file_facts import describe
 from sparkdl.data.hadoop import base, file_system, streams, web
 from sparkdl.errors import DataError
 from tests.data.hadoop.folders import configured
@@ -166,7 +167,7 @@ def test_answers_that_are_none_are_named():
             server.answers["GETFILESTATUS"] = says(ANSWERS[name])
             verb(uri)
 
-    verbs = [(files.open, "opened"), (files.modified, "looked up"), (files.exists, "looked up")]
+    verbs = [(files.open, "opened"), (describe, "looked up"), (files.exists, "looked up")]
     with serving() as server:
         uri = f"webhdfs://{server.authority}/a"
         for_all(

@@ -2,6 +2,7 @@
 
 import pickle
 
+import fsspec
 import numpy as np
 import pytest
 from matplotlib.image import imread
@@ -11,6 +12,7 @@ from sparkdl.data.readers.encodings.image_codec import encode_image
 from sparkdl.errors import ConfigError, DataError
 from sparkdl.nn import Dense, NetworkConf, Output
 from sparkdl.training.network import Network
+from tests.data.systems import ObjectStore
 
 X = np.random.default_rng(3).integers(0, 256, (12, 3, 6, 5)).astype(np.uint8)
 CLASSES = ["bird", "cat", "dog"]
@@ -219,6 +221,36 @@ def test_a_list_is_another_source_once_an_image_is_changed_that_it_names(tmp_pat
     assert None is not before == source.identity()
     write(path, encode_image(X[1]))
     assert source.identity() != before
+
+
+@pytest.fixture
+def requests(monkeypatch):
+    """The requests to counted://."""
+    fsspec.register_implementation("counted", ObjectStore, clobber=True)
+    for name, value in {"store": {}, "pseudo_dirs": [""], "asked": []}.items():
+        monkeypatch.setattr(ObjectStore, name, value)
+    return ObjectStore.asked
+
+
+def test_a_listed_image_of_a_store_is_asked_for_once(requests):
+    folder_of("counted://root")
+    listing = "".join(f"{CLASSES[i % 3]}/{i}.png {i}\n" for i in range(12))
+    write("counted://root/list", listing.encode())
+    source = Images("counted://root", list_file="counted://root/list")
+    requests.clear()
+    assert source.identity() is not None
+    heads = [f"HEAD {i}.png" for i in range(12)]
+    assert sorted(requests) == sorted(["GET list", "HEAD list", *heads])
+    splits = source.splits()
+    requests.clear()
+    np.testing.assert_array_equal(Batch.concat([*source.read(splits[0])]).features, X)
+    assert requests == [f"GET {i}.png" for i in range(12)]
+
+
+def test_an_empty_image_of_a_store_is_named(requests):
+    write("counted://root/a/1.png", b"")
+    with pytest.raises(DataError, match="^counted://root/a/1.png: must be an image, got b''"):
+        read(Images("counted://root"))
 
 
 def test_classes_without_images_are_told(tmp_path, caplog):

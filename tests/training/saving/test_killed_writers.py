@@ -66,13 +66,13 @@ class Mortal:
 
 def killed_after(steps):
     """Has all file systems end after so many steps."""
-    resolve, left = files._resolve, [steps]
+    resolve, left = files.resolve, [steps]
 
     def mortal(path):
         fs, inner = resolve(path)
         return Mortal(fs, left), inner
 
-    return patch.object(files, "_resolve", mortal)
+    return patch.object(files, "resolve", mortal)
 
 
 def is_whole(path):

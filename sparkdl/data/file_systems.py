@@ -1,0 +1,88 @@
+"""The file systems that paths lead to: this machine's, HDFS, and any other that fsspec knows."""
+
+import os
+import re
+from contextlib import contextmanager
+
+import fsspec
+
+from sparkdl.data import hadoop
+from sparkdl.errors import DataError
+
+LOCAL = (None, "file", "local")
+SCHEME = re.compile("[A-Za-z][A-Za-z0-9+.-]+")  # of two letters at least: C: is a disk
+SCHEMES = ("file", *hadoop.SCHEMES)  # which one slash may follow
+LOCAL_URI = re.compile("(file|local):(//(?:localhost(?=/))?)?(.*)", re.DOTALL)
+
+
+def is_local(path):
+    """Returns whether the path is one of this machine's own file system."""
+    return scheme_of(path) in LOCAL
+
+
+def resolve(path):
+    """Returns (fsspec's file system, the path there). Raises DataError."""
+    uri = _as_uri(path)
+    local = LOCAL_URI.match(uri)
+    if local:
+        _refuse_relative(path, *local.groups())
+    try:
+        if scheme_of(uri) in hadoop.SCHEMES:
+            return hadoop.file_system(uri)
+        if local or (scheme_of(uri) is None and not _is_chain(uri)):
+            fs = fsspec.filesystem("file")
+            return fs, fs._strip_protocol(f"file://{local[3]}" if local else uri)
+        return fsspec.core.url_to_fs(uri)
+    except (ImportError, ValueError, OSError) as error:
+        reason = str(error).split("\n")[0]
+        raise DataError(f"{path}: its file system cannot be reached: {reason}") from error
+
+
+def scheme_of(path):
+    """Returns the scheme of a URI, None of a path."""
+    path = _as_uri(path)
+    scheme, colon, _ = path.partition(":")
+    if colon and scheme in hadoop.SCHEMES:  # also hdfs:/path, as Hadoop writes it
+        return scheme
+    return fsspec.core.split_protocol(path)[0]
+
+
+def _as_uri(path):
+    """Returns the path as a text; the scheme of a URI, which ignores case, in small letters."""
+    path = os.fspath(path)
+    scheme, colon, rest = path.partition(":")
+    if SCHEME.fullmatch(scheme) and (rest.startswith("//") or scheme.lower() in SCHEMES):
+        scheme = scheme.lower()
+    return f"{scheme}{colon}{rest}"
+
+
+def _is_chain(path):
+    """Returns whether fsspec reads a path through another of its systems: simplecache::/a/b.
+
+    Else "::" is a part of the path as any other.
+    """
+    first, colons, _ = path.partition("::")
+    return bool(colons) and first in fsspec.available_protocols()
+
+
+def _refuse_relative(path, scheme, slashes, rest):
+    """Raises DataError unless a URI of this machine has an absolute path, as RFC 8089 asks."""
+    if rest.startswith("/"):
+        return
+    if slashes:
+        raise DataError(f"{path}: must be {scheme}:///..., for what follows {scheme}:// is a host")
+    raise DataError(
+        f"{path}: must be {scheme}:///absolute/path, for a URI has no relative path; "
+        f"give that, or the path without {scheme}:"
+    )
+
+
+@contextmanager
+def name_errors(path, done):
+    """Raises the block's errors of file systems as DataErrors that name the path."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise DataError(f"{path}: there is no such file or folder") from None
+    except OSError as error:
+        raise DataError(f"{path}: cannot be {done}: {error.strerror or error}") from error
