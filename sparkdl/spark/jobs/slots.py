@@ -8,6 +8,7 @@ from sparkdl.errors import ConfigError
 from sparkdl.spark.standalone_master import SCHEME
 
 LOCAL_CLUSTER = re.compile(r"local-cluster\[\s*(\d+)\s*,\s*(\d+)")
+PORT = re.compile(r":\d+$")  # behind a host; not there before the executor's blocks are known
 log = logging.getLogger(__name__)
 _gone_on_with = {}  # {application: how many executors it had after it waited for more in vain}
 EXECUTOR_TIMEOUT = 30.0  # seconds for executors to come that Spark was asked for
@@ -115,7 +116,7 @@ def executor_locations(sc):
 def live_executors(sc):
     """Returns (name, host) of each executor; with Spark in this process that is the driver."""
     known = known_executors(sc, only_active=True)
-    pairs = [(each.id(), each.hostPort().rpartition(":")[0]) for each in known]
+    pairs = [(each.id(), PORT.sub("", each.hostPort())) for each in known]
     return [pair for pair in pairs if pair[0] != "driver"] or pairs
 
 

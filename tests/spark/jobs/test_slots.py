@@ -9,6 +9,7 @@ from sparkdl.spark.jobs import slots as module
 from sparkdl.spark.jobs.slots import (
     check_launch,
     decommissions,
+    executors_share_host,
     executors_wanted,
     launch_obstacle,
     slots,
@@ -46,6 +47,25 @@ WANTED = [
 @pytest.mark.parametrize("sc, count", WANTED)
 def test_executors_that_spark_was_asked_for(sc, count):
     assert executors_wanted(sc) == count
+
+
+@pytest.mark.parametrize(
+    "hosts, there, is_one",
+    [
+        (["10.0.0.1", "10.0.0.1:7001"], "10.0.0.1", True),
+        (["10.0.0.2", "10.0.0.1:7001"], "10.0.0.2", False),
+        (["[::1]", "[::1]:7001"], "[::1]", True),
+    ],
+)
+def test_an_executor_whose_port_is_not_known_yet_has_its_host(hosts, there, is_one, monkeypatch):
+    """Spark tells the port once the executor's block manager has come, a moment later."""
+    found = [
+        SimpleNamespace(id=lambda n=n: str(n), hostPort=lambda host=host: host)
+        for n, host in enumerate(hosts)
+    ]
+    monkeypatch.setattr(module, "known_executors", lambda sc, only_active: found)
+    assert module.live_executors(TWO)[0] == ("0", there)
+    assert executors_share_host(TWO) == is_one
 
 
 # Executors and slots that have come at each look, the least that are wanted, what is said, slots.
