@@ -72,6 +72,8 @@ class ExecutorStore:
     def locate(self):
         """Finds the folders as they are now; what was lost with an executor is read again.
 
+        All is where some was removed on an executor that lives, as by what cleans up old files.
+
         Raises
         ------
         DataError
@@ -80,6 +82,9 @@ class ExecutorStore:
         sc = self.rdd.context
         with staying_with_data(sc), job(sc, "lost records are read again", "reading lost records"):
             self.partitions, counts = self._figures()
+            if not self.is_whole():
+                self.read_again()
+                self.partitions, counts = self._figures()
         for number, (count, now) in enumerate(zip(self.counts, counts, strict=True)):
             if count != now:
                 raise DataError(

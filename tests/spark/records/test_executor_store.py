@@ -166,6 +166,17 @@ def test_later_workers_are_sent_to_the_folders_that_there_are(spark, sc):
     assert nothing_is_left(sc)
 
 
+def test_what_was_removed_meanwhile_is_read_again_for_later_workers(spark, sc):
+    """As by what cleans up temporary files."""
+    blocks = load(sc, pairs(spark))
+    blocks.launches = 2
+    shutil.rmtree(stored_folders(sc)[0])
+    [folders] = folders_of(blocks)
+    assert len(folders) == 3 and set(folders) <= set(stored_folders(sc))
+    blocks.close()
+    assert nothing_is_left(sc)
+
+
 def test_workers_on_several_hosts_are_sent_to_none(spark, sc, monkeypatch):
     blocks = load(sc, pairs(spark))
     monkeypatch.setattr(blocks_module, "executors_share_host", lambda sc: False)
