@@ -125,6 +125,17 @@ def test_a_cut_file_is_named(kind, share, tmp_path):
         list(batches(kind.source(path)))
 
 
+def test_a_file_that_is_shorter_than_when_it_was_listed_is_named(kind, tmp_path):
+    """Not read as fewer records: whole ones are left."""
+    x, y = records(40)
+    path = write(tmp_path / f"a{kind.ending}", kind.encode(x, y))
+    source = kind.source(path, **kind.small)
+    splits = source.splits()
+    write(path, kind.encode(x[:21], y[:21]))
+    with pytest.raises(DataError, match=f"^{path}"):
+        [batch for split in splits for batch in source.read(split)]
+
+
 def test_what_is_something_else_is_named(kind, tmp_path):
     path = write(tmp_path / f"a{kind.ending}", b"\x93 this is none of it\n\xff\n" * 50)
     with pytest.raises(DataError, match=f"^{path}"):

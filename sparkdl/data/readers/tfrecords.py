@@ -16,7 +16,7 @@ from sparkdl.data.batches.batch import Batch
 from sparkdl.data.batches.columns import Violation
 from sparkdl.data.readers.core.base import NumberOrImageSource, Reader, StoredSource
 from sparkdl.data.readers.core.chunks import batches, stack_arrays
-from sparkdl.data.readers.core.file_ranges import data_files
+from sparkdl.data.readers.core.file_ranges import data_files, open_listed
 from sparkdl.data.readers.encodings.decompression import room
 from sparkdl.data.readers.encodings.file_window import FileWindow
 from sparkdl.data.readers.encodings.image_codec import decode_image
@@ -30,9 +30,10 @@ GZIP = b"\x1f\x8b\x08"
 
 @dataclass(frozen=True, kw_only=True)
 class RecordFile(Split):
-    """All records of a file."""
+    """All records of a file of so many bytes."""
 
     path: str
+    size: int
 
     def __str__(self) -> str:
         return self.path
@@ -67,14 +68,17 @@ class TFRecords(StoredSource, Reader, NumberOrImageSource):
 
     def splits(self) -> list[Split]:
         """Returns a split for each file. Reads nothing but their sizes."""
-        paths = [path for path in data_files(self.path) if files.size(path)]
-        if not paths:
+        sized = [(path, size) for path in data_files(self.path) if (size := files.size(path))]
+        if not sized:
             raise DataError(f"{self.path}: must hold records, but is empty")
-        return [RecordFile(partition=i, count=None, path=path) for i, path in enumerate(paths)]
+        return [
+            RecordFile(partition=i, count=None, path=path, size=size)
+            for i, (path, size) in enumerate(sized)
+        ]
 
     def read(self, split: Any) -> Iterator[Batch]:
         """Yields Batches of a few megabytes: features and labels as they are stored."""
-        with open_records(split.path) as (file, largest):
+        with open_records(split) as (file, largest):
             yield from batches(split, read_records(split, file, largest), self._columns)
 
     def _columns(self, contents):
@@ -100,14 +104,14 @@ class TFRecords(StoredSource, Reader, NumberOrImageSource):
 
 
 @contextmanager
-def open_records(path):
+def open_records(split):
     """Opens the file, decompressed if it is gzipped; with the most bytes of a record then."""
-    with files.open(path) as file:
+    with open_listed(split, split.size) as file:
         head = file.read(HEAD.size)
         file.seek(0)
         if head.startswith(GZIP) and not is_length_valid(head):  # a length may be these bytes too
             with gzip.open(file) as inner:
-                yield inner, room(files.size(path))
+                yield inner, room(split.size)
         else:
             yield file, math.inf  # its own end limits records
 

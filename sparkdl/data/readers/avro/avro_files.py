@@ -7,14 +7,13 @@ from typing import Any
 import numpy as np
 
 from sparkdl.config import Optional, Text, dataclass, option
-from sparkdl.data import files
 from sparkdl.data.batches.batch import Batch
 from sparkdl.data.batches.columns import Violation
 from sparkdl.data.readers.avro.blocks import open_blocks, records
 from sparkdl.data.readers.avro.schemas import float_type
 from sparkdl.data.readers.core.base import NumberOrImageSource, Reader, SplitByBytes, StoredSource
 from sparkdl.data.readers.core.chunks import batches, stack_arrays
-from sparkdl.data.readers.core.file_ranges import ByteSplit, byte_splits
+from sparkdl.data.readers.core.file_ranges import ByteSplit, byte_splits, open_listed
 from sparkdl.data.readers.encodings.arrow_columns import refuse_repeated, require_column
 from sparkdl.data.readers.encodings.image_codec import decode_image
 from sparkdl.data.source import Split
@@ -58,7 +57,7 @@ class AvroFiles(StoredSource, Reader, NumberOrImageSource, SplitByBytes):
 
     def read(self, split: Any) -> Iterator[Batch]:
         """Yields Batches of a few megabytes: features and labels as they are stored."""
-        with files.open(split.path) as file:
+        with open_listed(split, split.stop) as file:
             avro = open_blocks(split.path, file)
             columns = partial(self._columns, self._float_types(split.path, avro.schema))
             stored = records(split, file, avro)

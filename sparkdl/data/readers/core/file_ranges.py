@@ -1,6 +1,7 @@
 """The files of a source, and how they are cut where they are cut by bytes."""
 
 import math
+import os
 from dataclasses import dataclass
 
 from sparkdl.data import files
@@ -20,6 +21,25 @@ class ByteSplit(Split):
 
     def spans(self) -> list[tuple[str, int, int | None]]:
         return [(self.path, self.start, self.stop)]
+
+
+def open_listed(split, stop):
+    """Opens the file of a split, which must still reach up to byte `stop`. Raises DataError."""
+    file = files.open(split.path)
+    try:
+        require_as_listed(split.path, "bytes", stop, min(stop, file.seek(0, os.SEEK_END)))
+        file.seek(0)
+    except BaseException:
+        file.close()
+        raise
+    return file
+
+
+def require_as_listed(where, what, listed, count):
+    """Raises DataError unless there are as many as when the files were listed."""
+    if count != listed:
+        text = f"must have {listed} {what}, got {count}; was it changed since it was listed?"
+        raise DataError(f"{where}: {text}")
 
 
 def data_files(path, endings=()):

@@ -15,7 +15,7 @@ from sparkdl.data import files
 from sparkdl.data.batches.batch import Batch, record_ids
 from sparkdl.data.readers.core.base import Reader, SplitByRecords, StoredSource
 from sparkdl.data.readers.core.chunks import BYTES_PER_BATCH, RECORDS_PER_BATCH
-from sparkdl.data.readers.core.file_ranges import data_files
+from sparkdl.data.readers.core.file_ranges import data_files, require_as_listed
 from sparkdl.data.readers.encodings.arrow_columns import require_column
 from sparkdl.data.readers.encodings.decompression import SMALL, room
 from sparkdl.data.source import Split, split_bounds
@@ -97,6 +97,8 @@ class HDF5(StoredSource, Reader, SplitByRecords):
         """Yields Batches of a few megabytes, dtypes as stored."""
         with open_hdf5(split.path) as file:
             datasets = self._datasets(split.path, file)
+            count = min(split.stop, *map(len, datasets.values()))
+            require_as_listed(split.path, "records", split.stop, count)
             step = min(map(batch_size, datasets.values()))
             for start in range(split.start, split.stop, step):
                 stop = min(start + step, split.stop)

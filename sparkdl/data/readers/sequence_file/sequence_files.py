@@ -13,7 +13,7 @@ from sparkdl.data.batches.batch import Batch
 from sparkdl.data.batches.columns import Violation, is_int32
 from sparkdl.data.readers.core.base import ImageSource, Reader, SplitByBytes, StoredSource
 from sparkdl.data.readers.core.chunks import batches, stack_arrays
-from sparkdl.data.readers.core.file_ranges import ByteSplit, byte_splits
+from sparkdl.data.readers.core.file_ranges import ByteSplit, byte_splits, open_listed
 from sparkdl.data.readers.encodings.datum import decode
 from sparkdl.data.readers.encodings.hadoop_format import SequenceHeader, read_header
 from sparkdl.data.readers.encodings.image_codec import decode_image, resize_image
@@ -73,7 +73,7 @@ class SequenceFiles(StoredSource, Reader, ImageSource, SplitByBytes):
         Features are (n, C, H, W) or (n, bytes).
         """
         columns = {"images": self._images, "datums": self._datums, "bytes": self._bytes}
-        with files.open(split.path) as file:
+        with open_listed(split, split.stop) as file:
             stored = read_records(file, split.header, split.start, split.stop)
             stored = raise_data_errors(split, stored)
             yield from batches(

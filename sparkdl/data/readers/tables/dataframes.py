@@ -8,12 +8,11 @@ from pyarrow import json
 
 from sparkdl.config import Choice, Mapping, Of, Path, Text, dataclass, option
 from sparkdl.config.field_types import PathName
-from sparkdl.data import files
 from sparkdl.data.batches.batch import Batch, record_ids
 from sparkdl.data.batches.columns import Violation
 from sparkdl.data.readers.core.base import Reader, StoredSource
 from sparkdl.data.readers.core.chunks import BYTES_PER_BATCH, RECORDS_PER_BATCH
-from sparkdl.data.readers.core.file_ranges import ByteSplit, byte_splits
+from sparkdl.data.readers.core.file_ranges import ByteSplit, byte_splits, open_listed
 from sparkdl.data.readers.encodings.arrow_columns import require_column
 from sparkdl.data.readers.tables import parquet
 from sparkdl.data.readers.tables.frame_columns import FrameColumn
@@ -105,7 +104,7 @@ class DataFrames(StoredSource, Reader):
 
 def json_tables(split):
     """Yields the Arrow table of the lines of a split, if there are any."""
-    with files.open(split.path) as file:
+    with open_listed(split, split.stop) as file:
         content = lines_between(file, split.start, split.stop, skip=False)
     if not content.strip():
         return

@@ -14,7 +14,7 @@ from sparkdl.data import files
 from sparkdl.data.batches.batch import Batch
 from sparkdl.data.file_stamps import stamp_files
 from sparkdl.data.readers.core.base import Reader, StoredSource
-from sparkdl.data.readers.core.file_ranges import data_files
+from sparkdl.data.readers.core.file_ranges import data_files, require_as_listed
 from sparkdl.data.readers.encodings.arrow_columns import require_one, table_batch
 from sparkdl.data.source import Split
 from sparkdl.errors import DataError
@@ -125,18 +125,11 @@ def _require_in_file(columns, schema, path):
 def tables(split, columns):
     """Yields Arrow record batches of these columns, as far as there are such, of a RowGroup."""
     with _open_parquet(split.path) as file:
-        _require_as_listed(split.path, "row groups", split.groups, file.metadata.num_row_groups)
+        require_as_listed(split.path, "row groups", split.groups, file.metadata.num_row_groups)
         group = file.metadata.row_group(split.group)
-        _require_as_listed(split, "records", split.count, group.num_rows)
+        require_as_listed(split, "records", split.count, group.num_rows)
         size = batch_size(group)
         yield from file.iter_batches(size, row_groups=[split.group], columns=columns)
-
-
-def _require_as_listed(where, what, listed, count):
-    """Raises DataError unless there are as many as when the files were listed."""
-    if count != listed:
-        text = f"must have {listed} {what}, got {count}; was it changed since it was listed?"
-        raise DataError(f"{where}: {text}")
 
 
 def places_of(metadata, size):

@@ -22,10 +22,9 @@ from sparkdl.config import (
     option,
 )
 from sparkdl.config.field_types import OptionalSeveral
-from sparkdl.data import files
 from sparkdl.data.batches.batch import Batch, record_ids
 from sparkdl.data.readers.core.base import Reader, SplitByBytes, StoredSource
-from sparkdl.data.readers.core.file_ranges import ByteSplit, byte_splits
+from sparkdl.data.readers.core.file_ranges import ByteSplit, byte_splits, open_listed
 from sparkdl.data.readers.encodings.arrow_columns import (
     refuse_repeated,
     require_column,
@@ -100,7 +99,7 @@ class Csv(StoredSource, Reader, SplitByBytes):
 
     def read(self, split: Any) -> Iterator[Batch]:
         """Yields Batches of up to 4,096 records: features (n, F) float32, labels (n,) float64."""
-        with files.open(split.path) as file:
+        with open_listed(split, split.stop) as file:
             content = lines_between(file, split.start, split.stop, skip=self.header)
         if not content.strip():
             return

@@ -21,6 +21,7 @@ from sparkdl.config.field_types import PathName
 from sparkdl.data import files
 from sparkdl.data.batches.batch import Batch, record_ids
 from sparkdl.data.readers.core.base import SplitByRecords, StoredSource
+from sparkdl.data.readers.core.file_ranges import open_listed
 from sparkdl.data.readers.text_files.characters import Characters
 from sparkdl.data.source import Split, split_bounds
 from sparkdl.data.transforms import OneHot
@@ -208,7 +209,7 @@ def characters_between(split, start, stop):
     DataError
         The bytes are no UTF-8.
     """
-    with files.open(split.path) as file:
+    with open_listed(split, split.end) as file:
         file.seek(start)
         content = file.read(stop - start + LONGEST)
     begins = np.flatnonzero(np.frombuffer(content, np.uint8) & 0xC0 != 0x80)
