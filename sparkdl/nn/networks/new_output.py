@@ -38,13 +38,20 @@ def conf_with_output(
     last = name_to_keep(conf, vertices, layer, after)
     kept = needed_by(last, vertices)
     given = {item.name: getattr(conf, item.name) for item in fields(Conf)} | options
-    new = conf_of(conf, kept, last, layer, given)
-    loss: Any = layer.loss
+    last = without_applied(kept, conf_of(conf, kept, last, layer, given), last, layer)
+    return conf_of(conf, kept, last, layer, given)
+
+
+def without_applied(vertices: list[Vertex], conf: Conf, name: str, layer: Layer) -> str:
+    """Takes the activation function away that a vertex ends in and `layer`'s loss applies itself.
+
+    Returns the name that the layer reads; see `without_activation`.
+    """
+    loss: Any = getattr(layer, "loss", None)
     applied = APPLIED.get(type(loss)) if isinstance(layer, LossLayer) else None
-    if applied and ends_in(new, last, applied):
-        last = without_activation(kept, new, last, applied)
-        new = conf_of(conf, kept, last, layer, given)
-    return new
+    if applied is None or not ends_in(conf, name, applied):
+        return name
+    return without_activation(vertices, conf, name, applied)
 
 
 def conf_of(

@@ -23,6 +23,7 @@ from sparkdl.interop.torch.module_arrays import load_torch
 from sparkdl.interop.translated_network import state_with
 from sparkdl.nn import GraphBuilder
 from sparkdl.nn.layers import LossLayer
+from sparkdl.nn.networks.new_output import without_applied
 from sparkdl.training.network import Network
 
 FARTHEST = 1e-3  # from the module's own output, as a share of the largest number
@@ -69,8 +70,9 @@ def read_module(module, example_inputs, *, loss=None, **options):
         (n, ...) each, with n of 2 or more: real ones, as the network must give the module's output
         for them.
     loss : loss, name or mapping, optional
-        Of the only output, which a layer "output" compares with labels. None: there is no output
-        layer, and the network is not trained.
+        Of the only output, which a layer "output" compares with labels. Where it applies softmax or
+        sigmoid itself, and the module ends in that, it takes its place: predictions are the
+        module's. None: there is no output layer, and the network is not trained.
     options : of GraphConf (optimizer, l2, seed ...)
 
     Raises
@@ -278,14 +280,23 @@ class ModuleTranslation:
         if self.refused:
             lines = "\n  ".join(self.refused)
             raise UnsupportedError(f"the module has calls without a layer:\n  {lines}")
+        names = tuple(place.name for place in places)
         if loss is not None:
-            if len(places) != 1:
-                raise ConfigError(f"read_module.loss must be None for {len(places)} outputs")
-            self.parts.build.add(LossLayer(loss=loss), places[0].name, name="output")
+            names = self.add_loss(LossLayer(loss=loss), names)
         self.parts.trained.warn()
         network = Network(self.parts.build.conf(**options))
         network.state = state_with(network, self.parts.weights.items())
-        return ModuleNet(network=network, outputs=tuple(place.name for place in places))
+        return ModuleNet(network=network, outputs=names)
+
+    def add_loss(self, layer, names):
+        """Adds an output layer behind the only name; returns what gives the module's output now."""
+        if len(names) != 1:
+            raise ConfigError(f"read_module.loss must be None for {len(names)} outputs")
+        build, before = self.parts.build, [*self.parts.build.vertices]
+        read = without_applied(build.vertices, build.conf(), names[0], layer)
+        taken_over = build.vertices != before
+        output = build.add(layer, read, name="output")
+        return (output,) if taken_over else names
 
 
 def is_place(value):

@@ -87,6 +87,52 @@ def test_training_is_that_of_torch(name):
     np.testing.assert_allclose(ours, theirs, atol=1e-4 * max(np.abs(theirs).max(), 1))
 
 
+LABELS = torch.tensor([0, 2, 1, 1])
+ENDS = {
+    "softmax": (torch.nn.Softmax(1), "softmax_cross_entropy", LABELS, torch.nn.NLLLoss()),
+    "sigmoid": (
+        torch.nn.Sigmoid(),
+        "sigmoid_cross_entropy",
+        torch.eye(3)[LABELS],
+        lambda logs, y: -3 * (y * logs + (1 - y) * torch.log1p(-logs.exp())).mean(),
+    ),
+    "softmax of a part": (
+        functional({}, lambda m, x: x.softmax(1).flatten(1)),
+        "softmax_cross_entropy",
+        LABELS,
+        torch.nn.NLLLoss(),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ENDS)
+def test_a_loss_takes_the_place_of_the_function_that_it_applies(name):
+    """It is the loss of the module's own probabilities, which are the network's predictions."""
+    end, loss, labels, theirs = ENDS[name]
+    module, [x] = torch.nn.Sequential(torch.nn.Linear(6, 3), end), drawn([(6,)], 4)
+    net = read_module(module, x, loss=loss, optimizer=Sgd())
+    optimizer = torch.optim.SGD(module.parameters(), lr=0.5)
+    batch = Batch(columns={"features": x.numpy(), "labels": labels.numpy()}, ids=IDS)
+    replica = net.network._load()
+    for t in range(1, 4):
+        expected = theirs(module(x).log(), labels)
+        assert replica.step(batch, 0.5, t) == pytest.approx(4 * expected.item(), rel=1e-5)
+        optimizer.zero_grad()
+        expected.backward()
+        optimizer.step()
+    expected = module(x).detach().numpy()
+    np.testing.assert_allclose(replica.forward(x.numpy())["output"], expected, atol=1e-6)
+
+
+def test_logits_stay_what_the_network_gives():
+    """Also where a loss is of values."""
+    module, x = torch.nn.Sequential(torch.nn.Linear(6, 3), torch.nn.Sigmoid()), drawn([(6,)], 4)
+    for loss in ("mse", "softmax_cross_entropy"):
+        net = read_module(module, x, loss=loss)
+        np.testing.assert_allclose(*net.run(x[0].numpy()), module(*x).detach().numpy(), atol=1e-6)
+        assert net.outputs != ("output",)
+
+
 @pytest.mark.parametrize(
     "shape, names",
     [
