@@ -43,6 +43,7 @@ def bert(
     loss: Any = "softmax_cross_entropy",
     padding_id: int | None = 0,
     classifier_dropout: float | None = None,
+    mixed_dropout: float | None = None,
     **options: Any,
 ) -> GraphConf:
     """Builds BERT, and what has its form: DistilBERT, MiniLM.
@@ -81,6 +82,8 @@ def bert(
         column of the mask alone says where texts end.
     classifier_dropout : float, optional
         Share that is dropped before `classes`. None: as much as `dropout`.
+    mixed_dropout : float, optional
+        Share that is dropped of what attention adds: 0 in DistilBERT. None: as much as `dropout`.
 
     References
     ----------
@@ -102,6 +105,7 @@ def bert(
         hidden=hidden,
         dropout=dropout,
         attention_dropout=attention_dropout,
+        mixed_dropout=mixed_dropout,
         activation=activation,
         norm_first=False,
         epsilon=epsilon,

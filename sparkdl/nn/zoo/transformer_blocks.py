@@ -16,9 +16,9 @@ class Blocks:
     width, heads, hidden : int
         Numbers per step, heads of attention, numbers between the dense layers (4 width unless
         given).
-    dropout, attention_dropout : float
-        Share that is dropped of what each branch adds, and of the attention's numbers (as much
-        unless given).
+    dropout, attention_dropout, mixed_dropout : float
+        Share that is dropped of what each branch adds, of the attention's numbers, and of what
+        attention adds (as much unless given).
     activation : activation function of the first dense layer
     causal : bool
         Whether a step sees those before it alone.
@@ -34,6 +34,7 @@ class Blocks:
     hidden: int | None = None
     dropout: float = 0.0
     attention_dropout: float | None = None
+    mixed_dropout: float | None = None
     activation: Any = "gelu"
     causal: bool = False
     norm_first: bool = True
@@ -42,20 +43,22 @@ class Blocks:
     def add_to(self, build: GraphBuilder, depth: int) -> None:
         """Adds `depth` blocks behind what was added last: "block1/attention/1" and so on."""
         drop = self.dropout if self.attention_dropout is None else self.attention_dropout
+        mixed = self.dropout if self.mixed_dropout is None else self.mixed_dropout
         for number in range(1, depth + 1):
             attention = SelfAttention(heads=self.heads, causal=self.causal, dropout=drop)
-            self.add_branch(build, f"block{number}/attention", attention)
+            self.add_branch(build, f"block{number}/attention", mixed, attention)
             up = Dense(units=self.hidden or 4 * self.width, activation=self.activation)
-            self.add_branch(build, f"block{number}/dense", up, Dense(units=self.width))
+            down = Dense(units=self.width)
+            self.add_branch(build, f"block{number}/dense", self.dropout, up, down)
 
-    def add_branch(self, build: GraphBuilder, name: str, *layers: Layer) -> None:
+    def add_branch(self, build: GraphBuilder, name: str, dropout: float, *layers: Layer) -> None:
         source = build.last
         if self.norm_first:
             build.add(self.norm(), name=f"{name}/norm")
         for number, layer in enumerate(layers, 1):
             build.add(layer, name=f"{name}/{number}")
-        if self.dropout:
-            build.add(Dropout(rate=self.dropout), name=f"{name}/dropout")
+        if dropout:
+            build.add(Dropout(rate=dropout), name=f"{name}/dropout")
         build.add(ElementWise(operation="add"), source, build.last, name=f"{name}/add")
         if not self.norm_first:
             build.add(self.norm(), name=f"{name}/norm")

@@ -66,6 +66,7 @@ def distilbert(config):
     return sizes(config, DISTILBERT) | {
         "dropout": config.number("dropout", 0.1),
         "attention_dropout": config.number("attention_dropout", 0.1),
+        "mixed_dropout": 0.0,
         "classifier_dropout": None if of_tokens(config) else of_texts,
         "activation": activation(config, "activation", "gelu"),
         "pooler": "relu",

@@ -149,7 +149,11 @@ RATES = {  # name: (config, rates of layers, where transformers drops as much)
         BERT | {"hidden_dropout_prob": 0.3, "classifier_dropout": None},
         {"dropout": 0.3, "output/dropout": 0.3},
     ),
-    "distilbert": (DISTILBERT, {"dropout": 0.1, "output/dropout": 0.2}),
+    "distilbert": (
+        DISTILBERT,
+        {"block1/attention/1": 0.1, "block1/attention/dropout": None, "block1/dense/dropout": 0.1}
+        | {"dropout": 0.1, "output/dropout": 0.2},
+    ),
     "distilbert's classifier": (
         DISTILBERT | {"seq_classif_dropout": 0.4},
         {"dropout": 0.1, "output/dropout": 0.4},
