@@ -17,6 +17,8 @@ from sparkdl.nn.layers.joining.merge import JoiningLayer
 class L2Distance(JoiningLayer):
     """The Euclidean distance of two inputs. DL4J L2Vertex.
 
+    Steps of a sequence that its mask leaves out count as 0.
+
     Shapes
     ------
     x two of (batch, ...), y (batch, 1)
@@ -37,7 +39,8 @@ class L2Distance(JoiningLayer):
         return len(in_shape[0]) == 2
 
     def forward(self, params: Values, x: Value, run: Run) -> Value:
-        return l2_norm(ops.sub(*x), self.epsilon)
+        one, other = map(fill_steps, x, run.masks or (None, None))
+        return l2_norm(ops.sub(one, other), self.epsilon)
 
 
 @dataclass(frozen=True, kw_only=True)
