@@ -17,6 +17,7 @@ from sparkdl.interop.recipes import is_description, recipe_of
 from sparkdl.nn import Conf
 from sparkdl.own_folders import check_budgets
 from sparkdl.spark.connect.sessions import (
+    are_of_one_session,
     check_client,
     current_session,
     is_connect,
@@ -137,7 +138,7 @@ class SparkNetwork(NetworkInUse):
         require_conf(conf, Conf | Network, kinds)
         network: Any = conf
         self.network = network if isinstance(network, Network) else Network(network)
-        self.master = default_master(self.network.conf) if tm is None else tm
+        self.master = (tm or default_master(self.network.conf)).for_network(self.network.conf)
 
     @property
     def history(self) -> History | None:
@@ -359,7 +360,7 @@ class SparkNetwork(NetworkInUse):
                 raise unsupported(kind_of(given), "data must be a DataFrame of its session")
             if given.isStreaming or trigger is not None:
                 raise unsupported("a stream", "give a DataFrame that does not stream")
-        if validation is not None and validation.sparkSession is not data.sparkSession:
+        if validation is not None and not are_of_one_session(validation, data):
             raise ConfigError(
                 "validation must be a DataFrame of the session that has data, got one of another; "
                 "make both by one SparkSession"

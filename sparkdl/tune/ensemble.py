@@ -164,7 +164,7 @@ class EnsembleModel(
         check_fields(dataset.schema, features | labels, schema_of(conf, transform=transform))
         read = ReadColumns(features, labels)
         records = SparkRecords(read.select(dataset), **read.names, transform=transform)
-        task = partial(run_partition_on_device, self.getMaster().task_device)
+        task = partial(run_partition_on_device, self._master.task_device)
         found = evaluate(SparkContext.getOrCreate(), conf, records, self._share(), self.vote, task)
         named = with_names(found, conf, self.labels)
         named.has_loss = has_losses(conf, self.voting)
@@ -185,12 +185,16 @@ class EnsembleModel(
     def _conf(self):
         return self.networks[0].conf
 
+    @property
+    def _master(self):
+        return self.getMaster().for_network(self._conf)
+
     def _names(self, known):
         return only_names(self, self._conf, self.getFeaturesCol(), self.getLabelCol(), known)
 
     def _map_function(self, schema):
         """Returns a function for mapInArrow, and the schema of what it gives."""
-        vote, transform, device = self.vote, self.getPreprocessing(), self.getMaster().task_device
+        vote, transform, device = self.vote, self.getPreprocessing(), self._master.task_device
         names = self.getPredictionCol(), self.getProbabilityCol() if vote.kind != VALUES else ""
         output = OutputColumns(self._conf.main.name, vote.kind, *names)
         new = fields_of(self._conf, output, self.labels)
@@ -201,7 +205,7 @@ class EnsembleModel(
 
     def _share(self):
         """Returns the networks as executors are sent them, again only where they are others."""
-        sc, master = SparkContext.getOrCreate(), self.getMaster()
+        sc, master = SparkContext.getOrCreate(), self._master
         states = [one.state for one in self.networks]
         key = sc, master, states, [*map(checksum, states)]
         place = master.device, master.backend

@@ -76,6 +76,12 @@ class Backend(Protocol):
         None where the backend computes on no device; UnsupportedError without the library.
         """
 
+    def lend(self, vectors):
+        """Returns a lent.Lent of these {name: vector}, for another library of this process.
+
+        None where the backend computes on no device.
+        """
+
     def program(self, graph, bindings=None, strict=False, tf32=False, constant_bindings=False):
         """Returns a compiled graph; see Program.
 

@@ -47,6 +47,9 @@ class Reference:
     def link(self, vectors):
         return None
 
+    def lend(self, vectors):
+        return None
+
     def program(self, graph, bindings=None, strict=False, tf32=False, constant_bindings=False):
         return Program(graph, self, bindings, strict, constant_bindings)
 

@@ -4,7 +4,6 @@ from functools import lru_cache, partial
 
 import numpy as np
 
-from sparkdl.errors import ConfigError
 from sparkdl.interop.live.batches import with_features
 from sparkdl.interop.live.live_model import MODULE, OUTPUT
 from sparkdl.nn.execution.batch_tensors import identity_inputs
@@ -22,11 +21,6 @@ class LiveReplica(Replica):
     iteration: int | None = None  # updates of the fit before this one, where t is the slots' age
 
     def __init__(self, conf, backend="auto", strict=False):
-        if backend == "cuda":
-            raise ConfigError(
-                f'TrainingMaster.device must be "cpu" for a {type(conf).__name__}, got "cuda"; its '
-                f"{self.noun} is computed on the CPU"
-            )
         super().__init__(conf, backend, strict)
         self._optimizer = (
             None  # the framework's own, built by the first update: predictions need none

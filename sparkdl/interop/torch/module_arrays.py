@@ -128,7 +128,7 @@ def first_values(spec: ModuleSpec) -> dict[str, np.ndarray]:
     return {n: a.detach().numpy().copy() for n, a in (*trained(module), *kept(module))}
 
 
-def input_tensor(examples: np.ndarray, spec: Any) -> Any:
+def input_tensor(examples: np.ndarray, spec: Any, device: str = "cpu") -> Any:
     """Returns a batch as the module of a TorchModel takes it, in memory of its own.
 
     Raises
@@ -145,7 +145,7 @@ def input_tensor(examples: np.ndarray, spec: Any) -> Any:
             f"features must be whole numbers, as TorchModel.input_type is {spec.input_type}, got "
             f"{examples[wrong][0]}"
         )
-    tensor = torch.from_numpy(x)
+    tensor = torch.from_numpy(x).to(device)
     return tensor.to(memory_format=torch.channels_last) if spec.channels_last else tensor
 
 

@@ -17,16 +17,26 @@ class ModuleOptimizer:
     ----------
     make : Maker
         Builds the optimizer of a module.
-    views : {"module/parameter:state": array}
+    views : {"module/parameter:state": tensor}
         Where the state lies between steps: what is averaged, sent and saved.
     schedule : ModuleSchedule or None
         Of the options of its groups.
+    on_gpu : bool
+        Whether the vectors lie on a GPU. torch's optimizers want counts of steps on the processor
+        then, so these are fetched and brought back.
     """
 
     def __init__(
-        self, make: Any, module: Any, views: dict[str, np.ndarray], schedule: Any = None
+        self,
+        make: Any,
+        module: Any,
+        views: dict[str, Any],
+        schedule: Any = None,
+        on_gpu: bool = False,
     ) -> None:
-        self._make, self._module, self._views, self._schedule = make, module, views, schedule
+        self._make, self._module, self._schedule = make, module, schedule
+        self._counts = {n: v for n, v in views.items() if on_gpu and not v.ndim}
+        self._views = {n: v for n, v in views.items() if n not in self._counts}
         self._optimizer: Any = None
 
     def _start(self) -> None:
@@ -37,7 +47,7 @@ class ModuleOptimizer:
         """Moves the parameters once, after so many updates of the fit; see LiveReplica._move."""
         if first or self._optimizer is None:
             self._start()
-        if not first and not self._bound:
+        if not first:
             self._bind()
         options = self._options(factor, iteration)
         for group, own in zip(self._optimizer.param_groups, options, strict=True):
@@ -55,29 +65,41 @@ class ModuleOptimizer:
 
     def _bind(self) -> None:
         """Lets the optimizer go on with the state that lies in the vector."""
-        torch, named = load_torch(), dict(trained(self._module))
-        for name, view in self._views.items():
+        if not self._bound:
+            self._put(self._views)
+            self._bound = True
+        if self._counts:
+            fetched = load_torch().stack([*self._counts.values()]).cpu()
+            self._put(dict(zip(self._counts, fetched, strict=True)))
+
+    def _put(self, tensors: dict[str, Any]) -> None:
+        """Gives the optimizer tensors as its state."""
+        named = dict(trained(self._module))
+        for name, tensor in tensors.items():
             parameter, _, key = name.removeprefix(f"{MODULE}/").rpartition(":")
-            self._optimizer.state[named[parameter]][key] = torch.from_numpy(view)
-        self._bound = True
+            self._optimizer.state[named[parameter]][key] = tensor
 
     def _take_back(self) -> None:
         """Puts what the step has made anew into the vector."""
         found = {
             f"{MODULE}/{name}": array for name, array in state_of(self._optimizer, self._module)
         }
-        if found.keys() != self._views.keys():
-            other = min(found.keys() ^ self._views.keys())
+        known = self._views.keys() | self._counts.keys()
+        if found.keys() != known:
+            other = min(found.keys() ^ known)
             raise ConfigError(
                 "TorchModel.torch_optimizer must build an optimizer that always has the state "
                 f"which it had when the model was made, got another one: {other}"
             )
         for name, view in self._views.items():
-            if found[name].data_ptr() != view.ctypes.data:
-                view[...] = found[name].detach().numpy()
+            if found[name].data_ptr() != view.data_ptr():
+                view.copy_(found[name].detach())
                 self._bound = False
+        for name, view in self._counts.items():
+            view.copy_(found[name])
         if not self._bound:
-            self._bind()
+            self._put(self._views)
+            self._bound = True
 
 
 def build_optimizer(make: Any, module: Any) -> Any:

@@ -4,10 +4,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import numpy as np
-
 from sparkdl.errors import ConfigError
-from sparkdl.interop.torch.module_arrays import constants, kept, load_torch, trained
+from sparkdl.interop.torch.module_arrays import constants, kept, trained
 
 
 class ModuleViews:
@@ -19,14 +17,14 @@ class ModuleViews:
     Parameters
     ----------
     module : torch.nn.Module
-    values : {name: float32 array}
-        Where its parameters and float buffers shall lie.
+    values : {name: float32 tensor}
+        Where its parameters and float buffers shall lie. Other buffers move to the same device.
     """
 
-    def __init__(self, module: Any, values: dict[str, np.ndarray]) -> None:
-        torch = load_torch()
+    def __init__(self, module: Any, values: dict[str, Any]) -> None:
         for name, array in (*trained(module), *kept(module)):
-            array.data = torch.from_numpy(values[name])
+            array.data = values[name]
+        move_counts(module, {value.device for value in values.values()})
         names = {name for name, _ in module.named_buffers()}
         parts = dict(module.named_modules())
         moving = [ArrayView(parts, name) for name in values]
@@ -65,6 +63,14 @@ class ModuleViews:
     def _restore(self) -> None:
         for view in self._all:
             view.restore()
+
+
+def move_counts(module: Any, devices: set[Any]) -> None:
+    """Moves the buffers that are no floats to the device of the others, if that is another."""
+    for device in devices:
+        for buffer in module.buffers():
+            if buffer.device != device:
+                buffer.data = buffer.data.to(device)
 
 
 def find_renormed(module: Any) -> list[Any]:

@@ -5,6 +5,7 @@ from functools import partial
 import numpy as np
 import torch
 
+from sparkdl import engine
 from sparkdl.errors import ConfigError
 from sparkdl.interop.live.batches import seed_of
 from sparkdl.interop.live.live_model import INPUT, MODULE
@@ -16,6 +17,7 @@ from sparkdl.interop.torch.module_arrays import (
     run_module,
     trained,
 )
+from sparkdl.interop.torch.module_device import device_of, tensors_of
 from sparkdl.interop.torch.module_optimizer import ModuleOptimizer
 from sparkdl.interop.torch.module_views import ModuleViews
 from sparkdl.nn.inputs.columns import columns_of
@@ -28,14 +30,24 @@ class TorchReplica(LiveReplica):
 
     def __init__(self, conf, backend="auto", strict=False):
         super().__init__(conf, backend, strict)
-        self._after = {}
-        params, buffers = self.arrays()
-        grads = conf.params_layout.views(self.grad)
-        values = {name.removeprefix(f"{MODULE}/"): x for name, x in (params | buffers).items()}
+        self._after, self._marks = {}, None
+        lent = engine.backends.get(backend).lend(self._vectors)
+        self._device = device_of(lent, conf.may_round_factors)
+        with self._device.computing("params", "buffers", "grad", "slots"):
+            flat = {n: self._device.tensor(n, vector) for n, vector in self._vectors.items()}
+            self._grad = flat["grad"]
+            self._slots = tensors_of(conf.slots_layout, flat["slots"])
+            params = tensors_of(conf.params_layout, flat["params"])
+            arrays = params | tensors_of(conf.buffers_layout, flat["buffers"])
+            self._place(arrays, tensors_of(conf.params_layout, self._grad))
+
+    def _place(self, arrays, grads):
+        """Lays the module's arrays and gradients where the vectors lie."""
+        values = {name.removeprefix(f"{MODULE}/"): x for name, x in arrays.items()}
         self._views = ModuleViews(self.module, values)
         for name, parameter in trained(self.module):
             own = f"{MODULE}/{name}"
-            parameter.grad = torch.from_numpy(grads[own])
+            parameter.grad = grads[own]
             parameter.register_post_accumulate_grad_hook(partial(self._finish, own))
 
     def _build(self):
@@ -44,33 +56,39 @@ class TorchReplica(LiveReplica):
         return [[(name, each.detach().numpy()) for name, each in arrays] for arrays in named]
 
     def gradient(self, batch, epoch=0, after=None, states=None, queued=None):
-        """See Replica.gradient; `after` is called as torch's backward pass goes on."""
+        """See Replica.gradient; `after` is called as torch's backward pass goes on.
+
+        Of a GPU it is called once the backward pass has ended.
+        """
         columns_of(self.conf, batch, labels=False)  # checks them; the head does the labels
         self._after, self._final = dict(after or {}), set()
-        with self._views.in_training():
+        self._marks = QueuedMarks(queued or (), self._device.mark)
+        self._expire()
+        with self._device.computing("params", "buffers", "grad"), self._views.in_training():
             y = self._output_in_training(batch, epoch)
-            loss, slope = self._loss_and_slope(batch, y.detach().numpy(), epoch)
-            self._expire()
-            self.grad[...] = 0
+            loss, slope = self._loss_and_slope(batch, y.numpy(force=True), epoch)
+            self._grad.zero_()
             if y.requires_grad:
-                y.backward(torch.from_numpy(slope))
+                y.backward(torch.from_numpy(slope).to(self._device.name))
         while self._after:  # of parameters that this batch did not reach
             self._after.popitem()[1]()
+        self._marks.call()
         return loss, len(batch)
 
     def _output_in_training(self, batch, epoch):
         self.module.train()
-        with torch.random.fork_rng(devices=[]):
+        with torch.random.fork_rng(devices=self._device.numbers):
             torch.manual_seed(seed_of(self.conf.seed, int(epoch), batch.ids))
             return run_module(self.module, self._input(batch))
 
     def _build_optimizer(self, views):
-        schedule = self.conf.module_schedule
-        return ModuleOptimizer(self.conf.torch_optimizer, self.module, views, schedule)
+        own, schedule = self.conf.torch_optimizer, self.conf.module_schedule
+        return ModuleOptimizer(own, self.module, self._slots, schedule, self._device.is_gpu)
 
     def _move(self, factor, t, first):
         iteration = t - 1 if self.iteration is None else self.iteration
-        self._optimizer.step(factor, iteration, first)
+        with self._device.computing("params", "slots"):
+            self._optimizer.step(factor, iteration, first)
 
     def _finish(self, name, parameter):
         """Says that a parameter's gradient is final, to whom it may concern."""
@@ -80,15 +98,46 @@ class TorchReplica(LiveReplica):
                 f"pass, got {name} twice; checkpoint with use_reentrant=False"
             )
         self._final.add(name)
-        function = self._after.pop(name, None)
-        if function is not None:
-            function()
+        self._marks.finish(name)
+        if not self._device.is_gpu and name in self._after:  # else it is not on the host yet
+            self._after.pop(name)()
 
     def _output(self, batch):
-        x = self._input(batch)
-        with self.lock, torch.no_grad(), self._views.in_use():
+        with self.lock, torch.no_grad(), self._device.computing("buffers"), self._views.in_use():
             self.module.eval()
-            return np.array(run_module(self.module, x).numpy(), order="C")
+            y = run_module(self.module, self._input(batch))
+            return np.array(y.numpy(force=True), order="C")
 
     def _input(self, batch):
-        return input_tensor(batch.columns[INPUT], self.conf)
+        return input_tensor(batch.columns[INPUT], self.conf, self._device.name)
+
+
+class QueuedMarks:
+    """Marks behind the gradients of groups of parameters, as a backward pass puts them on a device.
+
+    Parameters
+    ----------
+    queued : [(parameters' names, function (mark))]
+        See Replica.gradient.
+    make : function
+        Returns a mark behind what is on the device now.
+    """
+
+    def __init__(self, queued, make):
+        self._functions, self._make = [function for _, function in queued], make
+        self._left = [set(names) for names, _ in queued]
+        self._place = {name: i for i, (names, _) in enumerate(queued) for name in names}
+        self._marks = {}
+
+    def finish(self, name):
+        """Notes that a parameter's gradient is final behind what is on the device now."""
+        place = self._place.get(name)
+        if place is not None:
+            self._left[place].discard(name)
+            if not self._left[place]:
+                self._marks[place] = self._make()
+
+    def call(self):
+        """Calls each function with its mark: the end's where some were not reached."""
+        for place, function in enumerate(self._functions):
+            function(self._marks.get(place) or self._make())

@@ -5,7 +5,7 @@ from functools import cache
 
 from sparkdl import engine
 from sparkdl.engine.backends import PROCESSOR
-from sparkdl.errors import DeviceError, UnsupportedError
+from sparkdl.errors import ConfigError, DeviceError, UnsupportedError
 
 __all__ = [
     "DEVICES",
@@ -13,6 +13,7 @@ __all__ = [
     "why_no_gpu",
     "choose_backend",
     "describe_device",
+    "device_for",
     "can_reach_gpu",
     "may_be_gpu",
     "restrict_gpus",
@@ -43,6 +44,24 @@ def may_be_gpu(device, backend="auto"):
     Whoever names an engine of the processor means the processor.
     """
     return device == GPU or (device == "auto" and backend == "auto" and why_no_gpu() is None)
+
+
+def device_for(conf, device):
+    """Returns the device of a network's replicas: "cpu" for "auto" where they need a processor.
+
+    Raises
+    ------
+    ConfigError
+        They do, and "cuda" was asked for.
+    """
+    if not conf.needs_processor or device == "cpu":
+        return device
+    if device == GPU:
+        raise ConfigError(
+            f'TrainingMaster.device must be "auto" or "cpu" for a {type(conf).__name__}, got '
+            f"{device!r}; it is computed on processors"
+        )
+    return "cpu"
 
 
 @cache

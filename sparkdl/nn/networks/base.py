@@ -111,6 +111,11 @@ class Conf(Config):
         return {item.name: getattr(self, item.name) for item in fields(self)}
 
     @property
+    def needs_processor(self) -> bool:
+        """Returns whether replicas compute on processors alone, also where there is a GPU."""
+        return False
+
+    @property
     def may_round_factors(self) -> bool:
         """Returns whether a GPU may round the factors of float32 products."""
         return self.tf32 or is_narrow(self.dtype)

@@ -22,6 +22,7 @@ from sparkdl.spark.inference.evaluations import UnreadRecords, evaluate
 from sparkdl.spark.jobs.device_tally import DeviceTally
 from sparkdl.spark.jobs.jvm import living_jvm
 from sparkdl.spark.jobs.running_context import require_running
+from sparkdl.spark.jobs.sent_function import SentFunction
 from sparkdl.spark.jobs.shared_value import LocalValue, SharedValue
 from sparkdl.spark.jobs.user_code import check_pickles
 from sparkdl.spark.records.records import Change, Data, SparkRecords, is_records
@@ -239,11 +240,12 @@ class NetworkInUse:
 
         Raises ConfigError where that cannot be.
         """
-        return self.master if device is None else replace(self.master, device=device)
+        master = self.master if device is None else replace(self.master, device=device)
+        return master.for_network(self.conf)
 
     def _task_on_device(self, way, master, compute):
         """Returns a task that runs `compute` where the master says; `way` is run_..._on_device."""
-        return partial(way, master.task_device, compute, tally=self._tally)
+        return SentFunction(partial(way, master.task_device, compute, tally=self._tally))
 
     def _batches(self, records, labels=True):
         """Returns an RDD of the records' Batches."""

@@ -80,7 +80,7 @@ def fit_network(
     epochs, updates = duration(network, epochs, updates, resume)
     marks = Milestones(last=updates, validate=validate_every, first=validate_first)
     conf, (state, extra) = network.conf, start(network, master, resume)
-    master, why, without_group = master.resolve(workers, extra)
+    master, why, without_group = master.for_network(conf).resolve(workers, extra)
     listeners = (SlowWorkerLog(), *listeners, *automatic_listeners())
     options = {"listeners": listeners, "checkpoints": checkpoints, "marks": marks}
     options |= {"without_group": without_group, "phases": phases, "changes": changes}

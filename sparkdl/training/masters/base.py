@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any, ClassVar
 
 from sparkdl.config import (
@@ -26,7 +26,7 @@ from sparkdl.errors import ConfigError, require
 from sparkdl.exchange.codecs import Codec
 from sparkdl.exchange.connections.tls import Tls
 from sparkdl.exchange.devices.choice import WISHES
-from sparkdl.nn.execution.device import DEVICES
+from sparkdl.nn.execution.device import DEVICES, device_for
 from sparkdl.training.rounds.replica import replica_for
 from sparkdl.training.saving.stored_tables import read_tables
 
@@ -104,6 +104,11 @@ class TrainingMaster(Member):
     def task_device(self) -> str:
         """The `device` of Spark's tasks: "cpu" where `backend` names an engine."""
         return self.device if self.backend == "auto" else "cpu"
+
+    def for_network(self, conf: Any) -> "TrainingMaster":
+        """Returns the master with the device of a network; see nn.execution.device.device_for."""
+        device = device_for(conf, self.device)
+        return self if device == self.device else replace(self, device=device)
 
     def resolve(
         self, workers: Any, extra: dict[str, Any]

@@ -1,5 +1,5 @@
 """Fixtures of the tests of torch modules: those of the training tests."""
 
-from tests.training.conftest import crews, rng
+from tests.training.conftest import crews, rng, spawned
 
-__all__ = ["crews", "rng"]
+__all__ = ["crews", "rng", "spawned"]

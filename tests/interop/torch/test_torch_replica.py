@@ -279,8 +279,3 @@ def test_an_output_that_lies_otherwise_in_memory_is_the_same():
 def test_shards_are_refused(crews):
     with pytest.raises(ConfigError, match="shard must be None with a TorchModel"):
         fit(model(), AllReduceSGD(shard="optimizer"), crews(2), Partitions("perceptron", [8]))
-
-
-def test_a_gpu_is_refused():
-    with pytest.raises(ConfigError, match='device must be "cpu" for a TorchModel'):
-        model().replica_class(model(), "cuda")

@@ -4,9 +4,17 @@ import pytest
 
 from sparkdl.engine.backends import base
 from sparkdl.engine.backends.device_grant import GRANT, DeviceGrant
-from sparkdl.errors import UnsupportedError
+from sparkdl.errors import ConfigError, UnsupportedError
+from sparkdl.nn import NetworkConf, Output
 from sparkdl.nn.execution import device
-from sparkdl.nn.execution.device import PROCESSOR, choose_backend, describe_device, restrict_gpus
+from sparkdl.nn.execution.device import (
+    PROCESSOR,
+    choose_backend,
+    describe_device,
+    device_for,
+    restrict_gpus,
+)
+from sparkdl.training.masters.all_reduce.master import AllReduceSGD
 from tests.support.cuda.compiler import available
 
 HERE, BROKEN = "tests.support.cuda.backend", "tests.nn.no_gpu"
@@ -19,6 +27,10 @@ PLACED = {
     "both": ("cpu", "reference", None, HERE, "reference"),
     "a GPU that shows no files": ("cuda", "auto", "no driver", HERE, "cuda"),
 }
+
+
+class OfProcessors:
+    needs_processor = True
 
 
 @pytest.fixture
@@ -51,6 +63,24 @@ def test_a_gpu_that_does_not_work_is_told_or_an_error(there, caplog):
     assert "computes on the processor: there is a driver, but no device" in caplog.text
     with pytest.raises(UnsupportedError, match="there is a driver, but no device"):
         choose_backend("cuda")
+
+
+@pytest.mark.parametrize("name", ["auto", "cpu", "cuda"])
+def test_a_network_with_kernels_for_a_gpu_has_the_device_that_was_asked_for(name):
+    assert device_for(NetworkConf(input_shape=(3,), layers=[Output(units=2)]), name) == name
+
+
+@pytest.mark.parametrize("name", ["auto", "cpu"])
+def test_a_network_that_needs_a_processor_has_one(name):
+    master = AllReduceSGD(device=name)
+    assert device_for(OfProcessors(), name) == "cpu"
+    assert master.for_network(OfProcessors()) == AllReduceSGD(device="cpu")
+
+
+def test_a_gpu_for_a_network_that_needs_a_processor_is_refused():
+    message = 'device must be "auto" or "cpu" for a OfProcessors, got .cuda.'
+    with pytest.raises(ConfigError, match=message):
+        AllReduceSGD(device="cuda").for_network(OfProcessors())
 
 
 def test_a_process_is_told_what_is_its_own():

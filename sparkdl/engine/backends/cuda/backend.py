@@ -12,6 +12,7 @@ import numpy as np
 from sparkdl.engine.backends.base import Kernel
 from sparkdl.engine.backends.cuda.adapters import Libraries, load_libraries
 from sparkdl.engine.backends.cuda.device.gpu_selection import choose_gpu
+from sparkdl.engine.backends.cuda.execution.lent_vectors import LentVectors
 from sparkdl.engine.backends.cuda.execution.mirror import Mirrors
 from sparkdl.engine.backends.cuda.execution.program import DeviceProgram
 from sparkdl.engine.backends.cuda.execution.session import CudaSession, Device
@@ -99,6 +100,9 @@ class Cuda:
             why = libraries.missing.get("NCCL", "it was not looked for")
             raise UnsupportedError(f"without NCCL: {why}")
         return NcclLink(self.device, libraries.exchange, vectors)
+
+    def lend(self, vectors):
+        return LentVectors(self.device, vectors)
 
     def program(self, graph, bindings=None, strict=False, tf32=False, constant_bindings=False):
         backend = copy(self)

@@ -101,6 +101,10 @@ class KerasModel(LiveModel):
             self.describe()
         super().validate()
 
+    @property
+    def needs_processor(self) -> bool:
+        return True
+
     def chosen(self) -> dict[str, Any]:
         found = super().chosen()
         found.pop("backend", None)

@@ -91,6 +91,9 @@ class CupyDriver:
         self.use()
         return self.cuda.Stream(non_blocking=True)
 
+    def address(self, stream):
+        return stream.ptr
+
     def event(self):
         return self.cuda.Event(disable_timing=True)
 

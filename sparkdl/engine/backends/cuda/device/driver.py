@@ -34,6 +34,7 @@ class Driver(Protocol):
     """One device. Streams, events, modules, functions and graphs are opaque to whoever asks."""
 
     properties: Properties
+    number: int  # of the device, among those that this process sees
 
     def use(self):
         """Makes the device the calling thread's."""
@@ -54,6 +55,9 @@ class Driver(Protocol):
 
     def stream(self) -> Any:
         """Returns a queue of work of its own."""
+
+    def address(self, stream) -> int:
+        """Returns the address by which libraries know a stream."""
 
     def event(self) -> Any:
         """Returns a mark that can be put into a stream."""

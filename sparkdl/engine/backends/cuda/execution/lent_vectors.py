@@ -1,0 +1,40 @@
+"""Vectors of the device that another library of this process computes on, too."""
+
+from contextlib import contextmanager
+
+
+class LentVectors:
+    """See sparkdl.engine.backends.lent.Lent.
+
+    Parameters
+    ----------
+    device : Device
+    vectors : {name: DeviceMirror}
+    """
+
+    def __init__(self, device, vectors):
+        self._device, self._vectors = device, vectors
+        self.number = device.driver.number
+
+    def memory(self, name):
+        mirror = self._vectors[name]
+        return mirror.memory.view(mirror.array.dtype)
+
+    @contextmanager
+    def computing(self, *written):
+        """See Lent.computing; no other thread puts work of the backend on the device meanwhile."""
+        device = self._device
+        with device.lock:
+            device.driver.use()
+            for mirror in self._vectors.values():
+                mirror.upload()
+            try:
+                yield device.driver.address(device.stream)
+            finally:
+                for name in written:
+                    self._vectors[name].mark_written()
+
+    def mark(self):
+        event = self._device.driver.event()
+        self._device.driver.record(event, self._device.stream)
+        return event

@@ -1,0 +1,121 @@
+"""The device that a module computes on: the processor, or the GPU of its replica's backend."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import SimpleNamespace
+from typing import Any
+
+from sparkdl.errors import ConfigError
+from sparkdl.interop.torch.module_arrays import load_torch
+from sparkdl.nn.layout import Layout
+
+
+def device_of(lent: Any, tf32: bool) -> Any:
+    """Returns the Processor where a backend lends None, else its Gpu."""
+    return Processor() if lent is None else Gpu(lent, tf32)
+
+
+class Processor:
+    """The processor. Vectors are numpy's arrays, and torch has them under its own tensors."""
+
+    name, is_gpu = "cpu", False
+    numbers: tuple[int, ...] = ()  # of GPUs whose random numbers are torch's own affair
+
+    def tensor(self, name: str, vector: Any) -> Any:
+        """Returns the tensor of a vector, which shares its memory."""
+        return load_torch().from_numpy(vector.open())
+
+    @contextmanager
+    def computing(self, *written: str) -> Iterator[None]:
+        """Lets torch compute within; `written` are the vectors that it writes."""
+        yield
+
+    def mark(self) -> Any:
+        """Returns a mark behind what torch has been asked for; see Replica.gradient."""
+        return None
+
+
+class Gpu:
+    """A GPU; see Processor.
+
+    Vectors lie on it, and torch puts its work on the stream of the backend's programs.
+
+    Parameters
+    ----------
+    lent : sparkdl.engine.backends.lent.Lent
+    tf32 : bool
+        Whether factors of products and convolutions may be rounded; see Conf.tf32.
+
+    Raises
+    ------
+    ConfigError
+        torch is built without CUDA, or finds no GPU.
+    """
+
+    is_gpu = True
+
+    def __init__(self, lent: Any, tf32: bool) -> None:
+        torch = load_torch()
+        if not torch.cuda.is_available():
+            cuda = torch.version.cuda
+            built = f"was built for CUDA {cuda}" if cuda else "was built without CUDA"
+            raise ConfigError(
+                'TrainingMaster.device must be "cpu" for a TorchModel where torch computes on no '
+                f"GPU, got a GPU; torch {torch.__version__} {built} and finds none: install one "
+                "for the CUDA of this machine"
+            )
+        self._lent, self._tf32 = lent, tf32
+        self.name, self.numbers = f"cuda:{lent.number}", (lent.number,)
+
+    def tensor(self, name: str, vector: Any) -> Any:
+        memory, torch = self._lent.memory(name), load_torch()
+        if not memory.size:
+            return torch.empty(0, device=self.name)
+        return torch.as_tensor(cuda_array(memory), device=self.name)
+
+    @contextmanager
+    def computing(self, *written: str) -> Iterator[None]:
+        torch = load_torch()
+        with self._lent.computing(*written) as address, rounding(self._tf32):
+            with torch.cuda.stream(torch.cuda.ExternalStream(address, device=self.name)):
+                yield
+
+    def mark(self) -> Any:
+        return self._lent.mark()
+
+
+def cuda_array(memory: Any) -> Any:
+    """Returns float32 memory of a device under CUDA's array interface, version 3."""
+    interface = {
+        "shape": (memory.size,),
+        "typestr": "<f4",
+        "data": (memory.address, False),
+        "version": 3,
+    }
+    return SimpleNamespace(__cuda_array_interface__=interface, memory=memory)
+
+
+@contextmanager
+def rounding(tf32: bool) -> Iterator[None]:
+    """Lets GPUs round float32 factors within, or not, and has cuDNN repeat its bits."""
+    backends = load_torch().backends
+    wanted = [
+        (backends.cuda.matmul, "allow_tf32", tf32),
+        (backends.cudnn, "allow_tf32", tf32),
+        (backends.cudnn, "deterministic", True),
+        (backends.cudnn, "benchmark", False),
+    ]
+    before = [getattr(place, name) for place, name, _ in wanted]
+    try:
+        for place, name, value in wanted:
+            setattr(place, name, value)
+        yield
+    finally:
+        for (place, name, _), value in zip(wanted, before, strict=True):
+            setattr(place, name, value)
+
+
+def tensors_of(layout: Layout, flat: Any) -> dict[str, Any]:
+    """Returns {name: tensor} of a layout's arrays, parts of a flat tensor."""
+    shapes = dict(layout.entries)
+    return {name: flat[part].view(shapes[name]) for name, part in layout.slices.items()}
