@@ -17,10 +17,11 @@ from sparkdl.errors import DataError
 
 
 def write_parquet(path: str | PathLike[str], batches: Iterable[Batch]) -> int:
-    """Writes a folder of one Parquet file: features as bytes (uint8) or float32 lists, and labels.
+    """Writes a folder of one Parquet file: features as bytes (uint8) or lists, and labels.
 
-    The first batch says the types. Returns the number of records. Raises DataError where something
-    is there, or there are no records, or some do not fit these types.
+    The first batch says the types, but float16 becomes float32, as Spark reads no other. Returns
+    the number of records. Raises DataError where something is there, or there are no records, or
+    some do not fit these types.
     """
     with new_folder(path) as folder, files.open(f"{folder}/part-00000.parquet", "wb") as file:
         count, writer = 0, None
@@ -77,9 +78,9 @@ def table_of(batch):
     if rows.dtype == np.uint8:
         features = pa.array([row.tobytes() for row in rows], pa.binary())
     else:
-        features = pa.FixedSizeListArray.from_arrays(
-            pa.array(rows.astype(np.float32, copy=False).ravel()), rows.shape[1]
-        )
+        kind = np.float32 if rows.dtype == np.float16 else rows.dtype.newbyteorder("=")
+        numbers = pa.array(rows.astype(kind, copy=False).ravel())
+        features = pa.FixedSizeListArray.from_arrays(numbers, rows.shape[1])
     columns = {"features": features}
     if batch.labels is not None:
         columns["label"] = nested_lists(batch.labels)

@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from sparkdl.data import Batch, files, write_parquet
+from sparkdl.data import Batch, Parquet, files, write_parquet
 from sparkdl.errors import DataError
 
 X = np.arange(12, dtype=np.float32).reshape(4, 3)
@@ -32,6 +32,25 @@ def test_labels_of_every_type(tmp_path, name):
     y = LABELS[name]
     assert write_parquet(tmp_path / "out", [Batch.of(X.astype(">f4"), y)]) == 4
     assert column(tmp_path / "out", "label") == y.tolist()
+    assert column(tmp_path / "out", "features") == X.tolist()
+
+
+FEATURES = {"i8": 2**53, "i4": 2**31 - 1, "i2": -9, ">i8": 2**53, "f8": 1 / 3, "u8": 2**63, "?": 1}
+
+
+@pytest.mark.parametrize("kind", FEATURES)
+def test_features_keep_their_type_and_values(tmp_path, kind):
+    """Ids as float32 would be others from 2**24 on."""
+    x = np.full((4, 3), FEATURES[kind]).astype(kind)
+    write_parquet(tmp_path / "out", [Batch.of(x, Y)])
+    [found] = [b for s in Parquet(str(tmp_path)).splits() for b in Parquet(str(tmp_path)).read(s)]
+    assert found.features.dtype == x.dtype.newbyteorder("=")
+    np.testing.assert_array_equal(found.features, x)
+
+
+def test_half_floats_are_written_as_float32_which_spark_reads(tmp_path):
+    write_parquet(tmp_path / "out", [Batch.of(X.astype(np.float16), Y)])
+    assert pq.read_schema(tmp_path / "out/part-00000.parquet").field(0).type.value_type == "float"
     assert column(tmp_path / "out", "features") == X.tolist()
 
 
