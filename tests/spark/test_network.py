@@ -1,6 +1,7 @@
 """A network on Spark: the device it is used on, and fits one after the other."""
 
 from functools import partial
+from types import SimpleNamespace
 from unittest.mock import Mock
 
 import pytest
@@ -95,7 +96,9 @@ class DataFrame:
 
 
 def test_data_and_validation_of_two_sessions_of_connect_are_refused_unread():
-    check, one, other = partial(SparkNetwork._require_frames, Mock(recipe=None)), Mock(), Mock()
+    check = partial(SparkNetwork._require_frames, Mock(recipe=None))
+    one, same, other = (SimpleNamespace(session_id=name) for name in ("one", "one", "other"))
     check(DataFrame(one), DataFrame(one))
+    check(DataFrame(one), DataFrame(same))
     with pytest.raises(ConfigError, match="^validation must be .* make both by one SparkSession$"):
         check(DataFrame(one), DataFrame(other))

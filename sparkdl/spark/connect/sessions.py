@@ -38,6 +38,11 @@ def is_frame(value: Any) -> TypeGuard[DataFrame]:
     return is_of_connect or isinstance(value, DataFrame)
 
 
+def are_of_one_session(frame: Any, other: Any) -> bool:
+    """Returns whether one session of Spark Connect has both DataFrames, by whatever object."""
+    return frame.sparkSession.session_id == other.sparkSession.session_id
+
+
 def context_of(session: Any) -> Any:
     """Returns what runs a session's jobs: its SparkContext; over Spark Connect itself."""
     return session if is_connect(session) else session.sparkContext
