@@ -16,14 +16,22 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructField, StructType
 from pyspark.sql.udf import UserDefinedFunction, _wrap_function
 
-PYSPARK = tuple(map(int, pyspark.__version__.split(".")[:2]))
+from sparkdl.spark.jobs.sent_function import SentFunction
+
+
+def release_of(version: str) -> tuple[int, ...]:
+    """Returns the first two numbers of a version of Spark."""
+    return tuple(map(int, version.split(".")[:2]))
+
+
+PYSPARK = release_of(pyspark.__version__)
 TAKES_VECTORS = PYSPARK >= (3, 5)
 MAP_IN_ARROW = 207  # PythonEvalType.SQL_MAP_ARROW_ITER_UDF
 
 
 def map_in_arrow(frame: Any, function: Any, fields: StructType) -> Any:
     """Returns the DataFrame of these fields that `function` makes of a frame's Arrow tables."""
-    frame, function = with_plain_names(frame, function)
+    frame, function = with_plain_names(frame, SentFunction(function))
     if are_plain(fields.names):
         return map_by_name(frame, function, fields)
     inner = StructType(

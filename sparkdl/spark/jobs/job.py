@@ -8,9 +8,9 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
 from sparkdl.error_messages import error_from_json
-from sparkdl.errors import SparkdlError, WorkerError
+from sparkdl.errors import ConfigError, SparkdlError, WorkerError
 from sparkdl.spark.jobs.error_notes import read_noted_error
-from sparkdl.spark.jobs.executor_python import python_cure
+from sparkdl.spark.jobs.executor_python import lacks_own_module, python_cure
 from sparkdl.spark.jobs.held_settings import hold_setting
 from sparkdl.spark.jobs.interrupts import interruptible
 from sparkdl.spark.jobs.job_tags import JOB_GROUP
@@ -99,11 +99,17 @@ def error_in_text(text, doing):
     if (noted := read_noted_error(text, whose)) is not None:
         return noted
     if CANCELLED.search(text):
-        return SparkdlError(f"{doing} ended: the job was cancelled on the cluster")
+        return cancellation(doing)
     why = reason(text)
     if match := OURS.fullmatch(why):  # it was not noted, but its line says enough
         return error_from_json({"error": match[1], "arguments": [match[2]]}, whose)
-    return WorkerError(f"{whose}: {why}{python_cure(why)}")
+    kind = ConfigError if lacks_own_module(why) else WorkerError
+    return kind(f"{whose}: {why}{python_cure(why)}")
+
+
+def cancellation(doing: str) -> SparkdlError:
+    """Returns the error of a job that somebody has cancelled."""
+    return SparkdlError(f"{doing} ended: the job was cancelled on the cluster")
 
 
 def message(error: Any) -> str:

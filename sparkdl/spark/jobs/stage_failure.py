@@ -2,10 +2,10 @@
 
 import re
 
-from sparkdl.errors import ConfigError, SparkdlError, WorkerError
+from sparkdl.errors import ConfigError, WorkerError
 from sparkdl.spark.jobs.error_notes import read_noted_error
 from sparkdl.spark.jobs.executor_python import lacks_own_module, python_cure
-from sparkdl.spark.jobs.job import CANCELLED, TRACEBACK, error_in_text, reason
+from sparkdl.spark.jobs.job import CANCELLED, TRACEBACK, cancellation, error_in_text, reason
 from sparkdl.spark.jobs.slots import elements, value_of
 
 LOST = re.compile(r"barrier task \w+\(\d+, (\d+)\) finished unsuccessfully\.\s*(.*)", re.DOTALL)
@@ -23,7 +23,7 @@ def failure(text):
     if noted is not None:
         return noted
     if CANCELLED.search(text):  # Spark should not try it again
-        return SparkdlError("the workers' job was cancelled on the cluster")
+        return cancellation("the workers' job")
     if lost is not None:
         return loss(f"worker {lost[1]}", lost[2])
     return error_in_text(text, "the workers' job")  # of where blocks are handed out, perhaps

@@ -77,5 +77,7 @@ def test_a_task_that_lacks_a_package_brings_the_cure(package):
 
 
 def test_other_modules_are_the_users_own():
-    said = str(error_in_text(MISSING.format("own_helpers"), "a round"))
+    error = error_in_text(MISSING.format("own_helpers"), "a round")
+    said = str(error)
+    assert isinstance(error, ConfigError)
     assert CURE not in said and said.endswith(f"No module named 'own_helpers'; {SEND_MODULE}")

@@ -46,7 +46,11 @@ CASES = [
         WorkerError,
         f"worker 1: ModuleNotFoundError: No module named 'sparkdl.nn'; {CURE}",
     ),
-    ("[SPARK_JOB_CANCELLED] Job 3", SparkdlError, "the workers' job was cancelled on the cluster"),
+    (
+        "[SPARK_JOB_CANCELLED] Job 3",
+        SparkdlError,
+        "the workers' job ended: the job was cancelled on the cluster",
+    ),
 ]
 
 

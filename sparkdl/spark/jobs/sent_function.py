@@ -1,0 +1,34 @@
+"""Functions that tasks are given, which say what an executor lacks of them.
+
+Spark unpickles what a task is given before any code of ours runs, and tells no more than that a
+module is missing.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from sparkdl.spark.jobs.shared_value import open_shared
+from sparkdl.spark.jobs.user_code import pickle_value
+
+
+class SentFunction:
+    """A function that arrives as itself; ConfigError, with the cure, where its module is missing.
+
+    Parameters
+    ----------
+    function : callable
+    """
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = function
+
+    def __call__(self, *arguments: Any) -> Any:
+        return self.function(*arguments)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return open_function, pickle_value(self.function)
+
+
+def open_function(rest: bytes, arrays: list[Any]) -> Callable[..., Any]:
+    """Returns the function that a SentFunction was made of."""
+    return open_shared(rest, arrays).value
