@@ -136,7 +136,7 @@ class NetworkModel(StageParams, TrainingParams, SavedStage):
             self.getPreprocessing(), partial(compute_outputs, self.outputs())
         )
         kind: Any = ArrayType(DoubleType()) if fields[column] == VectorUDT() else fields[column]
-        return column_udf(self._schema(), column, compute, kind)
+        return column_udf(current_context(), self._schema(), column, compute, kind)
 
     def make_predict_fn(self) -> Callable[[], Callable[[np.ndarray], np.ndarray]]:
         """Returns what pyspark.ml.functions.predict_batch_udf takes as its make_predict_fn.

@@ -8,10 +8,11 @@ from typing import Any
 import pyarrow
 
 from sparkdl.errors import ConfigError
-from sparkdl.spark.inference.arrow_map import PYSPARK
+from sparkdl.spark.inference.arrow_map import PYSPARK, release_of
 from sparkdl.spark.inference.predictions import arrow_column, brief_errors, check_tables
 
-HAS_ARROW_UDFS = PYSPARK >= (4, 1)
+FIRST_ARROW_UDFS = 4, 1
+HAS_ARROW_UDFS = PYSPARK >= FIRST_ARROW_UDFS
 # The fields of pyspark.ml's vectors; pandas does not know them where all vectors are dense.
 VECTOR = {
     "type": pyarrow.int8(),
@@ -21,7 +22,9 @@ VECTOR = {
 }
 
 
-def column_udf(schema: Any, column: str, compute: Callable[..., Any], kind: Any) -> Any:
+def column_udf(
+    context: Any, schema: Any, column: str, compute: Callable[..., Any], kind: Any
+) -> Any:
     """Returns a UDF of columns of features, one for each input, also for SQL.
 
     It reads Arrow's columns where Spark has such UDFs, for pandas has no nulls among numbers: to an
@@ -29,6 +32,8 @@ def column_udf(schema: Any, column: str, compute: Callable[..., Any], kind: Any)
 
     Parameters
     ----------
+    context
+        What runs the jobs; see sessions.current_context.
     schema : Schema
         Of the features.
     column : str
@@ -44,8 +49,13 @@ def column_udf(schema: Any, column: str, compute: Callable[..., Any], kind: Any)
         By the UDF where it is called with another number of columns; from SQL within the job.
     """
     compute_column = partial(compute_arrays, schema, column, compute)
-    make = make_arrow_udf if HAS_ARROW_UDFS else make_pandas_udf
+    make = make_arrow_udf if has_arrow_udfs(context) else make_pandas_udf
     return with_checked_columns(make(compute_column, kind), [*schema.inputs])
+
+
+def has_arrow_udfs(context: Any) -> bool:
+    """Returns whether Spark has UDFs of Arrow columns, also on the server of Spark Connect."""
+    return HAS_ARROW_UDFS and release_of(context.version) >= FIRST_ARROW_UDFS
 
 
 def make_arrow_udf(compute_column, kind):

@@ -1,5 +1,7 @@
 """Networks as UDFs: what they refuse and in which words, by Arrow and by pandas."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -13,7 +15,7 @@ from sparkdl.layers import LSTM, Dense, LastTimeStep, Merge, Output
 from sparkdl.ml import SparkNetworkClassificationModel, SparkNetworkRegressionModel
 from sparkdl.nn import GraphBuilder, NetworkConf
 from sparkdl.spark.inference import column_udf
-from sparkdl.spark.inference.column_udf import HAS_ARROW_UDFS, VECTOR, as_arrow
+from sparkdl.spark.inference.column_udf import HAS_ARROW_UDFS, VECTOR, as_arrow, has_arrow_udfs
 from sparkdl.spark.inference.predictions import arrow_column
 from sparkdl.training.network import Network
 
@@ -105,6 +107,12 @@ def test_an_empty_sequence_alone_is_predicted_as_by_transform(spark):
     [found] = frame.select(model.udf("probability")("features").alias("p")).collect()
     [expected] = model.transform(frame).collect()
     np.testing.assert_array_equal(found.p, expected.probability.toArray())
+
+
+@pytest.mark.parametrize("server", ["4.0.2", "3.5.6-amzn-1", "4.1.0", "10.0.0"])
+def test_an_older_server_of_spark_connect_gets_udfs_of_pandas(server):
+    is_older = server.startswith(("4.0", "3."))
+    assert has_arrow_udfs(SimpleNamespace(version=server)) is (HAS_ARROW_UDFS and not is_older)
 
 
 # Columns
