@@ -102,18 +102,20 @@ def signature_of(conf: Any) -> Any:
 
     if getattr(conf, "bags", ()):
         return None
-    shapes = conf.input_shapes
-    names = [None] if len(shapes) == 1 else list(shapes)
-    inputs = [tensor(shape, name) for shape, name in zip(shapes.values(), names)]
+    shapes, is_only = conf.input_shapes, len(conf.input_shapes) == 1
+    inputs = [
+        tensor(shapes[name], None if is_only else name, column in conf.integer_columns)
+        for column, name in conf.feature_columns.items()
+    ]
     shape_of = {place.name: place.out_shape for place in conf.stack}
     return ModelSignature(Schema(inputs), Schema([tensor(shape_of[conf.output.name])]))
 
 
-def tensor(shape: tuple[int | None, ...], name: str | None = None) -> Any:
+def tensor(shape: tuple[int | None, ...], name: str | None = None, is_integer: bool = False) -> Any:
     from mlflow.types import TensorSpec
 
     sizes = (-1, *(-1 if size is None else size for size in shape))
-    return TensorSpec(np.dtype(np.float32), sizes, name)
+    return TensorSpec(np.dtype(np.int64 if is_integer else np.float32), sizes, name)
 
 
 def _load_pyfunc(path: str) -> "_Predictor":

@@ -8,6 +8,7 @@ import pytest
 
 import sparkdl.mlflow
 from sparkdl.errors import ConfigError, DataError, DivergedError, UnsupportedError
+from sparkdl.interop.mlflow.model_flavor import signature_of
 from sparkdl.nn import GraphBuilder, Merge, Momentum, NetworkConf, Output
 from sparkdl.training.network import Network
 from sparkdl.training.reporting.early_stopping import EarlyStopping
@@ -165,7 +166,16 @@ def test_the_signature_has_the_shapes(mlflow, logged):
     assert {"sparkdl", "python_function"} == {*info.flavors}
 
 
-@pytest.mark.slow
+def test_whole_numbers_are_so_in_the_signature(monkeypatch):
+    """Of a model of PyTorch or Keras that takes ids: MLflow would refuse them."""
+    pytest.importorskip("mlflow")
+    conf = NetworkConf(input_shape=(4,), layers=[Output(units=3)])
+    monkeypatch.setattr(NetworkConf, "integer_columns", frozenset({"features"}))
+    signature = signature_of(conf)
+    [given], [made] = signature.inputs.inputs, signature.outputs.inputs
+    assert (given.type, made.type) == (np.dtype(np.int64), np.dtype(np.float32))
+
+
 @pytest.mark.slow
 def test_spark_s_udf_predicts_as_the_network(mlflow, logged, spark):
     net, *_ = logged
