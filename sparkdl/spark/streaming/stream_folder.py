@@ -1,7 +1,7 @@
 """Folders of a stream's checkpoints: the model's, and those of Spark's own query."""
 
 from sparkdl.data import files
-from sparkdl.errors import CheckpointError, require
+from sparkdl.errors import CheckpointError, brief, require
 from sparkdl.training.saving.checkpoint import (
     CheckpointWriter,
     latest,
@@ -89,4 +89,9 @@ class StreamFolder:
     def _id(self):
         path = f"{self.stream}/{METADATA}"
         with files.open(path) as file:
-            return parse_json(path, file.read())["id"]
+            written = parse_json(path, file.read())
+        if "id" not in written:
+            raise CheckpointError(
+                f"{path}: must have the id of a query, got {brief(written)}; choose another path"
+            )
+        return written["id"]

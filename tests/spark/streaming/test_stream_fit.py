@@ -14,8 +14,10 @@ from pyspark.sql import DataFrame
 from sparkdl.data import files
 from sparkdl.errors import CheckpointError, ConfigError, DataError, WorkerError
 from sparkdl.spark import SparkNetwork
+from sparkdl.spark.streaming.stream_folder import StreamFolder
 from sparkdl.training.masters.all_reduce.master import AllReduceSGD
 from sparkdl.training.masters.parameter_averaging.master import ParameterAveraging
+from sparkdl.training.network import Network
 from sparkdl.training.reporting.lambda_listener import LambdaListener
 from sparkdl.training.reporting.listeners import Listener
 from sparkdl.training.reporting.steering import StopTraining
@@ -142,6 +144,14 @@ def test_a_model_that_is_not_the_streams_is_refused(spark, folder, tmp_path):
     files.remove(f"{tmp_path}/stream")
     with pytest.raises(CheckpointError, match="checkpoints must be of one stream, but the model's"):
         fitted(spark, stream(spark, folder), tmp_path)
+
+
+def test_a_query_without_an_id_is_refused(tmp_path):
+    place = StreamFolder(Checkpoints(path=str(tmp_path)), Network(rich()))
+    (tmp_path / "stream").mkdir()
+    (tmp_path / "stream/metadata").write_text('{"other": 1}')
+    with pytest.raises(CheckpointError, match=r"stream/metadata: must have the id of a query, got"):
+        place.awaits(0)
 
 
 def test_what_a_filter_leaves_empty_is_passed_over(spark, folder, tmp_path):
