@@ -1,7 +1,7 @@
 """Runs fits with faults for some minutes: python -m tests.chaos --minutes 10 --seed 1.
 
 With --on hosts they are faults of the link between two hosts, which are namespaces: this needs
-root and nftables.
+root and nftables. With --on yarn they are faults of HDFS and YARN too, which come from Maven.
 """
 
 import argparse
@@ -11,9 +11,10 @@ from itertools import count
 
 from tests.chaos.hosts import hosts
 from tests.chaos.local_cluster import local_cluster
+from tests.chaos.on_yarn import on_yarn
 from tests.chaos.outcome import HEAD
 
-CLUSTERS = {"local": local_cluster, "hosts": hosts}
+CLUSTERS = {"local": local_cluster, "hosts": hosts, "yarn": on_yarn}
 
 
 def main():
@@ -23,9 +24,11 @@ def main():
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--first", type=int, default=0, help="the turn to begin with")
     parser.add_argument("--on", choices=CLUSTERS, default="local", help="the cluster")
+    parser.add_argument("--only", nargs="+", help="names of faults; else all of the cluster")
     given = parser.parse_args()
+    only = {"only": tuple(given.only)} if given.only else {}
     deadline, failed = time.monotonic() + 60 * given.minutes, False
-    with CLUSTERS[given.on]() as cluster:
+    with CLUSTERS[given.on](**only) as cluster:
         print(HEAD, flush=True)
         for turn in count(given.first):
             if time.monotonic() > deadline:

@@ -30,6 +30,7 @@ class Hosts:
 
     made: Cluster
     driver: subprocess.Popen
+    faults: tuple[str, ...]
 
     def __post_init__(self):
         self._calm = {}
@@ -37,7 +38,7 @@ class Hosts:
     def take_turn(self, seed):
         """Returns the Outcome of a fit with a fault, both of this seed."""
         draw = random.Random(seed)
-        name, fault = draw.choice(list(MASTERS)), draw.choice(list(LINK_FAULTS))
+        name, fault = draw.choice(list(MASTERS)), draw.choice(self.faults)
         after = draw.randrange(2, RECORDS * EPOCHS // 8)
         expected, start = self.calm(name), time.monotonic()
         with tempfile.TemporaryDirectory() as folder:
@@ -98,8 +99,8 @@ class Hosts:
 
 
 @contextmanager
-def hosts():
-    """Yields Hosts; at the end nothing of them runs any more."""
+def hosts(only=tuple(LINK_FAULTS)):
+    """Yields Hosts, with these faults; at the end nothing of them runs any more."""
     with (
         tempfile.TemporaryDirectory() as folder,
         two_hosts() as pair,
@@ -109,5 +110,5 @@ def hosts():
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
         arguments = master, json.dumps(config | SETTINGS)
         with made.start("tests.spark.over_hosts", *arguments, **pipes) as driver:
-            yield Hosts(made, driver)
+            yield Hosts(made, driver, only)
             driver.stdin.close()

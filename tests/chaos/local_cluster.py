@@ -1,4 +1,4 @@
-"""Fits on executors of this machine with a fault of a process each, and what became of them."""
+"""Fits on executors of this machine with a fault each, and what became of them."""
 
 import random
 import tempfile
@@ -12,8 +12,10 @@ import psutil
 from sparkdl.errors import SparkdlError
 from sparkdl.spark import SparkNetwork
 from sparkdl.spark.session import session
+from tests.chaos.clock_faults import CLOCK_FAULTS, OF_EXECUTORS, adjustable_clocks
 from tests.chaos.outcome import Outcome, wrongs
-from tests.chaos.process_faults import FAULTS, LIMIT, hurting
+from tests.chaos.process_faults import LIMIT, PROCESS_FAULTS, hurting
+from tests.chaos.resource_faults import RESOURCE_FAULTS, spark_disk
 from tests.chaos.striker import Striker
 from tests.conftest import SMALL
 from tests.spark.networks import arrays, rich
@@ -24,31 +26,37 @@ from tests.training.master_table import MASTERS
 
 RECORDS, EPOCHS, WORKERS = 62, 3, 3  # on two slots: one task has two workers
 PAUSE = 0.03  # seconds of a minibatch
+FAULTS = PROCESS_FAULTS | RESOURCE_FAULTS | CLOCK_FAULTS
 
 
 @contextmanager
-def local_cluster():
-    """Yields LocalCluster."""
-    with session("local-cluster[2,1,1024]", SMALL, name="chaos") as spark:
-        yield LocalCluster(spark.sparkContext)
+def local_cluster(only=tuple(FAULTS)):
+    """Yields LocalCluster, with these faults."""
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        adjustable_clocks(folder),
+        spark_disk(folder) as disk,
+        session("local-cluster[2,1,1024]", SMALL | OF_EXECUTORS | disk, name="chaos") as spark,
+    ):
+        yield LocalCluster(spark.sparkContext, {name: FAULTS[name] for name in only})
 
 
 class LocalCluster:
-    """The cluster of a SparkContext."""
+    """The cluster of a SparkContext, and its faults: {name: function of a worker's process}."""
 
-    def __init__(self, sc):
-        self.sc, self._calm = sc, {}
+    def __init__(self, sc, faults):
+        self.sc, self.faults, self._calm = sc, faults, {}
 
     def take_turn(self, seed):
         """Returns the Outcome of a fit with a fault, both of this seed."""
         draw = random.Random(seed)
-        name, fault = draw.choice(list(MASTERS)), draw.choice(list(FAULTS))
+        name, fault = draw.choice(list(MASTERS)), draw.choice(list(self.faults))
         after = draw.randrange(2, RECORDS * EPOCHS // 8)
         expected, before, start = self.calm(name), traces(self.sc), time.monotonic()
         error, history, wrong = "", None, []
         with tempfile.TemporaryDirectory() as folder:
             slow = Slow(folder, PAUSE)
-            striker = Striker(slow, after, hurting(FAULTS[fault], slow, draw.choice))
+            striker = Striker(slow, after, hurting(self.faults[fault], slow, draw.choice))
             striker.start()
             try:
                 net, history = self.fit(name, slow)
@@ -64,6 +72,7 @@ class LocalCluster:
             until(lambda: all(map(gone, spawned)))
         if left := [one.pid for one in spawned if not gone(one)]:
             wrong.append(f"processes left: {left}")
+        wrong += self.after_turn()
         if traces(self.sc) != before:
             wrong.append(f"left: {traces(self.sc)}, before: {before}")
         restarts = len(history.restarts) if history else 0
@@ -82,7 +91,18 @@ class LocalCluster:
         if master.resident:
             master = replace(master, timeout=LIMIT, stall_timeout=10 * LIMIT, snapshot_every=2)
         net = SparkNetwork(self.sc, rich(), master)
-        return net, net.fit(arrays(RECORDS, 25, transform), epochs=EPOCHS)
+        return net, net.fit(self.source(transform), epochs=EPOCHS, **self.options())
+
+    def source(self, transform):
+        return arrays(RECORDS, 25, transform)
+
+    def options(self):
+        """Returns more options of a fit."""
+        return {}
+
+    def after_turn(self):
+        """Returns what else is wrong after a turn."""
+        return []
 
 
 def traces(sc):

@@ -28,10 +28,17 @@ def kill_all(worker):
             process.kill()
 
 
-FAULTS = {
+def kill_executors(worker):
+    """Kills the JVMs of all executors at once."""
+    for process in executor_of(worker).parent().children():
+        process.kill()
+
+
+PROCESS_FAULTS = {
     "worker killed": lambda worker: worker.kill(),
     "executor killed": lambda worker: executor_of(worker).kill(),
     "executor's Python killed": kill_all,
+    "all executors killed": kill_executors,
     "worker stopped, short": stopping(SHORT),
     "worker stopped, long": stopping(LONG),
     "executor stopped, short": lambda worker: stopping(SHORT)(executor_of(worker)),
