@@ -12,7 +12,7 @@ from tests.cluster.hdfs import Hdfs
 from tests.cluster.required import or_skip
 from tests.cluster.yarn import Yarn
 from tests.support import class_archive
-from tests.support.failures import Announcement, cancel_jobs
+from tests.support.failures import Announcement, break_lines_with_calls, cancel_jobs
 from tests.support.forks import Forks
 from tests.support.jax_programs import forget_programs, keep_programs
 from tests.support.jvm import frugal_spark
@@ -26,6 +26,7 @@ settings.register_profile(  # a busy machine is no fault of an example
 settings.load_profile("tests")
 fork_workers()
 keep_programs()  # before the first test file loads JAX
+break_lines_with_calls()
 
 DONE_BEFORE_SPARK = []  # functions that end what holds memory nobody needs any more
 SMALL = {

@@ -1,8 +1,13 @@
-"""What a test that failed leaves to those after it: its name, at once, and no running jobs."""
+"""What a test that failed leaves to those after it: its name, at once, no running jobs, and no
+answer of the JVM that was meant for it.
+"""
 
 import sys
 from contextlib import suppress
 from threading import Thread
+
+import pytest
+from py4j.clientserver import ClientServerConnection
 
 LIMIT = 10.0  # seconds
 
@@ -52,3 +57,19 @@ def cancel_jobs():
 def cancel_jobs_of(context):
     with suppress(Exception):  # Spark may be what is broken
         context.cancelAllJobs()
+
+
+def break_lines_with_calls(connection=ClientServerConnection):
+    """From now on a call of the JVM that a time limit breaks off ends its connection too: what the
+    JVM answers later would be read as the answer to this thread's next call.
+    """
+    send = connection.send_command
+
+    def send_command(self, command):
+        try:
+            return send(self, command)
+        except pytest.fail.Exception:  # which a signal's handler has raised
+            self.close()
+            raise
+
+    connection.send_command = send_command

@@ -1,7 +1,9 @@
 """Failures are named as they happen, and the jobs of a test that failed end."""
 
+import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 from threading import Thread
@@ -63,3 +65,20 @@ def test_jobs_of_a_test_that_failed_end(sc):
     cancel_jobs()
     waiting.join(60)
     assert ended and not busy()
+
+
+def test_a_call_of_the_jvm_that_a_time_limit_breaks_off_has_no_answer_for_the_next(sc):
+    def on_time(number, frame):
+        pytest.fail("over time")
+
+    main = threading.main_thread().ident
+    before = signal.signal(signal.SIGUSR1, on_time)
+    try:
+        threading.Timer(0.5, signal.pthread_kill, [main, signal.SIGUSR1]).start()
+        with pytest.raises(pytest.fail.Exception) as kept:  # as pytest keeps what failed
+            sc._jvm.java.lang.Thread.sleep(2000)
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+    assert kept.match("over time")
+    for number in (3, 4):
+        assert sc._jvm.java.lang.Math.max(1, number) == number
