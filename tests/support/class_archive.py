@@ -43,7 +43,7 @@ def changed(path):
 
 def begin():
     """A Popen that makes the archive, beside the tests; None where it is there or being made."""
-    if place().exists() or java() is None:
+    if java() is None:
         return None
     FOLDER.mkdir(parents=True, exist_ok=True)
     with open(FOLDER / "lock", "w") as held:
@@ -51,9 +51,11 @@ def begin():
             fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             return None
+        for left in FOLDER.glob("*.part"):  # by one that was killed
+            left.unlink()
         if place().exists():
             return None
-        for old in [*FOLDER.glob("*.jsa"), *FOLDER.glob("*.part")]:
+        for old in FOLDER.glob("*.jsa"):
             old.unlink()
         own = os.environ | {"PYTHONPATH": str(ROOT)}
         quiet = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.DEVNULL)

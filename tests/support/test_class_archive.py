@@ -45,8 +45,10 @@ def test_one_of_several_sessions_makes_it_and_after_its_end_another_one(folder, 
 @needs_java
 def test_what_is_there_stays_and_what_other_jars_had_goes_when_it_is_made(folder, monkeypatch):
     (folder / "other.jsa").touch()
+    (folder / "left.1.part").touch()
     class_archive.place().touch()
     assert class_archive.begin() is None and (folder / "other.jsa").exists()
+    assert not (folder / "left.1.part").exists()
     class_archive.place().unlink()
     monkeypatch.setattr(class_archive, "LIMIT", 0.01)
     class_archive.end(class_archive.begin())
