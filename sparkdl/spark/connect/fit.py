@@ -151,6 +151,7 @@ def plan_of(stage, workers):
         iteration=state.iteration,
         updates=stage.options["updates"],
         history=History(master=stage.master.shown_options()),
+        master=stage.master,
     )
 
 

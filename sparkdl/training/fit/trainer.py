@@ -351,6 +351,7 @@ class Trainer:
             figures=self.figures,
             steering=self.steering,
             history=history,
+            master=self.master,
         )
 
     def _with_checkpoint(self, error):

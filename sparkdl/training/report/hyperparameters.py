@@ -1,12 +1,33 @@
 """The options of a fit as one flat dict, as trackers of experiments list them."""
 
+from dataclasses import fields
+
+from sparkdl.config import Config
+
 
 def hyperparameters(plan):
-    """Returns {name: number, text or bool} of a fit: its network without the layers, its plan."""
-    options = flat(plan.conf.optimizer.to_dict(), "optimizer.")
-    options |= {"optimizer": plan.conf.optimizer.type_name}
+    """Returns {name: number, text or bool} of a fit: its network without the layers, its plan.
+
+    Options that were left at their defaults are there as well, so that fits can be compared.
+    """
+    optimizer, master = plan.conf.optimizer, plan.master
+    options = flat(every_option(optimizer), "optimizer.")
+    options |= {"optimizer": optimizer.type_name}
     options |= {name: getattr(plan.conf, name) for name in ("l1", "l2", "seed", "dtype")}
-    return options | {"workers": plan.workers, "parameters": plan.conf.parameter_count}
+    options |= {"workers": plan.workers, "parameters": plan.conf.parameter_count}
+    if master is None:
+        return options
+    return options | flat(master.identity(), "master.") | {"master": type(master).__name__}
+
+
+def every_option(config):
+    """Returns the options of an optimizer or the like as its `to_dict`, defaults too."""
+    options = config.to_dict()
+    for item in fields(config) if isinstance(config, Config) else ():
+        value = getattr(config, item.name)
+        is_config = isinstance(value, Config)
+        options[item.name] = every_option(value) if is_config else options.get(item.name, value)
+    return options
 
 
 def flat(options, prefix):

@@ -255,6 +255,8 @@ class FitPlan:
         Where listeners say how the fit is to go on.
     history : History
         What has been done until now; it grows as the fit goes on.
+    master : TrainingMaster or None
+        How it is trained; None where nobody knows.
     """
 
     conf: Any
@@ -270,6 +272,7 @@ class FitPlan:
     figures: tuple[str, ...] | None = None
     steering: Steering = field(default_factory=Steering)
     history: Any = None
+    master: Any = None
 
     @property
     def rounds_in_all(self) -> int:
