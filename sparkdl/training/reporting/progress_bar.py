@@ -97,7 +97,8 @@ class ProgressBar(Listener):
 
 def _is_watched(file: Any) -> bool:
     """Returns whether a person sees what is written to `file` as it is written."""
-    return file.isatty() or _in_notebook()
+    is_terminal = getattr(file, "isatty", None)  # a stream in the place of standard error has none
+    return (is_terminal is not None and is_terminal()) or _in_notebook()
 
 
 def _in_notebook():

@@ -49,6 +49,30 @@ def test_a_file_gets_nothing_unless_forced():
     assert "round 2/2" in shown(io.StringIO(), show=True)
 
 
+class Log:
+    """A stream that hands lines on to a logger, as people put in the place of standard error."""
+
+    def __init__(self):
+        self.lines = []
+
+    def write(self, text):
+        self.lines.append(text)
+
+    def flush(self):
+        pass
+
+
+@pytest.mark.parametrize("stream", [Log(), None], ids=["a stream that writes", "none"])
+def test_standard_error_that_is_no_file_gets_nothing(stream, monkeypatch):
+    monkeypatch.setattr(sys, "stderr", stream)
+    bar = ProgressBar(interval=0)
+    bar.on_fit_start(plan())
+    bar.on_round(report(epoch=1, round=1, loss=0.25), state())
+    bar.on_epoch(EpochReport.of([report(epoch=1, loss=0.25)]), state())
+    bar.on_fit_end(History())
+    assert stream is None or not stream.lines
+
+
 def test_a_terminal_gets_nothing_if_told_so():
     assert shown(Terminal(), show=False) == ""
 
