@@ -25,6 +25,7 @@ from sparkdl.spark.records.locality import split_frame, splits_in
 from sparkdl.training.inputs.schema import schema_of
 
 ENDING = "*.[pP][aA][rR][qQ][uU][eE][tT]"  # of the files that `Parquet` takes
+HALVES = re.compile(r"\bhalffloat\b(?!:)")  # in Arrow's text of a type, but for a field's name
 
 
 def as_frame(spark, source, conf):
@@ -80,10 +81,12 @@ def parquet_frame(spark, path, columns=()):
     Raises
     ------
     DataError
-        A file lacks one of the `columns`, or columns of two files do not fit together.
+        A file lacks one of the `columns` or has one of a type that Spark has not, or columns of two
+        files do not fit together.
     """
     groups = {}
     for file, schema in file_schemas(path, columns).items():
+        require_known_types(file, schema)
         kind = tuple(zip(schema.names, schema.types, strict=True))
         groups.setdefault((folder_columns(path, file), kind), []).append(file)
     if not files.is_directory(path):
@@ -100,6 +103,16 @@ def parquet_frame(spark, path, columns=()):
         frames[alike[0]] = frame.drop(*empty)  # Spark takes columns without any value for int
     require_fitting_types(frames, is_true(spark.conf.get("spark.sql.caseSensitive")))
     return reduce(partial(DataFrame.unionByName, allowMissingColumns=True), frames.values())
+
+
+def require_known_types(file, schema):
+    """Raises DataError for a column of half floats, also in lists: Spark has no such type."""
+    for field in schema:
+        if HALVES.search(str(field.type)):
+            raise DataError(
+                f"{file}: column {field.name!r} must be of a type that Spark has, got "
+                f"{field.type}; write it anew as float32"
+            )
 
 
 def require_fitting_types(frames, case_sensitive):

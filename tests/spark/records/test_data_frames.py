@@ -112,6 +112,16 @@ def test_columns_that_do_not_fit_together_are_named(spark, tmp_path, names):
         as_frame(spark, Parquet(str(tmp_path)), None)
 
 
+@pytest.mark.parametrize("kind", [pa.float16(), pa.list_(pa.float16())], ids=str)
+def test_a_column_that_spark_cannot_read_is_named(spark, tmp_path, kind):
+    value = np.float16(1) if kind == pa.float16() else [np.float16(1)]
+    one = table(0, pa.list_(pa.float32()), pa.int32())
+    pq.write_table(one.append_column("z", pa.array([value], kind)), tmp_path / "a.parquet")
+    message = f"{tmp_path}/a.parquet: column 'z' must be of a type that Spark has, got .*halffloat"
+    with pytest.raises(DataError, match=message):
+        as_frame(spark, Parquet(str(tmp_path)), None)
+
+
 def test_columns_whose_case_differs_are_two_where_spark_is_told_so(spark, tmp_path):
     for name, value in {"zz": 1, "zZ": "1"}.items():
         one = table(0, pa.list_(pa.float32()), pa.int32(), **{name: value})
