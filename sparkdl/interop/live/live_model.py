@@ -11,8 +11,10 @@ from sparkdl.config.field_types import OptionalAnyOf, OptionalSeveral, Several
 from sparkdl.errors import ConfigError
 from sparkdl.interop.live.array_shapes import ArrayShapes
 from sparkdl.interop.live.output_activation import layers_before
+from sparkdl.interop.live.padding import check_padding, takes_steps
 from sparkdl.nn.activations import ActivationFunction
 from sparkdl.nn.hints import Shape, Shapes
+from sparkdl.nn.inputs.columns import mask_of
 from sparkdl.nn.inputs.example_shape import ExampleShape
 from sparkdl.nn.inputs.labels import check_labels
 from sparkdl.nn.layers import LossLayer
@@ -44,6 +46,13 @@ class LiveModel(Conf):
         "Type of the model's input: float32, or int64 for ids of an embedding, which are whole "
         "numbers of any type in the data.",
         default="float32",
+    )
+    padding: str = option(
+        Choice(of=("refused", "zeros")),
+        "What becomes of sequences with fewer steps than `input_shape` says: an error, or zeros at "
+        "the end, which the model has to know as padding; it is told of no mask. The loss leaves "
+        "out what belongs to them.",
+        default="refused",
     )
     loss: OptionalAnyOf[Loss] = option(
         Of(family=Loss),
@@ -123,6 +132,7 @@ class LiveModel(Conf):
                 f"{type(self).__name__}.dtype must be float32 and tbptt None, got {self.dtype!r} "
                 f"and {self.tbptt}; narrow numbers are the model's own affair"
             )
+        check_padding(self)
         names = ("output_shape", "parameters", "buffers")
         if None in (self.output_shape, self.parameters, self.buffers):
             for name, value in zip(names, self.describe(), strict=True):
@@ -195,6 +205,11 @@ class LiveModel(Conf):
         layer = ModuleLayer(name=MODULE, model=self).inherit(self)
         module = PlacedLayer(0, layer, (INPUT,), self.input_shape, self.output_shape, MODULE)
         return module, self.head.main._replace(index=1, sources=(MODULE,))
+
+    @cached_property
+    def feature_masks(self) -> dict[str, str]:
+        """See Conf; ids of steps have one where they may be padded."""
+        return {INPUT: mask_of(INPUT)} if takes_steps(self) else {}
 
     @property
     def integer_columns(self) -> frozenset[str]:

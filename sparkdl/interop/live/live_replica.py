@@ -5,12 +5,19 @@ from functools import lru_cache, partial
 import numpy as np
 
 from sparkdl.interop.live.batches import with_features
-from sparkdl.interop.live.live_model import MODULE, OUTPUT
+from sparkdl.interop.live.live_model import INPUT, MODULE, OUTPUT
+from sparkdl.interop.live.padding import check_steps
 from sparkdl.nn.execution.batch_tensors import identity_inputs
 from sparkdl.nn.execution.initial_vectors import initial_slots
 from sparkdl.nn.execution.input_gradient import SLOPE, input_gradient_program
 from sparkdl.nn.execution.replica import PROGRAMS, Replica
-from sparkdl.nn.inputs.columns import columns_of, features_batch, nominal_shapes, shapes_of
+from sparkdl.nn.inputs.columns import (
+    columns_of,
+    features_batch,
+    mask_of,
+    nominal_shapes,
+    shapes_of,
+)
 
 
 class LiveReplica(Replica):
@@ -19,6 +26,7 @@ class LiveReplica(Replica):
     decodes = ()
     noun: str  # what the framework calls a model
     iteration: int | None = None  # updates of the fit before this one, where t is the slots' age
+    epoch = 0  # that this update is of
 
     def __init__(self, conf, backend="auto", strict=False):
         super().__init__(conf, backend, strict)
@@ -66,6 +74,11 @@ class LiveReplica(Replica):
         grad = np.zeros_like(values["params"])
         return values | {"grad": grad, "slots": initial_slots(self.conf)}
 
+    def _check(self, batch):
+        """Refuses a batch that the model cannot take; the head looks at labels."""
+        columns_of(self.conf, batch, labels=False)
+        check_steps(self.conf, batch.columns.get(mask_of(INPUT)))
+
     def _loss_and_slope(self, batch, y, epoch):
         """Returns the loss of what the model gave in training, and its gradient there."""
         columns = columns_of(self.conf.head, with_features(batch, y))
@@ -96,7 +109,7 @@ class LiveReplica(Replica):
     def forward(self, features, outputs=(), states=None, size=None):
         """See Replica.forward; "module" names what the model gives."""
         batch = features if hasattr(features, "columns") else features_batch(features)
-        columns_of(self.conf, batch, labels=False)
+        self._check(batch)
         names, given = tuple(outputs) or (OUTPUT,), self._output(batch)
         rest = tuple(name for name in names if name != MODULE)
         results = self.head.forward(given, rest, size=size) if rest else {}
@@ -104,7 +117,7 @@ class LiveReplica(Replica):
 
     def losses(self, batch):
         """See Replica.losses."""
-        columns_of(self.conf, batch, labels=False)
+        self._check(batch)
         return self.head.losses(with_features(batch, self._output(batch)))
 
     def output_mask(self, batch):

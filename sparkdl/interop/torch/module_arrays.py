@@ -9,6 +9,8 @@ import numpy as np
 
 from sparkdl.errors import ConfigError, DataError, ShapeError, brief, needs_package
 
+MASK = "mask"  # the padding of which a module is told
+
 
 class ModuleSpec(NamedTuple):
     """What a module is built by, and what it takes: options of a TorchModel."""
@@ -18,6 +20,7 @@ class ModuleSpec(NamedTuple):
     input_shape: Sequence[int]
     input_type: str
     channels_last: bool
+    padding: str
 
 
 def load_torch() -> Any:
@@ -149,10 +152,10 @@ def input_tensor(examples: np.ndarray, spec: Any, device: str = "cpu") -> Any:
     return tensor.to(memory_format=torch.channels_last) if spec.channels_last else tensor
 
 
-def run_module(module: Any, x: Any) -> Any:
+def run_module(module: Any, x: Any, *mask: Any) -> Any:
     """Returns what a module gives; DataError where it looks up ids that it does not have."""
     try:
-        return module(x)
+        return module(x, *mask)
     except IndexError as error:
         raise DataError(
             f"features must be numbers that the module can look up, got {x.min()} to {x.max()}: "
@@ -201,11 +204,14 @@ def output_of_zeros(module: Any, spec: ModuleSpec) -> Any:
     """Returns what a module gives in use for two examples of zeros; ShapeError where it cannot."""
     torch = load_torch()
     module.eval()
+    x = input_tensor(np.zeros((2, *spec.input_shape)), spec)
+    mask = [torch.ones(x.shape[:2], dtype=torch.bool)] if spec.padding == MASK else []
     try:
         with torch.no_grad():
-            return module(input_tensor(np.zeros((2, *spec.input_shape)), spec))
+            return module(x, *mask)
     except Exception as error:
         cure = "; write reshape for view, or channels_last=False" if spec.channels_last else ""
+        taken = f"{spec.input_shape}{' and a mask of steps' * len(mask)}"
         raise ShapeError(
-            f"TorchModel.make must give a module that takes {spec.input_shape}, got {error}{cure}"
+            f"TorchModel.make must give a module that takes {taken}, got {error}{cure}"
         ) from error

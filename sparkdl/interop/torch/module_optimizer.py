@@ -43,24 +43,24 @@ class ModuleOptimizer:
         self._optimizer, self._bound = build_optimizer(self._make, self._module), False
         self._rates = [float(group["lr"]) for group in self._optimizer.param_groups]
 
-    def step(self, factor: Any, iteration: int, first: bool) -> None:
-        """Moves the parameters once, after so many updates of the fit; see LiveReplica._move."""
+    def step(self, factor: Any, steps: int, first: bool) -> None:
+        """Moves the parameters once, after so many steps of the schedule; see LiveReplica._move."""
         if first or self._optimizer is None:
             self._start()
         if not first:
             self._bind()
-        options = self._options(factor, iteration)
+        options = self._options(factor, steps)
         for group, own in zip(self._optimizer.param_groups, options, strict=True):
             group.update(own)
         self._optimizer.step()
         self._take_back()
 
-    def _options(self, factor: Any, iteration: int) -> list[dict[str, Any]]:
+    def _options(self, factor: Any, steps: int) -> list[dict[str, Any]]:
         """Returns {option: value} of each group, for an update."""
         if self._schedule is None:
             return [{"lr": rate * float(factor)} for rate in self._rates]
         rates = np.atleast_1d(factor).tolist()
-        groups = zip(self._schedule.options(iteration), rates, strict=True)
+        groups = zip(self._schedule.options(steps), rates, strict=True)
         return [group | {"lr": rate} for group, rate in groups]
 
     def _bind(self) -> None:

@@ -1,4 +1,4 @@
-"""A scheduler of torch (`torch_scheduler`): the options of an optimizer's groups, by updates."""
+"""A scheduler of torch (`torch_scheduler`): the options of an optimizer's groups, by steps."""
 
 import hashlib
 import threading
@@ -14,7 +14,7 @@ from sparkdl.interop.torch.module_optimizer import build_optimizer
 from sparkdl.nn.schedules import Schedule
 
 PARAMS, RATE = "params", "lr"  # keys of a group of torch
-FIRST = 1000  # updates that a fingerprint is made of
+FIRST = 1000  # steps that a fingerprint is made of
 MODULE = MakerOption(owner="TorchModel", builds="torch.nn.Module")
 OPTIMIZER = MakerOption(
     owner="TorchModel",
@@ -46,23 +46,29 @@ class ModuleSchedule(Schedule, abstract=True):
     def at(self, t: float) -> float:
         return self.rates(int(t))[0]
 
-    def rates(self, updates: int) -> list[float]:
-        """Returns the learning rate of each group after so many updates."""
-        return [float(group[RATE]) for group in self.options(updates)]
+    def steps(self, iteration: float, epoch: float) -> int:
+        """Returns how often the scheduler has been stepped before an update."""
+        return int(iteration if self.per == "iteration" else epoch)
 
-    def options(self, updates: int) -> list[dict[str, Any]]:
-        """Returns {option: value} of each group after so many updates: what the scheduler changes.
+    def rates(self, steps: int) -> list[float]:
+        """Returns the learning rate of each group after so many steps."""
+        return [float(group[RATE]) for group in self.options(steps)]
+
+    def options(self, steps: int) -> list[dict[str, Any]]:
+        """Returns {option: value} of each group after so many steps: what the scheduler changes.
 
         ConfigError where this process was not given the functions.
         """
-        return schedule_of(self.scheduler, self.optimizer, self.make).at(updates)
+        return schedule_of(self.scheduler, self.optimizer, self.make).at(steps)
 
     def fingerprint(self) -> str:
-        """Returns a short text that says what the rates of the first thousand updates are."""
+        """Returns a short text that says what the rates of the first thousand steps are."""
         return schedule_of(self.scheduler, self.optimizer, self.make).fingerprint()
 
     def chosen(self) -> dict[str, Any]:
-        return {name: maker.reference for name, maker in super().chosen().items()}
+        chosen = super().chosen()
+        makers = {name: chosen[name].reference for name in ("scheduler", "optimizer", "make")}
+        return chosen | makers
 
 
 @lru_cache(maxsize=8)
@@ -74,9 +80,9 @@ def schedule_of(scheduler: Any, optimizer: Any, make: Any) -> "ScheduledOptions"
 
 
 class ScheduledOptions:
-    """What the groups of an optimizer have after any number of updates.
+    """What the groups of an optimizer have after any number of steps of a scheduler.
 
-    The scheduler is stepped once for each, and what it has changed is kept.
+    It is stepped once for each, and what it has changed is kept.
 
     Parameters
     ----------
@@ -111,23 +117,23 @@ class ScheduledOptions:
         pairs = zip(self._first, built, strict=True)
         self._set = [{RATE: own[RATE]} | differing(own, before) for own, before in pairs]
         self._changed: list[dict[str, list]] = [{} for _ in self._groups]
-        self._count = 1  # of the numbers of updates that are known, from 0
+        self._count = 1  # of the numbers of steps that are known, from 0
 
-    def at(self, updates: int) -> list[dict[str, Any]]:
-        """Returns {option: value} of each group after so many updates."""
-        updates = max(updates, 0)
+    def at(self, steps: int) -> list[dict[str, Any]]:
+        """Returns {option: value} of each group after so many steps."""
+        steps = max(steps, 0)
         with self._lock:
-            while self._count <= updates:
+            while self._count <= steps:
                 self._step()
             pairs = zip(self._set, self._changed, strict=True)
-            return [own | {key: values[updates] for key, values in of.items()} for own, of in pairs]
+            return [own | {key: values[steps] for key, values in of.items()} for own, of in pairs]
 
     def fingerprint(self) -> str:
-        """Returns a short text of the rates of the first thousand updates."""
+        """Returns a short text of the rates of the first thousand steps."""
         found = []
         with suppress(ConfigError):  # of one that ends before
-            for updates in range(FIRST):
-                found.append([f"{group[RATE]:.6g}" for group in self.at(updates)])
+            for steps in range(FIRST):
+                found.append([f"{group[RATE]:.6g}" for group in self.at(steps)])
         return hashlib.sha256(repr(found).encode()).hexdigest()[:16]
 
     def _step(self) -> None:
@@ -135,7 +141,7 @@ class ScheduledOptions:
             self._scheduler.step()
         except Exception as error:  # of functions of any kind; OneCycleLR after its last step
             raise ConfigError(
-                "TorchModel.torch_scheduler must build a scheduler for all updates of the fit, got "
+                "TorchModel.torch_scheduler must build a scheduler for the whole fit, got "
                 f"{type(self._scheduler).__name__}, which ended after {self._count - 1}: {error}"
             ) from error
         for group, first, changed in zip(self._groups, self._first, self._changed, strict=True):

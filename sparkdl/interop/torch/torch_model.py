@@ -10,6 +10,7 @@ from sparkdl.config import Boolean, Choice, Optional, Text, dataclass, option
 from sparkdl.errors import ConfigError
 from sparkdl.interop.live.live_model import LiveModel
 from sparkdl.interop.torch.module_arrays import (
+    MASK,
     ModuleSpec,
     build_module,
     describe_arrays,
@@ -19,6 +20,7 @@ from sparkdl.interop.torch.module_arrays import (
 from sparkdl.interop.torch.module_optimizer import describe_optimizer
 from sparkdl.interop.torch.module_schedule import MODULE, OPTIMIZER, SCHEDULER, ModuleSchedule
 from sparkdl.nn.schedules import Schedule
+from sparkdl.nn.schedules.base import PER
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,6 +67,14 @@ class TorchModel(LiveModel):
     framework: str = option(
         Choice(of=("torch",)), "The framework, as documents name it.", default="torch"
     )
+    padding: str = option(
+        Choice(of=("refused", "zeros", MASK)),
+        "What becomes of sequences with fewer steps than `input_shape` says: an error, or zeros at "
+        'the end, which the module has to know as padding. With "mask" it is told: `forward` takes '
+        "a second tensor, (batch, steps) of booleans, True where a step is. The loss leaves out "
+        "what belongs to padding.",
+        default="refused",
+    )
     channels_last: bool = option(
         Boolean(),
         "Images lie in memory as torch.channels_last has them: the same numbers but for rounding; "
@@ -83,9 +93,14 @@ class TorchModel(LiveModel):
     torch_scheduler: Any = option(
         SCHEDULER,
         "Function of `torch_optimizer`'s optimizer that builds a scheduler of torch, which is "
-        "stepped after each update of a replica: `lambda optimizer: "
+        "stepped as `torch_scheduler_per` says: `lambda optimizer: "
         "torch.optim.lr_scheduler.OneCycleLR(optimizer, 0.1, total_steps=1000)`.",
         default=None,
+    )
+    torch_scheduler_per: str = option(
+        Choice(of=PER),
+        '"iteration": it is stepped after each update of a replica, "epoch": after each epoch.',
+        default="iteration",
     )
     schedule_fingerprint: str | None = option(
         Optional(of=Text(what="a fingerprint")),
@@ -125,7 +140,12 @@ class TorchModel(LiveModel):
     def module_spec(self) -> ModuleSpec:
         """What builds the module, in each process alike."""
         return ModuleSpec(
-            self.make, self.seed, self.input_shape, self.input_type, self.channels_last
+            self.make,
+            self.seed,
+            self.input_shape,
+            self.input_type,
+            self.channels_last,
+            self.padding,
         )
 
     def _scheduled(self, rate: float | Schedule) -> float | Schedule:
@@ -136,7 +156,7 @@ class TorchModel(LiveModel):
             "optimizer": self.torch_optimizer,
             "make": self.make,
         }
-        schedule = ModuleSchedule(**makers)
+        schedule = ModuleSchedule(per=self.torch_scheduler_per, **makers)
         if all(maker.code is not None for maker in makers.values()):
             known = schedule.fingerprint()
             if self.schedule_fingerprint not in (None, known):
@@ -158,7 +178,7 @@ class TorchModel(LiveModel):
         schedule = self.module_schedule
         if schedule is None:
             return super().rate_at(iteration, epoch)
-        rates = schedule.rates(int(iteration))
+        rates = schedule.rates(schedule.steps(iteration, epoch))
         return rates[0] if len(rates) == 1 else np.array(rates)
 
     def chosen(self) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from sparkdl.interop.live.batches import seed_of
 from sparkdl.interop.live.live_model import INPUT, MODULE
 from sparkdl.interop.live.live_replica import LiveReplica
 from sparkdl.interop.torch.module_arrays import (
+    MASK,
     build_module,
     input_tensor,
     kept,
@@ -20,7 +21,7 @@ from sparkdl.interop.torch.module_arrays import (
 from sparkdl.interop.torch.module_device import device_of, tensors_of
 from sparkdl.interop.torch.module_optimizer import ModuleOptimizer
 from sparkdl.interop.torch.module_views import ModuleViews
-from sparkdl.nn.inputs.columns import columns_of
+from sparkdl.nn.inputs.columns import mask_of
 
 
 class TorchReplica(LiveReplica):
@@ -60,7 +61,7 @@ class TorchReplica(LiveReplica):
 
         Of a GPU it is called once the backward pass has ended.
         """
-        columns_of(self.conf, batch, labels=False)  # checks them; the head does the labels
+        self._check(batch)
         self._after, self._final = dict(after or {}), set()
         self._marks = QueuedMarks(queued or (), self._device.mark)
         self._expire()
@@ -79,16 +80,18 @@ class TorchReplica(LiveReplica):
         self.module.train()
         with torch.random.fork_rng(devices=self._device.numbers):
             torch.manual_seed(seed_of(self.conf.seed, int(epoch), batch.ids))
-            return run_module(self.module, self._input(batch))
+            return run_module(self.module, *self._inputs(batch))
 
     def _build_optimizer(self, views):
         own, schedule = self.conf.torch_optimizer, self.conf.module_schedule
         return ModuleOptimizer(own, self.module, self._slots, schedule, self._device.is_gpu)
 
     def _move(self, factor, t, first):
-        iteration = t - 1 if self.iteration is None else self.iteration
+        steps = t - 1 if self.iteration is None else self.iteration
+        if self.conf.module_schedule is not None:
+            steps = self.conf.module_schedule.steps(steps, self.epoch)
         with self._device.computing("params", "slots"):
-            self._optimizer.step(factor, iteration, first)
+            self._optimizer.step(factor, steps, first)
 
     def _finish(self, name, parameter):
         """Says that a parameter's gradient is final, to whom it may concern."""
@@ -105,11 +108,17 @@ class TorchReplica(LiveReplica):
     def _output(self, batch):
         with self.lock, torch.no_grad(), self._device.computing("buffers"), self._views.in_use():
             self.module.eval()
-            y = run_module(self.module, self._input(batch))
+            y = run_module(self.module, *self._inputs(batch))
             return np.array(y.numpy(force=True), order="C")
 
-    def _input(self, batch):
-        return input_tensor(batch.columns[INPUT], self.conf, self._device.name)
+    def _inputs(self, batch):
+        """Returns what the module takes: the features, and a mask of their steps if it is told."""
+        x = input_tensor(batch.columns[INPUT], self.conf, self._device.name)
+        if self.conf.padding != MASK:
+            return (x,)
+        mask = batch.columns.get(mask_of(INPUT))
+        there = np.ones(x.shape[:2], bool) if mask is None else np.asarray(mask) != 0
+        return x, torch.from_numpy(there).to(self._device.name)
 
 
 class QueuedMarks:

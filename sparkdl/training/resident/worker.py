@@ -130,7 +130,7 @@ class Worker:
     def _next(self, age, conf=None):
         """Returns (learning rate, number) of the next update, and tells the replica of it."""
         rate = self.rate_of(conf or self.conf, self.iteration)
-        self.replica.iteration = self.iteration
+        self.replica.iteration, self.replica.epoch = self.iteration, self.epoch
         self.iteration += 1
         return rate, self.iteration if age is None else age
 

@@ -83,7 +83,7 @@ def train_replica(replica, shared, number, block, start):
             rate = shared.conf.rate_at(iteration, state.epoch) * state.rate_factor
             updates += 1
             age = iteration + 1 if shared.keep_slots else updates
-            replica.iteration = iteration
+            replica.iteration, replica.epoch = iteration, state.epoch
             loss += share * replica.step(chunk, rate, age, state.epoch, states)
         reading += waited
     check_scale(shared.conf, replica.buffers)

@@ -98,6 +98,37 @@ def test_updates_are_those_of_torch_on_the_joint_batch(name, crews):
     assert_close(network.state.params, vector_of(module, conf), 1e-4)
 
 
+def onecycle_of_epochs(optimizer):
+    return kinds.OneCycleLR(optimizer, 0.05, total_steps=4)
+
+
+@pytest.mark.parametrize("name", ["all-reduce", "averaging by the driver"])
+def test_a_scheduler_of_epochs_is_stepped_between_them(name, crews):
+    """Its rates and momenta are those of torch's own loop; so they are where a fit goes on."""
+    row, workers, data = MASTERS[name], crews(2), Partitions("lenet", UNEVEN)
+    master = replace(row.master, **row.joint)
+    scheduler = {"torch_scheduler": onecycle_of_epochs, "torch_scheduler_per": "epoch"}
+    conf = model("lenet", torch_optimizer=momentum, **scheduler)
+    network = fit(conf, master, workers, data, epochs=3)
+    blocks = workers.load(
+        data, schema_of(conf), master.records_per_block, replace(master, seed=conf.seed)
+    )
+    module = first_module(conf)
+    optimizer = momentum(module)
+    scheduler = onecycle_of_epochs(optimizer)
+    used = []
+    for epoch in range(3):
+        batches = [*joint_batches(master, blocks, workers, conf, epoch)]
+        used.append(train(module, optimizer, batches)[-1])
+        scheduler.step()
+    assert len(batches) > 1
+    assert_close(network.state.params, vector_of(module, conf), 1e-4)
+    assert used == [conf.rate_at(100, epoch) for epoch in range(3)]
+    assert used == [conf.optimizer.rate_at(100, epoch) for epoch in range(3)]  # what is shown
+    again = conf_from_json(conf.to_json())
+    assert [again.rate_at(100, epoch) for epoch in range(3)] == used
+
+
 def test_a_resumed_fit_ends_with_the_bits_of_the_uninterrupted_one(crews, tmp_path):
     data, master = Partitions("lenet", UNEVEN), MASTERS["all-reduce"].master
     conf = model("lenet", whole_lenet, torch_optimizer=adamw, torch_scheduler=onecycle)
@@ -227,7 +258,7 @@ SHORT = {
 def test_one_that_ends_before_the_fit_says_so(name):
     conf = model("lenet", torch_optimizer=adamw, torch_scheduler=SHORT[name])
     kind = name.partition(" ")[0]
-    with pytest.raises(ConfigError, match=f"all updates of the fit, got {kind}, which ended after"):
+    with pytest.raises(ConfigError, match=f"the whole fit, got {kind}, which ended after"):
         Network(conf).fit((np.zeros((40, 1, 8, 8), np.float32), np.zeros(40, np.int64)), epochs=9)
 
 

@@ -1,0 +1,38 @@
+"""Sequences with fewer steps than a live model takes."""
+
+from typing import Any
+
+import numpy as np
+
+from sparkdl.errors import ConfigError, DataError
+
+REFUSED = "refused"
+
+
+def takes_steps(model: Any) -> bool:
+    """Returns whether a model's input is a sequence whose records may be padded.
+
+    Ids of an embedding are one only where padding is asked for: what else they are is not known.
+    """
+    of_ids = len(model.input_shape) == 1 and model.input_type == "int64"
+    return len(model.input_shape) == 2 or (of_ids and model.padding != REFUSED)
+
+
+def check_padding(model: Any) -> None:
+    """Raises ConfigError for a model that asks for padding of what is no sequence."""
+    if model.padding != REFUSED and not takes_steps(model):
+        raise ConfigError(
+            f'{type(model).__name__}.padding must be "refused" unless examples are (steps, '
+            f"numbers), or (steps,) of int64, got {model.padding!r} with {model.input_shape}"
+        )
+
+
+def check_steps(model: Any, mask: Any) -> None:
+    """Raises DataError where a mask (batch, steps) leaves steps out, and padding is refused."""
+    if model.padding != REFUSED or mask is None or np.all(mask):
+        return
+    given = int(np.sum(np.asarray(mask)[np.argmin(np.min(mask, axis=1))] != 0))
+    raise DataError(
+        f"features must have {model.input_shape[0]} steps, got {given}; give {type(model).__name__}"
+        '(padding="zeros") where the model knows zeros as padding, or records of one length'
+    )
