@@ -10,6 +10,9 @@ import uuid
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from fsspec.implementations.local import LocalFileSystem
+
+from sparkdl.data.disk_sync import sync_folder, sync_tree
 from sparkdl.data.file_systems import is_local, name_errors, resolve
 from sparkdl.errors import DataError
 
@@ -230,17 +233,26 @@ def _entries(path):
 
 
 def _replace(fs, new, target):
-    """Renames `new` to `target`; a full folder steps aside first, as no system can swap two."""
-    if not fs.exists(target):
-        return fs.mv(new, target, recursive=True)
-    old = _beside(target, "old")
-    fs.mv(target, old, recursive=True)
+    """Renames `new` to `target`; a full folder steps aside first, as no system can swap two.
+
+    Of this machine's own, the disk has the one before the other goes.
+    """
+    is_local_disk = isinstance(fs, LocalFileSystem)
+    if is_local_disk:
+        sync_tree(new)
+    old = _beside(target, "old") if fs.exists(target) else None
+    if old:
+        fs.mv(target, old, recursive=True)
     try:
         fs.mv(new, target, recursive=True)
     except BaseException:
-        fs.mv(old, target, recursive=True)
+        if old:
+            fs.mv(old, target, recursive=True)
         raise
-    fs.rm(old, recursive=True)
+    if is_local_disk:
+        sync_folder(_parent(target))
+    if old:
+        fs.rm(old, recursive=True)
 
 
 def parse_hidden(name):

@@ -2,6 +2,8 @@
 
 import io
 import os
+import shutil
+from pathlib import Path
 from zipfile import ZipFile
 
 import pytest
@@ -137,6 +139,41 @@ def test_a_directory_appears_whole(tmp_path):
         assert not files.exists(tmp_path / "model")
     assert files.list(tmp_path) == ["model"]
     assert files.list(tmp_path / "model") == ["a"]
+
+
+@pytest.mark.parametrize("replaced", [False, True])
+def test_the_disk_has_what_a_name_leads_to(tmp_path, monkeypatch, replaced):
+    """As torch.distributed.checkpoint does: each file, its folders, and then the new name."""
+    target, synced, removed = tmp_path / "model", [], []
+    if replaced:
+        (target / "below").mkdir(parents=True)
+
+    def sync(place):
+        found = next(p for p in [tmp_path, *tmp_path.rglob("*")] if is_at(p, place))
+        synced.append((found.name, (target / "below/a").exists()))
+
+    monkeypatch.setattr(os, "fsync", sync)
+    monkeypatch.setattr(shutil, "rmtree", lambda path: removed.append(len(synced)))
+    with files.atomic_directory(target) as beside:
+        files.write(f"{beside}/below/a", b"1")
+        synced.clear()
+    *before, (last, is_there) = synced
+    assert {name for name, _ in before} == {"a", "below", Path(beside).name}
+    assert not any(there for _, there in before)
+    assert (last, is_there) == (tmp_path.name, True)
+    assert removed == [len(synced)] * replaced
+
+
+def is_at(path, place):
+    found, opened = path.stat(), os.fstat(place)
+    return (found.st_dev, found.st_ino) == (opened.st_dev, opened.st_ino)
+
+
+def test_a_file_is_on_the_disk_before_it_has_its_name(tmp_path, monkeypatch):
+    seen = []
+    monkeypatch.setattr(os, "fsync", lambda place: seen.append((tmp_path / "a").exists()))
+    files.write(tmp_path / "a", b"1")
+    assert seen == [False, True]
 
 
 def test_a_directory_is_replaced_whole(tmp_path):
