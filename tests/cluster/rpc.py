@@ -4,7 +4,7 @@ import socket
 import struct
 
 from tests.cluster.web import PATIENCE, USER
-from tests.data import lmdbs
+from tests.support.protobuf import field, varint
 
 PROTOCOL = "org.apache.hadoop.hdfs.protocol.ClientProtocol"
 START = b"hrpc\x09\x00\x00"  # version 9, no class of service, nobody proves who he is
@@ -38,18 +38,12 @@ def header(number):
 
 def message(fields):
     """Protobuf's bytes of {number: value}; a dictionary is a message within."""
-    return b"".join(field(number, value) for number, value in fields.items())
-
-
-def field(number, value):
-    if isinstance(value, int):
-        return lmdbs.number(number, value)
-    value = message(value) if isinstance(value, dict) else value
-    return lmdbs.block(number, value.encode() if isinstance(value, str) else value)
+    contents = {n: message(one) if isinstance(one, dict) else one for n, one in fields.items()}
+    return b"".join(field(number, content) for number, content in contents.items())
 
 
 def framed(*messages):
-    data = b"".join(lmdbs.varint(len(each)) + each for each in messages)
+    data = b"".join(varint(len(each)) + each for each in messages)
     return struct.pack(">I", len(data)) + data
 
 

@@ -4,7 +4,7 @@ import struct
 
 import numpy as np
 
-from tests.data.lmdbs import block, varint
+from tests.support.protobuf import field, varint
 
 POLYNOMIAL = 0x82F63B78  # of CRC-32C, its bits reversed
 
@@ -33,23 +33,23 @@ def tfrecord(content):
 
 
 def of_bytes(*values):
-    return block(1, b"".join(block(1, value) for value in values))
+    return field(1, b"".join(field(1, value) for value in values))
 
 
 def of_floats(values, packed=True):
     packs = [struct.pack("<f", value) for value in values]
-    return block(2, block(1, b"".join(packs)) if packed else b"".join(b"\x0d" + p for p in packs))
+    return field(2, field(1, b"".join(packs)) if packed else b"".join(b"\x0d" + p for p in packs))
 
 
 def of_ints(values, packed=True):
     packs = [varint(int(value) % 2**64) for value in values]
-    return block(3, block(1, b"".join(packs)) if packed else b"".join(b"\x08" + p for p in packs))
+    return field(3, field(1, b"".join(packs)) if packed else b"".join(b"\x08" + p for p in packs))
 
 
 def example_of(**features):
     """An Example of features that one of the functions above made."""
-    entries = [block(1, name.encode()) + block(2, value) for name, value in features.items()]
-    return block(1, b"".join(block(1, entry) for entry in entries))
+    entries = [field(1, name.encode()) + field(2, value) for name, value in features.items()]
+    return field(1, b"".join(field(1, entry) for entry in entries))
 
 
 def example(x, y):

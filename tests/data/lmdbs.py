@@ -6,52 +6,40 @@ import lmdb
 import numpy as np
 
 from sparkdl.data import Batch
+from tests.support.protobuf import field, varint
 
 X = np.random.default_rng(0).integers(0, 256, (10, 3, 2, 4)).astype(np.uint8)
 Y = np.array([0, 1, 127, 128, 300, 70_000, 2, 3, 4, 5], np.int32)  # varints of 1 to 3 bytes
 
 
-def varint(n):
-    low, rest = n & 127, n >> 7
-    return bytes([low | 128]) + varint(rest) if rest else bytes([low])
-
-
-def number(field, n):
-    return varint(field << 3) + varint(n)
-
-
-def block(field, content):
-    return varint(field << 3 | 2) + varint(len(content)) + content
-
-
 def shape_fields(x):
-    return b"".join(number(i + 1, n) for i, n in enumerate(x.shape))
+    return b"".join(field(i + 1, n) for i, n in enumerate(x.shape))
 
 
 def datum(x, y):
-    return shape_fields(x) + block(4, x.tobytes()) + number(5, y)
+    return shape_fields(x) + field(4, x.tobytes()) + field(5, y)
 
 
 def datum_label_first(x, y):
-    return number(5, y) + block(4, x.tobytes()) + shape_fields(x)
+    return field(5, y) + field(4, x.tobytes()) + shape_fields(x)
 
 
 def datum_not_encoded(x, y):
-    return datum(x, y) + number(7, 0)
+    return datum(x, y) + field(7, 0)
 
 
 def datum_unknown_field(x, y):
-    return datum(x, y) + block(99, b"more")
+    return datum(x, y) + field(99, b"more")
 
 
 def datum_floats(x, y):
     floats = b"".join(varint(6 << 3 | 5) + struct.pack("<f", v) for v in x.ravel())
-    return shape_fields(x) + number(5, y) + floats
+    return shape_fields(x) + field(5, y) + floats
 
 
 def datum_packed_floats(x, y):
-    packed = block(6, x.astype("<f4").tobytes())
-    return shape_fields(x) + number(5, y) + packed
+    packed = field(6, x.astype("<f4").tobytes())
+    return shape_fields(x) + field(5, y) + packed
 
 
 def mixed(x, y):

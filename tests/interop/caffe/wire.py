@@ -2,23 +2,7 @@
 
 import struct
 
-
-def field(number, content):
-    """A field: bytes and text with their length, whole numbers as varints."""
-    if isinstance(content, int):
-        return varint(number << 3) + varint(content)
-    content = content.encode() if isinstance(content, str) else content
-    return varint(number << 3 | 2) + varint(len(content)) + content
-
-
-def varint(number):
-    """Seven bits a byte, the lowest first; negative ones as 64 bits."""
-    number &= (1 << 64) - 1
-    found = bytearray()
-    while number > 127:
-        found.append(number & 127 | 128)
-        number >>= 7
-    return bytes([*found, number])
+from tests.support.protobuf import field, varint
 
 
 def floats(*numbers):

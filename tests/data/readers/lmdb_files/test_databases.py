@@ -33,15 +33,14 @@ from tests.data.lmdbs import (
     WRITERS,
     X,
     Y,
-    block,
     caffe_db,
     datum,
     datum_label_first,
-    number,
     put,
     read,
     shape_fields,
 )
+from tests.support.protobuf import field
 
 ROOT = Path(__file__).resolve().parents[4]
 
@@ -58,12 +57,12 @@ def test_what_others_wrote_is_read(tmp_path, writer, size):
 
 
 def test_a_label_left_out_is_zero(tmp_path):
-    value = shape_fields(X[0]) + block(4, X[0].tobytes())
+    value = shape_fields(X[0]) + field(4, X[0].tobytes())
     assert read(LMDB(put(tmp_path / "db", [(b"0", value)]))).labels.tolist() == [0]
 
 
 def test_a_second_copy_of_the_data_holds(tmp_path):
-    value = datum(X[0], 1) + block(4, X[1].tobytes())  # the last one of a field counts
+    value = datum(X[0], 1) + field(4, X[1].tobytes())  # the last one of a field counts
     batch = read(LMDB(put(tmp_path / "db", [(b"0", value)])))
     np.testing.assert_array_equal(batch.features[0], X[1])
 
@@ -293,7 +292,7 @@ def test_caffes_own_descriptor_may_be_loaded_too():
 
 def encoded(x, y, kind="PNG"):
     """As Caffe's tools write them with -encoded: a file of a colored image."""
-    return block(4, encode_image(x[::-1], kind)) + number(5, int(y)) + number(7, 1)
+    return field(4, encode_image(x[::-1], kind)) + field(5, int(y)) + field(7, 1)
 
 
 def test_encoded_images_are_decoded_to_the_channels_of_plain_ones(tmp_path):
@@ -303,7 +302,7 @@ def test_encoded_images_are_decoded_to_the_channels_of_plain_ones(tmp_path):
 
 
 def test_encoded_and_plain_gray_images_may_be_mixed(tmp_path):
-    items = [(b"0", datum(X[0, :1], 1)), (b"1", block(4, encode_image(X[1, :1])) + number(7, 1))]
+    items = [(b"0", datum(X[0, :1], 1)), (b"1", field(4, encode_image(X[1, :1])) + field(7, 1))]
     batch = read(LMDB(put(tmp_path / "db", items)))
     np.testing.assert_array_equal(batch.features, X[:2, :1])
     np.testing.assert_array_equal(batch.labels, [1, 0])

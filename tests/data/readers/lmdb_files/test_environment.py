@@ -9,23 +9,24 @@ import pytest
 from sparkdl.data import LMDB, files
 from sparkdl.data.readers.encodings.image_codec import encode_image
 from sparkdl.errors import DataError
-from tests.data.lmdbs import X, block, caffe_db, datum, number, put, read, shape_fields
+from tests.data.lmdbs import X, caffe_db, datum, put, read, shape_fields
+from tests.support.protobuf import field
 
 
 def jpeg(x, y):
-    return block(4, b"\xff\xd8\xff\xe0jpeg") + number(5, y) + number(7, 1)
+    return field(4, b"\xff\xd8\xff\xe0jpeg") + field(5, y) + field(7, 1)
 
 
 def png(x, y):
-    return block(4, encode_image(x[:1])) + number(5, y) + number(7, 1)
+    return field(4, encode_image(x[:1])) + field(5, y) + field(7, 1)
 
 
 def flagged(x, y):
-    return datum(x, y) + number(7, 1)
+    return datum(x, y) + field(7, 1)
 
 
 def short(x, y):
-    return shape_fields(x) + block(4, x.tobytes()[1:])
+    return shape_fields(x) + field(4, x.tobytes()[1:])
 
 
 BAD_VALUES = {
@@ -33,9 +34,9 @@ BAD_VALUES = {
     "encoded, of the same form": (flagged, r"must be an image, got"),
     "encoded, of another shape": (png, r"Datum must have the shape \(3, 2, 4\) of the first"),
     "too few bytes": (short, r"Datum of shape \(3, 2, 4\) must hold as many numbers, got 23"),
-    "no numbers": (lambda x, y: number(5, y), r"Datum of shape \(0, 0, 0\) must hold"),
+    "no numbers": (lambda x, y: field(5, y), r"Datum of shape \(0, 0, 0\) must hold"),
     "negative shape": (
-        lambda x, y: datum(x, y) + number(1, 2**64 - 3) + number(2, 2**64 - 2),
+        lambda x, y: datum(x, y) + field(1, 2**64 - 3) + field(2, 2**64 - 2),
         r"Datum of shape \(-3, -2, 4\) must hold",
     ),
     "another shape": (
