@@ -5,7 +5,7 @@ from functools import cache
 
 from sparkdl import engine
 from sparkdl.engine.backends import PROCESSOR
-from sparkdl.errors import ConfigError, DeviceError, UnsupportedError
+from sparkdl.errors import DeviceError, UnsupportedError
 
 __all__ = [
     "DEVICES",
@@ -47,21 +47,8 @@ def may_be_gpu(device, backend="auto"):
 
 
 def device_for(conf, device):
-    """Returns the device of a network's replicas: "cpu" for "auto" where they need a processor.
-
-    Raises
-    ------
-    ConfigError
-        They do, and "cuda" was asked for.
-    """
-    if not conf.needs_processor or device == "cpu":
-        return device
-    if device == GPU:
-        raise ConfigError(
-            f'TrainingMaster.device must be "auto" or "cpu" for a {type(conf).__name__}, got '
-            f"{device!r}; it is computed on processors"
-        )
-    return "cpu"
+    """Returns the device of a network's replicas: "cpu" for "auto" where it prefers that."""
+    return "cpu" if device == "auto" and conf.prefers_processor else device
 
 
 @cache

@@ -111,8 +111,8 @@ class Conf(Config):
         return {item.name: getattr(self, item.name) for item in fields(self)}
 
     @property
-    def needs_processor(self) -> bool:
-        """Returns whether replicas compute on processors alone, also where there is a GPU."""
+    def prefers_processor(self) -> bool:
+        """Returns whether device "auto" is the processor, also where there is a GPU."""
         return False
 
     @property

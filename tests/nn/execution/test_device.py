@@ -4,7 +4,7 @@ import pytest
 
 from sparkdl.engine.backends import base
 from sparkdl.engine.backends.device_grant import GRANT, DeviceGrant
-from sparkdl.errors import ConfigError, UnsupportedError
+from sparkdl.errors import UnsupportedError
 from sparkdl.nn import NetworkConf, Output
 from sparkdl.nn.execution import device
 from sparkdl.nn.execution.device import (
@@ -30,7 +30,7 @@ PLACED = {
 
 
 class OfProcessors:
-    needs_processor = True
+    prefers_processor = True
 
 
 @pytest.fixture
@@ -70,17 +70,10 @@ def test_a_network_with_kernels_for_a_gpu_has_the_device_that_was_asked_for(name
     assert device_for(NetworkConf(input_shape=(3,), layers=[Output(units=2)]), name) == name
 
 
-@pytest.mark.parametrize("name", ["auto", "cpu"])
-def test_a_network_that_needs_a_processor_has_one(name):
-    master = AllReduceSGD(device=name)
-    assert device_for(OfProcessors(), name) == "cpu"
-    assert master.for_network(OfProcessors()) == AllReduceSGD(device="cpu")
-
-
-def test_a_gpu_for_a_network_that_needs_a_processor_is_refused():
-    message = 'device must be "auto" or "cpu" for a OfProcessors, got .cuda.'
-    with pytest.raises(ConfigError, match=message):
-        AllReduceSGD(device="cuda").for_network(OfProcessors())
+@pytest.mark.parametrize(("name", "expected"), [("auto", "cpu"), ("cpu", "cpu"), ("cuda", "cuda")])
+def test_a_network_that_prefers_a_processor_has_a_gpu_where_that_was_asked_for(name, expected):
+    assert device_for(OfProcessors(), name) == expected
+    assert AllReduceSGD(device=name).for_network(OfProcessors()) == AllReduceSGD(device=expected)
 
 
 def test_a_process_is_told_what_is_its_own():

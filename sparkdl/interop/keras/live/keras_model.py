@@ -102,8 +102,8 @@ class KerasModel(LiveModel):
         super().validate()
 
     @property
-    def needs_processor(self) -> bool:
-        return True
+    def prefers_processor(self) -> bool:
+        return True  # its backends are mostly installed without CUDA
 
     def chosen(self) -> dict[str, Any]:
         found = super().chosen()

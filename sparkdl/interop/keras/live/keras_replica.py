@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from sparkdl import engine
 from sparkdl.interop.keras.live.backends import functions_of
 from sparkdl.interop.keras.live.model_optimizer import ModelOptimizer
 from sparkdl.interop.keras.live.outputs import has_units_last, steps_mask
@@ -15,14 +16,18 @@ from sparkdl.nn.inputs.columns import columns_of, mask_of
 
 
 class KerasReplica(LiveReplica):
-    """See Replica. Its vectors are copied to Keras for each batch, and gradients back."""
+    """See Replica. Its vectors are copied to Keras for each batch, and gradients back.
+
+    Keras computes where the backend does: on the processor, or on its GPU.
+    """
 
     noun = "model"
 
     def _build(self):
         conf = self.conf
         self.model = build_model(conf.make, conf.seed, conf.backend)
-        self._functions = functions_of(self.model, conf.backend)
+        lent = engine.backends.get(self.backend).lend({})
+        self._functions = functions_of(self.model, conf.backend, lent and lent.number)
         self._has_units_last = has_units_last(self.model, conf.output_shape)
         named = trained(self.model), kept(self.model)
         return [[(name, to_numpy(each)) for name, each in variables] for variables in named]
@@ -51,7 +56,17 @@ class KerasReplica(LiveReplica):
         self._take(self.arrays()[1], kept(self.model), held)
         for finished in (after or {}).values():
             finished()
+        if queued:
+            self._call_behind(queued)
         return loss, len(batch)
+
+    def _call_behind(self, queued):
+        """Brings the gradient to the device, and calls functions with the mark behind it."""
+        lent = engine.backends.get(self.backend).lend(self._vectors)
+        with lent.computing():
+            mark = lent.mark()
+        for _, function in queued:
+            function(mark)
 
     def _build_optimizer(self, views):
         return ModelOptimizer(self.conf.keras_optimizer, self._functions, views)

@@ -8,6 +8,10 @@ from typing import Any
 from sparkdl.errors import ConfigError
 from sparkdl.training.rounds.replica import count_threads
 
+SHARING = {  # has JAX and TensorFlow leave a GPU's memory to others until they need it
+    "XLA_PYTHON_CLIENT_PREALLOCATE": "false",
+    "TF_FORCE_GPU_ALLOW_GROWTH": "true",
+}
 BACKENDS = ("jax", "tensorflow", "torch")  # those that compute gradients
 
 
@@ -42,6 +46,8 @@ def import_keras(backend: str) -> Any:
     before = os.environ.get("KERAS_BACKEND")
     os.environ["KERAS_BACKEND"] = backend
     os.environ.setdefault("TF_NUM_INTRAOP_THREADS", str(count_threads()))
+    for name, value in SHARING.items():
+        os.environ.setdefault(name, value)
     try:
         import keras
     except ImportError as error:

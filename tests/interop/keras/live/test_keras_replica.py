@@ -151,5 +151,3 @@ def test_a_mask_of_the_labels_goes_before_that_of_keras():
 def test_what_it_cannot_do_is_refused(crews):
     with pytest.raises(ConfigError, match="shard must be None with a KerasModel"):
         fit(model(), AllReduceSGD(shard="optimizer"), crews(2), Partitions([8]))
-    with pytest.raises(ConfigError, match='device must be "auto" or "cpu" for a KerasModel'):
-        fit(model(), AllReduceSGD(device="cuda"), crews(2), Partitions([8]))

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from sparkdl.errors import ConfigError
 from sparkdl.interop.keras.live.load import load_keras
 from sparkdl.interop.keras.live.outputs import mask_of
 from sparkdl.interop.keras.live.variables import is_seed, refuse_losses, to_numpy
@@ -20,11 +21,23 @@ class ModelFunctions(ABC):
     Parameters
     ----------
     model : keras.Model
+    gpu : int or None
+        Number of the GPU that they compute on, among those that this process sees. None: they
+        compute on the processor.
+
+    Raises
+    ------
+    ConfigError
+        The backend finds no such GPU.
     """
 
-    def __init__(self, model: Any) -> None:
-        self.model = model
+    def __init__(self, model: Any, gpu: int | None = None) -> None:
+        self.model, self._device = model, self._find_device(gpu)
         self._are_seeds = [is_seed(one) for one in model.non_trainable_variables]
+
+    @abstractmethod
+    def _find_device(self, gpu: int | None) -> Any:
+        """Returns the device of that number as the backend has it; see the parameter `gpu`."""
 
     @abstractmethod
     def train(
@@ -93,8 +106,19 @@ class ModelFunctions(ABC):
         return [value for is_a_seed, value in pairs if not is_a_seed]
 
 
+def no_gpu(backend: str, gpu: int) -> ConfigError:
+    """Returns the error for a backend that finds no GPU of that number."""
+    return ConfigError(
+        f'TrainingMaster.device must be "cpu" for a KerasModel where {backend} finds no GPU {gpu}, '
+        f'got "cuda"; install {backend} for the CUDA of this machine'
+    )
+
+
 class ChangedInPlace(ModelFunctions):
-    """Functions on a backend whose optimizers change variables, and have no function of them."""
+    """Functions on a backend whose optimizers change variables, and have no function of them.
+
+    Variables and optimizers are on the processor.
+    """
 
     def stepper(self, optimizer: Any) -> Callable[[list, Arrays, Arrays], tuple[Arrays, Arrays]]:
         trained, apply = self.model.trainable_variables, self._apply(optimizer)
