@@ -9,6 +9,7 @@ import re
 import uuid
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from weakref import finalize
 
 from fsspec.implementations.local import LocalFileSystem
 
@@ -26,7 +27,9 @@ def open(path, mode="rb"):
         fs, inner = resolve(path)
         if "w" in mode:
             fs.makedirs(_parent(inner), exist_ok=True)
-        return fs.open(inner, mode)
+        file = fs.open(inner, mode)
+    finalize(file, id, fs).atexit = False  # an archive that is let go closes what is read of it
+    return file
 
 
 def read(path):

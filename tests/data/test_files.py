@@ -1,5 +1,6 @@
 """Files are opened, listed and put in place whole, and what goes wrong is named."""
 
+import gc
 import io
 import os
 import shutil
@@ -63,6 +64,10 @@ def test_chains_of_file_systems_are_read(tmp_path):
     write(tmp_path / "d", "plain")
     assert files.list(f"zip://b::file://{tmp_path}/a.zip") == ["c"]
     assert files.size(f"zip://b/c::{tmp_path}/a.zip") == len("packed")
+    with files.open(f"zip://b/c::{tmp_path}/a.zip") as file:
+        gc.collect()
+        assert file.read() == b"packed"
+        assert file.seek(3) == 3 and file.read() == b"ked"
     assert read(f"simplecache::{tmp_path}/d") == "plain"
     assert read(f"simplecache::file://{tmp_path}/d") == "plain"
 

@@ -7,6 +7,7 @@ from sparkdl.data import files
 from sparkdl.errors import DataError
 
 CHUNK = 2**16
+COMPRESSED = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"(\xb5/\xfd": "zstd"}  # which Spark reads
 
 
 def first_line(path, delimiter):
@@ -16,6 +17,10 @@ def first_line(path, delimiter):
     try:
         text = content.decode("utf-8-sig").rstrip("\r\n")
     except UnicodeDecodeError as error:
+        kinds = [kind for magic, kind in COMPRESSED.items() if content.startswith(magic)]
+        if kinds:
+            text = f"must be text, but is compressed by {kinds[0]}; unpack it, or give a DataFrame"
+            raise DataError(f"{path}: {text} of spark.read.csv, which reads it") from None
         raise DataError(f"{path}: must be UTF-8: {error}") from None
     return _values(text, delimiter, path)
 

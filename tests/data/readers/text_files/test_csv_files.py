@@ -3,6 +3,7 @@
 import csv
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from sparkdl.data import Batch, Csv
@@ -143,6 +144,15 @@ def test_a_first_line_that_does_not_fit_is_named(tmp_path, text, options, messag
     path = write(tmp_path / "a.csv", text)
     with pytest.raises(DataError, match=f"^{path}: .*{message}"):
         Csv(path, **options).splits()
+
+
+@pytest.mark.parametrize("kind", ["gzip", "bz2", "zstd"])
+def test_a_compressed_file_is_named(tmp_path, kind):
+    text = "".join(f"{i},{i % 7}\n" for i in range(1000))
+    with pa.output_stream(tmp_path / "a.csv", compression=kind) as file:
+        file.write(text.encode())
+    with pytest.raises(DataError, match=f"a.csv: must be text, but is compressed by {kind[:2]}"):
+        Csv(str(tmp_path / "a.csv"), header=False, label=-1).splits()
 
 
 WRONG = [
