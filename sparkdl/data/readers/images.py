@@ -40,7 +40,9 @@ class Images(StoredSource, Reader, ImageSource, SplitByRecords):
 
     Without a list, the sub-folders of `path` are the classes, in the order of their names, and
     files are taken in an order that mixes classes, the same each time. A list keeps its order.
-    Names that begin with "." are left out.
+    Names that begin with "." are left out. A class whose folder is empty keeps its number, as in
+    Keras, and is logged; an object store has no empty folders, so there a set that lacks a class
+    needs a list.
 
     References
     ----------
