@@ -1,5 +1,6 @@
 """A fit inside a barrier stage, and what of it comes back as rows."""
 
+import logging
 from copy import copy
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -13,11 +14,13 @@ from sparkdl.spark.connect.driver_error import driver_error_to_json
 from sparkdl.spark.connect.sessions import unsupported
 from sparkdl.spark.connect.stage_workers import LaunchedOnce, StageWorkers, follow
 from sparkdl.spark.jobs.error_notes import note_errors
-from sparkdl.training.fit.network_fit import fit_network
+from sparkdl.training.fit.network_fit import UnfinishedFit, fit_network, load_to_resume
 from sparkdl.training.network import Network
 from sparkdl.training.reporting.steering import Steering
+from sparkdl.training.saving.checkpoint import list_checkpoints
 from sparkdl.training.workers.frozen_modules import freeze_modules
 
+log = logging.getLogger(__name__)
 RESULTS = "place int, piece binary"
 ARROW = pyarrow.schema([("place", pyarrow.int32()), ("piece", pyarrow.binary())])
 PIECE = 16 << 20  # bytes: messages of Spark Connect have a limit
@@ -96,6 +99,7 @@ def drive(fit, context, items):
 
     Raises WorkerError where a worker was lost, and the stage may begin anew.
     """
+    fit = fit if fit.restarts == fit.master.max_restarts else from_last_checkpoint(fit)
     network = Network(fit.conf, fit.state)
     network.unfinished = fit.unfinished
     workers = StageWorkers(context, items, fit.master.task_device)
@@ -117,6 +121,21 @@ def drive(fit, context, items):
         network.history.master = fit.master.shown_options()
     listeners = [attributes_of(listener) for listener in fit.options["listeners"]]
     return FitResult(network.state, network.history, network.unfinished, listeners, error)
+
+
+def from_last_checkpoint(fit):
+    """Returns a StageFit that begins anew as it goes on from the last checkpoint, if it has one.
+
+    Those of others are never ahead of where a fit starts.
+    """
+    path = fit.options["checkpoints"] and fit.options["checkpoints"].path
+    if path is None or max(list_checkpoints(path), default=0) <= fit.state.rounds:
+        return fit
+    state, extra = load_to_resume(fit.conf, path)
+    log.warning("the fit goes on after round %d of %s", state.rounds, path)
+    unfinished = UnfinishedFit(fit.epochs, fit.options["updates"], extra)
+    options = fit.options | {"resume": True}
+    return fit._replace(state=state, unfinished=unfinished, options=options)
 
 
 def attributes_of(listener):

@@ -219,6 +219,28 @@ def lose_a_worker(spark, path, folder):
     return history.master["max_restarts"], bits(net.network)
 
 
+@dataclass(frozen=True)
+class GoneLater(Gone):
+    """The same in the second epoch, once there is a checkpoint of the first."""
+
+    calls = []  # of this process, which computes 6 minibatches of the first epoch at most
+
+    def __call__(self, batch):
+        self.calls.append(None)
+        if len(self.calls) <= 6:
+            return batch
+        until(lambda: any(Path(self.folder).glob("kept/round-*")))
+        return super().__call__(batch)
+
+
+def lose_a_worker_after_a_checkpoint(spark, path, folder):
+    """The first epoch that is in the History of a fit which lost a worker, and its weights."""
+    net = SparkNetwork(spark, classes_conf(), replace(PEERS, max_restarts=1))
+    kept = Checkpoints(path=f"{folder}/kept")
+    history = net.fit(rows(spark, path), 3, transform=GoneLater(folder), checkpoints=kept)
+    return history.rounds[0].epoch, bits(net.network)
+
+
 def lose_for_good(spark, path, folder):
     """The error of a fit of which no worker may be lost."""
     net = SparkNetwork(spark, classes_conf(), replace(PEERS, max_restarts=0))

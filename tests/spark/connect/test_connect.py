@@ -85,6 +85,12 @@ def test_a_worker_that_is_lost_costs_a_restart(connect, whole, path, tmp_path):
     assert (tmp_path / "gone").exists()
 
 
+def test_a_restart_goes_on_from_the_last_checkpoint(connect, whole, path, tmp_path):
+    found = connect(steps.lose_a_worker_after_a_checkpoint, path, str(tmp_path))
+    assert found == (1, whole)
+    assert (tmp_path / "gone").exists()
+
+
 def test_a_lost_worker_ends_a_fit_that_may_not_restart(connect, path, tmp_path):
     kind, text = connect(steps.lose_for_good, path, str(tmp_path))
     assert kind is WorkerError and "gone" in text and "restarts" not in text
