@@ -12,9 +12,8 @@ from multiprocessing.connection import wait
 import pytest
 
 from tests.support.fork import run_groups
-from tests.support.lanes import groups, has_jvms
+from tests.support.lanes import groups, may_join
 
-JVMS = 2  # groups that may have JVMs at a time: each takes up to two gigabytes
 LIMIT = 120.0  # seconds that a fork may take to end what its tests have started
 LOOK = 5.0  # seconds until forks are looked at: one may have ended and left who has its connection
 
@@ -54,10 +53,9 @@ class Forks:
 
     def _next(self, session):
         """Removes and returns the first waiting group that may run now, or None."""
-        uses = [has_jvms(session.items[group[0]]) for group in self._waiting]
-        running = [fork.group for fork in self._running if fork.group]
-        full = sum(has_jvms(session.items[group[0]]) for group in running) >= JVMS
-        place = next((i for i, jvms in enumerate(uses) if not (full and jvms)), None)
+        running = [session.items[fork.group[0]] for fork in self._running if fork.group]
+        may = (may_join(session.items[group[0]], running) for group in self._waiting)
+        place = next((place for place, one in enumerate(may) if one), None)
         return None if place is None else self._waiting.pop(place)
 
     def _receive(self, session):

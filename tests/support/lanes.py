@@ -28,7 +28,10 @@ IN_NONE = {  # tests of Spark that need no context of this process
 }
 # What takes longest starts first, lest one process ends minutes after the others.
 FIRST = [CLUSTER, SPARK]
-OWN_JVMS = ["tests/commands/caffe/test_memory.py", "tests/test_notebook.py", *sorted(IN_NONE)]
+NOTEBOOKS = "tests/test_notebook.py"
+OWN_JVMS = ["tests/commands/caffe/test_memory.py", NOTEBOOKS, *sorted(IN_NONE)]
+JVMS = 2  # groups that may have JVMs at a time: each takes up to two gigabytes
+APART = {SPARK, NOTEBOOKS}  # one reads a transformer, which all processes of its Spark hold too
 THEN = [
     *OWN_JVMS,
     "tests/oracle/test_jax_translation.py",
@@ -86,6 +89,12 @@ def groups(items):
 def has_jvms(item):
     """Whether JVMs run with a test's group: those of a lane, or of its own."""
     return lane(path_of(item)) in (*FIRST, *OWN_JVMS)
+
+
+def may_join(item, others):
+    """Whether a test's group has the memory to run beside those of other tests."""
+    apart = APART.issubset(lane(path_of(each)) for each in (item, *others))
+    return not (apart or (has_jvms(item) and sum(map(has_jvms, others)) >= JVMS))
 
 
 def path_of(item):

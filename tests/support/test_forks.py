@@ -20,8 +20,8 @@ from tests.support import fork, forks, lanes
 lanes.lane = fork.lane = lambda path: path
 fork.MUCH = int(os.environ.get("MUCH", fork.MUCH))
 forks.LIMIT = float(os.environ.get("LIMIT", forks.LIMIT))
-forks.JVMS = int(os.environ.get("JVMS", forks.JVMS))
-forks.has_jvms = lambda item: item.name == "test_of_spark"
+lanes.JVMS = int(os.environ.get("JVMS", lanes.JVMS))
+lanes.has_jvms = lambda item: item.name == "test_of_spark"
 
 @pytest.hookimpl(trylast=True)
 def pytest_configure(config):

@@ -14,6 +14,7 @@ from tests.support.lanes import (
     THEN,
     in_order,
     lane,
+    may_join,
     needs_jvm,
     path_of,
 )
@@ -80,3 +81,23 @@ NEEDING = {
 def test_a_jvm_is_needed_in_some_folders_and_by_some_fixtures(path, fixture):
     item = SimpleNamespace(nodeid=f"{path}::test_1", fixturenames=[fixture])
     assert needs_jvm(item) == NEEDING[path, fixture]
+
+
+CLUSTERS, SPARKS, NOTEBOOK, FAULTS, LAYERS = (
+    SimpleNamespace(nodeid=f"tests/{path}.py::test_1")
+    for path in (
+        "cluster/test_hdfs",
+        "ml/test_model",
+        "test_notebook",
+        "chaos/test_faults",
+        "nn/test_losses",
+    )
+)
+
+
+def test_groups_that_take_much_memory_do_not_run_at_a_time():
+    assert may_join(SPARKS, [CLUSTERS, LAYERS]) and may_join(FAULTS, [SPARKS])
+    assert not may_join(FAULTS, [SPARKS, CLUSTERS]), "a third one with JVMs"
+    assert may_join(LAYERS, [SPARKS, CLUSTERS])
+    assert not may_join(NOTEBOOK, [SPARKS]) and not may_join(SPARKS, [NOTEBOOK, LAYERS])
+    assert may_join(NOTEBOOK, [CLUSTERS, LAYERS]) and may_join(NOTEBOOK, [])
