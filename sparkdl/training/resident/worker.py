@@ -8,6 +8,7 @@ import numpy as np
 from sparkdl.exchange.devices.device_links import link_devices
 from sparkdl.exchange.store import KeyValueStore, Places
 from sparkdl.nn.optimization.loss_scale import FLOAT16
+from sparkdl.nn.optimization.parameter_options import fixed_parts
 from sparkdl.training.resident.buffer_mean import Infinities
 from sparkdl.training.resident.metrics import WorkerMetrics
 
@@ -51,6 +52,7 @@ class Worker:
         buffers = self.replica.buffers
         self.start_buffers = buffers.copy() if self.size > 1 else buffers
         self._infinities = Infinities(self.conf, buffers)
+        self._fixed = fixed_parts(self.conf)
         self._shared, self._stores = shared, []
 
     def store(self, **options):
@@ -122,6 +124,14 @@ class Worker:
             return True
         grad[:] = np.nan
         return False
+
+    def clear_fixed(self, gradient):
+        """Sets the numbers of a gradient to 0 whose parameters no update moves.
+
+        So a codec has room for those of others.
+        """
+        for part in self._fixed:
+            gradient[part] = 0
 
     def apply(self, age=None, conf=None):
         """Updates once with replica.grad; `conf` may be a section of the network."""

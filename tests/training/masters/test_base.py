@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from sparkdl.errors import DivergedError
+from sparkdl.exchange.codecs import TopK
 from sparkdl.nn import (
     Adam,
     BatchNorm,
@@ -23,13 +24,32 @@ from sparkdl.nn import (
 from sparkdl.nn.execution.replica import Replica
 from sparkdl.training.inputs.schema import schema_of
 from sparkdl.training.masters import registry
+from sparkdl.training.masters.all_reduce.master import AllReduceSGD
+from sparkdl.training.masters.gradient_sharing.master import GradientSharing
+from sparkdl.training.masters.local_sgd.master import LocalSGD
+from sparkdl.training.masters.parameter_server.master import ParameterServer
 from sparkdl.training.network import Network
 from sparkdl.training.reporting.listeners import Listener
 from sparkdl.training.saving.checkpoint import Checkpoints
 from tests.support.tables import first_of_each
-from tests.training.master_table import JOINT, MASTERS, assert_close, by_kind, joint_batches
+from tests.training.master_table import (
+    JOINT,
+    MASTERS,
+    SMALL,
+    assert_close,
+    by_kind,
+    joint_batches,
+)
 from tests.training.models import assert_equal
-from tests.training.problems import EVEN, UNEVEN, Partitions, perceptron, softmax_net, whole_net
+from tests.training.problems import (
+    EVEN,
+    UNEVEN,
+    Partitions,
+    gradient,
+    perceptron,
+    softmax_net,
+    whole_net,
+)
 from tests.training.rounds.test_block_training import data as sequences
 from tests.training.rounds.test_block_training import network as recurrent
 
@@ -377,6 +397,33 @@ def test_what_is_not_trained_keeps_its_bits(name, crews):
         after, before = (layout.views(getattr(s, which)) for s in (network.state, start))
         kept = {key for key in before if (before[key] == after[key]).all()}
         assert {key for key in before if "frozen" in key} <= kept < before.keys()
+
+
+HEAD = slice(4 * 5 + 5, None)
+OF_HEAD = TopK(17.5 / 43)  # sends 18 numbers, as many as the head has
+IN_ONE_MESSAGE = {"updates_per_round": 2, "codec": OF_HEAD} | SMALL
+CODED = {
+    "all-reduce": AllReduceSGD(**IN_ONE_MESSAGE),
+    "gradients shared": GradientSharing(share="gradients", **IN_ONE_MESSAGE),
+    "servers": ParameterServer(servers=1, **IN_ONE_MESSAGE),
+    "local SGD, in step": LocalSGD(period=2, parallel_from=9, **IN_ONE_MESSAGE),
+}
+
+
+@pytest.mark.parametrize("name", CODED)
+def test_gradients_of_what_does_not_move_take_no_room_in_messages(name, crews):
+    """Each message has all numbers of the layer that is trained, so none of them comes late."""
+    layers = [Dense(units=5, activation="tanh", rate_factor=0), Output(units=3)]
+    conf, master, workers = perceptron(layers=layers), CODED[name], crews(2)
+    data, network = Partitions([24, 24]), Network(conf)
+    network.fit(data, 1, master, workers)
+    expected = initial_params(conf).astype(float)
+    master = replace(master, seed=conf.seed)
+    blocks = workers.load(data, schema_of(conf), master.records_per_block, master)
+    for batch in joint_batches(master, blocks, workers, conf, 0):
+        _, slope = gradient(conf, expected, batch.features, batch.labels)
+        expected[HEAD] -= conf.optimizer.learning_rate * slope[HEAD]
+    np.testing.assert_allclose(network.state.params, expected, rtol=1e-5, atol=1e-6)
 
 
 @pytest.mark.parametrize("name", by_kind(DIVERGING))

@@ -101,6 +101,7 @@ class Buckets:
                 if pending is not None:
                     pending.wait()
         if self._compressed is not None and self.worker.all_finite():
+            self.worker.clear_fixed(self.grad)
             with self.worker.exchanging():
                 self._compressed.sum(self.grad)
 

@@ -65,6 +65,7 @@ class GradientSharingWorker(SharingWorker):
         else:
             self.worker.replica.grad[:] = 0
         if self.worker.all_finite():
+            self.worker.clear_fixed(self.worker.replica.grad)
             self.combine(self.worker.replica.grad, step)
         self.worker.apply()
 

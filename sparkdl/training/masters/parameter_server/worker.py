@@ -129,6 +129,8 @@ class ParameterServerWorker(Strategy):
         """Pushes the sum of mean gradients, as many as were added up, if there are any."""
         if not self._count:
             return
+        if self.master.codec is not None:
+            self.worker.clear_fixed(self._sum)
         parts = self._parts(self._sum)
         with self.worker.exchanging():
             outcomes = self._store.push(
