@@ -75,7 +75,8 @@ def load_weights(conf, state, path, layers=None, fit=True):
             misfits[name] = str(error)
     if not loaded and not misfits:
         ours, in_file = ", ".join(arrays), ", ".join(weights)
-        raise CheckpointError(f"{path}: no layer has a name of the network: {in_file}; {ours}")
+        text = f"no layer has a name of the network: {in_file}; {ours}"
+        raise CheckpointError(f"{path}: {text}; name the network's layers as the file does")
     filled = {owner for name in loaded for owner in arrays.owners(name)}
     report = LoadReport(
         path=str(path),
