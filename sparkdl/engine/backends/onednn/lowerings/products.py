@@ -4,21 +4,33 @@ from ctypes import c_float
 
 from sparkdl.engine.backends.onednn.binding.api import AFTER, BIAS, DST, SRC, SRC_1, WEIGHTS
 from sparkdl.engine.backends.onednn.lowerings.elementwise import ADD, LINEAR
-from sparkdl.engine.backends.onednn.lowerings.layouts import in_layout
+from sparkdl.engine.backends.onednn.lowerings.layouts import in_layout, rows_collide, spread_rows
 
 
 def product(session, x, w, y, bias=None, after=(), more=None):
     """(calls, kernel's name) of y = x w (+ bias, then what comes `after`, which reads `more`)."""
-    attribute = session.then(*after) if after else None
-    packed = session.any(w) if session.holds(w) else session.of(w)
-    wide = None if bias is None else session.of(bias)
-    pd = session.describe("matmul", session.of(x), packed, wide, session.of(y), attribute)
+    pd = product_pd(session, x, w, y, bias, after)
     calls, weights = in_layout(session, w, session.query(pd, "weights"))
     arrays = {SRC: x, DST: y, **(more or {})}
     if bias is not None:
         arrays[BIAS] = bias
     arguments = {key: session.at(array) for key, array in arrays.items()} | {WEIGHTS: weights}
     return [*calls, session.bind(pd, arguments)], session.implementation(pd)
+
+
+def product_pd(session, x, w, y, bias, after):
+    """Returns the descriptor; it chooses the layout of a w that changes seldom."""
+    attribute = session.then(*after) if after else None
+    wide = None if bias is None else session.of(bias)
+
+    def describe(weights):
+        return session.describe("matmul", session.of(x), weights, wide, session.of(y), attribute)
+
+    if not session.holds(w):
+        return describe(session.of(w))
+    pd = describe(session.any(w))
+    as_it_lies = session.equal(session.query(pd, "weights"), session.of(w))
+    return describe(session.of(spread_rows(w))) if as_it_lies and rows_collide(w) else pd
 
 
 def forward(session, op, x, w, y, bias=None, after=()):

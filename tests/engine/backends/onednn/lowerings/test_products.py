@@ -109,3 +109,14 @@ def test_softmax_leaves_out_what_lies_far_below():
     y = compile(trace(ops.softmax, x), "onednn").run({"x0": x})["y0"]
     assert y[0, 1] == 0
     np.testing.assert_allclose(y[1], 1 / 3, rtol=1e-6)
+
+
+def test_weights_whose_rows_collide_in_the_cache_are_laid_out_ahead_of_the_runs():
+    x, w = normal(3, 8), normal(8, 512)
+    graph = trace(ops.matmul, x, w)
+    program = compile(graph, "onednn", {"x1": w}, constant_bindings=True)
+    assert "1 calls where weights are new" in program.describe()
+    for _ in range(2):
+        np.testing.assert_allclose(program.run({"x0": x})["y0"], x @ w, rtol=1e-5, atol=1e-5)
+        w *= 2
+        program.refresh()
