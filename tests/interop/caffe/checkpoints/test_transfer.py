@@ -74,7 +74,7 @@ def test_a_misfit_is_an_error_unless_told_otherwise(tmp_path):
 
 def test_a_file_of_other_names_is_refused(tmp_path):
     write_weights(tmp_path / "net", {"conv1": zeros(1)})
-    with pytest.raises(CheckpointError, match="no layer has a name .* conv1; one, two, out; name the"):
+    with pytest.raises(CheckpointError, match="no layer has .* conv1; one, two, out; name the"):
         load_weights(CONF, start(CONF), tmp_path / "net")
 
 
