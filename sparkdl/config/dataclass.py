@@ -120,7 +120,7 @@ def bind(cls, values, named):
 
     Raises TypeError, as a function does, for what does not fit its fields.
     """
-    places, items = cls.__match_args__, {item.name: item for item in fields(cls)}
+    places, items = cls.__match_args__, cls.__dataclass_fields__
     given = dict(zip(places, values, strict=False)) | named
     if len(given) < len(values) + len(named) or not given.keys() <= items.keys():
         raise TypeError(f"{cls.__name__} takes {', '.join(items)} once each, got {brief(given)}")

@@ -1,8 +1,10 @@
 """Memory layout of several arrays of one shape, which compilers of elementwise chains need."""
 
+from sparkdl.engine.dtypes import name_of
+
 
 def kinds_of(arrays):
-    return tuple(a.dtype.name for a in arrays)
+    return tuple(name_of(a.dtype) for a in arrays)
 
 
 def merge_axes(arrays):

@@ -11,7 +11,7 @@ from math import prod
 
 import numpy as np
 
-from sparkdl.engine.dtypes import is_narrow
+from sparkdl.engine.dtypes import is_narrow, name_of
 from sparkdl.engine.graph import Graph, Spec, scope
 from sparkdl.engine.ops.base import register
 from sparkdl.engine.ops.elementwise import ElementwiseOp
@@ -212,7 +212,7 @@ def registers(chain, inputs):
 
     A step takes over one that is read no more.
     """
-    count, specs = len(inputs), [Spec(x.shape, x.dtype.name) for x in inputs]
+    count, specs = len(inputs), [Spec(x.shape, name_of(x.dtype)) for x in inputs]
     length = min(BLOCK, max(x.size for x in inputs))
     last = {count + i: len(chain.steps) for i in chain.results}
     for step, (_, operands) in enumerate(chain.steps):

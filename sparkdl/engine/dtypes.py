@@ -13,6 +13,12 @@ BFLOAT16 = np.dtype(ml_dtypes.bfloat16).name
 NARROW = (BFLOAT16, "float16")
 
 
+@cache  # compiling a program asks by the thousand, and numpy makes each name anew
+def name_of(dtype):
+    """Returns the name of a type of numbers, such as "float32"."""
+    return np.dtype(dtype).name
+
+
 @cache
 def is_float(dtype):
     """Returns whether numbers of this type have a fraction; numpy says no of bfloat16."""
@@ -20,10 +26,9 @@ def is_float(dtype):
     return dtype.kind == "f" or dtype.name == BFLOAT16
 
 
-@cache  # compiling a program asks by the thousand, and numpy makes each name anew
 def is_narrow(dtype):
     """Returns whether numbers of this type have 16 bits and a fraction."""
-    return np.dtype(dtype).name in NARROW
+    return name_of(dtype) in NARROW
 
 
 def lowest(dtype):

@@ -5,6 +5,7 @@ often each tensor is read, it returns the tensors to stand for the outputs of th
 """
 
 from dataclasses import dataclass
+from operator import is_
 
 from sparkdl.engine.graph import Graph, scope
 from sparkdl.engine.ops.activation import EluOp, LeakyReluOp, ReluOp, SigmoidOp, TanhOp
@@ -73,12 +74,13 @@ def fuse(graph, rules=RULES):
     The graph itself where none fits: most rewrites find nothing in most programs.
     """
     uses, new = graph.uses(), {}
-    for node in graph.nodes:
-        inputs = [new.get(t, t) for t in node.inputs]
-        with scope(node.scope):
+    with scope("") as current:
+        for node in graph.nodes:
+            current.rename(node.scope)
+            inputs = [new.get(t, t) for t in node.inputs] if new else [*node.inputs]
             results = apply_first(rules, node, inputs, uses)
-        if results is not node.outputs:
-            new.update(zip(node.outputs, results, strict=True))
+            if results is not node.outputs:
+                new.update(zip(node.outputs, results, strict=True))
     if not new:
         return graph
     outputs = {name: new.get(t, t) for name, t in graph.outputs.items()}
@@ -90,7 +92,7 @@ def apply_first(rules, node, inputs, uses):
         result = rule(node, inputs, uses)
         if result is not None:
             return result if isinstance(result, tuple) else (result,)
-    if all(a is b for a, b in zip(inputs, node.inputs, strict=True)):
+    if all(map(is_, inputs, node.inputs)):
         return node.outputs
     result = node.op(*inputs)
     return result if isinstance(result, tuple) else (result,)

@@ -5,6 +5,7 @@ from math import prod
 
 import numpy as np
 
+from sparkdl.engine.dtypes import name_of
 from sparkdl.errors import ShapeError
 
 _scope = [""]
@@ -57,7 +58,7 @@ class Tensor:
 def constant(value, dtype=None):
     """Returns the tensor of a value that never changes."""
     value = np.asarray(value, dtype=dtype)
-    return Tensor(Spec(value.shape, value.dtype.name), value=value)
+    return Tensor(Spec(value.shape, name_of(value.dtype)), value=value)
 
 
 class Node:
@@ -68,7 +69,7 @@ class Node:
     def __init__(self, op, inputs, specs, scope=None):
         self.op, self.inputs = op, tuple(inputs)
         self.scope = _scope[-1] if scope is None else scope
-        self.outputs = tuple(Tensor(spec, node=self, index=i) for i, spec in enumerate(specs))
+        self.outputs = tuple([Tensor(spec, node=self, index=i) for i, spec in enumerate(specs)])
 
     @property
     def flops(self):
@@ -82,7 +83,7 @@ class Node:
 class scope:
     """Names the nodes made inside `name`, usually a layer's; Program.describe() shows it.
 
-    A class, as it is entered for each node of each rewrite, and contextlib takes thrice as long.
+    A class, as contextlib takes thrice as long.
     """
 
     def __init__(self, name):
@@ -90,6 +91,11 @@ class scope:
 
     def __enter__(self):
         _scope.append(self.name)
+        return self
+
+    def rename(self, name):
+        """Names the nodes that are made from now on."""
+        _scope[-1] = name
 
     def __exit__(self, *error):
         _scope.pop()

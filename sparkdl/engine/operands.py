@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from sparkdl.engine.dtypes import name_of
 from sparkdl.errors import OperandError
 
 
@@ -46,7 +47,7 @@ class Operand:
         start, stop = reach(shape, strides, size)
         first, last = reach(array.shape, array.strides, array.itemsize)
         fits = first <= start and stop <= last and array.flags.aligned
-        if not fits or array.dtype.name != self.kind:
+        if not fits or name_of(array.dtype) != self.kind:
             raise mismatch(
                 self.name, format_operand(shape, self.kind, stop - start), describe_array(array)
             )
@@ -72,7 +73,7 @@ def bounds(array):
 
 def check(name, array, shape, kind):
     """Raises OperandError unless an array has this shape and type."""
-    if tuple(array.shape) != tuple(shape) or array.dtype.name != kind:
+    if tuple(array.shape) != tuple(shape) or name_of(array.dtype) != kind:
         size = prod(shape) * np.dtype(kind).itemsize
         raise mismatch(name, format_operand(shape, kind, size), describe_array(array))
 

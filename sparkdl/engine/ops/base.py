@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from sparkdl.config import FrozenFields, dataclass
-from sparkdl.engine.dtypes import is_float, is_narrow, widen
+from sparkdl.engine.dtypes import is_float, is_narrow, name_of, widen
 from sparkdl.engine.graph import Node, Spec, Tensor, constant, topological
 from sparkdl.errors import ShapeError
 
@@ -85,7 +85,7 @@ class Op(FrozenFields):
 
     def compute(self, *arrays):
         """Returns the result now, in the type that a program would give it."""
-        specs = self.infer(*(Spec(a.shape, a.dtype.name) for a in arrays))
+        specs = self.infer(*(Spec(a.shape, name_of(a.dtype)) for a in arrays))
         results = self.reference(*map(widen, arrays))
         if not isinstance(specs, tuple):
             return results.astype(specs.dtype, copy=False)
@@ -109,10 +109,10 @@ class Op(FrozenFields):
 
 def common_type(*specs):
     """Returns the type of what is made of `specs`: integers beside floats do not widen them."""
-    return common_name(*dict.fromkeys(s.dtype for s in specs))
+    return common_name(*[s.dtype for s in specs])
 
 
-@cache  # compiling a program asks for each operation, and numpy makes each name anew
+@cache  # compiling a program asks for each operation
 def common_name(*dtypes):
     """Returns the name of the `common_type` of numbers of these types."""
     types = [np.dtype(dtype) for dtype in dtypes]
@@ -121,10 +121,10 @@ def common_name(*dtypes):
 
 def coerce(args):
     """Gives Python numbers, np.float64 among them, the type of the arrays beside them."""
-    weak = [isinstance(a, int | float) for a in args]
-    arrays = [a for a, w in zip(args, weak, strict=True) if not w]
-    if not any(weak) or not arrays:
+    weak = [isinstance(a, (int, float)) for a in args]
+    if all(weak) or not any(weak):
         return args
+    arrays = [a for a, w in zip(args, weak, strict=True) if not w]
     kind = common_type(*(a if isinstance(a, Tensor) else np.asarray(a) for a in arrays))
     return [as_kind(a, kind) if w else a for a, w in zip(args, weak, strict=True)]
 

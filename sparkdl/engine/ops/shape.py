@@ -5,7 +5,7 @@ from math import prod
 import numpy as np
 
 from sparkdl.config import dataclass
-from sparkdl.engine.dtypes import computing_dtype, is_float
+from sparkdl.engine.dtypes import computing_dtype, is_float, name_of
 from sparkdl.engine.graph import Spec
 from sparkdl.engine.ops.base import Op, common_type, register
 from sparkdl.errors import ShapeError
@@ -306,8 +306,8 @@ def concat(xs, axis=0):
 
 def cast(x, dtype):
     """x in another type."""
-    name = np.dtype(dtype).name
-    return x if np.dtype(x.dtype).name == name else CastOp(name)(x)
+    name = name_of(dtype)
+    return x if name_of(x.dtype) == name else CastOp(name)(x)
 
 
 def widen(x):

@@ -55,7 +55,7 @@ from sparkdl.engine.backends.onednn.team_size import (
     team_to_spare,
 )
 from sparkdl.engine.chains import ChainOp, into_chains
-from sparkdl.engine.dtypes import BFLOAT16
+from sparkdl.engine.dtypes import BFLOAT16, name_of
 from sparkdl.engine.fusion import BiasActivationOp, fuse
 from sparkdl.engine.layouts import RelayoutOp, relayouts, sequences_in_place
 from sparkdl.engine.maxima import MaxPoolToPlacesOp, MaxPoolWithPlacesOp, record_maxima
@@ -194,8 +194,8 @@ class OneDnn(reference.Reference):
 
 def unfit_reason(*arrays):
     """Returns why oneDNN cannot take these arrays, or an empty text."""
-    if any(a.dtype.name not in TYPES for a in arrays):
-        return f"{' and '.join(TYPES)} only, got {sorted({a.dtype.name for a in arrays})}"
+    if any(name_of(a.dtype) not in TYPES for a in arrays):
+        return f"{' and '.join(TYPES)} only, got {sorted({name_of(a.dtype) for a in arrays})}"
     if any(a.ndim == 0 for a in arrays):
         return "a single number"
     return "" if all(a.size for a in arrays) else "an empty batch"

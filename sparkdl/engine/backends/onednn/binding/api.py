@@ -9,6 +9,7 @@ import numpy as np
 from sparkdl.engine.backends.memory import empty
 from sparkdl.engine.backends.onednn.binding.library import load
 from sparkdl.engine.backends.onednn.binding.operands import check
+from sparkdl.engine.dtypes import name_of
 from sparkdl.engine.planner import align
 from sparkdl.errors import UnsupportedError
 
@@ -85,13 +86,13 @@ class OneDnnSession:
 
     def any(self, array):
         """Returns a descriptor like an array's, whose layout the primitive chooses."""
-        arguments = array.ndim, dims(array.shape), TYPES[array.dtype.name], ANY
+        arguments = array.ndim, dims(array.shape), TYPES[name_of(array.dtype)], ANY
         return self.make("memory_desc", "memory_desc_create_with_tag", *arguments)
 
     def of(self, array):
         """Returns the descriptor of a numpy array as it lies."""
         strides = [s // array.itemsize for s in array.strides]
-        arguments = array.ndim, dims(array.shape), TYPES[array.dtype.name], dims(strides)
+        arguments = array.ndim, dims(array.shape), TYPES[name_of(array.dtype)], dims(strides)
         return self.make("memory_desc", "memory_desc_create_with_strides", *arguments)
 
     def _begin(self):
