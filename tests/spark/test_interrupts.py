@@ -9,11 +9,15 @@ from weakref import finalize
 import numpy as np
 import pytest
 
+from sparkdl.data import Arrays
 from sparkdl.nn import Dense, Momentum, NetworkConf, Output
+from sparkdl.spark.inference.network_in_use import NetworkInUse
 from sparkdl.spark.jobs import interrupts
 from sparkdl.spark.network import SparkNetwork
+from sparkdl.spark.records.records import SparkRecords
 from sparkdl.training.masters.all_reduce.master import AllReduceSGD
 from sparkdl.training.masters.parameter_averaging.master import ParameterAveraging
+from sparkdl.training.network import Network
 from sparkdl.training.reporting.lambda_listener import LambdaListener
 from tests.support.waiting import until
 
@@ -55,6 +59,22 @@ def test_ctrl_c_leaves_what_was_trained(sc, master, delay):
     epochs = state.epoch + 1
     net.fit(rdd, epochs, resume=True)
     assert net.network.state.epoch == epochs
+
+
+def test_ctrl_c_ends_an_evaluation_as_it_does_a_fit(monkeypatch):
+    """Jupyter puts Python's own handler, which leaves jobs, in the place of pyspark's."""
+    handlers, net = [], NetworkInUse()
+    net.sc, net.network, net.master = None, Network(CONF), ParameterAveraging()
+    monkeypatch.setattr(net, "_evaluate", lambda *_: handlers.append(signal.getsignal(2)))
+    records = SparkRecords(Arrays(np.ones((2, 4)), np.ones(2, int)))
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        net.evaluate_by(lambda transform: None, records)
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    finally:
+        signal.signal(signal.SIGINT, before)
+    [handler] = handlers
+    assert isinstance(handler, interrupts.Interrupt)
 
 
 def test_a_call_of_the_jvm_comes_to_its_end(sc):
