@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sparkdl.errors import ConfigError, DataError, ShapeError, brief, needs_package
+from sparkdl.interop.live.random_state import keeping_states
 
 MASK = "mask"  # the padding of which a module is told
 
@@ -62,16 +63,11 @@ def new_module(maker: Any) -> Any:
 def seeded(seed: int) -> Iterator[None]:
     """Seeds the random numbers of torch, numpy and Python; their states come back afterwards."""
     torch = load_torch()
-    states = random.getstate(), np.random.get_state()
-    try:
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(seed)
-            random.seed(seed)
-            np.random.seed([seed & 0xFFFFFFFF, seed >> 32])
-            yield
-    finally:
-        random.setstate(states[0])
-        np.random.set_state(states[1])
+    with keeping_states(), torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        random.seed(seed)
+        np.random.seed([seed & 0xFFFFFFFF, seed >> 32])
+        yield
 
 
 def is_lazy(array: Any) -> bool:

@@ -1,18 +1,13 @@
 """Random numbers of Keras that follow from a seed, and leave those of the user as they were."""
 
-import random
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
-from threading import RLock
 from typing import Any
 
-import numpy as np
-
 from sparkdl.interop.keras.live.load import load_keras
-
-_one_at_a_time = RLock()  # Python's and numpy's random numbers are those of all threads
+from sparkdl.interop.live.random_state import keeping_states
 
 
 @contextmanager
@@ -22,7 +17,7 @@ def seeded(seed: int) -> Iterator[None]:
     Behind it Python's, numpy's, the backend's and Keras's go on as if there had been no block.
     """
     keras = load_keras()
-    with _one_at_a_time, ExitStack() as behind:
+    with keeping_states(), ExitStack() as behind:
         for give_back in (*_states(), _tensorflow_state()):
             behind.callback(give_back)
         keras.utils.set_random_seed(seed % 2**32)
@@ -48,16 +43,12 @@ def seeded_generator(seed: int) -> Iterator[None]:
 
 
 def _states() -> list[Callable[[], Any]]:
-    """Returns functions that give back the states of now: Python's, numpy's, Keras's, torch's."""
+    """Returns functions that give back the states of now: Keras's, torch's."""
     from keras.src.backend.common import global_state
     from keras.src.random.seed_generator import GLOBAL_SEED_GENERATOR
     from keras.src.utils.rng_utils import GLOBAL_RANDOM_SEED
 
-    own, numpys = random.getstate(), np.random.get_state()
-    found: list[Callable[[], Any]] = [
-        lambda: random.setstate(own),
-        lambda: np.random.set_state(numpys),
-    ]
+    found: list[Callable[[], Any]] = []
     for name in (GLOBAL_RANDOM_SEED, GLOBAL_SEED_GENERATOR):
         value = global_state.get_global_attribute(name)
         found.append(partial(global_state.set_global_attribute, name, value))
