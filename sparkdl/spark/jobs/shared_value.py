@@ -10,9 +10,11 @@ import os
 import uuid
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from threading import Lock
 from typing import Any, NamedTuple
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, finalize
 
+from py4j.protocol import Py4JError
 from pyspark import Broadcast, cloudpickle
 
 from sparkdl.errors import ConfigError, DataError
@@ -22,6 +24,8 @@ from sparkdl.spark.jobs.mapped_value import map_value
 from sparkdl.spark.jobs.user_code import digest_code, pickle_value
 
 LARGE = 16 << 20  # bytes of a value's arrays
+LEFT = []  # (weak reference of the JVM, file) of broadcasts that a driver's Python has let go of
+_lock = Lock()
 OPEN = WeakKeyDictionary()  # {broadcast: its value}, in the process of a task
 
 
@@ -53,8 +57,11 @@ def open_shared(rest, arrays):
 def broadcast(sc, value):
     """Returns the broadcast of a value that can be pickled; DataError where the disk is full."""
     made = Broadcast.__new__(Broadcast)  # one that fails knows its file, too
+    remove_left()
     try:
         Broadcast.__init__(made, sc, value, sc._pickled_broadcast_vars)
+        in_jvm = sc._jvm.java.lang.ref.WeakReference(made._jbroadcast)
+        finalize(made, LEFT.append, (in_jvm, made._path)).atexit = False
         return made
     except Exception as error:  # of pickle's own, which says of an OSError what it said
         remove_file(vars(made).get("_path"))
@@ -72,6 +79,24 @@ def remove_file(path):
         with suppress(OSError):
             os.truncate(path, 0)
             Path(path).unlink()
+
+
+def remove_left():
+    """Removes files of broadcasts that no DataFrame needs; Spark keeps them until it stops."""
+    with _lock:
+        for left in LEFT.copy():
+            in_jvm, path = left
+            if not is_needed(in_jvm):
+                LEFT.remove(left)
+                remove_file(path)
+
+
+def is_needed(in_jvm):
+    """Returns whether anything in the JVM refers to what a weak reference of it leads to."""
+    try:
+        return in_jvm.get() is not None
+    except Py4JError:  # that JVM is gone
+        return False
 
 
 def encrypts(sc):

@@ -1,11 +1,15 @@
 """Values that all tasks of a job get."""
 
 import errno
+import gc
 import os
 import sys
+from functools import partial
+from pathlib import Path
 from types import ModuleType
 
 import numpy as np
+import pyarrow
 import pytest
 from pyspark import Broadcast
 
@@ -21,6 +25,7 @@ from sparkdl.spark.jobs.shared_value import (
     sharing,
 )
 from sparkdl.spark.jobs.user_code import pickle_value
+from tests.support.waiting import until
 
 TASKS = 8
 
@@ -93,6 +98,27 @@ def test_a_broadcast_that_fails_leaves_no_file(sc, monkeypatch):
     with pytest.raises(DataError, match="must take what tasks are given"):
         broadcast(sc, 1)
     assert sorted(os.listdir(sc._temp_dir)) == before
+
+
+def give(shared, tables):
+    for _ in tables:
+        yield pyarrow.RecordBatch.from_pydict({"n": [shared.kept_value]})
+
+
+def test_files_go_that_no_frame_needs_any_more(spark, sc):
+    left, needed = SharedValue(sc, 7), SharedValue(sc, 8)
+    paths = [Path(one._broadcast._path) for one in (left, needed)]
+    frame = spark.range(1).coalesce(1).mapInArrow(partial(give, needed), "n long")
+    del left, needed
+
+    def is_gone():
+        gc.collect()
+        sc._jvm.System.gc()
+        SharedValue(sc, 9).destroy()
+        return not paths[0].exists()
+
+    until(is_gone)
+    assert paths[1].exists() and [row.n for row in frame.collect()] == [8]
 
 
 def test_a_local_value_keeps_what_it_has():
