@@ -12,7 +12,7 @@ from sparkdl.interop.keras.live.variables import build_model, kept, to_numpy, tr
 from sparkdl.interop.live.batches import seed_of, with_features
 from sparkdl.interop.live.live_model import INPUT, MODULE
 from sparkdl.interop.live.live_replica import LiveReplica
-from sparkdl.nn.inputs.columns import columns_of, mask_of
+from sparkdl.nn.inputs.columns import mask_of
 
 
 class KerasReplica(LiveReplica):
@@ -42,7 +42,7 @@ class KerasReplica(LiveReplica):
 
     def gradient(self, batch, epoch=0, after=None, states=None, queued=None):
         """See Replica.gradient; `after` is called once the backward pass has ended."""
-        columns_of(self.conf, batch, labels=False)  # checks them; the head does the labels
+        self._check(batch)
         values, held = self._variables()
         number = seed_of(self.conf.seed, int(epoch), batch.ids)
         seed = np.array([number & 0xFFFFFFFF, number >> 32], np.uint32)
@@ -83,7 +83,7 @@ class KerasReplica(LiveReplica):
 
     def losses(self, batch):
         """See Replica.losses."""
-        columns_of(self.conf, batch, labels=False)
+        self._check(batch)
         return self.head.losses(self._in_use(batch))
 
     def output_mask(self, batch):
