@@ -1,7 +1,6 @@
 """From LLVM's language to functions in memory, by llvmlite."""
 
 import ctypes
-from functools import lru_cache
 from threading import Lock
 
 from sparkdl.engine.native import cache
@@ -11,11 +10,22 @@ from sparkdl.errors import UnsupportedError
 
 NEEDED = ("avx2", "fma")  # without them a vector's polynomial would be calls of a library
 SIGNATURE = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+MADE, MAKING = [], Lock()  # the process's compiler, once there is one
 
 
-@lru_cache(maxsize=1)
 def compiler():
-    """Returns the process's compiler.
+    """Returns the process's compiler, which all threads share: its functions go with it.
+
+    Raises as `make_compiler` does.
+    """
+    with MAKING:
+        if not MADE:
+            MADE.append(make_compiler())
+        return MADE[0]
+
+
+def make_compiler():
+    """Returns a Compiler.
 
     Raises
     ------

@@ -193,28 +193,28 @@ def runs(compiler):
 
 @needs_llvm
 def test_another_process_finds_what_one_compiled(place, monkeypatch):
-    assert runs(jit.compiler.__wrapped__())
+    assert runs(jit.make_compiler())
     [path] = place.iterdir()
     before = path.stat().st_mtime_ns
-    second = jit.compiler.__wrapped__()
+    second = jit.make_compiler()
     monkeypatch.setattr(second, "compile", None)  # it must not be called
     assert runs(second) and path.stat().st_mtime_ns == before
 
 
 @needs_llvm
 def test_damaged_code_is_compiled_again(place):
-    assert runs(jit.compiler.__wrapped__())
+    assert runs(jit.make_compiler())
     [path] = place.iterdir()
     whole = path.read_bytes()
     path.write_bytes(whole[:-1])
-    assert runs(jit.compiler.__wrapped__())
+    assert runs(jit.make_compiler())
     assert path.read_bytes() == whole
 
 
 @needs_llvm
 def test_it_runs_without_a_folder(monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", "/proc/nowhere")
-    assert runs(jit.compiler.__wrapped__())
+    assert runs(jit.make_compiler())
 
 
 def test_without_llvmlite_numpy_runs_and_describe_says_why(monkeypatch):

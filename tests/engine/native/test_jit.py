@@ -1,6 +1,8 @@
 """Compiled functions: what they call must be there, and what cannot be had is no crash."""
 
 import ctypes
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -77,3 +79,34 @@ def test_an_operation_without_an_instruction_is_refused_or_right(compiler):
         return
     function(ctypes.c_void_p(x.ctypes.data))
     assert x.view(np.uint16)[:4].tolist() == [0x3F80, 0xC020, 0, 0x4040]
+
+
+MADE_AT_ONCE = """
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier, BrokenBarrierError
+from sparkdl.engine.native import jit
+
+both = Barrier(2)
+
+class Compiler(jit.Compiler):
+    def __init__(self, llvm):
+        super().__init__(llvm)
+        try:
+            both.wait(1)
+        except BrokenBarrierError:
+            pass
+
+jit.Compiler = Compiler
+with ThreadPoolExecutor(2) as pool:
+    one, other = pool.map(lambda _: jit.compiler(), range(2))
+assert one is other
+"""
+
+
+@pytest.mark.usefixtures("compiler")
+def test_threads_that_ask_at_once_get_one_compiler():
+    """The code of another would be freed while it runs."""
+    done = subprocess.run(
+        [sys.executable, "-c", MADE_AT_ONCE], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
