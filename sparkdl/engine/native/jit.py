@@ -10,7 +10,8 @@ from sparkdl.errors import UnsupportedError
 
 NEEDED = ("avx2", "fma")  # without them a vector's polynomial would be calls of a library
 SIGNATURE = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
-MADE, MAKING = [], Lock()  # the process's compiler, once there is one
+MADE: "list[Compiler]" = []  # the process's compiler, once there is one
+MAKING = Lock()
 
 
 def compiler():
