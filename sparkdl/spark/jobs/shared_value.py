@@ -10,7 +10,6 @@ import os
 import uuid
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from threading import Lock
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary, finalize
 
@@ -24,8 +23,7 @@ from sparkdl.spark.jobs.mapped_value import map_value
 from sparkdl.spark.jobs.user_code import digest_code, pickle_value
 
 LARGE = 16 << 20  # bytes of a value's arrays
-LEFT = []  # (weak reference of the JVM, file) of broadcasts that a driver's Python has let go of
-_lock = Lock()
+LEFT = {}  # {file: weak reference of the JVM}, of broadcasts that a driver's Python has let go of
 OPEN = WeakKeyDictionary()  # {broadcast: its value}, in the process of a task
 
 
@@ -61,7 +59,7 @@ def broadcast(sc, value):
     try:
         Broadcast.__init__(made, sc, value, sc._pickled_broadcast_vars)
         in_jvm = sc._jvm.java.lang.ref.WeakReference(made._jbroadcast)
-        finalize(made, LEFT.append, (in_jvm, made._path)).atexit = False
+        finalize(made, LEFT.__setitem__, made._path, in_jvm).atexit = False
         return made
     except Exception as error:  # of pickle's own, which says of an OSError what it said
         remove_file(vars(made).get("_path"))
@@ -83,12 +81,10 @@ def remove_file(path):
 
 def remove_left():
     """Removes files of broadcasts that no DataFrame needs; Spark keeps them until it stops."""
-    with _lock:
-        for left in LEFT.copy():
-            in_jvm, path = left
-            if not is_needed(in_jvm):
-                LEFT.remove(left)
-                remove_file(path)
+    for path, in_jvm in LEFT.copy().items():
+        if not is_needed(in_jvm):
+            LEFT.pop(path, None)  # which another thread may have done
+            remove_file(path)
 
 
 def is_needed(in_jvm):

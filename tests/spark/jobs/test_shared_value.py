@@ -7,6 +7,7 @@ import sys
 from functools import partial
 from pathlib import Path
 from types import ModuleType
+from unittest.mock import Mock
 
 import numpy as np
 import pyarrow
@@ -119,6 +120,33 @@ def test_files_go_that_no_frame_needs_any_more(spark, sc):
 
     until(is_gone)
     assert paths[1].exists() and [row.n for row in frame.collect()] == [8]
+
+
+class Reference:
+    """A weak reference of the JVM, which py4j asks whether another one is equal."""
+
+    def __init__(self, target):
+        self.get = lambda: target
+
+    def __eq__(self, other):
+        raise AssertionError("a question to the JVM")
+
+    __hash__ = None
+
+
+def test_files_are_sorted_out_by_a_single_question_for_each(tmp_path, monkeypatch):
+    def write_broadcast(made, sc, target, registry):
+        made._path, made._jbroadcast = str(tmp_path / f"{target}"), target
+        Path(made._path).touch()
+
+    sc = Mock()
+    sc._jvm.java.lang.ref.WeakReference = Reference
+    monkeypatch.setattr(Broadcast, "__init__", write_broadcast)
+    monkeypatch.setattr(shared_value, "LEFT", type(shared_value.LEFT)())
+    for target in ("needed", None, "as well", None):
+        broadcast(sc, target)
+    broadcast(sc, "last")
+    assert sorted(os.listdir(tmp_path)) == ["as well", "last", "needed"]
 
 
 def test_a_local_value_keeps_what_it_has():
