@@ -125,13 +125,13 @@ class Worker:
         grad[:] = np.nan
         return False
 
-    def clear_fixed(self, gradient):
-        """Sets the numbers of a gradient to 0 whose parameters no update moves.
+    def clear_fixed(self, vector):
+        """Sets the numbers of a gradient or step to 0 whose parameters no update moves.
 
         So a codec has room for those of others.
         """
         for part in self._fixed:
-            gradient[part] = 0
+            vector[part] = 0
 
     def apply(self, age=None, conf=None):
         """Updates once with replica.grad; `conf` may be a section of the network."""

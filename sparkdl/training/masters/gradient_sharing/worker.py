@@ -3,7 +3,6 @@
 import numpy as np
 
 from sparkdl.exchange.compressed_sum import CompressedSum
-from sparkdl.nn.optimization.parameter_options import fixed_parts
 from sparkdl.training.resident.buffer_mean import mean_buffers
 from sparkdl.training.resident.per_worker_state import copy_worker_state, prefix, worker_state_part
 from sparkdl.training.resident.strategy import Strategy
@@ -76,7 +75,6 @@ class UpdateSharingWorker(SharingWorker):
     def __init__(self, master, worker):
         super().__init__(master, worker)
         self._before = np.empty_like(worker.replica.params)
-        self._fixed = fixed_parts(worker.conf)
         if worker.saved_state:
             copy_worker_state(worker.saved_state, "slots", worker.replica.slots)
 
@@ -89,8 +87,7 @@ class UpdateSharingWorker(SharingWorker):
         params = self.worker.replica.params
         params -= self._before
         self.combine(params, step)
-        for part in self._fixed:  # to which a codec may add noise
-            params[part] = 0
+        self.worker.clear_fixed(params)  # to which a codec may add noise
         params += self._before
 
     def state(self):

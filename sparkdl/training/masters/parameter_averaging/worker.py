@@ -4,7 +4,7 @@ import numpy as np
 
 from sparkdl.exchange.compressed_sum import CompressedSum
 from sparkdl.nn import initial_slots
-from sparkdl.nn.optimization.parameter_options import fixed_parts, moved_parts
+from sparkdl.nn.optimization.parameter_options import moved_parts
 from sparkdl.training.resident.buffer_mean import (
     FEW,
     changed_numbers,
@@ -43,7 +43,7 @@ class ParameterAveragingWorker(Strategy):
         self._changes = None
         if codec is not None:
             self._changes = CompressedSum(worker.group, codec, len(replica.params))
-            self._start, self._fixed = replica.params.copy(), fixed_parts(worker.conf)
+            self._start = replica.params.copy()
             if worker.saved_state:
                 self._changes.restore(worker_state_part(CHANGES, worker.saved_state))
 
@@ -108,6 +108,5 @@ class ParameterAveragingWorker(Strategy):
         params -= self._start
         params *= share
         self._changes.sum(params)
-        for part in self._fixed:  # to which a codec may add noise
-            params[part] = 0
+        self.worker.clear_fixed(params)  # to which a codec may add noise
         params += self._start
