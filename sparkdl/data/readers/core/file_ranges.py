@@ -27,12 +27,22 @@ def open_listed(split, stop):
     """Opens the file of a split, which must still reach up to byte `stop`. Raises DataError."""
     file = files.open(split.path)
     try:
-        require_as_listed(split.path, "bytes", stop, min(stop, file.seek(0, os.SEEK_END)))
-        file.seek(0)
+        require_as_listed(split.path, "bytes", stop, min(stop, length_of(split.path, file)))
     except BaseException:
         file.close()
         raise
     return file
+
+
+def length_of(path, file):
+    """Returns the bytes of a file that was just opened. DataError where it is a mere stream."""
+    try:
+        length = file.seek(0, os.SEEK_END)
+        file.seek(0)
+        return length
+    except ValueError as error:  # of a web server that answers no requests for ranges
+        text = f"must be read from any byte on, got: {error}; copy it to another file system"
+        raise DataError(f"{path}: {text}") from None
 
 
 def require_as_listed(where, what, listed, count):

@@ -1,0 +1,33 @@
+"""Files that are cut by bytes, opened as they were listed."""
+
+import io
+
+import pytest
+
+from sparkdl.data import files
+from sparkdl.data.readers.core.file_ranges import ByteSplit, open_listed
+from sparkdl.errors import DataError
+
+SPLIT = ByteSplit(partition=0, count=None, path="http://host/a.csv", start=0, stop=4)
+
+
+class Stream(io.BytesIO):
+    """What fsspec opens where a server of HTTP has "Accept-Ranges: none"."""
+
+    def seek(self, offset, whence=0):
+        raise ValueError("Cannot seek streaming HTTP file")
+
+
+def test_a_stream_that_cannot_be_cut_is_refused(monkeypatch):
+    """Its reads give what has come until then, so records would be lost."""
+    file = Stream(b"1,2\n")
+    monkeypatch.setattr(files, "open", lambda path: file)
+    with pytest.raises(DataError, match="^http://host/a.csv: must be read from any byte on"):
+        open_listed(SPLIT, SPLIT.stop)
+    assert file.closed
+
+
+def test_a_file_that_has_become_shorter_says_so(monkeypatch):
+    monkeypatch.setattr(files, "open", lambda path: io.BytesIO(b"1,\n"))
+    with pytest.raises(DataError, match="a.csv: must have 4 bytes, got 3; was it changed"):
+        open_listed(SPLIT, SPLIT.stop)
