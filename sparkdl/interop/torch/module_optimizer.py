@@ -22,8 +22,8 @@ class ModuleOptimizer:
     schedule : ModuleSchedule or None
         Of the options of its groups.
     on_gpu : bool
-        Whether the vectors lie on a GPU. torch's optimizers want counts of steps on the processor
-        then, so these are fetched and brought back.
+        Whether the vectors lie on a GPU. torch keeps counts of steps on the processor then, so
+        these are fetched and brought back; see `counts_on_host`.
     """
 
     def __init__(
@@ -35,12 +35,14 @@ class ModuleOptimizer:
         on_gpu: bool = False,
     ) -> None:
         self._make, self._module, self._schedule = make, module, schedule
-        self._counts = {n: v for n, v in views.items() if on_gpu and not v.ndim}
-        self._views = {n: v for n, v in views.items() if n not in self._counts}
+        self._all, self._on_gpu = views, on_gpu
         self._optimizer: Any = None
 
     def _start(self) -> None:
         self._optimizer, self._bound = build_optimizer(self._make, self._module), False
+        counts = counts_on_host(self._optimizer, self._module) if self._on_gpu else ()
+        self._counts = {n: v for n, v in self._all.items() if n in counts and not v.ndim}
+        self._views = {n: v for n, v in self._all.items() if n not in self._counts}
         self._rates = [float(group["lr"]) for group in self._optimizer.param_groups]
 
     def step(self, factor: Any, steps: int, first: bool) -> None:
@@ -84,9 +86,8 @@ class ModuleOptimizer:
         found = {
             f"{MODULE}/{name}": array for name, array in state_of(self._optimizer, self._module)
         }
-        known = self._views.keys() | self._counts.keys()
-        if found.keys() != known:
-            other = min(found.keys() ^ known)
+        if found.keys() != self._all.keys():
+            other = min(found.keys() ^ self._all.keys())
             raise ConfigError(
                 "TorchModel.torch_optimizer must build an optimizer that always has the state "
                 f"which it had when the model was made, got another one: {other}"
@@ -95,11 +96,28 @@ class ModuleOptimizer:
             if found[name].data_ptr() != view.data_ptr():
                 view.copy_(found[name].detach())
                 self._bound = False
-        for name, view in self._counts.items():
-            view.copy_(found[name])
+        if self._counts:
+            self._bring_back([found[name].cpu() for name in self._counts])
         if not self._bound:
             self._put(self._views)
             self._bound = True
+
+    def _bring_back(self, counts: list[Any]) -> None:
+        """Puts counts into the vector, by one copy: each copy to a GPU is waited for."""
+        views = [*self._counts.values()]
+        for view, count in zip(views, load_torch().stack(counts).to(views[0].device), strict=True):
+            view.copy_(count)
+
+
+def counts_on_host(optimizer: Any, module: Any) -> set[str]:
+    """Returns the names of the counts of steps that lie on the processor where parameters do not.
+
+    As where torch loads a state_dict: what is "fused" or "capturable" counts on the GPU.
+    """
+    groups = optimizer.param_groups
+    hosted = [group for group in groups if not (group.get("fused") or group.get("capturable"))]
+    counted = {id(p) for group in hosted for p in group["params"]}
+    return {f"{MODULE}/{name}:step" for name, p in trained(module) if id(p) in counted}
 
 
 def build_optimizer(make: Any, module: Any) -> Any:
@@ -160,7 +178,7 @@ def describe_optimizer(make: Any, spec: ModuleSpec) -> tuple[float, Any]:
         parameter.grad = torch.zeros_like(parameter)
     try:
         optimizer.step()
-    except (TypeError, RuntimeError) as error:  # it wants a closure, or other gradients
+    except (TypeError, RuntimeError, AssertionError) as error:  # a closure, other gradients, a GPU
         raise ConfigError(
             "TorchModel.torch_optimizer must build an optimizer whose step() takes no arguments "
             f"and gradients as they are, got {type(optimizer).__name__}: {error}"

@@ -7,6 +7,8 @@ import pytest
 
 from sparkdl.errors import ConfigError
 from sparkdl.interop.torch import TorchModel
+from sparkdl.interop.torch.module_device import tensors_of
+from sparkdl.interop.torch.module_optimizer import ModuleOptimizer
 from sparkdl.nn import Adam, ClipNorm, Sgd, conf_from_json
 from sparkdl.training.inputs.schema import schema_of
 from sparkdl.training.masters.all_reduce.master import AllReduceSGD
@@ -178,12 +180,42 @@ def test_predictions_need_no_optimizer():
     assert replica._optimizer is None and len(replica.programs(4)) == 1
 
 
+PLACES = {  # optimizer: state that torch has on the processor where parameters are on a GPU
+    "AdamW": (lambda m: torch.optim.AdamW(m.parameters()), {"step"}),
+    "AdamW, fused": (lambda m: torch.optim.AdamW(m.parameters(), fused=True), set()),
+    "ASGD": (lambda m: torch.optim.ASGD(m.parameters()), {"step"}),  # not its eta and mu
+}
+
+
+@pytest.mark.parametrize("name", PLACES)
+def test_state_lies_where_torch_looks_for_it(name):
+    make, expected = PLACES[name]
+    conf = model(torch_optimizer=make)
+    views = tensors_of(conf.slots_layout, torch.zeros(conf.slots_layout.size))
+    module = first_module(conf)
+    own = ModuleOptimizer(conf.torch_optimizer, module, views, on_gpu=True)
+    for t in range(3):
+        for parameter in module.parameters():
+            parameter.grad = torch.ones_like(parameter)
+        own.step(1.0, t, first=t == 0)
+    state = own._optimizer.state[module[0].weight]
+    apart = {
+        k for k, x in state.items() if x.data_ptr() != views[f"module/0.weight:{k}"].data_ptr()
+    }
+    assert apart == expected
+    assert views["module/0.weight:step"] == 3
+
+
 def closure(module):
     return torch.optim.LBFGS(module.parameters())
 
 
 def sparse(module):
     return torch.optim.SparseAdam(module.parameters())
+
+
+def capturable(module):
+    return torch.optim.Adam(module.parameters(), capturable=True)
 
 
 def too_few(module):
@@ -196,6 +228,7 @@ REFUSED = {
         "whose step\\(\\) takes no arguments and gradients as they are, got LBFGS",
     ),
     "sparse": ({"torch_optimizer": sparse}, "gradients as they are, got SparseAdam"),
+    "a GPU": ({"torch_optimizer": capturable}, "gradients as they are, got Adam: .*capturable"),
     "too few": ({"torch_optimizer": too_few}, "must move all parameters.* got none for 0.bias"),
     "nothing": ({"torch_optimizer": lambda module: None}, "must return a torch.optim.Optimizer"),
     "no function": ({"torch_optimizer": 3}, "torch_optimizer must be a function of the module"),
