@@ -1,13 +1,15 @@
 """The device that a module computes on: the processor, or the GPU of its replica's backend."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import SimpleNamespace
 from typing import Any
 
 from sparkdl.errors import ConfigError
 from sparkdl.interop.torch.module_arrays import load_torch
 from sparkdl.nn.layout import Layout
+
+PRECISION = "fp32_precision"  # what torch has since 2.9 in place of `allow_tf32`
 
 
 def device_of(lent: Any, tf32: bool) -> Any:
@@ -98,21 +100,28 @@ def cuda_array(memory: Any) -> Any:
 @contextmanager
 def rounding(tf32: bool) -> Iterator[None]:
     """Lets GPUs round float32 factors within, or not, and has cuDNN repeat its bits."""
-    backends = load_torch().backends
+    matmul, cudnn = load_torch().backends.cuda.matmul, load_torch().backends.cudnn
+    parts = matmul, getattr(cudnn, "conv", None), getattr(cudnn, "rnn", None)
     wanted = [
-        (backends.cuda.matmul, "allow_tf32", tf32),
-        (backends.cudnn, "allow_tf32", tf32),
-        (backends.cudnn, "deterministic", True),
-        (backends.cudnn, "benchmark", False),
+        *((place, "allow_tf32", tf32) for place in (matmul, cudnn)),
+        (cudnn, "deterministic", True),
+        (cudnn, "benchmark", False),
+        *((p, PRECISION, "tf32" if tf32 else "ieee") for p in parts if hasattr(p, PRECISION)),
     ]
-    before = [getattr(place, name) for place, name, _ in wanted]
+    before = []
+    for place, name, _ in wanted:
+        with suppress(RuntimeError):  # of `allow_tf32`, where PRECISION was set alone
+            before.append((place, name, getattr(place, name)))
     try:
-        for place, name, value in wanted:
-            setattr(place, name, value)
+        set_all(wanted)
         yield
     finally:
-        for (place, name, _), value in zip(wanted, before, strict=True):
-            setattr(place, name, value)
+        set_all(before)
+
+
+def set_all(values: list[tuple[Any, str, Any]]) -> None:
+    for place, name, value in values:
+        setattr(place, name, value)
 
 
 def tensors_of(layout: Layout, flat: Any) -> dict[str, Any]:

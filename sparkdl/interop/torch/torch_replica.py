@@ -71,6 +71,7 @@ class TorchReplica(LiveReplica):
             self._grad.zero_()
             if y.requires_grad:
                 y.backward(torch.from_numpy(slope).to(self._device.name))
+            self._marks.close()
         while self._after:  # of parameters that this batch did not reach
             self._after.popitem()[1]()
         self._marks.call()
@@ -146,7 +147,13 @@ class QueuedMarks:
             if not self._left[place]:
                 self._marks[place] = self._make()
 
+    def close(self):
+        """Puts the marks of groups of which a backward pass has not reached all."""
+        for place in range(len(self._functions)):
+            if place not in self._marks:
+                self._marks[place] = self._make()
+
     def call(self):
-        """Calls each function with its mark: the end's where some were not reached."""
+        """Calls each function with its mark."""
         for place, function in enumerate(self._functions):
-            function(self._marks.get(place) or self._make())
+            function(self._marks[place])

@@ -124,6 +124,18 @@ def test_marks_come_behind_the_gradients_that_they_stand_for(gpu):
             np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-6, err_msg=name)
 
 
+def test_marks_are_put_while_no_other_thread_puts_work_on_the_device(gpu):
+    """Into a graph that it captures, for one."""
+    conf, owned = model("transformer"), []
+    one, _ = replicas(conf)
+    lock, make = base.get("cuda").device.lock, one._device.mark
+    one._device.mark = lambda: (owned.append(lock._is_owned()), make())[1]
+    names = [name for name, _ in conf.params_layout.entries]
+    queued = [([name], lambda mark: None) for name in names]
+    one.gradient(batches("transformer")[0], queued=queued)
+    assert owned == [True] * len(names)
+
+
 def test_functions_for_final_gradients_find_them_on_the_host(gpu):
     conf = model("lenet", normed)
     one, other = replicas(conf)
@@ -175,12 +187,53 @@ def test_memory_of_a_device_is_told_by_cudas_interface():
     assert found.memory is memory  # which lives as long as the tensor
 
 
-@pytest.mark.parametrize("tf32", [False, True])
-def test_products_are_rounded_where_the_network_lets_them(tf32):
+def rounded():
+    """What torch has been told of products, of convolutions and of recurrent layers."""
     backends = torch.backends
-    before = backends.cuda.matmul.allow_tf32, backends.cudnn.allow_tf32
+    places = backends.cuda.matmul, backends.cudnn.conv, backends.cudnn.rnn
+    return [place.fp32_precision for place in places]
+
+
+def of_old(value):
+    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = value
+
+
+def of_products():
+    torch.backends.cuda.matmul.fp32_precision = "tf32"
+
+
+def of_all():
+    torch.backends.fp32_precision = "tf32"
+
+
+@pytest.fixture
+def telling():
+    """Gives torch back what it is told in a test."""
+    yield
+    torch.backends.fp32_precision = "none"
+    of_old(False)
+    of_old(True)
+    torch.backends.cuda.matmul.allow_tf32 = False
+    torch.backends.cuda.matmul.fp32_precision = "none"
+
+
+TOLD = {
+    "nothing": lambda: None,
+    "allowed": lambda: of_old(True),
+    "forbidden": lambda: of_old(False),
+    "products": of_products,
+    "all": of_all,
+}
+
+
+@pytest.mark.parametrize("tf32", [False, True])
+@pytest.mark.parametrize("told", TOLD)
+def test_products_are_rounded_where_the_network_lets_them(told, tf32, telling):
+    TOLD[told]()
+    backends, before = torch.backends, rounded()
     with module_device.rounding(tf32):
         assert backends.cuda.matmul.allow_tf32 is backends.cudnn.allow_tf32 is tf32
+        assert rounded() == ["tf32" if tf32 else "ieee"] * 3
         assert backends.cudnn.deterministic
-    assert before == (backends.cuda.matmul.allow_tf32, backends.cudnn.allow_tf32)
+    assert before == rounded()
     assert not backends.cudnn.deterministic
