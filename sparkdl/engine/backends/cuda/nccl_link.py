@@ -31,6 +31,7 @@ class NcclLink(Communicator):
         """Adds weight * vector to what the next `add_up` of this vector adds to it."""
         with self.device.lock:
             self.use()
+            self.vectors[name].upload()
             vector = self._whole(name)
             if name not in self._kept:
                 self._kept[name] = self.driver.allocate(vector.nbytes).view(vector.dtype)
@@ -67,6 +68,7 @@ class NcclLink(Communicator):
             self.sum(piece.address, piece.size, piece.dtype)
             if kept is not None:
                 self.driver.fill(kept, 0, self.stream)
+            self.vectors[name].mark_written()
             self._last = self._mark(self.stream)
             return LinkWork(self.driver, self._last)
 

@@ -69,7 +69,6 @@ def summed(links, vectors, *arguments, marks=None):
     for link, vector, words, mark in zip(links, vectors, arguments, marks, strict=True):
         works.append(link.add_up("grad", *words, mark))
         link.join_in()
-        vector.mark_written()
     done(works)
 
 
@@ -90,7 +89,6 @@ def test_gradients_of_several_minibatches_are_kept_on_the_device(pair):
     for _ in range(2):  # what was kept is forgotten once it is added
         for link, vector, (first, second) in zip(links, vectors, ((0, 1), (2, 3)), strict=True):
             vector.open()[:] = VECTORS[first]
-            vector.upload()
             link.keep("grad", 2.0)
             vector.open()[:] = VECTORS[second]
             vector.upload()
