@@ -10,7 +10,7 @@ from types import SimpleNamespace
 from unittest.mock import patch
 
 import numpy as np
-from hypothesis import settings
+from hypothesis import Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     RuleBasedStateMachine,
@@ -32,7 +32,8 @@ from sparkdl.training.saving.state import TrainState
 from sparkdl.training.workers.base import MORE_SLOTS
 from tests.training.master_table import MASTERS
 
-SETTINGS = settings(max_examples=100, stateful_step_count=40)
+# A case that fails is told as it is: to make it smaller takes longer than a test may.
+SETTINGS = settings(max_examples=100, stateful_step_count=40, phases=[Phase.generate])
 MASTER = MASTERS["averaging by peers"].master
 NOTHING = np.zeros(0, np.float32)
 MESSAGES = "report", "launch", "device", "joined", "halt", "request_state", "finish"
