@@ -36,7 +36,7 @@ class TorchModel(LiveModel):
     Executors need torch. The function `make` travels to them by cloudpickle; documents of models
     hold its name alone, so a process that loads one makes a TorchModel with the function first.
     torch's random numbers (dropout) are seeded for each batch by the seed, the epoch and the
-    records, so that a fit repeats bit for bit on the same kind of device. It computes on a GPU
+    records, so that a fit repeats bit for bit; on a GPU if torch's operations do. It computes there
     where the worker has one, torch has CUDA and the master's `device` lets it: `make` builds the
     module on the CPU.
 

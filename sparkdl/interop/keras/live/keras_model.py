@@ -37,7 +37,7 @@ class KerasModel(LiveModel):
     as with any network of sparkdl; a model with data_format="channels_first" gives them so itself.
     Executors need keras and its backend. The function `make` travels to them by cloudpickle;
     documents hold its name alone. Seeds of dropout follow from the seed, the epoch and the records,
-    so that a fit repeats bit for bit. It computes on the CPU.
+    so that a fit repeats bit for bit. It computes on the CPU, with device="cuda" on a GPU.
 
     Raises
     ------
