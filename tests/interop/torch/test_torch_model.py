@@ -234,9 +234,9 @@ def test_what_a_function_reads_is_as_it_was_when_it_was_given():
     """In a notebook a name may change between two models; the later one must not be the first."""
     names = {"__name__": "__main__", "FILL": 1.0}
     exec(SURROUNDINGS, names)
-    one = TorchModel(make=names["make"], input_shape=(2,))
+    one = TorchModel(make=names["make"], input_shape=(2,), loss="mse")
     names["FILL"] = 2.0
-    two = TorchModel(make=names["make"], input_shape=(2,))
+    two = TorchModel(make=names["make"], input_shape=(2,), loss="mse")
     assert one != two
     for conf, value in ((one, 1.0), (two, 2.0)):
         assert (Network(conf).state.params[:2] == value).all()
