@@ -64,7 +64,7 @@ LEAVES = """
 import os, time
 def test_leaves():
     if not os.fork():
-        time.sleep(1.5)
+        time.sleep(6)
     os._exit(1)
 """
 HANGS = """
@@ -149,7 +149,7 @@ def test_a_process_that_is_killed_is_named_and_the_rest_of_its_file_runs(run):
 
 
 def test_a_process_that_is_outlived_by_a_child_is_named_while_others_run(run):
-    others = "import time\n" + QUICK.replace("pass", "time.sleep(0.3)")
+    others = "import time\n" + QUICK.replace("pass", "time.sleep(1)")
     text = run(LEAVES, others, options=["-v"], code=1)
     assert text.index("test_leaves FAILED") < text.index("test_3 PASSED")
 
