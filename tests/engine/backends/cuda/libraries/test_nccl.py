@@ -62,11 +62,11 @@ def done(works):
         assert time.monotonic() < end, "not all devices go on"
 
 
-def summed(links, vectors, *arguments, marks=None):
+def summed(links, *arguments, marks=None):
     """Let all add up the same part; `arguments` of each link."""
     marks = marks or [mark_of(link) for link in links]
     works = []
-    for link, vector, words, mark in zip(links, vectors, arguments, marks, strict=True):
+    for link, words, mark in zip(links, arguments, marks, strict=True):
         works.append(link.add_up("grad", *words, mark))
         link.join_in()
     done(works)
@@ -75,7 +75,7 @@ def summed(links, vectors, *arguments, marks=None):
 @pytest.mark.parametrize("part", [slice(0, SIZE), slice(3, 500), slice(7, 8), slice(5, 5)])
 def test_a_part_becomes_the_weighted_sum(pair, part):
     links, vectors = pair
-    summed(links, vectors, (part, 0.25, None), (part, 3.0, None))
+    summed(links, (part, 0.25, None), (part, 3.0, None))
     expected = 0.25 * VECTORS[0].astype(float) + 3.0 * VECTORS[1].astype(float)
     for own, vector in zip(VECTORS[:2], vectors, strict=True):
         found = vector.open().copy()
@@ -93,7 +93,7 @@ def test_gradients_of_several_minibatches_are_kept_on_the_device(pair):
             vector.open()[:] = VECTORS[second]
             vector.upload()
         for part in (slice(400, SIZE), slice(0, 400)):
-            summed(links, vectors, *[(part, 0.5, 0.25)] * 2)
+            summed(links, *[(part, 0.5, 0.25)] * 2)
         a, b, c, d = (x.astype(float) for x in VECTORS)
         for vector in vectors:
             expected = 0.5 * a + 0.5 * b + 0.5 * c + 0.5 * d
@@ -104,7 +104,7 @@ def test_a_device_without_a_gradient_gives_zeros(pair):
     links, vectors = pair
     vectors[1].open()[:] = np.nan
     marks = [mark_of(links[0]), links[1].clear("grad")]
-    summed(links, vectors, *[(slice(0, SIZE), 1.0, None)] * 2, marks=marks)
+    summed(links, *[(slice(0, SIZE), 1.0, None)] * 2, marks=marks)
     for vector in vectors:
         np.testing.assert_array_equal(vector.open(), VECTORS[0])
 
