@@ -10,6 +10,7 @@ import pytest
 
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
 needs_browser = pytest.mark.skipif(CHROMIUM is None, reason="no chromium (apt install chromium)")
+TRIES = 3  # on a busy machine the browser may print the page before its script has ended
 SEEN = re.compile(r'<pre id="seen">(.*?)</pre>', re.DOTALL)
 RECORD = """<script>
 const errors = [];
@@ -42,6 +43,9 @@ def open_page(folder, text, script, width=1000, dark=False):
     options += ["--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=5000"]
     options += ["--force-dark-mode"] * dark
     command = [CHROMIUM, *options, "--dump-dom", path.as_uri()]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
-    [found] = SEEN.findall(done.stdout)
-    return json.loads(html.unescape(found))
+    for _ in range(TRIES):
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+        found = SEEN.findall(done.stdout)
+        if found:
+            return json.loads(html.unescape(found[0]))
+    raise AssertionError(f"the script did not end in {TRIES} tries: {done.stdout[-500:]}")
