@@ -13,7 +13,7 @@ from sparkdl.data.readers.ndarray.arrays import Arrays
 from sparkdl.data.source import check_batches
 from sparkdl.errors import ConfigError, DataError, require
 from sparkdl.nn import initial_buffers, initial_params, initial_slots
-from sparkdl.nn.execution.device import DEVICES, choose_backend, device_for
+from sparkdl.nn.execution.device import DEVICES, backend_for
 from sparkdl.nn.execution.replica import Replica, make_replica
 from sparkdl.nn.inputs.tbptt import check_carries
 from sparkdl.nn.networks.base import Conf
@@ -92,7 +92,7 @@ class Network:
 
     @cached_property
     def replica(self) -> Replica:
-        return make_replica(self.conf, choose_backend(device_for(self.conf, self.device)))
+        return make_replica(self.conf, backend_for(self.conf, self.device))
 
     @refuse_unknown_options
     def fit(

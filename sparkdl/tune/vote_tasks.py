@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sparkdl.errors import SparkdlError
-from sparkdl.nn.execution.device import choose_backend, device_for
+from sparkdl.nn.execution.device import backend_for
 from sparkdl.nn.execution.replica import make_replica
 from sparkdl.spark.inference.output_columns import YES_OR_NO, OutputColumns, probabilities
 from sparkdl.spark.inference.predictions import sound
@@ -80,7 +80,7 @@ def load_members(models):
 @lru_cache(maxsize=MOST)
 def replica_of(number, conf, device, backend):
     """Returns this process's replica of a member; two may be the same but for their weights."""
-    return make_replica(conf, choose_backend(device_for(conf, device), backend))
+    return make_replica(conf, backend_for(conf, device, backend))
 
 
 def vote_columns(shared, vote, names, transform, batches):

@@ -24,7 +24,6 @@ class LiveReplica(Replica):
     """See Replica. A subclass builds and computes the model: `_build`, `_output`, `gradient`."""
 
     decodes = ()
-    noun: str  # what the framework calls a model
     iteration: int | None = None  # updates of the fit before this one, where t is the slots' age
     epoch = 0  # that this update is of
 
@@ -44,8 +43,8 @@ class LiveReplica(Replica):
         """Returns what the model gives in use, as an array of its own."""
         raise NotImplementedError
 
-    def _build_optimizer(self, views):
-        """Returns the framework's optimizer, whose state lies in {name: view of the slots}."""
+    def _build_optimizer(self):
+        """Returns the framework's optimizer, whose state lies in the slots."""
         raise NotImplementedError
 
     def _move(self, factor, t, first):
@@ -103,7 +102,7 @@ class LiveReplica(Replica):
         self._expire()
         first = t == 1 or (self._optimizer is None and not self.slots.any())
         if self._optimizer is None:
-            self._optimizer = self._build_optimizer(self.conf.slots_layout.views(self.slots))
+            self._optimizer = self._build_optimizer()
         self._move(np.divide(rate, self.conf.base_rate), int(t), first)
 
     def forward(self, features, outputs=(), states=None, size=None):

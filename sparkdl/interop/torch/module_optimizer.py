@@ -67,12 +67,15 @@ class ModuleOptimizer:
 
     def _bind(self) -> None:
         """Lets the optimizer go on with the state that lies in the vector."""
-        if not self._bound:
-            self._put(self._views)
-            self._bound = True
+        self._bind_views()
         if self._counts:
             fetched = load_torch().stack([*self._counts.values()]).cpu()
             self._put(dict(zip(self._counts, fetched, strict=True)))
+
+    def _bind_views(self) -> None:
+        if not self._bound:
+            self._put(self._views)
+            self._bound = True
 
     def _put(self, tensors: dict[str, Any]) -> None:
         """Gives the optimizer tensors as its state."""
@@ -98,9 +101,7 @@ class ModuleOptimizer:
                 self._bound = False
         if self._counts:
             self._bring_back([found[name].cpu() for name in self._counts])
-        if not self._bound:
-            self._put(self._views)
-            self._bound = True
+        self._bind_views()
 
     def _bring_back(self, counts: list[Any]) -> None:
         """Puts counts into the vector, by one copy: each copy to a GPU is waited for."""

@@ -27,8 +27,6 @@ from sparkdl.nn.inputs.columns import mask_of
 class TorchReplica(LiveReplica):
     """See Replica. The module's parameters, buffers and gradients are views of its vectors."""
 
-    noun = "module"
-
     def __init__(self, conf, backend="auto", strict=False):
         super().__init__(conf, backend, strict)
         self._after, self._marks = {}, None
@@ -83,7 +81,7 @@ class TorchReplica(LiveReplica):
             torch.manual_seed(seed_of(self.conf.seed, int(epoch), batch.ids))
             return run_module(self.module, *self._inputs(batch))
 
-    def _build_optimizer(self, views):
+    def _build_optimizer(self):
         own, schedule = self.conf.torch_optimizer, self.conf.module_schedule
         return ModuleOptimizer(own, self.module, self._slots, schedule, self._device.is_gpu)
 

@@ -11,6 +11,7 @@ __all__ = [
     "DEVICES",
     "PROCESSOR",
     "why_no_gpu",
+    "backend_for",
     "choose_backend",
     "describe_device",
     "device_for",
@@ -49,6 +50,11 @@ def may_be_gpu(device, backend="auto"):
 def device_for(conf, device):
     """Returns the device of a network's replicas: "cpu" for "auto" where it prefers that."""
     return "cpu" if device == "auto" and conf.prefers_processor else device
+
+
+def backend_for(conf, device, backend="auto"):
+    """Returns the name of the engine's backend that computes a network here; see choose_backend."""
+    return choose_backend(device_for(conf, device), backend)
 
 
 @cache

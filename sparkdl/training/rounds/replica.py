@@ -7,7 +7,7 @@ from weakref import WeakKeyDictionary, WeakSet, ref
 
 from threadpoolctl import threadpool_limits
 
-from sparkdl.nn.execution.device import choose_backend, device_for
+from sparkdl.nn.execution.device import backend_for
 from sparkdl.nn.execution.replica import make_replica
 from sparkdl.nn.tables.table_reader import ShardReaders, TableReader
 from sparkdl.training.saving.stored_tables import StoredTables
@@ -40,13 +40,13 @@ def closing_training(replica):
 @lru_cache(maxsize=2)
 def kept_replica(conf, device, backend):
     """Returns the replica of this process, as it is."""
-    return make_replica(conf, choose_backend(device_for(conf, device), backend))
+    return make_replica(conf, backend_for(conf, device, backend))
 
 
 @lru_cache(maxsize=1)
 def second_replica(conf, device, backend):
     """Returns another replica of this process, for when the kept one is in use."""
-    return make_replica(conf, choose_backend(device_for(conf, device), backend))
+    return make_replica(conf, backend_for(conf, device, backend))
 
 
 def keep_loaded(replica, state):

@@ -32,7 +32,7 @@ class NcclLink(Communicator):
         with self.device.lock:
             self.use()
             self.vectors[name].upload()
-            vector = self._whole(name)
+            vector = self.vectors[name].original
             if name not in self._kept:
                 self._kept[name] = self.driver.allocate(vector.nbytes).view(vector.dtype)
                 self.driver.fill(self._kept[name], 0, self.device.stream)
@@ -45,7 +45,7 @@ class NcclLink(Communicator):
             self.use()
             self.driver.fill(mirror.memory, 0, self.device.stream)
             mirror.host_newer, mirror.device_newer = False, True
-            return self._mark(self.device.stream)
+            return self.device.mark(self.device.stream)
 
     def add_up(self, name, part, factor, share, mark):
         """Replaces a part of a vector by the sum over all devices of factor * it + share * kept.
@@ -61,7 +61,7 @@ class NcclLink(Communicator):
         """
         with self.device.lock:
             self.use()
-            piece = self._whole(name)[part]
+            piece = self.vectors[name].original[part]
             kept = None if share is None else self._kept[name][part]
             self.driver.wait(self.stream, mark)
             self._combine(piece, factor, kept, share or 0.0, self.stream)
@@ -69,7 +69,7 @@ class NcclLink(Communicator):
             if kept is not None:
                 self.driver.fill(kept, 0, self.stream)
             self.vectors[name].mark_written()
-            self._last = self._mark(self.stream)
+            self._last = self.device.mark(self.stream)
             return LinkWork(self.driver, self._last)
 
     def join_in(self):
@@ -78,10 +78,6 @@ class NcclLink(Communicator):
             with self.device.lock:
                 self.use()
                 self.driver.wait(self.device.stream, self._last)
-
-    def _whole(self, name):
-        mirror = self.vectors[name]
-        return mirror.memory.view(mirror.array.dtype)
 
     def _combine(self, y, a, x, b, stream):
         """Sets y = a * y + b * x."""
@@ -119,7 +115,7 @@ class NcclLink(Communicator):
             self.driver.upload(device, host, self.stream)
             put(device.address)
             self.driver.download(host, device, self.stream)
-            return LinkWork(self.driver, self._mark(self.stream), staging, x)
+            return LinkWork(self.driver, self.device.mark(self.stream), staging, x)
 
     def _staging(self, size):
         """Returns unused memory on both sides: an earlier call's, if that is large enough."""
@@ -132,11 +128,6 @@ class NcclLink(Communicator):
             Staging(self.driver.allocate_pinned(size), self.driver.allocate(size))
         )
         return self._stagings[-1]
-
-    def _mark(self, stream):
-        mark = self.driver.event()
-        self.driver.record(mark, stream)
-        return mark
 
 
 class Staging:

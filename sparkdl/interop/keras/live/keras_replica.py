@@ -21,8 +21,6 @@ class KerasReplica(LiveReplica):
     Keras computes where the backend does: on the processor, or on its GPU.
     """
 
-    noun = "model"
-
     def _build(self):
         conf = self.conf
         self.model = build_model(conf.make, conf.seed, conf.backend)
@@ -68,7 +66,8 @@ class KerasReplica(LiveReplica):
         for _, function in queued:
             function(mark)
 
-    def _build_optimizer(self, views):
+    def _build_optimizer(self):
+        views = self.conf.slots_layout.views(self.slots)
         return ModelOptimizer(self.conf.keras_optimizer, self._functions, views)
 
     def _move(self, factor, t, first):

@@ -17,8 +17,7 @@ class LentVectors:
         self.number = device.driver.number
 
     def memory(self, name):
-        mirror = self._vectors[name]
-        return mirror.memory.view(mirror.array.dtype)
+        return self._vectors[name].original
 
     @contextmanager
     def computing(self, *written):
@@ -35,6 +34,4 @@ class LentVectors:
                     self._vectors[name].mark_written()
 
     def mark(self):
-        event = self._device.driver.event()
-        self._device.driver.record(event, self._device.stream)
-        return event
+        return self._device.mark(self._device.stream)

@@ -25,6 +25,11 @@ class DeviceMirror:
         self.transfer_event = device.driver.event()
         self.host_newer, self.device_newer, self.arriving = True, False, False
 
+    @property
+    def original(self):
+        """The vector where it lies on the device."""
+        return self.memory.view(self.array.dtype)
+
     def upload(self):
         """Brings the device up to date, if the host may have been written."""
         if self.host_newer or not self.watched:

@@ -44,9 +44,13 @@ class Device:
 
     def wait(self):
         """Waits until all that was put on the stream of kernels has run."""
+        self.driver.synchronize(self.mark(self.stream))
+
+    def mark(self, stream):
+        """Returns a mark behind what is on a stream now."""
         event = self.driver.event()
-        self.driver.record(event, self.stream)
-        self.driver.synchronize(event)
+        self.driver.record(event, stream)
+        return event
 
     def holding(self, value):
         """Returns a new array of the device with the numbers of one of the host."""
