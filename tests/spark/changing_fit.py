@@ -22,7 +22,6 @@ from tests.support.waiting import until
 from tests.training.master_table import MASTERS
 
 WORKERS, EPOCHS, RECORDS = 4, 12, 62
-EVERY = 2  # epochs from one change to the next
 SESSION = {
     # An executor that was sent away is gone; Spark waits to hear of what it died.
     "spark.standalone.executorRemoveDelayOnDisconnection": "1s",
@@ -32,18 +31,22 @@ SESSION = {
 
 
 class Changes(Listener):
-    """Sets the number of executors when epochs have ended."""
+    """Sets the number of executors when epochs have ended, once the workers of the last moved."""
 
     def __init__(self, sc, counts):
-        self.sc, self.counts = sc, list(counts)
+        self.sc, self.counts, self.is_due = sc, list(counts), True
 
     def on_epoch(self, report, state):
-        if self.counts and report.epoch % EVERY == 1:
+        if self.counts and self.is_due and report.epoch:
+            self.is_due = False
             have(self.sc, self.counts.pop(0))
+
+    def on_restart(self, restart):
+        self.is_due = True
 
 
 def have(sc, count):
-    """Returns once the session has so many executors; where they are decommissioned, at once."""
+    """Returns once the session has so many executors, or knows which of them will leave."""
     context = sc._jsc.sc()
     if count < 0:
         for name, _ in slots.live_executors(sc)[-count:]:
@@ -57,10 +60,11 @@ def have(sc, count):
 
 
 def decommission(sc, name):
-    """Tells Spark that an executor will go: it goes when it has no tasks."""
+    """Tells Spark that an executor will go, and waits until Spark says so; it goes when idle."""
     nowhere = getattr(sc._jvm, "scala.None$").__getattr__("MODULE$")
     why = sc._jvm.org.apache.spark.scheduler.ExecutorDecommissionInfo("a test", nowhere)
     assert sc._jsc.sc().schedulerBackend().decommissionExecutor(name, why, True, False)
+    until(lambda: name in slots.leaving_executors(sc, only_busy=True))  # what fits look at
 
 
 def fit(sc, name, counts):

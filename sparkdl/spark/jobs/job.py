@@ -16,13 +16,13 @@ from sparkdl.spark.jobs.interrupts import interruptible
 from sparkdl.spark.jobs.job_tags import JOB_GROUP
 from sparkdl.spark.jobs.job_watch import watch_job
 from sparkdl.spark.jobs.log_prefix import ON_DRIVER
+from sparkdl.spark.jobs.lost_places import EXECUTOR_WAIT, LostPlaces
 from sparkdl.spark.jobs.page_link import link_of
 from sparkdl.spark.jobs.waiting import SlotWait
 
 BEFORE = "sparkdl: "  # on Spark's pages
 DESCRIPTION = "spark.job.description"
 LOCALITY_WAIT = "spark.locality.wait"  # of executors and of hosts
-EXECUTOR_WAIT = "spark.locality.wait.process"  # of executors alone
 TRACEBACK = "Traceback (most recent call last):"
 CANCELLED = re.compile("SPARK_JOB_CANCELLED|OPERATION_CANCELED")  # the last over Spark Connect
 OURS = re.compile(r"sparkdl\.errors\.(\w+): (.*)")
@@ -57,7 +57,8 @@ def describe_jobs(sc, description):
 
 def watch(sc, description, *questions):
     """Says what jobs that were described so wait for, and ends those that wait too long."""
-    return watch_job(sc, on_pages(sc, description), SlotWait(sc, description), *questions)
+    looks = LostPlaces(sc), SlotWait(sc, description), *questions
+    return watch_job(sc, on_pages(sc, description), *looks)
 
 
 def on_pages(sc, description):

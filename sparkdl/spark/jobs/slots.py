@@ -109,8 +109,12 @@ def executors_share_host(sc):
 
 
 def executor_locations(sc):
-    """Returns the places of all executors, as Spark names them for tasks that shall run there."""
-    return [f"executor_{host}_{name}" for name, host in live_executors(sc)]
+    """Returns the places of executors, as Spark names them for tasks that shall run there.
+
+    Those that are being decommissioned get no tasks, and are left out.
+    """
+    leaving = leaving_executors(sc)
+    return [f"executor_{host}_{name}" for name, host in live_executors(sc) if name not in leaving]
 
 
 def live_executors(sc):

@@ -13,7 +13,7 @@ from pyspark import RDD, StorageLevel
 from pyspark.errors import PySparkException
 
 from sparkdl.error_messages import error_from_text
-from sparkdl.errors import DataError, NoRecords
+from sparkdl.errors import DataError, NoRecords, WorkerError
 from sparkdl.spark.jobs.job import describe_jobs, job, outside_job_group, staying_with_data
 from sparkdl.spark.jobs.slots import executor_locations
 from sparkdl.spark.records.locality import parallelize_at
@@ -107,9 +107,10 @@ class ExecutorStore:
         """Returns whether the executors still have all that was read first; asks each of them."""
         try:
             sc = self.rdd.context
-            with staying_with_data(sc), describe_jobs(sc, "kept records are looked up"):
+            looking = job(sc, "kept records are looked up", "looking up kept records")
+            with staying_with_data(sc), looking:
                 found = self._on_executors(list_folders).collect()
-        except (Py4JError, PySparkException):
+        except (Py4JError, PySparkException, WorkerError):
             return False
         return {stored.folder for stored in self.partitions} <= set(found)
 

@@ -32,7 +32,8 @@ def test_buffers_are_copied_where_others_may_have_other_ones(size, copied):
 @pytest.mark.parametrize("keeps", [False, True])
 def test_infinite_buffers_are_constants_in_live_models_alone(keeps):
     assert worker_of(2).is_finite()
-    conf = SimpleNamespace(keeps_constants=keeps)
+    layout = {"stack": CONF.stack, "params_layout": CONF.params_layout}
+    conf = SimpleNamespace(keeps_constants=keeps, **layout)
     worker = worker_of(2, conf, infinite=True)
     assert worker.is_finite() is keeps
     worker.replica.buffers[1] = np.inf
