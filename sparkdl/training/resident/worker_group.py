@@ -11,6 +11,7 @@ from queue import Empty, SimpleQueue
 from sparkdl.error_messages import error_from_json, error_to_json
 from sparkdl.errors import PeerError, SparkdlError, WorkerError
 from sparkdl.exchange.connections.endpoint import Endpoint
+from sparkdl.exchange.devices.choice import format_ranks
 from sparkdl.exchange.messages.wire import Wire
 from sparkdl.exchange.rendezvous.address_rendezvous import RendezvousServer
 from sparkdl.training.resident.control import CHANNEL, VECTORS, arrays_by_name, send_arrays
@@ -88,8 +89,8 @@ class WorkerGroup:
         SparkdlError
             What else a worker has raised.
         """
-        while len(self._received.get((kind, key), ())) < self.size:
-            self._take()
+        while len(there := self._received.get((kind, key), ())) < self.size:
+            self._take(kind, there)
         messages = self._received.pop((kind, key))
         return [messages[rank][1] for rank in range(self.size)]
 
@@ -142,7 +143,7 @@ class WorkerGroup:
         self._received.pop(("halting", None), None)  # of an earlier call
         self.tell({"kind": "halt"})
         while len(begun := self._begun()) < self.size:
-            self._take()
+            self._take("halting", begun)
         rounds = max(begun.values())
         self.tell({"kind": kind, "rounds": rounds})
         return rounds
@@ -168,15 +169,16 @@ class WorkerGroup:
         self._launched.stop()
         self._endpoint.close()
 
-    def _take(self):
-        rank, meta, arrays = self._next()
+    def _take(self, awaited, there):
+        """Takes the next message; one of the kind `awaited` has come from the ranks `there`."""
+        rank, meta, arrays = self._next(awaited, there)
         kind = meta["kind"]
         if kind == "failed":
             self._fail(error_of(rank, meta), meta["lost"], meta["forming"])
         key = meta["counters"]["rounds"] if kind == "snapshot" else meta.get("rounds")
         self._received.setdefault((kind, key), {})[rank] = meta, arrays
 
-    def _next(self):
+    def _next(self, awaited, there):
         deadline = min(self._limit, time.monotonic() + self.master.stall_timeout)
         while time.monotonic() < deadline:
             try:
@@ -185,7 +187,10 @@ class WorkerGroup:
                 error = self._launched.error()
                 if error is not None:
                     self._fail(error, isinstance(error, WorkerError))
-        raise LostWorker(WorkerError(f"no worker has reported for {self.master.stall_timeout:g} s"))
+        late = format_ranks([rank for rank in range(self.size) if rank not in there])
+        limit = f"{self.master.stall_timeout:g} s"
+        text = f"no worker has reported for {limit} while {awaited!r} of {late} was awaited"
+        raise LostWorker(WorkerError(text))
 
     def _fail(self, error, lost, forming=False):
         """Raises the cause: after the loss of one worker, the others report errors first."""
