@@ -33,6 +33,7 @@ from sparkdl.spark.start_failures import (
     first_cause,
     lines_of,
     refusal,
+    told_when_slow,
     why_not,
 )
 
@@ -154,7 +155,12 @@ def log_of(spark: SparkSession) -> Any:
     None if it was started elsewhere, or printed only to a file that is gone with an earlier
     session.
     """
-    path = vars(spark.sparkContext._gateway).get("sparkdl_log")  # py4j answers to any attribute
+    return printed_to(spark.sparkContext._gateway)
+
+
+def printed_to(started: Any) -> Path | None:
+    """Returns the file that takes what the JVM of a gateway prints, or None."""
+    path = None if started is None else vars(started).get("sparkdl_log")  # py4j has any attribute
     return Path(path) if path is not None and Path(path).is_file() else None
 
 
@@ -227,8 +233,10 @@ def gateway(options: Mapping[str, Any], submitted: bool) -> Any:
 
 
 def create_session(conf: Any, master: str) -> SparkSession:
+    printed = printed_to(SparkContext._gateway)
     try:
-        return SparkSession.builder.config(conf=conf).getOrCreate()
+        with told_when_slow(master, printed):
+            return SparkSession.builder.config(conf=conf).getOrCreate()
     except (Py4JError, PySparkException, ConnectionError) as error:
         is_gone = isinstance(error, Py4JNetworkError | ConnectionError)
         if is_gone and not is_of_jvm(error):
@@ -240,11 +248,11 @@ def create_session(conf: Any, master: str) -> SparkSession:
 def gone_because(started: Any) -> str:
     """Returns why a JVM has ended while it began a session, and forgets it."""
     forget_jvm()
-    path = vars(started).get("sparkdl_log") if started is not None else None
-    if path is None or not Path(path).is_file():
+    printed = printed_to(started)
+    if printed is None:
         return "its JVM has ended"
-    cause = first_cause(lines_of(Path(path))) or "its JVM has ended"
-    return f"{cause}; what Spark printed is in {path}"
+    cause = first_cause(lines_of(printed)) or "its JVM has ended"
+    return f"{cause}; what Spark printed is in {printed}"
 
 
 def is_for_the_user(error: BaseException) -> bool:

@@ -1,9 +1,12 @@
 """Why Spark does not start, in a sentence: from what its JVM has printed, or before it begins."""
 
+import logging
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
+from threading import Timer
 from typing import Any
 
 from sparkdl.errors import UnsupportedError
@@ -14,12 +17,41 @@ NO_JAVA = re.compile(
 )
 IN_MAIN = 'Exception in thread "main" '
 CAUSE = re.compile(rf"{IN_MAIN}|Caused by: |\d\d:\d\d:\d\d ERROR ")
+PATIENCE = 30.0  # seconds until a start is said to be slow
+log = logging.getLogger(__name__)
 
 
-def why_not(log: Path, options: Mapping[str, Any], error: BaseException) -> str:
-    """Returns why a JVM did not start, from what it printed; deletes its log."""
-    lines = lines_of(log)
-    log.unlink()
+@contextmanager
+def told_when_slow(master: str, printed: Path | None) -> Iterator[None]:
+    """Says that Spark has not started for PATIENCE, as it waits for YARN without an end.
+
+    `printed` is the file that takes what its JVM prints; None where users see that themselves.
+    """
+    if printed is None:
+        yield
+        return
+    timer = Timer(PATIENCE, tell_wait, (master, printed))
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+def tell_wait(master: str, printed: Path) -> None:
+    lines = lines_of(printed) if printed.is_file() else []
+    log.warning(
+        "Spark has not started with master %r for %g s: see whether the cluster has room, as the "
+        "queue of YARN may have none; what Spark prints is in %s%s",
+        *(master, PATIENCE, printed, f", the last line: {lines[-1]}" if lines else ""),
+    )
+
+
+def why_not(printed: Path, options: Mapping[str, Any], error: BaseException) -> str:
+    """Returns why a JVM did not start, from the file of what it printed, which it deletes."""
+    lines = lines_of(printed)
+    printed.unlink()
     for line in lines:
         if "org.apache.spark.SparkException: " in line:  # Java is fine, an option is not
             return refusal(options["spark.master"], line.partition("SparkException: ")[2])
@@ -36,9 +68,10 @@ def refusal(master: str, why: str) -> str:
     return f"Spark did not start with master {master!r}: {why}"
 
 
-def lines_of(log: Path) -> list[str]:
-    """Returns the lines of a log that are not blank."""
-    return [line.strip() for line in log.read_text(errors="replace").split("\n") if line.strip()]
+def lines_of(printed: Path) -> list[str]:
+    """Returns the lines of a file that are not blank."""
+    lines = printed.read_text(errors="replace").split("\n")
+    return [line.strip() for line in lines if line.strip()]
 
 
 def first_cause(lines: Iterable[str]) -> str | None:

@@ -28,6 +28,19 @@ def test_the_second_of_a_context_waits_for_the_first():
     assert order == ["other", "first", "second"]
 
 
+def test_a_fit_that_a_listener_begins_does_not_wait_for_its_own_turn():
+    context, order = Context(), []
+
+    def fit():
+        with taking_turns(context), taking_turns(context):
+            order.append("inner")
+
+    thread = threading.Thread(target=fit, daemon=True)
+    thread.start()
+    thread.join(5.0)
+    assert order == ["inner"]
+
+
 def test_a_failure_ends_the_turn():
     context = Context()
     for _ in range(2):

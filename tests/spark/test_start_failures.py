@@ -1,13 +1,16 @@
 """The sentence on a Spark that did not start has the line of its output that says why."""
 
 import os
+import re
+import time
+from types import SimpleNamespace
 
 import pytest
 from py4j.protocol import Py4JNetworkError
 from pyspark.sql import SparkSession
 
 from sparkdl.errors import UnsupportedError
-from sparkdl.spark import session
+from sparkdl.spark import session, start_failures
 from sparkdl.spark.start_failures import check_work_folder, first_cause, why_not
 
 MAIN = 'Exception in thread "main" '
@@ -81,3 +84,27 @@ def test_a_jvm_that_ends_as_a_session_begins_is_one_sentence(tmp_path, monkeypat
     monkeypatch.setattr(session, "is_of_jvm", lambda error: False)
     with pytest.raises(kind):
         session.create_session(None, "local-cluster[1,1,512]")
+
+
+@pytest.mark.parametrize("master, wait", [("yarn", 0.5), ("yarn", 0.0)])
+def test_a_start_that_waits_for_the_cluster_is_told(master, wait, tmp_path, monkeypatch, caplog):
+    class Builder:
+        def config(self, conf):
+            return self
+
+        def getOrCreate(self):
+            time.sleep(wait)
+            return "a session"
+
+    printed = tmp_path / "log"
+    printed.write_text("WARN Client: a\nWARN Client: uploads libraries\n")
+    monkeypatch.setattr(SparkSession, "builder", Builder())
+    monkeypatch.setattr(session.SparkContext, "_gateway", SimpleNamespace(sparkdl_log=str(printed)))
+    monkeypatch.setattr(start_failures, "PATIENCE", 0.2)
+    assert session.create_session(None, master) == "a session"
+    said = f"not started with master 'yarn' for 0.2 s: see whether .* in {printed}, the last line: "
+    assert bool(re.search(said + "WARN Client: uploads libraries$", caplog.text, re.M)) == (
+        wait > 0
+    )
+    time.sleep(0.3)
+    assert len(caplog.records) == (wait > 0)

@@ -1,5 +1,6 @@
 """A spawned process, as its parent uses it."""
 
+import logging
 import multiprocessing
 import os
 import platform
@@ -8,6 +9,8 @@ from sparkdl.errors import WorkerError
 from sparkdl.spark.gpu_process.child import serve
 from sparkdl.spark.gpu_process.packing import pack, unpack
 
+log = logging.getLogger(__name__)
+ENDING = 30.0  # seconds for one that is killed to end
 GRACE = 5.0  # seconds for a process whose pipe is closed to end
 
 
@@ -68,10 +71,15 @@ class GpuProcess:
         return unpack(data)
 
     def kill(self):
-        """Ends it, whatever it does, and waits until it is gone: its memory on the GPU is free."""
+        """Ends it, whatever it does, and waits until it is gone: its memory on the GPU is free.
+
+        One that hangs in the driver of a broken GPU may never end; the log says so.
+        """
         self._pipe.close()
         self._process.kill()
-        self._process.join()
+        self._process.join(ENDING)
+        if self._process.is_alive():
+            log.warning("%s: has not ended %g s after it was killed; see its GPU", self, ENDING)
 
     def _loss_error(self):
         self._process.join(GRACE)
