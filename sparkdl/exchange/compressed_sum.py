@@ -1,4 +1,4 @@
-"""Vectors of all ranks, summed through a codec, with the same bits on every rank."""
+"""Sum of the vectors of all ranks through a codec, with the same bits on every rank."""
 
 from itertools import pairwise
 
@@ -13,15 +13,15 @@ RESIDUAL = "residual"
 
 
 class CompressedSum:
-    """Sums vectors of n numbers over a group; every rank makes one, with the same codec and n.
+    """Sums vectors of n numbers over a group; every rank creates one, with the same codec and n.
 
-    What a message leaves out stays on the rank that left it out, and is sent later. So over many
-    sums nothing is lost: what all ranks gave is what all got and what all keep.
+    A message's quantization error stays on the rank that encoded it, and is sent later. So nothing
+    is lost over many sums: the inputs of all ranks equal the results plus the residuals.
 
-    Where the codec's `to_all` holds, each rank's message goes to all others, and everyone adds
-    them: a rank sends the bytes of its message times the others. Else rank i sums the i-th stripe
-    of the vector and sends the sum to all, encoded again: a rank sends the bytes of about two
-    messages, however many ranks there are.
+    With the codec's `to_all`, each rank sends its message to all others, and every rank adds them:
+    traffic grows with the number of ranks. Otherwise rank i sums the i-th stripe of the vector,
+    encodes the sum again and sends it to all: a rank sends about two messages' worth of bytes, for
+    any number of ranks.
 
     Parameters
     ----------
@@ -38,28 +38,29 @@ class CompressedSum:
         self._pending = None
 
     def sum(self, x):
-        """Replaces x, float32 (n,), by the sum of what all ranks sent, and returns it.
+        """Replaces x, float32 (n,), by the sum of the decoded messages of all ranks, and returns
+        it.
 
         Raises
         ------
         DivergedError
-            If what is to be sent is not finite.
+            If the vector to be sent is not finite.
         PeerError
-            As all calls of a Group, and if a rank sent what is no message of the codec.
+            As for all calls of a Group, and if a rank sent an invalid message.
         """
         self._check()
         return self.group.call(*self._steps(x))
 
     def start(self, x):
-        """Begins `sum`, beside what the caller does next; returns a Pending. One at a time."""
+        """Starts `sum` in the background; returns a Pending. Only one sum may be in progress."""
         self._check()
         self._pending = self.group.start_call(*self._steps(x))
         return self._pending
 
     def flush(self):
-        """Sums (n,) what all ranks keep back, without the codec; none keeps it any more.
+        """Sums the residuals of all ranks without the codec, returns the sum (n,), and clears them.
 
-        All ranks call it, after as many sums.
+        All ranks must call it, after the same number of sums.
         """
         self._check()
         state = self.state()
@@ -70,9 +71,9 @@ class CompressedSum:
         return self.group.all_reduce(residual)
 
     def settle(self):
-        """Gives all ranks the mean of what codecs have adapted on each, as thresholds.
+        """Averages the adaptive settings of the codec, such as thresholds, over all ranks.
 
-        All ranks call it, after as many sums. DL4J does so after each epoch.
+        All ranks must call it, after the same number of sums. DL4J does so after each epoch.
         """
         for settings in [coder.settings() for coder in self._coders]:
             if len(settings):
@@ -91,11 +92,11 @@ class CompressedSum:
     def state(self):
         """Returns the codec's state on this rank, {name: vector}.
 
-        "residual" (n,) has what is yet to be sent of each number, be it of this rank's vectors or
-        of sums that it has encoded: all ranks' residuals together are what is missing in the sums.
+        "residual" (n,) is the part of each number not yet sent, of this rank's vectors as well as
+        of sums that it has encoded. All ranks' residuals together are what the sums lack.
         """
         return join_states(self._coders)
 
     def restore(self, state):
-        """Continues from what `state` gave on this rank; CheckpointError if it does not fit."""
+        """Restores `state` of this rank; raises CheckpointError if it does not fit."""
         restore_joined(self._coders, state)

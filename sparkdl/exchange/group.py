@@ -1,4 +1,4 @@
-"""A Group of processes and its collectives."""
+"""Group of processes and its collectives."""
 
 import itertools
 import json
@@ -26,22 +26,22 @@ from sparkdl.exchange.rendezvous.member_links import connect, meet
 
 
 class Group:
-    """Processes that make the same calls in the same order; `form` makes one.
+    """A group of processes that make the same calls in the same order; created by `form`.
 
-    Calls of all ranks work on numpy arrays in place: contiguous, of the same type and size on all
-    ranks. Results are the same bits on all ranks and in each run, and on one machine with shared
-    memory as without. A `start_` method returns a Pending at once; until its `wait` has returned,
-    the array belongs to the group.
+    Collectives work in place on contiguous numpy arrays of the same type and size on all ranks.
+    Results are bitwise equal on all ranks and in each run, and on one machine with and without
+    shared memory. A `start_` method returns a Pending at once; its array must not be used until
+    `wait` has returned.
 
-    All calls raise PeerError when a peer is gone, silent for `timeout` seconds, alive without
-    doing its part for `stall_timeout` seconds, or making another call. Every rank raises it, naming
-    the same culprit, and the group cannot be used after that. Arrays then hold anything.
+    All calls raise PeerError when a peer is lost, silent for `timeout` seconds, alive without doing
+    its part for `stall_timeout` seconds, or making a different call. Every rank then raises it and
+    names the same culprit; the group is unusable, and the contents of arrays are undefined.
 
     Attributes
     ----------
     rank, size : int
     members : list of Member
-        By rank of this group; `Member.rank` is that in the group that was formed.
+        By rank in this group; `Member.rank` is the rank in the group originally formed.
     """
 
     def __init__(self, members, rank, links, progress, context=0):
@@ -65,28 +65,29 @@ class Group:
         integrity=False,
         shared_memory=True,
     ):
-        """Meets all other processes of a rendezvous, and links up with each of them.
+        """Forms a group: meets the other processes at a rendezvous and connects to each of them.
 
         Parameters
         ----------
         rendezvous : Rendezvous
-            Gives rank and size.
+            Provides rank and size.
         secret : bytes
-            The same for all; who does not know it is turned away.
+            The same on all ranks; processes that do not know it are rejected.
         timeout : float
-            Seconds that forming may take, and of silence after which a peer counts as dead.
+            Seconds that forming the group may take, and seconds of silence after which a peer
+            counts as dead.
         stall_timeout : float
-            Seconds after which a call that does not go on has failed, though all peers live.
+            Seconds without progress after which a call fails, even if all peers are alive.
         ports, interface, toward, tls, integrity
             As Endpoint takes them.
         shared_memory : bool
-            Whether ranks of one machine use memory that they share, where they can; all ranks give
-            the same. Messages go over sockets all the same.
+            Whether ranks of one machine use shared memory if they can; the same on all ranks.
+            Messages go over sockets in any case.
 
         Raises
         ------
         WorkerError
-            If not all have come and linked up within `timeout` seconds; says who is missing.
+            If not all ranks have connected within `timeout` seconds; names the missing ranks.
         """
         options = {"ports": ports, "interface": interface, "toward": toward}
         options |= {"tls": tls, "integrity": integrity}
@@ -103,7 +104,7 @@ class Group:
 
     @classmethod
     def over(cls, sockets, members, rank, timeout=60.0, stall_timeout=600.0):
-        """Returns the group of `members` over connected sockets {rank: socket} to all others."""
+        """Returns the group of `members` over connected sockets, {rank: socket}, to all others."""
         progress = ProgressEngine(members[rank], timeout, stall_timeout)
         links = [progress.link(sockets[m.rank], m) if m.rank != rank else None for m in members]
         HEARTBEAT.add(progress, timeout / 4)
@@ -112,19 +113,19 @@ class Group:
     def all_reduce(self, x, op="sum"):
         """Replaces x by its sum ("max", "min") over all ranks, and returns it.
 
-        x is of float32, float64 or int64.
+        x must have type float32, float64 or int64.
         """
         self._runner.run(self._all_reduce(x, op))
         return x
 
     def start_all_reduce(self, x, op="sum"):
-        """Begins `all_reduce`, beside what the caller does next."""
+        """Starts `all_reduce` in the background; returns a Pending."""
         return Pending(self._runner.start(self._all_reduce(x, op, background=True)), x)
 
     def reduce_scatter(self, x, op="sum"):
-        """Sums flat x over all ranks, and returns the part of it that is this rank's, a view.
+        """Sums flat x over all ranks; returns a view of this rank's part of the result.
 
-        The rest of x holds sums of some ranks after that.
+        The rest of x then holds partial sums.
         """
         vector, name = reducible_vector(x, "reduce_scatter")
         text = f"reduce_scatter {op} of {len(vector)} {name}"
@@ -135,10 +136,11 @@ class Group:
         return self._progress.run(self._call(text, steps, vector, add))
 
     def start_reduce_scatter(self, x):
-        """Begins the sum of flat x over all ranks; `wait` returns this rank's part, a view.
+        """Starts the sum of flat x over all ranks; `wait` returns a view of this rank's part.
 
-        It has the bits that `all_reduce` gives it; the rest of x holds anything after that. Of
-        short vectors, and where several machines share memory each, as much travels as there.
+        The result is bitwise equal to that of `all_reduce`; the rest of x is then undefined. It
+        runs as an `all_reduce`, with the same traffic, for short vectors and on several machines
+        with shared memory.
         """
         vector, name = reducible_vector(x, "reduce_scatter")
         own, one_machine = vector[self.part(len(vector))], self._levels and self._levels.one_machine
@@ -150,26 +152,26 @@ class Group:
         return self.start_call(text, ring.reduce_scatter, vector, reduction("sum"))
 
     def part(self, length, rank=None):
-        """Returns the slice of a vector of so many numbers that is a rank's (None: this one's)."""
+        """Returns the slice of a vector of `length` numbers that is a rank's (None: this one's)."""
         rank, edges = self.rank if rank is None else rank, cuts(length, self.size)
         return slice(edges[rank], edges[rank + 1])
 
     def all_gather(self, x, out):
-        """Fills the vector `out` with the parts of all ranks; x is this rank's, `out[part]`.
+        """Gathers the parts of all ranks in the vector `out`, and returns it.
 
-        `out` may have any length; parts are those of `part`. Returns out.
+        x is this rank's part, of the size of `out[part]`; see `part`. `out` may have any length.
         """
         engine, call = self._all_gather(x, out)
         engine.run(call)
         return out
 
     def start_all_gather(self, x, out):
-        """Begins `all_gather`, beside what the caller does next."""
+        """Starts `all_gather` in the background; returns a Pending."""
         engine, call = self._all_gather(x, out)
         return Pending(engine.start(call), out)
 
     def _all_gather(self, x, out):
-        """Returns what runs an all_gather, and the call."""
+        """Returns the engine that runs an all_gather, and the call."""
         vector, parts = self._parts(x, out)
         if self._levels is not None and self._levels.one_machine:
             return self._runner, self._levels.all_gather(vector)
@@ -177,20 +179,20 @@ class Group:
         return self._progress, self._call(text, all_gather.all_gather, views)
 
     def all_gather_bytes(self, data):
-        """Gathers [bytes of each rank], as uint8 arrays, which may differ in length."""
+        """Returns the bytes of all ranks, of any lengths, as [uint8 array by rank]."""
         return self._runner.run(self._all_gather_bytes(data))
 
     def start_all_gather_bytes(self, data):
-        """Begins `all_gather_bytes`, beside what the caller does next."""
+        """Starts `all_gather_bytes` in the background; returns a Pending."""
         return Pending(self._runner.start(self._all_gather_bytes(data, background=True)))
 
     def all_to_all_bytes(self, parts):
-        """Sends each rank its part; gathers [bytes from each rank], as uint8 arrays.
+        """Sends each rank its part; returns the bytes received, as [uint8 array by rank].
 
         Parameters
         ----------
         parts : list of bytes or uint8 arrays
-            By rank, of any lengths; that of this rank comes back as it is.
+            By rank, of any lengths; this rank's own part is returned as well.
         """
         if len(parts) != self.size:
             raise ConfigError(f"parts must be {self.size}, one for each rank, got {len(parts)}")
@@ -198,23 +200,23 @@ class Group:
         return self._progress.run(call)
 
     def ask(self, requests, answer):
-        """Sends each rank its request; gathers [answer of each rank], as uint8 arrays.
+        """Sends each rank its request; returns the answers, as [uint8 array by rank].
 
         Parameters
         ----------
         requests : list of bytes or uint8 arrays
             By rank, of any lengths.
         answer : callable
-            Returns the answers of this rank, by rank, given [uint8 array: request of each rank].
+            Takes the requests to this rank, [uint8 array by rank]; returns the answers by rank.
         """
         return self.call("ask", all_to_all.ask_and_answer, requests, answer)
 
     def start_ask(self, requests, answer):
-        """Begins `ask`, beside what the caller does next; another thread calls `answer`."""
+        """Starts `ask` in the background; returns a Pending. Another thread calls `answer`."""
         return self.start_call("ask", all_to_all.ask_and_answer, requests, answer)
 
     def broadcast(self, x, root=0):
-        """Replaces x by that of rank `root`. Returns x."""
+        """Replaces x by that of rank `root`, and returns it."""
         check_rank(root, self.size)
         vector = flat(x, "broadcast")
         text = f"broadcast of {len(vector)} {vector.dtype} from rank {root}"
@@ -231,44 +233,47 @@ class Group:
         return self._progress.run(self._call("barrier", barrier.barrier))
 
     def send(self, x, to, tag=0):
-        """Sends x to a rank that receives an array of the same type and size with this tag.
+        """Sends x to a rank, which must receive an array of the same type and size with this tag.
 
-        Returns once x may change; the other may not have it yet.
+        Returns once x may be changed; the receiver may not have it yet.
         """
         vector = flat(x, "send", writeable=False)
         self._progress.run(self._message(message.send, vector, to, tag))
 
     def receive(self, x, source, tag=0):
-        """Fills x with what rank `source` sends with this tag, in the order sent; returns it."""
+        """Fills x with the next array that rank `source` sends with this tag; returns x."""
         self._progress.run(self._message(message.receive, flat(x, "receive"), source, tag))
         return x
 
     def start_send(self, x, to, tag=0):
-        """Begins `send`, beside what the caller does next; messages of a tag keep their order."""
+        """Starts `send` in the background; returns a Pending.
+
+        Messages of a tag keep their order.
+        """
         vector = flat(x, "send", writeable=False)
         return Pending(self._progress.start(self._message(message.send, vector, to, tag)))
 
     def start_receive(self, x, source, tag=0):
-        """Begins `receive`, beside what the caller does next."""
+        """Starts `receive` in the background; returns a Pending."""
         call = self._message(message.receive, flat(x, "receive"), source, tag)
         return Pending(self._progress.start(call), x)
 
     def call(self, text, steps, *arguments):
-        """Makes a collective of another kind: what `steps(call, *arguments)` returns; see Call.
+        """Runs a custom collective `steps(call, *arguments)` and returns its result; see Call.
 
-        `text` says what is called, and with what; all ranks must say the same.
+        `text` describes the call and its arguments; it must be the same on all ranks.
         """
         return self._progress.run(self._call(text, steps, *arguments))
 
     def start_call(self, text, steps, *arguments):
-        """Begins `call`, beside what the caller does next."""
+        """Starts `call` in the background; returns a Pending."""
         return Pending(self._progress.start(self._call(text, steps, *arguments)))
 
     def split(self, color, shared_memory=True):
-        """Splits the group: returns that of the ranks with the same color (any JSON value).
+        """Splits the group; returns the sub-group of ranks with the same color (any JSON value).
 
-        All ranks must call it. It uses the same links, and ends with this group; shared_memory is
-        as in `form`.
+        All ranks must call it. The sub-group uses the same links and ends with this group.
+        `shared_memory` is as in `form`.
         """
         content = json.dumps([color, self._progress.contexts]).encode()
         gathered = [json.loads(bytes(text)) for text in self.all_gather_bytes(content)]
@@ -283,19 +288,20 @@ class Group:
 
     @property
     def sent_bytes(self):
-        """All that has gone out to other ranks, with headers and heartbeats."""
+        """Bytes sent to other ranks, including headers and heartbeats."""
         return sum(self.sent_by_rank)
 
     @property
     def sent_by_rank(self):
-        """What has gone out to each rank; 0 to this one."""
+        """Bytes sent to each rank; 0 for this one."""
         return [0 if link is None else link.sent for link in self._links]
 
     def close(self):
-        """Leaves the group and closes the links; a rank that needs this one later gets a PeerError.
+        """Leaves the group and closes the links; a rank that still needs this one gets a PeerError.
 
-        What was sent still arrives: this waits until the other hosts have it, `timeout` at most.
-        What `split` made ends with the group that it was made from, not by itself.
+        Data already sent still arrives: this waits, for `timeout` at most, until the other hosts
+        have received it. On a sub-group made by `split` this does nothing: it ends with the whole
+        group.
         """
         if self._context == 0:
             HEARTBEAT.discard(self._progress)
@@ -307,10 +313,10 @@ class Group:
     def __exit__(self, *_):
         self.close()
 
-    # How calls are made
+    # Construction of calls
 
     def _add_levels(self, shared_memory):
-        """Returns this group, which from now on uses the memory that its ranks share."""
+        """Enables shared memory among ranks that can use it; returns this group."""
         if shared_memory and self.size > 1:
             self._levels, self._runner = find_levels(self, self._progress) or (None, self._progress)
         return self
@@ -325,7 +331,7 @@ class Group:
         return self._call(text, steps, vector, add)
 
     def _parts(self, x, out):
-        """Returns (flat out, [part of each rank]); x, this rank's, is copied there."""
+        """Returns (flat out, [part of each rank]), with x copied into this rank's part."""
         vector, own = flat(out, "all_gather"), flat(x, "all_gather", writeable=False)
         parts = [vector[self.part(len(vector), rank)] for rank in range(self.size)]
         if own.dtype != vector.dtype or len(own) != len(parts[self.rank]):

@@ -1,1 +1,1 @@
-"""Calls of a group that are under way, and what moves them on."""
+"""Calls in progress within a group, and the engine that advances them."""

@@ -1,4 +1,4 @@
-"""A collective, or a message, that is under way on this rank."""
+"""State of one collective or message in progress on this rank."""
 
 import threading
 import time
@@ -11,10 +11,10 @@ DATA = int(Kind.DATA)
 
 
 class Call:
-    """A collective under way, as its steps see the group and as its caller waits for it.
+    """A call in progress: its steps use it to reach the group, its caller to wait for the result.
 
-    The steps are a generator. It sends, which never waits, and yields the receipt of what it needs
-    next; what it returns is the result.
+    The steps are a generator. It sends without ever blocking, yields a Receipt for the data it
+    needs next, and returns the call's result.
 
     Parameters
     ----------
@@ -24,9 +24,9 @@ class Call:
         Of this process in that group.
     tag : int
     text : str
-        For errors: "all_reduce sum of 100 float32".
+        Description for error messages: "all_reduce sum of 100 float32".
     shared : bool
-        Whether all ranks take part, so that calls have an order.
+        Whether all ranks take part, which makes the call subject to the group's call order.
     steps : callable
         steps(call, *arguments) is the generator.
     """
@@ -35,31 +35,31 @@ class Call:
         self.links, self.rank, self.size = links, rank, len(links)
         self.tag, self.stream, self.text, self.shared = tag, stream_of(tag), text, shared
         self.steps, self.on_end = steps(self, *arguments), None
-        self.unsent = 0  # frames that wait for room in a socket
-        self.awaited_receipt = None  # the Receipt that the steps need next
-        self.last_progress = 0.0  # when it last went on, by the monotonic clock
+        self.unsent = 0  # frames still waiting for space in a socket buffer
+        self.awaited_receipt = None  # the Receipt that the steps are waiting for
+        self.last_progress = 0.0  # monotonic time of the last progress
         self.is_done, self.result, self.error = False, None, None
         self._steps_ended, self._event = False, None
 
     def send(self, to, view):
-        """Sends bytes to a rank; they must stay as they are until the other has them."""
+        """Sends bytes to a rank; the buffer must not change until the peer has received them."""
         head = HEADER.pack(MAGIC, DATA, self.tag, len(view))
         self.links[to].send(head, view, self)
 
     def send_copy(self, to, view):
-        """Sends bytes that may change at once: those that find no room yet are copied."""
+        """Sends bytes whose buffer may be reused at once: what cannot be sent yet is copied."""
         head = HEADER.pack(MAGIC, DATA, self.tag, len(view))
         self.links[to].send(head, view, self, copy=True)
 
     def receive(self, source, view):
-        """Returns a Receipt, done when the next bytes of a rank are in `view`."""
+        """Returns a Receipt that is done once the next bytes from rank `source` are in `view`."""
         link = self.links[source]
         receipt = Receipt(self.tag, view, link)
         link.post(receipt)
         return receipt
 
     def advance(self):
-        """Goes on until something is needed that has not come."""
+        """Runs the steps until they need data that has not arrived."""
         self.last_progress = time.monotonic()
         try:
             while True:
@@ -74,13 +74,13 @@ class Call:
             self.end()
 
     def on_frame_sent(self):
-        """Counts a frame that waited as sent."""
+        """Records that one of the queued frames has been sent."""
         self.unsent -= 1
         if self._steps_ended and not self.unsent:
             self.end()
 
     def end(self, error=None):
-        """Ends the call: with the result, or with an error."""
+        """Ends the call, with its result or with an error."""
         self.is_done, self.error = True, error
         if self.on_end is not None:
             self.on_end(self)
@@ -88,16 +88,16 @@ class Call:
             self._event.set()
 
     def in_background(self):
-        """Allows a thread other than the one that makes progress to wait for the end."""
+        """Allows threads other than the progress thread to wait for the end."""
         self._event = threading.Event()
 
     def wait(self):
         """Waits for the result; raises what `outcome` raises."""
-        self._event.wait()  # ends: the thread that drives gives up at the group's limits
+        self._event.wait()  # always ends: the driving thread enforces the group's time limits
         return self.outcome()
 
     def outcome(self):
-        """Returns the result of a call that has ended; raises its error."""
+        """Returns the result of a finished call, or raises its error."""
         if self.error is not None:
             raise self.error
         return self.result

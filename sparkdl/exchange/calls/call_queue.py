@@ -1,24 +1,24 @@
-"""Order of a group's calls: which are under way, and which wait for their turn."""
+"""Order of a group's calls: which are in progress, and which wait for their turn."""
 
 import time
 from collections import Counter, defaultdict, deque
 
 from sparkdl.exchange.links.tag import group_of
 
-AT_ONCE = 4  # calls of one group under way: enough to keep links busy, and bounds what comes early
+AT_ONCE = 4  # concurrent calls per group: enough to keep links busy, few enough to bound early data
 
 
 class CallQueue:
-    """Begins calls of a group in their order, a few at a time. Messages need not wait.
+    """Starts a group's calls in order, a few at a time. Messages start at once.
 
-    The oldest call is under way on all ranks, so some call can always go on.
+    The oldest call is in progress on all ranks, so at least one call can always advance.
 
     Attributes
     ----------
     active : dict
-        The calls under way, oldest first.
+        The calls in progress, oldest first.
     streams : dict
-        {stream: tag} of those that all ranks make.
+        {stream: tag} of the active calls that all ranks take part in.
     """
 
     def __init__(self):
@@ -31,7 +31,7 @@ class CallQueue:
         return bool(self.active or self._ready or self._waiting)
 
     def add(self, call):
-        """Begins a call at the next `advance`, or when those before it have ended."""
+        """Queues a call; it starts at the next `advance`, or once earlier calls have ended."""
         call.on_end = self._finish
         group = group_of(call.tag)
         if call.shared and self._counts[group] >= AT_ONCE:
@@ -41,7 +41,7 @@ class CallQueue:
             self._ready.append(call)
 
     def advance(self):
-        """Begins what may begin."""
+        """Starts all calls that are ready."""
         while self._ready:
             call = self._ready.popleft()
             self.active[call] = None
@@ -70,7 +70,7 @@ class CallQueue:
                 del self._waiting[group]
 
     def clear(self):
-        """Removes and returns all calls that have not ended."""
+        """Removes and returns all unfinished calls."""
         waiting = (call for queue in self._waiting.values() for call in queue)
         calls = [*self.active, *self._ready, *waiting]
         for call in calls:

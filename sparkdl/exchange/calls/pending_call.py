@@ -1,8 +1,8 @@
-"""A call that runs beside the computation."""
+"""Handle of a call that runs in the background."""
 
 
 class Pending:
-    """A call that a `start_` method of a Group has begun."""
+    """A call begun by a `start_` method of a Group."""
 
     def __init__(self, call, result=None):
         self._call, self._result = call, result
@@ -13,6 +13,6 @@ class Pending:
         return self._call.is_done
 
     def wait(self):
-        """Waits for the result of the method without `start_`, and raises what that raises."""
+        """Waits for the result, and returns or raises what the method without `start_` would."""
         result = self._call.wait()
         return result if self._result is None else self._result

@@ -1,4 +1,4 @@
-"""Drives all calls of a process at the same time: a thread that waits for one advances all."""
+"""Engine that drives all calls of a process: a thread waiting for one call advances all of them."""
 
 import contextlib
 import logging
@@ -21,14 +21,14 @@ from sparkdl.exchange.liveness.pause import PauseDetector
 
 log = logging.getLogger(__name__)
 
-FLUSH = 1.0  # seconds for telling the others of a failure, or goodbye
+FLUSH = 1.0  # seconds for sending peers a failure notice or a goodbye
 
 
 class ProgressEngine:
     """Moves frames between links and calls.
 
-    A call that somebody waits for is driven in that thread, as handing it to another costs time;
-    calls that run beside the computation are driven in a thread of their own.
+    A call that a thread waits for is driven in that thread, which saves a handover. Calls that run
+    in the background are driven by a separate thread.
 
     Parameters
     ----------
@@ -37,14 +37,14 @@ class ProgressEngine:
     timeout : float
         Seconds of silence after which a peer counts as dead.
     stall_timeout : float
-        Seconds after which a call that does not go on has failed, though all peers live.
+        Seconds without progress after which a call fails, even if all peers are alive.
     """
 
     def __init__(self, member, timeout, stall_timeout):
         self.member, self.timeout, self.stall_timeout = member, timeout, stall_timeout
         self.failure = None  # the PeerError after which no call can succeed
-        self.contexts = 0  # the highest number that a sub-group has
-        self.companions = []  # such as CallOrder: other ways by which ranks exchange, and wait
+        self.contexts = 0  # the highest context number given to a sub-group
+        self.companions = []  # other components that exchange data and wait, such as CallOrder
         self.queue, self.watch = CallQueue(), LinkWatch()
         self._driving = threading.Lock()
         self._submitted, self._news, self._thread = deque(), threading.Condition(), None
@@ -53,13 +53,13 @@ class ProgressEngine:
         self._closed, self._external_error = False, None
 
     def link(self, sock, member):
-        """Returns the Link to a member over a connected socket, from now on watched."""
+        """Wraps a connected socket to a member in a Link, watches it, and returns it."""
         link = Link(sock, member, self.queue.streams, self.watch.changed)
         self.watch.add(link)
         return link
 
     def run(self, call):
-        """Makes a call and waits for its result."""
+        """Runs a call and waits for its result."""
         if not self._driving.acquire(blocking=False):
             return self.start(call).wait()
         try:
@@ -72,7 +72,7 @@ class ProgressEngine:
         return call.outcome()
 
     def start(self, call):
-        """Begins a call that runs beside the caller's next work; returns it."""
+        """Starts a call in the background and returns it."""
         call.in_background()
         with self._news:
             if self._closed:
@@ -85,7 +85,7 @@ class ProgressEngine:
         return call
 
     def beat(self):
-        """Sends heartbeats to all peers; the thread that drives the calls does so as well."""
+        """Sends heartbeats to all peers, unless a thread drives calls and thereby sends them."""
         if self._driving.acquire(blocking=False):
             try:
                 self._beat()
@@ -93,7 +93,7 @@ class ProgressEngine:
                 self._driving.release()
 
     def look(self):
-        """Reads what peers say while no call is under way, and checks who is gone."""
+        """Reads messages from peers while no call is in progress, and checks for lost peers."""
         if self._driving.acquire(blocking=False):
             try:
                 self._listen(time.monotonic())
@@ -103,18 +103,18 @@ class ProgressEngine:
 
     @property
     def departed_links(self):
-        """[Link] to peers that have said goodbye."""
+        """Links to peers that have said goodbye."""
         return [link for link in self.watch.links if link.has_left]
 
     def check(self):
-        """Raises what a call would raise at once."""
+        """Raises the error that a new call would raise at once, if any."""
         if self._closed:
             raise self._closing()
         if self.failure is not None:
             raise self._unusable()
 
     def fail(self, error):
-        """Fails all calls from now on, for a reason outside of them, and notifies all peers."""
+        """Fails all calls from now on with an error from outside the engine; notifies all peers."""
         with self._news:
             if self._closed:
                 return
@@ -125,7 +125,7 @@ class ProgressEngine:
                 self._fail(self._external_error)
 
     def close(self):
-        """Leaves the group and closes the links; calls that have not ended fail."""
+        """Leaves the group and closes the links; unfinished calls fail."""
         with self._news:
             if self._closed:
                 return
@@ -144,10 +144,10 @@ class ProgressEngine:
             companion.close()
         self.companions.clear()
 
-    # In the thread that drives
+    # In the driving thread
 
     def _drive(self, call=None):
-        """Moves all calls on until `call` has ended, or all have."""
+        """Advances all calls until `call` has ended, or all have if it is None."""
         if not self.queue.busy:
             self._pause_detector.begin(time.monotonic())
         if call is not None:
@@ -175,7 +175,7 @@ class ProgressEngine:
             self._fail(error)
 
     def _take(self):
-        """Begins what has been handed over and what may begin now."""
+        """Takes over submitted calls and starts those that are ready."""
         while self._submitted:
             call = self._submitted.popleft()
             if self._closed or self.failure is not None:
@@ -185,7 +185,7 @@ class ProgressEngine:
         self.queue.advance()
 
     def _turn(self, awake):
-        """Waits for something to happen, at most until it is time to look after peers."""
+        """Waits for an event, at most until the next check of the peers."""
         pause = self.timeout / 8
         self.watch.turn(pause, awake)
         if self._external_error is not None:
@@ -214,10 +214,10 @@ class ProgressEngine:
             companion.await_elsewhere(end)
             awaited_rank = companion.awaited_rank if awaited_rank is None else awaited_rank
         for link in self.watch.links:
-            with contextlib.suppress(PeerError):  # a read from it finds the cause
+            with contextlib.suppress(PeerError):  # the next read from the link finds the cause
                 link.beat(awaited_rank)
 
-    # When it cannot go on
+    # On failure
 
     def _fail(self, error):
         """Fails all calls from now on, and notifies all peers of the reason."""
@@ -247,10 +247,10 @@ class ProgressEngine:
     def _closing(self):
         return WorkerError(f"the group has been closed on rank {self.member.rank}")
 
-    # The thread for calls that no thread waits for yet
+    # The thread for background calls
 
     def _call_background(self):
-        """Wakes it, with `_news` held; it begins with the first of them."""
+        """Wakes the background thread, starting it if necessary; the caller holds `_news`."""
         if self._thread is None and not self._closed:
             self._thread = threading.Thread(
                 target=self._background, name="sparkdl-progress", daemon=True
@@ -267,5 +267,5 @@ class ProgressEngine:
             with self._driving:
                 try:
                     self._drive()
-                except Exception:  # all calls have got it as their error
+                except Exception:  # every call has already received it as its error
                     log.exception("a call failed")

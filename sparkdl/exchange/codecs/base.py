@@ -1,4 +1,4 @@
-"""Bases of the codecs: the head of a message, and the checks before anything is written."""
+"""Bases of the codecs: message headers, and checks that run before anything is written."""
 
 from collections.abc import Mapping
 from struct import Struct
@@ -9,9 +9,9 @@ import numpy as np
 from sparkdl.config import Member, Of, dataclass
 from sparkdl.errors import CheckpointError, ConfigError, DataError, DivergedError, ShapeError
 
-HEAD = Struct("<4sI")  # the codec's mark, numbers in the vector
+HEAD = Struct("<4sI")  # the codec's mark, length of the vector
 LONGEST = 2**31 - 1  # an index and a sign share 32 bits
-# Numbers worked on at a time: few enough for a cache, so many that numpy's calls cost little.
+# Numbers per block: few enough for the CPU cache, enough to amortize the cost of numpy calls.
 BLOCK = 1 << 17
 MOST = np.finfo(np.float32).max
 
@@ -62,7 +62,7 @@ class Codec(Member):
         self.write(self.parse(body, len(out)), out, add)
 
     def open_message(self, message: Any, n: int) -> Any:
-        """Returns the bytes after the head, if the head is ours and says n."""
+        """Checks the header, and returns the bytes after it."""
         self.check(len(message) >= HEAD.size, f"at least {HEAD.size} bytes", len(message))
         mark, numbers = HEAD.unpack_from(message)
         self.check(mark == self.mark, f"the mark {self.mark!r}", mark)
@@ -78,17 +78,17 @@ class Codec(Member):
         raise NotImplementedError
 
     def write(self, parts: Any, out: np.ndarray, add: bool) -> None:
-        """Fills `out` from what `parse` gave, or adds it."""
+        """Writes the output of `parse` to `out`, or adds it."""
         raise NotImplementedError
 
 
 def codec_from_dict(options: Any) -> "Codec":
-    """Returns the Codec that `options` is, names, or describes as a mapping that has "type"."""
+    """Returns a Codec from an instance, a name, or a mapping that has "type"."""
     return Of(family=Codec).check(options, "Codec type")
 
 
 class Coder:
-    """Encodes one vector after another, and keeps what a message leaves out for the next.
+    """Encodes successive vectors, carrying over to the next what each message leaves out.
 
     Parameters
     ----------
@@ -96,12 +96,12 @@ class Coder:
     n : int
         Numbers in each vector.
     capacity : int
-        The most bytes that a message can have after its head.
+        Largest size of a message body, in bytes.
 
     Attributes
     ----------
     size : int
-        The most bytes of a message. Where the codec's `to_all` does not hold, all have as many.
+        Largest size of a message, in bytes. Without the codec's `to_all`, every message has it.
     """
 
     def __init__(self, codec, n, capacity):
@@ -123,22 +123,22 @@ class Coder:
         Raises
         ------
         DivergedError
-            If it holds a NaN, an infinity, or numbers too large for the codec. What was kept back
-            is then partly replaced: the coder is of no more use.
+            If the vector, with the residual, has a NaN, an infinity, or numbers too large for the
+            codec. The residual is then partly overwritten, and the coder unusable.
         """
         vector_of(type(self.codec).__name__, vector, self.n)
         return self._message[: HEAD.size + self.fill(vector)]
 
     def fill(self, vector: np.ndarray) -> int:
-        """Writes the body of the message for `vector`; returns how many bytes."""
+        """Writes the body of the message for `vector`; returns its length in bytes."""
         raise NotImplementedError
 
     def state(self) -> dict[str, np.ndarray]:
-        """Copies of what is kept between vectors, {name: array}."""
+        """Returns copies of the state kept between vectors, {name: array}."""
         return {name: array.copy() for name, array in self.state_arrays().items()}
 
     def restore(self, state: Mapping[str, np.ndarray]) -> None:
-        """Continues from what `state` of a coder of the same codec and length gave.
+        """Restores the `state` of a coder with the same codec and length.
 
         Raises
         ------
@@ -157,15 +157,15 @@ class Coder:
         return {}
 
     def settings(self) -> np.ndarray:
-        """Returns the settings that adapt to the vectors: float64, a view.
+        """Returns the adaptive settings: float64, a view.
 
-        They may be averaged over coders.
+        Callers may average them over coders.
         """
         return np.zeros(0)
 
 
 class ResidualCoder(Coder):
-    """A coder with error feedback: what a message leaves out is added to the next vector."""
+    """A coder with error feedback: the quantization error is added to the next vector."""
 
     def __init__(self, codec, n, capacity):
         super().__init__(codec, n, capacity)
@@ -188,7 +188,7 @@ def vector_of(owner, vector, n):
 
 
 def refuse_unless(finite, codec, part, start, limit=MOST):
-    """Raises DivergedError for the first number of `part` that is no number up to `limit`."""
+    """Raises DivergedError for the first number of `part` that is NaN or larger than `limit`."""
     if finite:
         return
     bad = np.flatnonzero(~(np.abs(part) <= limit))

@@ -1,4 +1,4 @@
-"""Numbers of 16 bits: half the bytes, nothing kept back."""
+"""16-bit numbers: half the bytes, no residual."""
 
 from typing import Any
 
@@ -8,8 +8,8 @@ from sparkdl.config import Choice, dataclass, option
 from sparkdl.exchange.codecs.base import Codec, Coder, blocks, refuse_unless
 
 LARGEST = {"float16": 65504.0, "bfloat16": 3.3895314e38}
-INFINITE = {"float16": 0x7C00, "bfloat16": 0x7F80}  # all bits of the exponent
-TO_INFINITY = 0x7F7F8000  # float32 bits from which bfloat16 rounds to infinity, or are NaN
+INFINITE = {"float16": 0x7C00, "bfloat16": 0x7F80}  # bit pattern of infinity: all exponent bits set
+TO_INFINITY = 0x7F7F8000  # float32 bits from here on round to infinity as bfloat16, or are NaN
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Half(Codec):
 
 
 class HalfCoder(Coder):
-    """Encodes by Half; keeps nothing."""
+    """Encodes by Half; has no residual."""
 
     def fill(self, vector: np.ndarray) -> int:
         words = self.body.view("<u2")
@@ -61,25 +61,25 @@ class HalfCoder(Coder):
 
 
 def to_float16(x, out):
-    """Writes x (n,) as the bits of float16 to out (n,) uint16; returns whether all are finite."""
+    """Writes x (n,) as float16 bits to out (n,) uint16; returns whether all are finite."""
     with np.errstate(over="ignore"):
         np.copyto(out.view("<f2"), x, casting="same_kind")
     return not ((out & 0x7C00) == 0x7C00).any()
 
 
 def to_bfloat16(x, out):
-    """Writes x (n,) as the bits of bfloat16 to out (n,) uint16; returns whether all are finite."""
+    """Writes x (n,) as bfloat16 bits to out (n,) uint16; returns whether all are finite."""
     bits = x.view(np.uint32)
     finite = not len(x) or (bits & 0x7FFFFFFF).max() < TO_INFINITY
     odd = (bits >> 16) & 1
-    odd += 0x7FFF  # half of the last place that stays, less the one that makes ties even
+    odd += 0x7FFF  # with `odd`, half of the last place kept: rounds to nearest, ties to even
     odd += bits
     np.copyto(out, odd >> 16, casting="same_kind")
     return finite
 
 
 def widen_words(words, dtype):
-    """Returns the float32 (n,) of 16-bit words (n,)."""
+    """Converts 16-bit words (n,) to float32 (n,)."""
     if dtype == "float16":
         return words.view("<f2").astype(np.float32)
     wide = words.astype(np.uint32)

@@ -1,4 +1,4 @@
-"""State of several coders of one codec, joined into one vector of each kind."""
+"""Combined state of several coders of one codec, one vector for each kind of state."""
 
 import numpy as np
 
@@ -7,17 +7,14 @@ from sparkdl.exchange.codecs.base import describe_arrays
 
 
 def join_states(coders):
-    """Returns {name: vector}: what the coders keep between vectors.
-
-    Empty where they keep nothing.
-    """
+    """Returns the concatenated states of the coders, {name: vector}; empty if they keep none."""
     states = [coder.state() for coder in coders]
     names = states[0] if states else ()
     return {name: np.concatenate([state[name] for state in states]) for name in names}
 
 
 def restore_joined(coders, state):
-    """Restores the coders from what `join_states` gave of as many of the same lengths.
+    """Restores the coders from `join_states` of the same number of coders of the same lengths.
 
     Raises
     ------

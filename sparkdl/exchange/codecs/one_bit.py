@@ -1,4 +1,4 @@
-"""One bit a number, and two levels for each chunk of numbers; what is lost is added next time."""
+"""One-bit quantization with two levels per chunk and error feedback."""
 
 from typing import Any, ClassVar
 
@@ -8,7 +8,7 @@ from sparkdl.config import Boolean, Integer, dataclass, option
 from sparkdl.errors import require
 from sparkdl.exchange.codecs.base import BLOCK, Codec, ResidualCoder, blocks, refuse_unless
 
-# Eight masks for a byte: all ones where its bit says "below the threshold", the lowest bit first.
+# Eight int32 masks for each byte, lowest bit first: all ones where the bit says "below threshold".
 BITS = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1, bitorder="little")
 MASKS = np.where(BITS, np.int32(-1), np.int32(0))
 
@@ -70,7 +70,7 @@ class OneBit(Codec):
 
 
 class OneBitCoder(ResidualCoder):
-    """Encodes by OneBit; the residual is what was given less what was sent."""
+    """Encodes by OneBit; the residual is the input less the decoded message."""
 
     def __init__(self, codec, n, capacity):
         super().__init__(codec, n, capacity)
@@ -95,23 +95,23 @@ class OneBitCoder(ResidualCoder):
         return len(self.body)
 
     def quantize(self, total, length, levels):
-        """Fills levels (rows, 2) for total (rows, chunk); returns the sides (rows * chunk / 8,).
+        """Fills levels (rows, 2) for total (rows, chunk); returns the bits (rows * chunk / 8,).
 
         Only the first `length` numbers count.
         """
         counts = np.full(len(total), total.shape[1], np.float32)
         counts[-1:] -= total.size - length
-        with np.errstate(over="ignore", invalid="ignore"):  # asked about by the caller
+        with np.errstate(over="ignore", invalid="ignore"):  # checked by the caller
             if self.codec.zero_threshold:
                 return two_means(total, counts, levels)
             return encode_symmetric(total, counts, levels, length)
 
 
 def two_means(total, counts, levels):
-    """Sets levels to the means of numbers below 0 and others, 0 without any; returns the sides."""
+    """Sets levels to the means of negative and other numbers (0 if none); returns the bits."""
     sides = np.packbits(total < 0, bitorder="little")
     bits = total.view(np.int32)
-    below = bits >> 31  # all ones where the sign is set
+    below = bits >> 31  # all ones where the number is negative
     below &= bits
     below = below.view(np.float32)
     positive = np.bitwise_count(sides.reshape(len(total), -1)).sum(axis=1, dtype=np.float32)
@@ -122,7 +122,7 @@ def two_means(total, counts, levels):
 
 
 def encode_symmetric(total, counts, levels, length):
-    """Sets levels to the mean less and plus the mean distance from it; returns the sides."""
+    """Sets levels to the mean minus and plus the mean deviation; returns the bits."""
     mean = np.einsum("ij->i", total) / counts
     away = total - mean[:, None]
     away.reshape(-1)[length:] = 0
@@ -135,7 +135,7 @@ def encode_symmetric(total, counts, levels, length):
 def decode_levels(levels, bits, chunk):
     """Returns the level of each number, (rows * chunk,), for levels (rows, 2).
 
-    Bits may end earlier.
+    `bits` may be shorter; missing ones count as 0.
     """
     masks = np.empty((len(levels) * chunk // 8, 8), np.int32)
     np.take(MASKS, bits, axis=0, out=masks[: len(bits)], mode="clip")
@@ -148,7 +148,7 @@ def decode_levels(levels, bits, chunk):
 
 
 def split(body, chunks):
-    """Returns the levels float32 (chunks, 2) and the bits of a message's body."""
+    """Splits a message body into levels, float32 (chunks, 2), and bits."""
     return body[: 8 * chunks].view("<f4").reshape(chunks, 2), body[8 * chunks :]
 
 
@@ -157,5 +157,5 @@ def chunks_in(n, chunk):
 
 
 def block_of(chunk):
-    """Returns how many numbers to work on at a time: whole chunks."""
+    """Returns the block size in numbers, a multiple of `chunk`."""
     return BLOCK // chunk * chunk

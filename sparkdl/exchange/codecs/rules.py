@@ -1,4 +1,4 @@
-"""Rules that adapt the threshold of threshold encoding from one message to the next."""
+"""Rules that adapt the threshold of threshold encoding from message to message."""
 
 from typing import ClassVar
 

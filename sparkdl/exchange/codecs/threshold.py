@@ -1,4 +1,4 @@
-"""Only the numbers that have grown past a threshold are sent, as a step up or a step down."""
+"""Threshold encoding: sends only residuals beyond a threshold, as a step up or down."""
 
 from struct import Struct
 from typing import Any, ClassVar
@@ -58,7 +58,10 @@ class Threshold(Codec):
         return t, self.places(body, n) if form == SPARSE else None, self.codes(body, n, form)
 
     def places(self, body: np.ndarray, n: int) -> Any:
-        """Returns the places in a message, twice, plus 1 for a step down; they rise."""
+        """Checks and returns the entries of a sparse message: 2 * index, plus 1 for a step down.
+
+        Indices must be in ascending order.
+        """
         self.check(len(body) % 4 == 0, "4 bytes a place", len(body))
         places = body.view("<u4")
         at = places >> 1
@@ -86,11 +89,11 @@ class Threshold(Codec):
 
 
 class ThresholdCoder(ResidualCoder):
-    """Encodes by Threshold; the last threshold and sparsity are kept with the residual."""
+    """Encodes by Threshold; the state has the last threshold and sparsity, besides the residual."""
 
     def __init__(self, codec, n, capacity):
         super().__init__(codec, n, capacity)
-        self._last = np.zeros(3)  # threshold, sparsity, messages so far
+        self._last = np.zeros(3)  # threshold, sparsity, number of messages
 
     def state_arrays(self) -> dict[str, np.ndarray]:
         return super().state_arrays() | {"last": self._last}
@@ -100,7 +103,7 @@ class ThresholdCoder(ResidualCoder):
 
     @property
     def threshold(self) -> float:
-        """The threshold of the next message."""
+        """Threshold of the next message."""
         threshold, sparsity, messages = self._last
         rule = self.codec.rule
         t = rule.after(threshold, sparsity) if messages else rule.first()
@@ -118,9 +121,10 @@ class ThresholdCoder(ResidualCoder):
         return FORM.size + length
 
     def add_to_residual(self, vector, t):
-        """Adds `vector` to the residual; returns how many numbers are at least t then, and where.
+        """Adds `vector` to the residual; returns (count, indices) of numbers at least t in size.
 
-        None for where, if they are so many that a dense message is not longer.
+        The indices are None if there are so many that a dense message is no longer than a sparse
+        one.
         """
         count, places, limit = 0, [np.zeros(0, np.uint32)], pairs.bytes_for(self.n) / 4
         for block in blocks(self.n):
@@ -156,7 +160,7 @@ class ThresholdCoder(ResidualCoder):
 
 
 def steps(places, t):
-    """Returns t or -t for each of `places`."""
+    """Returns a step of t or -t for each sparse entry."""
     return np.where(places & 1, -np.float32(t), np.float32(t))
 
 

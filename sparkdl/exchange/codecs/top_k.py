@@ -1,4 +1,4 @@
-"""The largest numbers are sent as they are; the others are kept back and grow."""
+"""Top-k sparsification: the largest numbers are sent exactly, the others stay in the residual."""
 
 from math import ceil
 from typing import Any, ClassVar
@@ -31,7 +31,7 @@ class TopK(Codec):
     )
 
     def most(self, n: int) -> int:
-        """Returns how many of n numbers are sent at most."""
+        """Returns the largest number of entries sent for a vector of n numbers."""
         return min(n, ceil(self.fraction * n))
 
     def coder(self, n: int) -> Any:
@@ -65,7 +65,7 @@ class TopKCoder(ResidualCoder):
         return 8 * k
 
     def largest(self, vector):
-        """Adds `vector` to the residual; returns the places of its largest numbers, rising."""
+        """Adds `vector` to the residual; returns the indices of its largest numbers, ascending."""
         size = np.empty(self.n, np.float32)
         for block in blocks(self.n):
             total = self.residual[block]
@@ -79,7 +79,11 @@ class TopKCoder(ResidualCoder):
         return self.at_least(size[self.n - limit], limit)
 
     def at_least(self, least, limit):
-        """Returns up to `limit` places of numbers of at least `least` (> 0), larger ones first."""
+        """Returns up to `limit` ascending indices of the largest numbers at least `least` in size.
+
+        Numbers equal to `least` fill up what larger ones leave; a `least` of 0 selects none of
+        them.
+        """
         above, equal = [], []
         for block in blocks(self.n):
             size = np.abs(self.residual[block])

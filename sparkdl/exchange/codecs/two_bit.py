@@ -1,4 +1,4 @@
-"""Two bits a number: a step up, a step down, or nothing; what is lost is added next time."""
+"""Two-bit quantization: a step up, a step down, or nothing, with error feedback."""
 
 from struct import Struct
 from typing import Any, ClassVar
@@ -10,7 +10,7 @@ from sparkdl.errors import require
 from sparkdl.exchange.codecs import pairs
 from sparkdl.exchange.codecs.base import Codec, ResidualCoder, blocks, refuse_unless
 
-STEP = Struct("<f")  # so that processes whose thresholds differ find out
+STEP = Struct("<f")  # lets receivers detect that thresholds differ
 
 
 @dataclass(frozen=True)

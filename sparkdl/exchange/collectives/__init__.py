@@ -1,5 +1,5 @@
-"""Collectives of the ranks of a group; each file holds the steps of one.
+"""Collectives of a group, one per file.
 
-Steps are generators over a Call: they send, and yield the receipts of what they need next. They
-see flat numpy arrays. On every rank the same calls give the same bits.
+Steps are generators over a Call: they send data, and yield the receipts of the data they need next.
+They work on flat numpy arrays, and give the same bits on every rank for the same calls.
 """

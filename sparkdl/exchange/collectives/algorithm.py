@@ -1,16 +1,16 @@
-"""Choice of the faster all-reduce for a length of vector."""
+"""Selection of the faster all-reduce for the length of a vector."""
 
 from sparkdl.exchange.collectives import doubling, ring
 
-# Bytes up to which few steps matter more than that ranks share the sums.
+# Bytes up to which having few steps matters more than dividing the sums among ranks.
 DOUBLING = 128 << 10
 
 
 def is_short(nbytes):
-    """Returns whether a vector of so many bytes is summed by doubling, and in its order."""
+    """Returns whether a vector of `nbytes` is summed by recursive doubling, and in its order."""
     return nbytes <= DOUBLING
 
 
 def all_reduce_for(nbytes, size):
-    """Returns the steps (call, x, reduce) for vectors of so many bytes; the same on all ranks."""
+    """Returns the all-reduce steps(call, x, reduce) to use, the same on all ranks."""
     return doubling.all_reduce if is_short(nbytes) or size == 1 else ring.all_reduce

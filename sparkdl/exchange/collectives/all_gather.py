@@ -1,15 +1,15 @@
-"""All-gather: every rank sends its part to every other; all links are busy at the same time."""
+"""All-gather: every rank sends its part to every other over all links at once."""
 
 import numpy as np
 
 from sparkdl.exchange.collectives.pieces import pieces, raw
 
 PIECE = 512 << 10  # bytes
-SMALL = 16 << 10  # bytes that a rank may send before the others have said that they wait
+SMALL = 16 << 10  # bytes that a rank may send before the receivers are ready
 
 
 def all_gather(call, views):
-    """Fills `views`, bytes by rank, of which this rank's is full, on all ranks."""
+    """Fills `views`, the bytes of each rank, of which only this rank's are set at the start."""
     others = [(call.rank + i) % call.size for i in range(1, call.size)]
     receipts = [
         call.receive(other, piece) for other in others for piece in pieces(views[other], PIECE)
@@ -21,7 +21,7 @@ def all_gather(call, views):
 
 
 def all_gather_bytes(call, data):
-    """Gathers the bytes of each rank, of any length each, as uint8 arrays by rank."""
+    """Gathers the bytes of all ranks, of any lengths, as uint8 arrays by rank."""
     own, small = np.frombuffer(data, np.uint8), len(data) <= SMALL
     lengths = np.full(call.size, len(own), np.int64)
     others = [(call.rank + i) % call.size for i in range(1, call.size)]

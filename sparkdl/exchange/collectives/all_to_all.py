@@ -1,4 +1,4 @@
-"""All-to-all: every rank sends each other rank bytes of its own, and may get an answer."""
+"""All-to-all: every rank sends different bytes to each other rank, optionally with an answer."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ from sparkdl.exchange.collectives.pieces import pieces, raw
 
 
 def all_to_all_bytes(call, parts):
-    """Sends parts[rank] to each rank; gathers what they sent, uint8 arrays by rank."""
+    """Sends parts[rank] to each rank; returns the received bytes, uint8 arrays by rank."""
     parts = [np.frombuffer(part, np.uint8) for part in parts]
     sizes = np.array([len(part) for part in parts], np.int64)
     lengths, others = sizes.copy(), [(call.rank + i) % call.size for i in range(1, call.size)]
@@ -32,10 +32,10 @@ def all_to_all_bytes(call, parts):
 
 
 def ask_and_answer(call, requests, answer):
-    """Sends requests[rank] to each rank; gathers their answers, uint8 arrays by rank.
+    """Sends requests[rank] to each rank; returns the answers, uint8 arrays by rank.
 
-    `answer` returns the answers, by rank, to [uint8 array of each rank]. It runs in the thread that
-    drives calls.
+    `answer` takes the requests, [uint8 array by rank], and returns the answers by rank. It runs in
+    the thread that drives calls.
     """
     asked = yield from all_to_all_bytes(call, requests)
     return (yield from all_to_all_bytes(call, answer(asked)))

@@ -1,4 +1,4 @@
-"""Barrier: no rank goes on before all have come.
+"""Barrier: no rank continues before all have arrived.
 
 References
 ----------
@@ -9,7 +9,7 @@ EMPTY = memoryview(bytearray())
 
 
 def barrier(call):
-    """Takes log2(size) steps, hearing from ever farther ranks, each of which heard as many."""
+    """Runs ceil(log2(size)) steps; in each, a rank signals one twice as far away as in the last."""
     distance = 1
     while distance < call.size:
         call.send((call.rank + distance) % call.size, EMPTY)

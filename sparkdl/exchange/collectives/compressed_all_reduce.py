@@ -1,10 +1,10 @@
-"""All-reduce of vectors that travel as messages of a codec.
+"""All-reduce of vectors compressed by a codec.
 
 References
 ----------
 Seide et al., 1-bit stochastic gradient descent (2014), section 3.3, for the stripes. Tang, Lian,
-Yu, Zhang and Liu, DoubleSqueeze (2019), for what is kept back on both ways. Strom, Scalable
-distributed DNN training (2015), for messages to all.
+Yu, Zhang and Liu, DoubleSqueeze (2019), for error feedback in both directions. Strom, Scalable
+distributed DNN training (2015), for sending messages to all.
 """
 
 from itertools import pairwise
@@ -17,7 +17,7 @@ from sparkdl.exchange.collectives.pieces import cuts, pieces, raw
 
 
 def to_all(call, codec, coder, x):
-    """Sends all messages to everyone; each rank adds them in the order of ranks."""
+    """Sends every message to all ranks, each of which adds them in rank order."""
     messages = yield from all_gather_bytes(call, coder.encode(x))
     for rank, message in enumerate(messages):
         decode(call, codec, rank, message, x, add=rank > 0)
@@ -25,10 +25,10 @@ def to_all(call, codec, coder, x):
 
 
 def stripes(call, codec, coders, x):
-    """Sums one stripe of flat x on each rank, which sends the sum to all, encoded again.
+    """Reduces one stripe of flat x on each rank, which encodes the sum again and sends it to all.
 
-    `coders` are for the stripes of all ranks; that of this rank's own is for the sum. All messages
-    of a coder have the same size. Its own part of its stripe a rank adds as it is.
+    `coders` has one coder per stripe; the one for this rank's stripe encodes the sum. All messages
+    of a coder have the same size. A rank adds its own part of its stripe without encoding it.
     """
     edges, rank = cuts(len(x), call.size), call.rank
     stripe = [x[a:b] for a, b in pairwise(edges)]
@@ -36,7 +36,7 @@ def stripes(call, codec, coders, x):
 
     parts = {other: np.empty(coders[rank].size, np.uint8) for other in others}
     receipts = await_messages(call, parts)
-    for other in others:  # while one is on its way the next is encoded
+    for other in others:  # each message is encoded while the previous one is in transit
         send_all(call, [other], coders[other].encode(stripe[other]))
     for other in sorted(others):
         yield from receipts[other]
@@ -46,7 +46,7 @@ def stripes(call, codec, coders, x):
     receipts = await_messages(call, sums)
     message = coders[rank].encode(stripe[rank])
     send_all(call, others, message)
-    decode(call, codec, rank, message, stripe[rank])  # what the others will have
+    decode(call, codec, rank, message, stripe[rank])  # the same bits as on other ranks
     for other in others:
         yield from receipts[other]
         decode(call, codec, other, sums[other], stripe[other])
@@ -54,7 +54,7 @@ def stripes(call, codec, coders, x):
 
 
 def await_messages(call, messages):
-    """Returns {rank: receipts of all pieces of its message} for {rank: memory}."""
+    """Posts receives for {rank: buffer}; returns {rank: receipts of all pieces of its message}."""
     return {
         other: [call.receive(other, piece) for piece in pieces(raw(memory), PIECE)]
         for other, memory in messages.items()
@@ -62,7 +62,7 @@ def await_messages(call, messages):
 
 
 def decode(call, codec, rank, message, out, add=False):
-    """Decodes what came from a rank; PeerError that names it if it cannot be decoded."""
+    """Decodes a message from `rank`; raises a PeerError that names the rank if it is invalid."""
     try:
         codec.decode(message, out, add)
     except DataError as error:

@@ -1,8 +1,9 @@
-"""All-reduce of short vectors: in each step the part of the group that agrees doubles.
+"""All-reduce of short vectors by recursive doubling.
 
-log2(size) steps, each with the whole vector. Where the size is no power of two, the ranks above
-the largest one give theirs to a rank below before, and get the result after. All add the same pairs
-in the same order, so all get the same bits; add_in_pairs in sums.py has that order.
+Takes log2(size) steps, each with the whole vector. If the size is not a power of two, ranks beyond
+the largest power of two first send their vector to a lower rank, and get the result at the end. All
+ranks add the same pairs in the same order, so all get the same bits; add_in_pairs in sums.py has
+that order.
 
 References
 ----------
@@ -15,7 +16,7 @@ from sparkdl.exchange.collectives.pieces import raw
 
 
 def all_reduce(call, x, reduce):
-    """Replaces flat x by its sum (or what `reduce` is) over all ranks."""
+    """Replaces flat x by its reduction over all ranks, on every rank."""
     rank, size = call.rank, call.size
     core = 1 << size.bit_length() - 1
     if rank >= core:

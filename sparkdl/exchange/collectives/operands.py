@@ -1,4 +1,4 @@
-"""Checks and views of the arrays that a group takes."""
+"""Checks and flat views of arrays passed to a group."""
 
 import numpy as np
 
@@ -9,7 +9,7 @@ REDUCTIONS = {"sum": np.add, "max": np.maximum, "min": np.minimum}
 
 
 def reducible_vector(x, owner):
-    """Returns (flat view, name of its type) of an array whose numbers can be reduced in place."""
+    """Returns (flat view, dtype name) of an array that can be reduced in place."""
     name = SUMMED.get(getattr(x, "dtype", None))
     if name is None:
         kind = getattr(x, "dtype", type(x).__name__)
@@ -18,7 +18,7 @@ def reducible_vector(x, owner):
 
 
 def flat(x, owner, writeable=True):
-    """Returns the one-dimensional view of an array of numbers, or of bytes."""
+    """Returns a flat view of an array of numbers or a bytes-like object."""
     if not isinstance(x, np.ndarray) and isinstance(x, bytes | bytearray | memoryview):
         x = np.frombuffer(x, np.uint8)
     if not isinstance(x, np.ndarray) or x.dtype.hasobject:

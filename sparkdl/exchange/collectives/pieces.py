@@ -1,4 +1,4 @@
-"""Vectors as the pieces in which they travel."""
+"""Pieces in which vectors travel."""
 
 import itertools
 
@@ -6,19 +6,16 @@ import numpy as np
 
 
 def raw(x):
-    """Returns the bytes of a flat contiguous array, no copy."""
+    """Returns the bytes of a flat contiguous array, without a copy."""
     return x.view(np.uint8).data
 
 
 def cuts(length, parts):
-    """Returns the bounds of `parts` parts of a vector, as equal as can be: parts + 1 numbers."""
+    """Returns the parts + 1 bounds that cut a vector into nearly equal parts."""
     return [length * i // parts for i in range(parts + 1)]
 
 
 def pieces(data, longest):
-    """Returns the views of at most `longest` bytes that make up a view.
-
-    One empty view if it is empty.
-    """
+    """Splits a view into views of at most `longest` bytes; an empty one gives one empty view."""
     edges = cuts(len(data), max(1, -(-len(data) // longest)))
     return [data[a:b] for a, b in itertools.pairwise(edges)]

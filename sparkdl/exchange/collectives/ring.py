@@ -1,15 +1,15 @@
 """All-reduce and reduce-scatter of long vectors around a ring, in pieces that stay in cache.
 
-The vector is cut into one chunk per rank. Each chunk goes round once and is summed on the way
-(size - 1 steps); for an all-reduce it then goes round once more as it is (size - 1 steps), so a
-rank sends 2 (size - 1) / size of the vector, whatever the number of ranks.
+The vector is cut into one chunk per rank. Each chunk travels once around the ring and is summed on
+the way (size - 1 steps); for an all-reduce the sum then travels around once more (size - 1 steps).
+So a rank sends 2 (size - 1) / size of the vector, less than twice its size for any number of ranks.
 
 The sum of a rank's chunk begins with the next rank's numbers and ends with its own; add_around in
 sums.py has that order.
 
-Each chunk is cut into pieces, and a piece is sent on as soon as it is summed: while one piece is
-added here, the kernel moves others. All ranks handle pieces in the same order, which each works
-out for itself, so frames carry no numbers.
+Each chunk is cut into pieces, and a piece is sent on as soon as it is summed, so the operating
+system transfers some pieces while others are added. All ranks compute the same order of pieces, so
+frames need no sequence numbers.
 
 References
 ----------
@@ -24,17 +24,17 @@ import numpy as np
 
 from sparkdl.exchange.collectives.pieces import cuts, raw
 
-SHORTEST, LONGEST = 512 << 10, 1 << 20  # bytes of a piece: more calls, or more cache than there is
-AHEAD = 8  # pieces of the own chunk that are on their way before the first one comes in
+SHORTEST, LONGEST = 512 << 10, 1 << 20  # bytes of a piece: for few calls, and within the CPU cache
+AHEAD = 8  # pieces of the first chunk sent before any has arrived
 
 
 def all_reduce(call, x, reduce):
-    """Replaces flat x by its sum (or what `reduce` is) over all ranks."""
+    """Replaces flat x by its reduction over all ranks, on every rank."""
     yield from travel(call, x, reduce, 2 * call.size - 2)
 
 
 def reduce_scatter(call, x, reduce):
-    """Sums this rank's chunk of flat x; the rest of x holds sums of some ranks."""
+    """Reduces this rank's chunk of flat x and returns a view of it; x then has partial sums."""
     if call.size > 1:
         yield from travel(call, x, reduce, call.size - 1)
     edges = cuts(len(x), call.size)
@@ -42,13 +42,13 @@ def reduce_scatter(call, x, reduce):
 
 
 def travel(call, x, reduce, steps):
-    """Takes `steps` steps around the ring, with all pieces of a chunk in each."""
+    """Runs `steps` ring steps, each with all pieces of a chunk."""
     rank, size = call.rank, call.size
     left, right = (rank - 1) % size, (rank + 1) % size
     count = pieces_of(x.nbytes / size)
     chunks = [chunk_pieces(x, a, b, count) for a, b in edges_of(len(x), size)]
     scratch = np.empty(-(-len(x) // (size * count)) + 1, x.dtype)
-    own = chunks[left]  # so that after size - 1 steps a rank has its own
+    own = chunks[left]  # a chunk then ends at its owner after size - 1 steps
     for piece in range(min(AHEAD, count)):
         call.send(right, raw(own[piece]))
     for step, piece, fresh in order(steps, count):
@@ -66,15 +66,15 @@ def travel(call, x, reduce, steps):
 
 
 def pieces_of(nbytes):
-    """Returns the number of pieces of a chunk: as many as are under way at once, if long enough."""
+    """Returns the number of pieces per chunk: the number in flight, if pieces get long enough."""
     return max(math.ceil(nbytes / LONGEST), min(AHEAD, int(nbytes / SHORTEST)), 1)
 
 
 def order(steps, count):
-    """Yields (step, piece, own piece to send next, or None) in the order of arrival.
+    """Yields (step, piece, piece of the first chunk to send next, or None) in the order of arrival.
 
-    What a rank sends is what its right neighbor receives, and all do alike: this list grows at
-    its end as it is read from its start.
+    A rank sends in the order in which its right neighbor receives, and all ranks behave alike: so
+    the queue grows at its end as it is read from its start.
     """
     fresh = min(AHEAD, count)
     line = deque((0, piece) for piece in range(fresh))

@@ -1,7 +1,7 @@
-"""The two orders in which numbers of all ranks are added, whatever way they travel.
+"""The two orders in which the numbers of all ranks are added, whatever the transport.
 
-Float sums depend on it. Which order is taken follows from the size of a vector, the place of a
-number in it, and the number of ranks; so sockets and shared memory give the same bits.
+Floating-point sums depend on the order. It follows from the size of a vector, the position of a
+number in it, and the number of ranks, so sockets and shared memory give the same bits.
 """
 
 from functools import cache
@@ -12,23 +12,21 @@ import numpy as np
 def add_in_pairs(parts, add, out):
     """Returns the sum of `parts` in the order of short vectors, written to `out`.
 
-    Parts stay as they are.
-
-    It is that of collectives/doubling.py: of 5 ranks ((0 + 4) + 1) + (2 + 3). With one part, that
-    part is returned.
+    The order is that of collectives/doubling.py: for 5 ranks ((0 + 4) + 1) + (2 + 3). `parts` are
+    not changed. A single part is returned itself.
     """
     return add_neighbors([parts[rank] for rank in ranks_in_pairs(len(parts))], add, out)
 
 
 @cache
 def ranks_in_pairs(size):
-    """Returns the ranks below the tree of sums, from left to right: of 5, 0 4 1 2 3."""
+    """Returns the ranks at the leaves of the summation tree, left to right: of 5, 0 4 1 2 3."""
     core = 1 << size.bit_length() - 1
     return [rank for i in range(core) for rank in (i, i + core) if rank < size]
 
 
 def add_neighbors(parts, add, out):
-    """Adds parts that stand in the order of the tree."""
+    """Adds parts that are in the order of the tree's leaves."""
     if len(parts) == 1:
         return parts[0]
     half = 1 << len(parts).bit_length() - 2
@@ -40,10 +38,10 @@ def add_neighbors(parts, add, out):
 
 
 def add_around(parts, owner, add, out):
-    """Fills `out` with the sum of `parts` in the order of that owner's chunk of a long vector.
+    """Fills `out` with the sum of `parts` in the order of the owner's chunk of a long vector.
 
-    It begins with the next rank's and ends with the owner's, as in collectives/ring.py. Parts stay
-    as they are.
+    It begins with the next rank's part and ends with the owner's, as in collectives/ring.py.
+    `parts` are not changed.
     """
     first, second, *others = *parts[owner + 1 :], *parts[: owner + 1]
     add(first, second, out=out)

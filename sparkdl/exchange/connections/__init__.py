@@ -1,1 +1,1 @@
-"""Connections between processes of a job: addresses, sockets, TLS, and who is let in."""
+"""Connections between processes of a job: addresses, sockets, TLS, and authentication."""

@@ -1,4 +1,4 @@
-"""Address of this host that the other processes should dial."""
+"""Choice of the address of this host that other processes should dial."""
 
 import contextlib
 import fcntl
@@ -14,23 +14,24 @@ from sparkdl.exchange.connections.sockets import family
 
 VARIABLE = "SPARKDL_INTERFACE"
 LOOPBACK = "127.0.0.1"
-SIOCGIFADDR = 0xC0206921 if sys.platform == "darwin" else 0x8915  # "address of this interface"
-UNROUTED = ("198.51.100.1", 9)  # reserved for documentation: no host has it (RFC 5737)
+SIOCGIFADDR = 0xC0206921 if sys.platform == "darwin" else 0x8915  # "get interface address"
+UNROUTED = ("198.51.100.1", 9)  # reserved for documentation, assigned to no host (RFC 5737)
 INET6 = Path("/proc/net/if_inet6")
 
 
 def own_address(interface=None, toward=None):
-    """Returns the address (text) of this host that others should dial.
+    """Returns the address of this host that others should dial, as text.
 
     Parameters
     ----------
     interface : str, optional
-        Name of an interface ("eth1"), an address of this host, a network ("10.1.0.0/16": the
-        same text then fits every host), or the host's own name, as Spark may have its driver's.
-        Without it the variable SPARKDL_INTERFACE says.
+        Name of an interface ("eth1"), an address of this host, a network ("10.1.0.0/16": the same
+        text then fits every host), or the host's own name, as Spark may know its driver. Defaults
+        to the variable SPARKDL_INTERFACE.
     toward : str, optional
-        A host all processes can reach, as the driver: where neither is set, the address from which
-        this host reaches it. Without it too, the loopback: processes of one machine.
+        A host that all processes can reach, such as the driver. If no interface is set, the address
+        from which this host reaches it is used; without either, the loopback address, which serves
+        processes of one machine.
 
     Raises
     ------
@@ -48,7 +49,7 @@ def address_of_name(interface, toward=None):
     matches = dict.fromkeys(
         ip for ip, name in local if interface == name or is_within(ip, interface)
     )
-    if not matches and bindable(interface):  # an interface may have more addresses than it lists
+    if not matches and bindable(interface):  # an interface may have addresses that are not listed
         return interface
     if not matches and any(map(bindable, resolve_host(interface))):
         return reaching(interface)
@@ -69,7 +70,7 @@ def is_within(ip, network):
 
 
 def resolve_host(name):
-    """Returns the addresses that a name of a host stands for."""
+    """Resolves a host name to its addresses."""
     with contextlib.suppress(OSError, UnicodeError):
         infos = socket.getaddrinfo(name, None, type=socket.SOCK_STREAM)
         return [where[0] for *_, where in infos]
@@ -86,10 +87,10 @@ def bindable(address):
 
 
 def reaching(host):
-    """Returns the local address that packets to `host` would bear; nothing is sent.
+    """Returns the local source address of packets to `host`, without sending any.
 
-    Many hosts know their own name by a loopback address, under which no other host knows them: then
-    it is the address of the way out.
+    Many hosts resolve their own name to a loopback address, which no other host can dial. In that
+    case the address of the default route is returned.
     """
     try:
         places = socket.getaddrinfo(host, 9, type=socket.SOCK_DGRAM)
@@ -107,7 +108,7 @@ def reaching(host):
 
 
 def source(place):
-    """Returns our address that a packet to `place` would have, or None."""
+    """Returns the source address of packets to `place`, or None if there is no route."""
     with contextlib.suppress(OSError):
         with socket.socket(family(place[0]), socket.SOCK_DGRAM) as sock:
             sock.connect(place)
@@ -115,13 +116,13 @@ def source(place):
 
 
 def default_address():
-    """Returns our address on the way to the world, else any that is no loopback, or None."""
+    """Returns the source address of the default route, else any non-loopback address, or None."""
     others = (ip for ip, _ in addresses() if not ip_address(ip).is_loopback)
     return source(UNROUTED) or next(others, None)
 
 
 def addresses():
-    """Returns (address, interface) of this host: IPv4 before IPv6, no link-local ones."""
+    """Returns [(address, interface)] of this host: IPv4 before IPv6, without link-local ones."""
     names = [name for _, name in socket.if_nameindex()]
     return [*four(names), *six()]
 

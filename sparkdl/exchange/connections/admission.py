@@ -1,4 +1,4 @@
-"""Admits connections and examines them beside each other, bounded in time and number."""
+"""Admission of incoming connections by concurrent handshakes, bounded in time and number."""
 
 import logging
 import threading
@@ -9,15 +9,15 @@ from sparkdl.exchange.connections.deadline import Deadline
 from sparkdl.exchange.connections.handshake import HandshakeRefused
 from sparkdl.exchange.connections.sockets import format_address, hang_up, wake
 
-MOST = 128  # handshakes at a time; further callers wait in the system's queue
-GRACE = 1.0  # seconds after which the oldest may be shown out if others wait
+MOST = 128  # concurrent handshakes; further callers wait in the listen backlog
+GRACE = 1.0  # seconds after which the oldest handshake may be evicted to make room
 TICK = 0.5
 log = logging.getLogger(__name__)
 
 
 @dataclass(eq=False)
 class PendingConnection:
-    """A connection whose handshake is under way; TLS replaces its socket."""
+    """A connection in the middle of its handshake; TLS replaces its socket."""
 
     sock: object
     host: str
@@ -26,13 +26,13 @@ class PendingConnection:
     ended: bool = False
 
     def replace_sock(self, sock):
-        """Goes on with another socket of the same connection; one that was ended stays so."""
+        """Continues with another socket of the same connection; an ended connection stays ended."""
         self.sock = sock
         if self.ended:
             wake(sock)
 
     def end(self):
-        """Ends the connection; `replace_sock` may run meanwhile, in the thread of its handshake."""
+        """Ends the connection; `replace_sock` may run at the same time in the handshake thread."""
         self.ended = True
         wake(self.sock)
 
@@ -44,14 +44,14 @@ class Admission:
     ----------
     listener : socket
     examine : callable
-        Raises HandshakeRefused, OSError or TimeoutError if the visitor cannot come in. What it
-        returns is called, without arguments, once this no longer has a hand on the connection.
+        Raises HandshakeRefused, OSError or TimeoutError to reject the caller. Returns a function ()
+        that is called once Admission has released the connection.
     refused : collections.Counter
-        Gets the reasons of those who did not.
+        Counts rejected connections by reason.
     limit : float
         Seconds for each handshake.
     tick : callable
-        Called at least every half second or so.
+        Called about every half second, or more often.
     """
 
     def __init__(self, listener, examine, refused, limit, tick):
@@ -64,7 +64,7 @@ class Admission:
         self._thread.start()
 
     def close(self):
-        """Admits no more connections; ends all handshakes."""
+        """Stops admitting connections and ends all handshakes."""
         self._closed = True
         wake(self._listener)
         self._thread.join(10 * TICK)
@@ -82,7 +82,7 @@ class Admission:
                 sock, address = self._listener.accept()
             except TimeoutError:
                 continue
-            except OSError as error:  # also: too many open files, which passes
+            except OSError as error:  # includes "too many open files", which is transient
                 if not self._closed:
                     log.warning("cannot accept a connection: %s", error)
                     time.sleep(TICK)
@@ -97,7 +97,7 @@ class Admission:
             self._pending[id(connection)] = connection
         try:
             thread.start()
-        except RuntimeError:  # no more threads: that may pass, the door stays open
+        except RuntimeError:  # out of threads, which is transient: keep listening
             log.exception("the handshake with %s", connection.host)
             self._leave(connection, "failed")
             hang_up(connection.sock)
@@ -121,7 +121,10 @@ class Admission:
             hang_up(connection.sock)
 
     def _leave(self, connection, reason):
-        """Ends a handshake; a reason says that it was in vain. Returns whether it was not."""
+        """Ends a handshake; `reason` is set if it failed.
+
+        Returns whether the caller is admitted.
+        """
         with self._changed:
             evicted = self._pending.pop(id(connection), None) is None  # and counted there
             if reason and not evicted and not self._closed:
@@ -130,7 +133,7 @@ class Admission:
             return not (reason or evicted or self._closed)
 
     def _make_room(self):
-        """Waits until one more may come in; a handshake whose time is up goes first."""
+        """Waits for room for one more handshake, evicting the oldest if it takes too long."""
         with self._changed:
             while len(self._pending) >= MOST and not self._closed:
                 oldest = next(iter(self._pending.values()))
@@ -145,7 +148,7 @@ class Admission:
     def _count(self, reason, host):
         self._refused[reason] += 1
         count = self._refused[reason]
-        if count & (count - 1) == 0:  # the 1st, 2nd, 4th ... so that a flood cannot fill the log
+        if count & (count - 1) == 0:  # 1st, 2nd, 4th ...: a flood must not fill the log
             log.warning(
                 "refused a connection from %s: %s (%d of these so far)", host, reason, count
             )

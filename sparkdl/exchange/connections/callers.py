@@ -1,4 +1,4 @@
-"""Callers that have been admitted, queued for a handler or for the next `take`."""
+"""Admitted callers, queued for a handler or for the next `take`."""
 
 import logging
 import threading
@@ -8,12 +8,12 @@ from collections import deque
 from sparkdl.errors import WorkerError
 from sparkdl.exchange.connections.sockets import hang_up, wake
 
-MOST = 1024  # waiting on one channel
+MOST = 1024  # queued callers per channel
 log = logging.getLogger(__name__)
 
 
 class Callers:
-    """Queues by channel. Nobody waits in one for longer than `stall_timeout` seconds."""
+    """Queues of callers by channel; a caller waits at most `stall_timeout` seconds."""
 
     def __init__(self, stall_timeout):
         self.stall_timeout = stall_timeout
@@ -22,11 +22,11 @@ class Callers:
         self._closed = False
 
     def has_room(self, channel):
-        """Returns whether one more may come for this channel."""
+        """Returns whether the channel's queue has room for another caller."""
         return not self._closed and len(self._waiting.get(channel, ())) < MOST
 
     def put(self, channel, rank, sock):
-        """Hands a caller to the channel's handler, or lets it wait for `take`."""
+        """Passes a caller to the channel's handler, or queues it for `take`."""
         with self._changed:
             if self._closed:
                 hang_up(sock)
@@ -40,7 +40,7 @@ class Callers:
     def take(self, channel, timeout):
         """Returns (rank, socket) of the next caller of a channel.
 
-        Raises WorkerError if none comes in time.
+        Raises WorkerError if none arrives in time.
         """
         with self._changed:
             self._changed.wait_for(lambda: self._closed or self._waiting.get(channel), timeout)
@@ -52,14 +52,14 @@ class Callers:
             return rank, sock
 
     def serve(self, channel, handler):
-        """Gives each caller of the channel to `handler` from now on, those that wait too."""
+        """Passes each caller of the channel, including those queued, to `handler` from now on."""
         with self._changed:
             self._handlers[channel] = handler
             for _, rank, sock in self._waiting.pop(channel, ()):
                 self._attend(channel, rank, sock)
 
     def expire(self):
-        """Sends away callers that have waited too long; returns the number of them."""
+        """Hangs up on callers that have waited too long; returns how many."""
         late = []
         with self._changed:
             for channel, queue in list(self._waiting.items()):
@@ -72,7 +72,7 @@ class Callers:
         return len(late)
 
     def close(self, timeout):
-        """Ends all connections that wait or are attended, and the handlers' threads with them."""
+        """Ends all queued and handled connections, and waits for the handlers' threads."""
         with self._changed:
             self._closed = True
             for queue in self._waiting.values():

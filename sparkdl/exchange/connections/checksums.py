@@ -1,4 +1,4 @@
-"""Checksums under a key of the connection, so that nobody can change its bytes on their way."""
+"""Checksums with a key of the connection, which protect frames against changes in transit."""
 
 import hmac
 import socket
@@ -7,46 +7,46 @@ from struct import Struct
 from sparkdl.errors import DataError
 
 CHECKSUM = 16  # bytes
-PLACE = Struct("<QQ")  # number of the frame, number of the piece in it
+PLACE = Struct("<QQ")  # index of the frame, index of the piece in it
 CHANGED = "bytes that were changed on their way: they do not fit the checksum that came with them"
 
 
 class Checksums:
-    """Checksums of one direction: HMAC-SHA256 of each piece of a frame, and of its place.
+    """Checksums of one direction: HMAC-SHA256 of each piece of a frame and its position.
 
-    So no piece can be changed, left out, repeated or moved.
+    So no piece can be changed, dropped, repeated or moved unnoticed.
 
     Parameters
     ----------
     key : bytes
-        Of this direction of this connection alone.
+        Used only for this direction of this connection.
     """
 
     def __init__(self, key):
         self._keyed, self._frame, self._piece = hmac.new(key, digestmod="sha256"), 0, 0
 
     def frame(self, head, *pieces):
-        """Returns the views of the next frame: each piece that is not empty, and its checksum."""
+        """Returns the buffers of the next frame: each non-empty piece, followed by its checksum."""
         views = [head, self._begin(head)]
         for piece in filter(len, pieces):
             views += piece, self._next(piece)
         return views
 
     def take_back(self, frames):
-        """Forgets so many of the last frames, of which nothing was sent."""
+        """Uncounts the last `frames` frames, of which nothing was sent."""
         self._frame -= frames
 
     def checked(self, head):
-        """Returns the first piece of the next frame, without the checksum at its end.
+        """Returns the first piece of the next frame without its trailing checksum.
 
-        Raises DataError if that is another.
+        Raises DataError if the checksum is wrong.
         """
         content, checksum = head[:-CHECKSUM], head[-CHECKSUM:]
         compare(checksum, self._begin(content))
         return content
 
     def check(self, piece, checksum):
-        """Raises DataError unless this is the checksum of the next piece of the frame."""
+        """Raises DataError unless `checksum` is that of the next piece of the frame."""
         compare(checksum, self._next(piece))
 
     def _begin(self, head):
@@ -67,7 +67,7 @@ def compare(one, other):
 
 
 class CheckedSocket(socket.socket):
-    """A connected socket whose frames carry checksums, one Checksums for each direction."""
+    """A connected socket with a pair of Checksums, for sending and receiving."""
 
     def __init__(self, sock, sending, receiving):
         super().__init__(fileno=sock.detach())
@@ -75,5 +75,5 @@ class CheckedSocket(socket.socket):
 
 
 def checksums_of(sock):
-    """Returns (Checksums of what is sent, of what is received); None each where there are none."""
+    """Returns (Checksums for sending, for receiving) of a socket, or (None, None)."""
     return getattr(sock, "checksums", (None, None))

@@ -1,17 +1,17 @@
-"""A time limit on a wait that is made of several steps."""
+"""A time limit shared by several steps."""
 
 import time
 
 
 class Deadline:
-    """A moment `seconds` from now; None never comes."""
+    """A point in time `seconds` from now; None never expires."""
 
     def __init__(self, seconds):
         self.seconds = seconds
         self._end = None if seconds is None else time.monotonic() + seconds
 
     def remaining(self):
-        """Returns the seconds until then, None if it never comes; TimeoutError when it has come."""
+        """Returns the seconds left, None if unlimited; raises TimeoutError after the deadline."""
         if self._end is None:
             return None
         seconds = self._end - time.monotonic()
@@ -20,5 +20,5 @@ class Deadline:
         return seconds
 
     def has_passed(self, ahead=0.0):
-        """Returns whether the moment has come, or comes in the next `ahead` seconds."""
+        """Returns whether the deadline has passed, or will within `ahead` seconds."""
         return self._end is not None and time.monotonic() + ahead >= self._end

@@ -1,4 +1,4 @@
-"""Dials a process that listens, until it answers or the time is over."""
+"""Dials a listening process until it answers or the time limit expires."""
 
 import ssl
 import time
@@ -21,9 +21,9 @@ FIRST_PAUSE, LONGEST_PAUSE = 0.02, 1.0
 
 
 def dial(address, secret, channel, rank=0, *, timeout=60.0, tls=None, integrity=False):
-    """Returns a socket to `channel` of the process at `address`.
+    """Returns a socket to `channel` of the process at `address`, after mutual authentication.
 
-    Both sides have proved the secret.
+    Retries while nobody answers.
 
     Parameters
     ----------
@@ -32,18 +32,18 @@ def dial(address, secret, channel, rank=0, *, timeout=60.0, tls=None, integrity=
     rank : int
         Of the caller.
     timeout : float
-        Seconds. As long as nobody answers there it is tried again: the other may still be starting.
+        Seconds. Dialing is retried until then, as the other process may still be starting.
     tls, integrity
         As Endpoint takes them.
 
     Raises
     ------
     PeerError
-        At the limit; at once where the other has another secret or speaks another protocol.
+        When the time limit expires; at once if the other has another secret or protocol.
     """
     check_channel(channel)
     if tls:
-        tls.context(ssl.PROTOCOL_TLS_CLIENT)  # a ConfigError before the first attempt
+        tls.context(ssl.PROTOCOL_TLS_CLIENT)  # a ConfigError comes before the first attempt
     deadline, pause = Deadline(timeout), FIRST_PAUSE
     while True:
         try:
@@ -71,7 +71,7 @@ def attempt(address, secret, channel, rank, deadline, tls, integrity):
     try:
         if tls:
             sock = tls.as_caller(sock, deadline)
-        with name_tls_errors():  # the listener looks at our certificate when we are already through
+        with name_tls_errors():  # the listener checks our certificate after our side has finished
             caller = channel, rank
             transcript = introduce(sock, secret, *caller, deadline, protocol, speaks_first=not tls)
         sock.settimeout(None)
@@ -102,7 +102,7 @@ def refusal_error(address, channel, error):
 
 
 def tls_cause(error):
-    """Describes why TLS has failed: which side's certificate is at fault, and what OpenSSL says."""
+    """Describes why TLS failed: which side's certificate is at fault, and OpenSSL's reason."""
     if isinstance(error, ssl.SSLCertVerificationError):
         text = "it has no certificate of the given authorities that is valid here"
         return f"{text}: {error.verify_message}"

@@ -25,34 +25,35 @@ HANDSHAKE = 10.0  # seconds at most
 
 
 class Endpoint:
-    """A listening socket whose callers come on named channels.
+    """A listening socket whose callers connect to named channels.
 
     Parameters
     ----------
     secret : bytes
-        Of the job; 16 or more.
+        Shared by all processes of the job; at least 16 bytes.
     ports : str
         "0" (any free port), "40000" or "40000-40100".
     interface : str, optional
-        Interface, address or network (10.1.0.0/16) to listen on; else what SPARKDL_INTERFACE says,
-        else the address from which `toward` is reached, else the loopback.
+        Interface, address or network (10.1.0.0/16) to listen on. Defaults to SPARKDL_INTERFACE,
+        then to the address from which `toward` is reached, then to the loopback.
     toward : str, optional
-        A host that all processes reach, as the driver.
+        A host that all processes can reach, such as the driver.
     tls : Tls, optional
-        On all processes of the job or on none.
+        To be given on all processes of the job or on none.
     integrity : bool
-        Whether frames carry checksums under a key that follows from the secret, so that changed
-        ones are an error; on all processes of the job or on none. TLS has checksums of its own.
+        Whether frames carry checksums under a key derived from the secret, so that tampering is
+        detected. The same on all processes of the job. TLS has its own integrity checks.
     timeout : float
-        Seconds that a call may take, and that a caller waits to be taken.
+        Seconds that connecting may take, and that a caller is kept waiting to be accepted.
 
     Attributes
     ----------
     address : (str, int)
-        What others dial.
+        Address that other processes dial.
     refused : collections.Counter
-        How many connections were turned away, by reason: "garbage" (another protocol), "another
-        secret", "too slow", "hung up", "TLS", "too many callers", "not taken". They do no harm.
+        Number of rejected connections by reason: "garbage" (another protocol), "another secret",
+        "too slow", "hung up", "TLS", "too many callers", "not taken". They do not affect other
+        connections.
 
     Raises
     ------
@@ -85,30 +86,27 @@ class Endpoint:
         self._admission = Admission(listener, self._examine, self.refused, limit, self._expire)
 
     def connect(self, address, channel, rank=0, timeout=None):
-        """Returns a socket to `channel` of the Endpoint at `address`, as `rank`.
+        """Connects to `channel` of the Endpoint at `address` as `rank`, and returns the socket.
 
-        Tries until the limit.
-
-        Returns before the other takes the call, so all may first connect and then accept.
+        Retries until the time limit. Returns before the other side accepts, so all processes may
+        first connect and then accept.
 
         Raises
         ------
         PeerError
-            If nobody answers within `timeout` (None: the endpoint's) seconds, or a stranger does.
+            If no process of the job answers within `timeout` (None: the endpoint's) seconds.
         """
         timeout = self.timeout if timeout is None else timeout
         layers = {"tls": self._tls, "integrity": self._integrity}
         return dial(address, self._secret, channel, rank, timeout=timeout, **layers)
 
     def accept(self, channel, timeout=None):
-        """Returns (rank, socket) of the next caller of `channel`.
-
-        The socket is the caller's to close.
+        """Returns (rank, socket) of the next caller of `channel`; the socket is yours to close.
 
         Raises
         ------
         WorkerError
-            If nobody calls within `timeout` (None: the endpoint's) seconds.
+            If no caller arrives within `timeout` (None: the endpoint's) seconds.
         """
         check_channel(channel)
         return self._callers.take(channel, self.timeout if timeout is None else timeout)
@@ -116,13 +114,13 @@ class Endpoint:
     def serve(self, channel, handler):
         """Calls `handler(rank, socket)` in a thread for each caller of `channel`, from now on.
 
-        The socket is closed when the handler returns. What it raises is logged.
+        The socket is closed when the handler returns. Its exceptions are logged.
         """
         check_channel(channel)
         self._callers.serve(channel, handler)
 
     def close(self):
-        """Listens no more; ends the connections of handlers, not those from connect and accept."""
+        """Stops listening and ends connections of handlers, but not those of connect and accept."""
         self._admission.close()
         self._callers.close(timeout=5.0)
 
@@ -146,7 +144,7 @@ class Endpoint:
         return partial(self._callers.put, caller.channel, caller.rank, connection.sock)
 
     def _layered(self, sock, caller):
-        """Returns the socket of a caller as handlers are to use it."""
+        """Returns a caller's socket, wrapped for TLS or checksums as configured."""
         if self._tls:
             return self._tls.plain(sock)
         if self._integrity:

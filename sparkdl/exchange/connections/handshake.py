@@ -1,10 +1,11 @@
-"""Handshake by which two processes of a job prove to each other that both hold its secret.
+"""Handshake in which two processes of a job prove to each other that they know its secret.
 
-The listener greets with a nonce; the caller answers with one of its own, who it is and what it
-wants, signed (HMAC-SHA256) with the secret over all of it; the listener signs its welcome. Nonces
-are fresh, so old messages prove nothing; each role signs with its name, so none can be sent back.
-All messages have small fixed lengths and one time limit together. A caller without TLS names the
-protocol before it is greeted, so that a listener under TLS, which waits for the caller, sees it.
+The listener sends a nonce. The caller answers with its own nonce, its rank and the channel, and
+signs all of it with the secret (HMAC-SHA256). The listener signs its welcome. Nonces are fresh,
+which prevents replay; signatures include the role, which prevents reflection. All messages are
+short, and the whole handshake has one time limit. A caller without TLS sends the protocol name
+before it is greeted, so that a TLS listener, which waits for the caller to speak first, detects the
+mismatch.
 """
 
 import hmac
@@ -17,16 +18,16 @@ from sparkdl.errors import ConfigError
 from sparkdl.exchange.connections.checksums import CheckedSocket, Checksums
 
 PROTOCOL = b"sparkdl1"
-CHECKED = b"sparkdl2"  # the same, and frames then carry checksums
-TLS_ONLY = b"sparkdlT"  # what a listener under TLS greets those with who begin without it
+CHECKED = b"sparkdl2"  # as above, with checksums in the frames that follow
+TLS_ONLY = b"sparkdlT"  # greeting of a TLS listener to a caller that does not use TLS
 NONCE = MAC = 32
-HELLO = Struct("<qB")  # rank, bytes of the channel's name
+HELLO = Struct("<qB")  # rank, length of the channel's name in bytes
 LONGEST_CHANNEL = 255
 SHORTEST_SECRET = 16
 
 
 class Verdict(IntEnum):
-    """The listener's answer, in one byte."""
+    """The listener's answer, one byte."""
 
     WELCOME = 1
     ANOTHER_SECRET = 2
@@ -34,7 +35,7 @@ class Verdict(IntEnum):
 
 
 class HandshakeRefused(Exception):
-    """The other side is no process of this job, or refuses this one; `reason` is counted."""
+    """The other side is no process of this job, or rejects this one; `reason` is counted."""
 
     def __init__(self, reason, final=True):
         super().__init__(reason)
@@ -42,7 +43,7 @@ class HandshakeRefused(Exception):
 
 
 class Caller(NamedTuple):
-    """The caller's rank and channel, and all bytes exchanged so far."""
+    """The caller's rank and channel, and the bytes exchanged before the proofs."""
 
     rank: int
     channel: str
@@ -50,9 +51,9 @@ class Caller(NamedTuple):
 
 
 def examine(sock, secret, deadline, protocol=PROTOCOL):
-    """Examines a caller, on the listener's side: returns the Caller, who holds the secret.
+    """Verifies a caller on the listener's side, and returns the Caller.
 
-    `welcome` must follow. Both sides have the same protocol, PROTOCOL or CHECKED.
+    `welcome` must follow. Both sides must use the same protocol, PROTOCOL or CHECKED.
     """
     greeting = protocol + token_bytes(NONCE)
     send(sock, greeting, deadline)
@@ -71,23 +72,23 @@ def examine(sock, secret, deadline, protocol=PROTOCOL):
 
 
 def welcome(sock, secret, caller, deadline):
-    """Accepts the Caller."""
+    """Sends the signed welcome to a verified Caller."""
     verdict = bytes([Verdict.WELCOME])
     send(sock, verdict + sign(secret, b"listener", caller.transcript + verdict), deadline)
 
 
 def turn_away(sock, deadline):
-    """Tells a caller to come again later."""
+    """Tells a caller to try again later."""
     send(sock, bytes([Verdict.BUSY]) + bytes(MAC), deadline)
 
 
 def introduce(sock, secret, channel, rank, deadline, protocol=PROTOCOL, speaks_first=True):
-    """Introduces the caller; returns once the listener, who holds the secret, has let us in.
+    """Introduces this process to a listener, and returns once the listener has admitted it.
 
-    Under TLS it does not speak first: it would send to a listener that refuses its certificate,
-    and find the connection broken instead of reading why.
+    Returns the bytes exchanged before the proofs, equal to the listener's Caller.transcript.
 
-    Returns all bytes exchanged before the proofs, the same as the listener's Caller has.
+    Under TLS the caller must not speak first: if the listener refused its certificate, the caller
+    would find the connection broken instead of reading the reason.
     """
     if speaks_first:
         send(sock, protocol, deadline)
@@ -111,7 +112,7 @@ def introduce(sock, secret, channel, rank, deadline, protocol=PROTOCOL, speaks_f
 def checked_socket(sock, secret, transcript, is_caller):
     """Returns the socket of a handshake as a CheckedSocket.
 
-    Its keys follow from the secret and the nonces, so another connection has others.
+    The keys derive from the secret and the nonces, so they differ for each connection.
     """
     of_caller, of_listener = (
         Checksums(sign(secret, role, transcript))
@@ -131,7 +132,7 @@ def expect_protocol(sock, deadline, protocol):
 
 
 def receive(sock, n, deadline):
-    """Receives exactly n bytes; what follows stays in the socket."""
+    """Receives exactly n bytes; further bytes stay in the socket."""
     data = bytearray()
     while len(data) < n:
         sock.settimeout(deadline.remaining())
@@ -148,7 +149,7 @@ def send(sock, data, deadline):
 
 
 def check_secret(secret):
-    """Raises ConfigError unless it is bytes, long enough not to be guessed."""
+    """Raises ConfigError unless `secret` is bytes of sufficient length."""
     if not isinstance(secret, bytes) or len(secret) < SHORTEST_SECRET:
         raise ConfigError(
             f"secret must be at least {SHORTEST_SECRET} bytes; secrets.token_bytes(32) makes one"
@@ -156,6 +157,6 @@ def check_secret(secret):
 
 
 def check_channel(channel):
-    """Raises ConfigError unless its name fits into the handshake."""
+    """Raises ConfigError unless the channel's name fits into the handshake."""
     if not 0 < len(channel.encode()) <= LONGEST_CHANNEL:
         raise ConfigError(f"channel must have 1 to {LONGEST_CHANNEL} bytes, got {channel!r}")

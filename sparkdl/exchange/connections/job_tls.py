@@ -1,4 +1,4 @@
-"""A key and a certificate that the driver makes for one job, and that no file holds."""
+"""A key and certificate created by the driver for one job and never written to a file."""
 
 import os
 from contextlib import contextmanager
@@ -10,15 +10,15 @@ from sparkdl.errors import needs_package
 from sparkdl.exchange.connections.tls_sides import TlsSides, new_context
 
 NAME = "sparkdl"
-CLOCKS = timedelta(days=365)  # by which a host's clock may be behind
-LIFE = timedelta(days=3650)  # longer than any job: the key ends with its processes
+CLOCKS = timedelta(days=365)  # tolerated lag of a host's clock
+LIFE = timedelta(days=3650)  # longer than any job; the key vanishes with its processes
 
 
 @dataclass(frozen=True)
 class JobTls(TlsSides):
-    """All processes of a job show the one certificate, and accept no other.
+    """TLS with one certificate that all processes of a job present, and no other is accepted.
 
-    It travels as the secret of the job does.
+    It is distributed in the same way as the secret of the job.
 
     Parameters
     ----------
@@ -31,9 +31,9 @@ class JobTls(TlsSides):
 
     @classmethod
     def new(cls):
-        """Makes a key on the curve P-256, and a certificate that it signs itself.
+        """Creates a P-256 key and a self-signed certificate.
 
-        Raises UnsupportedError without the package cryptography, which the driver alone needs.
+        Raises UnsupportedError without the package cryptography, which only the driver needs.
         """
         owner, package = "Tls(), which makes a certificate,", "cryptography on the driver"
         with needs_package(owner, package, "pip install 'sparkdl-hadoop[tls]', or give Tls files"):
@@ -48,7 +48,7 @@ class JobTls(TlsSides):
 
 
 def signed_by_itself(key):
-    """Returns a certificate of a key."""
+    """Returns a self-signed certificate for a key."""
     from cryptography import x509
     from cryptography.hazmat.primitives import hashes
 
@@ -59,9 +59,9 @@ def signed_by_itself(key):
     return builder.sign(key, hashes.SHA256())
 
 
-@lru_cache(maxsize=4)  # of both sides, of few jobs at a time
+@lru_cache(maxsize=4)  # both sides, for a few jobs at a time
 def context_of_job(tls, protocol):
-    """Returns the SSLContext of a side."""
+    """Returns the SSLContext for one side of a connection."""
     context = new_context(protocol)
     with readable(tls.certificate) as certificate, readable(tls.key) as key:
         context.load_cert_chain(certificate, key)
@@ -71,7 +71,7 @@ def context_of_job(tls, protocol):
 
 @contextmanager
 def readable(content):
-    """Yields a path at which these bytes, which fit into a pipe, can be read once."""
+    """Yields a path from which `content`, which must fit into a pipe, can be read once."""
     reader, writer = os.pipe()
     try:
         os.write(writer, content)

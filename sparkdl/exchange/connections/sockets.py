@@ -1,4 +1,4 @@
-"""TCP sockets with the settings of this package: free ports, no delays, large buffers."""
+"""TCP sockets as this package configures them: free ports, no delays, large buffers."""
 
 import contextlib
 import re
@@ -8,7 +8,7 @@ from pathlib import Path
 from sparkdl.errors import ConfigError
 
 BUFFER = 4 << 20
-BACKLOG = 1024  # rank 0 of a large group is called by all others at once
+BACKLOG = 1024  # all ranks of a large group may call rank 0 at once
 LIMITS = {
     socket.SO_SNDBUF: Path("/proc/sys/net/core/wmem_max"),
     socket.SO_RCVBUF: Path("/proc/sys/net/core/rmem_max"),
@@ -16,7 +16,7 @@ LIMITS = {
 
 
 def ports_in(text):
-    """Returns the ports that "0" (any free one), "40000" or "40000-40100" names."""
+    """Parses "0" (any free port), "40000" or "40000-40100" into a range of ports."""
     match = re.fullmatch(r"(\d{1,5})(?:-(\d{1,5}))?", text)
     first, last = (int(match[1]), int(match[2] or match[1])) if match else (1, 0)
     if not first <= last < 1 << 16:
@@ -25,7 +25,7 @@ def ports_in(text):
 
 
 def listening(ip, ports):
-    """Returns a socket that listens at `ip` on the first free port of the range `ports` names."""
+    """Returns a socket listening at `ip` on the first free port of the range `ports`."""
     reason = None
     for port in ports_in(ports):
         sock = socket.socket(family(ip))
@@ -44,7 +44,7 @@ def listening(ip, ports):
 def connect(address, deadline):
     """Returns a socket connected to (host or ip, port).
 
-    The last OSError if none of its addresses works.
+    Raises the last OSError if none of the host's addresses works.
     """
     reason = OSError("no address")
     host, port = address
@@ -54,7 +54,7 @@ def connect(address, deadline):
             tune(sock)
             sock.settimeout(deadline.remaining())
             sock.connect(place)
-            if sock.getsockname() == sock.getpeername():  # a free port of ours can dial itself
+            if sock.getsockname() == sock.getpeername():  # a free local port can connect to itself
                 raise ConnectionRefusedError("nobody listens there")
             return sock
         except OSError as error:
@@ -64,12 +64,13 @@ def connect(address, deadline):
 
 
 def tune(sock):
-    """Sends at once; buffers of 4 MB, before connecting, so that the window can grow to them."""
+    """Disables Nagle's algorithm and sets 4 MiB buffers.
+
+    To be called before connecting, so that the TCP window can grow to the buffer size.
+    """
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     for option, limit in LIMITS.items():
-        if (
-            kernel_limit(limit) >= BUFFER
-        ):  # else the size that Linux finds by itself is the better one
+        if kernel_limit(limit) >= BUFFER:  # else Linux's automatic buffer sizing does better
             sock.setsockopt(socket.SOL_SOCKET, option, BUFFER)
 
 
@@ -85,18 +86,18 @@ def family(ip):
 
 
 def format_address(address):
-    """Returns an address as people write it: 10.0.0.5:4000, [fd00::2]:4000."""
+    """Formats an address for display: 10.0.0.5:4000, [fd00::2]:4000."""
     host, port = address
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 def hang_up(sock):
-    """Closes for both sides."""
+    """Shuts down both directions and closes the socket."""
     wake(sock)
     sock.close()
 
 
 def wake(sock):
-    """Ends the connection, but leaves closing to the thread that may be waiting on it right now."""
+    """Shuts the connection down, but leaves closing to a thread that may be blocked on it."""
     with contextlib.suppress(OSError):
-        socket.socket.shutdown(sock, socket.SHUT_RDWR)  # TLS's own would go on in plain text
+        socket.socket.shutdown(sock, socket.SHUT_RDWR)  # TLS's own would continue in plain text

@@ -1,4 +1,4 @@
-"""TLS on the links, so that nobody on the way can read or change the traffic."""
+"""TLS for the links: nobody on the network can read or change the traffic."""
 
 import logging
 import pathlib
@@ -12,7 +12,7 @@ from sparkdl.exchange.connections.job_tls import JobTls
 from sparkdl.exchange.connections.tls_sides import TlsSides, new_context
 
 FIELDS = ("certificate", "key", "authorities")
-LAST: dict[Any, ssl.SSLContext] = {}  # {(Tls, protocol): SSLContext} that files have given
+LAST: dict[Any, ssl.SSLContext] = {}  # {(Tls, protocol): last SSLContext loaded from files}
 log = logging.getLogger(__name__)
 
 
@@ -46,7 +46,7 @@ class Tls(Config, TlsSides):
             require(self, name, False, "the path of a file", cure)
 
     def for_job(self):
-        """Returns what the processes of a job have in common: this, or a JobTls without files."""
+        """Returns what a job's processes share: this object, or a JobTls if it has no files."""
         return self if self.key is not None else JobTls.new()
 
     def check(self):
@@ -54,9 +54,9 @@ class Tls(Config, TlsSides):
             self._new_context(protocol)
 
     def context(self, protocol):
-        """Returns the SSLContext of a side, of the files as they are.
+        """Returns the SSLContext for one side, from the current files.
 
-        In the middle of their renewal it is that of the files before.
+        While the files are being renewed and do not fit together, returns the previous context.
         """
         try:
             return self._new_context(protocol)
@@ -73,16 +73,16 @@ class Tls(Config, TlsSides):
 
 
 def version(tls, field):
-    """Returns (time of writing, size) of a file, by which one that was renewed is told."""
+    """Returns (modification time, size) of a file, to detect its renewal."""
     path = getattr(tls, field)
     require(tls, field, path and pathlib.Path(path).is_file(), "a file on this host")
     status = pathlib.Path(path).stat()
     return status.st_mtime_ns, status.st_size
 
 
-@lru_cache(maxsize=8)  # of both sides, of few jobs at a time
+@lru_cache(maxsize=8)  # both sides, for a few jobs at a time
 def context_of_files(tls, protocol, versions):
-    """Returns the SSLContext of a side; ConfigError unless the files fit together."""
+    """Returns the SSLContext for one side; raises ConfigError unless the files fit together."""
     context = new_context(protocol)
     try:
         context.load_cert_chain(tls.certificate, tls.key, password="")

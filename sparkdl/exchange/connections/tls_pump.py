@@ -1,7 +1,7 @@
-"""Moves bytes between a socket under TLS and an ordinary one, in a thread.
+"""Pump that moves bytes between a TLS socket and an ordinary one in a thread.
 
-A TLS connection may not be read and written by two threads at once, and hides received bytes from
-poll. Behind a pump it is an ordinary socket, so nothing else here needs to know.
+Two threads must not use a TLS connection at once, and received bytes can be invisible to poll.
+Behind a pump it looks like an ordinary socket, so other modules need not care.
 """
 
 import atexit
@@ -15,15 +15,15 @@ import time
 from sparkdl.exchange.connections.sockets import hang_up
 
 BLOCK = 1 << 18
-LINGER = 5.0  # seconds for the last bytes, once our side is closed
+LINGER = 5.0  # seconds to send the last bytes after our side has closed
 WAIT = (ssl.SSLWantReadError, ssl.SSLWantWriteError, BlockingIOError)
 EMPTY = memoryview(b"")
 running = {}
 
 
 def plain(safe):
-    """Returns an ordinary socket whose bytes go through `safe`, which from now on belongs to it."""
-    peer = safe.getpeername()  # an OSError where it has gone
+    """Returns an ordinary socket that is pumped to and from `safe`, and takes over `safe`."""
+    peer = safe.getpeername()  # raises OSError if the peer is gone
     outer, inner = socket.socketpair()
     outer = PumpSocket(outer, peer)
     for sock in (safe, inner):
@@ -35,7 +35,7 @@ def plain(safe):
 
 
 class PumpSocket(socket.socket):
-    """The near end of a pump, which names the far one as its peer."""
+    """The near end of a pump; its peer name is that of the TLS connection."""
 
     def __init__(self, sock, peer):
         super().__init__(fileno=sock.detach())
@@ -47,7 +47,7 @@ class PumpSocket(socket.socket):
 
 @atexit.register
 def finish():
-    """Sends the last bytes before the process ends, as the system does for ordinary sockets."""
+    """Sends the last bytes before the process exits, as the kernel does for ordinary sockets."""
     for thread, inner in list(running.items()):
         with contextlib.suppress(OSError):
             inner.shutdown(socket.SHUT_RDWR)
@@ -55,32 +55,32 @@ def finish():
 
 
 class Pump:
-    """Both directions of one connection, each with one block on the way."""
+    """Both directions of one connection, with one block in transit in each."""
 
     def __init__(self, safe, inner):
         self.safe, self.inner = safe, inner
         self.block = memoryview(bytearray(BLOCK))
-        self.outward, self.inward = EMPTY, EMPTY  # bytes taken from one side, not yet given on
-        self.ended = False  # nothing more will come in
+        self.outward, self.inward = EMPTY, EMPTY  # read, but not yet passed on
+        self.ended = False  # nothing more will arrive
         self.said_all = self.was_told = False  # our side sends no more; the peer knows
-        self.until = None  # the time to end at, once our side is closed
+        self.until = None  # the time to stop at once our side is closed
 
     def run(self):
-        """Runs until either side is closed."""
+        """Pumps until either side is closed."""
         try:
             while self._step():
                 self._sleep()
-        except OSError:  # the connection is lost: our side sees its end
+        except OSError:  # the connection is lost: our side sees the end of the stream
             pass
         finally:
             with contextlib.suppress(*WAIT, OSError, ValueError):
-                self.safe.unwrap()  # the polite end, if it needs no waiting
+                self.safe.unwrap()  # an orderly end, if possible without blocking
             hang_up(self.safe)
             hang_up(self.inner)
             running.pop(threading.current_thread(), None)
 
     def _step(self):
-        """Moves what can be moved; False at the end."""
+        """Moves what can be moved without blocking; returns False at the end."""
         if not self.inward:
             self._take()
             if self.ended and not self.inward:
@@ -92,26 +92,26 @@ class Pump:
                 self.outward = memoryview(self.inner.recv(BLOCK))
                 self.said_all = not self.outward
         with contextlib.suppress(*WAIT):
-            while self.outward:  # 16 KB at a time
+            while self.outward:  # 16 KiB at a time
                 self.outward = self.outward[self.safe.send(self.outward) :]
         return not self.said_all or self._goes_on()
 
     def _goes_on(self):
-        """Returns whether there is more to do, once our side sends no more.
+        """Returns whether to continue after our side has stopped sending.
 
-        Where it has only ended what it sends, it reads up to the peer's end, and closes in its own
-        time: a close here would drop what is still on its way.
+        If it has only shut down sending, the pump reads until the peer's end and closes when our
+        side does: closing here would drop data in transit.
         """
         if is_closed(self.inner):
             self.until = self.until or time.monotonic() + LINGER
             return bool(self.outward) and time.monotonic() < self.until
         if not self.outward and not self.was_told:
             self.was_told = True
-            socket.socket.shutdown(self.safe, socket.SHUT_WR)  # its own would end reading as well
+            socket.socket.shutdown(self.safe, socket.SHUT_WR)  # TLS's own would end reading, too
         return True
 
     def _take(self):
-        """Fills the block with what has come; TLS gives 16 KB at a time."""
+        """Fills the block with received data; TLS delivers at most 16 KiB at a time."""
         filled = 0
         try:
             while filled < BLOCK and not self.ended:
@@ -120,7 +120,7 @@ class Pump:
                 self.ended = not got
         except WAIT:
             pass
-        except OSError:  # bytes that came before are still good
+        except OSError:  # bytes read before are still valid
             self.ended = True
         self.inward = self.block[:filled]
 
@@ -132,7 +132,10 @@ class Pump:
             self.inward = EMPTY
 
     def _sleep(self):
-        """Sleeps until something can be moved. Leaves out idle sides: a closed one always wakes."""
+        """Sleeps until data can be moved.
+
+        Idle sides are not polled: a closed one would always wake.
+        """
         poll = select.poll()
         for sock, to_read, to_write in (
             (self.safe, not self.inward, self.outward),
@@ -147,7 +150,7 @@ class Pump:
 
 
 def is_closed(sock):
-    """Returns whether the other end of a socket pair is closed, and not only for sending."""
+    """Returns whether the other end of a socket pair is closed, not just shut down for sending."""
     poll = select.poll()
     poll.register(sock, 0)
     return any(events & select.POLLHUP for _, events in poll.poll(0))

@@ -1,4 +1,4 @@
-"""Both sides of a connection under TLS 1.3, each of which shows a certificate."""
+"""Both sides of a TLS 1.3 connection with mutual authentication."""
 
 import socket
 import ssl
@@ -7,25 +7,25 @@ from contextlib import contextmanager
 from sparkdl.exchange.connections.handshake import PROTOCOL, TLS_ONLY, HandshakeRefused, send
 from sparkdl.exchange.connections.tls_pump import plain
 
-HANDSHAKE_RECORD = 22  # the first byte of a caller that speaks TLS
+HANDSHAKE_RECORD = 22  # the first byte of a TLS caller
 
 
 class TlsSides:
-    """What an Endpoint and `dial` need of TLS; `context` gives the certificates."""
+    """The TLS operations of an Endpoint and `dial`; `context` provides the certificates."""
 
     def context(self, protocol):
-        """Returns the SSLContext of a side, ssl.PROTOCOL_TLS_SERVER or ssl.PROTOCOL_TLS_CLIENT."""
+        """Returns the SSLContext for ssl.PROTOCOL_TLS_SERVER or ssl.PROTOCOL_TLS_CLIENT."""
         raise NotImplementedError
 
     def check(self):
-        """Raises ConfigError unless there are certificates that fit together."""
+        """Raises ConfigError unless the certificates exist and fit together."""
         for protocol in (ssl.PROTOCOL_TLS_SERVER, ssl.PROTOCOL_TLS_CLIENT):
             self.context(protocol)
 
     def as_listener(self, connection):
-        """Puts the socket of a PendingConnection under TLS, as the side that was called.
+        """Wraps the socket of a PendingConnection in TLS, as the server side.
 
-        Raises HandshakeRefused if the other cannot do it.
+        Raises HandshakeRefused if the caller fails to authenticate.
         """
         context = self.context(ssl.PROTOCOL_TLS_SERVER)
         expect_tls(connection.sock, connection.deadline)
@@ -33,9 +33,9 @@ class TlsSides:
         shake_hands(connection.sock, connection.deadline)
 
     def as_caller(self, sock, deadline):
-        """Returns the socket under TLS, as the side that calls.
+        """Returns the socket wrapped in TLS, as the client side.
 
-        Raises HandshakeRefused if the other cannot do it.
+        Raises HandshakeRefused if the listener fails to authenticate.
         """
         safe = wrap_socket(self.context(ssl.PROTOCOL_TLS_CLIENT), sock, server_side=False)
         try:
@@ -46,12 +46,12 @@ class TlsSides:
         return safe
 
     def plain(self, sock):
-        """Returns an ordinary socket whose bytes travel through the one under TLS."""
+        """Returns an ordinary socket whose bytes travel through the TLS socket `sock`."""
         return plain(sock)
 
 
 def new_context(protocol):
-    """Returns an SSLContext of TLS 1.3 that asks the other side for its certificate."""
+    """Returns a TLS 1.3 context that demands the peer's certificate."""
     context = ssl.SSLContext(protocol)
     context.minimum_version = ssl.TLSVersion.TLSv1_3
     context.check_hostname = False
@@ -60,7 +60,7 @@ def new_context(protocol):
 
 
 def wrap_socket(context, sock, server_side):
-    """Returns the socket under TLS, which takes the place of `sock`; `shake_hands` must follow."""
+    """Returns `sock` wrapped in TLS, which replaces it; `shake_hands` must follow."""
     with name_tls_errors():
         return context.wrap_socket(sock, server_side=server_side, do_handshake_on_connect=False)
 
@@ -72,18 +72,18 @@ def shake_hands(safe, deadline):
 
 
 def expect_tls(sock, deadline):
-    """Raises HandshakeRefused where the caller begins without TLS, and tells it so."""
+    """Raises HandshakeRefused if the caller does not begin with TLS, after telling it so."""
     sock.settimeout(deadline.remaining())
     begin = sock.recv(len(PROTOCOL), socket.MSG_PEEK)
     if begin and begin[0] != HANDSHAKE_RECORD:
-        sock.recv(len(begin))  # else the answer would be lost with the connection
+        sock.recv(len(begin))  # closing with unread bytes would lose the answer
         send(sock, TLS_ONLY, deadline)
         raise HandshakeRefused("TLS")
 
 
 @contextmanager
 def name_tls_errors():
-    """Turns TLS errors of the other side into HandshakeRefused; a cut connection stays one."""
+    """Turns TLS errors of the peer into HandshakeRefused, except for a cut connection."""
     try:
         yield
     except (ssl.SSLEOFError, ssl.SSLZeroReturnError):

@@ -1,1 +1,1 @@
-"""Cost model of the exchanges, and a short run that measures its constants."""
+"""Cost model of the exchanges, and a short benchmark that measures its constants."""

@@ -1,6 +1,6 @@
-"""A short run of two processes on this machine that measures the constants of the cost model.
+"""Short benchmark of two processes on this machine that measures the cost model's constants.
 
-The second process is this module, started with a folder to meet the first in.
+The second process runs this module, given a folder in which to meet the first.
 """
 
 import os
@@ -17,18 +17,18 @@ from sparkdl.exchange.cost_model.model import Coding, Costs
 from sparkdl.exchange.group import Group
 from sparkdl.exchange.rendezvous.file_rendezvous import FileRendezvous
 
-LARGE, SMALL = 64 << 20, 1 << 10  # bytes of the vectors that are summed; no cache holds the large
+LARGE, SMALL = 64 << 20, 1 << 10  # bytes of the vectors summed; LARGE exceeds any cache
 REPEATS = {LARGE: 7, SMALL: 301}
-# Of few long ones the least: what other programs take comes on top. Short ones vary by themselves.
+# Minimum for few long runs, to exclude other load; median for short ones, which vary by themselves.
 TYPICAL = {LARGE: min, SMALL: median}
-LIMIT = 60.0  # seconds for the two to meet
-LONG, SHORT = 1 << 22, 1 << 16  # numbers in a vector that is encoded
-BEGINNING = 3  # vectors that meet new memory, and codecs that have not begun to adapt
-SETTLING = 300  # vectors until a codec that adapts has done so
+LIMIT = 60.0  # seconds for the two processes to meet
+LONG, SHORT = 1 << 22, 1 << 16  # length of the vectors encoded
+BEGINNING = 3  # warm-up vectors: fresh memory, codecs not yet adapted
+SETTLING = 300  # vectors until an adaptive codec has settled
 
 
 def measure_costs():
-    """Returns the Costs of this machine, from two processes that sum vectors for about a second."""
+    """Returns the Costs of this machine, from two processes that sum vectors for a second or so."""
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, "-m", __name__, folder]
         with subprocess.Popen(command, stdin=subprocess.DEVNULL) as other:
@@ -41,7 +41,7 @@ def measure_costs():
 
 
 def sums(folder, rank):
-    """Returns {whether through shared memory: {bytes: seconds of a sum over both processes}}"""
+    """Returns {whether through shared memory: {bytes: seconds of a sum over both processes}}."""
     rendezvous = FileRendezvous(folder, rank, 2)
     secret = rendezvous.all_gather(secrets.token_hex(32), LIMIT)[0].encode()
     times = {}
@@ -55,20 +55,20 @@ def sums(folder, rank):
 
 
 def seconds(group, nbytes):
-    """Times repeated sums of a vector of zeros: see TYPICAL."""
+    """Times repeated sums of a vector of zeros; returns the minimum or median, see TYPICAL."""
     vector = np.zeros(nbytes // 4, np.float32)
     group.all_reduce(vector)
     return TYPICAL[nbytes](time_call(group.all_reduce, vector) for _ in range(REPEATS[nbytes]))
 
 
 def addition():
-    """Returns the seconds of a core to add a byte to another, neither of them in its cache."""
+    """Returns core seconds per byte for adding two vectors that are not in the cache."""
     x, y = np.ones((2, LARGE // 4), np.float32)
     return min(time_call(np.add, x, y, x) for _ in range(REPEATS[LARGE])) / LARGE
 
 
 def fit_costs(seconds, add, cores):
-    """Returns the Costs that make the model give what was found for two processes."""
+    """Returns the Costs with which the model reproduces the times of two processes."""
     crowd = max(1.0, 2 / cores)
     over_links, through_memory = seconds[False], seconds[True]
     large = (over_links[LARGE] - 2 * over_links[SMALL]) / crowd / LARGE
@@ -82,13 +82,13 @@ def fit_costs(seconds, add, cores):
 
 
 def measure_coding(codec, settling=SETTLING):
-    """Returns the Coding of a codec.
+    """Measures the Coding of a codec.
 
     Parameters
     ----------
     settling : int
-        Gradients after which a message is as long as others will be: normal numbers of deviation
-        0.01. Real gradients differ, and so do messages of codecs that leave numbers out.
+        Vectors after which the message length is steady. They are normal with deviation 0.01; real
+        gradients differ, and so do the messages of sparse codecs.
     """
     samples = list(codings(codec, LONG, BEGINNING + 3))[BEGINNING:]
     encode, decode, length = map(min, zip(*samples))
@@ -104,11 +104,11 @@ def measure_coding(codec, settling=SETTLING):
 
 
 def codings(codec, numbers, count):
-    """Yields the seconds to encode and to decode and add, and the bytes, per byte of vectors."""
+    """Yields seconds to encode, seconds to decode and add, and bytes, per byte of each vector."""
     coder, out = codec.coder(numbers), np.ones(numbers, np.float32)
     vector = np.random.default_rng(0).normal(0, 0.01, numbers).astype(np.float32)
     for _ in range(count):
-        vector = np.roll(vector, 1001)  # another one, as the residual sees it
+        vector = np.roll(vector, 1001)  # a different vector as far as the residual is concerned
         start = time.perf_counter()
         message = coder.encode(vector)
         encode = time.perf_counter() - start

@@ -1,8 +1,8 @@
-"""Cost model of the exchanges, computed from a few constants that a short run measures.
+"""Cost model of the exchanges, based on a few constants that a short benchmark measures.
 
-Alpha-beta models: a message costs its latency and its bytes by the bandwidth. What processors do
-to a byte (moving it through a connection, adding it, encoding it) is counted apart, in seconds of
-a core, as workers share cores and it may take longer than the wire does.
+Alpha-beta models: a message costs its latency and its bytes by the bandwidth. Processor work on a
+byte (socket transfer, addition, encoding) is counted separately, in core seconds, since workers
+share cores and the work may take longer than the network.
 """
 
 from dataclasses import dataclass
@@ -10,31 +10,31 @@ from math import ceil, log2, sqrt
 
 from sparkdl.errors import require
 
-# Of Spark 4.0 in local-cluster mode, by `bench exchange --only averaging_round`.
+# Measured with Spark 4.0 in local-cluster mode by `bench exchange --only averaging_round`.
 JOB, DRIVER = 0.05, 9e-9
 
 
 @dataclass(frozen=True, kw_only=True)
 class Costs:
-    """The cost of each part of one process's work; see `measurement` beside this module.
+    """Cost of each kind of work in one process; measurement.py measures them.
 
     Parameters
     ----------
     message : float
-        Seconds until a small message between two processes of this machine is there.
+        Latency of a small message between two processes of this machine, in seconds.
     socket : float
-        Seconds of a core to send a byte through a connection and to receive one.
+        Core seconds to send a byte through a connection and to receive one.
     add : float
-        Seconds of a core to add a byte of one float32 vector to another.
+        Core seconds to add a byte of one float32 vector to another.
     shared : float
-        Seconds of a core for a byte of a vector that others of the machine add up: it is shown to
-        them, as much is added, and as much taken back.
+        Core seconds per byte of a vector summed in shared memory: to write it, add its share, and
+        read back the result.
     barrier : float
-        Seconds for processes of a machine to meet in shared memory: the sum of a small vector.
+        Seconds for a barrier in shared memory: the sum of a small vector.
     job : float
-        Seconds that Spark takes to run a round of tasks that have nothing to do.
+        Seconds that Spark takes to run a round of empty tasks.
     driver : float
-        Seconds of a core for a byte that passes through Spark: broadcast, or collected.
+        Core seconds per byte that passes through Spark, broadcast or collected.
     """
 
     message: float
@@ -48,17 +48,17 @@ class Costs:
 
 @dataclass(frozen=True, kw_only=True)
 class Coding:
-    """The effect of a codec on a vector: its size and the time it takes.
+    """A codec's compression ratio and speed.
 
     Parameters
     ----------
     name : str
     ratio : float
-        Bytes of a message for each byte of the vector.
+        Bytes of a message per byte of the vector.
     encode, decode : float
-        Seconds of a core for a byte of the vector.
+        Core seconds per byte of the vector.
     to_all : bool
-        Whether messages go to all; else each process sums a stripe and encodes the sum again.
+        Whether messages go to all processes; otherwise each sums a stripe and encodes the sum.
     """
 
     name: str
@@ -76,7 +76,7 @@ class Exchange:
     ----------
     seconds : float
     sent : float
-        Bytes that leave one worker.
+        Bytes sent by one worker.
     """
 
     seconds: float
@@ -91,22 +91,22 @@ FREE = Exchange(seconds=0.0, sent=0.0)
 
 @dataclass(frozen=True, kw_only=True)
 class Cluster:
-    """Workers on machines that are alike, and the network between them.
+    """Workers on identical machines, and the network between them.
 
     Parameters
     ----------
     costs : Costs
     workers : int
     per_machine : int
-        Workers on each machine, which share its cores and its connection.
+        Workers per machine, which share its cores and network connection.
     cores : int
-        Of each machine.
+        Cores per machine.
     bandwidth : float
-        Bytes a second that leave a machine, and as many that arrive; inf: what processors can do.
+        Bytes per second out of a machine, and the same into it; inf: only processors limit.
     latency : float
-        Seconds for a byte from one machine to another, on top of `costs.message`.
+        Network latency between machines in seconds, in addition to `costs.message`.
     shared_memory : bool
-        Whether workers of one machine sum there first.
+        Whether workers of a machine first sum in shared memory.
     """
 
     costs: Costs
@@ -129,30 +129,30 @@ class Cluster:
 
     @property
     def crowd(self):
-        """The factor by which work slows down because workers wait for cores."""
+        """Slowdown of work because workers share cores."""
         return max(1.0, min(self.per_machine, self.workers) / self.cores)
 
     @property
     def delay(self):
-        """Seconds until a small message is there."""
+        """Latency of a small message, in seconds."""
         return self.costs.message * self.crowd + self.latency * (self.machines > 1)
 
     def transfer(self, nbytes, work=0.0, through=None):
-        """Returns the seconds in which each worker sends so many bytes and receives as many.
+        """Returns the seconds for each worker to send `nbytes` and receive as many.
 
         Parameters
         ----------
         nbytes : float
         work : float
-            Seconds of a core for what else is done with them meanwhile.
+            Core seconds of other work on these bytes during the transfer.
         through : float or None
-            Bytes that leave a machine meanwhile; None: what one worker sends, as in a ring.
+            Bytes that leave a machine in total; None: those of one worker, as in a ring.
         """
         wire = (nbytes if through is None else through) / self.bandwidth
         return max((nbytes * self.costs.socket + work) * self.crowd, wire * (self.machines > 1))
 
     def all_reduce(self, nbytes):
-        """Returns the Exchange of a sum over all workers: shared memory, then connections."""
+        """Returns the Exchange of an all-reduce: in shared memory, then between machines."""
         local = min(self.per_machine, self.workers)
         if not self.shared_memory or local == 1:
             return self.over_links(nbytes, self.workers)
@@ -162,9 +162,10 @@ class Cluster:
         return inside + self.one_of_each().over_links(nbytes, self.machines)
 
     def reduce_scatter(self, nbytes):
-        """Returns the Exchange in which each worker gets the sum of its part of a vector.
+        """Returns the Exchange of a reduce-scatter over all workers.
 
-        It is half a ring; what several machines that share memory do is a whole all-reduce.
+        It costs half a ring, except on several machines with shared memory: there a whole
+        all-reduce.
         """
         size = self.workers
         if size == 1 or (self._has_levels and self.machines > 1):
@@ -176,7 +177,7 @@ class Cluster:
         return Exchange(seconds=transfer_seconds + (size - 1) * self.delay, sent=part)
 
     def all_gather(self, nbytes):
-        """Returns the Exchange in which all get all parts of a vector, each from its owner."""
+        """Returns the Exchange of an all-gather, in which each worker owns a part of the vector."""
         local, size = min(self.per_machine, self.workers), self.workers
         part = nbytes * (size - 1) / size
         if self._has_levels and self.machines == 1:
@@ -186,7 +187,7 @@ class Cluster:
         return Exchange(seconds=seconds, sent=part)
 
     def all_to_all(self, nbytes):
-        """Returns the Exchange in which each worker sends bytes, an equal part to each worker."""
+        """Returns the Exchange of an all-to-all, in which each worker sends equal parts to all."""
         local, size = min(self.per_machine, self.workers), self.workers
         part = nbytes * (size - 1) / size
         crossing = nbytes / size * local * (size - local)
@@ -194,17 +195,17 @@ class Cluster:
         return Exchange(seconds=seconds, sent=part)
 
     def _half_inside(self, nbytes):
-        """Returns the Exchange of one half of a sum through the memory of a machine."""
+        """Returns the Exchange of half an all-reduce in the shared memory of a machine."""
         seconds = (self.costs.shared * nbytes * 2 / 3 + self.costs.barrier) * self.crowd
         return Exchange(seconds=seconds, sent=0.0)
 
     @property
     def _has_levels(self):
-        """Whether workers of one machine exchange through its memory."""
+        """Whether workers on one machine exchange through shared memory."""
         return self.shared_memory and min(self.per_machine, self.workers) > 1
 
     def one_of_each(self):
-        """Returns the cluster as connections between machines see it: one worker on each."""
+        """Returns the cluster of one worker per machine, as for connections between machines."""
         return Cluster(
             costs=self.costs,
             workers=self.machines,
@@ -214,19 +215,22 @@ class Cluster:
         )
 
     def over_links(self, nbytes, size):
-        """Returns the faster of a ring and of recursive doubling between `size` processes."""
+        """Returns the cheaper Exchange of a ring and recursive doubling of `size` processes."""
         if size == 1:
             return FREE
         return min(self.ring(nbytes, size), self.doubling(nbytes, size), key=seconds_of)
 
     def ring(self, nbytes, size):
-        """Returns the Exchange of 2 (R - 1) steps of chunks (Patarasuk and Yuan 2009)."""
+        """Returns the Exchange of a ring: 2 (R - 1) steps of chunks (Patarasuk and Yuan 2009)."""
         part = nbytes * (size - 1) / size
         transfer_seconds = self.transfer(2 * part, part * self.costs.add)
         return Exchange(seconds=transfer_seconds + 2 * (size - 1) * self.delay, sent=2 * part)
 
     def doubling(self, nbytes, size):
-        """Returns the Exchange of log2 R steps of the vector, plus two unless R is a power of 2."""
+        """Returns the Exchange of recursive doubling (R processes).
+
+        It takes log2 R steps of the whole vector, and two more unless R is a power of 2.
+        """
         rounds = int(log2(size))
         steps = rounds + 2 * (2**rounds != size)
         crossing = nbytes * min(self.per_machine, size)
@@ -234,7 +238,7 @@ class Cluster:
         return Exchange(seconds=steps * (one + self.delay), sent=steps * nbytes)
 
     def compressed_all_reduce(self, nbytes, coding):
-        """Returns the Exchange of a sum of encoded vectors, see Coding."""
+        """Returns the Exchange of a sum of compressed vectors; see Coding."""
         size, message = self.workers, nbytes * coding.ratio
         if size == 1:
             return FREE
@@ -250,22 +254,22 @@ class Cluster:
         return Exchange(seconds=seconds, sent=sent)
 
     def parameter_server(self, nbytes, servers):
-        """Returns the Exchange with servers, which add each worker's vector; each fetches one.
+        """Returns the Exchange of a push to parameter servers, which sum the vectors, and a pull.
 
         Parameters
         ----------
         servers : int
-            Workers that hold an equal share of the vector each; 1: one process holds it all.
+            Number of workers that hold an equal share of the vector each.
         """
         size = self.workers
-        share = size / servers  # vectors that go through a server
+        share = size / servers  # vectors that pass through each server
         work = nbytes * share * self.costs.add
         sent = 2 * nbytes * max(1.0, share) * (size - 1) / size
         transfer_seconds = self.transfer(sent, work, through=sent * min(self.per_machine, servers))
         return Exchange(seconds=transfer_seconds + 2 * self.delay, sent=2 * nbytes)
 
     def through_driver(self, nbytes):
-        """Returns the Exchange of a broadcast from the driver and a sum in a tree of two levels."""
+        """Returns the Exchange of a driver's broadcast and a tree sum of two levels."""
         costs, branches = self.costs, ceil(sqrt(self.workers))
         passed = nbytes * (1 + branches)
         wire = passed / self.bandwidth * (self.machines > 1)

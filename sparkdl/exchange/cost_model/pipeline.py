@@ -1,4 +1,4 @@
-"""Cost model of a pipeline: stages of a network on workers, between which activations travel."""
+"""Cost model of pipeline parallelism: network stages on workers that exchange activations."""
 
 from dataclasses import dataclass, replace
 
@@ -7,7 +7,7 @@ from sparkdl.exchange.cost_model.model import FREE, Cluster, Exchange
 
 @dataclass(frozen=True, kw_only=True)
 class PipelineModel:
-    """A network as a pipeline sees it.
+    """Properties of a network that determine the cost of its pipeline.
 
     Parameters
     ----------
@@ -15,15 +15,15 @@ class PipelineModel:
     slowest : float
         Share of the network's computation in the slowest stage.
     crossing : float
-        Bytes of a minibatch of one worker that cross the widest cut, one way.
+        Bytes per minibatch of one worker across the widest cut, in one direction.
     inputs : float
-        Bytes of the features of a minibatch.
+        Bytes of a minibatch's features.
     nbytes : float
-        Of the parameters of the largest stage.
+        Bytes of the largest stage's parameters.
     microbatches : int
-        Of each worker's minibatch.
+        Microbatches per minibatch of a worker.
     least : float
-        Seconds that a microbatch takes in the slowest stage, however few examples it has.
+        Seconds that the smallest microbatch takes in the slowest stage.
     """
 
     stages: int
@@ -35,17 +35,17 @@ class PipelineModel:
     least: float = 0.0
 
     def exchange(self, cluster: Cluster, compute: float) -> Exchange:
-        """Returns the Exchange of a minibatch of each worker, all that is beyond its computation.
+        """Returns the Exchange of one minibatch per worker: all costs beyond its computation.
 
-        A microbatch takes a stage as long as its computation and the work for what it passes on,
-        or as long as the wire needs. As many of these as there are microbatches follow each other,
-        behind those in which the pipeline fills; gradients are then summed over the pipelines.
+        A microbatch occupies a stage for the longer of its processor work (computation and socket
+        transfers) and its network transfer. All microbatches follow each other after the pipeline
+        has filled; gradients are then summed over the pipelines.
 
         Parameters
         ----------
         cluster : Cluster
         compute : float
-            Seconds of a worker for a minibatch, with the whole network.
+            Seconds that a worker takes for a minibatch with the whole network.
         """
         crossing = self.crossing / self.microbatches * (self.stages > 1)
         work = max(0.0, compute * self.slowest - self.least) / self.microbatches + self.least
@@ -61,7 +61,7 @@ class PipelineModel:
         return Exchange(seconds=seconds - compute + summed.seconds, sent=sent)
 
     def _sum_of_pipelines(self, cluster: Cluster) -> Exchange:
-        """Returns the Exchange of the gradients of a stage, over the pipelines that there are."""
+        """Returns the Exchange of summing a stage's gradients over the pipelines."""
         pipelines = cluster.workers // self.stages
         if pipelines == 1:
             return FREE

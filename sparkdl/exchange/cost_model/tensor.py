@@ -1,4 +1,4 @@
-"""Cost model of layers that are divided over workers, between which activations travel."""
+"""Cost model of tensor parallelism: layers divided over workers that exchange activations."""
 
 from dataclasses import dataclass, replace
 
@@ -7,24 +7,24 @@ from sparkdl.exchange.cost_model.model import FREE, Cluster, Exchange
 
 @dataclass(frozen=True, kw_only=True)
 class TensorModel:
-    """A network as workers see it that have parts of its layers.
+    """Properties of a network that determine the cost of dividing its layers.
 
     Parameters
     ----------
     degree : int
-        Workers that hold a network together.
+        Workers that share one network.
     divided : float
-        Share of the network's computation that they divide; the rest each does for all.
+        Share of the computation that is divided; each worker does the rest for all.
     summed, gathered : tuple of float
-        Bytes of each array that is summed, or gathered, for a minibatch of one worker.
+        Bytes of each array summed, or gathered, per minibatch of one worker.
     inputs : float
-        Bytes of a minibatch.
+        Bytes of a minibatch's features.
     nbytes : float
-        Of the parameters of the whole network.
+        Bytes of the whole network's parameters.
     kept : float
-        Share of these that a worker has.
+        Share of the parameters that each worker holds.
     least : float
-        Seconds that a minibatch takes with the whole network, however few examples it has.
+        Seconds that the smallest minibatch takes with the whole network.
     """
 
     degree: int
@@ -37,16 +37,16 @@ class TensorModel:
     least: float = 0.0
 
     def exchange(self, cluster: Cluster, compute: float) -> Exchange:
-        """Returns the Exchange of a minibatch of each worker, all that is beyond its computation.
+        """Returns the Exchange of one minibatch per worker: all costs beyond its computation.
 
-        The workers of a network compute the minibatches of all of them. Nothing is computed while
-        activations travel, and gradients of several networks are summed behind that.
+        The workers that share a network compute the minibatches of all of them. Nothing is computed
+        while activations travel; gradients are then summed over the networks.
 
         Parameters
         ----------
         cluster : Cluster
         compute : float
-            Seconds of a worker for a minibatch, with the whole network.
+            Seconds that a worker takes for a minibatch with the whole network.
         """
         work = max(0.0, compute - self.least)
         joint = work * (self.divided + self.degree * (1 - self.divided)) + self.least * self.kept
@@ -60,7 +60,7 @@ class TensorModel:
         return total + self._sum_of_networks(cluster)
 
     def _sum_of_networks(self, cluster: Cluster) -> Exchange:
-        """Returns the Exchange of the gradients of a part, over the networks that there are."""
+        """Returns the Exchange of summing the gradients of a worker's part over the networks."""
         networks = cluster.workers // self.degree
         if networks == 1:
             return FREE

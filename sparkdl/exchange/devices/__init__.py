@@ -1,1 +1,1 @@
-"""A group whose members have devices that add up among themselves, by a library such as NCCL."""
+"""A group whose members sum directly between devices, with a library such as NCCL."""

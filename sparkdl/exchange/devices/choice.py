@@ -1,8 +1,8 @@
-"""Rule that decides which exchanges run from device to device and which over sockets.
+"""Rule that decides which exchanges use NCCL and which use sockets.
 
-Ranks exchange by NCCL what is a sum, or a copy, of numbers of 16 or 32 bits, if each of them has
-NCCL, all the same version, and a device of its own. Codecs, stores, messages, counters and all
-else go over sockets and shared memory.
+NCCL carries sums and copies of 16-bit and 32-bit floating-point numbers, provided every rank has
+the same version of NCCL and its own device. Everything else, such as codecs, stores, messages and
+counters, goes over sockets and shared memory.
 """
 
 import json
@@ -14,7 +14,7 @@ CARRIED = ("bfloat16", "float16", "float32")
 
 
 def is_carried(x, op="sum"):
-    """Returns whether NCCL takes this array."""
+    """Returns whether NCCL carries this array and operation."""
     return op == "sum" and getattr(getattr(x, "dtype", None), "name", None) in CARRIED
 
 
@@ -26,13 +26,13 @@ class DeviceInfo:
     ----------
     host : str
     gpu : bool
-        Whether it computes on one.
+        Whether the rank computes on a GPU.
     device : str
-        The same for all processes that see it.
+        Identifier of the GPU, the same for all processes that see it.
     version : str
-        Of NCCL.
+        Version of NCCL.
     obstacle_text : str
-        Why there is no NCCL; "" where there is.
+        Why NCCL is not available; "" if it is.
     """
 
     host: str
@@ -50,7 +50,7 @@ class DeviceInfo:
 
 
 def obstacle(places):
-    """Returns why these ranks cannot exchange by NCCL; None where they can.
+    """Returns why these ranks cannot use NCCL, or None if they can.
 
     Parameters
     ----------

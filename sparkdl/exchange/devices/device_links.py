@@ -1,4 +1,4 @@
-"""Links the devices of a group's members: they describe themselves, then join within a limit."""
+"""Linking of the members' devices: they are described, then join within a time limit."""
 
 import logging
 import threading
@@ -11,28 +11,29 @@ from sparkdl.exchange.devices.process_exit import end_soon
 
 log = logging.getLogger(__name__)
 
-PAUSE = 0.05  # seconds between two looks at the others
+PAUSE = 0.05  # seconds between checks of the other members
 
 
 def link_devices(group, make, exchange="auto"):
-    """Returns the group that exchanges from now on: a DeviceGroup of these members, or itself.
+    """Returns a DeviceGroup of the members if their devices can be linked, else the group itself.
 
-    All ranks call it, with the same wish. What is chosen, and why, is logged by rank 0.
+    All ranks must call it with the same `exchange`. Rank 0 logs the choice and its reason.
 
     Parameters
     ----------
     group : Group
     make : function ()
-        Gives this rank's link to other devices, None or an UnsupportedError; see Replica.link.
+        Returns this rank's link to other devices, or None without a GPU; raises UnsupportedError if
+        there is no NCCL. See Replica.link.
     exchange : str
-        "auto"; "nccl", which raises where "auto" would take sockets; or "sockets".
+        "auto"; "nccl", which raises an error where "auto" would use sockets; or "sockets".
 
     Raises
     ------
     ConfigError
-        With "nccl", if there is an obstacle; names the ranks.
+        If "nccl" is not possible; the message names the ranks.
     PeerError
-        If a device does not come, or NCCL refuses one.
+        If a device does not join in time, or NCCL reports an error.
     """
     if exchange == "sockets" or group.size == 1:
         return group
@@ -51,7 +52,7 @@ def link_devices(group, make, exchange="auto"):
 
 
 def offer_link(host, make):
-    """Returns (this rank's link or None, its DeviceInfo)"""
+    """Returns (this rank's link or None, its DeviceInfo)."""
     try:
         link = make()
     except UnsupportedError as error:
@@ -70,10 +71,10 @@ def over_sockets(group, places, exchange, reason):
 
 
 def join(link, invitation, group):
-    """Lets the link meet those of all ranks, while this thread looks after the members.
+    """Joins the link with those of all ranks, while this thread watches the members.
 
-    To meet others cannot be called off. If it has not ended when the time is over, the error is
-    raised all the same, and the process ends soon after that.
+    Joining cannot be cancelled. If it has not finished in time, this raises PeerError anyway, and
+    the process exits soon after.
     """
     outcome, limit = [], Deadline(group.timeout)
 

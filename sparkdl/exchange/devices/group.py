@@ -1,4 +1,4 @@
-"""A Group whose sums go from device to device."""
+"""Group whose sums run directly between devices."""
 
 from sparkdl.errors import DeviceError, PeerError
 from sparkdl.exchange.calls.pending_call import Pending
@@ -12,12 +12,12 @@ from sparkdl.exchange.group import Group, check_rank
 
 
 class DeviceGroup(Group):
-    """The same members and calls as another Group's, which is not to be used beside it.
+    """A Group with the members and calls of another Group, which it replaces.
 
-    Sums, broadcasts and gathers of numbers of 16 or 32 bits go by NCCL: of arrays of the host, to
-    the device and back, and of vectors that stay on the device, by `add_up`. All else goes as
-    before. Each call by NCCL is accompanied by one over sockets: so ranks whose calls differ, and
-    peers that are gone, are found and named as in any Group. `sent_bytes` are those of sockets.
+    NCCL carries sums, broadcasts and gathers of 16-bit and 32-bit floating-point numbers: host
+    arrays are copied to the device and back, and `add_up` sums vectors that stay on the device. All
+    else goes as before. Each NCCL call is accompanied by a call over sockets, so mismatched calls
+    and lost peers are detected and named as in any Group. `sent_bytes` counts sockets only.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ class DeviceGroup(Group):
         self._watchdog = Watchdog(link, self, self._progress, end_soon)
 
     def describe(self):
-        """Describes in a line how the members exchange."""
+        """Describes in one line how the members exchange."""
         return f"{self.size} GPUs exchange {', '.join(CARRIED)} by NCCL {self._link.version}"
 
     def start_all_reduce(self, x, op="sum"):
@@ -65,7 +65,7 @@ class DeviceGroup(Group):
         return self._start("broadcast", flat(x, "broadcast"), x, root).wait()
 
     def _start(self, verb, vector, result, *arguments):
-        """Lets the link do what `verb` says, beside a barrier of those who do the same."""
+        """Starts the link's method `verb` along with a barrier over sockets for the same call."""
         self._progress.check()
         of = "".join(f" from {a}" for a in arguments if isinstance(a, int))
         text = f"{verb} of {len(vector)} {vector.dtype}{of} by NCCL"
@@ -73,18 +73,18 @@ class DeviceGroup(Group):
         return WatchedPending(call, self._put(text, verb, vector, *arguments), result)
 
     def _put(self, text, verb, *arguments):
-        """Returns the WatchedCall for what the link does."""
+        """Starts work on the link under the watchdog; returns its WatchedCall."""
         ticket = self._watchdog.watch(text)
         try:
             ticket.work = getattr(self._link, verb)(*arguments)
         except DeviceError as error:
-            self._progress.check()  # it may be the end of what the watchdog has aborted
+            self._progress.check()  # the watchdog may have aborted it
             self.fail(error)
             raise
         return ticket
 
-    # Vectors that stay on the device; see Link. A call of all ranks must accompany each sum, such
-    # as that of the weights which the factors are made of.
+    # Vectors that stay on the device; see Link. Each sum must be accompanied by a call of all
+    # ranks, such as the sum of the weights from which the factors are computed.
 
     def keep(self, name, weight):
         self._link.keep(name, weight)
@@ -93,22 +93,22 @@ class DeviceGroup(Group):
         return self._link.clear(name)
 
     def add_up(self, name, part, factor, share, mark):
-        """Begins the sum of a part of a vector; what `join_in` and `settle` wait for."""
+        """Begins the sum of a part of a vector; `join_in` and `settle` wait for it."""
         self._progress.check()
         text = f"the sum of {part.stop - part.start} {name} by NCCL"
         self._ticket = self._put(text, "add_up", name, part, factor, share, mark)
 
     def join_in(self):
-        """Makes the device's next work wait for all sums that have begun."""
+        """Makes subsequent work on the device wait for all sums begun so far."""
         self._link.join_in()
 
     def settle(self):
-        """Waits for all sums that have begun; PeerError if one has failed."""
+        """Waits for all sums begun so far; raises PeerError if one has failed."""
         ticket, self._ticket = self._ticket, None
         if ticket is not None:
             ticket.wait()
 
-    # The watchdog and the thread that joins the link use these
+    # Used by the watchdog and by the thread that joins the link
 
     @property
     def timeout(self):
@@ -119,15 +119,15 @@ class DeviceGroup(Group):
         return self._progress.stall_timeout
 
     def look(self):
-        """Raises PeerError if the group has failed, or is seen to."""
+        """Raises PeerError if the group has failed; checks for lost peers."""
         self._progress.look()
 
     def fail(self, error):
-        """Makes all members raise this error from now on."""
+        """Fails the group with this error on all members."""
         self._progress.fail(error)
 
     def missing_error(self, what):
-        """Returns the PeerError for all other members: NCCL does not tell which one it is."""
+        """Returns a PeerError about all other members: NCCL does not tell which one is missing."""
         others = [member for member in self.members if member.rank != self.members[self.rank].rank]
         hosts = ", ".join(sorted({member.host for member in others}))
         if len(others) == 1:
@@ -136,7 +136,7 @@ class DeviceGroup(Group):
 
 
 class WatchedPending(Pending):
-    """A Pending of what devices do, and of the call over sockets beside it."""
+    """A Pending of device work and of the accompanying call over sockets."""
 
     def __init__(self, call, ticket, result):
         super().__init__(call, result)

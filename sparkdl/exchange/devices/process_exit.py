@@ -1,4 +1,4 @@
-"""Ends a process that a call of NCCL blocks: such calls can hang with nothing to cancel them."""
+"""Exit of a process blocked in an NCCL call, which cannot be cancelled."""
 
 import logging
 import os
@@ -6,12 +6,12 @@ import threading
 
 log = logging.getLogger(__name__)
 
-GRACE = 10.0  # seconds in which an error is reported first
+GRACE = 10.0  # seconds left to report an error before the exit
 STUCK = 70  # exit status
 
 
 def end_soon(why):
-    """Ends this process in GRACE seconds, whatever it does, unless what comes back is cancelled.
+    """Ends this process after GRACE seconds, unless the returned timer is cancelled.
 
     Returns
     -------

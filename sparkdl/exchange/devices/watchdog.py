@@ -1,4 +1,4 @@
-"""Watches what devices do together: NCCL waits for ever for a peer that is gone."""
+"""Watchdog for joint work of devices: NCCL would wait forever for a lost peer."""
 
 import logging
 import threading
@@ -10,15 +10,15 @@ from sparkdl.errors import DeviceError, WorkerError
 
 log = logging.getLogger(__name__)
 
-PAUSE = 0.05  # seconds between two looks
-SHORT = 20e-6, 2e-3  # seconds between two looks of whoever waits: at first, and at most
-GRACE = 2.0  # seconds in which a peer's end shows after NCCL has failed for it, or its last part
+PAUSE = 0.05  # seconds between checks
+SHORT = 20e-6, 2e-3  # seconds between a waiter's checks, initial and largest
+GRACE = 2.0  # seconds for a lost peer to show after NCCL has failed, or for its last data to arrive
 
 
 class WatchedCall:
-    """Something that a device does with the others'; `wait` ends with it, or with an error.
+    """Joint work of devices; `wait` returns when it is done and raises its error.
 
-    `work` is None while it is being put on the device, which may wait for the others, too.
+    `work` is None while the work is being submitted, which may block on other members as well.
     """
 
     def __init__(self, watchdog, text):
@@ -34,7 +34,7 @@ class WatchedCall:
         return self.watchdog.failure is not None or self.is_reached
 
     def wait(self):
-        """Waits until it is done; raises the PeerError of a call that failed."""
+        """Waits for the work; raises the PeerError if it failed."""
         pause, longest = SHORT
         while not self.is_done:
             time.sleep(pause)
@@ -45,22 +45,21 @@ class WatchedCall:
 
 
 class Watchdog:
-    """A thread that looks after tickets while there are any.
+    """A thread that monitors submitted WatchedCalls.
 
-    It ends what fails, so that nothing on the device waits for ever: if NCCL says so, if a member
-    is gone, if a call over sockets has failed, or if a ticket takes longer than the group's
-    `stall_timeout`. All members then get the same PeerError, and the link is aborted.
+    It aborts the link, so that no work on the device waits forever, if NCCL reports an error, a
+    member is lost, a call over sockets has failed, or a call takes longer than the group's
+    `stall_timeout`. All members then get the same PeerError.
 
-    As a companion of ProgressEngine it waits for nobody of whom it knows (`awaited_rank`).
+    As a companion of ProgressEngine it does not know which rank it waits for, so `awaited_rank` is
+    None.
 
     Parameters
     ----------
-    link : what is given to the DeviceGroup
-    group : DeviceGroup
-    progress : ProgressEngine
-        Of the group. A failure here makes it fail, and the other way round.
+    link : the link of the DeviceGroup group : DeviceGroup progress : ProgressEngine
+        Of the group. Failures propagate in both directions.
     end : function (text)
-        Ends the process, soon, unless what it returns is cancelled: to abort may hang, too.
+        Ends the process after a delay, unless its result is cancelled: aborting may hang, too.
     """
 
     awaited_rank = None
@@ -69,31 +68,31 @@ class Watchdog:
         self._link, self._group, self._progress, self._end = link, group, progress, end
         self._tickets, self._news, self._thread = deque(), threading.Condition(), None
         self._closed, self.failure = False, None
-        self._last_complete = 0.0  # when all members were last seen to be there
+        self._last_complete = 0.0  # when all members were last present
         progress.companions.append(self)
 
     def watch(self, text):
-        """Returns the WatchedCall for work that is about to be put on the device."""
+        """Returns the WatchedCall for work about to be submitted to the device."""
         ticket = WatchedCall(self, text)
         with self._news:
             self._tickets.append(ticket)
             self._begin()
         return ticket
 
-    # As a companion of ProgressEngine
+    # Interface of a companion of ProgressEngine
 
     def fail(self, error):
-        """Fails the group."""
+        """Records the group's failure, and lets the thread abort the link."""
         with self._news:
             if self.failure is None and not self._closed:
                 self.failure = type(error)(*error.args)
                 self._begin()
 
     def await_elsewhere(self, rank):
-        """Ignores the rank: a wait for a device learns nothing of what others wait for."""
+        """Ignores the rank: a wait for a device has no use for it."""
 
     def close(self):
-        """Lets go of the link, within the group's timeout."""
+        """Destroys the link, within the group's timeout."""
         with self._news:
             self._closed = True
             self._begin()
@@ -101,7 +100,7 @@ class Watchdog:
         if self._thread.is_alive():
             log.warning("rank %d could not leave NCCL", self._group.rank)
 
-    # In the thread
+    # In the watchdog thread
 
     def _begin(self):
         if self._thread is None:
@@ -127,13 +126,13 @@ class Watchdog:
             if not self._tickets:
                 return
             self._check(self._tickets[0])
-        except Exception as error:  # also of the device itself, which no other thread sees
+        except Exception as error:  # includes device errors, which no other thread would see
             self._progress.fail(error)
         with self._news:
             self._news.wait_for(lambda: self._closed or self.failure, PAUSE)
 
     def _check(self, oldest):
-        """Raises what stands in the way of the oldest ticket."""
+        """Raises the error that prevents the oldest call from finishing, if there is one."""
         try:
             self._link.check()
         except DeviceError as error:
@@ -142,14 +141,14 @@ class Watchdog:
         gone, now = self._progress.departed_links, time.monotonic()
         if not gone:
             self._last_complete = now
-        if now - max(self._last_complete, oldest.start_time) > GRACE:  # its part would be here
+        if now - max(self._last_complete, oldest.start_time) > GRACE:  # its data would have arrived
             raise gone[0].trouble(f"has left the group before {oldest.text}")
         if now - oldest.start_time > self._group.stall_timeout:
             what = f"has not done its part of {oldest.text} for {self._group.stall_timeout:g} s"
             raise self._group.missing_error(what)
 
     def _find_cause(self, ticket, error):
-        """Returns the error for NCCL's failure: a peer seen to be gone, or all that were missed."""
+        """Returns the error behind an NCCL failure: a lost peer if seen, else all other members."""
         end = time.monotonic() + GRACE
         with suppress(WorkerError):
             while time.monotonic() < end:

@@ -1,1 +1,1 @@
-"""Calls of a group in two levels: shared memory inside a machine, sockets between machines."""
+"""Collectives in two levels: shared memory within a machine, sockets between machines."""

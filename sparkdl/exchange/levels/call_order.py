@@ -1,4 +1,4 @@
-"""The order of calls through shared memory, and their failure when one fails."""
+"""Order and failure of calls through shared memory."""
 
 import threading
 
@@ -7,19 +7,18 @@ from sparkdl.exchange.levels.job_thread import JobThread, StepJob
 
 
 class CallOrder:
-    """Takes calls in their order, which is the same on all ranks.
+    """Runs calls in their order, which is the same on all ranks.
 
-    A call is a generator with at most one `yield`. What stands before it and what stands after it
-    run in two threads, so that one call may be in its first half while the one before it is in its
-    second. A call that somebody waits for is made in that thread, once those before it have ended,
-    as handing it to another costs time.
+    A call is a generator with at most one `yield`. The halves before and after it run in two
+    threads, so one call may be in its first half while the previous one is in its second. A
+    blocking call runs in the caller's thread once earlier calls have ended, which saves a handover.
 
     Parameters
     ----------
     progress : ProgressEngine
-        Of the group. A failure here makes it fail, and the other way round.
+        Of the group. Failures propagate in both directions.
     memory : SharedMemory or None
-        None for a rank that is alone on its machine.
+        None if this rank is alone on its machine.
     """
 
     def __init__(self, progress, memory):
@@ -31,40 +30,40 @@ class CallOrder:
         progress.companions.append(self)
 
     def run(self, steps):
-        """Makes a call and returns its result."""
+        """Runs a call and returns its result."""
         if self._under_way:
             with self._news:
                 self._news.wait_for(lambda: not self._under_way)
         return run_steps(self._until_failure(steps))
 
     def start(self, steps):
-        """Begins a call that runs beside the caller's next work; returns a StepJob."""
+        """Starts a call in the background; returns a StepJob."""
         job = StepJob(self._until_failure(steps))
         with self._news:
             if not self._closed:
                 self._under_way += 1
                 self._first.put(job)
                 return job
-        job.advance()  # to the error that the group is closed
+        job.advance()  # ends it with the error that the group is closed
         return job
 
     def fail(self, error):
-        """Fails the group, and lets those know who wait in shared memory."""
+        """Fails calls in shared memory with this error, including those that wait."""
         if self._memory is not None:
             self._memory.fail(error)
 
     @property
     def awaited_rank(self):
-        """The rank that the oldest call waits for in shared memory, None if there is none."""
+        """The rank that the oldest call in shared memory waits for, or None."""
         return None if self._memory is None else self._memory.awaited_rank
 
     def await_elsewhere(self, rank):
-        """Lets those who wait in shared memory know whom this process awaits over a socket."""
+        """Tells waiting members of this machine which rank this process awaits over a socket."""
         if self._memory is not None:
             self._memory.await_elsewhere(rank)
 
     def close(self):
-        """Ends; calls under way fail."""
+        """Ends both threads; calls in progress fail."""
         with self._news:
             self._closed = True
         if self._memory is not None:
@@ -75,15 +74,15 @@ class CallOrder:
             self._memory.close()
 
     def _until_failure(self, steps):
-        """Yields the steps of a call, none of which is taken after a failure.
+        """Runs the steps of a call, none of which is taken after a failure of the group.
 
-        Theirs is the group's.
+        An error in a step fails the whole group.
         """
         self._progress.check()
         try:
             return (yield from steps)
         except BaseException as error:
-            error.is_explained = isinstance(error, PeerError)  # it says already what was awaited
+            error.is_explained = isinstance(error, PeerError)  # it already says what was awaited
             self._progress.fail(error)
             raise
 
@@ -100,7 +99,7 @@ class CallOrder:
 
 
 def run_steps(steps):
-    """Takes all steps of a generator; returns its result."""
+    """Runs a generator to its end; returns its result."""
     while True:
         try:
             next(steps)

@@ -1,4 +1,4 @@
-"""Collectives of a group through shared memory and, across machines, over sockets."""
+"""Collectives through shared memory and, across machines, over sockets."""
 
 import numpy as np
 
@@ -7,26 +7,27 @@ from sparkdl.exchange.shared.pieces import bounds_of_one, equal_bounds
 from sparkdl.exchange.shared.single_member import SingleMember
 
 EMPTY = np.empty(0, np.uint8)
-SHARED_OUT = 64 * 1024  # bytes from which several members of a machine speak with other machines
+SHARED_OUT = 64 * 1024  # bytes beyond which several members per machine talk to other machines
 
 
 class Calls:
-    """The calls of a Group as generators for a CallOrder; vectors are flat.
+    """The collectives of a Group as generators for a CallOrder; vectors are flat.
 
-    On several machines the first members of each share a vector out: each sums a slice of it over
-    its machine, then over the machines with those in the same place there, and shows its machine
-    the sum. As many do so as the smallest machine has.
+    On several machines, the first members of each (as many as the smallest machine has) divide a
+    vector into slices. Each sums its slice over its machine in shared memory, then over sockets
+    with the members at the same position on the other machines, and shares the sum with its
+    machine.
 
     Parameters
     ----------
     rank : int
-        This one.
+        Rank of this process.
     machines : list of list of int
-        The ranks of each.
+        Ranks on each machine.
     memory : SharedMemory or None
-        None for a rank that is alone on its machine.
+        None if this rank is alone on its machine.
     between : Group or None
-        The ranks in the same place of each machine; None if there is but one machine.
+        The ranks at the same position on each machine; None if there is only one machine.
     """
 
     def __init__(self, rank, machines, memory, between):
@@ -39,7 +40,7 @@ class Calls:
         self._leaders = min(map(len, machines))
 
     def all_reduce(self, x, op, background=False):
-        """Replaces x by its sum over all ranks; other calls go on if in `background`."""
+        """Replaces x by its sum over all ranks; with `background`, other calls may overlap."""
         if self.one_machine:
             return self._first_lane.all_reduce(x, op)
         bounds = equal_bounds(len(x), self._leaders if x.nbytes > SHARED_OUT else 1)
@@ -65,7 +66,7 @@ class Calls:
             self._second_lane.all_gather(as_bytes(x), bounds_of_one(x.nbytes, 0))
 
     def barrier(self):
-        """Comes to the end when all ranks have come here."""
+        """Ends once all ranks have reached it."""
         self._first_lane.barrier()
         if self.one_machine:
             return
@@ -75,7 +76,7 @@ class Calls:
         self._second_lane.barrier()
 
     def all_gather_bytes(self, data, background=False):
-        """Gathers [bytes of each rank]."""
+        """Gathers the bytes of each rank, as uint8 arrays by rank."""
         local = self._first_lane.all_gather_bytes(np.frombuffer(data, np.uint8))
         if self.one_machine:
             return local
@@ -89,19 +90,19 @@ class Calls:
         return [by_rank[rank] for rank in sorted(by_rank)]
 
     def reduce_scatter(self, x, op):
-        """Replaces each rank's part of x by its sum over all ranks. On one machine only."""
+        """Replaces each rank's part of x by its sum over all ranks; for one machine only."""
         self._first_lane.reduce_scatter(x, equal_bounds(len(x), self._leaders), op)
         yield from ()
 
     def all_gather(self, x):
-        """Fills x, of which each rank has its part. On one machine only."""
+        """Fills x, of which each rank has its part; for one machine only."""
         bounds = equal_bounds(len(x), self._leaders)
         in_bytes = [(start * x.itemsize, stop * x.itemsize) for start, stop in bounds]
         self._first_lane.all_gather(as_bytes(x), in_bytes)
         yield from ()
 
     def _begin(self, takes_part, name, background, *arguments):
-        """Lets `between` begin a call, or makes it; returns a function that returns its result."""
+        """Starts or runs a call of `between`; returns a function that returns its result."""
         if not takes_part:
             return lambda: None
         if background:

@@ -1,4 +1,4 @@
-"""Search for the levels of a group: machines, and the ranks on each."""
+"""Discovery of a group's levels: the machines and the ranks on each."""
 
 from sparkdl.exchange.levels.call_order import CallOrder
 from sparkdl.exchange.levels.calls import Calls
@@ -6,12 +6,13 @@ from sparkdl.exchange.shared.discovery import find_memory
 
 
 def find_levels(group, progress, gather=None):
-    """Returns (Calls, CallOrder) of a group, None if no two ranks share memory. All ranks call it.
+    """Returns (Calls, CallOrder) of a group, or None if no two ranks share memory. All ranks must
+    call it.
 
     Parameters
     ----------
     group : Group
-        As yet over sockets alone.
+        So far over sockets only.
     progress : ProgressEngine
         Of the group.
     gather : callable, optional

@@ -1,16 +1,16 @@
-"""A thread that advances jobs, one after the other."""
+"""Thread that advances jobs one after the other."""
 
 import queue
 import threading
 
 
 class StepJob:
-    """A call that goes on beside the computation, step by step.
+    """A call that runs in the background, step by step.
 
     Parameters
     ----------
     steps : generator
-        What it returns is the result.
+        Its return value is the result.
     """
 
     def __init__(self, steps):
@@ -18,7 +18,7 @@ class StepJob:
         self._result = self._error = None
 
     def advance(self):
-        """Takes the next step; returns whether there are more."""
+        """Runs the next step; returns whether there are more."""
         try:
             next(self._steps)
         except StopIteration as end:
@@ -36,22 +36,22 @@ class StepJob:
         return self._event.is_set()
 
     def wait(self):
-        """Returns the result; raises what a step has raised."""
-        self._event.wait()  # ends: every step has its limits
+        """Waits for the result; raises the error of a step."""
+        self._event.wait()  # always ends: every step has a time limit
         if self._error is not None:
             raise self._error
         return self._result
 
 
 class JobThread:
-    """Takes one step of each job, in the order in which they were added.
+    """Runs one step of each job, in the order in which they were added.
 
     Parameters
     ----------
     name : str
-        Of the thread, which begins with the first job.
+        Of the thread, which starts with the first job.
     after : callable
-        after(job, more): what then becomes of it; `more` tells whether it has steps left.
+        after(job, more) is called after the step; `more` says whether the job has steps left.
     """
 
     def __init__(self, name, after):
@@ -65,7 +65,7 @@ class JobThread:
         self._jobs.put(job)
 
     def close(self):
-        """Ends after the jobs that have been put on."""
+        """Ends the thread after all queued jobs."""
         if self._thread is not None:
             self._jobs.put(None)
             self._thread.join()

@@ -1,4 +1,4 @@
-"""Several pieces of bytes as one."""
+"""Packing of several byte arrays into one."""
 
 from itertools import pairwise
 
@@ -6,13 +6,13 @@ import numpy as np
 
 
 def pack_parts(parts):
-    """Packs `parts` into one array of bytes: their number, their lengths, themselves."""
+    """Packs `parts` into one byte array: their number, their lengths, their contents."""
     head = np.array([len(parts), *map(len, parts)], np.int64)
     return np.concatenate([head.view(np.uint8), *parts])
 
 
 def unpack_parts(data):
-    """Returns the parts that `pack_parts` was given, as views."""
+    """Returns the parts packed by `pack_parts`, as views."""
     head = 8 * (1 + int(data[:8].view(np.int64)[0]))
     edges = [head, *(head + np.cumsum(data[8:head].view(np.int64)))]
     return [data[start:stop] for start, stop in pairwise(edges)]

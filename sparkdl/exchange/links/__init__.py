@@ -1,1 +1,1 @@
-"""The links of a group: connections that carry frames and never wait."""
+"""Links of a group: non-blocking connections that carry frames."""

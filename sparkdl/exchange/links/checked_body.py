@@ -1,21 +1,21 @@
-"""The body of a frame that is used only once its checksum has been looked at."""
+"""Body of a frame that is delivered only after its checksum has been verified."""
 
 from sparkdl.exchange.connections.checksums import CHECKSUM
 
 
 class CheckedBody:
-    """What a frame is for, `goal`, where a checksum comes behind the body."""
+    """Receives a frame's body for `goal`, ahead of the checksum that follows it."""
 
     def __init__(self, link, goal):
         self.view, self._link, self._goal = goal.view, link, goal
 
     def complete(self):
-        """Returns what the checksum is read to."""
+        """Returns the object that receives the checksum."""
         return BodyChecksum(self._link, self._goal, self.view)
 
 
 class BodyChecksum:
-    """The checksum behind a body; the goal has the body once it is found right."""
+    """Receives the checksum that follows a body; passes the body to the goal if it is correct."""
 
     def __init__(self, link, goal, body):
         self.view, self._link = memoryview(bytearray(CHECKSUM)), link

@@ -1,4 +1,4 @@
-"""Control frames, which belong to no call: heartbeats, and the end of a peer."""
+"""Control frames, which belong to no call: heartbeats, goodbyes and aborts."""
 
 from sparkdl.error_messages import error_from_text, error_to_text
 from sparkdl.errors import DataError, PeerError
@@ -8,18 +8,18 @@ GOODBYE = pack_header(Kind.GOODBYE)
 
 
 def beat(awaited_rank):
-    """Returns a heartbeat frame, which names the rank that we wait for, if any."""
+    """Returns a heartbeat frame, which names the rank that this process waits for, if any."""
     return pack_header(Kind.HEARTBEAT, 0 if awaited_rank is None else awaited_rank + 1)
 
 
 def abort(error):
-    """Returns a frame with the error that ends the group."""
+    """Returns an abort frame with the error that ends the group."""
     text = error_to_text(error).encode()
     return pack_header(Kind.ABORT, length=len(text)) + text
 
 
 class ControlFrame:
-    """A control frame that comes in over a link, which handles it."""
+    """A control frame received over a link, which handles it."""
 
     def __init__(self, link, header):
         self._link, (self._kind, self._tag, length) = link, header

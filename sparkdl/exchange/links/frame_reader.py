@@ -1,51 +1,52 @@
-"""Incoming side of a connection: reads each frame into its memory, and never waits."""
+"""Incoming side of a connection: reads each frame into its buffer without blocking."""
 
 import socket
 
 from sparkdl.exchange.messages.frame import HEADER
 
 HEAD = HEADER.size
-STAGE = 8 << 10  # bytes read at once while it is not known what comes
-AT_ONCE = 2 << 20  # bytes read before others get a turn
-MUCH, MOST = 32 << 10, 1 << 20  # bytes: what is worth to wait for, and what is enough to wake up
+STAGE = 8 << 10  # bytes read at once while the next frame is unknown
+AT_ONCE = 2 << 20  # bytes read before other links get a turn
+MUCH, MOST = 32 << 10, 1 << 20  # bytes: smallest remainder worth waiting for, and largest wait
 
 
 class LinkLoss(Exception):
-    """The peer is gone or has hung up; the message says which."""
+    """The connection is lost or was closed by the peer; the message says which."""
 
 
 class FrameReader:
-    """Splits into frames what a non-blocking socket has.
+    """Splits the data from a non-blocking socket into frames.
 
-    The rest of a long frame is awaited in large parts: the socket does not count as ready before,
-    so the thread that watches it sleeps while packets come, and each part costs one system call.
+    For the rest of a long frame it sets a low-water mark, so the socket becomes ready only once a
+    large part has arrived: the watching thread sleeps while packets come in, and reads each part
+    with one system call.
 
     Parameters
     ----------
     sock : socket
     opened : callable
-        opened(header bytes) gives what the frame is for: its bytes are read to `view` of that, and
-        then its `complete` is called, which may return what the bytes behind it are for.
+        opened(header bytes) returns the goal of the frame. The body is read into the goal's `view`,
+        and then its `complete` is called, which may return the goal of the bytes that follow.
     head : int
-        Bytes of a header.
+        Length of a header in bytes.
     """
 
     def __init__(self, sock, opened, head=HEAD):
         self._sock, self._opened, self._head = sock, opened, head
         self._stage, self._filled = bytearray(STAGE), 0
         self._stage_view = memoryview(self._stage)
-        self._body = self._goal = None  # the memory left to fill, and its receipt
-        self._least = 1  # bytes at which the socket counts as ready
+        self._body = self._goal = None  # the buffer left to fill, and its goal
+        self._least = 1  # bytes at which the socket becomes ready
 
     @property
     def may_have_more(self):
-        """True if there may be something to read though the socket does not count as ready."""
+        """True if data may be available although the socket is not ready."""
         return self._least > 1
 
     def read(self):
-        """Takes in what has come, as far as it fits in one turn; returns the bytes.
+        """Reads the available data, up to a limit per turn; returns the number of bytes.
 
-        Raises LinkLoss, and what `opened` and `complete` raise.
+        Raises LinkLoss, and any error of `opened` and `complete`.
         """
         total, more = 0, True
         while more and total < AT_ONCE:
@@ -55,12 +56,12 @@ class FrameReader:
         return total
 
     def _pull(self):
-        """Returns (bytes read, whether there may be more)"""
+        """Returns (bytes read, whether there may be more)."""
         stage = self._stage_view[self._filled :]
         try:
             if self._body is None:
                 room, got = len(stage), self._sock.recv_into(stage)
-            else:  # the stage is empty then
+            else:  # the stage is empty in this case
                 room = len(self._body) + STAGE
                 got = self._sock.recvmsg_into([self._body, stage])[0]
         except BlockingIOError:
@@ -73,7 +74,7 @@ class FrameReader:
         return got, got == room
 
     def _take(self, got):
-        """Puts so many bytes into what is left of a frame, and then into the stage."""
+        """Accounts for `got` bytes: first the rest of a frame, then the stage."""
         if self._body is not None:
             count = min(got, len(self._body))
             self._body = self._body[count:]
@@ -84,7 +85,7 @@ class FrameReader:
             self._unpack()
 
     def _unpack(self):
-        """Splits what lies in the stage: frames, and the beginning of one."""
+        """Splits the contents of the stage into frames; an incomplete header stays there."""
         at, end = 0, self._filled
         while at < end:
             if self._body is None:
@@ -105,11 +106,11 @@ class FrameReader:
             self._read_to(self._goal.complete())
 
     def _read_to(self, goal):
-        """Has the next bytes read to the view of a goal; None: a header comes next."""
+        """Reads the next bytes into the view of a goal; None: a header comes next."""
         self._goal, self._body = goal, None if goal is None else goal.view
 
     def _await(self):
-        """Sets how many bytes must have come before the socket counts as ready."""
+        """Sets the number of bytes at which the socket becomes ready."""
         remaining = 0 if self._body is None else len(self._body)
         least = min(remaining, MOST) if remaining >= MUCH else 1
         if least != self._least:

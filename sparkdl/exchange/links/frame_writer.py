@@ -1,31 +1,31 @@
-"""Outgoing side of a connection: sends frames at once or as soon as there is room, never waits."""
+"""Outgoing side of a connection: sends frames at once, or when there is room, without blocking."""
 
 from collections import deque
 
 from sparkdl.exchange.messages.frame import HEADER
 
-PIECES = 32  # of memory that one system call sends
+PIECES = 32  # buffers per system call
 
 
 class FrameWriter:
-    """Sends over a socket that does not block.
+    """Sends frames over a non-blocking socket.
 
     Parameters
     ----------
     sock : socket
     checksums : Checksums, optional
-        That frames are to carry.
+        Checksums to add to the frames.
 
     Attributes
     ----------
     sent : int
-        Bytes that the socket has taken.
+        Bytes handed to the socket.
     """
 
     def __init__(self, sock, checksums=None):
         self.sent = 0
         self._sock, self._checksums = sock, checksums
-        self._queue = deque()  # of [views, call or None, whether begun]
+        self._queue = deque()  # entries of [views, call or None, whether partly sent]
 
     @property
     def waiting(self):
@@ -33,13 +33,13 @@ class FrameWriter:
 
     @property
     def has_call_frames(self):
-        """True if frames of calls are among those that wait."""
+        """True if frames of calls are queued."""
         return any(call is not None for _, call, _ in self._queue)
 
     def send(self, head, view, call, copy):
-        """Sends a frame; returns whether (a part of) it waits, which `call.unsent` counts.
+        """Sends a frame; returns whether it, or a part, is queued, which `call.unsent` counts.
 
-        With `copy`, `view` may change after that.
+        With `copy`, `view` may be changed afterwards.
         """
         sent, views = 0, self._frame(head, view)
         if not self._queue:
@@ -54,23 +54,23 @@ class FrameWriter:
         return True
 
     def add(self, data):
-        """Queues a frame that belongs to no call behind all else."""
+        """Queues a frame that belongs to no call."""
         data = memoryview(data)
         self._queue.append([self._frame(data[: HEADER.size], data[HEADER.size :]), None, False])
 
     def drop(self):
-        """Drops all that has not begun to go out."""
+        """Drops all frames not yet begun."""
         begun = deque(entry for entry in self._queue if entry[2])
         if self._checksums is not None:
             self._checksums.take_back(len(self._queue) - len(begun))
         self._queue = begun
 
     def _frame(self, head, view):
-        """Returns the views of a frame."""
+        """Returns the buffers of a frame."""
         return [head, view] if self._checksums is None else self._checksums.frame(head, view)
 
     def flush(self):
-        """Sends what waits, as far as there is room."""
+        """Sends queued data as far as there is room."""
         while self._queue:
             sent = self._push([view for entry in self._queue for view in entry[0]][:PIECES])
             if not sent:
@@ -95,13 +95,13 @@ class FrameWriter:
         except BlockingIOError:
             return 0
         except OSError:
-            return 0  # it hung up; why, is among what is left to read
+            return 0  # the next read finds the reason
         self.sent += sent
         return sent
 
 
 def unsent_views(views, count):
-    """Returns the rest of views after `count` bytes of them."""
+    """Returns what remains of `views` after `count` bytes."""
     remaining = []
     for view in views:
         if count < len(view):

@@ -1,4 +1,4 @@
-"""A connection to one other member: it sends and receives frames, and never waits."""
+"""A non-blocking connection to one other member, which sends and receives frames."""
 
 import contextlib
 import fcntl
@@ -16,31 +16,31 @@ from sparkdl.exchange.links.frame_writer import FrameWriter
 from sparkdl.exchange.links.mailbox import Mailbox
 from sparkdl.exchange.messages.frame import HEADER, MAGIC, Kind, unpack_header
 
-LONGEST_FRAME = 2 << 20  # bytes; longer vectors go in several frames
-MOST_UNEXPECTED = 64 << 20  # unexpected bytes, above which the peer has to wait
+LONGEST_FRAME = 2 << 20  # bytes; longer vectors take several frames
+MOST_UNEXPECTED = 64 << 20  # bytes of unexpected frames beyond which the peer is throttled
 
 
 class Link:
-    """Frames to and from `member` over a connected socket, which belongs to the link from now on.
+    """Frames to and from `member` over a connected socket, which the link takes over.
 
     Parameters
     ----------
     sock : socket
     member : Member
-        The other side.
+        The peer.
     calls : dict
-        {stream: tag} of the calls under way here (see Mailbox).
+        {stream: tag} of the calls in progress here (see Mailbox).
     changed : set
-        Gets this link when it is to be watched for other events than before.
+        This link is added to it when the events to poll for change.
 
     Attributes
     ----------
     last_received : float
-        When the last bytes were read, by the monotonic clock.
+        Monotonic time of the last read.
     has_left : bool
         Whether the peer has said goodbye.
     awaited_rank : int or None
-        The rank that the peer waited for when it last said so.
+        The rank that the peer waits for, according to its last heartbeat.
     """
 
     def __init__(self, sock, member, calls, changed):
@@ -60,28 +60,28 @@ class Link:
 
     @property
     def sent(self):
-        """Bytes, with headers."""
+        """Bytes sent, including headers."""
         return self._out.sent
 
     @property
     def is_blocked(self):
-        """True if frames wait for room in the socket."""
+        """True if queued frames wait for room in the socket."""
         return self._out.waiting
 
     @property
     def full(self):
-        """True if so much has come unasked that the rest may wait in the socket."""
+        """True if so much unexpected data is buffered that the link should not be read for now."""
         return self.box.unexpected_bytes > MOST_UNEXPECTED and not self.box.awaits
 
     def begin(self, tag):
-        """Notes that a call of all ranks begins: PeerError if this peer has begun another."""
+        """Records that a call of all ranks begins; raises PeerError if the peer began another."""
         try:
             self.box.begin(tag)
         except DataError as error:
             raise self.trouble(str(error)) from error
 
     def post(self, receipt):
-        """Waits for the next frame of a receipt's stream."""
+        """Posts a receipt for the next frame of its stream."""
         try:
             self.box.post(receipt)
         except DataError as error:
@@ -92,9 +92,9 @@ class Link:
             raise self.trouble("has left the group")
 
     def send(self, head, view, call, copy=False):
-        """Sends a frame, now or as soon as there is room; `call.unsent` counts what is not out.
+        """Sends a frame, now or as soon as there is room; `call.unsent` counts queued frames.
 
-        With `copy`, `view` may change after that.
+        With `copy`, `view` may be changed afterwards.
         """
         if self.has_left:
             raise self.trouble("has left the group")
@@ -102,22 +102,22 @@ class Link:
             self._changed.add(self)
 
     def flush(self):
-        """Sends what waits, as far as there is room."""
+        """Sends queued data as far as there is room."""
         self._changed.add(self)
         self._out.flush()
 
     def beat(self, awaited_rank=None):
-        """Shows that we live, and which rank we wait for; what waits to be sent shows it too."""
+        """Sends a heartbeat with the awaited rank, unless queued data already serves as one."""
         if not self.is_blocked and not self.has_left:
             self._tell(beat(awaited_rank))
 
     def abort(self, error):
-        """Sends the peer the failure, in place of all that has not begun to go out."""
+        """Sends the peer the failure, in place of all frames not yet begun."""
         self._out.drop()
         self._tell(abort(error))
 
     def goodbye(self):
-        """Tells the peer that nothing more will come."""
+        """Tells the peer that no more data follows."""
         self._tell(GOODBYE)
 
     def _tell(self, notice):
@@ -125,7 +125,7 @@ class Link:
         self.flush()
 
     def read(self, now):
-        """Takes in what has come, as far as it fits in one turn."""
+        """Reads the available data, up to a limit per turn."""
         if self.box.unexpected_bytes:
             self._changed.add(self)
         try:
@@ -135,12 +135,12 @@ class Link:
             raise self.trouble(str(error)) from error
 
     def look(self, now):
-        """Takes in what has come though it is not worth to wake up for."""
+        """Reads data that has arrived but is too little to make the socket ready."""
         if self._in.may_have_more and not self.has_left:
             self.read(now)
 
     def _open_frame(self, head):
-        """Returns the object that takes the bytes of a frame with this header."""
+        """Returns the goal that receives the body of a frame with this header."""
         magic, kind, tag, length = HEADER.unpack(head)
         try:
             if magic != MAGIC or kind != Kind.DATA or length > LONGEST_FRAME:
@@ -150,7 +150,7 @@ class Link:
             raise self.trouble(str(error)) from error
 
     def _open_checked_frame(self, head):
-        """Returns the same of a header with its checksum, for a body that has one, too."""
+        """Does so for a header with a checksum; verifies the checksum of the body as well."""
         try:
             goal = self._open_frame(self._received.checked(head))
         except DataError as error:
@@ -165,20 +165,20 @@ class Link:
             raise self.trouble(f"sent {error}") from error
 
     def end(self):
-        """Notes the peer's goodbye: PeerError if it is still needed."""
+        """Records the peer's goodbye; raises PeerError if it is still needed."""
         self.has_left = True
         if self.box.awaits or self._out.has_call_frames:
             raise self.trouble("has left the group")
 
     def trouble(self, what):
-        """Returns a PeerError that says `what` of the peer."""
+        """Returns a PeerError about the peer."""
         return PeerError(self.member.rank, self.member.host, what)
 
     @property
     def unconfirmed_bytes(self):
-        """Bytes that the peer's host has not confirmed yet; 0 where the system does not tell."""
+        """Bytes not yet acknowledged by the peer's host; 0 if the system does not tell."""
         if self._sock.family == socket.AF_UNIX:
-            return 0  # never lost
+            return 0  # a local socket loses nothing
         try:
             return int.from_bytes(
                 fcntl.ioctl(self._sock, termios.TIOCOUTQ, bytes(4)), sys.byteorder
@@ -187,10 +187,10 @@ class Link:
             return 0
 
     def close(self):
-        """Hangs up; what is still on its way may be lost, if heartbeats of the peer cross it."""
+        """Hangs up; data in transit may be lost if the peer's heartbeats cross it."""
         unread = bytearray(1 << 16)
         with contextlib.suppress(OSError):
             self._sock.shutdown(socket.SHUT_WR)
-            while self._sock.recv_into(unread):  # unread bytes would turn it into a reset
+            while self._sock.recv_into(unread):  # unread bytes would cause a reset
                 pass
         self._sock.close()

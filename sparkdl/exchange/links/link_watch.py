@@ -1,4 +1,4 @@
-"""Waits for events on all links at once."""
+"""Watch that waits for events on all links at once."""
 
 import contextlib
 import os
@@ -7,7 +7,7 @@ import time
 
 from sparkdl.errors import PeerError
 
-AWAKE = 50e-6  # seconds
+AWAKE = 50e-6  # seconds of busy polling
 
 
 class LinkWatch:
@@ -17,7 +17,7 @@ class LinkWatch:
     ----------
     links : list of Link
     changed : set
-        Links that are to be watched for other events than before.
+        Links whose events to poll for have changed.
     """
 
     def __init__(self):
@@ -35,18 +35,18 @@ class LinkWatch:
         self._poll.register(link, select.POLLIN)
 
     def ring(self):
-        """Ends a `turn` that waits in another thread, or the next one; at once."""
+        """Wakes a `turn` waiting in another thread, or makes the next one return at once."""
         self._wake_requested = True
         if not self._is_waiting:
             return
-        with contextlib.suppress(BlockingIOError):  # it has rung long enough
+        with contextlib.suppress(BlockingIOError):  # enough wake-ups are queued
             os.write(self._wake_writer, b"!")
 
     def turn(self, seconds, awake=False):
-        """Handles what is ready; waits for something that is, so long at most.
+        """Serves links that are ready, after waiting for one for at most `seconds`.
 
-        With `awake` this begins with looking for a short time again and again: the answer to a
-        short message comes sooner than a sleeping thread wakes up. Others get the core meanwhile.
+        With `awake` it first polls repeatedly for a short time, since the answer to a short message
+        arrives sooner than a sleeping thread wakes up. It yields the core between polls.
         """
         for link in self.changed:
             if not link.has_left:
@@ -59,14 +59,14 @@ class LinkWatch:
                 self._serve(self._by_number[number], event)
 
     def _sleep(self, seconds):
-        """Returns the poll events that come within so many seconds."""
-        self._is_waiting = True  # a thread that rings from now on writes into the pipe
+        """Returns the poll events within `seconds`."""
+        self._is_waiting = True  # from now on `ring` writes to the pipe
         events = self._poll.poll(0 if self._wake_requested else 1000 * seconds)
         self._is_waiting = self._wake_requested = False
         return events
 
     def _soon(self):
-        """Returns the poll events that come within AWAKE seconds."""
+        """Returns the poll events within AWAKE seconds of busy polling."""
         end = time.perf_counter() + AWAKE
         while not (events := self._poll.poll(0)) and time.perf_counter() < end:
             os.sched_yield()
@@ -81,7 +81,7 @@ class LinkWatch:
                 self._poll.unregister(link)
 
     def flush(self, seconds):
-        """Sends what waits on any link, as far as that is possible in so many seconds."""
+        """Sends queued data on all links, for at most `seconds`."""
         end = time.monotonic() + seconds
         open_ones = {link.fileno(): link for link in self.links if link.is_blocked}
         while open_ones and (remaining := end - time.monotonic()) > 0:
@@ -89,11 +89,11 @@ class LinkWatch:
             for number in open_ones:
                 poll.register(number, select.POLLOUT)
             for number, event in poll.poll(1000 * remaining):
-                if event & ~select.POLLOUT or not flush(open_ones[number]):  # over, or all is sent
+                if event & ~select.POLLOUT or not flush(open_ones[number]):  # closed, or all sent
                     del open_ones[number]
 
     def settle(self, seconds):
-        """Waits until the hosts of all peers have all that was sent, so long at most."""
+        """Waits until all peers' hosts have received the data sent, for at most `seconds`."""
         end, pause, links = time.monotonic() + seconds, 0.0001, self.links
         while (links := [link for link in links if is_sending(link)]) and time.monotonic() < end:
             time.sleep(pause)
@@ -111,16 +111,16 @@ def interest(link):
 
 
 def is_sending(link):
-    """Returns whether something is on its way to a peer that has not hung up."""
+    """Returns whether data is in transit to a peer that has not hung up."""
     if link.has_left or not link.unconfirmed_bytes:
         return False
     poll = select.poll()
     poll.register(link, 0)
-    return not poll.poll(0)  # poll reports a connection that has ended without being asked
+    return not poll.poll(0)  # poll reports a closed connection without being asked
 
 
 def flush(link):
-    """Sends what there is room for; returns whether more of it waits."""
+    """Sends what there is room for; returns whether more is queued."""
     try:
         link.flush()
         return link.is_blocked

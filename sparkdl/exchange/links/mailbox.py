@@ -1,4 +1,4 @@
-"""Mailbox that matches frames with the memory that waits for them, whichever comes first."""
+"""Mailbox that matches frames with posted receipts, whichever comes first."""
 
 from collections import deque
 
@@ -7,7 +7,7 @@ from sparkdl.exchange.links.tag import stream_of
 
 
 class Receipt:
-    """Memory that waits for one frame; `waiter`, if there is one, goes on once it is filled."""
+    """Buffer for one expected frame; advances `waiter`, if there is one, once it is filled."""
 
     __slots__ = ("done", "link", "tag", "view", "waiter")
 
@@ -22,7 +22,7 @@ class Receipt:
 
 
 class UnexpectedFrame:
-    """A frame that came before a receipt for it."""
+    """A frame that arrived before its receipt was posted."""
 
     __slots__ = ("box", "done", "receipt", "tag", "view")
 
@@ -36,7 +36,7 @@ class UnexpectedFrame:
             self.hand_over(self.receipt)
 
     def hand_over(self, receipt):
-        """Fills the memory of a receipt, now or when the frame is complete."""
+        """Copies the frame to a receipt, now or when the frame is complete."""
         if not self.done:
             self.receipt = receipt
             return
@@ -46,17 +46,17 @@ class UnexpectedFrame:
 
 
 class Mailbox:
-    """The frames of one peer that nobody awaits yet, and the receipts that await frames.
+    """Unexpected frames of one peer, and receipts that wait for frames.
 
     Parameters
     ----------
     calls : dict
-        {stream: tag} of the calls of all ranks that are under way on this side.
+        {stream: tag} of the calls of all ranks in progress on this side.
     """
 
     def __init__(self, calls):
         self.calls = calls
-        self.unexpected_bytes = 0  # bytes of unexpected frames
+        self.unexpected_bytes = 0
         self.early, self._waiting = {}, {}  # stream: deque
 
     @property
@@ -64,7 +64,7 @@ class Mailbox:
         return bool(self._waiting)
 
     def post(self, receipt):
-        """Waits for the next frame of a receipt's stream."""
+        """Posts a receipt for the next frame of its stream."""
         stream = stream_of(receipt.tag)
         if stream not in self.early:
             append(self._waiting, stream, receipt)
@@ -74,7 +74,7 @@ class Mailbox:
         frame.hand_over(receipt)
 
     def arrive(self, tag, length):
-        """Returns the Receipt or UnexpectedFrame that a frame which begins is to be read into."""
+        """Returns the Receipt or UnexpectedFrame that receives the body of a new frame."""
         stream = stream_of(tag)
         if stream in self._waiting:
             receipt = pop(self._waiting, stream)
@@ -88,7 +88,7 @@ class Mailbox:
         return frame
 
     def begin(self, tag):
-        """Notes that a call of all ranks begins: DataError if the peer makes another."""
+        """Records that a call of all ranks begins; raises DataError if the peer began another."""
         queue = self.early.get(stream_of(tag))
         if queue and queue[0].tag != tag:
             raise DataError(OTHER_CALL)

@@ -1,9 +1,9 @@
-"""Tag of a frame: 64 bits that name the sub-group and the call that it belongs to.
+"""Tag of a frame: 64 bits that identify its sub-group and call.
 
-From the top: 12 bits for the sub-group, 1 for whether it is between two ranks only, 36 for the
-number of the call (or the tag that the user gave), 15 that tell calls of different kind apart.
-Frames of one stream (all but the lowest 15 bits) between two ranks come in the order in which
-they are awaited, so they need no numbers of their own.
+From the top: 12 bits for the sub-group, 1 bit for messages between two ranks, 36 bits for the
+number of the call (or the user's tag of a message), 15 bits of a hash that tells different calls
+apart. Frames of one stream (all but the lowest 15 bits) between two ranks arrive in the order in
+which they are expected, so they need no sequence numbers.
 """
 
 from functools import lru_cache
@@ -15,7 +15,7 @@ LARGEST_CONTEXT = (1 << CONTEXT) - 1
 
 
 def tag_of(context, direct, number, text):
-    """Returns the tag of a call that `text` describes: all who take part must describe it alike."""
+    """Returns the tag of a call described by `text`, which must be the same on all its ranks."""
     stream = (context << 1 | direct) << NUMBER | number
     return stream << SIGNATURE | signature(text)
 
@@ -26,10 +26,10 @@ def signature(text):
 
 
 def stream_of(tag):
-    """Returns the part of a tag that it shares with other calls that claim to be the same one."""
+    """Returns the stream of a tag: all of it but the hash of the call's description."""
     return tag >> SIGNATURE
 
 
 def group_of(tag):
-    """Returns the number of the sub-group that a tag belongs to."""
+    """Returns the number of a tag's sub-group."""
     return tag >> SIGNATURE + NUMBER + 1

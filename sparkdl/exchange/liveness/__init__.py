@@ -1,1 +1,1 @@
-"""Liveness: heartbeats, pauses of this process, and the members to give up on."""
+"""Liveness: heartbeats, detection of this process's pauses, and when to give up on a peer."""

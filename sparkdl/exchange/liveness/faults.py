@@ -1,17 +1,17 @@
-"""Decides which member a group gives up on, and when, and words the error."""
+"""Decides when a group gives up on a member, on which one, and how the error reads."""
 
 from sparkdl.errors import PeerError
 
 
 def find_silent(links, since, now, timeout):
-    """Raises PeerError if a peer, listened to since then, was silent for `timeout` seconds."""
+    """Raises PeerError if a peer was silent for `timeout` seconds, counted from `since`."""
     for link in links:
         if now - max(link.last_received, since) > timeout and not link.has_left and not link.full:
             raise link.trouble(f"was silent for {timeout:g} s")
 
 
 def find_stuck(calls, links, now, stall_timeout):
-    """Raises PeerError if a call made no progress for `stall_timeout` seconds; all peers live."""
+    """Raises PeerError if a call made no progress for `stall_timeout` seconds though peers live."""
     for call in calls:
         if now - call.last_progress > stall_timeout:
             raise last_awaited(missing(call), links).trouble(
@@ -21,7 +21,7 @@ def find_stuck(calls, links, now, stall_timeout):
 
 
 def last_awaited(link, links):
-    """Returns the link to the peer that waits for nobody, at the end of a chain of waits."""
+    """Follows the chain of waits from a peer; returns the link to the peer at its end."""
     by_rank, seen = {link.member.rank: link for link in links}, set()
     while link.awaited_rank in by_rank and link.awaited_rank not in seen:
         seen.add(link.member.rank)
@@ -38,24 +38,24 @@ def missing(call):
 
 
 def direct_obstacle(calls):
-    """Returns the rank that the oldest call waits for, None if there is none."""
+    """Returns the rank that the oldest call waits for, or None without calls."""
     return next((missing(call).member.rank for call in calls), None)
 
 
 def root_obstacle(calls, links):
-    """Returns the rank without which the oldest call cannot go on, None if there is no call."""
+    """Returns the rank that ultimately blocks the oldest call, or None without calls."""
     return next((last_awaited(missing(call), links).member.rank for call in calls), None)
 
 
 def explain_error(error, calls, member):
-    """Returns a PeerError with what was awaited of its rank.
+    """Returns a PeerError that says which call was waiting for the lost rank.
 
-    Other errors become one about this rank.
+    Other errors become a PeerError about this rank.
     """
     if not isinstance(error, PeerError):
         what = f"failed: {type(error).__name__}: {error}"
         return PeerError(member.rank, member.host, what)
-    if getattr(error, "is_explained", False):  # by the rank that found it
+    if getattr(error, "is_explained", False):  # by the rank that detected it
         return error
     waiting = [call for call in calls if call.awaited_receipt is not None]
     for_rank = [c for c in waiting if c.awaited_receipt.link.member.rank == error.rank]

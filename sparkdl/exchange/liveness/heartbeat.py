@@ -1,7 +1,7 @@
-"""Heartbeats: one thread per process that tells all peers that this process is alive.
+"""Heartbeats: one thread per process tells all peers that this process is alive.
 
-A process that is stopped, or whose host is gone, falls silent. One that computes for minutes does
-not: kernels and numpy let other threads run meanwhile.
+A stopped process, or one whose host is lost, falls silent. A process busy computing does not:
+kernels and numpy release the interpreter lock.
 """
 
 import logging
@@ -13,18 +13,18 @@ log = logging.getLogger(__name__)
 
 
 class Heartbeat:
-    """Calls `beat()` of each registered object every so many seconds; keeps none of them alive."""
+    """Calls `beat()` of each registered object at its interval, through weak references."""
 
     def __init__(self):
-        self._due = weakref.WeakKeyDictionary()  # thing: [seconds between beats, time of the next]
+        self._due = weakref.WeakKeyDictionary()  # {target: [seconds between beats, next]}
         self._changed = threading.Condition()
         self._thread = None
 
     def add(self, target, every):
-        """Calls `thing.beat()`, which must not block, every `every` seconds from now on."""
+        """Calls `target.beat()`, which must not block, every `every` seconds from now on."""
         with self._changed:
             self._due[target] = [every, time.monotonic() + every]
-            if self._thread is None or not self._thread.is_alive():  # it does not survive a fork
+            if self._thread is None or not self._thread.is_alive():  # threads do not survive a fork
                 self._thread = threading.Thread(
                     target=self._run, name="sparkdl-heartbeat", daemon=True
                 )
@@ -32,7 +32,7 @@ class Heartbeat:
             self._changed.notify()
 
     def discard(self, target):
-        """Ends the beats of `target`; the thread ends with the last one."""
+        """Stops the beats of `target`; the thread ends with the last target."""
         with self._changed:
             self._due.pop(target, None)
             self._changed.notify()
@@ -47,7 +47,7 @@ class Heartbeat:
                 self._changed.wait(max(0.0, nearest - time.monotonic()))
                 targets = self._take_due(time.monotonic())
             while targets:
-                self._beat(targets.pop())  # no name in here keeps it alive until the next beat
+                self._beat(targets.pop())  # keep no reference to it until the next beat
 
     def _take_due(self, now):
         due = [target for target, (_, time_of_next) in self._due.items() if time_of_next <= now]

@@ -2,21 +2,22 @@
 
 
 class PauseDetector:
-    """The time since when this process has looked at its peers without a break.
+    """Tracks since when this process has checked its peers without interruption.
 
-    One that was stopped, or starved, has heard nothing meanwhile, whatever they have sent.
+    A process that was stopped or starved has received nothing, whatever its peers have sent.
 
     Parameters
     ----------
     timeout : float
-        Seconds of silence after which a peer counts as dead; half of them not to look is a break.
+        Seconds of silence after which a peer counts as dead; half of that between two checks counts
+        as an interruption.
     now : float
-        The first look, by the monotonic clock.
+        Monotonic time of the first check.
 
     Attributes
     ----------
     since : float
-        When silence begins to count.
+        Monotonic time from which silence counts.
     """
 
     def __init__(self, timeout, now):
@@ -24,11 +25,11 @@ class PauseDetector:
         self.begin(now)
 
     def begin(self, now):
-        """Begins after a time in which there was nothing to look for."""
+        """Restarts after a time in which there was nothing to check."""
         self.since = self._last = now
 
     def unbroken(self, now):
-        """Returns whether there was no pause before this look; after one, silence counts anew."""
+        """Returns whether there was no pause before this check; after one, silence counts anew."""
         unbroken = now - self._last <= self._break
         if not unbroken:
             self.since = now

@@ -1,4 +1,4 @@
-"""Bytes to and from one peer over a socket, no wait longer than a limit."""
+"""Byte stream to and from one peer over a socket, with a time limit on each wait."""
 
 import contextlib
 import select
@@ -9,16 +9,16 @@ from sparkdl.exchange.connections.checksums import CHECKSUM, checksums_of
 from sparkdl.exchange.connections.deadline import Deadline
 from sparkdl.exchange.connections.sockets import hang_up
 
-AT_ONCE = 64  # pieces that one system call takes
+AT_ONCE = 64  # buffers per system call
 NEVER = Deadline(None)
 
 
 class StreamLoss(Exception):
-    """The peer is gone, has hung up or takes nothing; the message says which."""
+    """The peer is lost, has hung up or accepts no data; the message says which."""
 
 
 class Stream:
-    """A connected socket, which belongs to it; one thread may read while another sends.
+    """Takes over a connected socket; one thread may read while another sends.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ class Stream:
     Attributes
     ----------
     checksum : int
-        Bytes behind each piece of a frame.
+        Length of the checksum after each piece of a frame, 0 without checksums.
     """
 
     def __init__(self, sock, timeout):
@@ -43,15 +43,15 @@ class Stream:
         self._writable.register(sock, select.POLLOUT)
 
     def frame(self, pieces):
-        """Returns the views to send for the pieces of a frame, the first of which is its header."""
+        """Returns the buffers to send for the pieces of a frame, the first being the header."""
         return pieces if self._sending is None else self._sending.frame(*pieces)
 
     def checked(self, head):
-        """Returns a header that came with its checksum; DataError if that is another."""
+        """Returns a header without its checksum; raises DataError if the checksum is wrong."""
         return head if self._receiving is None else self._receiving.checked(head)
 
     def fill_checked(self, view):
-        """Reads a further piece of a frame: `fill`, and DataError if its checksum is another."""
+        """Does `fill` for the next piece of a frame; raises DataError if its checksum is wrong."""
         self.fill(view)
         if self._receiving is not None:
             checksum = memoryview(bytearray(CHECKSUM))
@@ -59,7 +59,7 @@ class Stream:
             self._receiving.check(view, checksum)
 
     def send(self, views):
-        """Sends all bytes of a list of memoryviews, which is used up, or there is StreamLoss."""
+        """Sends all bytes of a list of memoryviews, emptying it; raises StreamLoss on failure."""
         while views:
             try:
                 sent = self._sock.sendmsg(views[:AT_ONCE])
@@ -75,19 +75,22 @@ class Stream:
                 views[0] = views[0][sent:]
 
     def offer(self, data):
-        """Sends what part of `data` goes without waiting; returns its bytes, 0 if the peer left."""
+        """Sends as much of `data` as possible without blocking; returns the bytes sent."""
         try:
             return self._sock.send(data)
         except OSError:
             return 0
 
     def fill(self, view, deadline=NEVER):
-        """Reads as many bytes as `view` has; StreamLoss if the peer is gone or silent."""
+        """Fills `view` completely; raises StreamLoss if the peer is lost or silent."""
         while view:
             view = view[self.read(view, deadline) :]
 
     def read(self, view, deadline):
-        """Reads some bytes, return how many; TimeoutError at the deadline, else as `fill`."""
+        """Reads some bytes; returns how many.
+
+        Raises TimeoutError at the deadline, and StreamLoss as `fill`.
+        """
         while True:
             try:
                 got = self._sock.recv_into(view)
@@ -102,28 +105,28 @@ class Stream:
             return got
 
     def end(self):
-        """Lets the peer see an end after what was sent; nothing can be sent after that."""
+        """Shuts down sending: the peer sees the end of the stream after all data sent."""
         with contextlib.suppress(OSError):
             self._sock.shutdown(socket.SHUT_WR)
 
     def drain(self, deadline):
-        """Reads up to the peer's end: then it has had everything, or is lost."""
+        """Reads until the peer hangs up: it has then received everything, or is lost."""
         rest = memoryview(bytearray(1 << 16))
         with contextlib.suppress(TimeoutError, StreamLoss):
             while True:
                 self.read(rest, deadline)
 
     def close(self):
-        """Hangs up; threads that read or send then get StreamLoss."""
+        """Hangs up; threads that are reading or sending get StreamLoss."""
         hang_up(self._sock)
 
     def _await_bytes(self, deadline):
         start = time.monotonic()
-        silent = start - self._last_received  # nothing waits to be read, so nothing came since
+        silent = start - self._last_received  # the socket is empty, so nothing came since
         if silent >= self.timeout:
             raise StreamLoss(f"was silent for {self.timeout:g} s")
         remaining = deadline.remaining()
         wait = self.timeout - silent if remaining is None else min(remaining, self.timeout - silent)
         self._readable.poll(1000 * wait)
         if (now := time.monotonic()) - start > wait + self.timeout / 2:
-            self._last_received = now  # this process was not there: it may be the silent one
+            self._last_received = now  # this process was paused: do not blame the peer

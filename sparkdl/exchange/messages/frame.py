@@ -1,4 +1,4 @@
-"""The header of every frame on a connection: its kind, its tag and its length."""
+"""Header of every frame on a connection: kind, tag and length."""
 
 from enum import IntEnum
 from struct import Struct
@@ -13,15 +13,15 @@ HEADER = Struct("<4sBxxxQQ")
 class Kind(IntEnum):
     """The kind of contents of a frame."""
 
-    DATA = 1  # numbers, raw
-    MESSAGE = 2  # a JSON object, which says what arrays follow
-    HEARTBEAT = 3  # nothing: the sender is alive
-    ABORT = 4  # a JSON object: who failed, and what was awaited
-    GOODBYE = 5  # nothing: the sender has finished and will close
+    DATA = 1  # raw numbers
+    MESSAGE = 2  # a JSON object, which announces the arrays that follow
+    HEARTBEAT = 3  # no body: the sender is alive
+    ABORT = 4  # a JSON object: which rank failed, and what was awaited
+    GOODBYE = 5  # no body: the sender has finished and will close
 
 
 class FrameHeader(NamedTuple):
-    """A frame's kind, its tag (which buffer of the receiver it is for), and its bytes."""
+    """A frame's kind, its tag (the receiver's buffer), and the length of its body in bytes."""
 
     kind: Kind
     tag: int
@@ -29,14 +29,14 @@ class FrameHeader(NamedTuple):
 
 
 def pack_header(kind, tag=0, length=0):
-    """Returns the bytes (24,) of a header."""
+    """Returns a header of 24 bytes."""
     return HEADER.pack(MAGIC, kind, tag, length)
 
 
 def unpack_header(data, limit):
-    """Returns the FrameHeader in 24 bytes.
+    """Parses a header of 24 bytes.
 
-    Raises DataError for others, and for more than `limit` bytes.
+    Raises DataError if it is invalid or announces more than `limit` bytes.
     """
     magic, kind, tag, length = HEADER.unpack(data)
     if magic != MAGIC or kind not in Kind.__members__.values():

@@ -1,4 +1,4 @@
-"""A message: a JSON object, and arrays whose types and shapes it announces, raw behind it."""
+"""Message: a JSON object that announces types and shapes of arrays, followed by their raw bytes."""
 
 import json
 import math
@@ -17,7 +17,7 @@ TYPES = {np.dtype(f"{k}{n}").newbyteorder("<").str for k, widths in WIDTHS.items
 
 
 def pack_message(meta, arrays):
-    """Returns the byte views to send for a JSON object and arrays (or bytes)."""
+    """Returns the buffers to send for a JSON object and arrays (or bytes)."""
     arrays = [as_array(array) for array in arrays]
     shapes = [[array.dtype.str, list(array.shape)] for array in arrays]
     text = ENCODER.encode({"meta": meta, "arrays": shapes}).encode()
@@ -44,14 +44,14 @@ def as_array(array):
 
 
 def raw(array):
-    """Returns the bytes of a contiguous array, no copy."""
+    """Returns the bytes of a contiguous array, without a copy."""
     return memoryview(array.reshape(-1).view(np.uint8))
 
 
 def unpack_message(data, limit):
-    """Returns (meta, [(dtype, shape)]) of a message's JSON.
+    """Parses a message's JSON into (meta, [(dtype, shape)]).
 
-    Raises DataError unless all of it is in order.
+    Raises DataError unless it is valid and its arrays take at most `limit` bytes.
     """
     try:
         content = json.loads(bytes(data))
@@ -79,12 +79,12 @@ def spec(name, shape):
 
 
 def memory(specs):
-    """Returns new arrays of these (dtype, shape)."""
+    """Returns new arrays of the given (dtype, shape)."""
     return [np.empty(shape, dtype) for dtype, shape in specs]
 
 
 def fitting(into, specs):
-    """Returns `into`, if the arrays to come fit into it; else DataError."""
+    """Returns `into` if the announced arrays fit into it; else raises DataError."""
     expected = [(view.dtype.str, view.size) for view in into]
     coming = [(dtype.str, math.prod(shape)) for dtype, shape in specs]
     if expected != coming:
@@ -93,7 +93,7 @@ def fitting(into, specs):
 
 
 def check_memory(into):
-    """Raises ConfigError unless all arrays can be received into."""
+    """Raises ConfigError unless all arrays of `into` are contiguous and writable."""
     for array in into or ():
         if not (array.flags.c_contiguous and array.flags.writeable):
             raise ConfigError("into must be contiguous arrays that can be written to")

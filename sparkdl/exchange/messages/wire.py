@@ -1,4 +1,4 @@
-"""Messages to and from one peer, each wait with a limit."""
+"""Wire: messages to and from one peer, with a time limit on each wait."""
 
 import threading
 
@@ -22,22 +22,23 @@ BEAT = memoryview(pack_header(Kind.HEARTBEAT))
 
 
 class Wire:
-    """Blocking messages over a socket of an Endpoint, with heartbeats to the peer meanwhile.
+    """Blocking messages over a socket of an Endpoint, with heartbeats to the peer in between.
 
-    Any thread may send, one at a time receive. Of no more use after an error, but for a late one.
+    Any thread may send, one at a time may receive. Unusable after an error, except for a message
+    that did not arrive in time.
 
     Parameters
     ----------
     sock : socket
-        Belongs to the Wire from now on.
+        Taken over by the Wire.
     peer : str
-        The other process, for errors: its host.
+        Host of the peer, for errors.
     timeout : float
-        Seconds of silence, not even heartbeats, after which the peer counts as dead.
+        Seconds without any data or heartbeat after which the peer counts as dead.
     rank : int, optional
-        Of the peer, for errors.
+        Rank of the peer, for errors.
     limit : int
-        Bytes that the arrays of one message may have: more is refused before memory is taken.
+        Largest total bytes of a message's arrays; more is rejected before memory is allocated.
     """
 
     def __init__(self, sock, peer, timeout=60.0, *, rank=None, limit=LIMIT):
@@ -46,17 +47,17 @@ class Wire:
         self._sending, self._receiving = threading.Lock(), threading.Lock()
         self._unsent = memoryview(b"")  # a heartbeat, or its rest, for which there was no room
         self._head, self._filled = memoryview(bytearray(HEADER.size + self._stream.checksum)), 0
-        self._begun = None  # the FrameHeader of a message whose rest has not been read
+        self._begun = None  # the FrameHeader of a message not fully read yet
         self._broken = None
         HEARTBEAT.add(self, timeout / 4)
 
     def send(self, meta, *arrays):
-        """Sends a dict that JSON can hold, and arrays (or bytes) of numbers.
+        """Sends a JSON-compatible dict, and arrays (or bytes).
 
         Raises
         ------
         PeerError
-            If the peer is gone or takes nothing for `timeout` seconds.
+            If the peer is lost or accepts no data for `timeout` seconds.
         """
         pieces = pack_message(meta, arrays)
         with self._sending:
@@ -70,16 +71,17 @@ class Wire:
         Parameters
         ----------
         timeout : float, optional
-            Seconds in which it must begin; None: any, as long as the peer shows that it lives.
+            Seconds within which it must begin; None: no limit while the peer is alive.
         into : list of arrays, optional
-            Memory to receive into: as many, of the same types and sizes as those that come.
+            Arrays to receive into, which must match the announced arrays in number, types and
+            sizes.
         waiting_for : str
-            What is awaited, for the error.
+            Description of the message, for errors.
 
         Raises
         ------
         PeerError
-            If the peer is gone, silent for the Wire's `timeout`, late, or sends what cannot be.
+            If the peer is lost, silent for the Wire's `timeout`, late, or sends invalid data.
         """
         check_memory(into)
         with self._receiving:
@@ -88,12 +90,12 @@ class Wire:
             return self._watch(lambda: self._rest(into), waiting_for)
 
     def ready(self, timeout=0.0, *, waiting_for="a message"):
-        """Returns whether a message begins within so many seconds; PeerError as in `receive`."""
+        """Returns whether a message begins within `timeout` seconds; PeerError as in `receive`."""
         with self._receiving:
             return self._watch(lambda: self._begin(Deadline(timeout)), waiting_for)
 
     def beat(self):
-        """Shows that we live, if that takes no waiting; a message under way shows it as well."""
+        """Sends a heartbeat if that does not block; a message being sent serves as one."""
         if self._sending.acquire(blocking=False):
             try:
                 if not self._broken:
@@ -103,11 +105,11 @@ class Wire:
                 self._sending.release()
 
     def finish(self, timeout=5.0):
-        """Closes so that the peer gets all that was sent: for the side that has the last word.
+        """Closes after the peer has received all data; for the side that sends the last message.
 
-        A close drops what is still on its way if the peer's heartbeats lie unread here. This waits,
-        `timeout` seconds at most, until the peer has read to the end and hung up too; what it still
-        says is not heard.
+        A plain close loses data in transit if unread heartbeats of the peer are queued here. This
+        waits, for at most `timeout` seconds, until the peer has read everything and hung up too;
+        data it still sends is discarded.
         """
         deadline = Deadline(timeout)
         HEARTBEAT.discard(self)
@@ -116,7 +118,7 @@ class Wire:
             self._stream.end()
         if self._receiving.acquire(
             timeout=timeout
-        ):  # a thread that receives meanwhile reads up to the end
+        ):  # a thread that is receiving drains the stream itself
             try:
                 self._stream.drain(deadline)
             finally:
@@ -124,7 +126,7 @@ class Wire:
         self.close()
 
     def close(self):
-        """Hangs up; threads that send or receive then get a PeerError."""
+        """Hangs up; threads that are sending or receiving get a PeerError."""
         self._broken = self._broken or "closed on this side"
         HEARTBEAT.discard(self)
         self._stream.close()
@@ -136,7 +138,7 @@ class Wire:
         self.close()
 
     def _watch(self, act, waiting_for=None):
-        """Returns act(); an error in it, perhaps in the middle of a message, ends the wire."""
+        """Returns act(); an error in it, possibly in the middle of a message, breaks the wire."""
         if self._broken:
             raise self._loss_error(f"has a broken connection: {self._broken}")
         try:
@@ -154,7 +156,7 @@ class Wire:
         return PeerError(self.rank, self.peer, f"{what}{context}")
 
     def _begin(self, deadline):
-        """Reads up to the header of a message; False if it has not come by then."""
+        """Reads up to the header of a message; returns False if none arrives in time."""
         while not self._begun:
             try:
                 while self._filled < len(self._head):

@@ -1,1 +1,1 @@
-"""Rendezvous, where processes find each other and become the members of a group."""
+"""Rendezvous, at which processes find each other and become members of a group."""

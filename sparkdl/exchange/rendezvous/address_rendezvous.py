@@ -1,4 +1,4 @@
-"""A rendezvous at an address: one process listens, and gives each member all texts."""
+"""Rendezvous at an address: one process listens, and sends each member the texts of all."""
 
 import contextlib
 import json
@@ -12,16 +12,16 @@ from sparkdl.exchange.messages.wire import Wire
 from sparkdl.exchange.rendezvous.file_rendezvous import absent_ranks_error, check_place
 
 CHANNEL = "meeting"
-ANSWER = 5.0  # seconds more than asked for, in which the meeting says who is missing
+ANSWER = 5.0  # extra seconds for the server to report who is missing
 
 
 class AddressRendezvous:
-    """Through a RendezvousServer at an address.
+    """A rendezvous through a RendezvousServer at an address.
 
     Parameters
     ----------
     address : (str, int)
-        Of the Endpoint that the RendezvousServer is at.
+        Of the RendezvousServer's Endpoint.
     secret : bytes
         Of the job.
     rank, size : int
@@ -30,7 +30,7 @@ class AddressRendezvous:
     tls, integrity
         As Endpoint takes them.
     timeout : float
-        Seconds of silence after which the meeting's process counts as dead.
+        Seconds of silence after which the server's process counts as dead.
     """
 
     def __init__(
@@ -52,7 +52,10 @@ class AddressRendezvous:
         self._wire = None
 
     def all_gather(self, text, timeout):
-        """Returns [text of each rank]; WorkerError names who is missing after `timeout` seconds."""
+        """Returns [text of each rank].
+
+        Raises WorkerError, which names absent ranks, after `timeout` seconds.
+        """
         deadline = Deadline(timeout)
         if self._wire is None:
             sock = self._dial(min(timeout, self.timeout))
@@ -69,9 +72,9 @@ class AddressRendezvous:
         return json.loads(arrays[0].tobytes())
 
     def close(self):
-        """Leaves the meeting."""
+        """Leaves the rendezvous."""
         if self._wire:
-            with contextlib.suppress(WorkerError):  # the meeting may be over already
+            with contextlib.suppress(WorkerError):  # the server may be gone already
                 self._wire.send({"leaves": True})
             self._wire.finish(ANSWER)
 
@@ -83,16 +86,15 @@ class AddressRendezvous:
 
 
 class RendezvousServer:
-    """Serves `size` AddressRendezvous through an Endpoint.
+    """Serves `size` members (AddressRendezvous) through an Endpoint.
 
-    Every text goes to all in the round that it was sent for: a member's first text in the first
-    round, and so on.
+    In each round every member sends one text and gets those of all.
     """
 
     def __init__(self, size, endpoint, channel=CHANNEL):
         self.size = size
         self._timeout = endpoint.timeout
-        self._rounds = {}  # number: {rank: text}
+        self._rounds = {}  # {round: {rank: text}}
         self._present = set()
         self._changed = threading.Condition()
         endpoint.serve(channel, self._attend)
@@ -129,7 +131,7 @@ class RendezvousServer:
             self._changed.notify_all()
             complete = self._changed.wait_for(lambda: len(texts) == self.size, seconds)
             if complete:
-                self._rounds.pop(number - 1, None)  # all have had it
+                self._rounds.pop(number - 1, None)  # all members have received it
         if complete:
             everything = [texts[rank] for rank in range(self.size)]
             wire.send({}, json.dumps(everything).encode())

@@ -1,4 +1,4 @@
-"""Rendezvous, where processes that know nothing of each other yet exchange a few lines of text."""
+"""Rendezvous, through which processes exchange a few lines of text before they are connected."""
 
 import os
 import time
@@ -11,33 +11,33 @@ from sparkdl.exchange.connections.deadline import Deadline
 from sparkdl.own_folders import make_own_folder, open_own, replaced_file
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.002, 0.1
-LONGEST_TEXT = 1 << 20  # bytes; a process says a few hundred
+LONGEST_TEXT = 1 << 20  # bytes; a process sends a few hundred
 
 
 class Rendezvous(Protocol):
-    """The means by which a group forms: one per process, ranks from 0 to size - 1."""
+    """The means by which a group forms: one object per process, with ranks from 0 to size - 1."""
 
     rank: int
     size: int
 
     def all_gather(self, text, timeout):
-        """Returns [text of each rank, in order]; may be called again, by all.
+        """Returns [text of each rank]; all ranks may call it repeatedly.
 
         Raises
         ------
         WorkerError
-            Names the ranks whose text has not come within `timeout` seconds.
+            Names the ranks whose text did not arrive within `timeout` seconds.
         """
 
 
 class FileRendezvous:
-    """Through a folder that all see; processes of one machine, or of one file system.
+    """A rendezvous through a shared folder, on one machine or a common file system.
 
     Parameters
     ----------
     folder : path
-        Of this group alone: an earlier one's files would be taken for answers. Of this user
-        alone too; one that is made has mode 0700.
+        Must be used by this group only: files of an earlier group would be taken for answers. Must
+        belong to this user only; if it does not exist, it is created with mode 0700.
     rank, size : int
     """
 
@@ -47,9 +47,10 @@ class FileRendezvous:
         self._round = 0
 
     def all_gather(self, text, timeout):
-        """Returns [text of each rank]; WorkerError names who is missing after `timeout` seconds.
+        """Returns [text of each rank]; raises WorkerError naming absent ranks after `timeout`
+        seconds.
 
-        Also where the folder, or what lies there, is not of this user alone.
+        Also raises WorkerError if the folder or a file in it is not private to this user.
         """
         number, self._round = self._round, self._round + 1
         self._leave(number, text)
@@ -62,12 +63,12 @@ class FileRendezvous:
                 raise absent_ranks_error(missing, self.size, timeout, self.folder)
             time.sleep(pause if missing else 0)
             pause = min(2 * pause, LONGEST_PAUSE)
-        if number:  # all have come to this round, so all have read the one before
+        if number:  # all have reached this round, hence read the previous one
             self._file(number - 1, self.rank).unlink(missing_ok=True)
         return [texts[rank] for rank in range(self.size)]
 
     def _leave(self, number, text):
-        """Renames into place, so that nobody reads half a text."""
+        """Writes the text and renames it into place, so that nobody reads half of it."""
         with self._name_errors():
             make_own_folder(self.folder)
             with replaced_file(self._file(number, self.rank), 0o600) as file:
@@ -92,9 +93,9 @@ class FileRendezvous:
 
 
 def read_text(path):
-    """Returns the text of a regular file of this user; never waits, and follows no link.
+    """Returns the text of a regular file of this user, without blocking or following links.
 
-    Raises WorkerError, which does not quote it, for what cannot be a process's text.
+    Raises WorkerError, without quoting the contents, if they cannot be a process's text.
     """
     try:
         with open_own(path) as file:
@@ -119,7 +120,7 @@ def check_place(rendezvous):
 
 
 def absent_ranks_error(missing, size, timeout, where):
-    """Returns the error that names the ranks which have not come."""
+    """Returns a WorkerError that names the ranks which did not arrive."""
     names = ", ".join(map(str, missing[:20])) + (", ..." if len(missing) > 20 else "")
     return WorkerError(
         f"{len(missing)} of {size} processes have not come to {where} within {timeout:g} s: "

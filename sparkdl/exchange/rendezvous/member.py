@@ -14,15 +14,15 @@ class GroupMember:
     ----------
     rank : int
     host : str
-        Its name, for people.
+        Host name, for messages.
     address : str
-        The IP address that it listens at.
+        IP address that it listens at.
     port : int
     pid : int
     machine : str
-        The same for processes of one running machine, as far as these can tell.
+        Identifier of the running machine, as far as processes can tell.
     group : str
-        The name that it proposes for the group; that of rank 0 holds.
+        Proposed name for the group; that of rank 0 is used.
     """
 
     rank: int
@@ -38,7 +38,7 @@ class GroupMember:
 
     @classmethod
     def from_json(cls, text):
-        """Returns the GroupMember in a JSON text; DataError if there is none."""
+        """Parses a JSON text into a GroupMember; raises DataError if it is invalid."""
         try:
             parsed = json.loads(text)
             complete = all(type(parsed[field.name]) is field.type for field in fields(cls))
@@ -46,5 +46,5 @@ class GroupMember:
                 return cls(**parsed)
         except (ValueError, TypeError, KeyError, RecursionError):
             pass
-        # Not quoted: a rendezvous may hold what is not ours to show.
+        # Not quoted: the rendezvous may contain data that must not be shown.
         raise DataError(f"a member must be described as JSON, got {len(text)} characters of other")

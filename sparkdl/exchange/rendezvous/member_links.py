@@ -1,4 +1,4 @@
-"""Connects processes that share a rendezvous and a secret, and makes them members."""
+"""Connects processes that share a rendezvous and a secret into a group's members."""
 
 import os
 import secrets
@@ -14,7 +14,7 @@ BOOT = Path("/proc/sys/kernel/random/boot_id")
 
 
 def meet(rendezvous, endpoint, timeout):
-    """Returns all GroupMembers, after all have published their addresses."""
+    """Publishes this process's address, and returns the GroupMembers of all ranks."""
     address, port = endpoint.address
     member = GroupMember(
         rank=rendezvous.rank,
@@ -30,7 +30,7 @@ def meet(rendezvous, endpoint, timeout):
 
 
 def machine():
-    """Returns a text that processes of one running machine have in common."""
+    """Returns a text that identifies the running machine."""
     try:
         return BOOT.read_text().strip()
     except OSError:
@@ -38,7 +38,10 @@ def machine():
 
 
 def connect(members, rank, endpoint, timeout):
-    """Returns {rank: socket} to each other member. Of two, the one with the higher rank dials."""
+    """Returns {rank: socket} to all other members.
+
+    Of each pair, the member with the higher rank dials.
+    """
     channel, limit, sockets = f"group/{members[0].group}", Deadline(timeout), {}
     try:
         for member in members[:rank]:

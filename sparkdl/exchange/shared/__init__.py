@@ -1,1 +1,1 @@
-"""Collectives of the processes of one machine, through memory that all of them map."""
+"""Collectives of the processes of one machine through shared memory."""

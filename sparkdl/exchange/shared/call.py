@@ -1,4 +1,4 @@
-"""Number that identifies a collective, which members of a machine compare before they add up."""
+"""Number that identifies a collective, by which members detect mismatched calls."""
 
 from functools import lru_cache
 from typing import NamedTuple
@@ -16,16 +16,16 @@ PLACES = 16, 16, 2**12, 2**42  # number of values of each field of a SharedCall
 
 
 class SharedCall(NamedTuple):
-    """A collective and what it is asked about.
+    """A collective and its arguments, as far as members must agree on them.
 
     Parameters
     ----------
     kind : int
-        Place in KINDS.
+        Index in KINDS.
     dtype : int
-        Place in DTYPES.
+        Index in DTYPES.
     parts : int
-        Checksum of who owns which part.
+        Checksum of the owners' bounds.
     count : int
         Numbers in the vector.
     """
@@ -37,11 +37,11 @@ class SharedCall(NamedTuple):
 
     @classmethod
     def about(cls, kind, x, bounds=()):
-        """Returns the SharedCall of a `kind` on the vector x, whose owners have `bounds`."""
+        """Returns the SharedCall for a `kind` of collective on x with the owners' `bounds`."""
         return _about(kind, x.dtype, x.size, tuple(bounds))
 
     def pack(self):
-        """Packs all fields into one number, below 2 ** 62."""
+        """Packs all fields into one number below 2 ** 62."""
         number = 0
         for value, places in zip(reversed(self), reversed(PLACES), strict=True):
             number = number * places + value

@@ -1,4 +1,4 @@
-"""Search for the processes that share memory, by trying: names of hosts may lie."""
+"""Discovery of processes that share memory, by trying to open it, as host names may mislead."""
 
 import json
 import logging
@@ -13,10 +13,11 @@ log = logging.getLogger(__name__)
 
 
 def find_memory(rank, gather, members, timeout=60.0, stall_timeout=600.0, lanes=(1, 2)):
-    """Returns which ranks share memory with each other, and the memory that this rank shares.
+    """Finds out which ranks share memory with each other, and the memory that this rank shares.
 
-    Each process makes a piece of memory with a random token and tells its path. Each takes the
-    first one that it can open and that has the token. All processes of the group call this.
+    Each process creates a memory segment with a random token and announces its path. Each uses the
+    first segment that it can open and that has the token. All processes of the group must call
+    this.
 
     Parameters
     ----------
@@ -24,18 +25,18 @@ def find_memory(rank, gather, members, timeout=60.0, stall_timeout=600.0, lanes=
     gather : callable
         gather(text) -> [text of each rank].
     members : list of Member
-        By rank; errors name their ranks and hosts.
+        By rank; for errors, which name rank and host.
     timeout : float
-        Seconds of silence after which a member that is awaited counts as lost.
+        Seconds of silence after which an awaited member counts as lost.
     stall_timeout : float
-        Seconds that a member may be awaited though it is alive.
+        Seconds to wait for a member that is alive.
     lanes : (int, int)
-        How many the memory has if all ranks share it, and how many if there are several machines.
+        Number of lanes if all ranks share memory, and if there are several machines.
 
     Returns
     -------
     machines : list of list of int
-        The ranks of each; each rank is in one. Those that share no memory are alone.
+        Ranks of each machine; each rank is in one. Ranks that share no memory are alone.
     memory : SharedMemory or None
         None if this rank is alone.
     """
@@ -65,7 +66,7 @@ def _offer(segment):
 
 
 def _first_seen(offers, own_segment):
-    """Returns the lowest rank whose memory this process can open, and that memory; else its own."""
+    """Returns (rank, segment) of the lowest rank whose segment can be opened; else its own."""
     for rank, offer in enumerate(offers):
         segment = Segment.open(**offer) if own_segment is not None and offer is not None else None
         if segment is not None:
@@ -74,9 +75,9 @@ def _first_seen(offers, own_segment):
 
 
 def _machines(leaders):
-    """Groups the ranks that took the same memory.
+    """Groups the ranks that use the same segment.
 
-    A rank is alone if it took that of one which itself took another's.
+    A rank is alone if it chose the segment of a rank that itself chose another.
     """
     machines = {}
     for rank, leader in enumerate(leaders):
@@ -85,7 +86,10 @@ def _machines(leaders):
 
 
 def _prepare(segment, ranks, rank, lanes):
-    """Shows that this process lives, and lets the first one take the memory; returns an error."""
+    """Marks this process as alive; on the first rank, allocates the memory.
+
+    Returns an error or "".
+    """
     try:
         segment.hold(ranks.index(rank))
         if rank == ranks[0]:
@@ -96,7 +100,7 @@ def _prepare(segment, ranks, rank, lanes):
 
 
 def _sound(machines, errors):
-    """Yields the machines, those whose members have complained taken apart."""
+    """Yields the machines, splitting those with errors into single ranks."""
     for ranks in machines:
         reasons = [errors[rank] for rank in ranks if errors[rank]]
         if reasons:

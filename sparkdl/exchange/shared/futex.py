@@ -1,4 +1,4 @@
-"""Sleep until another process changes a number in shared memory (Linux's futex)."""
+"""Sleep until another process changes a number in shared memory (Linux futex)."""
 
 import ctypes
 import platform
@@ -8,7 +8,7 @@ from functools import cache
 SYSTEM_CALL = {"x86_64": 202}
 WAIT, WAKE = 0, 1
 EVERYONE = 2**31 - 1
-SLICE = 0.1  # seconds of sleep at most, then the sleeper looks who is alive
+SLICE = 0.1  # longest sleep in seconds; the sleeper then checks who is alive
 
 
 class _Duration(ctypes.Structure):
@@ -19,10 +19,10 @@ _SLICE = _Duration(0, int(SLICE * 1e9))
 
 
 def is_supported():
-    """Returns whether processes can wait for each other this way here.
+    """Returns whether this kind of waiting works here.
 
-    What one process writes must be seen by others in the order in which it was written. x86-64
-    promises that, others do not.
+    It relies on stores becoming visible to other processors in program order, which x86-64
+    guarantees and other architectures do not.
     """
     return sys.platform == "linux" and platform.machine() in SYSTEM_CALL
 
@@ -30,7 +30,7 @@ def is_supported():
 def sleep(address, value):
     """Waits until the number (32 bits) at `address` is no longer `value`, or for SLICE seconds.
 
-    It may return early, so a caller looks at the number again. Other threads go on meanwhile.
+    It may return early, so the caller must check the number again. Other threads keep running.
     """
     _system_call()(SYSTEM_CALL[platform.machine()], address, WAIT, value, ctypes.addressof(_SLICE))
 

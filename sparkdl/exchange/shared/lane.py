@@ -1,10 +1,10 @@
-"""Collectives between the members of a machine, one at a time, through slots of shared memory.
+"""Collectives of a machine's members, one at a time, through slots of shared memory.
 
-All follow one rule: what a member writes before a step, the others read before the next. There are
-two slots of each kind, so it writes the other one meanwhile.
+All follow one rule: data that a member writes before a step is read by the others before the next
+step. Slots are doubled, so a member writes one while the other is read.
 
-Measured on 2 cores with other load: an all-reduce of 64 MB takes 15 ms with 2 processes (over
-sockets 60) and 91 with 4 (218), one of 4 KB 28 us (over sockets 221) and 138 (537).
+Measured on 2 cores with other load: an all-reduce of 64 MB takes 15 ms with 2 processes (60 ms over
+sockets) and 91 ms with 4 (218 ms); one of 4 KB takes 28 us (221 us) and 138 us (537 us).
 """
 
 from functools import partial
@@ -21,17 +21,18 @@ from sparkdl.exchange.shared.pieces import Pieces, equal_bounds
 from sparkdl.exchange.shared.steps import Steps
 
 ADD = {"sum": np.add, "max": np.maximum, "min": np.minimum}
-# Bytes of others up to which each member adds up everything by itself: one step, not three. With 2,
-# 4 and 6 processes 256 KB took 127, 450, 1080 us so, against 187, 621, 2620 us in turns.
+# Bytes of the others' data up to which each member adds up everything itself, in one step instead
+# of three. With 2, 4 and 6 processes, 256 KB took 127, 450 and 1080 us this way, 187, 621 and 2620
+# us in turns.
 AT_ONCE = 3 << 19
 EMPTY = np.empty(0, np.uint8)
 
 
 class Lane:
-    """One member's part in the collectives of a lane. All members call the same ones in order.
+    """One member's part in the collectives of a lane; all members make the same calls in order.
 
     Vectors are contiguous arrays (n,) of float32, float64, int64 or uint8. Sums are made in the
-    order that they have over sockets (collectives/sums.py): the same bits everywhere and always.
+    same order as over sockets (collectives/sums.py), so they are bitwise equal.
 
     Parameters
     ----------
@@ -55,7 +56,7 @@ class Lane:
 
     @property
     def awaited_member(self):
-        """The member that the call under way waits for, None if it is not known to wait."""
+        """The member that the call in progress waits for, or None if not known."""
         return self._steps.awaited_member
 
     def barrier(self):
@@ -84,7 +85,7 @@ class Lane:
                     self._add(slots, pieces, x, turn, self._around(ADD[op]))
 
     def all_gather(self, x, bounds):
-        """Copies x[start:stop] of bounds[i] from member i to all: a broadcast if one has any."""
+        """Copies x[start:stop] of bounds[i] from member i to all; a broadcast if one has any."""
         call = SharedCall.about("all_gather", x, bounds)
         slots, pieces = self._slots[x.dtype], self._pieces(x, bounds, 1)
         others = [owner for owner in range(len(bounds)) if owner != self.me]
@@ -99,7 +100,7 @@ class Lane:
                     piece[:] = self._readable(slots)[owner][: piece.size]
 
     def all_gather_bytes(self, data):
-        """Gathers [bytes of each member], as uint8 arrays; data is this member's, of any length."""
+        """Returns the bytes of all members, [uint8 array by member]; lengths may differ."""
         lengths = np.zeros(self.members, np.int64)
         lengths[self.me] = len(data)
         self.all_gather(lengths, [(member, member + 1) for member in range(self.members)])
@@ -115,18 +116,18 @@ class Lane:
         self._free_slots(slots)[self.me][: x.size] = x
         self._enter(call)
         parts = [slot[: x.size] for slot in self._readable(slots)[:-1]]
-        if is_short(x.nbytes) or self.members == 2:  # two have but one order
+        if is_short(x.nbytes) or self.members == 2:  # two members have only one order
             add_in_pairs(parts, add, x)
             return
         for owner, (start, stop) in enumerate(equal_bounds(x.size, self.members)):
             add_around([part[start:stop] for part in parts], owner, add, x[start:stop])
 
     def _around(self, add):
-        """Returns a function of (parts, out) that adds up parts of this member's chunk."""
+        """Returns a function (parts, out) that sums parts of this member's chunk."""
         return partial(add_around, owner=self.me, add=add)
 
     def _add_in_turns(self, x, call, add):
-        """Adds up in turns, three at a time: one is offered, one added up, one taken."""
+        """Sums in pipelined turns: one turn is offered, one summed, and one taken at a time."""
         slots = self._slots[x.dtype]
         pieces = self._pieces(x, equal_bounds(x.size, self.members), self.members)
         sums = partial(add_in_pairs, add=add) if is_short(x.nbytes) else self._around(add)
@@ -141,11 +142,11 @@ class Lane:
                 self._next(call, turn)
 
     def _pieces(self, x, bounds, sharing):
-        """Returns pieces of x so small that `sharing` of them fit a slot."""
+        """Returns pieces of x small enough for `sharing` of them to fit into a slot."""
         return Pieces(bounds, self._slot_bytes // x.itemsize // sharing)
 
     def _offer(self, slots, pieces, x, turn):
-        """Shows the others what they are to add up."""
+        """Writes the pieces that the other members add up."""
         slot = self._free_slots(slots)[self.me]
         for owner in range(len(pieces.bounds)):
             if owner != self.me:
@@ -153,7 +154,7 @@ class Lane:
                 pieces.room(slot, owner, piece)[:] = piece
 
     def _add(self, slots, pieces, x, turn, sums):
-        """Adds up this member's piece over all by sums(parts, out=), and shows the others."""
+        """Sums this member's piece over all members by sums(parts, out=); publishes the result."""
         own_piece = pieces.of(x, self.me, turn)
         parts = [
             own_piece if member == self.me else pieces.room(slot, self.me, own_piece)
@@ -164,7 +165,7 @@ class Lane:
         own_piece[:] = result
 
     def _take(self, slots, pieces, x, turn):
-        """Copies what the others have added up."""
+        """Copies the sums that the other members have published."""
         result = self._readable(slots)[-1]
         for owner in range(self.members):
             if owner != self.me:
@@ -180,14 +181,14 @@ class Lane:
         return slots[self._steps.number % PARITIES]
 
     def _next(self, call, turn):
-        """Takes the next step; in the first turn with a look at what the others have entered."""
+        """Takes the next step; the first turn also checks the calls of the other members."""
         if turn:
             self._steps.reach(call)
         else:
             self._enter(call)
 
     def _enter(self, call):
-        """Takes the first step of a collective: PeerError if the others do not join it."""
+        """Takes the first step of a collective; raises PeerError if the members' calls differ."""
         error = self._watch.error()
         if error is not None:
             raise error
@@ -199,7 +200,7 @@ class Lane:
             self._refuse([SharedCall.unpack(calls[place + parity]) for place in places])
 
     def _refuse(self, calls):
-        """Blames the first member who differs from member 0, which all members see alike."""
+        """Blames the first member that differs from member 0, which is the same on all members."""
         member = next(member for member, call in enumerate(calls) if call != calls[0])
         what = f"entered {calls[member]} where rank {self._watch.ranks[0]} entered {calls[0]}"
         error = self._watch.complaint(member, f"{what}; all ranks must make the same calls")

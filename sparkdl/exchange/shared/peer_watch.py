@@ -1,4 +1,4 @@
-"""Watch over the members of a machine: who is alive and what failed, through shared memory."""
+"""Watch over a machine's members through shared memory: who is alive, and what failed."""
 
 import time
 
@@ -10,30 +10,30 @@ from sparkdl.exchange.liveness.pause import PauseDetector
 from sparkdl.exchange.shared import futex
 from sparkdl.exchange.shared.layout import TEXT
 
-LONGEST = 500  # characters of a text: in JSON, at six bytes each, it must fit TEXT
+LONGEST = 500  # characters of a text: as JSON, at up to six bytes each, it must fit into TEXT bytes
 
 
 class PeerWatch:
     """One member's view of the others.
 
-    Members are numbers in this machine; ranks are those in the group that has been formed, which
-    errors name.
+    Members are indices on this machine. Ranks, which errors name, are those in the group originally
+    formed.
 
     Parameters
     ----------
     segment : Segment
-        Mapped.
+        Already mapped.
     layout : Layout
     me : int
-        This member.
+        Index of this member.
     ranks : list of int
-        Of each member.
+        Rank of each member.
     hosts : dict
         {rank: host} of all ranks of the group.
     timeout : float
-        Seconds of silence after which a member that is awaited counts as lost.
+        Seconds of silence after which an awaited member counts as lost.
     stall_timeout : float
-        Seconds that a member may be awaited though it is alive.
+        Seconds to wait for a member that is alive.
     """
 
     def __init__(self, segment, layout, me, ranks, hosts, timeout, stall_timeout):
@@ -43,12 +43,12 @@ class PeerWatch:
         self._start = np.frombuffer(segment.memory, np.uint8).ctypes.data
 
     def beat(self):
-        """Tells the others that this member is alive."""
+        """Increments this member's heartbeat counter."""
         place = self.layout.beats(self.me) // 4
         self.words[place] = (self.words[place] + 1) & 0xFFFFFFFF
 
     def await_elsewhere(self, rank):
-        """Tells the others that this member can do its part once a rank (None: no) has done its."""
+        """Tells the other members which rank (or None) this member awaits over a socket."""
         self.words[self.layout.awaits(self.me) // 4] = 0 if rank is None else 1 + rank
 
     def complaint(self, member, what):
@@ -56,7 +56,7 @@ class PeerWatch:
         return PeerError(self.ranks[member], self.hosts[self.ranks[member]], what)
 
     def error(self):
-        """Returns the error that a member has reported, as a PeerError, or None."""
+        """Returns the error reported by a member, as a PeerError, or None."""
         reporter = self.words[self.layout.failed // 4]
         if not reporter:
             return None
@@ -64,7 +64,7 @@ class PeerWatch:
         return error_from_text(self.segment.memory[start : start + TEXT].rstrip(b"\0"))
 
     def fail(self, error):
-        """Tells all members what went wrong, unless one has already, and wakes them."""
+        """Reports an error to all members, unless one has been reported already, and wakes them."""
         if self.words[self.layout.failed // 4]:
             return
         if not isinstance(error, PeerError):
@@ -77,38 +77,38 @@ class PeerWatch:
         self.wake()
 
     def wake(self):
-        """Wakes the members that sleep, so that they look around."""
+        """Wakes all sleeping members, so that they check for errors."""
         for lane in range(self.layout.lanes):
             futex.wake(self.address(self.layout.go(lane)))
 
     def address(self, place):
-        """Returns the address in this process of a byte of the memory."""
+        """Returns the address in this process of an offset in the memory."""
         return self._start + place
 
     @property
     def has_left(self):
-        """True if this member has ended."""
+        """True if this member has left."""
         return self.words[self.layout.closed(self.me) // 4] != 0
 
     def leave(self):
-        """Tells the others that this member has ended of its own accord."""
+        """Marks this member as having left in order, and wakes the others."""
         self.words[self.layout.closed(self.me) // 4] = 1
         self.wake()
 
 
 class PeerWait:
-    """The state of one wait: the members it waits for, as seen so far."""
+    """State of one wait: the members it waits for, as last seen."""
 
     def __init__(self, watch, what):
         self.watch, self.what = watch, what
         self.start_time = time.monotonic()
         self.pause_detector = PauseDetector(watch.timeout, self.start_time)
-        self.seen = {}  # member: its last beat, and when that was first seen
+        self.seen = {}  # {member: (last beat, when it was first seen)}
 
     def check(self, missing, come):
-        """Raises PeerError if one of the missing members will not come.
+        """Raises PeerError if one of the missing members will not arrive.
 
-        `come` says whether all have come after all: who has may leave, or die, at once.
+        `come` says whether all have arrived after all: a member may leave or die right after.
         """
         if self.watch.has_left:
             raise WorkerError(f"this process has left the group while it awaited {self.what}")
@@ -132,7 +132,7 @@ class PeerWait:
         return PeerError(rank, watch.hosts[rank], f"{reason} while rank {me} awaited {self.what}")
 
     def _last_awaited(self, member):
-        """Returns the rank that waits for nobody, at the end of a chain that this member begins."""
+        """Follows the chain of waits from a member; returns the rank at its end."""
         watch, rank, seen = self.watch, self.watch.ranks[member], set()
         while rank in watch.ranks and rank not in seen:
             seen.add(rank)

@@ -1,4 +1,4 @@
-"""Pieces in which a vector goes through slots of shared memory, turn by turn."""
+"""Pieces in which a vector passes through slots of shared memory, turn by turn."""
 
 from itertools import pairwise
 
@@ -6,14 +6,14 @@ from sparkdl.exchange.collectives.pieces import cuts
 
 
 class Pieces:
-    """Each owner's part of a vector, cut into one piece a turn.
+    """Each owner's part of a vector, cut into one piece per turn.
 
     Parameters
     ----------
     bounds : list of (int, int)
         Start and stop of each owner's part. Parts may be empty.
     step : int
-        Numbers of an owner that one turn takes.
+        Numbers per owner and turn.
     """
 
     def __init__(self, bounds, step):
@@ -22,22 +22,22 @@ class Pieces:
         self.turns = -(-longest // step)
 
     def of(self, x, owner, turn):
-        """Returns the owner's piece of x in that turn, a view, empty after the part's end."""
+        """Returns a view of the owner's piece of x in a turn; empty beyond the end of its part."""
         start, stop = self.bounds[owner]
         first = start + turn * self.step
         return x[min(first, stop) : min(first + self.step, stop)]
 
     def room(self, slot, owner, piece):
-        """Returns the room of this piece in a slot that holds a piece of each owner."""
+        """Returns the place of this piece in a slot that holds a piece of each owner."""
         start = owner * self.step
         return slot[start : start + piece.size]
 
 
 def equal_bounds(count, parts):
-    """Returns start and stop of `parts` parts of `count` numbers, which differ by one at most."""
+    """Returns (start, stop) of `parts` parts of `count` numbers; sizes differ by at most one."""
     return list(pairwise(cuts(count, parts)))
 
 
 def bounds_of_one(count, owner):
-    """Returns bounds where all numbers are those of one owner, the last that is mentioned."""
+    """Returns bounds in which the last of owner + 1 owners has all numbers."""
     return [(0, 0)] * owner + [(0, count)]

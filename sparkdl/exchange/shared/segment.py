@@ -1,6 +1,6 @@
-"""Memory that several processes map: a file with no name, gone with the last process that has it.
+"""Shared memory segment: an unnamed file that vanishes with the last process that maps it.
 
-Nothing is left behind whenever a process is killed, and the size of /dev/shm is no limit.
+Nothing is left behind when processes are killed, and the size of /dev/shm does not matter.
 """
 
 import fcntl
@@ -13,17 +13,17 @@ from sparkdl.errors import DataError, WorkerError
 
 NAME = "sparkdl-exchange"
 TOKEN_BYTES = 16
-LOCK = struct.Struct("hhqqi4x")  # of fcntl: type, whence, start, length, process
+LOCK = struct.Struct("hhqqi4x")  # struct flock of fcntl: type, whence, start, length, process
 
 
 class Segment:
-    """One process's mapping of a piece of shared memory.
+    """One process's handle of a shared memory segment.
 
     Parameters
     ----------
     file : int
-        Descriptor, which this object closes. Each process opens the file for itself: its locks
-        hang on that.
+        Descriptor, closed by this object. Each process must open the file itself, as its locks
+        belong to the open file.
     """
 
     def __init__(self, file):
@@ -31,17 +31,17 @@ class Segment:
 
     @classmethod
     def create(cls):
-        """Returns a new piece of memory, which begins with a random token until it is sized."""
+        """Creates a segment; it holds a random token until it is allocated."""
         segment = cls(os.memfd_create(NAME))
         os.write(segment.file, secrets.token_bytes(TOKEN_BYTES))
         return segment
 
     @classmethod
     def open(cls, path, token):
-        """Returns the Segment of another process, by `path` and `token`, or None.
+        """Returns the segment at another process's `path` if it has `token`, else None.
 
-        None if this process does not see that memory. The path may then name a file of quite
-        another process, which must not be opened: opening a pipe or a terminal does something.
+        If this process does not see that memory, the path may name an unrelated file, which must
+        not be opened: opening a pipe or a terminal can have side effects.
         """
         try:
             if not os.readlink(path).startswith(f"/memfd:{NAME}"):
@@ -56,16 +56,19 @@ class Segment:
 
     @property
     def path(self):
-        """The path that other processes of this machine open."""
+        """Path at which other processes of this machine can open the segment."""
         return f"/proc/{os.getpid()}/fd/{self.file}"
 
     @property
     def token(self):
-        """The random text by which the right memory is known."""
+        """Random text that identifies the segment."""
         return os.pread(self.file, TOKEN_BYTES, 0).hex()
 
     def allocate(self, nbytes):
-        """Takes the memory. Without this a lack of it would kill the process that first writes."""
+        """Allocates the memory.
+
+        Otherwise a shortage would kill the first process that writes to it.
+        """
         try:
             os.ftruncate(self.file, 0)
             os.posix_fallocate(self.file, 0, nbytes)
@@ -73,25 +76,25 @@ class Segment:
             raise WorkerError(f"no {nbytes} bytes of shared memory: {error}") from error
 
     def map(self, nbytes):
-        """Makes the memory readable and writable at `.memory`."""
+        """Maps the memory, readable and writable, as `.memory`."""
         if os.fstat(self.file).st_size != nbytes:
             raise DataError(f"shared memory must have {nbytes} bytes")
         self.memory = mmap.mmap(self.file, nbytes)
 
     def hold(self, place):
-        """Shows that this process is alive, by a lock which the kernel takes from a dead one."""
+        """Marks this process as alive by a lock, which the kernel releases when it dies."""
         self._lock(fcntl.F_WRLCK, place, 1)
 
     def is_held(self, place):
-        """Returns whether the process that holds `place` is alive."""
+        """Returns whether the process at `place` is alive, that is, holds its lock."""
         query = LOCK.pack(fcntl.F_WRLCK, 0, place, 1, 0)
         kind, *_ = LOCK.unpack(fcntl.fcntl(self.file, fcntl.F_OFD_GETLK, query))
         return kind != fcntl.F_UNLCK
 
     def close(self):
-        """Lets go. The memory itself lives as long as an array looks at it."""
+        """Releases lock and file. The memory itself lives as long as an array refers to it."""
         if self.file is not None:
-            self._lock(fcntl.F_UNLCK, 0, 0)  # the map holds the open file, and so its locks
+            self._lock(fcntl.F_UNLCK, 0, 0)  # the mapping keeps the open file, hence its locks
             os.close(self.file)
         self.file = self.memory = None
 

@@ -1,17 +1,17 @@
-"""Lane of a rank that is alone on its machine, which has nothing to do."""
+"""Lane of a rank that is alone on its machine; its collectives do nothing."""
 
 
 class SingleMember:
     """A Lane with one member."""
 
     def barrier(self):
-        """Waits for nobody."""
+        """Returns at once."""
 
     def reduce_scatter(self, x, bounds, op="sum"):
-        """Leaves x, which is its own sum."""
+        """Leaves x unchanged: it is the sum."""
 
     def all_gather(self, x, bounds):
-        """Leaves x, which is complete."""
+        """Leaves x unchanged: it is complete."""
 
     def all_gather_bytes(self, data):
         """Returns [bytes of each member]."""

@@ -1,7 +1,7 @@
-"""Steps that the members of a machine take together: none goes on before all have come.
+"""Steps that synchronize the members of a machine: none continues before all have arrived.
 
-Measured on 2 cores with other load, microseconds per step with 2 and with 4 processes, and how a
-process waits for the last one:
+Microseconds per step with 2 and 4 processes, by the way in which a process waits for the last one,
+measured on 2 cores with other load:
 
     ======================================================  ====  ====
     bytes on a socket between each two                      11.2  63.4
@@ -13,8 +13,7 @@ process waits for the last one:
     20 times sched_yield and a look, then futex              5.3  13.1
     ======================================================  ====  ====
 
-Looking again and again keeps a core from the process that is awaited; giving the core away does
-not.
+Busy polling takes a core from the awaited process; yielding the core does not.
 """
 
 import os
@@ -30,14 +29,14 @@ MASK = 0xFFFFFFFF
 class Steps:
     """One member's part in the steps of a lane.
 
-    Each member writes only its own number: the last step it has reached. Whoever sees that all
-    have reached a step says "go"; two may see it at once, and say the same.
+    Each member writes only its own counter, the last step it has reached. A member that sees all
+    others at its step sets "go"; two may see it at once and write the same value.
     """
 
     def __init__(self, watch, lane):
         layout, members = watch.layout, range(watch.layout.members)
         self.number = 0
-        self.awaited_member = None  # a member, if one keeps this one waiting
+        self.awaited_member = None  # a member that keeps this one waiting, or None
         self._watch, self._words, self._fence = watch, watch.words, Lock()
         self._mine = layout.arrived(lane, watch.me) // 4
         self._arrived = [layout.arrived(lane, member) // 4 for member in members]
@@ -45,14 +44,15 @@ class Steps:
         self._address = watch.address(layout.go(lane))
 
     def reach(self, what):
-        """Comes to the next step; returns when all have. What was written before is seen after.
+        """Reaches the next step; returns when all members have.
 
-        Raises PeerError if one does not come; `what` says what it should have come for.
+        Data written before the step is visible to all members after it. Raises PeerError if a
+        member does not arrive; `what` describes the call for the error.
         """
         words = self._words
         self.number = step = (self.number + 1) & MASK
         words[self._mine] = step
-        with self._fence:  # the processor writes that number before it reads the others
+        with self._fence:  # a memory barrier: write that number before reading the others
             pass
         if any(words[place] != step for place in self._arrived):
             self._wait(step, what)

@@ -1,4 +1,4 @@
-"""A key-value store over the processes of a job: see `store.KeyValueStore`."""
+"""Key-value store over the processes of a job; see `store.KeyValueStore`."""
 
 from sparkdl.exchange.store.server.key_part import Outcome, UpdateContext
 from sparkdl.exchange.store.server.options import MODES, StoreOptions

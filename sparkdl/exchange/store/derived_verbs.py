@@ -1,17 +1,17 @@
-"""Methods that every store builds from its other methods."""
+"""Store methods built from the basic ones."""
 
 
 class Verbs:
-    """Methods of a store that has init, push, pull and close."""
+    """Derived methods of a store that has init, push, pull and close."""
 
     def pushpull(self, key, value, out=None, weight=1.0):
-        """Calls `push`, then `pull` (into the value itself if no `out`); returns push's Outcome."""
+        """Calls `push`, then `pull` (into `value` without `out`); returns push's Outcome."""
         outcome = self.push(key, value, weight)
         self.pull(key, value if out is None else out)
         return outcome
 
     def broadcast(self, key, value, out):
-        """Calls `init`, then `pull`: all have what the first process has."""
+        """Calls `init`, then `pull`: all workers get the first process's value."""
         self.init(key, value)
         self.pull(key, out)
 

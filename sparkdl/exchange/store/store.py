@@ -1,4 +1,4 @@
-"""A key-value store over the processes of a group, with the verbs of MXNet's KVStore."""
+"""Key-value store over the processes of a group, with the verbs of MXNet's KVStore."""
 
 from collections import defaultdict
 
@@ -17,27 +17,27 @@ from sparkdl.exchange.store.server.options import StoreOptions
 
 
 class KeyValueStore(Verbs):
-    """Arrays by key, held by some of the processes, changed by what all of them push.
+    """Arrays by key, held by some of the processes and updated by the pushes of all.
 
-    Each worker makes one, and calls `init`, `barrier`, `set_optimizer` and the like together with
-    the others. One thread at a time pushes to a key.
+    Each worker creates one, and calls `init`, `barrier`, `set_optimizer` and the like together with
+    the others. Only one thread at a time may push to a key.
 
     Parameters
     ----------
     places : Places
-        Who takes part, and where; Places.of asks a Group.
+        Ranks and addresses; Places.of gets them from a Group.
     servers : list of int, optional
-        Ranks that hold keys. None: all that places have addresses of.
+        Ranks that hold keys. None: all whose addresses are in `places`.
     channel : str
-        Name of this store, where a process has several.
+        Name of this store; must differ for several stores in a process.
     options
         Of StoreOptions: mode, staleness, backup, combine, big, timeout, stall_timeout.
 
     Raises
     ------
     PeerError
-        From every verb, on all workers: a worker or server is gone, silent for `timeout`, or has
-        not come within `stall_timeout`. The store is of no more use then.
+        From every method, on all workers: a worker or server is lost, silent for `timeout`, or has
+        not done its part within `stall_timeout`. The store is then unusable.
 
     References
     ----------
@@ -55,10 +55,10 @@ class KeyValueStore(Verbs):
         self._servers = Servers(places, ranks, channel, self.options)
 
     def init(self, key, value, at=None):
-        """Gives a new key, or a list of them, the value (a list of them) that rank 0 has.
+        """Gives new keys the values that rank 0 has; takes a key and an array, or lists of both.
 
-        `at` says which server holds all of it, by its place among the servers; None leaves that to
-        the keys' names, and splits big ones.
+        `at` is the index of the server that holds all of them; None chooses servers by the keys'
+        names, and divides big arrays.
         """
         requests = Requests()
         for name, array in pair_keys_and_vectors(key, value):
@@ -74,17 +74,18 @@ class KeyValueStore(Verbs):
             self._servers.ask(requests.without_arrays("await_keys"))
 
     def push(self, key, value, weight=1.0):
-        """Sends a gradient, or a list of them, to the keys' servers.
+        """Sends gradients to their keys' servers; takes a key and an array, or lists of both.
 
         Parameters
         ----------
         weight : float
-            What `combine="mean"` divides by: examples, where the value is a sum over them.
+            Contribution to the divisor of `combine="mean"`: the number of examples if `value` is a
+            sum over examples.
 
         Returns
         -------
         Outcome, or a list of them
-            Whether it was dropped (by one of its servers), and how stale it was (the most).
+            Whether it was dropped (by any of its servers), and its staleness (the largest).
         """
         requests, names = Requests(), []
         for name, array in pair_keys_and_vectors(key, value):
@@ -101,12 +102,12 @@ class KeyValueStore(Verbs):
         return outcomes if isinstance(key, list | tuple) else outcomes[0]
 
     def pull(self, key, out):
-        """Fills an array, or a list of them, with the values of keys; waits as the mode says.
+        """Fills arrays with the values of keys, for one key or a list; waits as the mode requires.
 
         Returns
         -------
         int, or a list of them
-            How many updates the value has had (of a big key, the part with the most).
+            Number of updates of the value (for a big key, of the part with the most).
         """
         requests = Requests()
         for name, array in pair_keys_and_vectors(key, out, writeable=True):
@@ -121,18 +122,18 @@ class KeyValueStore(Verbs):
         return [versions[str(one)] for one in key] if several else versions[str(key)]
 
     def barrier(self):
-        """Waits until all workers still at work have come here."""
+        """Waits until all active workers have called this."""
         self._servers.barrier()
 
     def set_optimizer(self, update, with_context=False):
-        """Sets the function that applies a gradient to a value; all workers call it.
+        """Sets the function that applies a gradient to a value; all workers must call it.
 
-        Without one, a step of mode "sync" replaces the value; other modes need one.
+        Without one, a step of mode "sync" replaces the value; other modes require one.
 
         Parameters
         ----------
         update : callable
-            `update(key, value, gradient, slots)` changes `value` (n,) in place; it may change the
+            `update(key, value, gradient, slots)` updates `value` (n,) in place; it may modify the
             gradient (n,) and keep arrays and numbers in the dict `slots`. For a big key, it is
             called for each server's part of it.
         with_context : bool
@@ -143,7 +144,7 @@ class KeyValueStore(Verbs):
         self.barrier()
 
     def set_compression(self, codec):
-        """Sends float32 gradients as messages of a codec; all workers call it with the same one."""
+        """Compresses float32 gradients with a codec; all workers must call it with the same one."""
         if self._servers.local_server:
             self._servers.local_server.set_compression(codec)
         self._codec, self._coders = codec, {}
@@ -152,16 +153,16 @@ class KeyValueStore(Verbs):
     def compression_state(self, key):
         """Returns the codec's state for this worker's pushes to a key, {name: vector}.
 
-        "residual" has a number for each of the key's, what is yet to be sent.
+        "residual" has the part of each of the key's numbers that is not yet sent.
         """
         return join_states(self._coders_of(key))
 
     def restore_compression(self, key, state):
-        """Goes on from what `compression_state` gave; CheckpointError if it does not fit."""
+        """Restores `compression_state`; raises CheckpointError if it does not fit."""
         restore_joined(self._coders_of(key), state)
 
     def save_optimizer_states(self, path):
-        """Writes what the optimizer keeps to a file, whole or not at all; all workers call it."""
+        """Writes the optimizer's state to a file, atomically; all workers must call it."""
         self._servers.run_on_first(
             lambda: optimizer_states.write(
                 path, optimizer_states.collect_states(self._slices, self._slots)
@@ -169,12 +170,14 @@ class KeyValueStore(Verbs):
         )
 
     def load_optimizer_states(self, path):
-        """Gives the optimizer what a file holds; all workers call it, keys must have been init."""
+        """Restores the optimizer's state from a file; all workers must call it, after `init`."""
         self._servers.run_on_first(lambda: self._set_slots(optimizer_states.read(path)))
 
     def statistics(self):
-        """Counts of all servers: pushes, dropped, pulls, bytes_in, bytes_out (of their arrays),
-        and staleness {updates between pull and push: pushes}; a big key counts once per part.
+        """Returns the summed counts of all servers.
+
+        They are pushes, dropped, pulls, bytes_in and bytes_out (of arrays), and staleness, {updates
+        between pull and push: pushes}. A big key counts once per part.
         """
         replies = self._servers.ask_all("statistics")
         return add_tallies(meta["statistics"] for meta, _ in replies.values())
@@ -184,30 +187,30 @@ class KeyValueStore(Verbs):
         self._servers.ask_all("suspend")
 
     def resume(self):
-        """Takes part again, as one who is as far as those that are furthest.
+        """Makes this worker active again, with the progress of the furthest workers.
 
-        All workers that were suspended call it, while nobody pushes; then a barrier must follow.
+        All suspended workers must call it while nobody pushes; a barrier must follow.
         """
         self._servers.ask_all("resume")
 
     def leave(self):
-        """Ends this worker's part: others wait for it no more."""
+        """Ends this worker's part: others no longer wait for it."""
         if not self._left:
             self._servers.ask_all("leave")
             self._left = True
 
     @property
     def sent_by_rank(self):
-        """Bytes of arrays that this process has sent, {rank: bytes}, as worker and as server."""
+        """Bytes of arrays sent by this process, as worker and as server, {rank: bytes}."""
         return self._servers.sent_by_rank
 
     def abandon(self):
-        """Ends at once, without waiting; a worker that needs this process gets a PeerError."""
+        """Closes at once without waiting; a worker that needs this process gets a PeerError."""
         if not self._servers.closed:
             self._servers.close()
 
     def close(self):
-        """Leaves, and waits until the keys that are held here are not needed any more."""
+        """Leaves, and waits until the keys held here are no longer needed."""
         if self._servers.closed:
             return
         try:
@@ -219,7 +222,7 @@ class KeyValueStore(Verbs):
             self._servers.close()
 
     def break_off(self, kind, error):
-        """Ends because of an exception in this worker; the others get a PeerError that says so."""
+        """Closes after an exception in this worker; the others get a PeerError that names it."""
         if not self._servers.closed:
             self._servers.fail(self._servers.end_error(f"ended with {kind.__name__}: {error}"))
             self._servers.close()
@@ -235,7 +238,7 @@ class KeyValueStore(Verbs):
         return key_slices
 
     def _encode(self, name, key_slice, part):
-        """Returns what to send for a part of a gradient, and whether it is a codec's message."""
+        """Returns the array to send for a slice of a gradient, and whether a codec encoded it."""
         if self._codec is None or part.dtype != np.float32:
             return part, False
         return self._coder(name, key_slice).encode(part), True
@@ -246,7 +249,7 @@ class KeyValueStore(Verbs):
         return self._coders[name, key_slice]
 
     def _coders_of(self, key):
-        """Returns the coders of all slices of a key, in their order."""
+        """Returns the coders of all slices of a key, in order."""
         coded = self._codec is not None and self._dtypes[str(key)] == np.float32
         return [self._coder(str(key), one) for one in self._slices[str(key)] if coded]
 
@@ -262,7 +265,7 @@ class KeyValueStore(Verbs):
 
 
 def check_places(places, ranks):
-    """Raises ConfigError where the store could not be: a rank out of range, servers unknown."""
+    """Raises ConfigError if the rank is out of range or a server's address is unknown."""
     if not 0 <= places.rank < places.size:
         raise ConfigError(f"rank must be in [0, {places.size}), got {places.rank}")
     if not ranks or not set(ranks) <= set(places.addresses):

@@ -1,4 +1,4 @@
-"""A store of two levels: inside a machine pushes are summed, between machines they travel."""
+"""Two-level store: pushes are summed within a machine before they go to the servers."""
 
 import json
 
@@ -15,18 +15,17 @@ from sparkdl.exchange.store.store import KeyValueStore
 class TwoLevelStore(Verbs):
     """A KeyValueStore whose workers are machines.
 
-    The processes of a machine make all calls together. The first of them, the leader, talks to the
-    store, with the sum of what all of them push; what it pulls, it gives to all. An error of the
-    leader is raised by all of them.
+    The processes of a machine make all calls together. The first of them, the leader, pushes the
+    sum of their arrays, and distributes what it pulls. All of them raise the leader's errors.
 
     Parameters
     ----------
     group : Group
-        All processes; all make the store.
+        All processes; each of them creates the store.
     machine : object
         Any JSON value, the same for all processes of a machine.
     secret : bytes
-        Of the job.
+        Secret of the job.
     endpoint : dict, optional
         Options of the leader's Endpoint.
     options
@@ -34,7 +33,7 @@ class TwoLevelStore(Verbs):
 
     References
     ----------
-    MXNet's dist_sync sums over the devices of a machine likewise.
+    MXNet's dist_sync sums over the devices of a machine in the same way.
     """
 
     def __init__(self, group, machine, secret, *, endpoint=None, **options):
@@ -44,11 +43,11 @@ class TwoLevelStore(Verbs):
         self._run_on_leader(lambda: self._lead(leaders, secret, endpoint or {}, options))
 
     def init(self, key, value, at=None):
-        """Works as KeyValueStore.init; the value is that of the first process of all."""
+        """As KeyValueStore.init; the value is that of the first process of all."""
         self._run_on_leader(lambda: self._store.init(key, value, at))
 
     def push(self, key, value, weight=1.0):
-        """Works as KeyValueStore.push, with the sums of values and of weights over the machine."""
+        """As KeyValueStore.push, with the machine's sums of values and weights."""
         several = isinstance(key, list | tuple)
         sums = [np.array(array) for array in (value if several else [value])]
         weights = np.array([weight], np.float64)
@@ -60,47 +59,47 @@ class TwoLevelStore(Verbs):
         return [Outcome(*one) for one in outcome] if several else Outcome(*outcome)
 
     def pull(self, key, out):
-        """Works as KeyValueStore.pull."""
+        """As KeyValueStore.pull."""
         version = self._run_on_leader(lambda: self._store.pull(key, out))
         for array in out if isinstance(key, list | tuple) else [out]:
             self.local.broadcast(array)
         return version
 
     def barrier(self):
-        """Waits until all machines still at work have come here."""
+        """Waits until all active machines have called this."""
         self._run_on_leader(lambda: self._store.barrier())
 
     def set_optimizer(self, update, with_context=False):
-        """Works as KeyValueStore.set_optimizer."""
+        """As KeyValueStore.set_optimizer."""
         self._run_on_leader(lambda: self._store.set_optimizer(update, with_context))
 
     def set_compression(self, codec):
-        """Works as KeyValueStore.set_compression; inside a machine nothing is encoded."""
+        """As KeyValueStore.set_compression; nothing is encoded within a machine."""
         self._run_on_leader(lambda: self._store.set_compression(codec))
 
     def save_optimizer_states(self, path):
-        """Works as KeyValueStore.save_optimizer_states."""
+        """As KeyValueStore.save_optimizer_states."""
         self._run_on_leader(lambda: self._store.save_optimizer_states(path))
 
     def load_optimizer_states(self, path):
-        """Works as KeyValueStore.load_optimizer_states."""
+        """As KeyValueStore.load_optimizer_states."""
         self._run_on_leader(lambda: self._store.load_optimizer_states(path))
 
     def statistics(self):
-        """Works as KeyValueStore.statistics, for what travels between machines."""
+        """As KeyValueStore.statistics, for the traffic between machines."""
         counts = self._run_on_leader(lambda: self._store.statistics())
         return counts | {"staleness": {int(n): c for n, c in counts["staleness"].items()}}
 
     def leave(self):
-        """Ends this machine's part: others wait for it no more."""
+        """Ends this machine's part: others no longer wait for it."""
         self._run_on_leader(lambda: self._store.leave())
 
     def close(self):
-        """Leaves, and waits until the keys that are held here are not needed any more."""
+        """Leaves, and waits until the keys held here are no longer needed."""
         self._run_on_leader(lambda: self._store.close())
 
     def break_off(self, kind, error):
-        """Ends because of an exception in this process; the others get a PeerError that says so."""
+        """Closes after an exception in this process; the others get a PeerError that names it."""
         if self._store is not None:
             self._store.break_off(kind, error)
 
@@ -108,7 +107,7 @@ class TwoLevelStore(Verbs):
         self._store = KeyValueStore(Places.of(leaders, secret, **endpoint), **options)
 
     def _run_on_leader(self, act):
-        """Returns the result of the leader's act(), in JSON; its error is raised on all ranks."""
+        """Runs act() on the leader; returns its JSON result, or raises its error, on all ranks."""
         text = b"" if self.local.rank else json.dumps(attempt(act)).encode()
         result = json.loads(bytes(self.local.all_gather_bytes(text)[0]))
         return check_reply(result, "the leader of this machine")["result"]

@@ -1,1 +1,1 @@
-"""A worker's side of a key-value store: which server to ask, and how."""
+"""Worker's side of a key-value store: which server to ask, and how."""

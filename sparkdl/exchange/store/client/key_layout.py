@@ -5,7 +5,7 @@ from zlib import crc32
 
 
 class KeySlice(NamedTuple):
-    """Numbers start to stop of a key are with this server (its index)."""
+    """Numbers start to stop of a key, held by the server with this index."""
 
     server: int
     start: int
@@ -15,10 +15,9 @@ class KeySlice(NamedTuple):
 def spread(key, length, servers, big, at=None):
     """Returns the KeySlices of a key.
 
-    All are with server `at`; else with one found by the key's name, or of a big key a part with
-    each.
-
-    All processes find the same ones, and no server has more than one of a key.
+    With `at`, that server holds all of it. Otherwise a hash of the key chooses a server, or all
+    servers hold equal parts of a key with more than `big` numbers. The result is the same on all
+    processes, and each server has at most one slice of a key.
     """
     if at is not None or length <= big or servers == 1:
         index = crc32(key.encode()) if at is None else at

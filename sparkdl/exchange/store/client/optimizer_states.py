@@ -1,7 +1,7 @@
-"""File of the states of a store's optimizer, written to another name first and then renamed.
+"""File with the states of a store's optimizer, written under a temporary name and then renamed.
 
-It is a numpy archive (.npz) of plain arrays, with a table of contents in JSON. The whole of a key
-is kept together, so that another number of servers can read it.
+It is a numpy archive (.npz) of plain arrays, with a table of contents in JSON. Keys are stored
+whole, so the number of servers may differ when it is read.
 """
 
 import json
@@ -24,7 +24,7 @@ def collect_states(key_slices, slots_of):
     ----------
     key_slices : {key: [KeySlice]}
     slots_of : callable
-        `slots_of(key, key_slice)` is {name: array} of one part.
+        `slots_of(key, key_slice)` returns {name: array} of one slice.
     """
     return {
         key: join_slots(parts, [slots_of(key, part) for part in parts])
@@ -33,7 +33,7 @@ def collect_states(key_slices, slots_of):
 
 
 def join_slots(key_slices, slots_by_part):
-    """Joins slots as long as their parts; of others, returns the first part's."""
+    """Concatenates slots that are as long as their slices; of other slots, returns the first."""
     first = slots_by_part[0]
     return {
         name: np.concatenate([slots[name] for slots in slots_by_part])
@@ -44,9 +44,9 @@ def join_slots(key_slices, slots_by_part):
 
 
 def split_states(states, key_slices):
-    """Yields (key, KeySlice, slots of this part) for all parts.
+    """Yields (key, KeySlice, slots of the slice) for all slices.
 
-    Raises CheckpointError where they do not fit.
+    Raises CheckpointError if the states do not fit.
     """
     if states.keys() != key_slices.keys():
         raise CheckpointError(
@@ -72,7 +72,7 @@ def is_long(array, part):
 
 
 def write(path, states):
-    """Writes {key: {name: array}} as the file `path`, whole or not at all."""
+    """Atomically writes {key: {name: array}} to the file `path`."""
     contents, arrays = {}, {}
     for key, slots in states.items():
         contents[key] = {name: f"a{len(arrays) + i}" for i, name in enumerate(slots)}
@@ -88,7 +88,7 @@ def write(path, states):
 
 
 def read(path):
-    """Reads the states that `write` has written to the file `path`."""
+    """Reads the states that `write` has written to `path`."""
     try:
         with np.load(path, allow_pickle=False) as archive:
             contents = json.loads(archive[CONTENTS].tobytes())

@@ -1,10 +1,10 @@
-"""Checks a server's reply and raises the error in it."""
+"""Check of a server's reply, which may carry an error."""
 
 from sparkdl.error_messages import error_from_json
 
 
 def check_reply(meta, whose):
-    """Returns the reply; raises the error of `whose` in it."""
+    """Returns the reply, or raises its error, attributed to `whose`."""
     if "error" in meta:
         raise error_from_json(meta, whose)
     return meta

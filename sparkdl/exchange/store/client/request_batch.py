@@ -1,4 +1,4 @@
-"""Requests of a worker to the servers in one call: arrays by key and server."""
+"""Requests to several servers in one call: arrays by key and server."""
 
 from collections import defaultdict
 
@@ -8,7 +8,7 @@ from sparkdl.errors import ConfigError
 
 
 class Requests:
-    """Requests to each server: keys, an array for each, and facts about them."""
+    """Requests to each server: keys, an array for each key, and further facts about them."""
 
     def __init__(self):
         self.keys, self._arrays = defaultdict(list), defaultdict(list)
@@ -34,7 +34,7 @@ class Requests:
 
 
 def pair_keys_and_vectors(key, value, writeable=False):
-    """Returns [(name, vector that views an array)] of a key and an array, or of lists of both."""
+    """Returns [(name, flat view)] for a key and an array, or for lists of both."""
     keys, values = (key, value) if isinstance(key, list | tuple) else ([key], [value])
     if len(keys) != len(values) or len(set(keys)) != len(keys):
         raise ConfigError(f"keys must differ and have a value each, got {len(values)} for {keys}")

@@ -1,6 +1,6 @@
-"""A worker's requests to one server of a store, one after the other, in a thread of its own.
+"""Queue of a worker's requests to one server, sent one after the other in its own thread.
 
-So a worker can ask all servers at the same time, and none waits for another one's answer.
+So a worker asks all servers at once, and none waits for another's answer.
 """
 
 from concurrent.futures import FIRST_EXCEPTION, Future, wait
@@ -16,20 +16,20 @@ from sparkdl.exchange.store.client.reply import check_reply
 
 
 class RequestQueue:
-    """Hands requests to `server.talk(meta, arrays, into)`."""
+    """Passes requests to `server.talk(meta, arrays, into)`."""
 
     def __init__(self, server):
         self.server, self._requests = server, SimpleQueue()
         Thread(target=self._run, daemon=True).start()
 
     def ask(self, meta, arrays=(), into=None):
-        """Returns a Future of the answer, (object, arrays); the arrays are received into `into`."""
+        """Returns a Future of the answer (object, arrays); arrays are received into `into`."""
         future = Future()
         self._requests.put((future, meta, arrays, into))
         return future
 
     def close(self):
-        """Ends the thread; requests that wait end with an error."""
+        """Ends the thread; queued requests fail with an error."""
         self.server.close()
         self._requests.put(None)
 
@@ -44,7 +44,7 @@ class RequestQueue:
 
 
 class RemoteServer:
-    """A server in another process, which answers within `limit` seconds or counts as lost."""
+    """A server in another process, which must answer within `limit` seconds."""
 
     def __init__(self, wire, limit):
         self._wire, self._limit, self.sent_bytes = wire, limit, 0
@@ -52,7 +52,7 @@ class RemoteServer:
 
     def talk(self, meta, arrays, into):
         waiting_for = f"the answer to {meta['verb']}"
-        if self._wire.ready(waiting_for="nothing"):  # the server says unasked that all is over
+        if self._wire.ready(waiting_for="nothing"):  # it failed and says so unasked
             check_reply(self._wire.receive()[0], self._name)
         self._wire.send(meta, *arrays)
         self.sent_bytes += sum(array.nbytes for array in arrays)
@@ -63,8 +63,8 @@ class RemoteServer:
         return answer, self._wire.receive(self._limit, into=into, waiting_for=waiting_for)[1]
 
     def fail(self, error):
-        """Tells the server who is lost, even while an answer of it is awaited."""
-        with suppress(PeerError):  # it may be this very server that is lost
+        """Reports a lost peer to the server, even while an answer is awaited."""
+        with suppress(PeerError):  # this server may be the lost peer
             self._wire.send(error_to_json(error) | {"verb": "fail"})
 
     def close(self):
@@ -80,7 +80,7 @@ class LocalServer:
         self._service, self._rank = service, rank
 
     def talk(self, meta, arrays, into):
-        arrays = [np.array(array) for array in arrays]  # the server keeps them
+        arrays = [np.array(array) for array in arrays]  # the server takes them over
         answer, results = self._service.handle(self._rank, meta, arrays)
         if into is not None:
             for out, result in zip(into, results, strict=True):
@@ -93,11 +93,11 @@ class LocalServer:
         self._service.shard.fail(error)
 
     def close(self):
-        """Closes nothing: nothing is open."""
+        """Does nothing: nothing is open."""
 
 
 def answers(futures):
-    """Returns the results of {name: Future}; the first error as soon as it is there."""
+    """Returns the results of {name: Future}; raises the first error as soon as it occurs."""
     wait(futures.values(), return_when=FIRST_EXCEPTION)
     for future in futures.values():
         if future.done():

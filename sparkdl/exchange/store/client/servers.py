@@ -1,4 +1,4 @@
-"""The servers of a store as one worker reaches them: lines to all, and the one in this process."""
+"""Servers of a store as one worker reaches them: connections to all, and the local one."""
 
 from collections import Counter
 
@@ -21,7 +21,7 @@ class Servers:
     ----------
     places : Places
     ranks : list of int
-        Of those that hold keys. Requests name a server by its place in this list.
+        Ranks that hold keys. Requests refer to servers by their index in this list.
     channel : str
         Name of the store.
     options : StoreOptions
@@ -34,10 +34,7 @@ class Servers:
         self._open()
 
     def ask(self, requests):
-        """Returns {server: answer} of {server: (object, arrays, into)}.
-
-        All are asked at the same time.
-        """
+        """Sends {server: (object, arrays, into)}, to all at once; returns {server: answer}."""
         if self.closed or self.failure:
             raise self.failure or ConfigError("a store that is closed cannot be used")
         try:
@@ -47,11 +44,11 @@ class Servers:
             raise self.failure from error
 
     def ask_all(self, verb, **more):
-        """Returns the answers of all servers to a verb without arrays."""
+        """Returns the answers of all servers to a request without arrays."""
         return self.ask({i: ({"verb": verb} | more, (), None) for i in range(len(self.ranks))})
 
     def run_on_first(self, act):
-        """Runs act() on rank 0 while the others wait; if it raises, the store fails for all."""
+        """Runs act() on rank 0 while the others wait; an error in it fails the store for all."""
         self.barrier()
         if self.places.rank == 0:
             try:
@@ -62,23 +59,23 @@ class Servers:
         self.barrier()
 
     def barrier(self):
-        """Waits until all workers still at work have come here."""
+        """Waits until all active workers have called this."""
         self.ask({0: ({"verb": "barrier"}, (), None)})
 
     @property
     def sent_by_rank(self):
-        """Bytes of arrays that this process has sent, {rank: bytes}, as worker and as server."""
+        """Bytes of arrays sent by this process, as worker and as server, {rank: bytes}."""
         sent = Counter(self.local_server.service.sent_by_rank if self.local_server else {})
-        for rank, queue in zip(self.ranks, self._queues, strict=False):  # while it opens: fewer
+        for rank, queue in zip(self.ranks, self._queues, strict=False):  # fewer while opening
             sent[rank] += queue.server.sent_bytes
         return sent
 
     def end_error(self, what):
-        """Returns the PeerError that says why this worker takes no more part."""
+        """Returns a PeerError that says why this worker has ended."""
         return PeerError(self.places.rank, self.places.endpoint.address[0], what)
 
     def fail(self, error):
-        """Notifies all servers, so that all ranks name the same culprit."""
+        """Fails the store, and tells all servers, so that all ranks name the same culprit."""
         if self.failure:
             return
         self.failure = error
@@ -86,7 +83,7 @@ class Servers:
             queue.server.fail(error)
 
     def close(self):
-        """Ends at once, without waiting for other processes."""
+        """Closes at once, without waiting for other processes."""
         self.closed = True
         for queue in self._queues:
             queue.close()
@@ -115,7 +112,7 @@ class Servers:
         timeout, endpoint = self._options.timeout, self.places.endpoint
         try:
             sock = endpoint.connect(address, self._channel, self.places.rank, timeout)
-        except PeerError as error:  # which knows the address only
+        except PeerError as error:  # its error knows only the address
             raise PeerError(known, error.host, error.what) from error
-        limit = timeout + self._options.stall_timeout  # the server waits for others so long itself
+        limit = timeout + self._options.stall_timeout  # a server waits so long for others
         return RemoteServer(Wire(sock, address[0], timeout, rank=known), limit)

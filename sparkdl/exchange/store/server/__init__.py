@@ -1,1 +1,1 @@
-"""A server of a key-value store: its keys, its rules, and the requests that it answers."""
+"""Server of a key-value store: its keys, its consistency rules, and the requests it answers."""

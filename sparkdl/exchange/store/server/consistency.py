@@ -1,6 +1,6 @@
-"""Rules of the modes of a store: when a push changes a value, and when a pull is answered.
+"""Consistency rules of a store's modes: when a push changes a value, and when a pull is answered.
 
-`apply(part, gradient, circumstances)` is what the server does with a gradient.
+`apply(part, gradient, circumstances)` updates the part with a gradient.
 """
 
 from dataclasses import dataclass
@@ -10,10 +10,10 @@ from sparkdl.exchange.store.server.key_part import Outcome, PulledValue, UpdateC
 
 @dataclass(frozen=True)
 class Synchronous:
-    """A value changes once per step, when all workers still at work but `backup` have pushed.
+    """A value changes once per step, when all active workers except `backup` have pushed.
 
-    What comes for a step that is over is dropped, and so is what follows until the worker has
-    pulled: it was computed from an old value. References: Chen et al. (2016); TensorFlow's
+    A push for a past step is dropped, as are further pushes until that worker has pulled, since
+    they were computed from an old value. References: Chen et al. (2016); TensorFlow's
     SyncReplicasOptimizer.
     """
 
@@ -37,11 +37,11 @@ class Synchronous:
             return part.copy_value()
 
     def furthest(self, part):
-        """Returns the clock that a resuming worker goes on from."""
+        """Returns the clock at which a resuming worker continues."""
         return part.version
 
     def settle(self, part, roster, apply):
-        """Changes the value if nobody is missing; with part.changed held."""
+        """Updates the value if no push is missing; the caller holds part.changed."""
         ranks = part.pending_pushes.ranks
         if not ranks or len(ranks) < len(roster.active | ranks) - self.backup:
             return
@@ -75,7 +75,7 @@ class Asynchronous:
             return part.copy_value()
 
     def furthest(self, part):
-        """Returns the clock that a resuming worker goes on from."""
+        """Returns the clock at which a resuming worker continues."""
         return max(part.clock)
 
     def settle(self, part, roster, apply):
@@ -84,8 +84,8 @@ class Asynchronous:
 
 @dataclass(frozen=True)
 class Bounded(Asynchronous):
-    """As Asynchronous, but a worker that has pushed c times pulls only once each other one that is
-    still at work has pushed c - staleness times. Reference: Ho et al. (2013).
+    """As Asynchronous, but a worker with c pushes may pull only once every other active worker has
+    made c - staleness pushes. Reference: Ho et al. (2013).
     """
 
     staleness: int
@@ -104,10 +104,10 @@ class Bounded(Asynchronous):
 
 @dataclass(frozen=True)
 class Hogwild:
-    """As Asynchronous, but values are read and changed while others change them.
+    """As Asynchronous, but values are read and updated concurrently without a lock.
 
-    Single numbers are whole, a value as a whole may be a mixture. Only counting takes a lock.
-    Reference: Niu et al. (2011).
+    Single numbers are consistent, but a value may mix several updates. Only the counters take a
+    lock. Reference: Niu et al. (2011).
     """
 
     def push(self, part, roster, rank, gradient, weight, apply):
@@ -124,7 +124,7 @@ class Hogwild:
             return PulledValue(part.value, part.version)
 
     def furthest(self, part):
-        """Returns the clock that a resuming worker goes on from."""
+        """Returns the clock at which a resuming worker continues."""
         return max(part.clock)
 
     def settle(self, part, roster, apply):
@@ -132,7 +132,7 @@ class Hogwild:
 
 
 def rule_of(options):
-    """Returns the rule for the mode of a StoreOptions."""
+    """Returns the consistency rule for the mode of a StoreOptions."""
     return {
         "sync": lambda: Synchronous(options.backup),
         "async": Asynchronous,

@@ -7,20 +7,20 @@ COUNTS = ("pushes", "dropped", "pulls", "bytes_in", "bytes_out")
 
 
 class StoreTally:
-    """Counts of one server, or of one client; threads may count at the same time."""
+    """Counts of one server or client; thread-safe."""
 
     def __init__(self):
         self._lock, self._counts, self._staleness = Lock(), Counter(), Counter()
 
     def push(self, outcome, nbytes):
-        """Counts a push of so many bytes, with its Outcome."""
+        """Counts a push of `nbytes` with its Outcome."""
         with self._lock:
             self._counts.update(pushes=1, dropped=int(outcome.dropped), bytes_in=nbytes)
             if not outcome.dropped:
                 self._staleness[outcome.staleness] += 1
 
     def pull(self, nbytes):
-        """Counts a pull answered with so many bytes."""
+        """Counts a pull answered with `nbytes`."""
         with self._lock:
             self._counts.update(pulls=1, bytes_out=nbytes)
 
@@ -33,7 +33,7 @@ class StoreTally:
 
 
 def add_tallies(tallies):
-    """Returns the counts of several servers together; of JSON too, whose keys are text."""
+    """Returns the sum of several servers' counts, also of those read from JSON."""
     total, staleness = Counter(), Counter()
     for tally in tallies:
         total.update({name: tally[name] for name in COUNTS})

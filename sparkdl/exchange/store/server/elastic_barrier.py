@@ -1,10 +1,10 @@
-"""A barrier whose members may leave."""
+"""Barrier whose members may leave."""
 
 from threading import Condition
 
 
 class ElasticBarrier:
-    """A barrier that opens once all who are still at work have come."""
+    """A barrier that opens once all active workers have arrived."""
 
     def __init__(self, roster):
         self._roster, self._changed = roster, Condition()
@@ -12,7 +12,7 @@ class ElasticBarrier:
         roster.watch(self._changed)
 
     def come(self, rank):
-        """Waits for the others."""
+        """Waits for the other workers."""
         with self._changed:
             round_entered = self._round
             self._arrived.add(rank)

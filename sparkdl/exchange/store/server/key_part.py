@@ -1,4 +1,4 @@
-"""The numbers of one key that one server holds."""
+"""Part of a key's numbers that one server holds."""
 
 from threading import Condition
 from typing import Any, NamedTuple
@@ -9,8 +9,8 @@ from sparkdl.exchange.store.server.pending_pushes import PendingPushes
 class Outcome(NamedTuple):
     """The result of a push.
 
-    `staleness` is the number of updates between the worker's last pull and the one it pushed for
-    (of dropped ones: how many steps too late they came).
+    `staleness` is the number of updates between the worker's last pull and its push; for a dropped
+    push, the number of steps by which it was late.
     """
 
     dropped: bool
@@ -18,17 +18,17 @@ class Outcome(NamedTuple):
 
 
 class PulledValue(NamedTuple):
-    """A value, not to be changed, and the number of updates that it has had."""
+    """A value, not to be modified, and the number of updates it has had."""
 
     value: Any
     version: int
 
 
 class UpdateContext(NamedTuple):
-    """The context of an update, passed beside its gradient.
+    """Context of an update, passed along with its gradient.
 
-    `rank` is None where the gradient is of several workers; `version` counts the updates before.
-    Of the `staleness` those updates are the `others` that the worker did not push itself.
+    `rank` is None if the gradient comes from several workers; `version` is the number of previous
+    updates. `others` is the part of `staleness` that the worker did not push itself.
     """
 
     rank: int | None
@@ -39,24 +39,24 @@ class UpdateContext(NamedTuple):
 
 
 class KeyPart:
-    """A value, what the optimizer keeps beside it, and how far each worker has come.
+    """A value, its optimizer state, and the progress of each worker.
 
     Attributes
     ----------
     value : array (n,)
-        Changed in place.
+        Updated in place.
     slots : {name: array or number}
-        Of the optimizer.
+        Optimizer state.
     version : int
         Number of updates so far.
     clock : list of int
-        By rank: the step that its next push is for ("sync"), or how often it has pushed.
+        By rank: the step of its next push ("sync"), or the number of its pushes.
     last_pulled : list of int
-        By rank: the version that it has pulled last.
+        By rank: the version of its last pull.
     own_pushes : list of int
-        By rank: how often it has pushed since.
+        By rank: the number of its pushes since then.
     changed : Condition
-        Its lock guards all of these.
+        Its lock guards all of the above.
     """
 
     def __init__(self, key, value, size):
@@ -67,13 +67,13 @@ class KeyPart:
         self._copy = None
 
     def advance(self):
-        """Counts an update, and wakes those who wait for it."""
+        """Counts an update, and wakes the threads that wait for it."""
         self.version += 1
         self._copy = None
         self.changed.notify_all()
 
     def note_push(self, rank):
-        """Counts a push, to be applied at once; returns (staleness, updates of others in it)."""
+        """Counts a push that is applied at once; returns (staleness, updates by others in it)."""
         staleness = self.version - self.last_pulled[rank]
         others = staleness - self.own_pushes[rank]
         self.clock[rank] += 1
@@ -81,11 +81,11 @@ class KeyPart:
         return staleness, others
 
     def note_pull(self, rank):
-        """Notes that a worker has pulled the value as it is now."""
+        """Records that a worker has pulled the current value."""
         self.last_pulled[rank], self.own_pushes[rank] = self.version, 0
 
     def copy_value(self):
-        """Returns the value as it is now, PulledValue; pulls of one version share one copy."""
+        """Returns the current value as a PulledValue; pulls of one version share a copy."""
         if self._copy is None:
             self._copy = self.value.copy()
             self._copy.flags.writeable = False

@@ -1,12 +1,12 @@
-"""Collects the workers' pushes for a step until it is complete."""
+"""Accumulation of the workers' pushes for a step."""
 
 import numpy as np
 
 
 class PendingPushes:
-    """Sums contributions in the order of their ranks, whatever the order they come in.
+    """Sums contributions in rank order, whatever the order of arrival.
 
-    So the sum has the same bits in each run. Memory: the sum, and those that came too early.
+    So the sum is bitwise reproducible. Keeps the running sum, and contributions that arrived early.
     """
 
     def __init__(self):
@@ -14,7 +14,7 @@ class PendingPushes:
         self._total, self._early, self._next = None, {}, 0
 
     def add(self, rank, gradient, weight):
-        """Takes over an array, which is ours from now on."""
+        """Adds an array, which it takes over."""
         self.ranks.add(rank)
         self._early[rank] = gradient, weight
         while self._next in self._early:
@@ -22,7 +22,7 @@ class PendingPushes:
             self._next += 1
 
     def take(self):
-        """Returns (sum of the arrays, sum of the weights), and starts anew."""
+        """Returns (sum of the arrays, sum of the weights), and resets."""
         for rank in sorted(self._early):
             self._fold(rank)
         total, weight = self._total, self.weight

@@ -1,4 +1,4 @@
-"""Addresses of a store's servers, all that a store needs to know of a group."""
+"""Addresses of a store's servers: all that a store needs to know about a group."""
 
 import json
 from dataclasses import dataclass
@@ -11,18 +11,18 @@ DRIVER = -1  # in place of a rank: a server that is no worker
 
 @dataclass(frozen=True)
 class Places:
-    """A worker's own place, and the addresses of servers.
+    """A worker's rank and endpoint, and the addresses of the servers.
 
     Parameters
     ----------
     endpoint : Endpoint
-        Of this process.
+        Endpoint of this process.
     rank, size : int
-        Of this worker, and number of workers.
+        Rank of this worker, and number of workers.
     addresses : {rank: (ip, port)}
-        Of the endpoints of all servers; DRIVER for one that is no worker.
+        Endpoints of all servers; the key is DRIVER for a server that is no worker.
     owned : bool
-        Whether the endpoint is closed with the store.
+        Whether closing the store closes the endpoint.
     """
 
     endpoint: Any
@@ -33,7 +33,8 @@ class Places:
 
     @classmethod
     def of(cls, group, secret, *, timeout=60.0, **options):
-        """Returns the places of all ranks of a Group, which all call this.
+        """Opens an Endpoint on each rank of a Group, and returns the Places; all ranks must call
+        it.
 
         Each opens an Endpoint.
 

@@ -1,4 +1,4 @@
-"""Roster of the workers that take part in a store, and how to wait for others."""
+"""Roster of the active workers of a store, and waits for them."""
 
 import time
 from threading import Lock
@@ -7,19 +7,19 @@ from sparkdl.errors import PeerError
 
 
 class Roster:
-    """The ranks that still work, and the failure, if there is one.
+    """The active ranks, and the store's failure, if any.
 
-    A worker that leaves in order is waited for no longer. One that is lost fails the store: all
-    waits end, now and later, with the same error.
+    Waits no longer include a worker that leaves in order. A lost worker fails the store: all
+    present and future waits end with the same error.
 
     Parameters
     ----------
     size : int
         Number of workers.
     host : str
-        Where this roster is kept, for errors.
+        Host of this roster, for errors.
     stall_timeout : float
-        Seconds that a wait may take while all are alive.
+        Seconds that a wait may take while all workers are alive.
     """
 
     def __init__(self, size, host, stall_timeout):
@@ -29,28 +29,28 @@ class Roster:
         self._lock, self._watchers, self._listeners = Lock(), [], []
 
     def watch(self, condition):
-        """Notifies this Condition, from now on, when a rank leaves and of a failure."""
+        """Notifies this Condition from now on when a rank leaves or the store fails."""
         with self._lock:
             self._watchers.append(condition)
 
     def on_failure(self, tell):
-        """Calls tell() once the store has failed."""
+        """Calls tell() when the store fails."""
         with self._lock:
             self._listeners.append(tell)
 
     def leave(self, rank):
-        """Ends the waits for this rank."""
+        """Removes this rank from the active ones, which ends the waits for it."""
         with self._lock:
             self.active = self.active - {rank}
         self._notify()
 
     def resume(self, rank):
-        """Makes the waits include this rank again."""
+        """Makes this rank active again."""
         with self._lock:
             self.active = self.active | {rank}
 
     def fail(self, error):
-        """Ends all waits with this PeerError; the first one counts."""
+        """Ends all waits with this PeerError, unless the store has failed before."""
         with self._lock:
             failed_before, self.failure = self.failure, self.failure or error
             listeners = [] if failed_before else list(self._listeners)
@@ -59,24 +59,24 @@ class Roster:
             tell()
 
     def check(self):
-        """Raises the PeerError, if the store has failed."""
+        """Raises the PeerError if the store has failed."""
         if self.failure:
             raise PeerError(self.failure.rank, self.failure.host, self.failure.what)
 
     def wait(self, condition, holds, missing, waiting_for):
-        """Waits, with `condition` held, until holds(); it may let go meanwhile.
+        """Waits until holds(); the caller holds `condition`, which is released meanwhile.
 
         Parameters
         ----------
         missing : callable
-            The ranks that are waited for, for the error.
+            Returns the ranks waited for, for the error.
         waiting_for : str
-            What is waited for, for the error.
+            Description of the wait, for the error.
 
         Raises
         ------
         PeerError
-            If the store fails meanwhile, or `stall_timeout` passes.
+            If the store fails, or `stall_timeout` expires.
         """
         end = time.monotonic() + self.stall_timeout
         while not holds():

@@ -1,8 +1,8 @@
-"""A server of a store, which answers the requests of workers.
+"""Service of a store's server, which answers the workers' requests.
 
-A request is a JSON object with a verb and keys, and an array for each key where the verb needs
-one. An answer is an object, with "error" where it failed, and a second message with arrays where
-there are any. What a request says is checked before it is used: the worker may be out of its mind.
+A request is a JSON object with a verb and keys, and an array for each key if the verb needs one. An
+answer is an object, with "error" if the request failed, and a second message with the arrays, if
+any. Requests are validated before use, since a worker may malfunction.
 """
 
 import logging
@@ -16,11 +16,11 @@ from sparkdl.errors import DataError, PeerError, SparkdlError
 from sparkdl.exchange.messages.wire import Wire
 
 log = logging.getLogger(__name__)
-AHEAD = 16  # requests of one worker that wait for their turn
+AHEAD = 16  # queued requests per worker
 
 
 class Service:
-    """Serves a Shard to workers. `attend` is a handler for Endpoint.serve."""
+    """Serves a Shard to workers; `attend` is a handler for Endpoint.serve."""
 
     def __init__(self, shard):
         self.shard = shard
@@ -30,7 +30,7 @@ class Service:
         shard.roster.on_failure(self._tell_all)
 
     def attend(self, rank, sock):
-        """Answers one worker until it hangs up."""
+        """Answers one worker's requests until it hangs up."""
         timeout = self.shard.options.timeout
         with Wire(sock, sock.getpeername()[0], timeout, rank=rank) as wire:
             connection = WorkerConnection(self, rank, wire)
@@ -48,28 +48,28 @@ class Service:
                     self._changed.notify_all()
 
     def handle(self, rank, meta, arrays):
-        """Returns (object, arrays) for a request of a worker."""
+        """Executes a worker's request; returns the answer (object, arrays)."""
         verb = VERBS.get(meta.get("verb"))
         if verb is None:
             raise DataError(f"verb must be one of {sorted(VERBS)}, got {meta.get('verb')!r}")
         return verb(self.shard, rank, meta, arrays)
 
     def on_disconnect(self, rank, error):
-        """Notes that a worker has hung up, as it should after leaving; else notifies all."""
+        """Handles a worker's disconnection, which fails the store unless the worker has left."""
         if rank in self.shard.roster.active:
             self.shard.fail(error)
         else:
             self.on_departure(rank)
 
     def on_departure(self, rank):
-        """Notes that this worker knows that we know that it has left."""
+        """Records that this worker has received the answer to its leaving."""
         with self._changed:
             self._left.add(rank)
             self._changed.notify_all()
 
     @property
     def sent_by_rank(self):
-        """Bytes of arrays in answers, {rank: bytes}."""
+        """Bytes of arrays sent in answers, {rank: bytes}."""
         with self._changed:
             return dict(self._sent)
 
@@ -78,13 +78,13 @@ class Service:
             self._sent[rank] += nbytes
 
     def on_failure_known(self, connection):
-        """Notes that this worker knows of the store's failure."""
+        """Records that this worker has been told of the store's failure."""
         with self._changed:
             connection.knows_failure = True
             self._changed.notify_all()
 
     def wait(self):
-        """Waits until all workers have left, and know that we know."""
+        """Waits until all workers have left and have received the answer to that."""
         roster, everyone = self.shard.roster, set(range(self.shard.roster.size))
 
         def missing():
@@ -94,7 +94,7 @@ class Service:
             roster.wait(self._changed, lambda: not missing(), missing, "the end")
 
     def wait_told(self, timeout):
-        """Waits some seconds for the workers that are here to learn of the store's failure."""
+        """Waits up to `timeout` seconds for connected workers to be told of the store's failure."""
         with self._changed:
             self._changed.wait_for(
                 lambda: all(t is None or t.knows_failure for t in self._all()), timeout
@@ -120,9 +120,9 @@ class Service:
 
 
 class WorkerConnection:
-    """The conversation with one worker. One thread reads, another one answers.
+    """The connection to one worker. One thread reads, another one answers.
 
-    So a worker that dies is noticed while it waits for an answer.
+    So a worker's death is detected while it waits for an answer.
     """
 
     def __init__(self, service, rank, wire):
@@ -131,22 +131,22 @@ class WorkerConnection:
         self._requests = Queue(AHEAD)
 
     def run(self):
-        """Runs until the worker hangs up: PeerError says how."""
+        """Runs until the worker hangs up; raises the PeerError."""
         Thread(target=self._answer, daemon=True).start()
         try:
             while True:
                 request = self._wire.receive(waiting_for="a request")
-                if request[0].get("verb") == "fail":  # must not wait for the answers before it
+                if request[0].get("verb") == "fail":  # must not wait behind other requests
                     self._fail(request[0])
                 else:
                     self._requests.put(request)
         finally:
-            self._wire.close()  # so that an answer under way ends
+            self._wire.close()  # ends an answer in progress
             self._requests.put(None)
 
     def tell(self):
-        """Sends the store's failure, unasked: who has not asked would else find us gone."""
-        with suppress(Full):  # then there is enough to answer with it
+        """Sends the store's failure unasked; else a worker without a request finds us gone."""
+        with suppress(Full):  # then its queued requests are answered with it
             self._requests.put_nowait(({"verb": "failure"}, []))
 
     def _answer(self):
@@ -154,7 +154,7 @@ class WorkerConnection:
             while (request := self._requests.get()) is not None:
                 verb = request[0].get("verb")
                 meta, arrays = self._handle_request(*request)
-                del request  # its arrays may be large
+                del request  # free its arrays, which may be large
                 self._send(meta, arrays)
                 if verb == "leave":
                     self._service.on_departure(self._rank)
@@ -162,13 +162,13 @@ class WorkerConnection:
                     self._service.on_failure_known(self)
         except PeerError as error:
             self._service.on_disconnect(self._rank, error)
-            self._wire.close()  # the reader sees it
+            self._wire.close()  # ends the reader
             while self._requests.get() is not None:
                 pass
 
     def _send(self, meta, arrays):
         self._wire.send(meta | {"arrays": len(arrays)})
-        if arrays:  # apart, so that the worker can receive them into memory that it has
+        if arrays:  # separately, so that the worker can receive into existing buffers
             self._wire.send({}, *arrays)
             self._service.count(self._rank, sum(array.nbytes for array in arrays))
 
@@ -181,7 +181,7 @@ class WorkerConnection:
             return error_to_json(error), []
 
     def _fail(self, meta):
-        """Notifies all that the worker has lost a peer."""
+        """Fails the store, as the worker has lost a peer."""
         error = error_from_json(meta, "it")
         if not isinstance(error, PeerError):
             error = PeerError(self._rank, self._wire.peer, f"named no lost worker: {error}")
@@ -275,12 +275,12 @@ VERBS |= {f.__name__: f for f in (failure, suspend, resume, slots, set_slots)}
 
 
 def keys_of(meta, arrays=None):
-    """Returns the keys of a request, one for each array where there are arrays."""
+    """Returns the keys of a request; their number must match `arrays`, if given."""
     return require_list(meta, "keys", str, arrays)
 
 
 def require_list(meta, name, kind, as_long_as=None):
-    """Returns a list in a request, of one type, as long as another one."""
+    """Returns a list from a request, after checking its element type and its length."""
     values = meta.get(name)
     if not isinstance(values, list) or any(type(value) is not kind for value in values):
         raise DataError(f"{name} must be a list of {kind.__name__}, got {str(values)[:100]}")

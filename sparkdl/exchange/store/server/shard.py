@@ -1,4 +1,4 @@
-"""State of one server of a store, without sockets: its keys, its counts, its workers."""
+"""State of one server of a store, independent of sockets: keys, counters, workers."""
 
 from contextlib import contextmanager
 from threading import Condition
@@ -16,7 +16,7 @@ KINDS = {"f": "floats", "i": "integers"}
 
 
 class Shard:
-    """The keys of one server. Each method may be called by many threads, one per worker.
+    """The keys of one server. Methods may be called from many threads, one per worker.
 
     Parameters
     ----------
@@ -24,9 +24,9 @@ class Shard:
     size : int
         Number of workers.
     host : str
-        Where this server runs, for errors.
+        Host of this server, for errors.
     rank : int or None
-        Of this server, None at a driver.
+        Rank of this server; None on the driver.
     """
 
     def __init__(self, options, size, host="this host", rank=None):
@@ -40,14 +40,14 @@ class Shard:
         self.roster.watch(self._key_added)
 
     def set_optimizer(self, update, with_context=False):
-        """Sets what a gradient does from now on; see KeyValueStore.set_optimizer."""
+        """Sets the function that applies gradients; see KeyValueStore.set_optimizer."""
         if not callable(update):
             expected = "a function of key, value, gradient and slots"
             raise ConfigError(f"update must be {expected}, got {update!r}")
         self._update, self._with_context = update, with_context
 
     def init(self, rank, key, value):
-        """Takes over an array as the value of a new key."""
+        """Takes over an array as the initial value of a new key."""
         self.roster.check()
         kinds = "f" if self.options.combine == "mean" else "fi"
         if value.dtype.kind not in kinds or value.ndim != 1:
@@ -63,7 +63,7 @@ class Shard:
             self._key_added.notify_all()
 
     def await_key(self, rank, key, dtype, length):
-        """Waits until rank 0 has given the key its value; ConfigError if it is of another kind."""
+        """Waits until rank 0 has initialized the key; raises ConfigError if its kind differs."""
         with self._key_added:
             self.roster.wait(
                 self._key_added, lambda: key in self._parts, lambda: {0}, f"the value of {key!r}"
@@ -78,40 +78,40 @@ class Shard:
     def push(self, rank, key, gradient, weight=1.0, coded=False):
         """Takes over a gradient, or a codec's message; returns its Outcome.
 
-        It may wait for the step before to end.
+        It may wait for the previous step to end.
         """
         self.roster.check()
         if self._update is None and self.options.mode != "sync":
             raise ConfigError(f"mode {self.options.mode!r} needs an update; call set_optimizer")
         part, nbytes = self._part(key), gradient.nbytes
         gradient = self._decode(part, gradient) if coded else fitting(part, gradient)
-        # What is not finite is for the workers to see.
+        # Non-finite values are left for the workers to detect.
         with self._failing(), np.errstate(all="ignore"):
             outcome = self._rule.push(part, self.roster, rank, gradient, weight, self._apply)
         self.tally.push(outcome, nbytes)
         return outcome
 
     def pull(self, rank, key):
-        """Returns a PulledValue; waits as the mode says."""
+        """Returns a PulledValue; waits as the mode requires."""
         self.roster.check()
         pulled = self._rule.pull(self._part(key), self.roster, rank)
         self.tally.pull(pulled.value.nbytes)
         return pulled
 
     def barrier(self, rank):
-        """Waits until all who are still at work have come here."""
+        """Waits until all active workers have called this."""
         self.roster.check()
         self.elastic_barrier.come(rank)
 
     def leave(self, rank):
-        """Ends all waits for this worker."""
+        """Makes a worker inactive, which ends all waits for it."""
         self.roster.leave(rank)
         for part in self.parts():
             with self._failing(), part.changed:
                 self._rule.settle(part, self.roster, self._apply)
 
     def resume(self, rank):
-        """Has this worker take part again, as far as those that are furthest."""
+        """Makes a worker active again, with the progress of the furthest workers."""
         self.roster.resume(rank)
         for part in self.parts():
             with part.changed:
@@ -122,26 +122,26 @@ class Shard:
         self.roster.fail(error)
 
     def close(self, error):
-        """Ends all waits with this PeerError, and lets go of the optimizer, which may be large.
+        """Ends all waits with this PeerError, and releases the optimizer, which may be large.
 
-        Threads that answer workers end a little later, and hold this object until then.
+        Threads that answer workers end a little later, and keep this object until then.
         """
         self.fail(error)
         self._update = None
 
     def parts(self):
-        """Returns the parts held here, by the names of their keys."""
+        """Returns the parts held here, sorted by key."""
         with self._key_added:
             return [self._parts[key] for key in sorted(self._parts)]
 
     def slots(self, key):
-        """Returns {name: array} of what the optimizer keeps for a key: copies."""
+        """Returns copies of a key's optimizer state, {name: array}."""
         part = self._part(key)
         with part.changed:
             return {name: np.array(slot) for name, slot in part.slots.items()}
 
     def set_slots(self, key, slots):
-        """Gives the optimizer back what it has kept for a key; takes over the arrays."""
+        """Restores a key's optimizer state; takes over the arrays."""
         part = self._part(key)
         with part.changed:
             part.slots = dict(slots)
@@ -154,7 +154,7 @@ class Shard:
             return self._parts[key]
 
     def _decode(self, part, message):
-        """Decodes a codec's message into an array of its own."""
+        """Decodes a codec's message into a new array."""
         if self.codec is None:
             raise ConfigError("set_compression must be called on all ranks")
         gradient = np.empty(len(part.value), np.float32)
@@ -162,9 +162,9 @@ class Shard:
         return fitting(part, gradient)
 
     def _apply(self, part, gradient, circumstances):
-        """Changes the value."""
+        """Updates the value with a gradient."""
         if self.options.combine == "mean":
-            if not circumstances.weight:  # no worker had an example
+            if not circumstances.weight:  # no worker had examples
                 return
             np.divide(gradient, circumstances.weight, out=gradient)
         if self._update is None:
@@ -179,7 +179,7 @@ class Shard:
 
     @contextmanager
     def _failing(self):
-        """Fails the store for all if an update raises: it leaves a value half changed."""
+        """Fails the store for all if an update raises, since the value may be half updated."""
         try:
             yield
         except UpdateError as error:
@@ -193,7 +193,7 @@ class UpdateError(Exception):
 
 
 def fitting(part, gradient):
-    """Returns the gradient, if it is like the part's value."""
+    """Returns the gradient if it matches the part's value; else raises ConfigError."""
     if (gradient.dtype, gradient.shape) != (part.value.dtype, part.value.shape):
         raise ConfigError(
             f"what is pushed to {part.key!r} must have {part.value.shape} of {part.value.dtype}, "

@@ -1,4 +1,4 @@
-"""A server of a store at an endpoint: in a worker, or alone at a driver."""
+"""Server of a store at an endpoint, in a worker or on a driver."""
 
 from sparkdl.errors import PeerError
 from sparkdl.exchange.store.server.options import StoreOptions
@@ -6,13 +6,13 @@ from sparkdl.exchange.store.server.places import DRIVER
 from sparkdl.exchange.store.server.service import Service
 from sparkdl.exchange.store.server.shard import Shard
 
-GRACE = 1.0  # seconds in which workers can be sent the reason why the store ends
+GRACE = 1.0  # seconds for telling workers why the store ends
 
 
 class StoreServer:
     """Holds keys, and serves them to workers that know the endpoint's address.
 
-    Workers make a KeyValueStore of Places(endpoint, rank, size, {DRIVER: address}).
+    Workers create a KeyValueStore from Places(endpoint, rank, size, {DRIVER: address}).
 
     Parameters
     ----------
@@ -20,7 +20,7 @@ class StoreServer:
     size : int
         Number of workers.
     rank : int
-        Of this process, DRIVER if it is no worker.
+        Rank of this process; DRIVER if it is no worker.
     channel : str
         Name of the store.
     options : StoreOptions
@@ -35,15 +35,15 @@ class StoreServer:
         endpoint.serve(channel, self.service.attend)
 
     def set_optimizer(self, update, with_context=False):
-        """Sets the update; see KeyValueStore.set_optimizer; before workers push."""
+        """Sets the update before workers push; see KeyValueStore.set_optimizer."""
         self.shard.set_optimizer(update, with_context)
 
     def set_compression(self, codec):
-        """Sets the codec; see KeyValueStore.set_compression; before workers push."""
+        """Sets the codec before workers push; see KeyValueStore.set_compression."""
         self.shard.codec = codec
 
     def statistics(self):
-        """Returns the counts of this server; see KeyValueStore.statistics."""
+        """Returns this server's counts; see KeyValueStore.statistics."""
         return self.shard.tally.to_dict()
 
     def wait(self):
@@ -52,17 +52,17 @@ class StoreServer:
         Raises
         ------
         PeerError
-            If a worker is lost, or they have not left within `stall_timeout`.
+            If a worker is lost, or not all have left within `stall_timeout`.
         """
         self.service.wait()
 
     @property
     def failure(self):
-        """The PeerError that has ended the store, or None."""
+        """The PeerError that ended the store, or None."""
         return self.shard.roster.failure
 
     def close(self):
-        """Ends all that waits here. The endpoint stays open."""
+        """Ends all waits here. The endpoint stays open."""
         if self.failure:
             self.service.wait_told(GRACE)
         self.shard.close(PeerError(self._rank, self._host, "has closed the store"))
