@@ -46,11 +46,11 @@ class SparkNetworkClassifier(ProbabilisticClassifier, NetworkEstimator, HasClass
     Parameters
     ----------
     network : NetworkConf, GraphConf, Network, or JSON
-        What is trained. A Network goes on from its weights.
+        Network to train. A Network continues from its weights.
     master : TrainingMaster, its name, or JSON, default "ParameterAveraging"
         How workers train, and on which device they and the model compute.
     preprocessing : member of sparkdl.transforms, or JSON, optional
-        What is done to features first, in training and in use; saved with the model.
+        Transform of the features, in training and inference; saved with the model.
     featuresCol : str, default "features"
         Vectors (dense or sparse), lists of numbers, binary (bytes as numbers),
         or images of one size, as spark.read.format("image") gives them (BGR).
@@ -64,31 +64,31 @@ class SparkNetworkClassifier(ProbabilisticClassifier, NetworkEstimator, HasClass
     maxIter : int, default 1
         Epochs.
     seed : int, optional
-        Of all random numbers, in the place of the network's.
+        Seed of all random numbers, instead of the network's.
     weightCol : str, optional
-        Factors of the examples' losses, also of those that are evaluated.
+        Column with factors of the examples' losses, in training and evaluation.
     classWeights : list of float, optional
         Factor of the losses of each class.
     validationIndicatorCol : str, optional
-        Boolean: rows that are not trained on, but evaluated after each epoch; see model.history.
+        Boolean column: rows that are held out and evaluated after each epoch; see model.history.
     validationSplit : float, optional
-        Share of the rows, in (0, 1), that is evaluated so, in place of validationIndicatorCol.
+        Fraction of the rows, in (0, 1), to hold out, instead of validationIndicatorCol.
     monitor : str, default "validation loss"
-        The figure that the next three are about; "loss" is that of training.
+        Metric for the next three Params; "loss" is the training loss.
     patience : int, optional
-        Epochs without a better figure after which the fit ends.
+        Epochs without improvement after which the fit ends.
     minDelta : float, default 0.0
-        A smaller change does not count as better.
+        A smaller change does not count as an improvement.
     restoreBestWeights : bool, default False
-        Whether the model has the weights of the best epoch, not the last ones.
+        Whether the model gets the weights of the best epoch, not the last one.
     thresholds : list of float, optional
         One for each class: the class with the largest probability / threshold is predicted.
     listeners : list of Listener, optional
-        Who hears of the fit as it goes on; a stage that is saved has none.
+        Listeners of the fit; a saved stage has none.
     batchSize : int, optional
-        Examples of a worker's minibatch; unless given the master's, by default 64.
+        Minibatch size per worker. Default: the master's, 64.
     numWorkers : int, optional
-        Workers; unless given the master's, by default as many as the cluster runs at once.
+        Number of workers. Default: the master's, as many as the cluster runs at once.
 
     Examples
     --------

@@ -64,33 +64,31 @@ log = logging.getLogger(__name__)
 
 
 class SparkNetwork(NetworkInUse):
-    """A network on Spark.
+    """A network that trains, evaluates and predicts on Spark.
 
-    `data` is everywhere an RDD of (features, label) pairs, Rows or LabeledPoints, a DataFrame, or a
-    source such as LMDB(path) that the executors read themselves. For `fit`, `predict` and
-    `features` a DataFrame may be one that streams.
+    In all methods `data` is an RDD of (features, label) pairs, Rows or LabeledPoints, a DataFrame,
+    or a source such as LMDB(path) that the executors read themselves. `fit`, `predict` and
+    `features` also take a streaming DataFrame.
 
-    `evaluate`, `score`, `predict` and `features` compute on the master's `device`, or on the one
-    that they are given in its place: "auto", "cpu" or "cuda". A task that owns several GPUs takes
-    no more than the first for them.
+    `evaluate`, `score`, `predict` and `features` compute on the master's `device` unless given
+    another: "auto", "cpu" or "cuda". A task that owns several GPUs uses only the first for them.
 
     Parameters
     ----------
     sc : SparkContext or SparkSession
-        Also a session of Spark Connect; see sparkdl/spark/connect.
+        A Spark Connect session works too; see sparkdl/spark/connect.
     conf : NetworkConf, GraphConf, Network, Recipe, or path of a file that describes one
-        A Network continues with its weights. A Recipe, such as CaffeSolver of a solver file, says
-        with which data, how long and at which rates its network is trained, when it is tested, and
-        where snapshots go.
+        A Network continues from its weights. A Recipe, such as the CaffeSolver of a solver file,
+        also defines the training data, duration, learning rates, tests and snapshots.
     tm : TrainingMaster, optional
-        How it is trained. None: ParameterAveraging(); AllReduceSGD() of a solver, and for a
-        network with tables.
+        How to train. None: ParameterAveraging(), or AllReduceSGD() for a solver and for a network
+        with tables.
     resources : pyspark.resource.ResourceProfile, optional
-        What each task that trains takes of its executor, where it is more or less than what those
-        that read, evaluate and predict take: cores, which it has as threads, and GPUs. Spark takes
-        one that names tasks' resources alone on standalone clusters, YARN and Kubernetes.
+        Resources of each training task, if they differ from those of tasks that read, evaluate and
+        predict: cores, which become threads, and GPUs. A profile of task resources alone works on
+        standalone clusters, YARN and Kubernetes.
     snapshot, weights : str, optional
-        Of a solver file: what training goes on from; see recipe_of.
+        For a solver file: what training resumes from; see recipe_of.
 
     Examples
     --------
@@ -142,7 +140,7 @@ class SparkNetwork(NetworkInUse):
 
     @property
     def history(self) -> History | None:
-        """That of the last fit, also of an interrupted one; None before the first."""
+        """The History of the last fit, even if it was interrupted; None before the first."""
         return self.network.history
 
     @refuse_unknown_options
@@ -166,64 +164,66 @@ class SparkNetwork(NetworkInUse):
         checkpoints: Checkpoints | None = None,
         resume: str | PathLike[str] | bool | None = None,
     ) -> History:
-        """Trains; returns a History.
+        """Trains the network and returns a History.
 
         Parameters
         ----------
         data : data, optional
-            Must be given unless a solver file has a net that names it.
+            Training data; required unless a solver file's net names it.
         epochs : int, optional
-            Epochs to train; they go on from those before, unless the network is new. 1 unless
-            given; as many as it takes for `updates`, or for the max_iter of a solver.
+            Epochs to train, in addition to those already trained. Default: 1, or as many as
+            `updates` or a solver's max_iter needs.
         validation : data, optional
-            Evaluated after each epoch, or where `validate_every` says. Of a solver the data of its
-            test net, of several a list. None: what they name.
+            Data to evaluate on after each epoch, or every `validate_every` updates. For a solver:
+            the data of its test net, or a list for several. None: the data that they name.
         features, label, weights : str
-            Columns, where the records have names; a network with several inputs or outputs takes
-            theirs. Weights are factors of the examples' losses, also of those that are evaluated:
-            held out, or of a `validation` DataFrame that has the column.
+            Column names, for records with named columns; a network with several inputs or outputs
+            uses their names. Weights are factors of the examples' losses, also in evaluation: of
+            held-out records, and of a `validation` DataFrame that has the column.
         transform : callable, optional
-            What workers do to minibatches of an RDD or DataFrame; see sparkdl.transforms.
-            `evaluate`, `predict` and `features` do it too unless they are given another.
+            Function that workers apply to minibatches of an RDD or DataFrame; see
+            sparkdl.transforms. `evaluate`, `predict` and `features` apply it too unless given
+            another.
         trigger : dict, optional
-            Of a DataFrame that streams, when it gives micro-batches: options of pyspark's
-            DataStreamWriter.trigger, such as {"availableNow": True}. Each is trained on for
-            `epochs` epochs; see sparkdl.spark.streaming.stream_fit.
+            For a streaming DataFrame, when micro-batches start: options of pyspark's
+            DataStreamWriter.trigger, such as {"availableNow": True}. Each micro-batch is trained on
+            for `epochs` epochs; see sparkdl.spark.streaming.stream_fit.
         updates : int, optional
-            The update to stop after at the latest, counted from the network's first. With
-            asynchronous masters, and with backup workers, it may be some updates later.
+            Stop after this update, counted from the network's first. Asynchronous masters and
+            backup workers may train a few updates more.
         validation_split : float, optional
-            Share of the records to hold out and evaluate, in place of `validation`. Each is drawn
-            by the seed and a hash of what it holds, whatever the order and the partitions in which
-            data come; equal records stay together.
+            Fraction of the records to hold out for evaluation, instead of `validation`. A record is
+            chosen by the seed and a hash of its content, whatever the order and partitioning of the
+            data; equal records stay together.
         class_weight : {class: factor}, optional
-            Factors of losses in training, by the example's class, 0 and 1 of a yes or no; 1 for
-            those left out.
+            Factor of the training loss for each class; a binary output has the classes 0 and 1.
+            Classes left out have factor 1.
         validate_every : int, optional
-            Updates between two evaluations. None: of a solver its test_interval.
-            They end rounds of averaging, which changes the weights: see `Listener`.
+            Updates between two evaluations. None: a solver's test_interval. An evaluation ends an
+            averaging round early, which changes the weights: see `Listener`.
         validate_first : bool, optional
-            Whether to evaluate before the first update, too; False unless given, of a solver its
+            Whether to evaluate before the first update too. Default: False, or a solver's
             test_initialization.
         listeners : sequence of Listener
-            Called on the driver as the fit goes on, in this order.
+            Called on the driver during the fit, in this order.
         checkpoints : Checkpoints, optional
-            Where and how often the state of training is saved. A stream goes on from the newest
-            one unasked, as Spark's queries do.
+            Where and how often to save the training state. A streaming fit resumes from the newest
+            checkpoint automatically, as Spark's queries do.
         resume : path or True, optional
-            Of a checkpoint, or of a folder of them, to go on from, on as many workers: the fit ends
-            with the weights of one that was not interrupted, where two whole fits have the same.
-            True: of this network's last fit, interrupted or stopped, from the weights it has:
-            best ones that EarlyStopping restored, or those of its last round.
+            A checkpoint, or a folder of checkpoints, to resume from, with the same number of
+            workers. The fit then ends with the weights of an uninterrupted fit, unless the master
+            is asynchronous or has backup workers. True: resume this network's last fit, interrupted
+            or stopped, from the weights it has: the best ones if EarlyStopping restored them,
+            otherwise those of its last round.
 
-        A fit that is interrupted (Ctrl-C, an error of a listener, a lost cluster) keeps what was
-        trained: `network` has the weights after the last round that the driver knows, `history`
-        goes as far, no job is left, and the same call with `resume=True` goes on.
+        An interrupted fit (Ctrl-C, an error in a listener, a lost cluster) keeps its progress:
+        `network` has the weights after the last round known to the driver, `history` ends there, no
+        job is left behind, and the same call with `resume=True` continues.
 
         Raises
         ------
         ConfigError, DataError
-            Before anything is trained: a bad option, or a record that cannot be used.
+            Raised before training: an invalid option, or a record that cannot be used.
         DivergedError
             The loss is no longer finite; the network keeps the weights from before the fit.
         WorkerError
@@ -284,10 +284,10 @@ class SparkNetwork(NetworkInUse):
                 return fit_network(self.network, source, self.master, workers, epochs, **options)
 
     def validations(self, history: History) -> DataFrame:
-        """Returns a DataFrame of a fit's validations by updates.
+        """Returns a DataFrame of a fit's evaluations by updates.
 
-        `validate_every` or a solver's test_interval asked for them; it has `iteration`, and a
-        column of lists for each figure.
+        These are the evaluations that `validate_every` or a solver's test_interval requested.
+        Columns: `iteration`, and a column of lists for each metric.
         """
         return validation_frame(current_session(self.sc), history)
 
@@ -307,10 +307,10 @@ class SparkNetwork(NetworkInUse):
         ----------
         data : data
         features, label : str
-            Columns, where the records have names.
+            Column names, for records with named columns.
         transform : callable, optional
-            What is done to minibatches of an RDD or DataFrame; see sparkdl.transforms. None: what
-            the fit did to its RDD or DataFrame, which is saved with the network; False: nothing.
+            Function applied to minibatches of an RDD or DataFrame; see sparkdl.transforms. None:
+            the transform of the fit, which is saved with the network. False: no transform.
         device : "auto", "cpu" or "cuda", optional
             None: the master's.
         """
@@ -338,7 +338,7 @@ class SparkNetwork(NetworkInUse):
     def save(self, path: str | PathLike[str], *, overwrite: bool = False) -> None:
         """Writes configuration and vectors to a directory.
 
-        Raises CheckpointError where a model is there, unless `overwrite`.
+        Raises CheckpointError if a model exists there, unless `overwrite` is True.
         """
         self.network.save(path, overwrite=overwrite)
 

@@ -22,14 +22,15 @@ def generate(
     Parameters
     ----------
     network : Network
-        Of one-hot characters to the probabilities of the next one, with layers that carry a state.
+        Network from one-hot characters to the probabilities of the next one, with recurrent layers
+        that carry state.
     characters : Characters
     start : str
-        What the network reads first, at least one character.
+        Prompt that the network reads first, at least one character.
     length : int
     temperature : float
-        Above 0. Probabilities are p^(1 / temperature), scaled to a sum of 1: below 1 the network
-        dares less, above 1 more.
+        Above 0. Probabilities are p^(1 / temperature), normalized to a sum of 1: values below 1
+        make the text more predictable, values above 1 more varied.
     seed : int
         The same seed gives the same text.
 

@@ -57,22 +57,23 @@ from sparkdl.training.workers.local import LocalWorkers
 
 
 class Network:
-    """A network and how far its training has come.
+    """A network and the state of its training.
 
     Parameters
     ----------
     conf : NetworkConf
     state : TrainState or None
-        Of this conf. None: first values, drawn with the conf's seed.
+        State to start from, of this conf. None: initial weights, drawn with the conf's seed.
     device : str
-        Where this process uses it: "auto", "cpu" or "cuda"; `fit` has its master's.
+        Device on which this process computes: "auto", "cpu" or "cuda"; `fit` uses its master's.
 
     Attributes
     ----------
     history : History or None
-        Of the last fit, also of one that was interrupted.
+        History of the last fit, even if it was interrupted.
     transform : callable or None
-        What the last fit of SparkNetwork did to its RDD or DataFrame; see sparkdl.transforms.
+        Transform that the last SparkNetwork fit applied to its RDD or DataFrame; see
+        sparkdl.transforms.
     """
 
     def __init__(self, conf: Conf, state: TrainState | None = None, device: str = "auto") -> None:
@@ -113,50 +114,52 @@ class Network:
         checkpoints: Checkpoints | None = None,
         resume: str | PathLike[str] | bool | None = None,
     ) -> History:
-        """Trains on this machine; a script calls this below `if __name__ == "__main__":`.
+        """Trains on this machine; a script calls it under `if __name__ == "__main__":`.
 
         Parameters
         ----------
         data : Batch, pair (features, labels) or source
         epochs : int, optional
-            Epochs to train, after those before. 1 unless given; as many as `updates` takes.
+            Epochs to train, in addition to those already trained. Default: 1, or as many as
+            `updates` needs.
         master : TrainingMaster, optional
             None: ParameterAveraging(), or AllReduceSGD() for a network with tables.
         workers : Workers, optional
-            Unless given as many processes of this machine as the master asks for, or two.
+            None: local processes, as many as the master asks for, or two.
         updates : int, optional
-            The update to stop after at the latest, counted from the network's first. With
-            asynchronous masters, and with backup workers, it may be some updates later.
+            Stop after this update, counted from the network's first. Asynchronous masters and
+            backup workers may train a few updates more.
         validation : Batch, pair or source, optional
-            Evaluated after each epoch, or where `validate_every` says.
+            Data to evaluate on after each epoch, or every `validate_every` updates.
         validation_split : float, optional
-            Share of the records that are held out and evaluated, in place of `validation`: each is
-            drawn by the seed and a hash of what it holds. So another fit with this seed holds out
-            the same, and equal records stay together.
+            Fraction of the records to hold out for evaluation, instead of `validation`. A record is
+            chosen by the seed and a hash of its content, so another fit with the same seed holds
+            out the same records, and equal records stay together.
         class_weight : {class: factor}, optional
-            Factors of the losses of a class's examples in training, 0 and 1 of a yes or no; 1 for
-            those that are left out.
+            Factor of the training loss for each class; a binary output has the classes 0 and 1.
+            Classes left out have factor 1.
         validate_every : int, optional
-            Updates between two evaluations. They end rounds of averaging: see `Listener`.
+            Updates between two evaluations. An evaluation ends an averaging round early: see
+            `Listener`.
         validate_first : bool, default False
             Whether to evaluate before the first update, too.
         evaluate : function (state, validation) -> Evaluation, optional
-            Evaluates in place of this process; `validation` may then be anything.
+            Called instead of evaluating in this process; `validation` may then be anything.
         listeners : sequence of Listener
-            Called as the fit goes on, in this order.
+            Called during the fit, in this order.
         checkpoints : Checkpoints, optional
-            Where and how often the state of training is saved.
+            Where and how often to save the training state.
         resume : path or True, optional
-            Of a checkpoint, or of a folder of them, to go on from: the fit then ends with the
-            weights that it would have had without the interruption, where two whole fits have the
-            same weights (not with asynchronous masters or backup workers). The same number of
-            workers is needed. True: of this network's last fit, which was interrupted or stopped,
-            from the weights that it ended with: best ones that EarlyStopping restored, or else
-            those after the last round that was kept. A checkpoint has its last round's.
+            A checkpoint, or a folder of checkpoints, to resume from, with the same number of
+            workers. The fit then ends with the weights of an uninterrupted fit, unless the master
+            is asynchronous or has backup workers, so that no two fits agree. True: resume this
+            network's last fit, which was interrupted or stopped, from the weights it ended with:
+            the best ones if EarlyStopping restored them, otherwise those after the last round kept.
+            A checkpoint always holds the weights of its last round.
 
-        A fit that is interrupted (Ctrl-C, an error of a listener, lost workers) keeps what was
-        trained: the network has the weights after the last round that the driver knows, `history`
-        goes as far, and the same call with `resume=True` goes on.
+        An interrupted fit (Ctrl-C, an error in a listener, lost workers) keeps its progress: the
+        network has the weights after the last round known to the driver, `history` ends there, and
+        the same call with `resume=True` continues.
 
         Returns
         -------
@@ -165,7 +168,7 @@ class Network:
         Raises
         ------
         ConfigError, DataError
-            Before anything is trained: a bad option, or a record that cannot be used.
+            Raised before training: an invalid option, or a record that cannot be used.
         DivergedError
             The loss is no longer finite; the network keeps the weights from before the fit.
         """
@@ -199,10 +202,10 @@ class Network:
                 own_workers.close()
 
     def fit_full_batch(self, data: Data, solver: Solver | None = None) -> Solution:
-        """Trains on all examples at once, which stay in memory, in this process.
+        """Trains on all examples at once, in memory, in this process.
 
-        For small data and networks, where exact gradients pay: no optimizer, rate or clipping is
-        used, and the network ends at a least value of its loss.
+        For small data and networks, where exact gradients pay off. No optimizer, learning rate or
+        clipping is used; the solver looks for a local minimum of the loss.
 
         Parameters
         ----------
@@ -231,14 +234,14 @@ class Network:
         updates: int | None = None,
         listeners: Iterable[Listener] = (),
     ) -> dict[str, History]:
-        """Trains layers that give their input back (AutoEncoder ...), one after the other.
+        """Pretrains unsupervised layers (AutoEncoder ...), one after another.
 
         Parameters
         ----------
         data : Batch, pair (features, labels) or source
-            Labels are not looked at.
+            Labels are ignored.
         layers : str or sequence of str, optional
-            Names. None: all such layers, in their order.
+            Names of layers. None: all unsupervised layers, in order.
         epochs, master, workers, updates, listeners
             For each layer, as in `fit`.
 
@@ -261,8 +264,7 @@ class Network:
         ----------
         features : array (n, ...)
         batch_size : int
-            How many examples are computed at once, at most; it makes no difference to the result,
-            but for rounding.
+            Largest number of examples to compute at once; it affects the result only by rounding.
         """
         name = self.conf.output.name
         return self.features(features, [name], batch_size)[name]
@@ -270,7 +272,7 @@ class Network:
     def features(
         self, features: Any, layers: str | Iterable[str], batch_size: int = BATCH
     ) -> dict[str, np.ndarray]:
-        """Returns {layer name: output (n, ...)} for features (n, ...), for a name or several.
+        """Returns {layer name: output (n, ...)} of one or several layers, for features (n, ...).
 
         `batch_size` is that of `predict`.
 
@@ -290,10 +292,10 @@ class Network:
         return {name: np.concatenate([part[name] for part in parts]) for name in layers}
 
     def rnn_time_step(self, features: Any) -> np.ndarray:
-        """Predicts the next steps of sequences, which go on where the last call ended.
+        """Predicts the next steps of sequences, continuing where the last call ended.
 
-        The names are DL4J's. Calls step by step give what `predict` gives for all steps at once,
-        so a network can be fed what it has predicted.
+        The names are DL4J's. Step-by-step calls give the same result as `predict` on all steps at
+        once, so a network can be fed its own predictions.
 
         Parameters
         ----------
@@ -345,16 +347,16 @@ class Network:
         return self.conf.summary(batch_size)
 
     def save(self, path: str | PathLike[str], *, overwrite: bool = False) -> None:
-        """Writes conf and state to a directory, local or of another file system.
+        """Writes conf and state to a directory, local or on another file system.
 
-        Raises CheckpointError where a model is there, unless `overwrite`; it is replaced once the
-        new one is whole.
+        Raises CheckpointError if a model exists there, unless `overwrite` is True; the old model is
+        then replaced once the new one is complete.
 
-        A transform that is a member of sparkdl.transforms is written too; another function is not,
-        and a warning says so.
+        A transform from sparkdl.transforms is saved too; any other function is not, and a warning
+        says so.
 
-        A model has no state of single workers (TrainState.worker_states): a fit that goes on from
-        it begins without. A checkpoint has it.
+        A saved model lacks the state of single workers (TrainState.worker_states), so a fit that
+        continues from it starts without; a checkpoint has it.
         """
         if not overwrite:
             refuse_model(path)

@@ -18,25 +18,26 @@ from sparkdl.training.saving.stored_tables import read_tables
 def replace_output(
     network: Network, layer: Layer, after: str | None = None, **options: Any
 ) -> Network:
-    """Returns a network that ends in another output layer, and has the weights of this one.
+    """Returns a network with a new output layer and the weights of this one.
 
-    So a model that was read without a loss is trained on, and one that was trained for one task
-    begins another. All layers train, and rows of tables, which are taken over; optimizer and
-    counters begin anew.
+    Use it to train a model that was read without a loss, or to fine-tune a trained one for another
+    task. All layers and table rows keep their weights and are trained; optimizer state and counters
+    are reset.
 
     Parameters
     ----------
     network : Network
-        It stays as it is.
+        Network to copy; it is not changed.
     layer : Layer
-        The new output: an Output with weights of its own, which begin anew; or a LossLayer, which
-        gives what `after` gives. Where its loss applies softmax or sigmoid itself, and the numbers
-        of `after` are those of one, it takes that one's place, so predictions are the same.
+        The new output: an Output, with new initial weights; or a LossLayer, which passes on the
+        output of `after`. If its loss applies softmax or sigmoid itself and `after` ends in one,
+        the loss replaces that one, so predictions stay the same.
     after : str, optional
-        Name of the layer that it reads; what that one does not need falls away. None: what the only
-        output layer reads; of a network without one, for a LossLayer, its last layer.
+        Name of the layer that it reads; layers that this one does not need are dropped. None: the
+        layer that the only output layer reads or, for a LossLayer on a network without one, the
+        last layer.
     options : of GraphConf
-        optimizer, seed ...; they go before those of the network.
+        optimizer, seed ...; they override those of the network.
 
     Raises
     ------
@@ -45,7 +46,7 @@ def replace_output(
     ShapeError
         The layer cannot read what `after` gives.
     UnsupportedError
-        Others read the softmax that a LossLayer would take over, or it is over another axis.
+        Other layers read the softmax that a LossLayer would replace, or it runs over another axis.
 
     Examples
     --------
@@ -72,15 +73,15 @@ def replace_output(
 
 
 def replace_optimizer(network: Network, optimizer: Any) -> Network:
-    """Returns a network that another optimizer trains on, with the weights of this one.
+    """Returns a network with the weights of this one and another optimizer, to train on.
 
-    Its layers are the same; those with an optimizer of their own keep it. What optimizers keep and
-    counters, on which schedules depend, begin anew.
+    Layers stay the same, and a layer's own optimizer is kept. Optimizer state is reset, and so are
+    the counters on which schedules depend.
 
     Parameters
     ----------
     network : Network
-        It stays as it is.
+        Network to copy; it is not changed.
     optimizer : Optimizer, str or dict
         As a conf takes it: "adam", Momentum(learning_rate=0.01).
 

@@ -58,7 +58,7 @@ class EnsembleModel(
     HasThresholds,
     SavedStage,
 ):
-    """Networks that vote: their predictions are one.
+    """An ensemble: networks whose predictions are combined.
 
     Of a TuneEstimator it has the Params of the estimator, as other models have those of theirs, but
     for `rawPredictionCol`: votes are made of nothing raw. `maxIter` and `batchSize` are undefined

@@ -32,7 +32,7 @@ PARAMS = {"epochs": "maxIter", "batch_size": "batchSize"}
 
 
 class TuneEstimator(Estimator[Any]):
-    """Searches for the network of an estimator, in a Pipeline as any other stage.
+    """Searches for the network of an estimator, as a stage of a Pipeline.
 
     Its model is that of the estimator, with the best network, or an EnsembleModel of the best ones;
     both are saved and loaded as those are. It is not saved itself, for `define` is a function.
@@ -45,12 +45,12 @@ class TuneEstimator(Estimator[Any]):
     define : function (optuna.Trial) -> conf, or (conf, {"epochs": ..., "batch_size": ...})
         As of Search.
     trials : int
-        That the study has in the end.
+        Number of trials of the study in the end.
     study : optuna.Study, optional
         As of Search: a fit goes on with it, so it is for the fits of one data set. None: each fit
         has a new one.
     models : int
-        How many of the best networks are the model.
+        Number of best networks in the model.
     voting : "soft", "hard" or "weighted"
         How several vote; see EnsembleModel.
     distributed : bool

@@ -34,40 +34,40 @@ if TYPE_CHECKING:
 
 
 class Search:
-    """A search for the network, and the options of its fit, with the best figure.
+    """A search for the network, and the options of its fit, with the best metric.
 
-    Trials run side by side, each a fit in one task of an executor. With `master` each is a
-    SparkNetwork.fit instead, one after the other. An executor that is lost costs the epochs that
-    were under way there; a trial that diverges has failed, and the study goes on.
+    Trials run in parallel, each a fit in one task of an executor. With `master` each is a
+    SparkNetwork.fit instead, one after another. A lost executor costs the epochs that were running
+    there; a trial that diverges fails, and the study continues.
 
     Parameters
     ----------
     sc : SparkContext or SparkSession
     define : function (optuna.Trial) -> conf, or (conf, {"epochs": ..., "batch_size": ...})
-        The space: it asks the trial for values, and returns what is tried with them.
+        The search space: it asks the trial for values, and returns the network to try with them.
     study : optuna.Study, optional
-        Its sampler proposes, its pruner ends trials early, its storage is what a search goes on
-        from. None: a new one in memory. A step is the number of epochs done, from 1 on: a pruner's
+        Its sampler proposes values, its pruner ends trials early, and a search resumes from its
+        storage. None: a new one in memory. A step is the number of epochs done, from 1: a pruner's
         n_warmup_steps=k spares the first k - 1.
     epochs : int
         Of each trial, unless `define` gives others.
     batch_size : int, optional
         Examples of a minibatch, unless `define` gives others. None: 64, of `master` its own.
     monitor : str, optional
-        The figure, as of EarlyStopping. None: "validation loss", without validation data "loss".
+        The metric, as in EarlyStopping. None: "validation loss", or "loss" without validation data.
     mode : "auto", "min" or "max"
-        What is better; "auto" knows it of the figures that there are.
+        Which value is better; "auto" knows it for all metrics of sparkdl.
     patience : int, optional
-        Evaluations without a better figure that end a trial.
+        Evaluations without improvement after which a trial ends.
     min_delta : float
         A smaller change does not count as better, for `patience`.
     restore_best_weights : bool
-        Whether a trial's figure and weights are those of its best epoch, not its last.
+        Whether a trial has the metric and weights of its best epoch, not of its last.
     parallelism : int, optional
-        Trials at a time. None: one for each slot of the executors.
+        Trials to run at once. None: one for each slot of the executors.
     master : TrainingMaster, optional
-        How each trial is trained on the whole cluster, for networks or data that one executor
-        cannot take.
+        How to train each trial on the whole cluster, for networks or data too large for one
+        executor.
     path : path, optional
         Folder for the networks of finished trials, local or of another file system. None: they
         stay in the driver's memory.
@@ -132,10 +132,10 @@ class Search:
         validation_split: float | None = None,
         class_weight: dict[int, float] | None = None,
     ) -> "optuna.Study":
-        """Runs trials until the study has so many, with those that were pruned or have failed.
+        """Runs trials until the study has this many, including pruned and failed ones.
 
-        What an earlier search of the study has finished is not run again; what it had under way is,
-        with the same values.
+        Trials that an earlier search of the study finished are not run again; those that it had
+        running are, with the same values.
 
         Parameters
         ----------
@@ -143,7 +143,7 @@ class Search:
             Read once for all trials; see SparkNetwork.
         trials : int
         validation : data, optional
-            On which trials are judged, after each epoch.
+            Data on which trials are evaluated after each epoch.
         features, label, weights, transform, validation_split, class_weight
             As in SparkNetwork.fit.
 

@@ -43,15 +43,15 @@ class LiveModel(Conf):
     input_shape: Several[int] = option(ExampleShape(), "Shape of one example.")
     input_type: str = option(
         Choice(of=("float32", "int64")),
-        "Type of the model's input: float32, or int64 for ids of an embedding, which are whole "
-        "numbers of any type in the data.",
+        "Type of the model's input: float32, or int64 for ids of an embedding, which may have "
+        "any integer type in the data.",
         default="float32",
     )
     padding: str = option(
         Choice(of=("refused", "zeros")),
-        "What becomes of sequences with fewer steps than `input_shape` says: an error, or zeros at "
-        "the end, which the model has to know as padding; it is told of no mask. The loss leaves "
-        "out what belongs to them.",
+        'Handling of sequences with fewer steps than `input_shape`. "refused": an error. '
+        '"zeros": zeros at the end, which the model must recognize as padding; it receives no '
+        "mask. The loss ignores padding.",
         default="refused",
     )
     loss: OptionalAnyOf[Loss] = option(
@@ -61,30 +61,32 @@ class LiveModel(Conf):
     )
     output_activation: OptionalAnyOf[ActivationFunction] = option(
         Of(family=ActivationFunction),
-        "Makes predictions of what the model gives, and the loss is theirs. A loss that has such a "
-        "function in itself, as softmax_cross_entropy has softmax, takes that one or None: the "
-        "model then gives logits. None: the loss's own, if it has one.",
+        "Activation that turns the model's output into predictions, on which the loss is "
+        "computed. A loss with a built-in activation, as softmax_cross_entropy has softmax, "
+        "takes only that one or None: the model then returns logits. None: the loss's own, if it "
+        "has one.",
         default=None,
     )
     output_shape: OptionalSeveral[int] = option(
         ExampleShape(),
-        "Shape of one example's output. None: that of the model, which is built to ask.",
+        "Shape of one example's output. None: that of the model, which is built to find out.",
         default=None,
     )
     parameters: Any = option(
         ArrayShapes(),
-        "Names and shapes of what is trained. None: those of the model.",
+        "Names and shapes of the trained arrays. None: those of the model.",
         default=None,
     )
     buffers: Any = option(
         ArrayShapes(),
-        "The same of what is kept but not trained: running means, frozen parameters.",
+        "Names and shapes of arrays that are kept but not trained: running means, frozen "
+        "parameters.",
         default=None,
     )
     optimizer_state: Any = option(
         ArrayShapes(),
-        "Names and shapes of the state of the framework's own optimizer, where that trains. None: "
-        "it is built to ask.",
+        "Names and shapes of the state of the framework's own optimizer, if that trains. None: "
+        "it is built to find out.",
         default=None,
     )
 

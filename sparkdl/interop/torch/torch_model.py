@@ -25,28 +25,28 @@ from sparkdl.nn.schedules.base import PER
 
 @dataclass(frozen=True, kw_only=True)
 class TorchModel(LiveModel):
-    """A torch.nn.Module that is trained under any training master, like a network of ours.
+    """A torch.nn.Module that trains under any training master, like a sparkdl network.
 
-    Its parameters and buffers live in the flat vectors that masters exchange; torch computes the
-    module and its gradients, the engine the loss, the optimizer and what lies between workers. So
-    averaging, all-reduce, servers, codecs, checkpoints, evaluation and `predict` are those of other
-    networks. Clipping and penalties are options here, not torch's; the optimizer is one of ours, or
-    one of torch's by `torch_optimizer`.
+    Its parameters and buffers live in the flat vectors that masters exchange. torch computes the
+    module and its gradients; sparkdl computes the loss and the optimizer's steps, and connects the
+    workers. So averaging, all-reduce, parameter servers, codecs, checkpoints, evaluation and
+    `predict` work as for any network. Clipping and penalties are options here, not torch's; the
+    optimizer is sparkdl's, or torch's with `torch_optimizer`.
 
-    Executors need torch. The function `make` travels to them by cloudpickle; documents of models
-    hold its name alone, so a process that loads one makes a TorchModel with the function first.
-    torch's random numbers (dropout) are seeded for each batch by the seed, the epoch and the
-    records, so that a fit repeats bit for bit; on a GPU if torch's operations do. It computes there
-    where the worker has one, torch has CUDA and the master's `device` lets it: `make` builds the
-    module on the CPU.
+    Executors need torch. They receive the function `make` by cloudpickle; saved models hold only
+    its name, so a process that loads one must first create a TorchModel with that function. torch's
+    random numbers (dropout) are seeded for each batch by the seed, the epoch and the records, so a
+    fit is reproducible bit for bit (on a GPU, if torch's operations are). It uses a GPU if the
+    worker has one, torch has CUDA and the master's `device` allows it; `make` builds the module on
+    the CPU.
 
     Raises
     ------
     ConfigError
-        `make` gives no module, or one with other arrays than float32; torch is missing;
-        `channels_last` for examples that are no images.
+        `make` returns no module, or one whose arrays are not float32; torch is missing;
+        `channels_last` is set for examples that are not images.
     ShapeError
-        The module cannot take the input, or gives no single float32 output.
+        The module cannot take the input, or does not return a single float32 output.
 
     Examples
     --------
@@ -69,43 +69,46 @@ class TorchModel(LiveModel):
     )
     padding: str = option(
         Choice(of=("refused", "zeros", MASK)),
-        "What becomes of sequences with fewer steps than `input_shape` says: an error, or zeros at "
-        'the end, which the module has to know as padding. With "mask" it is told: `forward` takes '
-        "a second tensor, (batch, steps) of booleans, True where a step is. The loss leaves out "
-        "what belongs to padding.",
+        'Handling of sequences with fewer steps than `input_shape`. "refused": an error. '
+        '"zeros": zeros at the end, which the module must recognize as padding. "mask": '
+        "`forward` also takes a second tensor, (batch, steps) of booleans, True for real steps. "
+        "The loss ignores padding.",
         default="refused",
     )
     channels_last: bool = option(
         Boolean(),
-        "Images lie in memory as torch.channels_last has them: the same numbers but for rounding; "
-        "on CPUs steps with convolutions are faster, and `.view` of what these give is refused.",
+        "Whether images use the memory format torch.channels_last: the same results but for "
+        "rounding, and faster convolutions on CPUs; torch refuses `.view` of their outputs.",
         default=False,
     )
 
     torch_optimizer: Any = option(
         OPTIMIZER,
-        "Function of the module that builds an optimizer of torch, in place of `optimizer`: "
-        "`lambda module: torch.optim.AdamW(module.parameters(), lr=1e-3)`. Its state travels and "
-        "is saved as that of ours is. Penalties and clipping are then its own affair, and no "
-        "ParameterServer trains with it. What a batch does not reach has a gradient of zeros.",
+        "Function of the module that builds a torch optimizer, used instead of `optimizer`: "
+        "`lambda module: torch.optim.AdamW(module.parameters(), lr=1e-3)`. Its state is "
+        "exchanged and saved like that of sparkdl's optimizers. Penalties and clipping are then "
+        "up to it, and ParameterServer does not support it. Parameters that a batch does not "
+        "reach have a gradient of zeros.",
         default=None,
     )
     torch_scheduler: Any = option(
         SCHEDULER,
-        "Function of `torch_optimizer`'s optimizer that builds a scheduler of torch, which is "
-        "stepped as `torch_scheduler_per` says: `lambda optimizer: "
+        "Function of `torch_optimizer`'s optimizer that builds a torch scheduler, stepped per "
+        "`torch_scheduler_per`: `lambda optimizer: "
         "torch.optim.lr_scheduler.OneCycleLR(optimizer, 0.1, total_steps=1000)`.",
         default=None,
     )
     torch_scheduler_per: str = option(
         Choice(of=PER),
-        '"iteration": it is stepped after each update of a replica, "epoch": after each epoch.',
+        'When to step the scheduler: "iteration", after each update of a replica; "epoch", after '
+        "each epoch.",
         default="iteration",
     )
     schedule_fingerprint: str | None = option(
         Optional(of=Text(what="a fingerprint")),
-        "Of the learning rates of the first thousand updates under `torch_scheduler`, by which a "
-        "saved model knows the function again. None: it is asked.",
+        "Fingerprint of the learning rates of the first thousand updates under "
+        "`torch_scheduler`, by which a saved model recognizes the function. None: computed from "
+        "the function.",
         default=None,
     )
 

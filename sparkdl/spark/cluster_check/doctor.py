@@ -26,10 +26,10 @@ MOST_TASKS = 256  # that connect to each other
 
 
 def doctor(spark: SparkSession | SparkContext) -> Diagnosis:
-    """Returns a Diagnosis of a cluster: what each executor has, and what is to mend.
+    """Returns a Diagnosis of a cluster: what each executor has, and what to fix.
 
-    It runs two small jobs, of which one is a barrier stage. Nothing of sparkdl is needed on the
-    executors for that, so it also tells where sparkdl is missing.
+    It runs two small jobs, one of them a barrier stage. Executors need no sparkdl for them, so it
+    also reports where sparkdl is missing.
 
     Parameters
     ----------

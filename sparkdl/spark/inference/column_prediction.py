@@ -39,44 +39,45 @@ def predict_column(
     batch_bytes: int = 32 * 2**20,
     keep: str | Iterable[str] | None = None,
 ) -> DataFrame:
-    """Returns a DataFrame, also one of a stream, with the outputs of any model as columns.
+    """Returns a DataFrame, batch or streaming, with the outputs of any model as columns.
 
-    It is lazy, and computes on the processors of the executors. A process loads the model once, for
-    all tasks that it runs. The next rows are read and prepared while some are computed. Rows whose
-    arrays differ in shape (sequences, images) are computed in groups of one shape, without padding.
+    It is lazy and computes on the executors' CPUs. A Python process loads the model once for all
+    its tasks, and prepares the next rows while it computes. Rows whose arrays differ in shape
+    (sequences, images) are computed in groups of one shape, without padding.
 
     Parameters
     ----------
     frame : DataFrame
     model
-        A Network, a SparkNetwork, a TorchModel or KerasModel; a folder of `save`; a .onnx, .keras
-        or .h5 file, local or a URI; an OnnxPredictor, TorchPredictor, KerasPredictor, or a
-        Predictor of one's own. The engine computes files; onnxruntime an ONNX file that has what
-        the engine lacks, which a warning of the log says.
+        A Network, SparkNetwork, TorchModel or KerasModel; a folder that `save` wrote; a .onnx,
+        .keras, .h5 or (Deeplearning4j) .zip file, local or a URI; an OnnxPredictor, TorchPredictor
+        or KerasPredictor, or your own Predictor. sparkdl's engine computes files; onnxruntime
+        computes only an OnnxPredictor.
     inputs : str or {input: column}, optional
-        The columns that the model reads; a name alone is that for an only input. None: those of
-        the inputs' names. Columns hold numbers, nested lists, vectors of pyspark.ml, or bytes.
+        Columns that the model reads; a single name serves a model with one input. None: columns
+        named like the inputs. Columns hold numbers, nested lists, pyspark.ml vectors, or bytes.
     outputs : str, sequence of str or {output: column}, optional
-        The outputs to add, with the names of their columns; a name alone is that of the column of
-        an only output. None: all, under their names.
+        Outputs to add, with the names of their columns; a single name is the column of a model's
+        only output. None: all outputs, under their own names.
     prepare : function, optional
-        Makes the inputs of a few rows: from {column: list of values}, with the columns of `frame`,
-        it returns {input: array (n, ...)}. For texts, compressed images and the like. Where it
-        fails it is called for each row alone. The job fails, whatever `on_error` says, where it
-        returns another number of rows than it was given.
+        Turns a few rows, {column: list of values} with the columns of `frame`, into inputs, {input:
+        array (n, ...)}: for texts, compressed images and the like. If it fails, it is called again
+        for each row alone. If it returns a different number of rows, the job fails, whatever
+        `on_error` says.
     on_error : str
-        What a row does that has no such inputs, or that the model fails on. "raise": the job fails
-        and names the row. "null": its outputs are null. "column": so, too, and the column `error`
-        says why; it is null for other rows.
+        What to do with a row whose inputs are unusable, or on which the model fails. "raise": the
+        job fails and names the row. "null": its outputs are null. "column": the same, and the
+        column `error` gives the reason; it is null for other rows.
     error : str
-        The name of that column.
+        Name of the error column.
     batch_size : int
-        Rows to compute at once, at most.
+        Largest number of rows to compute at once.
     batch_bytes : int
-        Bytes of inputs to compute at once; fewer rows are taken where they are large. Four times as
-        much may be in memory, with the outputs, beside what Spark hands over at once.
+        Largest size of the inputs to compute at once, in bytes; large rows make smaller batches.
+        Memory use may reach four times this with the outputs, plus the rows that Spark hands over
+        at once.
     keep : str or sequence of str, optional
-        The columns of `frame` that stay. None: all.
+        Columns of `frame` to keep. None: all.
 
     Returns
     -------
@@ -85,12 +86,12 @@ def predict_column(
     Raises
     ------
     ConfigError
-        The model is no such thing; an option is not as said; names are not known or taken. From a
-        task: `prepare` or a Predictor of one's own gives other arrays than it has to.
+        The model is of another kind, an option is invalid, or a name is unknown or taken. From a
+        task: `prepare` or your own Predictor returns the wrong arrays.
     DataError
-        A column is missing, or cannot be numbers; the file is damaged.
+        A column is missing or cannot be numbers, or the file is damaged.
     UnsupportedError
-        The file needs what is not there.
+        The file needs an operation or a package that is not available.
 
     Examples
     --------

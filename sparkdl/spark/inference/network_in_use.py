@@ -51,8 +51,9 @@ class NetworkInUse:
 
     @property
     def devices(self) -> dict[str, int]:
-        """{device: tasks}: where evaluations, predictions and features have been computed until
-        now, be it "the processor"."""
+        """{device: tasks} that have computed evaluations, predictions and features so far; a CPU is
+        called "the processor".
+        """
         if self._tally is None:
             raise unsupported("devices", "it has no accumulators; the logs of executors say it")
         return self._tally.devices
@@ -77,16 +78,16 @@ class NetworkInUse:
         features, transform, device
             As in `evaluate`.
         prediction, probability : str
-            Names of the columns that a DataFrame gets, none of which it may have: two networks
-            need names of their own.
+            Names of the columns to add to a DataFrame, which must not have them yet: two networks
+            need different names.
         keep : str or sequence of str, optional
-            The columns of a DataFrame that stay beside the new ones; None: all. What stays goes
-            through Python and back, so wide features cost time that others can save.
+            Columns of a DataFrame to keep beside the new ones. None: all. Kept columns pass through
+            Python and back, so dropping wide features saves time.
 
         Returns
         -------
-        RDD of float32 vectors (units,), for an RDD or source; for a DataFrame its columns with
-        `prediction` (the class, or the value) and `probability` (for classes) behind them.
+        For an RDD or source, an RDD of float32 vectors (units,); for a DataFrame, its columns
+        followed by `prediction` (the class, or the value) and `probability` (for classes).
         """
         require_running(self.sc)
         transform = self.transform_for(data, transform)
@@ -128,8 +129,8 @@ class NetworkInUse:
 
         Returns
         -------
-        RDD of {layer: array}, for an RDD or source; for a DataFrame its columns with one of float
-        lists for each layer behind them.
+        For an RDD or source, an RDD of {layer: array}; for a DataFrame, its columns followed by a
+        column of float lists for each layer.
 
         Raises
         ------

@@ -175,7 +175,7 @@ def kept_data(sc: SparkContext) -> KeptData:
 
 
 def clear_kept_data(sc: SparkContext | SparkSession) -> None:
-    """Removes the data that fits have left on the executors for later ones."""
+    """Removes data that fits have kept on the executors for later fits."""
     kept_data(sc.sparkContext if isinstance(sc, SparkSession) else sc).clear()
 
 

@@ -13,7 +13,7 @@ ROUNDING = 1e-5
 
 
 class Evaluation:
-    """Counts made from predictions and labels; every figure is computed from the counts.
+    """Counts of predictions and labels, from which every metric is computed.
 
     Small and picklable. A subclass is a dataclass whose fields are its options and names in `sums`
     the attributes that add up; `add` fills them.
@@ -79,11 +79,11 @@ class Evaluation:
 
     @property
     def score(self) -> float:
-        """The one figure by which to compare networks; larger is better."""
+        """The metric by which to compare networks; larger is better."""
         raise NotImplementedError
 
     def figures(self) -> dict[str, float]:
-        """Returns the main figures by name, as plain floats."""
+        """Returns the main metrics by name, as plain floats."""
         raise NotImplementedError
 
     def _known_loss(self):

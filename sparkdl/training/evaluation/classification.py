@@ -114,7 +114,7 @@ class Classification(PerColumn, Evaluation):
 
     @property
     def accuracy(self) -> float:
-        """Share of examples whose largest probability is at the true class."""
+        """Share of examples whose most probable class is the true one."""
         return self.top_k(1)
 
     def top_k(self, k: int) -> float:

@@ -27,7 +27,8 @@ CURVE_CELLS = 2**22  # of the positive and the negative scores each
 
 @dataclass(eq=False)
 class MultiLabelEvaluation(PerColumn, Evaluation):
-    """Counts of right and wrong answers per label, and of scores; one label is binary.
+    """Counts of correct and wrong answers per label, and of scores; one label is binary
+    classification.
 
     Labels that are probabilities are a yes from 0.5 on; the loss is that of the probabilities.
 
@@ -96,12 +97,12 @@ class MultiLabelEvaluation(PerColumn, Evaluation):
 
     @property
     def accuracy(self) -> float:
-        """Share of right answers among all answers of all labels."""
+        """Share of correct answers over all labels."""
         return float(self.right.sum() / (self.examples * self.size)) if self.examples else np.nan
 
     @property
     def exact_match(self) -> float:
-        """Share of examples with every label right."""
+        """Share of examples with all labels correct."""
         return self.exact / self.examples if self.examples else np.nan
 
     @property

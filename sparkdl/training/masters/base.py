@@ -55,11 +55,11 @@ class TrainingMaster(Member):
     complete: ClassVar = True
     resident = False
 
-    batch_size_per_worker: int = option(Size(minimum=1), "Examples of a minibatch.", default=64)
+    batch_size_per_worker: int = option(Size(minimum=1), "Examples per minibatch.", default=64)
     workers: int | None = option(
         Integer(minimum=1),
-        "Number of logical workers, on which the result depends. Where there are fewer slots, "
-        "tasks have several. None: as many as the cluster runs at once.",
+        "Number of logical workers; the trained weights depend on it. If there are fewer slots, "
+        "a task runs several workers. None: as many as the cluster runs at once.",
         default=None,
     )
     prefetch: int = option(Integer(minimum=0), "Minibatches prepared ahead; 0 for none.", default=2)
@@ -71,7 +71,7 @@ class TrainingMaster(Member):
     )
     storage_level: str = option(
         Text(what="a name"),
-        "Storage level of the blocks in rounds of the driver, a name of pyspark.StorageLevel.",
+        "Storage level of the blocks when the driver averages: a name of pyspark.StorageLevel.",
         default="MEMORY_AND_DISK",
     )
     seed: int | None = option(
@@ -81,16 +81,16 @@ class TrainingMaster(Member):
     )
     device: str = option(
         Choice(of=DEVICES),
-        'Device of the workers, and of the network in use. "auto": a GPU where the worker has '
-        'one, which its log and the History show; "cpu": none; "cuda": a GPU, or it is an error '
-        "that says why there is none. A Spark task that owns several GPUs has a worker on each "
-        "only where workers stay for the whole fit; else, and in use, it computes on the first.",
+        'Device for training and inference. "auto": a GPU if the worker has one, as its log and '
+        'the History show; "cpu": no GPU; "cuda": a GPU, or an error that says why there is '
+        "none. A Spark task that owns several GPUs runs a worker on each only if workers stay "
+        "for the whole fit; otherwise, and for inference, it uses the first.",
         default="auto",
     )
     backend: str = option(
         Text(what="a name"),
-        'Engine of the processor; "auto": oneDNN where it is installed, else the reference. One '
-        'that is named is an engine of the processor, so "auto" then takes no GPU.',
+        'CPU engine. "auto": oneDNN if it is installed, else the reference. If an engine is '
+        'named, device="auto" uses no GPU.',
         default="auto",
     )
 
@@ -197,40 +197,41 @@ class ResidentMaster(TrainingMaster, abstract=True):
     )
     stall_timeout: float = option(
         Number(above=0),
-        "Time that a worker that lives may keep the others waiting.",
+        "Longest time that a live worker may keep the others waiting.",
         default=600.0,
         unit="seconds",
     )
     snapshot_every: int = option(
         Integer(minimum=1),
-        "Rounds after which the driver is sent the state, besides after each epoch: the fit "
-        "goes back to it when a worker is lost. With a codec each worker also sends what it "
-        "keeps back, a vector as long as the weights; if then there are other workers than "
-        "before, worker r goes on with what worker r had, modulo the old number, and what was "
-        "yet to be sent stays in sum.",
+        "Rounds between two snapshots, in which the driver receives the state; an epoch ends "
+        "with one too. When a worker is lost, the fit goes back to the last snapshot. With a "
+        "codec each worker also sends its residual, a vector as long as the weights; if the "
+        "number of workers has changed, worker r continues with the residual of worker r modulo "
+        "the old number, and the sum of the residuals is preserved.",
         default=100,
         unit="rounds",
     )
     snapshot_seconds: float | None = option(
         Optional(of=Number(above=0)),
-        "Time after which the driver asks for the state as well, at the end of a round, so that a "
-        "lost worker costs no more. Where it takes long to send, a 50th of the time goes into "
-        "that. None: only by rounds.",
+        "Time after which the driver also asks for a snapshot, at the end of a round, so that a "
+        "lost worker costs no more. If sending takes long, snapshots take a 50th of the time. "
+        "None: only by rounds.",
         default=1.0,
         unit="seconds",
     )
     max_restarts: int = option(
         Integer(minimum=0),
-        "Restarts of the workers in a fit, each after one was lost; rescale_every has no limit.",
+        "Largest number of restarts of a fit's workers after one was lost; moves by "
+        "rescale_every do not count.",
         default=3,
     )
     rescale_every: int = option(
         Integer(minimum=1),
-        "Rounds after which the driver looks at the executors. Workers that share tasks, as there "
-        "were fewer slots than workers, spread over executors that have come; with "
-        "spark.decommission.enabled they leave those that are being decommissioned. They start "
-        "anew with the weights they have, and History.restarts says so. Over several hosts "
-        "shared_memory=False keeps the order of sums, and so the bits.",
+        "Rounds between two checks of the executors. Workers that share tasks, because there "
+        "were fewer slots than workers, spread over new executors; with "
+        "spark.decommission.enabled they leave executors that are being decommissioned. They "
+        "restart with their current weights, as History.restarts shows. On several hosts "
+        "shared_memory=False keeps the order of sums, and so bit-identical weights.",
         default=1,
         unit="rounds",
     )
@@ -247,32 +248,33 @@ class ResidentMaster(TrainingMaster, abstract=True):
     )
     tls: OptionalNested[Tls] = option(
         Nested(of=Tls),
-        "With it connections are encrypted. Tls() makes a key and a certificate for the fit; "
+        "Encrypts connections. Tls() makes a key and a certificate for the fit; "
         "Tls(certificate=...) takes files, at the same paths on the driver and all executors. "
-        "What NCCL sends is not encrypted: exchange='sockets' is without it.",
+        "NCCL traffic is not encrypted; exchange='sockets' avoids NCCL.",
         default=None,
     )
     integrity: bool = option(
         Boolean(),
-        "Whether frames carry checksums under a key that only the fit's processes have, so that "
-        "bytes changed on their way are an error; tls has its own. What NCCL sends has none.",
+        "Whether frames carry keyed checksums, so that bytes changed in transit are an error; "
+        "only the fit's processes have the key. tls has its own. NCCL traffic has none.",
         default=False,
     )
     shared_memory: bool = option(
-        Boolean(), "Whether workers of one machine exchange through its memory.", default=True
+        Boolean(), "Whether workers on one machine exchange through shared memory.", default=True
     )
     exchange: str = option(
         Choice(of=WISHES),
-        '"auto": between GPUs by NCCL, where all workers have one of their own, and NCCL; '
-        '"nccl": so, or not at all; "sockets": through the hosts. Codecs, and stores, always '
-        "use the hosts.",
+        '"auto": NCCL if all workers have a GPU of their own and NCCL, else sockets; "nccl": '
+        'NCCL, or an error; "sockets": through the hosts\' memory. Codecs and key-value stores '
+        "always use sockets.",
         default="auto",
     )
     codec: OptionalAnyOf[Codec] = option(
         Of(family=Codec),
-        "Codec of gradients, or changes of weights, on their way; what an encoding leaves out "
-        "is sent later, also by a fit that goes on from a snapshot or checkpoint, or after "
-        "another fit with the same options. Buffers and optimizer state travel as they are.",
+        "Codec that compresses gradients, or weight changes, for sending. What an encoding "
+        "leaves out is sent later (error feedback), also by a fit that resumes from a snapshot "
+        "or checkpoint, or follows another fit with the same options. Buffers and optimizer "
+        "state are not compressed.",
         default=None,
     )
 

@@ -23,8 +23,7 @@ class DividedMaster(ResidentMaster, abstract=True):
 
     updates_per_round: int = option(
         Integer(minimum=1),
-        "Updates of a round. After a round there is a report, and workers get the buffers of "
-        "others.",
+        "Updates per round. Each round ends with a report, and workers get each other's buffers.",
         default=10,
     )
 

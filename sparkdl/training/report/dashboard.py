@@ -15,26 +15,26 @@ from sparkdl.training.report.run_log import RunLog
 
 
 class Dashboard(RunListener):
-    """Serves the page of a fit, which follows the fit as it goes on.
+    """Serves a live page of a fit.
 
-    It listens on this machine alone, and its URL has a token: who does not know it sees nothing.
-    From elsewhere, `ssh -L PORT:127.0.0.1:PORT DRIVER` leads there. In a notebook, a cell that ends
-    with the Dashboard shows the page. The server ends with `close` or with the process.
+    It listens only on this machine, and its URL has a token, without which nothing is shown. From
+    elsewhere, use `ssh -L PORT:127.0.0.1:PORT DRIVER`. In a notebook, a cell that ends with the
+    Dashboard shows the page. The server ends with `close` or with the process.
 
     Parameters
     ----------
     port : int
-        0: any that is free.
+        Port to listen on; 0: any free one.
     folder : path, optional
-        A RunLog is written there, too. A fit that goes on from a checkpoint in another process then
-        shows what came before.
+        Folder for a RunLog, which is written too. A fit that resumes from a checkpoint in another
+        process then also shows the earlier part.
     title : str
     spark_link : bool
-        Whether the jobs on Spark's own pages lead to this page, at /sparkdl. Who may see Spark's
-        pages then learns the URL with its token. Not over Spark Connect, nor for streams.
+        Whether jobs in the Spark UI link to this page, at /sparkdl. Whoever may see the Spark UI
+        then learns the URL with its token. Not over Spark Connect, nor for streams.
     seconds : float
-        Between two changes of the page at least; with pages that take long to make it is more, so
-        that they take 2 % of the fit.
+        Shortest time between two changes of the page; longer if pages take long to make, so that
+        they take 2 % of the fit.
 
     Attributes
     ----------

@@ -13,18 +13,18 @@ SHARE = 0.02  # of the time of a fit that goes into its page at most, but for th
 
 
 class HtmlReport(RunListener):
-    """Writes the page of a fit as it goes on, and the last one at its end.
+    """Writes the HTML report of a fit while it runs, and a final one at its end.
 
-    A browser that shows the page reads it again after `seconds`.
+    An open browser page reloads it every `seconds`.
 
     Parameters
     ----------
     path : path
-        Of the HTML file; one that is there is replaced, folders above it are made.
+        Path of the HTML file; an existing one is replaced, and missing folders are created.
     title : str
     seconds : float
-        Between two pages at least; with pages that take long to write it is more, so that they
-        take 2 % of the fit.
+        Shortest time between two pages; longer if pages take long to write, so that they take 2 %
+        of the fit.
 
     Examples
     --------

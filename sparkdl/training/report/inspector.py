@@ -25,7 +25,7 @@ MOST = 10_000  # records of a sample
 
 
 class Inspector(Listener):
-    """Looks into the network on a sample of records, on the driver's processor, for the pages.
+    """Inspects the network's layers on a sample of records, on the driver's CPU, for reports.
 
     It finds, layer by layer: mean magnitudes and histograms of gradients and of the updates that
     the optimizer would make with them, log10 of update to parameter (about -3 is usual), the share
@@ -33,10 +33,10 @@ class Inspector(Listener):
     examples of the sample with the largest losses. All of it is `history.inspection`, which
     HtmlReport, Dashboard, RunLog and TensorBoard show: name it before them.
 
-    Training is not touched, and executors do nothing for it, so it works with every master. An
-    inspection costs the driver about two steps of `batch_size` examples, the first one also the
-    time to compile them, and the end a pass over the sample. Gradients are those of the sample, not
-    those of the minibatches that were trained on.
+    It does not affect training or use executors, so it works with every master. An inspection costs
+    the driver about two steps of `batch_size` examples, the first one also the time to compile
+    them, and the end a pass over the sample. Gradients are those of the sample, not those of the
+    minibatches that were trained on.
 
     Parameters
     ----------
@@ -47,9 +47,9 @@ class Inspector(Listener):
         Updates between two inspections. Where workers stay, rounds are cut there. None: there is
         one after each epoch.
     batch_size : int
-        How many of the sample's records the layers are inspected with: its first.
+        Number of the sample's first records with which layers are inspected.
     wrong : int
-        How many of the most wrong examples to keep.
+        Number of the most wrong examples to keep.
     labels : sequence of str, optional
         Names of the classes.
     texts : sequence of str, optional

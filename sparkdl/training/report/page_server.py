@@ -22,7 +22,7 @@ class PageServer:
     render : function () -> str
         The page; called when a browser asks, one at a time.
     port : int
-        0: any that is free.
+        Port to listen on; 0: any free one.
     host : str
 
     Attributes

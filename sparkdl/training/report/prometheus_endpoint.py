@@ -22,7 +22,7 @@ class PrometheusEndpoint(MeterListener):
     Parameters
     ----------
     port : int
-        0: any that is free.
+        Port to listen on; 0: any free one.
     host : str
         The address to listen at; "0.0.0.0" for all of this machine.
 

@@ -14,16 +14,16 @@ LOG = "fit.jsonl"
 
 
 class RunLog(RunListener):
-    """Writes a fit into a folder as it goes on, one JSON object a line: `fit.jsonl`.
+    """Logs a fit into a folder while it runs, one JSON object per line: `fit.jsonl`.
 
     `sparkdl report FOLDER` makes a page of it, of several folders a page that compares them. A
-    round of two workers takes less than 200 bytes. A fit that goes on from a checkpoint
-    (`fit(resume=...)`) goes on in the same file; one that begins replaces it.
+    round of two workers takes less than 200 bytes. A fit that resumes from a checkpoint
+    (`fit(resume=...)`) continues the file; a new one replaces it.
 
     Parameters
     ----------
     folder : path
-        A local folder, made if there is none.
+        A local folder; it is created if missing.
 
     Raises
     ------

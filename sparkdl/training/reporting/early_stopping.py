@@ -18,33 +18,33 @@ log = logging.getLogger(__name__)
 
 
 class EarlyStopping(Monitor):
-    """Ends a fit when a figure has not become better for some evaluations; as Keras does.
+    """Ends a fit when a metric has not improved for some evaluations, as in Keras.
 
-    A resumed fit goes on with what it has waited, and the best figure.
+    A resumed fit continues its count of evaluations and its best value.
 
     Parameters
     ----------
     monitor, mode
         As of Monitor.
     min_delta : float
-        A smaller change does not count as better.
+        A smaller change does not count as an improvement.
     patience : int
-        Evaluations without a better figure after which the fit ends.
+        Evaluations without improvement after which the fit ends.
     baseline : float, optional
-        That must be beaten as well, within `patience`.
+        Value that the metric must also beat, within `patience`.
     restore_best_weights : bool
-        Whether the fit ends with the weights of the best figure; False: with its last ones. The
-        driver and checkpoints keep them meanwhile. Where a fit goes on with one whose listener did
-        not restore them, the best ones from there on count, and a warning says so.
+        Whether the fit ends with the weights of the best value; False: with the last ones. The
+        driver and checkpoints keep them meanwhile. If a fit resumes one whose listener did not keep
+        them, only later values count, and a warning says so.
     start_from_epoch : int
-        The first epoch, from 0, that counts.
+        First epoch that counts, from 0.
 
     Attributes
     ----------
     best : float or None
-        The best figure.
+        The best value of the metric.
     best_epoch, stopped_epoch : int or None
-        Which epoch has it, and in which the fit was ended; from 0.
+        Epoch of the best value, and epoch in which the fit was ended; from 0.
 
     Examples
     --------
@@ -134,12 +134,12 @@ def epoch_of(state: Any) -> int:
 
 
 class TerminateOnTime(Listener):
-    """Ends a fit after the round in which its time is over.
+    """Ends a fit after the round in which its time limit passes.
 
     Parameters
     ----------
     seconds : float
-        From the start of its training.
+        Time limit, from the start of training.
     clock : function
         Gives seconds; that of tests does not wait for them.
     """

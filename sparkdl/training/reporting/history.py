@@ -35,9 +35,9 @@ KEPT = "reading took nothing: the records were kept from an earlier fit"
 
 @dataclass
 class History:
-    """Reports of a fit in the order in which they were made.
+    """Reports of a fit, in the order in which they were made.
 
-    A round that was done again, since a worker was lost, counts once.
+    A round that was repeated because a worker was lost counts once.
 
     Parameters
     ----------
@@ -47,29 +47,30 @@ class History:
         Evaluations by updates; those after epochs are the epochs' own.
     restarts : list of Restart
     end_reason : str or None
-        Why a stream, or a fit that a listener stopped, or that has failed, ended.
+        Why the fit ended, if it was of a stream, was stopped by a listener, or failed.
     phases : dict
         Seconds of the fit's wall clock by phase.
     aggregation : str or None
-        How parameters were averaged and why, where the fit has chosen.
+        How parameters were averaged, and why, if the fit has chosen.
     data_were_kept : bool
-        Whether an earlier fit had read the records, so that this one has read none.
+        Whether this fit used records that an earlier fit had read, and read none itself.
     inspection : Inspection or None
-        What an Inspector has seen of the network's layers.
+        Results of an Inspector of the network's layers.
     master : dict or None
         The master's options that are not their defaults, and its type.
     driver_memory : int
-        The most bytes of memory that the driver's Python process had by the end; 0 before.
+        Peak memory of the driver's Python process, in bytes; 0 until the fit ends.
     other_memory : dict
-        {process: the most bytes that it had}, of Spark's JVMs.
+        {process: its peak memory in bytes} of Spark's JVMs.
     sent_between : tuple of tuple of int
-        The bytes that each worker has sent to each other over the network, rows by rank, since the
-        last restart; empty where no workers have stayed.
+        Bytes that each worker has sent to each other worker over the network since the last
+        restart, a row per rank; empty if workers did not stay for the whole fit.
     round_ends, restart_times : list of float
-        The seconds of the fit's wall clock at which the driver heard of each of `rounds` and
-        `restarts`.
+        Times, in seconds from the start of the fit, at which the driver received each of `rounds`
+        and `restarts`.
     earlier : EpochSums or None
-        Of the rounds of the first epoch that were done before, where the fit goes on inside it.
+        Sums over the rounds of the first epoch that an earlier fit had done, if this fit resumed
+        within it.
     """
 
     rounds: list[RoundReport] = field(default_factory=list)
@@ -122,7 +123,7 @@ class History:
         del self.rounds[count:], self.round_ends[count:]
 
     def extend(self, later: "History") -> None:
-        """Adds what a fit that came after this one has done, as if it were its next part."""
+        """Appends the history of a later fit, as if it were the next part of this one."""
         wall = self.wall
         self.rounds += later.rounds
         self.epochs += later.epochs
@@ -160,7 +161,7 @@ class History:
         return sum(self.phases.values())
 
     def advice(self) -> str:
-        """Returns a sentence on what took the most time, and how it gets less."""
+        """Returns a sentence on what took the most time, and how to reduce it."""
         return advice(self.phases)
 
     @property
@@ -218,7 +219,7 @@ class History:
         return history_views.to_pandas(self, of)
 
     def plot(self, figures: "Sequence[str] | None" = None, axes: Any = None) -> Any:
-        """Draws figures by epoch, or the loss by round before an epoch is over.
+        """Plots metrics by epoch, or the loss by round before the first epoch is over.
 
         Parameters
         ----------
@@ -236,17 +237,17 @@ class History:
     def report(
         self, path: "str | PathLike[str]", network: "Network | None" = None, title: str = "Fit"
     ) -> None:
-        """Writes a page that any browser shows, also without a network: one HTML file.
+        """Writes a report as one self-contained HTML file, which needs no network.
 
-        It has charts of the loss, the figures of evaluations, the learning rate and the throughput,
-        where the time of each worker went, the last evaluation, the network and the environment.
+        It has charts of the loss, the metrics, the learning rate and the throughput, the time of
+        each worker by part, the last evaluation, the network and the environment.
 
         Parameters
         ----------
         path : path
-            Of the file; one that is there is replaced.
+            Path of the file; an existing one is replaced.
         network : Network, optional
-            What was trained: its layers, learning rates and parameters are shown, too.
+            The trained network: its layers, learning rates and parameters are shown too.
         title : str
         """
         from sparkdl.training.report.page import write_report  # executors have no use for it

@@ -9,7 +9,7 @@ from sparkdl.training.reporting.listeners import Listener
 
 
 class LambdaListener(Listener):
-    """Calls functions as the fit goes on; each takes what the method of its name is given.
+    """Calls functions during the fit; each takes the arguments of the method of its name.
 
     Parameters
     ----------

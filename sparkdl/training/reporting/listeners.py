@@ -20,18 +20,18 @@ if TYPE_CHECKING:
 class Listener:
     """A listener of a fit, on the driver; a subclass overrides the events that it needs.
 
-    StopTraining, raised by any method, ends the fit well; another error interrupts it. With
-    `every_updates`, a tuple of numbers, it asks for the state after multiples of each, counted in
-    updates. With `steers` workers that stay wait for it after each epoch and evaluation: what it
-    does to `plan.steering`, as to the learning rates, then holds for all that they train next.
-    `counters` names attributes that a resumed fit goes on with, values that JSON has: checkpoints
-    hold them. Listeners that steer are told before all others, and then those with counters.
+    StopTraining, raised by any method, ends the fit cleanly; any other error interrupts it. With
+    `every_updates`, a tuple of numbers, a listener asks for the state after multiples of each,
+    counted in updates. With `steers`, workers that stay wait for the listener after each epoch and
+    evaluation, so its changes to `plan.steering`, such as to learning rates, apply to all later
+    training. `counters` names attributes with JSON values that checkpoints hold and a resumed fit
+    restores. Listeners that steer are called first, then those with counters.
 
-    `every_updates`, and `validate_every` of a fit, end a round where they fall into one. Masters
+    `every_updates`, and a fit's `validate_every`, end a round early if they fall into one. Masters
     whose workers train alone in a round (ParameterAveraging, BlockMomentum, LocalSGD,
-    ElasticAveraging, ParameterServer with push_every or fetch_every) then exchange earlier, so that
-    the weights differ from those of a fit without. They do not for a multiple of the updates
-    between two exchanges (averaging_frequency), if each epoch has a multiple of them, too.
+    ElasticAveraging, ParameterServer with push_every or fetch_every) then exchange earlier, so the
+    weights differ from those of a fit without. They stay the same for a multiple of the updates
+    between two exchanges (averaging_frequency), if each epoch also has a multiple of them.
     """
 
     every_updates = ()
@@ -52,10 +52,10 @@ class Listener:
     def on_round(self, report: RoundReport, state: "TrainState | None") -> None:
         """Called after a round; `report` is its RoundReport, `state` the TrainState after it.
 
-        Where workers stay for the whole fit they have the state; it is None here but for the
-        rounds after which they sent it: every `snapshot_every`, one about each `snapshot_seconds`,
-        those of Checkpoints, the last of an epoch and of the fit, and those that some listener has
-        asked for.
+        If workers stay for the whole fit, they hold the state, and `state` is None except after
+        rounds in which they sent it: every `snapshot_every` rounds, about every `snapshot_seconds`,
+        for Checkpoints, at the end of an epoch and of the fit, and when a listener has asked for
+        it.
         """
 
     def on_validation(self, report: ValidationReport, state: "TrainState") -> None:
@@ -65,7 +65,7 @@ class Listener:
         """Called when an epoch is done and evaluated; `report` is its EpochReport."""
 
     def on_restart(self, restart: Restart) -> None:
-        """Called when workers begin anew, as one was lost or all move to other slots.
+        """Called when workers restart, because one was lost or all move to other slots.
 
         `restart` is a Restart.
 
@@ -73,7 +73,7 @@ class Listener:
         """
 
     def on_fit_end(self, history: "History") -> None:
-        """Called when the fit is over, also, with what was done, where it failed."""
+        """Called when the fit is over, even if it failed, with what was done."""
 
 
 class Listeners(Listener):

@@ -14,18 +14,18 @@ VALIDATION = "validation "
 
 
 class Monitor(Listener):
-    """Base of listeners that watch a figure, after each epoch or evaluation that has it.
+    """Base of listeners that watch a metric, after each epoch or evaluation that has it.
 
     Parameters
     ----------
     monitor : str
-        "loss" is that of training in an epoch; "validation loss", "validation accuracy" ... are
-        the figures of the evaluation, each time that there is one.
+        "loss" is the training loss of an epoch; "validation loss", "validation accuracy" ... are
+        metrics of each evaluation.
     mode : "auto", "min" or "max"
-        What is better; "auto": more of an accuracy, of figures as precision, f1, auc and r2, and
-        less of all others.
+        Which value is better. "auto": a larger accuracy, precision, f1, auc, r2 and the like; a
+        smaller value of all others.
     min_delta : float
-        A smaller change is none.
+        A smaller change does not count as an improvement.
     """
 
     def __init__(self, monitor: str, mode: str = "auto", min_delta: float = 0.0) -> None:
@@ -35,7 +35,7 @@ class Monitor(Listener):
         require(self, "min_delta", is_number(min_delta) and min_delta >= 0, "a number >= 0")
 
     def on_fit_start(self, plan: FitPlan) -> None:
-        """Raises ConfigError for a figure that the fit will not have."""
+        """Raises ConfigError for a metric that the fit will not have."""
         if plan.figures is not None and self.monitor not in plan.figures:
             cure = "; give the fit validation data" if plan.figures == ("loss",) else ""
             raise ConfigError(

@@ -18,16 +18,16 @@ FORMAT = "{desc} |{bar}| {percentage:3.0f}% {elapsed} gone, {remaining} left{pos
 
 
 class ProgressBar(Listener):
-    """One bar over all rounds of a fit, and one line for each finished epoch.
+    """A progress bar over all rounds of a fit, with a line for each finished epoch.
 
     In a notebook it is a widget, which shows the last finished epoch in place of lines.
 
     Parameters
     ----------
     show : bool or None
-        None shows it on a terminal and in a notebook only, so that log files stay clean.
+        None: only on a terminal and in a notebook, so that log files stay clean.
     file : text stream or None
-        Where it goes; None is standard error.
+        Output stream. None: standard error.
     interval : float
         Seconds between two redraws.
     """

@@ -15,25 +15,25 @@ log = logging.getLogger(__name__)
 
 
 class ReduceLROnPlateau(Monitor):
-    """Multiplies all learning rates when a figure has not become better for a while; as Keras does.
+    """Reduces all learning rates when a metric has stopped improving, as in Keras.
 
-    The optimizers' schedules go on below. The factor stays with the network, also for later fits
-    and in checkpoints; a resumed fit goes on with what the listener has waited.
+    The optimizers' schedules continue underneath. The factor stays with the network, for later fits
+    and in checkpoints; a resumed fit continues the listener's count of evaluations.
 
     Parameters
     ----------
     monitor, mode
         As of Monitor.
     factor : float
-        Of the rates, each time.
+        Factor by which the rates are multiplied, each time.
     patience : int
-        Evaluations without a better figure after which it does so.
+        Evaluations without improvement after which the rates are reduced.
     min_delta : float
-        A smaller change does not count as better.
+        A smaller change does not count as an improvement.
     cooldown : int
-        Evaluations after that which do not count.
+        Evaluations after a reduction that do not count.
     min_lr : float
-        The least rate; of several optimizers, of the largest rate.
+        Lower bound of the rate; with several optimizers, of the largest rate.
     """
 
     steers = True

@@ -30,7 +30,7 @@ class WorkerFigures(NamedTuple):
         Bytes that it sent to other workers over the network; 0 where they share memory, or do not
         talk.
     memory : int
-        The most bytes of memory that its process has had until then.
+        Peak memory of its process until then, in bytes.
     """
 
     examples: int
@@ -84,19 +84,21 @@ class RoundReport(_Timed):
         Rounds that this epoch has; updates per replica after this round; examples trained in this
         round; workers that trained them.
     loss : float
-        Mean over the round's examples, each with the weights of its minibatch.
+        Mean loss of the round's examples, each with the weights at its minibatch.
     seconds : dict
         Wall-clock seconds by part (`PARTS`); they add up to the time of the round.
     bytes_sent : int
-        What workers sent to each other over the network; 0 where they share memory or do not talk.
+        Bytes that workers sent to each other over the network; 0 if they share memory or do not
+        exchange.
     dropped : int
-        Gradients of minibatches that came too late to count (ParameterServer with backup workers).
+        Gradients of minibatches that arrived too late to count (ParameterServer with backup
+        workers).
     skipped : int
-        Updates that workers left out, each by itself, since a gradient in float16 was not finite.
+        Updates that workers skipped, each by itself, because a float16 gradient was not finite.
     devices : {str: int}
         How many workers computed on each device, be it "the processor".
     rate_factor : float
-        By which listeners had lowered the learning rates of this round; see Steering.
+        Factor that listeners had set on the learning rates of this round; see Steering.
     by_worker : tuple of WorkerFigures
         In the order of their ranks in this round.
     """
@@ -287,14 +289,14 @@ class FitPlan:
 
 @dataclass(frozen=True, kw_only=True)
 class Restart:
-    """Workers were lost, and others go on from an earlier state; or all moved to other slots.
+    """Workers were lost and others continue from an earlier state, or all moved to other slots.
 
     Parameters
     ----------
     epoch, round : int
         The next to train, both from 0.
     lost : int
-        Rounds that were done and must be done again.
+        Rounds that were done and must be repeated.
     workers : int
         How many there are now.
     reason : str

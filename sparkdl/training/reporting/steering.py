@@ -12,7 +12,8 @@ VECTORS = ("params", "buffers", "slots", "tables", "master_state", "worker_state
 
 
 class StopTraining(Exception):
-    """A listener raises it to end the fit well: after the running round, and what is due after it.
+    """Raised by a listener to end the fit cleanly, after the running round and what is due after
+    it.
 
     Its text, if there is one, becomes the History's `end_reason`. All other listeners still hear
     of the event.
@@ -20,14 +21,14 @@ class StopTraining(Exception):
 
 
 class Steering:
-    """The wishes of listeners, which a fit follows.
+    """Requests of listeners, which a fit follows.
 
     Parameters
     ----------
     waits : bool
-        Whether the fit waits for listeners after each epoch and evaluation, wherever it trains.
+        Whether the fit waits for listeners after each epoch and evaluation, on any workers.
     rate_factor : float
-        That the fit starts with.
+        Factor of the learning rates with which the fit starts.
     earlier_ending : TrainState, optional
         What the fit that this one goes on with would have ended with, where a listener had said so.
 
@@ -80,7 +81,7 @@ class Steering:
         self._rate_factor = float(factor)
 
     def end_with(self, state: "TrainState | None") -> None:
-        """Lets the fit end with the vectors of an earlier state; None: with its last."""
+        """Makes the fit end with the vectors of an earlier state; None: with its last."""
         self.state_to_end_with = state
 
     def steer(self, state: "TrainState") -> "TrainState":

@@ -37,18 +37,18 @@ NAME = re.compile(r"round-(\d{8,})")
 
 @dataclass(frozen=True, kw_only=True)
 class Checkpoints(Config):
-    """The folder and the intervals of the checkpoints that a fit writes. Given neither interval,
-    after each epoch.
+    """Where and how often a fit writes checkpoints; without an interval, after each epoch.
 
-    A checkpoint has what listeners such as EarlyStopping count, the best weights that they restore
-    in the end, and what each worker keeps for itself: with a codec that is a vector as long as the
-    weights for each worker, which the driver collects and writes only for checkpoints and
-    snapshots. Rows of tables that lie in files (`AllReduceSGD.table_folder`) are copied to
-    `tables/` in the folder, each file once for all checkpoints that have it.
+    A checkpoint also holds the counters of listeners such as EarlyStopping, the best weights that
+    they may restore, and the state of each worker. With a codec, that is a vector as long as the
+    weights for each worker, which the driver collects only for checkpoints and snapshots. Table
+    rows in files (`AllReduceSGD.table_folder`) are copied to `tables/` in the folder, each file
+    once for all checkpoints that share it.
     """
 
     path: PathName = option(
-        Path(), "Folder, local or a URI; a checkpoint is a model in it, such as round-00000120."
+        Path(),
+        "Folder, local or a URI. Each checkpoint is a saved model in it, such as round-00000120.",
     )
     every_rounds: int | None = option(
         Integer(minimum=1),
@@ -57,14 +57,12 @@ class Checkpoints(Config):
     )
     every_minutes: float | None = option(
         Number(above=0),
-        "Write at the end of a round when so much time has passed since the last; where "
-        "workers stay for the whole fit, of a round after which they sent the state.",
+        "Write at the end of a round once this much time has passed since the last checkpoint. "
+        "If workers stay for the whole fit, it is a round after which they sent the state.",
         default=None,
         unit="minutes",
     )
-    keep: int = option(
-        Integer(minimum=1), "Number of checkpoints to keep, the last ones.", default=3
-    )
+    keep: int = option(Integer(minimum=1), "Number of most recent checkpoints to keep.", default=3)
 
 
 class CheckpointWriter(Listener):

@@ -14,23 +14,23 @@ from sparkdl.training.saving.path_template import PathTemplate
 
 
 class ModelCheckpoint(Monitor):
-    """Writes the model after each epoch, or each time that a figure is the best one yet.
+    """Saves the model after each epoch, or whenever a metric is the best so far.
 
-    It is a model to load and use, and replaces the one before that has the same path. Checkpoints,
-    an option of `fit`, keeps several, with all that a fit needs to go on, and deletes older ones.
+    The model is for use, and replaces an earlier one at the same path. Checkpoints, an option of
+    `fit`, keeps several with all that a fit needs to resume, and deletes older ones.
 
     Parameters
     ----------
     path : str or Path
-        Of the model, local or a URI; `Network.load` reads it. Fields in braces are filled in as in
-        Keras, "model-{epoch:02d}-{validation_loss:.2f}": the epoch, from 1, and the newest figures,
-        which `monitor` names, with _ for a space; nan is one that was not known yet. Then models
-        of other names stay, also those that are no longer the best.
+        Path of the model, local or a URI; `Network.load` reads it. Fields in braces are filled in
+        as in Keras, "model-{epoch:02d}-{validation_loss:.2f}": the epoch, from 1, and the newest
+        metrics, as `monitor` names them, with _ for a space; nan if not known yet. Models of other
+        names are then kept, even if they are no longer the best.
     monitor, mode
         As of Monitor; of use with `save_best_only`.
     save_best_only : bool
-        Whether a model that is no better than the one that this fit, or the one that it resumes,
-        has written is not written.
+        Whether to save only a model that is better than the one that this fit, or the fit that it
+        resumes, has saved.
 
     Examples
     --------
@@ -60,7 +60,7 @@ class ModelCheckpoint(Monitor):
         Raises
         ------
         ConfigError
-            The path has a field that is no figure of the fit.
+            The path has a field that is not a metric of the fit.
         CheckpointError
             The path cannot have a model, or has anything else.
         """

@@ -15,7 +15,8 @@ LARGEST_FACTOR = 3.4028234663852886e38  # of float32
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class TrainState:
-    """A network in the middle of its training. The arrays are shared, never written to.
+    """The state of training: weights, optimizer state and counters; its arrays are never written
+    to.
 
     Parameters
     ----------
@@ -42,7 +43,7 @@ class TrainState:
     seed : int
         Seed of everything random in the run, at least 0.
     rate_factor : float
-        Of all learning rates, where a listener has changed them.
+        Factor that listeners have set on all learning rates.
     place : str
         Of what `round` and `done` count the parts, as `Trainer.place` gives it; empty where nobody
         knows.
@@ -92,7 +93,7 @@ class TrainState:
         require(self, "rate_factor", factor <= LARGEST_FACTOR, "a number that float32 has")
 
     def without_slots(self) -> "TrainState":
-        """Returns what predictions need: what optimizers and masters keep is left out.
+        """Returns what predictions need, without the state of optimizers and masters.
 
         Its tables are for a TableReader, and a Replica loads it without slots.
         """

@@ -43,17 +43,17 @@ class LocalBlocks:
 class LocalWorkers:
     """Processes on this machine.
 
-    They are spawned, not forked, for threads of other libraries do not live on in a fork, which may
-    then wait for them for ever: a script that uses them needs `if __name__ == "__main__":`.
+    They are spawned, not forked: a fork loses the threads of other libraries and may then wait for
+    them forever. A script that uses them therefore needs `if __name__ == "__main__":`.
 
     Parameters
     ----------
     size : int
         Number of workers.
     timeout : float
-        Seconds to wait for a worker's result, at most.
+        Longest wait for a worker's result, in seconds.
     threads : int or None
-        Threads of each; None: the cores divided by the workers.
+        Threads per worker. None: the cores divided by the workers.
     """
 
     def __init__(self, size: int = 2, timeout: float = 600.0, threads: int | None = None) -> None:
@@ -124,7 +124,7 @@ class LocalWorkers:
     def launch(
         self, task: Any, blocks: Any, shares: Any, shared: Any, validation: Any = None
     ) -> Any:
-        """Starts a fit for whose length the processes stay; see Workers.launch."""
+        """Starts processes that stay for the whole fit; see Workers.launch."""
         if len(shares) > self.size:
             raise ConfigError(f"there is room for {self.size} workers, got {len(shares)}")
         self._start()

@@ -25,27 +25,28 @@ from sparkdl.nn.networks.sequential import NetworkConf
 
 @dataclass(frozen=True, kw_only=True)
 class KerasModel(LiveModel):
-    """A keras.Model that is trained under any training master, like a network of ours.
+    """A keras.Model that trains under any training master, like a sparkdl network.
 
-    Its variables live in the flat vectors that masters exchange: those that are trained, and
+    Its variables live in the flat vectors that masters exchange: trained ones as parameters,
     running means as buffers. Keras computes the model and its gradients, on JAX, TensorFlow or
-    PyTorch, the engine the loss, the optimizer and what lies between workers; how the model was
-    compiled is left alone. The optimizer is one of ours, or one of Keras's by `keras_optimizer`.
+    PyTorch; sparkdl computes the loss and the optimizer's steps, and connects the workers. The
+    model's compile settings are ignored. The optimizer is sparkdl's, or Keras's with
+    `keras_optimizer`.
 
-    The model gives logits where `loss` is a cross-entropy: `output_activation` makes predictions of
-    them. Of images (H, W, units) predictions and what labels have for each unit are (units, H, W),
-    as with any network of sparkdl; a model with data_format="channels_first" gives them so itself.
-    Executors need keras and its backend. The function `make` travels to them by cloudpickle;
-    documents hold its name alone. Seeds of dropout follow from the seed, the epoch and the records,
-    so that a fit repeats bit for bit. It computes on the CPU, with device="cuda" on a GPU.
+    With a cross-entropy `loss` the model returns logits, and `output_activation` turns them into
+    predictions. For image outputs (H, W, units), predictions and labels are (units, H, W), as with
+    any sparkdl network; a model with data_format="channels_first" returns that shape itself.
+    Executors need keras and its backend. They receive the function `make` by cloudpickle; saved
+    models hold only its name. Dropout is seeded by the seed, the epoch and the records, so a fit is
+    reproducible bit for bit. It computes on the CPU or, with device="cuda", on a GPU.
 
     Raises
     ------
     ConfigError
-        `make` gives no model, or one with other variables than float32; Keras or its backend is
-        missing, or loaded on another.
+        `make` returns no model, or one whose variables are not float32; Keras or its backend is
+        missing, or Keras is loaded on another backend.
     ShapeError
-        The model cannot take the input, or gives no single float32 output.
+        The model cannot take the input, or does not return a single float32 output.
 
     Examples
     --------
@@ -68,28 +69,30 @@ class KerasModel(LiveModel):
     )
     backend: Any = option(
         Optional(of=Choice(of=BACKENDS)),
-        "What Keras computes on in each process: jax, tensorflow or torch. None: as on the driver, "
-        "where KERAS_BACKEND says it, or the first of them that is installed. Documents leave it "
-        "out: a network that was trained on one is used on any.",
+        "Keras's backend in each process: jax, tensorflow or torch. None: as on the driver, by "
+        "KERAS_BACKEND, or the first of them that is installed. It is not saved: a network "
+        "trained on one backend runs on any.",
         default=None,
     )
     keras_optimizer: Any = option(
         MakerOption(
             owner="KerasModel", builds="keras.optimizers.Optimizer", name="keras_optimizer"
         ),
-        "Function without arguments that builds an optimizer of Keras, in place of `optimizer`: "
-        "`lambda: keras.optimizers.AdamW(1e-3)`. Its state travels and is saved as that of ours "
-        "is. Penalties and clipping are then its own affair, its learning rate is a number or a "
-        "schedule of Keras's that sparkdl has too, and no ParameterServer trains with it.",
+        "Function without arguments that builds a Keras optimizer, used instead of `optimizer`: "
+        "`lambda: keras.optimizers.AdamW(1e-3)`. Its state is exchanged and saved like that of "
+        "sparkdl's optimizers. Penalties and clipping are then up to it, its learning rate is a "
+        "number or a Keras schedule that sparkdl also has, and ParameterServer does not support "
+        "it.",
         default=None,
     )
 
     masked: bool | None = option(
         Optional(of=Boolean()),
-        "Whether the loss leaves out the steps of sequences that the model's own masks leave out "
-        "(Embedding(mask_zero=True), Masking), and divides by how many there are in the minibatch, "
-        "as Keras does. A batch's own mask goes before. None: where the model has such a mask at "
-        "its output, for which it is built to ask; masks of anything but steps are then refused.",
+        "Whether the loss ignores steps that the model's own masks leave out "
+        "(Embedding(mask_zero=True), Masking), and divides by the number of steps left in the "
+        "minibatch, as Keras does. A batch's own mask takes precedence. None: if the model has "
+        "such a mask at its output, for which it is built to find out; masks of anything but "
+        "steps are then refused.",
         default=None,
     )
 

@@ -19,13 +19,14 @@ NORMALIZE = ("examples", "workers")
 
 @dataclass(frozen=True, kw_only=True)
 class AllReduceSGD(ResidentMaster):
-    """Workers sum their gradients for each update, while the rest of the backward pass still runs.
+    """Synchronous SGD: workers all-reduce their gradients while the backward pass still runs.
 
-    It is training on the joint minibatch of all workers, with any optimizer. A worker whose data
-    ends before that of others gives zeros, and the mean is over those that gave something.
+    It is equivalent to training on the joint minibatch of all workers, with any optimizer. A worker
+    whose data ends early contributes zeros, and the mean is taken over the others.
 
-    With `shard` a worker keeps, and updates, a part of the state (ZeRO): it gets the sum of the
-    gradients of its part alone, and gathers parameters from those who have updated them.
+    With `shard` each worker keeps and updates only a part of the state (ZeRO): it receives the
+    summed gradients of that part, and gathers the other parameters from the workers that updated
+    them.
 
     References
     ----------
@@ -36,20 +37,20 @@ class AllReduceSGD(ResidentMaster):
 
     updates_per_round: int = option(
         Integer(minimum=1),
-        "Updates of a round. After a round there is a report, and buffers (running means) are "
-        "averaged.",
+        "Updates per round. Each round ends with a report, and with an average of buffers "
+        "(running means).",
         default=10,
     )
     accumulate: int = option(
         Integer(minimum=1),
-        "Minibatches of each worker whose gradients are added up for an update.",
+        "Gradient accumulation: minibatches of each worker per update.",
         default=1,
     )
     bucket_bytes: int | None = option(
         Integer(minimum=1),
-        "Gradients travel in pieces of about this size, each as soon as it is final. None: a "
-        "16th of all, but from 256 KB to 4 MB; between GPUs a 6th, from 4 to 32 MB. With a "
-        "codec they travel together after the backward pass.",
+        "Approximate size of a bucket of gradients, which is sent as soon as it is final. None: "
+        "a 16th of all gradients, from 256 KB to 4 MB; between GPUs a 6th, from 4 to 32 MB. With "
+        "a codec all gradients are sent together after the backward pass.",
         default=None,
         unit="bytes",
     )
@@ -62,39 +63,40 @@ class AllReduceSGD(ResidentMaster):
     )
     sync_epochs: int | None = option(
         Optional(of=Integer(minimum=1)),
-        "Epochs after which all take over the vectors of the worker with the most updates "
-        "(DistLearn's synchronizeParameters): hosts of several kinds may round differently. "
-        "None: never.",
+        "Epochs between two synchronizations, in which all workers copy the vectors of the "
+        "worker with the most updates (DistLearn's synchronizeParameters), as different hosts "
+        "may round differently. None: never.",
         default=1,
     )
 
     shard: str | None = option(
         Optional(of=Choice(of=sharding.SHARDS)),
-        "What each of n workers keeps only its part of. For P parameters and an optimizer of k "
-        "slots a worker needs, in float32 numbers, (2 + k) P with None; "
-        '2 P + k P / n with "optimizer"; P + 2 b + (2 + k) P / n with "gradients", where b '
-        'is the largest bucket; (2 + k) P / n + 4 b with "parameters"; and activations. The '
-        "weights are the same bits. Not with a codec, GPUs, or what needs norms (Lars, Lamb, "
-        "clipping and constraints by norm).",
+        "State that is sharded over the n workers. With P parameters and an optimizer of k "
+        "slots, a worker needs, in float32 numbers, (2 + k) P with None; 2 P + k P / n with "
+        '"optimizer"; P + 2 b + (2 + k) P / n with "gradients", where b is the largest bucket; '
+        '(2 + k) P / n + 4 b with "parameters"; plus activations. The weights are bit-identical. '
+        "Not available with a codec, on GPUs, or with norms (Lars, Lamb, clipping and "
+        "constraints by norm).",
         default=None,
     )
 
     tables: str = option(
         Choice(of=TABLES),
-        'Rows of GraphConf.bags: "whole": each worker has all, and the gradients of those that '
-        'minibatches touch go to all; "sharded": each of n workers has one n-th, by a hash of the '
-        "ids; a worker pulls the rows of its minibatches before an update, and their gradients go "
-        "to the owners. The weights are the same bits.",
+        'Placement of the table rows of GraphConf.bags. "whole": each worker has all rows, and '
+        'gradients of the rows that minibatches touch go to all workers. "sharded": each of n '
+        "workers has one n-th of the rows, by a hash of the ids; a worker pulls the rows of its "
+        "minibatches before an update and sends their gradients to the owners. The weights are "
+        "bit-identical.",
         default="whole",
     )
 
     table_folder: str | None = option(
         Optional(of=Text(what="a folder")),
-        "Folder that the driver and all workers reach, on HDFS for instance, to which workers "
-        "write the rows of sharded tables at snapshots: all at first, then what has changed. The "
-        "driver has no rows then, and checkpoints and saved networks get copies of the files. "
-        "What is there goes when the driver needs it no more. None: workers send their rows to "
-        "the driver.",
+        "Folder that the driver and all workers can reach, on HDFS for instance. Workers write "
+        "the rows of sharded tables there at snapshots: all rows first, then only those that "
+        "changed. The driver then holds no rows, and checkpoints and saved networks get copies "
+        "of the files. Files are deleted once the driver no longer needs them. None: workers "
+        "send their rows to the driver.",
         default=None,
     )
 

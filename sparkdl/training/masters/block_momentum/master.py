@@ -11,22 +11,22 @@ from sparkdl.training.masters.block_momentum.worker import BlockMomentumWorker
 
 @dataclass(frozen=True, kw_only=True)
 class BlockMomentum(ResidentMaster):
-    """Parameter averaging whose averages gather momentum (BMUF).
+    """Parameter averaging with block momentum (BMUF).
 
-    Each worker trains a block alone. With G, how far the mean of all workers, weighted by examples,
-    has come from where they began, the step of all is
+    Each worker trains on a block alone. With G, the change of the workers' mean, weighted by
+    examples, since the start of the block, all workers take the step
 
         step = m * step + block_learning_rate * G
 
-    With m = 0 that is parameter averaging; with m = 1 - 1/N for N workers, what each has learnt
-    counts in full in the end. The fit's weights are those after the step; with Nesterov's momentum
-    the next block begins a further m * step ahead of them. The step is part of snapshots and
-    checkpoints. A listener's every_updates, or validate_every, that falls into a block ends it,
-    and there is a step then: take a multiple of the minibatches of a block.
+    With m = 0 that is parameter averaging; with m = 1 - 1/N for N workers, the progress of each
+    worker counts in full in the end. The fit's weights are those after the step; with Nesterov
+    momentum the next block starts a further m * step ahead of them. Snapshots and checkpoints
+    include the step. A listener's every_updates, or validate_every, that falls into a block ends it
+    with a step: choose a multiple of the minibatches of a block.
 
-    That is the paper's. CNTK does the same, but for two things: it multiplies the rate by
-    N * (1 - m), which is 1 unless m is chosen; and with Nesterov's momentum it takes the next step
-    from where the block began, and so gets 1 + m times as far.
+    This follows the paper. CNTK differs in two points: it multiplies the rate by N * (1 - m), which
+    is 1 unless m is set; and with Nesterov momentum it takes the next step from the start of the
+    block, and so moves 1 + m times as far.
 
     References
     ----------
@@ -37,12 +37,13 @@ class BlockMomentum(ResidentMaster):
 
     block_size_per_worker: int = option(
         Integer(minimum=1),
-        "Examples that a worker trains between two averages. (CNTK's 120000 are frames of speech.)",
+        "Examples that a worker trains on between two averages. (CNTK's 120000 are frames of "
+        "speech.)",
         default=1280,
     )
     block_momentum: float | None = option(
         Number(minimum=0, below=1),
-        "m. None: 1 - 1/N, unless there is a time constant. One worker then has none.",
+        "m. None: 1 - 1/N, which is 0 for one worker, unless there is a time constant.",
         default=None,
     )
     block_momentum_as_time_constant: float | None = option(
@@ -52,11 +53,13 @@ class BlockMomentum(ResidentMaster):
         default=None,
     )
     use_nesterov_momentum: bool = option(
-        Boolean(), "Whether the next block begins a further m * step ahead.", default=True
+        Boolean(),
+        "Whether the next block starts a further m * step ahead (Nesterov momentum).",
+        default=True,
     )
     reset_sgd_momentum_after_aggregation: bool = option(
         Boolean(),
-        "Whether optimizer state starts anew with each block; else it is averaged.",
+        "Whether to reset the optimizer state at each block; otherwise it is averaged.",
         default=True,
     )
     block_learning_rate: float = option(Number(above=0), "Factor of G in the step.", default=1.0)

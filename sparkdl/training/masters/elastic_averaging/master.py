@@ -14,14 +14,15 @@ MODES = ("sync", "async")
 
 @dataclass(frozen=True, kw_only=True)
 class ElasticAveraging(ResidentMaster):
-    """Each worker has weights of its own; it and a center draw each other nearer now and then.
+    """Elastic averaging: each worker has its own weights, which are regularly pulled to a center.
 
     After `tau` minibatches a worker at x moves by d = alpha * (center - x), and the center moves by
-    the sum of what workers moved, the other way. A worker that trained nothing since then stays
-    where it is. The fit's weights are the center, its optimizer state is the mean of the workers'.
+    the sum of these moves in the opposite direction. A worker that has not trained since the last
+    exchange does not move. The fit's weights are the center; its optimizer state is the mean of the
+    workers'.
 
-    The workers' own weights and optimizer states are part of snapshots and checkpoints. Where the
-    number of workers changes worker r goes on with those of worker r, modulo the old number.
+    Snapshots and checkpoints include the workers' own weights and optimizer states. If the number
+    of workers changes, worker r continues with those of worker r modulo the old number.
 
     References
     ----------
@@ -31,28 +32,27 @@ class ElasticAveraging(ResidentMaster):
 
     tau: int = option(
         Integer(minimum=1),
-        "Minibatches of each worker between two exchanges. There is one at the end of a "
-        "round, too.",
+        "Minibatches of each worker between two exchanges; a round ends with one too.",
         default=10,
     )
     alpha: float | None = option(
         Number(above=0, below=1),
-        "The part of its distance to the center that a worker moves. None: 0.9 divided by the "
-        "number of workers, as in the paper. Above 1 divided by that number a synchronous "
-        "center moves past the mean of the workers; above 2 it gets ever further away.",
+        "Fraction of its distance to the center that a worker moves. None: 0.9 / n for n "
+        "workers, as in the paper. Above 1 / n a synchronous center overshoots the mean of the "
+        "workers; above 2 / n it diverges.",
         default=None,
     )
     mode: str = option(
         Choice(of=MODES),
-        '"sync": all exchange at the same time, by all-reduce (DistLearn\'s AllReduceEA). '
-        '"async": each exchanges on its own with the center in a key-value store; nobody '
-        "waits but at the end of a round.",
+        '"sync": all workers exchange at once, by all-reduce (DistLearn\'s AllReduceEA). "async": '
+        "each worker exchanges with the center in a key-value store on its own; workers wait for "
+        "each other only at the end of a round.",
         default="sync",
     )
     exchanges_per_round: int = option(
         Integer(minimum=1),
-        "Exchanges of a round. At its end there is a report, and buffers (running means) are "
-        "averaged.",
+        "Exchanges per round. Each round ends with a report, and with an average of buffers "
+        "(running means).",
         default=5,
     )
 

@@ -17,11 +17,10 @@ COMBINED = ("mean", "sum")
 
 @dataclass(frozen=True, kw_only=True)
 class GradientSharing(ResidentMaster):
-    """After each minibatch all workers take a step that they put together from a few bits of each.
+    """Workers share compressed gradients after each minibatch, and all take the same step.
 
-    What a codec leaves out stays with its worker and is sent with later minibatches: it arrives,
-    but late. All workers have the same weights at all times. What each keeps back is part of
-    snapshots and checkpoints.
+    What a codec leaves out stays with its worker as a residual and is sent with later minibatches.
+    All workers have the same weights at all times. Snapshots and checkpoints include the residuals.
 
     References
     ----------
@@ -38,17 +37,17 @@ class GradientSharing(ResidentMaster):
     )
     share: str = option(
         Choice(of=SHARED),
-        '"updates": each worker\'s optimizer makes a step of its own, and the combination of '
-        "these is the step of all (DL4J). The learning rate is in what is sent, so a "
-        "threshold is one for steps. Optimizer state then differs between workers: each goes on "
-        'with its own, and the network has their mean. "gradients": their combination goes through '
-        "one optimizer, the same in all workers (CNTK).",
+        '"updates": each worker\'s optimizer computes its own step, and all workers apply the '
+        "combined steps (DL4J). The learning rate is then part of what is sent, so a threshold "
+        "applies to steps; optimizer state differs between workers, each keeps its own, and the "
+        'network gets their mean. "gradients": one optimizer, the same on all workers, receives '
+        "the combined gradients (CNTK).",
         default="updates",
     )
     combine: str = option(
         Choice(of=COMBINED),
-        '"mean" over all workers\' examples, or "sum" of their steps (DL4J): with it the steps '
-        "are longer the more workers there are.",
+        '"mean" over all workers\' examples, or "sum" of their steps (DL4J), which grows with the '
+        "number of workers.",
         default="mean",
     )
     updates_per_round: int = option(

@@ -10,18 +10,18 @@ from sparkdl.training.masters.local_sgd.worker import LocalSGDWorker
 
 @dataclass(frozen=True, kw_only=True)
 class LocalSGD(ResidentMaster):
-    """A warm start in step, then averages of workers that train alone, more often as losses fall.
+    """Local SGD: a synchronous warm-up, then workers train alone and are averaged periodically.
 
-    Up to epoch `parallel_from` all workers make each update together, with the mean gradient of
-    their joint minibatch, as AllReduceSGD does. (With CNTK's parallelizationStartEpoch one worker
-    alone trains until then, while others wait.) From there on they train alone, and continue from
-    their mean after `period` minibatches, weighted by examples. What a codec keeps back of the
-    gradients in step is part of each worker's first gradient alone.
+    Before epoch `parallel_from` all workers make each update together, with the mean gradient of
+    their joint minibatch, as AllReduceSGD does. (With CNTK's parallelizationStartEpoch only one
+    worker trains until then.) From then on each worker trains alone, and every `period` minibatches
+    all continue from their mean, weighted by examples. A codec's residual from the warm-up is added
+    to each worker's first local gradient.
 
-    With `adaptive` the period is set anew after each epoch of that. With L the mean loss of the
-    epoch and L1 that of the first it is period * sqrt(L / L1), rounded up; where that is no less
-    than it was, it shrinks by the factor `plateau`, down to 1. The period is part of snapshots and
-    checkpoints.
+    With `adaptive` the period is recomputed after each epoch of local training: period * sqrt(L /
+    L1), rounded up, where L is the mean loss of the epoch and L1 that of the first. If that is not
+    smaller than before, the period shrinks by the factor `plateau`, down to 1. Snapshots and
+    checkpoints include the period.
 
     References
     ----------
@@ -32,33 +32,33 @@ class LocalSGD(ResidentMaster):
 
     period: int = option(
         Integer(minimum=1),
-        "Distance of two averages for each worker, at first.",
+        "Distance between two averages of the workers, initially.",
         default=8,
         unit="minibatches",
     )
     updates_per_round: int = option(
         Integer(minimum=1),
-        "Minibatches of each worker in a round, at least `period`. At the end of a round "
-        "there is an average, and a report.",
+        "Minibatches of each worker per round, at least `period`. Each round ends with an "
+        "average and a report.",
         default=32,
     )
     parallel_from: int = option(
         Integer(minimum=0),
-        "The first epoch of training alone, counted from 0 over all fits of a network. 0: no "
-        "warm start.",
+        "First epoch of local training, counted from 0 over all fits of a network. 0: no warm-up.",
         default=0,
     )
     adaptive: bool = option(
         Boolean(),
-        "Whether the period is set anew after each epoch of training alone.",
+        "Whether to recompute the period after each epoch of local training.",
         default=False,
     )
     plateau: float = option(
-        Number(above=0, below=1), "Factor of the period where the loss has not fallen.", default=0.5
+        Number(above=0, below=1), "Factor of the period when the loss has not fallen.", default=0.5
     )
     average_optimizer_state: bool = option(
         Boolean(),
-        "Average momentum and the like too; else they start anew after each average.",
+        "Whether to average optimizer state (momentum ...) too; otherwise it is reset at each "
+        "average.",
         default=True,
     )
 

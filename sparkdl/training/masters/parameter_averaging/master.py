@@ -25,10 +25,10 @@ AGGREGATIONS = ("auto", "peers", "driver")
 
 @dataclass(frozen=True, kw_only=True)
 class ParameterAveraging(ResidentMaster):
-    """Workers train alone for `averaging_frequency` minibatches, then continue from the mean.
+    """Parameter averaging: workers train alone for some minibatches, then continue from their mean.
 
-    Parameters, buffers and optimizer state are averaged, weighted by examples. With a frequency of
-    1 and plain SGD this is synchronous SGD over the workers' batches together.
+    Parameters, buffers and optimizer state are averaged, weighted by examples. With an averaging
+    frequency of 1 and plain SGD this is synchronous SGD on the joint minibatch.
 
     References
     ----------
@@ -41,25 +41,24 @@ class ParameterAveraging(ResidentMaster):
     )
     average_optimizer_state: bool = option(
         Boolean(),
-        "Average momentum and the like too; else they start anew after each average (as "
-        "DL4J's saveUpdater=false).",
+        "Whether to average optimizer state (momentum ...) too; otherwise it is reset at each "
+        "average (as DL4J's saveUpdater=false).",
         default=True,
     )
     aggregation: str = option(
         Choice(of=AGGREGATIONS),
-        '"peers": the workers stay for the whole fit, one on each GPU, and sum among '
-        'themselves, which takes a fraction of the time. "driver": each round is an ordinary '
-        "job, and what is lost is computed again; of the GPUs that a task owns it uses only the "
-        'first. "auto": peers where workers can stay and reach each other, else '
-        "the driver; the History says which and why. With tls or integrity it is never the "
-        "driver. The two deal blocks to workers in orders of their own, so name one where weights "
-        "must be the same on another cluster.",
+        '"peers": workers stay for the whole fit, one on each GPU, and average among themselves, '
+        'which is much faster. "driver": each round is an ordinary Spark job, whose lost tasks '
+        'are recomputed; a task with several GPUs uses only the first. "auto": peers if workers '
+        "can stay and reach each other, else the driver; the History says which and why. With "
+        "tls or integrity it is never the driver. The two assign blocks to workers in different "
+        "orders, so name one if weights must be the same on another cluster.",
         default="auto",
     )
     aggregation_depth: int = option(
         Integer(minimum=1),
-        'With "driver": levels of the tree that sums over workers; with 1 the driver takes all '
-        "vectors itself.",
+        'With "driver": depth of the aggregation tree; with 1 the driver receives all vectors '
+        "itself.",
         default=2,
     )
 

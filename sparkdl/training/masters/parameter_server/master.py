@@ -12,10 +12,10 @@ from sparkdl.training.masters.parameter_server.worker import ParameterServerWork
 
 @dataclass(frozen=True, kw_only=True)
 class ParameterServer(ResidentMaster):
-    """Some workers keep the parameters of some layers each, and update them with what all push.
+    """Parameter server: some workers store the parameters and update them with what all push.
 
-    The network's optimizer runs where the parameters are kept. A layer's parameters stay together;
-    with ClipNorm, which needs the whole gradient, all are kept by one worker.
+    The optimizer runs where the parameters are stored. A layer's parameters stay together; ClipNorm
+    needs the whole gradient, so one worker then stores all.
 
     References
     ----------
@@ -29,35 +29,34 @@ class ParameterServer(ResidentMaster):
 
     mode: str = option(
         Choice(of=MODES),
-        '"sync": an update takes the mean gradient of all workers\' minibatches, each weighted '
-        'by its examples. "async": an update takes one worker\'s gradient, as soon as it '
-        'comes. "bounded": as "async", but a worker that is ahead of another by more than '
-        '`staleness` pushes waits before it fetches. "hogwild": as "async", and parameters are '
-        "read and changed "
-        "without a lock.",
+        '"sync": an update uses the mean gradient of all workers\' minibatches, weighted by '
+        'examples. "async": an update uses one worker\'s gradient as soon as it arrives. '
+        '"bounded": as "async", but a worker that is more than `staleness` pushes ahead of '
+        'another waits before it fetches. "hogwild": as "async", without a lock on the '
+        "parameters.",
         default="sync",
     )
     backup: int = option(
         Integer(minimum=0),
-        'With "sync": workers that an update does not wait for. A gradient that comes too late '
-        "is dropped, and counted in the round's report.",
+        'With "sync": number of backup workers, for which an update does not wait. A late '
+        "gradient is dropped and counted in the round's report.",
         default=0,
     )
     staleness: int = option(
         Integer(minimum=0),
-        'With "bounded": pushes that a worker may be ahead of another when it fetches; until the '
-        "next time it pushes fetch_every / push_every times more.",
+        'With "bounded": pushes that a worker may be ahead of another when it fetches; it makes '
+        "fetch_every / push_every more until its next fetch.",
         default=0,
     )
     scale_by_staleness: bool = option(
         Boolean(),
-        'Whether an update of "async", "bounded" and "hogwild" divides the learning rate by '
-        "the number of updates of other workers that its worker had not seen.",
+        'Whether "async", "bounded" and "hogwild" divide the learning rate of an update by the '
+        "number of other workers' updates that its worker had not seen.",
         default=True,
     )
     push_every: int = option(
         Integer(minimum=1),
-        "Minibatches between two pushes: their gradients are added up. Downpour SGD's n_push.",
+        "Minibatches between two pushes, whose gradients are summed. Downpour SGD's n_push.",
         default=1,
         unit="minibatches",
     )
@@ -70,12 +69,14 @@ class ParameterServer(ResidentMaster):
     )
     updates_per_round: int = option(
         Integer(minimum=1),
-        "Pushes of each worker in a round. Rounds end together: then all have the same "
+        "Pushes of each worker per round. Rounds end together: all workers then have the same "
         "parameters, buffers are averaged, and there is a report.",
         default=50,
     )
     servers: int | None = option(
-        Integer(minimum=1), "Workers that keep parameters, the first ones; None: all.", default=None
+        Integer(minimum=1),
+        "Number of workers, the first ones, that store parameters. None: all.",
+        default=None,
     )
 
     def validate(self) -> None:

@@ -15,16 +15,16 @@ from sparkdl.training.masters.pipeline_parallel.worker import PipelineWorker, st
 
 @dataclass(frozen=True, kw_only=True)
 class PipelineParallel(DividedMaster):
-    """Each worker has some neighboring layers; microbatches pass through all workers and back.
+    """Pipeline parallelism: each worker has a stage of the layers; microbatches pass through all.
 
-    It is training on the joint minibatch of all workers, as with AllReduceSGD. Each worker reads
-    minibatches; the first stage gets the features of all, the last one the labels. Instead of
-    gradients of all parameters, activations of a few layers travel; and a worker has the
-    parameters, the optimizer state and the activations of its layers alone.
+    It is equivalent to training on the joint minibatch of all workers, as with AllReduceSGD. Each
+    worker reads minibatches; the first stage receives all features, the last one all labels.
+    Workers send activations of a few layers instead of the gradients of all parameters, and store
+    only the parameters, optimizer state and activations of their own layers.
 
-    Layers that look at a whole batch, such as BatchNorm, look at a microbatch; running means see
-    all microbatches in turn. So does the reduction "valid" of a loss: it divides by how many steps
-    count in a microbatch, and the gradient is the mean of microbatches, weighted by examples.
+    Layers that compute batch statistics, such as BatchNorm, see one microbatch; running means see
+    all microbatches in turn. The loss reduction "valid" likewise divides by the steps that count in
+    a microbatch, and the gradient is the mean over microbatches, weighted by examples.
 
     References
     ----------
@@ -43,24 +43,26 @@ class PipelineParallel(DividedMaster):
                 Sequence(of=Text(what="the name of a layer")),
             )
         ),
-        "The stages that the network is cut into: their number, or the layers that the second "
-        "stage and those behind it begin with. Numbers are cut so that the slowest stage, by "
-        "operations and bytes, is as fast as can be. The workers are as many pipelines as they "
-        'are times the stages. "auto": as many as divide the workers, at most one for each.',
+        "Number of stages, or the names of the layers with which the second and later stages "
+        "begin. Given a number, the cut makes the slowest stage, by operations and bytes, as "
+        'fast as possible. The workers form workers / stages pipelines. "auto": the largest '
+        "number of stages that the network allows and that divides the workers.",
         default="auto",
     )
     microbatches: int = option(
         Integer(minimum=1),
-        "Parts of each worker's minibatch that pass through the stages one after the other. Of n "
-        "stages (n - 1) / (n microbatches + n - 1) of the time passes while the pipeline fills "
-        "and empties. 1 where a loss adds up a minibatch: reduction 'total', or an AddedLoss.",
+        "Microbatches of each worker's minibatch, which pass through the stages one after "
+        "another. With n stages the pipeline bubble takes (n - 1) / (n microbatches + n - 1) of "
+        "the time. Must be 1 if a loss is summed over a minibatch: reduction 'total', or an "
+        "AddedLoss.",
         default=2,
     )
     recompute: bool = option(
         Boolean(),
-        "Whether stages keep only the inputs of a microbatch until its gradients come back, and "
-        "compute its activations again then: a third more computation, for the memory of one "
-        "microbatch in place of as many as there are stages behind. The last stage keeps them.",
+        "Activation checkpointing: whether stages keep only the inputs of a microbatch and "
+        "recompute its activations in the backward pass. It costs a third more computation and "
+        "saves memory: activations of one microbatch, not of one for each later stage. The last "
+        "stage keeps its activations.",
         default=False,
     )
 

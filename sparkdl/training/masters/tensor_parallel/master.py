@@ -14,19 +14,19 @@ from sparkdl.training.masters.tensor_parallel.worker import TensorWorker, split_
 
 @dataclass(frozen=True, kw_only=True)
 class TensorParallel(DividedMaster):
-    """Each worker has some units of the dense layers, and some heads of attention layers.
+    """Tensor parallelism: each worker has some units of dense layers and some attention heads.
 
-    It is training on the joint minibatch of all workers, as with AllReduceSGD. Neighboring workers
-    hold one network: each gets the minibatches of all of them, and computes its part of the layers
-    for the joint one. Instead of gradients of all parameters, activations travel; and a worker has
-    its part of the parameters and of the optimizer's state alone.
+    It is equivalent to training on the joint minibatch of all workers, as with AllReduceSGD.
+    Neighboring workers hold one network: each receives the minibatches of all of them and computes
+    its part of the layers. Workers send activations instead of the gradients of all parameters, and
+    store only their part of the parameters and optimizer state.
 
-    Divided are Dense and Output, by columns, or by rows behind a Dense by columns where nothing but
-    activation functions and Dropout stand between; the softmax of an Output with its cross entropy;
-    and SelfAttention, MultiHeadAttention and LearnedSelfAttention by heads. Where the workers do
-    not divide the units or heads, where layers share parameters, and in all other layers, each
-    worker computes the layer whole. Layers that look at a whole batch, such as BatchNorm, look at
-    the joint one.
+    These layers are split: Dense and Output by columns, or by rows after a column-split Dense with
+    only activation functions and Dropout in between; the softmax of an Output with its cross
+    entropy; SelfAttention, MultiHeadAttention and LearnedSelfAttention by heads. Each worker
+    computes all other layers in full, and also layers that share parameters or whose units or heads
+    the workers do not divide evenly. Layers that compute batch statistics, such as BatchNorm, see
+    the joint minibatch.
 
     References
     ----------
@@ -38,8 +38,8 @@ class TensorParallel(DividedMaster):
 
     degree: str | int = option(
         Either(of=(Choice(of=("auto",)), Integer(minimum=1))),
-        "Workers that hold a network together. There are as many networks as the workers are times "
-        'that, and they sum gradients. "auto": all workers hold one.',
+        "Workers that hold one network together. The workers / degree networks sum their "
+        'gradients. "auto": all workers hold one network.',
         default="auto",
     )
 
