@@ -42,15 +42,15 @@ class Split(FrozenFields):
 class Source(Member, package="sparkdl.data"):
     """A data set that is listed on the driver and read on executors.
 
-    To an executor travel `source.read` and `source.transform`, never the source: `read` of a
+    Executors receive `source.read` and `source.transform`, never the source itself: `read` of a
     source that holds its data in memory leaves the data behind.
 
     `transform` is a function Batch to Batch that the worker applies to each minibatch, or None.
-    Blocks of records are kept as they were stored (uint8 stays uint8), so this is where they are
-    scaled. One of sparkdl.data.transforms also knows training from use, and what shape records must
-    have; of a plain function neither is known.
+    Blocks keep records as they were stored (uint8 stays uint8), so scaling belongs here. A
+    transform from sparkdl.data.transforms also tells training from inference and knows the shape
+    that records must have; a plain function does neither.
 
-    What has `splits`, `read` and `transform` is taken for a source as well, without a name in
+    Any object with `splits`, `read` and `transform` serves as a source too, but has no name in
     configurations.
     """
 
@@ -64,15 +64,15 @@ class Source(Member, package="sparkdl.data"):
         raise NotImplementedError
 
     def identity(self) -> Any:
-        """Returns what equals that of another source only where both have the same records.
+        """Returns a value that two sources share only if they have the same records.
 
-        None: that is not known, so its records are read by each fit. A class of somebody else's has
-        none but its own: its records may come from more than the options and files of its base.
+        None: unknown, so each fit reads the records again. A user's class inherits no identity, as
+        its records may depend on more than the options and files of its base.
         """
         return None
 
     def read_options(self) -> dict[str, Any]:
-        """Returns the options that records depend on as they are stored: all but the transform."""
+        """Returns the options on which stored records depend: all but the transform."""
         names = [item.name for item in fields(self) if item.name != "transform"]
         return {name: getattr(self, name) for name in names}
 

@@ -27,7 +27,7 @@ class RecordReading:
     names : function split -> the records' names, or None
     schema : Schema
     size : int
-        Examples of a minibatch.
+        Examples per minibatch.
     blobs : Blobs
     """
 

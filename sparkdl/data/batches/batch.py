@@ -20,8 +20,8 @@ class Batch:
     columns : dict of str to ndarray (n, ...)
         Usually "features" and "labels"; the first axis is the record.
     ids : uint64 ndarray (n,)
-        Names each record within its data set (`record_ids`), whoever reads it. Random numbers
-        of a record, such as its dropout mask, are a function of it.
+        Identifies each record within its data set (`record_ids`), whichever worker reads it. The
+        random numbers of a record, such as its dropout mask, depend on it.
 
     Raises
     ------

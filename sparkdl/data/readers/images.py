@@ -38,11 +38,10 @@ class ImageFiles(Split):
 class Images(StoredSource, Reader, ImageSource, SplitByRecords):
     """Image files, decoded by the executors.
 
-    Without a list, the sub-folders of `path` are the classes, in the order of their names, and
-    files are taken in an order that mixes classes, the same each time. A list keeps its order.
-    Names that begin with "." are left out. A class whose folder is empty keeps its number, as in
-    Keras, and is logged; an object store has no empty folders, so there a set that lacks a class
-    needs a list.
+    Without a list, the subfolders of `path` are the classes, in the order of their names, and files
+    are read in a fixed order that mixes classes. A list keeps its own order. Names that begin with
+    "." are skipped. A class whose folder is empty keeps its number, as in Keras, and is logged;
+    object stores have no empty folders, so a data set that lacks a class needs a list there.
 
     References
     ----------

@@ -46,8 +46,8 @@ class RecordFile(Split):
 class TFRecords(StoredSource, Reader, NumberOrImageSource):
     """A file of tf.train.Examples, or all files below a folder; gzipped ones too.
 
-    Each file is one split: where a record begins is known only from the one before it. The
-    checksums of all records are compared.
+    Each file is one split, since only the record before tells where a record begins. The checksums
+    of all records are verified.
     """
 
     features: str = option(
@@ -57,7 +57,7 @@ class TFRecords(StoredSource, Reader, NumberOrImageSource):
     )
     label: str | None = option(
         Optional(of=Text(what="the name of a feature")),
-        "Feature likewise. None: read no labels.",
+        "Feature of the labels, of a type as above. None: read no labels.",
         default="label",
     )
 
@@ -67,7 +67,7 @@ class TFRecords(StoredSource, Reader, NumberOrImageSource):
         return self.label
 
     def splits(self) -> list[Split]:
-        """Returns a split for each file. Reads nothing but their sizes."""
+        """Returns a split for each file. Reads only their sizes."""
         sized = [(path, size) for path in data_files(self.path) if (size := files.size(path))]
         if not sized:
             raise DataError(f"{self.path}: must hold records, but is empty")

@@ -45,12 +45,12 @@ class Chance(FrozenFields):
 
 @dataclass(frozen=True, kw_only=True)
 class Transform(Member, package="sparkdl.data.transforms"):
-    """Batch to Batch of the same records: one column of it is changed.
+    """A function from Batch to Batch that changes one column of the same records.
 
-    `transform(batch)` is what happens in use, with no chance in it. A worker in training calls
-    `transform.in_training(seed, epoch)(batch)`, where random ones draw.
+    `transform(batch)` is for inference and has no randomness. In training a worker calls
+    `transform.in_training(seed, epoch)(batch)`, where random transforms draw.
 
-    A subclass says `change`, and `out_shape` and `in_shape` where records get another shape.
+    A subclass defines `change`, and `out_shape` and `in_shape` if the shape of records changes.
     """
 
     column: str = option(Text(what="a name"), "Column of the batch to change.", default="features")

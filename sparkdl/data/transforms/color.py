@@ -16,7 +16,7 @@ LUMA = np.array([0.299, 0.587, 0.114], np.float32).reshape(3, 1, 1)
 
 @dataclass(frozen=True, kw_only=True)
 class ColorJitter(Transform):
-    """Brightness, contrast, saturation and hue, drawn anew for each image in training.
+    """Randomly changes brightness, contrast, saturation and hue of each image in training.
 
     Images are RGB (3, H, W). Bytes stay bytes, rounded once at the end.
 
@@ -28,21 +28,21 @@ class ColorJitter(Transform):
 
     brightness: float = option(
         Number(minimum=0),
-        "A factor is drawn from [max(0, 1 - it), 1 + it]; applied first.",
+        "The factor is drawn from [max(0, 1 - brightness), 1 + brightness]; applied first.",
         default=0.0,
     )
-    contrast: float = option(Number(minimum=0), "As brightness, and applied after it.", default=0.0)
+    contrast: float = option(Number(minimum=0), "Like brightness, applied after it.", default=0.0)
     saturation: float = option(
-        Number(minimum=0), "As brightness, and applied after contrast.", default=0.0
+        Number(minimum=0), "Like brightness, applied after contrast.", default=0.0
     )
     hue: float = option(
         Number(minimum=0, maximum=0.5),
-        "A part of the color circle is drawn from [-hue, hue].",
+        "The shift, a fraction of the color circle, is drawn from [-hue, hue].",
         default=0.0,
     )
     white: float = option(
         Number(above=0),
-        "The largest value of a pixel; results are cut to [0, white].",
+        "Largest pixel value; results are clipped to [0, white].",
         default=255.0,
     )
 
@@ -78,7 +78,7 @@ class ColorJitter(Transform):
 
 @dataclass(frozen=True, kw_only=True)
 class Grayscale(Transform):
-    """RGB images (3, H, W) as gray ones (1, H, W); bytes stay bytes, rounded.
+    """Converts RGB images (3, H, W) to gray (1, H, W); bytes stay bytes, rounded.
 
     References
     ----------
@@ -104,7 +104,7 @@ class Grayscale(Transform):
 
 @dataclass(frozen=True, kw_only=True)
 class ChannelSwap(Transform):
-    """Channels in another order: RGB to BGR, which Caffe's networks take, unless given."""
+    """Reorders channels: by default RGB to BGR, which Caffe's networks take."""
 
     order: Several[int] = option(
         Sequence(of=Integer(minimum=0), minimum=1),

@@ -13,9 +13,9 @@ from sparkdl.errors import require
 
 @dataclass(frozen=True, kw_only=True)
 class Compose(Transform):
-    """Several transforms as one: each takes what the one before it gives.
+    """Applies several transforms one after another.
 
-    Each draws random numbers of its own, by its place: two Mirrors do not agree.
+    Each draws its own random numbers, by its position: two Mirrors are independent.
     """
 
     transforms: Several[Transform] = option(

@@ -19,7 +19,7 @@ from sparkdl.errors import ShapeError
 
 @dataclass(frozen=True, kw_only=True)
 class Crop(PixelTransform):
-    """A window of each image: at a random place in training, in the center in use.
+    """Crops a window from each image: at random in training, in the center at inference.
 
     References
     ----------
@@ -30,7 +30,7 @@ class Crop(PixelTransform):
     size: TwoSizes = option(Sizes(axes=2, spread=True), "Height and width.")
     random: bool = option(
         Boolean(),
-        "Whether the place is drawn in training; else it is the center in training too.",
+        "Whether training crops at random; otherwise it crops the center too.",
         default=True,
     )
 

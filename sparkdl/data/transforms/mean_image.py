@@ -14,7 +14,7 @@ from sparkdl.errors import DataError, ShapeError, require
 
 @dataclass(frozen=True, kw_only=True)
 class MeanImage(PixelTransform):
-    """Features as float32, x - mean. Stand it before Crop to subtract what lies below the crop.
+    """Subtracts a mean image: features become float32 x - mean. Place it before a Crop.
 
     References
     ----------
@@ -28,7 +28,9 @@ class MeanImage(PixelTransform):
         repr=False,
     )
     path: str | None = option(
-        Path(), "A .npy file of it, on any file system; give one of the two.", default=None
+        Path(),
+        "A .npy file of the mean, on any file system; give either `mean` or `path`.",
+        default=None,
     )
 
     def validate(self) -> None:

@@ -11,16 +11,14 @@ from sparkdl.data.transforms.pixels import AXES, Pixels
 
 @dataclass(frozen=True, kw_only=True)
 class Mirror(PixelTransform):
-    """A share of the images, drawn at random, is mirrored in training; none is in use.
+    """Mirrors a random share of the images in training, and none at inference.
 
     References
     ----------
     Caffe's transform_param with mirror; torchvision RandomHorizontalFlip and RandomVerticalFlip.
     """
 
-    share: float = option(
-        Number(above=0, maximum=1), "Share of the images that is mirrored.", default=0.5
-    )
+    share: float = option(Number(above=0, maximum=1), "Share of the images to mirror.", default=0.5)
     axis: str = option(
         Choice(of=("horizontal", "vertical")),
         '"horizontal" exchanges left and right, "vertical" top and bottom.',

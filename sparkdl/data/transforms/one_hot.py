@@ -11,9 +11,9 @@ from sparkdl.errors import DataError
 
 @dataclass(frozen=True, kw_only=True)
 class OneHot(Transform):
-    """Whole numbers (...) in [0, classes) as float32 (..., classes), 1 there and else 0.
+    """Encodes integers (...) in [0, classes) as one-hot float32 vectors (..., classes).
 
-    What is stored stays small: a byte a character, not a vector.
+    Stored data stays small: a byte per character, not a vector.
     """
 
     classes: int = option(Size(minimum=1), "Number of classes.")

@@ -13,7 +13,7 @@ from sparkdl.errors import ShapeError
 
 @dataclass(frozen=True, kw_only=True)
 class ReshapeRecords(Transform):
-    """Records in the shape that the transforms behind it take, where storage knows rows only."""
+    """Reshapes records that are stored as rows, for the transforms that follow."""
 
     shape: Several[int] = option(
         Sequence(of=Size(minimum=1), minimum=1),

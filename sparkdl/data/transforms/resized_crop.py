@@ -16,10 +16,10 @@ TRIES = 10
 
 @dataclass(frozen=True, kw_only=True)
 class RandomResizedCrop(Transform):
-    """A window of random area and shape at a random place, resized; bytes stay bytes.
+    """Crops a window of random area, aspect ratio and place, and resizes it; bytes stay bytes.
 
-    In use, and where no window of ten drawn fits, it is the largest one in the center whose shape
-    is within `ratio`; in use its shape is that of the result.
+    At inference, or if none of ten drawn windows fits, it is the largest central window whose
+    aspect ratio is within `ratio`; at inference that is the aspect ratio of the result.
 
     References
     ----------
@@ -29,12 +29,12 @@ class RandomResizedCrop(Transform):
     size: TwoSizes = option(Sizes(axes=2, spread=True), "Height and width of the result.")
     area: TwoNumbers = option(
         Sizes(axes=2, of=Number(above=0, maximum=1), spread=True),
-        "Least and most share of the image.",
+        "Smallest and largest share of the image's area.",
         default=(0.08, 1.0),
     )
     ratio: TwoNumbers = option(
         Sizes(axes=2, of=Number(above=0), spread=True),
-        "Least and most width over height; its logarithm is drawn evenly.",
+        "Smallest and largest width / height; its logarithm is drawn uniformly.",
         default=(3 / 4, 4 / 3),
     )
 

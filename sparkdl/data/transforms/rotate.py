@@ -11,7 +11,7 @@ from sparkdl.data.transforms.interpolate import round_to
 
 @dataclass(frozen=True, kw_only=True)
 class Rotate(Transform):
-    """Images turned about their center by an angle drawn from [-degrees, degrees]; none in use.
+    """Rotates images about their center by a random angle in [-degrees, degrees], only in training.
 
     Bilinear; bytes stay bytes, rounded.
 

@@ -35,7 +35,7 @@ class PerChannel(Sequence):
 
 @dataclass(frozen=True, kw_only=True)
 class Scale(PixelTransform):
-    """Features as float32, (x - mean) * factor.
+    """Scales features: they become float32 (x - mean) * factor.
 
     References
     ----------
@@ -45,7 +45,7 @@ class Scale(PixelTransform):
     factor: float = option(NotZero(), "1/255 brings bytes into [0, 1].", default=1.0)
     mean: OneOrMore[float] = option(
         PerChannel(of=Number()),
-        "One number for all, or one a channel (the first axis of an example).",
+        "One number for all, or one per channel (the first axis of an example).",
         default=(),
     )
 
@@ -64,7 +64,7 @@ class Scale(PixelTransform):
 
 @dataclass(frozen=True, kw_only=True)
 class Normalize(PixelTransform):
-    """Features as float32, (x * scale - mean) / std.
+    """Normalizes features: they become float32 (x * scale - mean) / std.
 
     References
     ----------
@@ -72,11 +72,13 @@ class Normalize(PixelTransform):
     """
 
     mean: OneOrMore[float] = option(
-        PerChannel(of=Number(), minimum=1), "One number for all, or one a channel.", default=(0.0,)
+        PerChannel(of=Number(), minimum=1),
+        "One number for all, or one per channel.",
+        default=(0.0,),
     )
     std: OneOrMore[float] = option(
         PerChannel(of=NotZero(), minimum=1),
-        "One number for all, or one a channel.",
+        "One number for all, or one per channel.",
         default=(1.0,),
     )
     scale: float = option(

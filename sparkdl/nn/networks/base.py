@@ -51,58 +51,58 @@ class Conf(Config):
     )
     l1: float = option(
         Number(minimum=0),
-        "Of layers without one: l1 |w| is added to the loss.",
+        "L1 penalty of layers without their own: l1 |w| is added to the loss.",
         default=0.0,
     )
     l2: float = option(
         Number(minimum=0),
-        "Of layers without one: l2 w^2 / 2 is added to the loss.",
+        "L2 penalty of layers without their own: l2 w^2 / 2 is added to the loss.",
         default=0.0,
     )
     clipping: OptionalAnyOf[Clipping] = option(
-        Of(family=Clipping), "Clipping of large gradients.", default=None
+        Of(family=Clipping), "Gradient clipping.", default=None
     )
     constraints: SeveralAnyOf[Constraint] = option(
         Sequence(of=Of(family=Constraint)),
-        "Constraints on the weights of layers without any.",
+        "Constraints on the weights of layers without their own.",
         default=(),
     )
     initializer: AnyOf[Initializer] = option(
         Of(family=Initializer),
-        "First values of the weights of layers without an initializer.",
+        "Initializer of the weights of layers without their own.",
         default="xavier",
     )
     activation: AnyOf[ActivationFunction] = option(
         Of(family=ActivationFunction),
-        "Activation function of layers without one.",
+        "Activation function of layers without their own.",
         default="identity",
     )
     seed: int = option(
         Integer(minimum=0, below=2**63),
-        "Seed of all random numbers: first values, dropout.",
+        "Seed of all random numbers: initial weights, dropout.",
         default=0,
     )
     dtype: str = option(
         Choice(of=DTYPES),
-        "Type in which activations are stored and products computed; narrow numbers only in "
-        "layers that can (`Layer.low_precision`). Parameters, gradients and the optimizer stay "
-        "float32. float16 is for GPUs; with it the loss is scaled, and updates whose gradient "
-        "is not finite are left out: see loss_scale.py.",
+        "Mixed precision: type of activations and matrix products, with low precision only in "
+        "layers that support it (`Layer.low_precision`). Parameters, gradients and the optimizer "
+        "stay float32. float16 is for GPUs: the loss is scaled, and updates with a non-finite "
+        "gradient are skipped; see loss_scale.py.",
         default="float32",
     )
     tf32: bool = option(
         Boolean(),
-        "Whether a GPU may round the factors of float32 products and convolutions to 11 bits, "
-        "as its tensor cores take them: several times faster. A network of narrow numbers lets "
-        "it anyway, where layers compute in float32. Without effect on a CPU.",
+        "Whether a GPU may use TF32 tensor cores, which round the factors of float32 products "
+        "and convolutions to 11 bits: several times faster. bfloat16 and float16 networks always "
+        "allow it where layers compute in float32. No effect on a CPU.",
         default=False,
     )
     tbptt: tuple[int, int] | None = option(
         Sequence(of=Integer(minimum=1), length=2),
-        "Truncated backpropagation through time: sequences are cut into chunks of so many "
-        "steps (the first number), with an update after each; the state is carried from chunk "
-        "to chunk, and gradients go back through so many of a chunk's last steps (the "
-        "second).",
+        "Truncated backpropagation through time: sequences are cut into chunks, with an update "
+        "after each. The first number is the length of a chunk in steps; the second is the "
+        "number of a chunk's last steps through which gradients flow back. State is carried from "
+        "chunk to chunk.",
         default=None,
     )
 

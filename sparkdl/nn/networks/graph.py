@@ -42,11 +42,11 @@ class Vertex(Config):
     layer: Layer = option(Of(family=Layer), "Layer that it computes.")
     inputs: Several[str] = option(
         Sequence(of=Text(what="a name"), minimum=1),
-        "Names of inputs of the graph and of other vertices, or one name alone.",
+        "Names of inputs of the graph and of other vertices, or a single name.",
     )
     shares: str | None = option(
         Text(what="a name"),
-        "The vertex whose parameters and buffers this one uses; none of its own then.",
+        "Vertex whose parameters and buffers this one shares; it then has none of its own.",
         default=None,
     )
 
@@ -87,13 +87,13 @@ NAMED_SHAPES = Sequence(of=Row(of=(Text(), ExampleShape())))
 
 @dataclass(frozen=True, kw_only=True)
 class GraphConf(Conf):
-    """Layers as the vertices of a graph without cycles: several inputs, several outputs.
+    """A directed acyclic graph of layers, with one or several inputs and outputs.
 
-    The vertices may stand in any order. Where images meet a layer that takes rows, a Flatten is
-    put in. Vertices with an output layer are compared with labels: the column "labels" of the data
-    where there is one, else a column of the vertex's name, unless the layer says which; inputs
-    likewise read "features", or a column of their name. Of several outputs the one whose loss
-    weighs most predicts. `bags` are inputs that are made of the rows of tables.
+    The vertices may be listed in any order. A Flatten is inserted where images meet a layer that
+    takes rows. Labels of an output vertex come from the column "labels" if it is the only one, else
+    from the column of its name, unless its layer names a column; inputs likewise read "features",
+    or the column of their name. Of several outputs, the one with the largest loss weight makes the
+    predictions. `bags` are inputs made of table rows.
 
     Raises
     ------
@@ -114,14 +114,16 @@ class GraphConf(Conf):
     """
 
     inputs: NamedShapes = option(
-        InputShapes(), "Shape of one example of each input; none where there are bags.", default=()
+        InputShapes(),
+        "Shape of one example of each input; may be empty if there are bags.",
+        default=(),
     )
     vertices: Several[Vertex] = option(
         Sequence(of=Nested(of=Vertex), minimum=1), "The layers, in any order."
     )
     bags: Several[EmbeddingBag] = option(
         Sequence(of=Nested(of=EmbeddingBag)),
-        "Inputs of the shape (dimension,) that are made of ids and the rows of tables.",
+        "Inputs of shape (dimension,), made from ids and table rows.",
         default=(),
     )
 

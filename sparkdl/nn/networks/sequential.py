@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class NetworkConf(Conf):
-    """Layers, one after the other; a GraphConf is for those that branch and join.
+    """A sequential network: layers one after another. Use a GraphConf for branches.
 
-    Equal to what its JSON, YAML or dict gives back. Where images meet a layer that takes rows, a
-    Flatten is put in; layers without a name get one ("dense_1").
+    JSON, YAML and dicts reproduce it exactly. A Flatten is inserted where images meet a layer that
+    takes rows; layers without a name get one ("dense_1").
 
     Raises
     ------
@@ -54,8 +54,8 @@ class NetworkConf(Conf):
     )
     layers: Several[Layer] = option(
         Sequence(of=Of(family=Layer)),
-        'The last one, and only it, is an Output. {"type": "Dense", "units": 3} stands for a '
-        "layer.",
+        'Layers in order; only the last one is an output layer. {"type": "Dense", "units": 3} '
+        "stands for a layer.",
     )
 
     def validate(self) -> None:

@@ -14,11 +14,11 @@ OF_TABLE = "dimension", "scale", "min_updates", "expire_after"  # with its optim
 
 @dataclass(frozen=True, kw_only=True)
 class EmbeddingBag(Config):
-    """Rows of a table for an example's ids, combined to one: an input of a GraphConf.
+    """An embedding bag, an input of a GraphConf: table rows of an example's ids, combined to one.
 
-    The table is no part of the parameter vector. It has rows for the ids that were trained, any
-    from 0 to 2^63 - 1, and a step costs what the rows of its batch cost. Its optimizer moves these
-    rows alone; l1, l2, clipping, constraints and dtype of the network do not concern it.
+    The table is not part of the parameter vector. It has a row for each id that was trained, from 0
+    to 2^63 - 1, and a step costs only as much as the rows of its batch. Its optimizer updates only
+    these rows; the network's l1, l2, clipping, constraints and dtype do not apply to it.
 
     Shapes
     ------
@@ -31,15 +31,20 @@ class EmbeddingBag(Config):
 
     name: str = option(Text(), "Name of the input, which vertices read.")
     dimension: int = option(Size(minimum=1), "Numbers of a row.")
-    width: int = option(Size(minimum=1), "Ids of an example; shorter bags end with -1.", default=1)
+    width: int = option(
+        Size(minimum=1), "Ids per example; shorter bags are padded with -1.", default=1
+    )
     combine: str = option(
         Choice(of=COMBINE),
-        'What becomes of the rows r with weights w: "sum": sum(w r); "mean": that, divided by '
-        'sum(w); "sqrtn": by sqrt(sum(w^2)). Without ids, or where that is 0, it is 0.',
+        'How rows r with weights w are combined. "sum": sum(w r); "mean": sum(w r) / sum(w); '
+        '"sqrtn": sum(w r) / sqrt(sum(w^2)). Without ids, or with a divisor of 0, the result is '
+        "0.",
         default="sum",
     )
     table: str | None = option(
-        Text(), "Name of the table; bags of one name share it. None: `name`.", default=None
+        Text(),
+        "Name of the table; bags that give the same name share it. None: `name`.",
+        default=None,
     )
     column: str | None = option(
         Text(),
@@ -49,7 +54,7 @@ class EmbeddingBag(Config):
     )
     weights: str | None = option(
         Text(),
-        'Column of the data with a weight for each id, another than "weights", which has those of '
+        'Column of the data with a weight for each id; not "weights", which has those of '
         "records. None: all are 1.",
         default=None,
     )
@@ -57,18 +62,18 @@ class EmbeddingBag(Config):
         Of(family=Optimizer), "Optimizer of the rows. None: the network's.", default=None
     )
     scale: float = option(
-        Number(minimum=0), "First rows are uniform in [-scale, scale).", default=0.05
+        Number(minimum=0), "Initial rows are uniform in [-scale, scale).", default=0.05
     )
     min_updates: int = option(
         UPDATES,
-        "A row is kept from this update on whose batch has its id; until then it is as at first, "
-        "and takes no memory but that of a count.",
+        "A row is stored from the n-th update on whose batch has its id, where this is n; until "
+        "then it has its initial value and takes only the memory of a counter.",
         default=1,
     )
     expire_after: int | None = option(
         UPDATES,
-        "Each so many updates, rows are forgotten whose ids were in none of the last so many. "
-        "None: rows stay.",
+        "Updates after which unused rows expire: each time so many have passed, rows whose ids "
+        "occurred in none of them are removed. None: rows stay.",
         default=None,
     )
 

@@ -31,7 +31,7 @@ class TableGroup:
         It must be one that computes number by number (Optimizer.elementwise).
     seed : int
     scale : float
-        First rows are uniform in [-scale, scale).
+        Initial rows are uniform in [-scale, scale).
     min_updates : int
         A row is kept, and moved, from this update of it on; those before leave it as it was.
     expire_after : int, optional

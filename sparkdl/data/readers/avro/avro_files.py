@@ -42,7 +42,7 @@ class AvroFiles(StoredSource, Reader, NumberOrImageSource, SplitByBytes):
     )
     label: str | None = option(
         Optional(of=Text(what="the name of a field")),
-        "Field of a number, or likewise. None: read no labels.",
+        "Field of a number, or of a type as above. None: read no labels.",
         default="label",
     )
 
@@ -52,7 +52,7 @@ class AvroFiles(StoredSource, Reader, NumberOrImageSource, SplitByBytes):
         return self.label
 
     def splits(self) -> list[Split]:
-        """Returns ranges of bytes. Reads nothing but the files' sizes."""
+        """Returns ranges of bytes. Reads only the files' sizes."""
         return byte_splits(AvroRange, self.path, self.bytes_per_split)
 
     def read(self, split: Any) -> Iterator[Batch]:

@@ -69,8 +69,8 @@ class Reader(Source, abstract=True):
 
     transform: Coerced[BatchTransform | None, BatchTransform | Iterable[Any] | str | None] = option(
         TransformRequirement(),
-        "Transform of each minibatch. `transforms`, a list, and `scale` and `mean` may stand in "
-        "its place: then features become (x - mean) * scale.",
+        "Transform of each minibatch. Instead, `transforms` takes a list, and `scale` and `mean` "
+        "turn features into (x - mean) * scale.",
         default=None,
     )
 
@@ -124,7 +124,9 @@ class SplitByRecords(Source, abstract=True):
     """A source whose splits have a number of records."""
 
     records_per_split: int | None = option(
-        Integer(minimum=1), "None: 256, or more where that made over 4,096 splits.", default=None
+        Integer(minimum=1),
+        "Records of a split. None: 256, or more if that would give over 4,096 splits.",
+        default=None,
     )
 
 
@@ -134,7 +136,7 @@ class SplitByBytes(Source, abstract=True):
 
     bytes_per_split: int | None = option(
         Integer(minimum=1),
-        "Size of a split. None: 1 MiB, or more where that made over 4,096 splits.",
+        "Size of a split. None: 1 MiB, or more if that would give over 4,096 splits.",
         default=None,
         unit="bytes",
     )
@@ -146,12 +148,13 @@ class ImageSource(Source, abstract=True):
 
     channels: str = option(
         Choice(of=CHANNELS),
-        'Channels of images that are decoded: "RGB", "BGR" (as Caffe has them) or "gray".',
+        'Channels of decoded images: "RGB", "BGR" (as Caffe has them) or "gray".',
         default="RGB",
     )
     size: OptionalTwoSizes = option(
         Sizes(axes=2, spread=True),
-        "Height and width that images are resized to, bilinearly. None: all must be of one size.",
+        "Height and width to which images are resized, bilinearly. None: all images must have "
+        "one size.",
         default=None,
     )
     exif_orientation: bool = option(Boolean(), EXIF_ORIENTATION, default=False)

@@ -15,8 +15,8 @@ from sparkdl.data.transforms.interpolate import bilinear, round_to
 ENDINGS = (".jpg", ".jpeg", ".png", ".bmp", ".gif", ".webp", ".tif", ".tiff", ".ppm", ".pgm")
 CHANNELS = ("RGB", "BGR", "gray")
 EXIF_ORIENTATION = (  # what an option of this name does
-    "Whether encoded images are turned as the orientation in their EXIF says, as OpenCV does with "
-    "photographs; False: they stay as the camera stored them."
+    "Whether encoded images are rotated by the orientation in their EXIF data, as OpenCV does. "
+    "False: they stay as the camera stored them."
 )
 GRAYS = ("1", "L", "LA")
 ORIENTATION = 0x112  # the tag of EXIF and of TIFF

@@ -37,7 +37,7 @@ class KeyRange(Split):
 class LMDB(StoredSource, Reader, SplitByRecords):
     """A database of Caffe Datums, or several, read by the executors from their own disks.
 
-    What is on another file system is copied to each host once; see sparkdl.data.host_copy.
+    A database on another file system is copied to each host once; see sparkdl.data.host_copy.
     """
 
     path: PathNames = option(  # type: ignore[assignment]
@@ -48,14 +48,15 @@ class LMDB(StoredSource, Reader, SplitByRecords):
     )
     size: OptionalTwoSizes = option(
         Sizes(axes=2, spread=True),
-        "Height and width that images are resized to, bilinearly; encoded ones may differ in size.",
+        "Height and width to which images are resized, bilinearly; encoded images may differ in "
+        "size.",
         default=None,
     )
     exif_orientation: bool = option(Boolean(), EXIF_ORIENTATION, default=False)
     records_per_split: int | None = option(
         Integer(minimum=1),
-        "None: 256, or as many as a mebibyte has room for, or more where that made over 4,096 "
-        "splits.",
+        "Records of a split. None: 256, or as many as fit into 1 MiB, or more if that would give "
+        "over 4,096 splits.",
         default=None,
     )
 

@@ -53,7 +53,7 @@ class Columns(Requirement):
 
 @dataclass(frozen=True, kw_only=True)
 class Arrays(Reader, SplitByRecords):
-    """Features and labels in memory; each executor is sent what it reads."""
+    """Features and labels in memory; each executor receives only what it reads."""
 
     features: np.ndarray | dict = option(
         Columns(),
@@ -64,7 +64,7 @@ class Arrays(Reader, SplitByRecords):
     )
     labels: np.ndarray | dict | None = option(
         Columns(),
-        "Labels of as many records. None: there are none.",
+        "Labels, one for each record. None: no labels.",
         default=None,
         kw_only=False,
         repr=False,

@@ -54,7 +54,7 @@ class Idx(StoredSource, Reader, SplitByRecords):
         Path(), "A file, local or a URI; the same on every machine.", kw_only=False
     )
     label_path: str | None = option(
-        Path(), "Path of the labels' file. None: there are none.", default=None
+        Path(), "Path of the label file. None: no labels.", default=None
     )
 
     @property
@@ -67,7 +67,7 @@ class Idx(StoredSource, Reader, SplitByRecords):
         return (self.path,) if self.label_path is None else (self.path, self.label_path)
 
     def splits(self) -> list[Split]:
-        """Returns ranges of records. Reads the files' first bytes alone."""
+        """Returns ranges of records. Reads only the files' first bytes."""
         counts = [idx_header(files.absolute(path))[1][0] for path in self.paths]
         if len(set(counts)) > 1:
             raise DataError(f"{self.path}: {counts[0]} images need as many labels, got {counts[1]}")
@@ -93,12 +93,12 @@ class Cifar(StoredSource, Reader, SplitByRecords):
 
     classes: int = option(
         Choice(of=(10, 100)),
-        "Of 100, records have a coarse label before the fine one, which is taken.",
+        "With 100, records have a coarse label before the fine label, which is used.",
         default=10,
     )
 
     def splits(self) -> list[Split]:
-        """Returns ranges of records. Reads nothing but the files' sizes."""
+        """Returns ranges of records. Reads only the files' sizes."""
         counted = [(path, self._count(path)) for path in data_files(self.path, [".bin"])]
         return ranges(self.path, counted, self.records_per_split)
 

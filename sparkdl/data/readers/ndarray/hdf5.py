@@ -48,7 +48,7 @@ class Rows(Split):
 class HDF5(StoredSource, Reader, SplitByRecords):
     """Datasets of HDF5 files, whose first axis is the record.
 
-    Those in groups go by their paths: "train/x".
+    Datasets in groups are named by their paths: "train/x".
     """
 
     path: PathName = option(
@@ -59,18 +59,20 @@ class HDF5(StoredSource, Reader, SplitByRecords):
     )
     features: str = option(NAME, "Dataset of numbers, (n, C, H, W) or (n, F).", default="data")
     label: str | None = option(
-        Optional(of=NAME), "Dataset of as many labels. None: read none.", default="label"
+        Optional(of=NAME),
+        "Dataset of labels, one for each record. None: read no labels.",
+        default="label",
     )
     columns: dict[str, str] | None = option(
         Mapping(keys=Text(what="a column of a batch"), values=NAME, minimum=1),
-        "In their place, {column of a batch: dataset}, for networks with several inputs or "
-        "outputs.",
+        "Instead of `features` and `label`, {column of a batch: dataset}, for networks with "
+        "several inputs or outputs.",
         default=None,
     )
     records_per_split: int | None = option(
         Integer(minimum=1),
-        "None: 256, or as many as a chunk of the dataset holds, or more where that made over "
-        "4,096 splits of a file.",
+        "Records of a split. None: 256, or as many as a chunk of the dataset holds, or more if "
+        "that would give over 4,096 splits of a file.",
         default=None,
     )
 
@@ -80,7 +82,7 @@ class HDF5(StoredSource, Reader, SplitByRecords):
         return self.label
 
     def splits(self) -> list[Split]:
-        """Returns ranges of rows. Reads the datasets' shapes alone."""
+        """Returns ranges of rows. Reads only the datasets' shapes."""
         bounds = [(path, *bound) for path in self._files() for bound in self._bounds(path)]
         if not bounds:
             raise DataError(f"{self.path}: must hold records, but is empty")

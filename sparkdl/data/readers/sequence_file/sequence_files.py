@@ -59,7 +59,7 @@ class SequenceFiles(StoredSource, Reader, ImageSource, SplitByBytes):
         return self.label or None
 
     def splits(self) -> list[Split]:
-        """Returns ranges of bytes. Reads the header of each file alone."""
+        """Returns ranges of bytes. Reads only the header of each file."""
         return byte_splits(
             SequenceRange,
             self.path,

@@ -55,7 +55,7 @@ class DataFrames(StoredSource, Reader):
     )
 
     def splits(self) -> list[Split]:
-        """Returns row groups, or ranges of lines. Of the files reads sizes and footers alone."""
+        """Returns row groups, or ranges of lines. Reads only sizes and footers of the files."""
         if self.format == "parquet":
             return parquet.row_groups(self.path, [one.name for one in self.columns.values()])
         return byte_splits(JsonLines, self.path, endings=[".json"])

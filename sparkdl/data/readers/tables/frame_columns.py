@@ -25,7 +25,7 @@ IMAGE = "image"  # the field of a struct that has an image with its sizes
 
 @dataclass(frozen=True, kw_only=True)
 class FrameColumn(Member):
-    """A column of a DataFrame, and what its values are."""
+    """A column of a DataFrame and the kind of its values."""
 
     name: str = option(Text(what="a name"), "Name of the column.")
 
@@ -68,18 +68,20 @@ class Pictures(FrameColumn):
 
     shape: tuple[int, int, int] | None = option(
         Sequence(of=Size(minimum=1), length=3),
-        "(C, H, W) that they are brought to: gray for one channel, else BGR, bilinearly "
-        "resized; that of images that are not encoded. None: they are encoded, and stay as they "
-        "are.",
+        "(C, H, W) to which images are converted: gray for one channel, else BGR, resized "
+        "bilinearly. For images that are not encoded, their shape. None: images are encoded and "
+        "keep their size.",
         default=None,
     )
     encoded: bool = option(
-        Boolean(), "Whether they are JPEG, PNG ..., not plain uint8 (C, H, W).", default=True
+        Boolean(),
+        "Whether images are encoded (JPEG, PNG ...) rather than plain uint8 (C, H, W).",
+        default=True,
     )
     exif_orientation: bool = option(Boolean(), EXIF_ORIENTATION, default=False)
     extra_columns: dict[str, str] = option(
         Mapping(keys=Choice(of=EXTRA_COLUMNS), values=Text(what="a name")),
-        "Columns in which each record has its own, if the DataFrame has such.",
+        "Columns with the values of each record, if the DataFrame has them.",
         factory=dict,
     )
 

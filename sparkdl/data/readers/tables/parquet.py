@@ -57,7 +57,7 @@ class Parquet(StoredSource, Reader):
     )
 
     def splits(self) -> list[Split]:
-        """Returns the row groups that hold records. Reads the files' footers alone."""
+        """Returns the row groups that hold records. Reads only the files' footers."""
         return row_groups(self.path, self._columns().values())
 
     def read(self, split: Any) -> Iterator[Batch]:

@@ -58,10 +58,10 @@ class Lines(ByteSplit):
 class Csv(StoredSource, Reader, SplitByBytes):
     """Columns of numbers of a CSV file, or of all files below a folder.
 
-    Where `features` is None and files have headers, the first file says the features and their
+    If `features` is None and files have headers, the first file defines the features and their
     order; the others have columns of the same names, in any order.
 
-    Splits are ranges of bytes: a value may be quoted, but hold no line break.
+    Splits are byte ranges, so a value may be quoted but must not contain a line break.
     """
 
     features: OptionalSeveral[str | int] = option(
@@ -93,7 +93,7 @@ class Csv(StoredSource, Reader, SplitByBytes):
         return self.label
 
     def splits(self) -> list[Split]:
-        """Returns ranges of bytes. Reads the first line of each file alone."""
+        """Returns ranges of bytes. Reads only the first line of each file."""
         about = partial(self._columns, {})
         return byte_splits(Lines, self.path, self.bytes_per_split, about=about)
 

@@ -53,12 +53,13 @@ class ByteRange(Split):
 
 @dataclass(frozen=True, kw_only=True)
 class TextSequences(StoredSource, SplitByRecords, name="Text"):
-    """A text file in sequences of characters; the label of a step is the character after it.
+    """A text file as sequences of characters; the label of a step is the next character.
 
-    One more sequence ends where the text does, so all characters are used and some twice, unless
-    `stride` leaves some out. Executors read their own parts of the file, which decide on no
-    sequence. As none reads it all, characters are counted anew each 256 * stride bytes: where some
-    take several bytes, the sequence before such a place may begin nearer to the next one.
+    One extra sequence ends at the end of the text, so all characters are used, some twice, unless
+    `stride` skips some. Executors read their own parts of the file, but the sequences do not depend
+    on the parts. As no executor reads the whole file, the count of characters restarts every 256 *
+    stride bytes: with characters of several bytes, the sequence before such a place may begin
+    nearer to the next one.
     """
 
     path: PathName = option(
@@ -84,8 +85,8 @@ class TextSequences(StoredSource, SplitByRecords, name="Text"):
     )
     one_hot: bool = option(
         Boolean(),
-        "Whether a network takes vectors (steps, characters), made in the worker, else numbers: "
-        "(steps,) or (steps, 1), as EmbeddingSequence does.",
+        "Whether features are one-hot vectors (steps, characters), made in the worker; otherwise "
+        "they are integers, (steps,) or (steps, 1), as EmbeddingSequence takes them.",
         default=True,
     )
 
@@ -122,7 +123,7 @@ class TextSequences(StoredSource, SplitByRecords, name="Text"):
         return None if found is None else (*found, self.alphabet)
 
     def splits(self) -> list[Split]:
-        """Returns ranges of bytes. Reads nothing but the size of the file."""
+        """Returns ranges of bytes. Reads only the size of the file."""
         total = files.size(self.path)
         first, stop = (int(total * share) for share in self.part)
         bounds = self._bounds(stop - first)

@@ -57,10 +57,10 @@ class Affine(Factors):
         Boolean(), "Whether there is a beta; True where scale is False.", default=True
     )
     scale_initializer: AnyOf[Initializer] = option(
-        Of(family=Initializer), "First values of gamma.", default="ones"
+        Of(family=Initializer), "Initializer of gamma.", default="ones"
     )
     shift_initializer: AnyOf[Initializer] = option(
-        Of(family=Initializer), "First values of beta.", default="zeros"
+        Of(family=Initializer), "Initializer of beta.", default="zeros"
     )
 
     def validate(self) -> None:
@@ -143,10 +143,12 @@ class PRelu(Factors):
     penalized_by_layer: ClassVar[tuple[str, ...]] = ("alpha",)
 
     shared: bool = option(
-        Boolean(), "Whether all channels have one alpha, else each its own.", default=False
+        Boolean(),
+        "Whether all channels share one alpha; otherwise each has its own.",
+        default=False,
     )
     initializer: AnyOf[Initializer] = option(
-        Of(family=Initializer), "First values of alpha.", default=Constant(value=0.25)
+        Of(family=Initializer), "Initializer of alpha.", default=Constant(value=0.25)
     )
 
     def out_shape(self, in_shape: Shape) -> Shape:

@@ -14,7 +14,7 @@ from sparkdl.nn.layers.core.run import Run
 
 @dataclass(frozen=True, kw_only=True)
 class ArgMax(Layer):
-    """The numbers of the `top_k` largest, of those alike the last first.
+    """Indices of the `top_k` largest values; of equal values the last comes first.
 
     Caffe layer ArgMax. Gradients go to values only.
 

@@ -26,7 +26,7 @@ class Learned(Factors):
 
     shape: Several[int] = option(Sequence(of=Size(minimum=1), minimum=1), "Shape of W.")
     initializer: AnyOf[Initializer] = option(
-        Of(family=Initializer), "First values of W.", default="zeros"
+        Of(family=Initializer), "Initializer of W.", default="zeros"
     )
 
     def out_shape(self, in_shape: Shape) -> Shape:

@@ -11,7 +11,7 @@ from sparkdl.nn.layers.core.run import Run
 
 @dataclass(frozen=True, kw_only=True)
 class StopGradient(Layer):
-    """y = x, and no gradient goes back to what gives x. Caffe's propagate_down: false.
+    """y = x, and no gradient flows back through it. Caffe's propagate_down: false.
 
     Shapes
     ------

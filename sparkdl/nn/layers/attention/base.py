@@ -48,7 +48,7 @@ class Attention(WeightedLayer, abstract=True):
     causal: bool = option(Boolean(), "Whether step t attends to steps 0 to t only.", default=False)
     dropout: float = option(
         Number(minimum=0, below=1),
-        "Share of the softmax's numbers that is dropped while training.",
+        "Dropout rate of the attention weights in training.",
         default=0.0,
     )
     bias: bool = option(Boolean(), "Whether there are bq, bk, bv and bo.", default=True)

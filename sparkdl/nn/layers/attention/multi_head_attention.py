@@ -14,7 +14,7 @@ class MultiHeadAttention(Attention):
     """The steps of the first input attend to those of the second; see Attention.
 
     Inputs are queries, keys and values. Without a third the keys are the values as well (cross
-    attention); with one input alone it looks at itself.
+    attention); with a single input it is self-attention.
 
     Shapes
     ------

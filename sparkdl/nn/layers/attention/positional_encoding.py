@@ -69,11 +69,11 @@ class PositionEmbedding(TrainableLayer):
 
     steps: int | None = option(
         Size(minimum=1),
-        "Rows there are: the longest sequence. None: that of the network's input.",
+        "Number of rows: the longest sequence. None: that of the network's input.",
         default=None,
     )
     initializer: AnyOf[Initializer] = option(
-        Of(family=Initializer), "First values of W.", default=Normal(std=0.02)
+        Of(family=Initializer), "Initializer of W.", default=Normal(std=0.02)
     )
 
     def out_shape(self, in_shape: Shape) -> Shape:

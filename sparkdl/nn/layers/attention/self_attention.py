@@ -23,8 +23,8 @@ class SelfAttention(Attention):
 
     project: bool = option(
         Boolean(),
-        "Whether there are weights. Without, queries, keys and values are the sequence itself: "
-        "one head of its width.",
+        "Whether to use weights. Without them queries, keys and values are the sequence itself, "
+        "with one head of its width.",
         default=True,
     )
 
@@ -53,7 +53,7 @@ class SelfAttention(Attention):
 
 @dataclass(frozen=True, kw_only=True)
 class LearnedSelfAttention(SelfAttention):
-    """A fixed number of learned queries attend to a sequence, and so summarize it at any length.
+    """A fixed number of learned queries attend to a sequence of any length, and so summarize it.
 
     Shapes
     ------

@@ -66,7 +66,7 @@ class GroupedFilters(Filters, abstract=True):
 
     groups: int = option(
         Size(minimum=1),
-        "The channels and the filters fall into so many groups that do not see each other.",
+        "Number of groups: the filters of a group see only the channels of that group.",
         default=1,
     )
 

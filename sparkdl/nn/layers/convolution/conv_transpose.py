@@ -35,7 +35,7 @@ class ConvTranspose(Convolution, GroupedFilters, abstract=True):
     )
     output_padding: Axes = option(
         Sizes(of=Size(minimum=0)),
-        'Places added behind the last window, fewer than the stride; not with "same".',
+        'Places added after the last window, fewer than the stride; not with "same".',
         default=0,
     )
 
@@ -109,7 +109,7 @@ class Conv1DTranspose(ConvTranspose):
     Shapes
     ------
     x (batch, T, F), y (batch, T', filters), W (F, filters / groups, kernel), b (filters,);
-    T' = (T - 1) stride + dilation (kernel - 1) + 1 - before - after + rest
+    T' = (T - 1) stride + dilation (kernel - 1) + 1 - before - after + output_padding
     """
 
     axes: ClassVar = 1
@@ -122,7 +122,7 @@ class Conv2DTranspose(ConvTranspose):
     Shapes
     ------
     x (batch, C, H, W), y (batch, filters, H', W'), W (C, filters / groups, rows, columns),
-    b (filters,); H' = (H - 1) stride + dilation (rows - 1) + 1 - top - bottom + rest
+    b (filters,); H' = (H - 1) stride + dilation (rows - 1) + 1 - top - bottom + output_padding
     """
 
     axes: ClassVar = 2

@@ -56,7 +56,7 @@ class DepthwiseConv(Depthwise, abstract=True):
 
 @dataclass(frozen=True, kw_only=True)
 class DepthwiseConv1D(DepthwiseConv):
-    """Convolution of each feature of sequences by filters of its own.
+    """Depthwise convolution of sequences: each feature has its own filters.
 
     Shapes
     ------
@@ -68,7 +68,7 @@ class DepthwiseConv1D(DepthwiseConv):
 
 @dataclass(frozen=True, kw_only=True)
 class DepthwiseConv2D(DepthwiseConv):
-    """Convolution of each channel of images by filters of its own.
+    """Depthwise convolution of images: each channel has its own filters.
 
     Shapes
     ------

@@ -57,7 +57,7 @@ class LocallyConnected(Convolution, Filters, abstract=True):
 
 @dataclass(frozen=True, kw_only=True)
 class LocallyConnected1D(LocallyConnected):
-    """Filters over sequences of a fixed length that differ from step to step.
+    """Locally connected layer: filters that differ at each step, for sequences of a fixed length.
 
     Shapes
     ------
@@ -71,7 +71,7 @@ class LocallyConnected1D(LocallyConnected):
 
 @dataclass(frozen=True, kw_only=True)
 class LocallyConnected2D(LocallyConnected):
-    """Filters over images that differ from place to place.
+    """Locally connected layer: filters that differ at each place of an image.
 
     Shapes
     ------

@@ -12,7 +12,7 @@ from sparkdl.nn.layers.windows.window_layer import WindowLayer
 
 @dataclass(frozen=True, kw_only=True)
 class Unfold2D(WindowLayer):
-    """The numbers that each window sees, as channels. Caffe layer Im2col.
+    """Unfolds the numbers that each window sees into channels. Caffe layer Im2col.
 
     Shapes
     ------

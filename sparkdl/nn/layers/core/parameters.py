@@ -25,7 +25,7 @@ class TrainableLayer(Layer, abstract=True):
         default=1.0,
     )
     bias_rate_factor: float | None = option(
-        Number(minimum=0), "The same of biases alone. None: rate_factor.", default=None
+        Number(minimum=0), "Factor of the learning rate of biases. None: rate_factor.", default=None
     )
     optimizer: OptionalAnyOf[Optimizer] = option(
         Of(family=Optimizer),
@@ -40,17 +40,17 @@ class TrainableLayer(Layer, abstract=True):
     decay_factor: float = option(
         Number(minimum=0),
         "Factor of l1 and l2, the network's or the layer's own, and of the optimizer's weight "
-        "decay; bias_l1 and bias_l2 hold as they are. Caffe's decay_mult of the weights.",
+        "decay, but not of bias_l1 and bias_l2. Caffe's decay_mult of the weights.",
         default=1.0,
     )
     constraints: OptionalSeveralAnyOf[Constraint] = option(
         Sequence(of=Of(family=Constraint)),
-        "Constraints on the weights, applied one after the other. None: the network's. "
-        "In a layer without weights, but with learned factors, they hold for the factors.",
+        "Constraints on the weights, applied one after another. None: the network's. In a layer "
+        "with learned factors but no weights, they apply to the factors.",
         default=None,
     )
     bias_constraints: SeveralAnyOf[Constraint] = option(
         Sequence(of=Of(family=Constraint)),
-        "Constraints on the biases, applied one after the other.",
+        "Constraints on the biases, applied one after another.",
         default=(),
     )

@@ -22,10 +22,10 @@ class WeightedLayer(TrainableLayer, abstract=True):
 
     bias: bool = option(Boolean(), "Whether there is a b.", default=True)
     initializer: OptionalAnyOf[Initializer] = option(
-        Of(family=Initializer), "First values of W. None: the network's.", default=None
+        Of(family=Initializer), "Initializer of W. None: the network's.", default=None
     )
     bias_initializer: AnyOf[Initializer] = option(
-        Of(family=Initializer), "First values of b.", default="zeros"
+        Of(family=Initializer), "Initializer of b.", default="zeros"
     )
     l1: float | None = option(
         Number(minimum=0),
@@ -38,13 +38,13 @@ class WeightedLayer(TrainableLayer, abstract=True):
         default=None,
     )
     bias_l1: float = option(
-        Number(minimum=0), "l1 of b, which the network's does not touch.", default=0.0
+        Number(minimum=0), "L1 penalty of b; the network's l1 does not apply to it.", default=0.0
     )
     bias_l2: float = option(
-        Number(minimum=0), "l2 of b, which the network's does not touch.", default=0.0
+        Number(minimum=0), "L2 penalty of b; the network's l2 does not apply to it.", default=0.0
     )
     weight_noise: OptionalAnyOf[WeightNoise] = option(
-        Of(family=WeightNoise), "Random changes of the weights while training.", default=None
+        Of(family=WeightNoise), "Noise on the weights in training.", default=None
     )
 
     def weight_shape(self, in_shape: Shape) -> Shape:

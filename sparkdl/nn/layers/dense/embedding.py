@@ -26,10 +26,8 @@ class Lookup(ActivatedLayer, abstract=True):
 
     ends_in_activation: ClassVar = True
 
-    vocabulary_size: int = option(
-        Size(minimum=1), "Number of indices, which are 0 to vocabulary_size - 1."
-    )
-    units: int = option(Size(minimum=1), "Numbers for each index.")
+    vocabulary_size: int = option(Size(minimum=1), "Number of indices, 0 to vocabulary_size - 1.")
+    units: int = option(Size(minimum=1), "Size of the embedding of an index.")
     bias: bool = False
 
     def validate(self) -> None:
@@ -97,8 +95,8 @@ class EmbeddingSequence(Lookup):
 
     padding_id: int | None = option(
         Size(minimum=0),
-        "Index that is padding: such steps are masked out in the layers that follow; 0 is what "
-        "Keras calls mask_zero. A mask of the input holds as well. None: no index is.",
+        "Index of padding: later layers mask such steps; 0 is Keras's mask_zero. A mask of the "
+        "input applies as well. None: no index is padding.",
         default=None,
     )
 

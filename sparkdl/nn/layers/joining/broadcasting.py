@@ -14,7 +14,7 @@ OPERATIONS = {"add": ops.add, "product": ops.mul}
 
 @dataclass(frozen=True, kw_only=True)
 class Broadcasting(JoiningLayer):
-    """x with w added or multiplied, whose axes are those of x from `axis` on.
+    """Adds w to x, or multiplies x by w; the axes of w are those of x from `axis` on.
 
     Caffe layers Bias and Scale with two bottoms.
 

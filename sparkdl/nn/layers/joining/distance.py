@@ -17,7 +17,7 @@ from sparkdl.nn.layers.joining.merge import JoiningLayer
 class L2Distance(JoiningLayer):
     """The Euclidean distance of two inputs. DL4J L2Vertex.
 
-    Steps of a sequence that its mask leaves out count as 0.
+    Masked steps count as 0.
 
     Shapes
     ------
@@ -45,9 +45,9 @@ class L2Distance(JoiningLayer):
 
 @dataclass(frozen=True, kw_only=True)
 class L2Normalize(Layer):
-    """x over its Euclidean length, of each example as a whole. DL4J L2NormalizeVertex.
+    """Divides each example by its Euclidean length. DL4J L2NormalizeVertex.
 
-    Steps of a sequence that a mask leaves out do not count, and become 0.
+    Masked steps do not count, and become 0.
 
     Shapes
     ------

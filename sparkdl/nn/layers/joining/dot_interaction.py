@@ -31,7 +31,7 @@ class DotInteraction(JoiningLayer):
     combine: str = option(
         Choice(of=COMBINE),
         '"pairs": the products x1 x0, x2 x0, x2 x1, x3 x0 ..., of inputs counted from 0; "sum": '
-        "what they amount to.",
+        "the sum of all products.",
         default="pairs",
     )
 

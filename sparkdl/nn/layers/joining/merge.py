@@ -30,10 +30,10 @@ class JoiningLayer(Layer, abstract=True):
 
 @dataclass(frozen=True, kw_only=True)
 class Merge(JoiningLayer):
-    """The inputs one behind the other. DL4J MergeVertex, Caffe Concat.
+    """Concatenates the inputs. DL4J MergeVertex, Caffe Concat.
 
-    Along the steps of sequences their masks are put one behind the other too, as Keras does; the
-    steps of an input without one are all there.
+    Along the steps of sequences it concatenates masks too, as Keras does; an input without a mask
+    has all its steps.
 
     Shapes
     ------
@@ -83,7 +83,7 @@ class Merge(JoiningLayer):
 
 @dataclass(frozen=True, kw_only=True)
 class ElementWise(JoiningLayer):
-    """The inputs, all of one shape, element by element. DL4J ElementWiseVertex, Caffe Eltwise.
+    """Combines inputs of one shape element by element. DL4J ElementWiseVertex, Caffe Eltwise.
 
     Shapes
     ------

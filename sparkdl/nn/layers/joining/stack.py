@@ -13,7 +13,7 @@ from sparkdl.nn.layers.joining.merge import JoiningLayer
 
 @dataclass(frozen=True, kw_only=True)
 class Stack(JoiningLayer):
-    """The examples of all inputs, one batch behind the other. DL4J StackVertex.
+    """Concatenates all inputs along the batch. DL4J StackVertex.
 
     Shapes
     ------
@@ -38,7 +38,7 @@ class Stack(JoiningLayer):
 
 @dataclass(frozen=True, kw_only=True)
 class Unstack(Layer):
-    """One of the batches that Stack has put behind each other. DL4J UnstackVertex.
+    """Takes one of the batches that Stack has concatenated. DL4J UnstackVertex.
 
     Shapes
     ------

@@ -22,9 +22,9 @@ LEAST = 1e-30  # below any weight but 0, with which all sums are 0
 class BatchNorm(TrainableLayer):
     """y = gamma (x - mean) / sqrt(variance + epsilon) + beta, per channel or feature.
 
-    While training, mean and variance are those of the batch (the biased variance), and the buffers
-    follow them: running <- momentum running + (1 - momentum) batch. In use, they are the buffers.
-    Steps that a mask leaves out do not count, and without any step the buffers stay.
+    In training, mean and (biased) variance are those of the batch, and buffers track them: running
+    <- momentum running + (1 - momentum) batch. Inference uses the buffers. Masked steps do not
+    count; a batch without any step leaves the buffers unchanged.
 
     Shapes
     ------
@@ -53,8 +53,8 @@ class BatchNorm(TrainableLayer):
     )
     variance: str = option(
         Choice(of=("biased", "unbiased")),
-        'Variance that the buffer follows: "biased" (Keras, DL4J) or "unbiased" (PyTorch, '
-        "Caffe), which is n / (n - 1) times as large.",
+        'Variance that the buffer tracks: "biased" (Keras, DL4J) or "unbiased" (PyTorch, Caffe), '
+        "which is n / (n - 1) times as large.",
         default="biased",
     )
     debias: bool = option(

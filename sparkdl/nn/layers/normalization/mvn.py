@@ -23,7 +23,7 @@ class MVN(Layer):
     """
 
     normalize_variance: bool = option(
-        Boolean(), "Whether x is divided by the standard deviation at all.", default=True
+        Boolean(), "Whether to divide x by the standard deviation.", default=True
     )
     across_channels: bool = option(
         Boolean(),

@@ -12,11 +12,11 @@ from sparkdl.nn.layers.core.run import Run
 
 @dataclass(frozen=True, kw_only=True)
 class AddedLoss(Layer):
-    """y = x, and `weight` times the sum of x over the batch is added to what is minimized.
+    """y = x, and `weight` times the sum of x over the batch is added to the loss.
 
-    Caffe's loss_weight of a blob that is no loss. Steps of a sequence that a mask leaves out do not
-    count. With `mean` too the steps of an example are summed, as an output's reduction "sum" has
-    it: nothing is divided by how many count.
+    Caffe's loss_weight of a blob that is not a loss. Masked steps do not count. Even with `mean`
+    the steps of an example are summed, as with an output's reduction "sum", and not divided by
+    their number.
 
     Shapes
     ------

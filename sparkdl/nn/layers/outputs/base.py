@@ -37,7 +37,7 @@ class ScoredLayer(Layer, abstract=True):
     )
     loss_weight: float = option(
         Number(),
-        "Factor of the loss in that of the network; below 0 the loss is made large.",
+        "Factor of this loss in the network's total loss; a negative one maximizes it.",
         default=1.0,
     )
     reduction: str = option(
@@ -45,10 +45,10 @@ class ScoredLayer(Layer, abstract=True):
         'Reduction of the losses of an example\'s steps or places: "mean" of those that count, '
         '"sum", or "full", the mean of all. "valid" divides their sum by how many count in the '
         'whole batch and "total" by nothing, so that the loss of the batch is what Caffe\'s '
-        'normalization VALID or NONE gives; FULL and BATCH_SIZE are "full" and "sum". The batch of '
-        '"valid" and "total" is a worker\'s own minibatch, a part of one with microbatches; the '
-        "gradients of workers, of minibatches added up (accumulate) and of parts are averaged by "
-        "examples, as Caffe does over GPUs and iter_size.",
+        'normalization VALID or NONE gives; FULL and BATCH_SIZE are "full" and "sum". With '
+        '"valid" and "total" the batch is a worker\'s own minibatch or microbatch; gradients of '
+        "workers, of accumulated minibatches and of microbatches are averaged by examples, as "
+        "Caffe does over GPUs and iter_size.",
         default="mean",
     )
     labels: str | None = option(

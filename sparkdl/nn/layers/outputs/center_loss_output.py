@@ -16,7 +16,7 @@ from sparkdl.nn.layers.outputs.output import Output
 class CenterLossOutput(Output):
     """An Output that adds center_weight |x - c|^2 / 2, with c the center of the example's class.
 
-    The centers are buffers. While training, that of each class in a batch moves towards its
+    The centers are buffers. In training, the center of each class in a batch moves towards its
     examples: c <- c - center_rate (sum of (c - x) over the class) / (1 + their number). Examples
     whose label the loss ignores do not count.
 

@@ -16,11 +16,11 @@ from sparkdl.nn.losses import SoftmaxCrossEntropy
 
 @dataclass(frozen=True, kw_only=True)
 class Comparison(ScoredLayer):
-    """z = the first input, which the loss compares with the second, as others do with labels.
+    """z = the first input, which the loss compares with the second input instead of labels.
 
-    An auto-encoder that shall give its own input again, or branches that shall see the same. The
-    third input, where there is one, has a number for each example: of those at 0 the loss does not
-    count, and "valid" divides by how many others there are.
+    For autoencoders that reproduce their input, or branches that should agree. An optional third
+    input has a number for each example: those with 0 do not count in the loss, and "valid" divides
+    by the number of the others.
 
     Shapes
     ------

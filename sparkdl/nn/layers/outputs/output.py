@@ -20,7 +20,7 @@ class Output(FullyConnected, ScoredLayer):
 
     low_precision: ClassVar = False  # a loss of z in bfloat16 would see three digits
 
-    units: int = option(Size(minimum=1), "Classes, or numbers per label.")
+    units: int = option(Size(minimum=1), "Number of classes, or numbers per label.")
 
     def forward(self, params: Values, x: Value, run: Run) -> Value:
         return self.affine(params, x)

@@ -19,7 +19,7 @@ class AvgPool(Pool, abstract=True):
     count_padding: bool = option(
         Boolean(),
         'Whether padding counts as zeros (as in Caffe) or not at all (Keras). What "ceil" adds '
-        "never counts. Steps that a mask says are none count as zeros.",
+        "never counts. Masked steps count as zeros.",
         default=False,
     )
 

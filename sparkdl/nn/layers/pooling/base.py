@@ -35,22 +35,22 @@ class Pool(SpatialLayer, abstract=True):
     low_precision: ClassVar = True
     fill: ClassVar[float] = 0.0  # fills the steps that are padding
 
-    size: Axes = option(Sizes(), "Points of a window.")
+    size: Axes = option(Sizes(), "Size of the window.")
     stride: OptionalAxes = option(
         Sizes(), "Distance between two windows. None: the size.", default=None
     )
     padding: AmountOrWord = option(
         Padding(),
-        "Numbers added around each example, on each side less than a window. Each window sees "
-        "at least one number of the example: with a dilation that depends on the lengths of the "
-        'axes too. "same" gives ceil(n / stride) windows along an axis of n.',
+        "Padding around each example, on each side smaller than the window. Each window must see "
+        "at least one number of the example, which with a dilation also depends on the lengths "
+        'of the axes. "same" gives ceil(n / stride) windows along an axis of n.',
         default=0,
     )
     dilation: Axes = option(Sizes(), "Distance between two points of a window.", default=1)
     rounding: str = option(
         Choice(of=("floor", "ceil")),
-        'Treatment of a rest: "floor" leaves it out, "ceil" (as Caffe has it) gives it a '
-        "partial window.",
+        'Rounding of the number of windows: "floor" drops a partial window at the end, "ceil" '
+        "(as in Caffe) keeps it.",
         default="floor",
     )
 

@@ -20,7 +20,7 @@ class GlobalPool(Layer):
     Shapes
     ------
     x (batch, T, F), (batch, C, H, W) or (batch, C, D, H, W); y (batch, F) or (batch, C). Steps that
-    a mask says are none do not count; without a step there is nothing but 0.
+    a mask leaves out do not count; a sequence without steps gives 0.
     """
 
     sees_other_steps: ClassVar = True

@@ -15,8 +15,9 @@ TINY = 1e-30  # far below what a drawn number may be, and no kernel takes it for
 
 @dataclass(frozen=True, kw_only=True)
 class StochasticPool2D(Pool):
-    """While training, a number of each window, each as likely as it is large; in use, their mean
-    weighted by themselves. Numbers shall be 0 or above; padding is never drawn.
+    """In training, draws one number of each window with a probability proportional to its size; at
+    inference, takes the mean weighted by these probabilities. Numbers must be >= 0; padding is
+    never drawn.
 
     Shapes
     ------

@@ -34,11 +34,12 @@ class Recurrent(WeightedLayer, abstract=True):
     units: int = option(Size(minimum=1), "Width of the state and of the output.")
     return_sequences: bool = option(
         Boolean(),
-        "Whether every step has an output; else the state after the last step is the output.",
+        "Whether every step has an output; otherwise only the state after the last step is "
+        "returned.",
         default=True,
     )
     recurrent_initializer: AnyOf[Initializer] = option(
-        Of(family=Initializer), "First values of RW.", default="orthogonal"
+        Of(family=Initializer), "Initializer of RW.", default="orthogonal"
     )
     continuation: bool = option(
         Boolean(),

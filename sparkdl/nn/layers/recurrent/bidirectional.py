@@ -26,12 +26,12 @@ MODES: dict[str, Callable[[Value, Value], Value]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Bidirectional(Wrapper):
-    """A recurrent layer run in both directions, with weights of its own for each.
+    """Runs a recurrent layer in both directions, with separate weights for each.
 
-    The second pass starts at the last step, or where a mask is given at each sequence's last real
-    step; the results are then combined.
+    The reverse direction starts at the last step or, with a mask, at each sequence's last real
+    step; the two outputs are then combined.
 
-    It carries no state to a next batch, as its second half starts at the end.
+    It carries no state to the next batch, as the reverse direction starts at the end.
 
     Shapes
     ------

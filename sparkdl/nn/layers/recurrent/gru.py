@@ -27,7 +27,7 @@ class GRU(GatedRecurrent):
 
     reset_after: bool = option(
         Boolean(),
-        "Whether r comes behind the product with h, as in Keras, PyTorch and cuDNN; else o = "
+        "Whether r is applied after the product with h, as in Keras, PyTorch and cuDNN; else o = "
         "tanh(x W_o + (r h) RW_o + b_o), as in the paper.",
         default=True,
     )

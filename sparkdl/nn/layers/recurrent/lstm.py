@@ -31,7 +31,7 @@ class LSTM(GatedRecurrent):
 
     forget_bias: float = option(
         Number(),
-        "Number added to the first values of f's part of b: with 1 the layer remembers at first.",
+        "Number added to the initial bias of the forget gate: with 1 the layer remembers at first.",
         default=1.0,
     )
 
@@ -49,7 +49,7 @@ class LSTM(GatedRecurrent):
 
 @dataclass(frozen=True, kw_only=True)
 class GravesLSTM(LSTM):
-    """An LSTM whose gates see the cell as well: i and f the one before, o the one after the step.
+    """An LSTM with peepholes: the gates i and f see the cell before the step, o the one after it.
 
     Shapes
     ------
@@ -64,7 +64,7 @@ class GravesLSTM(LSTM):
     penalized: ClassVar[tuple[str, ...]] = ("W", "RW", "P")
 
     peephole_initializer: AnyOf[Initializer] = option(
-        Of(family=Initializer), "First values of P.", default="zeros"
+        Of(family=Initializer), "Initializer of P.", default="zeros"
     )
 
     def param_shapes(self, in_shape: Any) -> Shapes:

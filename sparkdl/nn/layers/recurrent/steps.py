@@ -15,9 +15,9 @@ from sparkdl.nn.layers.core.run import Run
 
 @dataclass(frozen=True, kw_only=True)
 class Masking(Layer):
-    """Steps whose features all equal `value` are padding: masked out in what follows, and 0 here.
+    """Masks steps whose features all equal `value`: later layers ignore them, and they become 0.
 
-    A mask of the input holds as well. Keras Masking, DL4J MaskZeroLayer.
+    A mask of the input applies as well. Keras Masking, DL4J MaskZeroLayer.
 
     Shapes
     ------
@@ -38,7 +38,7 @@ class Masking(Layer):
 
 @dataclass(frozen=True, kw_only=True)
 class LastTimeStep(Layer):
-    """The last step of each sequence that the mask marks as present. DL4J LastTimeStepVertex. DL4J
+    """Takes the last step of each sequence that the mask does not leave out. DL4J
     LastTimeStepVertex.
 
     Shapes

@@ -13,7 +13,7 @@ from sparkdl.nn.layers.joining.merge import JoiningLayer
 
 @dataclass(frozen=True, kw_only=True)
 class DuplicateToTime(JoiningLayer):
-    """The first input at every step of the second. DL4J DuplicateToTimeSeriesVertex.
+    """Repeats the first input at every step of the second. DL4J DuplicateToTimeSeriesVertex.
 
     Shapes
     ------
@@ -36,7 +36,7 @@ class DuplicateToTime(JoiningLayer):
 
 @dataclass(frozen=True, kw_only=True)
 class ReverseTime(Layer):
-    """The steps in reverse order; padding stays behind. DL4J ReverseTimeSeriesVertex.
+    """Reverses the order of steps; padding stays at the end. DL4J ReverseTimeSeriesVertex.
 
     Shapes
     ------

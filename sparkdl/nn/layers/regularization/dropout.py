@@ -11,10 +11,10 @@ from sparkdl.nn.layers.regularization.noise import DropoutNoise
 
 @dataclass(frozen=True, kw_only=True)
 class Dropout(DropoutNoise):
-    """While training, each number becomes 0 with probability `rate`, else x / (1 - rate).
+    """In training each number becomes 0 with probability `rate`, else x / (1 - rate).
 
-    What is dropped depends on the seed, the layer, the example and the epoch alone: not on the
-    batch or the worker that an example falls to.
+    What is dropped depends only on the seed, the layer, the example and the epoch, not on the batch
+    or the worker of the example.
 
     Shapes
     ------

@@ -45,7 +45,7 @@ class DropoutNoise(Noise, abstract=True):
 
 @dataclass(frozen=True, kw_only=True)
 class SpatialDropout(DropoutNoise):
-    """While training, each channel becomes 0 with probability `rate`, else x / (1 - rate).
+    """In training each channel becomes 0 with probability `rate`, else x / (1 - rate).
 
     Shapes
     ------
@@ -79,8 +79,8 @@ class SpatialDropout(DropoutNoise):
 class AlphaDropout(DropoutNoise):
     """Dropout that keeps mean 0 and variance 1, for networks of selu.
 
-    While training, each number becomes alpha' = -1.7581 with probability `rate`, then all are
-    scaled and shifted so that inputs with mean 0 and variance 1 keep them.
+    In training each number becomes alpha' = -1.7581 with probability `rate`, then all are scaled
+    and shifted so that inputs with mean 0 and variance 1 keep them.
 
     Shapes
     ------

@@ -12,7 +12,7 @@ from sparkdl.nn.layers.core.run import Run
 
 @dataclass(frozen=True, kw_only=True)
 class Flatten(Layer):
-    """All numbers of an example in one row, in the order channels, rows, columns.
+    """Flattens each example to one row, in the order channels, rows, columns.
 
     Shapes
     ------

@@ -91,7 +91,7 @@ def crop_margins(x: Value, margins: Any) -> Value:
 
 @dataclass(frozen=True, kw_only=True)
 class ZeroPadding1D(ZeroPadding):
-    """Zeros before and after the steps of sequences (T, F).
+    """Pads sequences (T, F) with steps of zeros before and after.
 
     Shapes
     ------
@@ -103,7 +103,7 @@ class ZeroPadding1D(ZeroPadding):
 
 @dataclass(frozen=True, kw_only=True)
 class ZeroPadding2D(ZeroPadding):
-    """Zeros around images (C, H, W).
+    """Pads images (C, H, W) with zeros.
 
     Shapes
     ------
@@ -115,7 +115,7 @@ class ZeroPadding2D(ZeroPadding):
 
 @dataclass(frozen=True, kw_only=True)
 class ZeroPadding3D(ZeroPadding):
-    """Zeros around volumes (C, D, H, W).
+    """Pads volumes (C, D, H, W) with zeros.
 
     Shapes
     ------
@@ -127,7 +127,7 @@ class ZeroPadding3D(ZeroPadding):
 
 @dataclass(frozen=True, kw_only=True)
 class Cropping1D(Cropping):
-    """Sequences (T, F) without their first and last steps.
+    """Removes the first and last steps of sequences (T, F).
 
     Shapes
     ------
@@ -139,7 +139,7 @@ class Cropping1D(Cropping):
 
 @dataclass(frozen=True, kw_only=True)
 class Cropping2D(Cropping):
-    """Images (C, H, W) without their border.
+    """Removes the border of images (C, H, W).
 
     Shapes
     ------
@@ -151,7 +151,7 @@ class Cropping2D(Cropping):
 
 @dataclass(frozen=True, kw_only=True)
 class Cropping3D(Cropping):
-    """Volumes (C, D, H, W) without their border.
+    """Removes the border of volumes (C, D, H, W).
 
     Shapes
     ------

@@ -15,7 +15,7 @@ from sparkdl.nn.layers.core.run import Run
 
 @dataclass(frozen=True, kw_only=True)
 class Reshape(Layer):
-    """The numbers of an example in the same order under another shape.
+    """Reshapes each example; the order of its numbers stays.
 
     Shapes
     ------
@@ -27,7 +27,8 @@ class Reshape(Layer):
 
     shape: Several[int] = option(
         Sequence(of=Size(minimum=-1)),
-        "Shape of an example, without the batch; none is 0, and one -1 is worked out.",
+        "Shape of an example, without the batch; no size is 0, and one may be -1, which is "
+        "inferred.",
     )
 
     def validate(self) -> None:
@@ -58,7 +59,7 @@ class Reshape(Layer):
 
 @dataclass(frozen=True, kw_only=True)
 class Permute(Layer):
-    """The axes of an example in another order.
+    """Permutes the axes of an example.
 
     Shapes
     ------
@@ -71,7 +72,7 @@ class Permute(Layer):
     order: Several[int] = option(
         Sequence(of=Integer(minimum=0)),
         "Axis i of the output is axis order[i] of the input, counted from 0 without the batch; "
-        "each is there once. Keras counts from 1.",
+        "each occurs once. Keras counts from 1.",
     )
 
     def validate(self) -> None:
@@ -97,7 +98,7 @@ class Permute(Layer):
 
 @dataclass(frozen=True, kw_only=True)
 class RepeatVector(Layer):
-    """A row at each of `count` steps. DL4J and Keras RepeatVector.
+    """Repeats a row at each of `count` steps. DL4J and Keras RepeatVector.
 
     Shapes
     ------

@@ -22,7 +22,8 @@ class BlockRearrangement(SpatialLayer, abstract=True):
 
 @dataclass(frozen=True, kw_only=True)
 class SpaceToDepth(BlockRearrangement):
-    """Each block of an image as one pixel: its first pixel's channels, then its second's ...
+    """Turns each block of an image into one pixel: its first pixel's channels, then its second's
+    ...
 
     Shapes
     ------
@@ -51,7 +52,7 @@ class SpaceToDepth(BlockRearrangement):
 
 @dataclass(frozen=True, kw_only=True)
 class DepthToSpace(BlockRearrangement):
-    """Each pixel as a block: the way back from SpaceToDepth.
+    """Turns each pixel into a block: the inverse of SpaceToDepth.
 
     Shapes
     ------

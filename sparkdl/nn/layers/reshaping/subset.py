@@ -13,9 +13,10 @@ from sparkdl.nn.layers.core.run import Run
 
 @dataclass(frozen=True, kw_only=True)
 class Subset(Layer):
-    """Channels, or features, from `start` up to and without `stop`. DL4J SubsetVertex, Caffe Slice.
+    """Slices channels, or features, from `start` up to but excluding `stop`. DL4J SubsetVertex,
+    Caffe Slice.
 
-    Of steps, with axis 0 of sequences, it takes their mask as well.
+    For steps, axis 0 of sequences, it slices the mask as well.
 
     Shapes
     ------
@@ -24,10 +25,10 @@ class Subset(Layer):
 
     low_precision: ClassVar = True
 
-    start: int = option(Size(minimum=0), "First one taken.")
+    start: int = option(Size(minimum=0), "Start of the slice.")
     stop: int = option(
         Size(minimum=1),
-        "First one after it that is not taken, above start; DL4J's `to` is stop - 1.",
+        "End of the slice, not included, above start; DL4J's `to` is stop - 1.",
     )
     axis: int | None = option(
         Integer(minimum=0),

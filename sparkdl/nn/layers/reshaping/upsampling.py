@@ -40,7 +40,7 @@ class UpSampling(SpatialLayer, abstract=True):
 
 @dataclass(frozen=True, kw_only=True)
 class UpSampling1D(UpSampling):
-    """Each step of a sequence `size` times, and its mask with it.
+    """Repeats each step of a sequence, and its mask, `size` times.
 
     Shapes
     ------
@@ -57,7 +57,7 @@ class UpSampling1D(UpSampling):
 
 @dataclass(frozen=True, kw_only=True)
 class UpSampling2D(UpSampling):
-    """Images with `size` times as many rows and columns.
+    """Upsamples images to `size` times as many rows and columns.
 
     Shapes
     ------
@@ -81,7 +81,7 @@ class UpSampling2D(UpSampling):
 
 @dataclass(frozen=True, kw_only=True)
 class UpSampling3D(UpSampling):
-    """Volumes with `size` times as many planes, rows and columns.
+    """Upsamples volumes to `size` times as many planes, rows and columns.
 
     Shapes
     ------

@@ -21,8 +21,8 @@ from sparkdl.nn.losses import Loss
 class AutoEncoder(ActivatedLayer, FullyConnected, UnsupervisedLayer):
     """y = activation(x W + b), a Dense layer, from which y W' + visible_b reconstructs x.
 
-    Without labels (`Network.pretrain`) it learns that for x of which some numbers became 0, with
-    the loss between what comes back and x as it was.
+    In pretraining (`Network.pretrain`) some numbers of x become 0, and the loss compares the
+    reconstruction with the original x.
 
     Shapes
     ------
@@ -39,7 +39,7 @@ class AutoEncoder(ActivatedLayer, FullyConnected, UnsupervisedLayer):
 
     corruption: float = option(
         Number(minimum=0, below=1),
-        "Probability that a number of x becomes 0 while the layer learns to reconstruct it.",
+        "Probability that a number of x becomes 0 in pretraining.",
         default=0.3,
     )
     loss: AnyOf[Loss] = option(

@@ -13,7 +13,7 @@ from sparkdl.nn.layers.wrappers.base import Wrapper
 
 @dataclass(frozen=True, kw_only=True)
 class Reconstruction(Wrapper):
-    """A layer that reconstructs its input, whose loss of doing so is the network's.
+    """Wraps a layer that reconstructs its input; the reconstruction loss is the network's loss.
 
     Shapes
     ------

@@ -22,12 +22,12 @@ WIDTHS = Sequence(of=Size(minimum=1), minimum=1)
 
 @dataclass(frozen=True, kw_only=True)
 class VariationalAutoencoder(ActivatedLayer, UnsupervisedLayer):
-    """y, the mean of the hidden causes z of x, from layers that learn without labels.
+    """A variational autoencoder; y is the mean of the latent variables z of x.
 
-    An encoder gives mean and log variance of normal distributions of z; a decoder gives, for a z
-    drawn from them, the distribution of x. Without labels (`Network.pretrain`), it makes small the
-    mean of -log p(x | z) over `samples` draws plus the divergence of the distributions of z from
-    the standard normal one. In any other network the output is the mean of z.
+    An encoder gives mean and log variance of the normal distribution of z; a decoder gives the
+    distribution of x for a z drawn from it. Pretraining (`Network.pretrain`) minimizes the mean of
+    -log p(x | z) over `samples` draws plus the KL divergence of the distribution of z from the
+    standard normal one. In any other network the output is the mean of z.
 
     Shapes
     ------

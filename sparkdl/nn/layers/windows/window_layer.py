@@ -17,13 +17,13 @@ from sparkdl.nn.layers.windows.spatial_layer import SpatialLayer
 class WindowLayer(SpatialLayer, abstract=True):
     """A layer that looks at each example through windows, all of them full."""
 
-    kernel_size: Axes = option(Sizes(), "Points of a window.")
+    kernel_size: Axes = option(Sizes(), "Size of the window.")
     stride: Axes = option(Sizes(), "Distance between two windows.", default=1)
     padding: AmountOrWord = option(
         Padding(causal=True),
-        'Zeros around each example. "same" gives ceil(n / stride) windows along an axis of n, the '
-        'odd zero behind; "causal", of sequences only, puts all zeros in front, so that no output '
-        "sees a later step.",
+        'Zero padding of each example. "same" gives ceil(n / stride) windows along an axis of n, '
+        'with the odd zero at the end; "causal", only for sequences, puts all zeros in front, so '
+        "that no output sees a later step.",
         default=0,
     )
     dilation: Axes = option(Sizes(), "Distance between two points of a window.", default=1)

@@ -15,11 +15,11 @@ from sparkdl.nn.layers.wrappers.base import OfLayerInside, Wrapper
 
 @dataclass(frozen=True, kw_only=True)
 class Frozen(Wrapper):
-    """Another layer, as it is in use even while the network is trained.
+    """Freezes a layer: it works as at inference even while the network is trained.
 
-    Its parameters and buffers stay as they are: no gradient, no decay, no constraint reaches them.
+    Its parameters and buffers do not change: no gradient, decay or constraint applies to them.
     Dropout inside does not drop, and batch normalization uses its running statistics. Gradients
-    pass through to the layers before it. DL4J FrozenLayer.
+    flow through to the layers before it. DL4J FrozenLayer.
 
     Shapes
     ------

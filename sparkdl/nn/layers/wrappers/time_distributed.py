@@ -31,10 +31,11 @@ class PerStep(Run):
 
 @dataclass(frozen=True, kw_only=True)
 class TimeDistributed(Wrapper):
-    """The same layer, with the same weights, at each step by itself. Keras TimeDistributed.
+    """Applies one layer, with the same weights, to each step. Keras TimeDistributed.
 
     A mask that the layer makes, of the steps (batch, T, S) within each step, goes to the next
-    TimeDistributed. When these are gone, a step is there if any step within it was, as in Keras.
+    TimeDistributed. Once the inner steps are gone, a step counts if any step within it did, as in
+    Keras.
 
     Shapes
     ------
