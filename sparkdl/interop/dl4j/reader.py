@@ -26,14 +26,14 @@ class Dl4jNet:
     Parameters
     ----------
     network : Network
-        Its conf is a GraphConf. What the file's normalizer does is its `transform`, so SparkNetwork
-        and predict_column do it to rows.
+        Its conf is a GraphConf. The file's normalizer is its `transform`, which SparkNetwork and
+        predict_column apply to rows.
     outputs : tuple of str
-        The layers that give what the model does, in its order.
+        The layers that compute the model's outputs, in its order.
     normalizer : Transform or None
-        What the model's normalizer does to features. A fit is given it: `transform=`.
+        The model's normalizer of features; pass it to a fit as `transform=`.
     notes : tuple of str
-        What is otherwise than in Deeplearning4j.
+        Differences from Deeplearning4j.
     """
 
     network: Network
@@ -68,14 +68,14 @@ def read_dl4j(path, *, shapes=None, training=True, **conf):
         Shape of one example, where the model leaves it open: sequences (steps, features), images
         (channels, rows, columns).
     training : bool
-        Whether to read losses, updaters and the updater's state as well.
+        Whether to read losses, updaters and their state as well.
     conf : options of GraphConf
-        optimizer, seed ...; they go before the file's.
+        optimizer, seed ...; they override those of the file.
 
     Raises
     ------
     UnsupportedError
-        Lists all layers and options that have no twin here, before anything is computed.
+        Lists all layers and options without an equivalent, before anything is computed.
     DataError
         If the file cannot be read, is damaged, or holds objects that Java serialized.
     """

@@ -25,11 +25,11 @@ class KerasNet:
         Its conf is a GraphConf. It trains and predicts where the model was compiled with a loss;
         else it has no output layer.
     outputs : tuple of str
-        The layers that give what the model does, in its order.
+        The layers that compute the model's outputs, in its order.
     metrics : tuple of str
-        The names of those that the model was compiled with; `evaluate` chooses its own.
+        Names of the metrics that the model was compiled with; `evaluate` chooses its own.
     notes : tuple of str
-        What it does otherwise than Keras, most of it in training.
+        Differences from Keras, mostly in training.
     """
 
     network: Network
@@ -51,7 +51,7 @@ class KerasNet:
 
 
 def read_keras(model, weights=None, *, shapes=None, images="channels_last", compiled=True, **conf):
-    """Returns the KerasNet of a model of Keras 2 or 3. Neither Keras nor TensorFlow is needed.
+    """Returns the KerasNet of a Keras 2 or 3 model; neither Keras nor TensorFlow is needed.
 
     Parameters
     ----------
@@ -59,21 +59,21 @@ def read_keras(model, weights=None, *, shapes=None, images="channels_last", comp
         A .keras or .h5 file, local or a URI; a .json file, or the text that `to_json` gave; or a
         model itself, which is saved to a temporary folder.
     weights : str, optional
-        A .weights.h5 or .h5 file for JSON. None: first values of ours.
+        A .weights.h5 or .h5 file, for JSON. None: initial weights.
     shapes : tuple of int or {input: tuple}, optional
-        Shape of one example as Keras has it, where the model leaves it open.
+        Shape of one example, in Keras's layout, if the model leaves it open.
     images : str
-        How images come in: "channels_last", as Keras has them, or "channels_first", as our readers
-        give them. Outputs are as Keras has them.
+        Layout of input images: "channels_last", as in Keras, or "channels_first", as from sparkdl's
+        readers. Outputs have Keras's layout.
     compiled : bool
-        Whether to read optimizer, loss and state of the optimizer as well.
+        Whether to read the loss, the optimizer and its state as well.
     conf : options of GraphConf
-        optimizer, seed ...; they go before what the model was compiled with.
+        optimizer, seed ...; they override the model's compile settings.
 
     Raises
     ------
     UnsupportedError
-        Lists all layers and options that have no twin here, before anything is computed.
+        Lists all layers and options without an equivalent, before anything is computed.
     DataError
         If the file cannot be read, or is damaged.
     """

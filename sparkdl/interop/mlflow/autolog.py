@@ -14,15 +14,15 @@ NAME = "mlflow"
 def autolog(
     disable: bool = False, report: bool = True, model: bool = True, seconds: float = 2.0
 ) -> None:
-    """Logs each fit that this process begins from now on to MLflow, as MLflowLogger does.
+    """Logs every later fit of this process to MLflow, as MLflowLogger does.
 
-    Fits of networks, of pyspark.ml's estimators and of SparkNetwork alike: what runs on the driver.
-    Over Spark Connect the run begins with the fit, and gets its figures once the fit is over.
+    This covers fits of Network, SparkNetwork and the pyspark.ml estimators, on the driver. Over
+    Spark Connect the run begins with the fit, and gets its figures once the fit is over.
 
     Parameters
     ----------
     disable : bool
-        True: ends what an earlier call has begun.
+        True: ends the logging that an earlier call began.
     report, model, seconds
         As MLflowLogger has them.
 

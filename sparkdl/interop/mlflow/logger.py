@@ -38,13 +38,13 @@ class MLflowLogger(RunListener):
     Parameters
     ----------
     run_name : str, optional
-        Of a run that begins; MLflow has names of its own.
+        Name of a new run. None: MLflow chooses one.
     report : bool
         Whether the page of the fit, `report.html`, is logged at its end.
     model : bool
         Whether the trained network is logged as the MLflow model "model", unless the fit failed.
     seconds : float
-        Between two requests at least, so that short rounds wait for no server.
+        Shortest time between two requests, so that short rounds do not wait for the server.
 
     Attributes
     ----------

@@ -52,7 +52,7 @@ def save_model(network: Network, path: str | PathLike[str], mlflow_model: Any = 
     ----------
     network : Network
     path : path
-        The folder, which does not exist yet.
+        The folder, which must not exist yet.
     mlflow_model : mlflow.models.Model, optional
         What else is known of the model, as MLflow's own functions hand it on.
     """

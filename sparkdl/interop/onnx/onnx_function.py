@@ -10,20 +10,20 @@ from sparkdl.interop.onnx.messages import opset_of, parse_model, read_model
 
 
 class OnnxFunction:
-    """An ONNX file as a function of named arrays, computed by the engine, forward only.
+    """An ONNX file as a function of named arrays, computed by sparkdl's engine; inference only.
 
-    It takes what `read_onnx` does not: inputs of any number, type and first axis, and nearly all
-    operations of the standard but those on strings. It cannot be trained.
+    It takes files that `read_onnx` does not: with inputs of any number, type and first axis, and
+    nearly all operations of the standard except those on strings. It cannot be trained.
 
-    The first call with new shapes makes a program for them, which takes a few tenths of a second.
-    numpy computes the operations that the engine lacks; `describe` says which.
+    The first call with new shapes compiles a program, which takes a few tenths of a second. numpy
+    computes the operations that the engine lacks; `describe` says which.
 
     Parameters
     ----------
     path : str
         Local or a URI.
     programs : int
-        How many programs are kept, those that ran last. 0: numpy computes all.
+        Number of programs to keep, the most recently used ones. 0: numpy computes everything.
 
     Attributes
     ----------

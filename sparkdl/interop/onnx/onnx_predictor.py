@@ -79,7 +79,7 @@ class OnnxFilePredictor(Predictor):
 
 
 class OnnxPredictor(OnnxFilePredictor):
-    """An ONNX file that onnxruntime computes on the processor, with the threads of the task.
+    """An ONNX file that onnxruntime computes on the CPU, with the threads of the task.
 
     A file whose first axis is fixed to 1 is computed example by example.
 

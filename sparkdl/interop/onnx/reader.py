@@ -43,13 +43,13 @@ class OnnxNet:
 
 
 def read_onnx(path, shape=None, **options):
-    """Returns the OnnxNet of a file whose inputs are 32-bit floats, or integers that are looked up.
+    """Returns the OnnxNet of a file whose inputs are 32-bit floats, or integers for embeddings.
 
-    What the file has as constants is trained, but single numbers and what hides from softmax. A
-    constant that several nodes of one operation read alike is one parameter, unless all its numbers
-    are equal; layers of others have copies, which a warning names.
-    The first axis of each is the batch. A file with several inputs has a column for each, of its
-    name; the column of one alone is "features".
+    Constants of the file become parameters that are trained, except single numbers and masks before
+    a softmax. A constant that several nodes of one operation read alike is one parameter, unless
+    all its numbers are equal; layers of other operations get copies, which a warning names. The
+    first axis of each input is the batch. Several inputs read columns of their names; a single
+    input reads "features".
 
     Parameters
     ----------
@@ -62,7 +62,8 @@ def read_onnx(path, shape=None, **options):
     Raises
     ------
     UnsupportedError
-        Lists all nodes that have no layer here, each with its reason, before anything is computed.
+        Lists all nodes without an equivalent layer, each with its reason, before anything is
+        computed.
     DataError
         If the file cannot be read, or is damaged.
     """

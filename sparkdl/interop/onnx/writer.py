@@ -19,27 +19,27 @@ PRIMES = 251, 509, 1021, 2039, 4093  # sizes of a batch that stand for any
 
 
 def write_onnx(network, path, outputs=None):
-    """Writes what a Network predicts as an ONNX file of opset 17, for batches of any size.
+    """Writes a Network, for prediction, as an ONNX file of opset 17 for batches of any size.
 
-    The file has an input for each of the network's, named alike, and an output for each layer asked
-    for. Sequences have the length that the network's configuration says, and no masks. In place of
-    bags the inputs are their ids (batch, width), int64, and weights; an id that no update has
-    reached has the row 0, where `predict` draws one within `EmbeddingBag.scale`.
+    The file has the network's inputs, by name, and an output for each layer in `outputs`. Sequences
+    have the length of the network's configuration, without masks. Bags become inputs of ids (batch,
+    width), int64, and weights; an id that was never trained has a row of 0, while `predict` draws
+    one within `EmbeddingBag.scale`.
 
     Parameters
     ----------
     network : Network
     path : path
-        A file, local or a URI; one that is there is replaced.
+        A file, local or a URI; an existing one is replaced.
     outputs : str or sequence of str, optional
-        Names of layers, or one alone. None: the network's outputs, or its last layer where it has
+        Names of layers, or a single name. None: the network's outputs, or its last layer if it has
         none.
 
     Raises
     ------
     UnsupportedError
-        Lists all operations that opset 17 cannot express so, each with its layer and the reason.
-        Nothing is written then.
+        Lists all operations that opset 17 cannot express, each with its layer and the reason;
+        nothing is written.
     ConfigError
         A name of `outputs` is no layer.
     """

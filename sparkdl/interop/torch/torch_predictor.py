@@ -17,10 +17,11 @@ LONG = 17  # steps, so that those are told apart of which a module pools some in
 
 
 class TorchPredictor(Predictor):
-    """A torch.nn.Module in use, with any inputs and outputs; torch computes it on the processor.
+    """A torch.nn.Module for prediction, with any inputs and outputs; torch computes it on the CPU.
 
-    Outputs are called as the module's mapping has them (models of Hugging Face give one), else
-    "output", or "output_0", "output_1" ... of a tuple. Outputs that are no tensors are left out.
+    Outputs are named as in the mapping that the module returns (Hugging Face models return one),
+    else "output", or "output_0", "output_1" ... for a tuple. Outputs that are not tensors are left
+    out.
 
     Parameters
     ----------

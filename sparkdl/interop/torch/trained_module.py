@@ -10,10 +10,10 @@ from sparkdl.interop.torch.torch_model import TorchModel
 
 
 def trained_module(network: Any) -> Any:
-    """Returns a new torch.nn.Module with a network's weights, in evaluation mode.
+    """Returns a new torch.nn.Module with a network's weights, in eval mode.
 
     It shares no memory with the network: `torch.save(trained_module(net.network).state_dict(),
-    path)` takes it to where sparkdl is not.
+    path)` exports the weights for use without sparkdl.
 
     Parameters
     ----------

@@ -130,8 +130,8 @@ class Infogain(Loss, name="infogain"):
 class MultinomialLogistic(Loss, name="multinomial_logistic"):
     """-log z of the true class: for networks whose last layer gives probabilities itself.
 
-    A probability below 1e-20 counts as 1e-20, as in Caffe's MultinomialLogisticLoss. Softmax and
-    softmax_cross_entropy in one are preciser.
+    A probability below 1e-20 counts as 1e-20, as in Caffe's MultinomialLogisticLoss.
+    softmax_cross_entropy, which includes softmax, is more precise.
     """
 
     label_kind: ClassVar = "class"

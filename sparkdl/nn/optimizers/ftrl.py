@@ -35,7 +35,7 @@ class Ftrl(Optimizer):
     l1: float = option(
         Number(minimum=0), "Threshold of z: as it grows, more weights are 0.", default=0.0
     )
-    l2: float = option(Number(minimum=0), "Draws weights to 0.", default=0.0)
+    l2: float = option(Number(minimum=0), "Pulls weights towards 0.", default=0.0)
     beta: float = option(Number(minimum=0), "Number added to sqrt(n).", default=1.0)
     initial_accumulator: float = option(
         Number(minimum=0), "First value of n; above 0 where beta is 0.", default=0.0

@@ -8,7 +8,7 @@ from sparkdl.nn.schedules.base import DecaySchedule
 
 @dataclass(frozen=True, kw_only=True)
 class CosineRestartsSchedule(DecaySchedule):
-    """CosineSchedule that begins anew, each time for longer and from less.
+    """Cosine decay with warm restarts, each longer and from a lower rate.
 
     Round i takes steps steps_factor^i, and begins at final + (initial - final) rate_factor^i.
     Keras's CosineDecayRestarts, whose alpha is final / initial; with rate_factor 1 PyTorch's
@@ -21,11 +21,11 @@ class CosineRestartsSchedule(DecaySchedule):
 
     steps: int = option(Integer(minimum=1), "Iterations (or epochs) of the first round.")
     steps_factor: float = option(
-        Number(minimum=1), "Each round is so many times as long as the one before.", default=1.0
+        Number(minimum=1), "Factor of the length of each round over the one before.", default=1.0
     )
     rate_factor: float = option(
         Number(above=0, maximum=1),
-        "Each round begins at this share of the one before.",
+        "Factor of the initial rate of each round over the one before.",
         default=1.0,
     )
     final: float = option(Number(minimum=0), "The rate at the end of each round.", default=0.0)

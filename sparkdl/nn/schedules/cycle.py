@@ -7,7 +7,7 @@ from sparkdl.nn.schedules.base import DecaySchedule
 
 @dataclass(frozen=True, kw_only=True)
 class CycleSchedule(DecaySchedule):
-    """From `initial` up to `peak`, down to `initial`, then far below, and from the start again.
+    """Cyclical rate: from `initial` up to `peak`, back to `initial`, then far below, and again.
 
     Up and down are (steps - annealing) // 2 steps each; in the rest of a cycle the rate is
     initial decay^(t - (steps - annealing)). The numbers of DL4J's CycleSchedule, whose short form

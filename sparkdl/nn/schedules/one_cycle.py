@@ -25,10 +25,10 @@ class OneCycleSchedule(Schedule):
     steps: int = option(Integer(minimum=2), "Iterations (or epochs) of the whole cycle.")
     rise: float = option(Number(above=0, below=1), "Share of `steps` that leads up.", default=0.3)
     div_factor: float = option(
-        Number(above=0), "The peak is so many times the first rate.", default=25.0
+        Number(above=0), "Ratio of the peak to the first rate.", default=25.0
     )
     final_div_factor: float = option(
-        Number(above=0), "The first rate is so many times the last one.", default=1e4
+        Number(above=0), "Ratio of the first rate to the last one.", default=1e4
     )
 
     def at(self, t: float) -> float:

@@ -6,7 +6,7 @@ from sparkdl.nn.schedules.base import Schedule
 
 @dataclass(frozen=True, kw_only=True)
 class WarmUpSchedule(Schedule):
-    """The rate of `then`, times a factor that grows from `start` to 1 in a straight line.
+    """Linear warm-up: the rate of `then`, times a factor that grows from `start` to 1.
 
     The factor is start + (1 - start) t / steps, and 1 from t = steps on. `then` counts from the
     beginning, the warm-up included, and may count in other units (`per`) than the warm-up.

@@ -36,10 +36,10 @@ class Solution(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Solver(Member):
-    """Base of all solvers. They see one float64 vector and need its exact value and gradient.
+    """Base of all solvers, which need the exact value and gradient at one float64 vector.
 
-    So they are for full batches: on minibatches, whose gradients differ from step to step, they go
-    astray, and optimizers are the choice.
+    So they are for full batches. On minibatches, whose gradients differ from step to step, they
+    fail; use an optimizer.
     """
 
     curvature: ClassVar[float] = 0.9  # share of the slope that a line search may leave
@@ -47,7 +47,7 @@ class Solver(Member):
     iterations: int = option(Integer(minimum=1), "Largest number of line searches.", default=100)
     tolerance: float = option(
         Number(minimum=0),
-        "The solver is done where no entry of the gradient is larger.",
+        "The solver stops once no entry of the gradient is larger.",
         default=1e-5,
     )
     line_steps: int = option(

@@ -11,7 +11,7 @@ from sparkdl.nn.solvers.base import Solver
 
 @dataclass(frozen=True, kw_only=True)
 class ConjugateGradient(Solver):
-    """Each direction is the gradient's, plus beta times the direction before.
+    """Nonlinear conjugate gradient: the negative gradient plus beta times the last direction.
 
     References
     ----------

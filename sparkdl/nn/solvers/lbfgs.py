@@ -13,7 +13,8 @@ from sparkdl.nn.solvers.line_search import Point
 
 @dataclass(frozen=True, kw_only=True)
 class Lbfgs(Solver):
-    """Limited-memory BFGS: the direction that the curvature of the last steps makes of a gradient.
+    """Limited-memory BFGS: the direction follows from the gradient and the curvature of the last
+    steps.
 
     References
     ----------

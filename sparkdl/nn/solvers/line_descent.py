@@ -11,7 +11,7 @@ from sparkdl.nn.solvers.base import Solver
 
 @dataclass(frozen=True, kw_only=True)
 class LineDescent(Solver):
-    """Each direction is the gradient's; the step is what the line search finds.
+    """Steepest descent with a line search.
 
     References
     ----------

@@ -46,44 +46,42 @@ def bert(
     mixed_dropout: float | None = None,
     **options: Any,
 ) -> GraphConf:
-    """Builds BERT, and what has its form: DistilBERT, MiniLM.
+    """Builds BERT, and networks of its form: DistilBERT, MiniLM.
 
-    It takes ids of tokens (steps, 1). Texts may be shorter: lists of a DataFrame are padded and
-    masked, and `padding_id` is padding in any case. `read_transformer` gives it the weights of a
-    folder of Hugging Face.
+    It takes token ids (steps, 1). Texts may be shorter: lists in a DataFrame are padded and masked,
+    and `padding_id` always marks padding. `read_transformer` loads the weights of a Hugging Face
+    folder.
 
     Parameters
     ----------
     tokens, steps, width, depth, heads, hidden : int
-        Number of tokens, longest text, numbers per token, blocks, heads of attention, numbers
-        between the dense layers of a block (4 width unless given). The defaults are those of
-        BERT-base.
+        Vocabulary size, longest text, embedding size, blocks, attention heads, units between the
+        dense layers of a block (4 width unless given). The defaults are those of BERT-base.
     dropout, attention_dropout : float
-        Share that is dropped of the embeddings and of what each branch adds; of the attention.
+        Dropout rates: of the embeddings and of what each branch adds; of the attention weights.
     activation : activation function
         Between the dense layers.
     epsilon : float
         Of the normalizations.
     segments : int, optional
-        How many texts an example may have. There is then a second input, "segments" (steps, 1),
-        that says of which each token is, and the column of the tokens is "tokens" as well. None:
-        all are of one text, and the one column is "features".
+        Number of texts that an example may have. A second input, "segments" (steps, 1), then tells
+        the text of each token, and the column of the token ids is "tokens". None: all tokens are of
+        one text, and the only column is "features".
     pooling : "first", "mean" or None
-        What becomes of the tokens: a dense layer of the first one, the mean of all, or the steps as
-        they are.
+        Pooling of the tokens: a dense layer on the first one, the mean of all, or none.
     pooler : activation function
         Of that dense layer: "relu" in DistilBERT.
     classes : int, optional
-        Of texts; of each token where there is no pooling. None: there is no output layer.
+        Number of classes, of texts or, without pooling, of each token. None: no output layer.
     loss : loss, name or mapping
         Of the classes.
     padding_id : int, optional
-        Id of the token that is padding, which is masked wherever it stands. None: no id is, and the
-        column of the mask alone says where texts end.
+        Id of the padding token, which is masked wherever it occurs. None: no id is padding, and
+        only the mask column tells where texts end.
     classifier_dropout : float, optional
-        Share that is dropped before `classes`. None: as much as `dropout`.
+        Dropout rate before the classifier. None: `dropout`.
     mixed_dropout : float, optional
-        Share that is dropped of what attention adds: 0 in DistilBERT. None: as much as `dropout`.
+        Dropout rate of what attention adds: 0 in DistilBERT. None: `dropout`.
 
     References
     ----------

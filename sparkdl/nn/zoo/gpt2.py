@@ -38,28 +38,28 @@ def gpt2(
 ) -> GraphConf:
     """Builds GPT-2: blocks of causal self attention, normalized before each branch.
 
-    It takes ids of tokens (steps, 1), fewer with a mask: no id is padding. `read_transformer` gives
-    it the weights of a folder of Hugging Face. The product with which it predicts has numbers of
-    its own, where GPT-2 takes those of the table of tokens; so there are more parameters.
+    It takes token ids (steps, 1), or fewer with a mask: no id is padding. `read_transformer` loads
+    the weights of a Hugging Face folder. The output layer has its own weights, while GPT-2 ties
+    them to the token embedding, so there are more parameters.
 
     Parameters
     ----------
     tokens, steps, width, depth, heads, hidden : int
-        Number of tokens, longest text, numbers per token, blocks, heads of attention, numbers
-        between the dense layers of a block (4 width unless given). The defaults are those of the
-        smallest GPT-2.
+        Vocabulary size, longest text, embedding size, blocks, attention heads, units between the
+        dense layers of a block (4 width unless given). The defaults are those of the smallest
+        GPT-2.
     dropout, attention_dropout : float
-        Share that is dropped of what each branch adds; of the attention.
+        Dropout rates: of what each branch adds; of the attention weights.
     activation : activation function, default Gelu(approximate=True)
         Between the dense layers.
     epsilon : float
         Of the normalizations.
     classes : int, optional
-        Of texts, told from their last token. None: each token's next one is predicted.
+        Number of classes of texts, predicted from the last token. None: predict each next token.
     loss : loss, name or mapping
         Of the classes.
     embedding_dropout : float, optional
-        Share that is dropped of the embeddings. None: as much as `dropout`.
+        Dropout rate of the embeddings. None: `dropout`.
 
     References
     ----------

@@ -31,7 +31,7 @@ def transformer(
         Length of a text, numbers per step, blocks, heads of attention, numbers between the dense
         layers of a block (4 width unless given).
     dropout : float
-        Share that is dropped of what each branch adds, and of the attention, in [0, 1).
+        Dropout rate of what each branch adds, and of the attention weights, in [0, 1).
 
     References
     ----------

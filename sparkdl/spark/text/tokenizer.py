@@ -26,10 +26,10 @@ HELD = "sparkdl_tokens"  # the struct of all lists, on the way
 
 
 class Tokenizer:
-    """Texts to ids of tokens, by the package tokenizers of Hugging Face.
+    """Converts texts to token ids, with Hugging Face's package tokenizers.
 
-    Driver and executors need it: `pip install 'sparkdl-hadoop[tokenizers]'`. A tokenizer travels to
-    the executors as text, and a process makes it once for all rows.
+    Driver and executors need the package: `pip install 'sparkdl-hadoop[tokenizers]'`. A tokenizer
+    is sent to the executors as text, and each process builds it once.
 
     Parameters
     ----------
@@ -104,11 +104,11 @@ class Tokenizer:
             "wordpiece", as BERT has it, with [PAD] as id 0, and [CLS] and [SEP] around a text;
             "bpe", of bytes as GPT-2 has it, with <|endoftext|> as id 0.
         tokens : int
-            How many there shall be; fewer where the texts do not have as many.
+            Size of the vocabulary; smaller if the texts do not have as many tokens.
         lowercase : bool
-            Whether letters become small; "wordpiece" takes accents away then, too.
+            Whether to lowercase texts; "wordpiece" then also strips accents.
         min_count : int
-            Words that occur less often are not looked at, nor are such pairs merged.
+            Words that occur less often are ignored, and such pairs are not merged.
         """
         check_training(kind, tokens, min_count)
         check_texts(frame, (column,))
@@ -141,10 +141,10 @@ class Tokenizer:
         steps: int | None = None,
         pad: bool = False,
     ) -> DataFrame:
-        """Returns a DataFrame, also of a stream, with ids of tokens as a further column; lazy.
+        """Returns a DataFrame, batch or streaming, with a further column of token ids; lazy.
 
-        Networks of sparkdl pad and mask where a minibatch is formed, so that they need the ids
-        alone. A text that is null has ids that are null.
+        sparkdl's networks pad and mask when a minibatch is formed, so they need only the ids. A
+        null text has null ids.
 
         Parameters
         ----------
@@ -155,9 +155,10 @@ class Tokenizer:
             Columns to add, of lists of whole numbers: the ids; 1 for tokens and 0 for padding; 0
             for tokens of the first text and 1 for those of the second.
         steps : int, optional
-            How many tokens a text has at most; the rest is cut off, but not what stands around it.
+            Largest number of tokens of a text; longer texts are truncated, but keep their special
+            tokens.
         pad : bool
-            Whether all have `steps` tokens, with padding behind.
+            Whether to pad all texts to `steps` tokens, at the end.
         """
         columns = (column,) if isinstance(column, str) else tuple(column)
         check_texts(frame, columns)

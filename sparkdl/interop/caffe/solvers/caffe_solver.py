@@ -34,8 +34,8 @@ from sparkdl.training.workers.local import LocalWorkers
 class CaffeSolver:
     """A Recipe: trains a net as its solver file describes, with tests and snapshots.
 
-    The batch size that the net names is that of each worker, as in CaffeOnSpark. Tests are on the
-    first `test_iter` batches of the test nets' data; each record counts once.
+    The net's batch size is that of each worker, as in CaffeOnSpark. Tests use the first `test_iter`
+    batches of the test nets' data; each record counts once.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ class CaffeSolver:
     ----------
     network : Network
     loaded : tuple of LoadReport
-        What came of the files of weights.
+        Reports on the files of weights.
 
     Raises
     ------
@@ -99,7 +99,7 @@ class CaffeSolver:
         workers : Workers, optional
             None: two processes.
         validation : the same, or a list of them for several test nets, optional
-            All of it is tested on. None: what the test nets name.
+            Data to test on, all of it. None: what the test nets name.
         epochs, updates : int, optional
             How long to train, in place of max_iter.
         validate_every, validate_first : optional

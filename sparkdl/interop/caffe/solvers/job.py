@@ -13,7 +13,7 @@ from sparkdl.interop.caffe.solvers.solver import CaffeSolverConf, in_test, read_
 
 @dataclass(frozen=True, kw_only=True)
 class SolverJob:
-    """A solver with its nets.
+    """A solver and its nets.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ def read_job(path, shapes=None):
 
 
 def read_tests(path, shapes=None):
-    """Reads (Solver, its test nets) from a solver file, with which a trained model is used.
+    """Reads (CaffeSolverConf, its test nets) from a solver file, to use a trained model.
 
     Where the solver tests nothing, the net that it trains stands for them, in phase TEST. See
     `read_job`.

@@ -46,7 +46,7 @@ class CaffeSolverConf:
     max_iter : int
         Updates.
     iter_size : int
-        Minibatches whose gradients are added up for an update.
+        Minibatches whose gradients are accumulated for an update.
     test_iter : tuple of int
         Batches of each test net in a test.
     test_interval : int
@@ -106,7 +106,7 @@ class CaffeSolverConf:
 
 
 def read_solver(path):
-    """Returns the Solver in a text file, local or a URI.
+    """Returns the CaffeSolverConf of a text file, local or a URI.
 
     Raises
     ------

@@ -12,7 +12,8 @@ from sparkdl.interop.predictors.predictor import ArraySpec, Predictor
 
 
 class KerasPredictor(Predictor):
-    """A keras.Model in use, with any inputs and outputs, on the backend of the driver's Keras.
+    """A keras.Model for prediction, with any inputs and outputs, on the backend of the driver's
+    Keras.
 
     Inputs have the names that keras.Input gave them. Outputs have those of their layers ("lstm",
     "lstm_1" where one layer gives several), or the keys of a dict of outputs.

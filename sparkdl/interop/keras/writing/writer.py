@@ -11,11 +11,11 @@ from sparkdl.interop.keras.writing.training import compile_config
 
 
 def write_keras(network, path, outputs=None, *, compiled=True):
-    """Writes what a Network predicts as a .keras archive, which `keras.models.load_model` reads.
+    """Writes a Network as a .keras archive, which `keras.models.load_model` reads.
 
-    Keras is not needed. The model takes what the network does, images with their channels first,
-    and gives the same predictions; inside it has the channels last. The network's loss and
-    optimizer are its compile settings, with the optimizer's state, where Keras has the same ones.
+    Keras is not needed. The model takes the network's inputs, images with channels first, and makes
+    the same predictions; inside, channels are last. The network's loss, optimizer and optimizer
+    state become its compile settings, if Keras has the same ones.
 
     Parameters
     ----------
@@ -23,10 +23,10 @@ def write_keras(network, path, outputs=None, *, compiled=True):
     path : path
         A .keras file, local or a URI; one that is there is replaced.
     outputs : str or sequence of str, optional
-        Names of layers, or one alone. None: the network's outputs, or the layers that nothing
-        reads where it has none.
+        Names of layers, or a single name. None: the network's outputs, or the layers that nothing
+        reads if it has none.
     compiled : bool
-        Whether what is for training alone is written: loss, optimizer, l1 and l2, initializers.
+        Whether to write what only training needs: loss, optimizer, l1 and l2, initializers.
 
     Returns
     -------

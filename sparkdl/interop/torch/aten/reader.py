@@ -56,29 +56,29 @@ class ModuleNet:
 def read_module(module, example_inputs, *, loss=None, **options):
     """Returns the ModuleNet of a torch.nn.Module, by torch.export. Executors need no PyTorch.
 
-    Parameters, and the statistics of BatchNorm, come along; dropout is there when it is trained.
-    Trained is what requires a gradient; what does not, and buffers, are frozen. A parameter that
-    several calls read in the same way is one here, too; of one that layers have in different ways
-    they have copies, which a warning names. The two biases of a recurrent layer are one here, their
-    sum, which moves half as far; a warning says so.
+    Parameters and the statistics of BatchNorm are copied; dropout is active in training. Parameters
+    that require a gradient are trained; others, and buffers, are frozen. A parameter that several
+    calls read in the same way stays shared; layers that use it in different ways get copies, which
+    a warning names. The two biases of a recurrent layer become one, their sum, which moves half as
+    far; a warning says so.
 
     Parameters
     ----------
     module : torch.nn.Module
-        In float32, on the processor. Its layers have the paths of its modules as names.
+        A module in float32, on the CPU. Layers are named by the paths of its modules.
     example_inputs : tuple of tensors
-        (n, ...) each, with n of 2 or more: real ones, as the network must give the module's output
-        for them.
+        Inputs (n, ...) with n of at least 2: real ones, since the network's outputs for them are
+        compared with the module's.
     loss : loss, name or mapping, optional
-        Of the only output, which a layer "output" compares with labels. Where it applies softmax or
-        sigmoid itself, and the module ends in that, it takes its place: predictions are the
-        module's. None: there is no output layer, and the network is not trained.
+        Loss of the only output, in an output layer named "output". If it applies softmax or sigmoid
+        itself, and the module ends in that, it replaces that one, so predictions stay the module's.
+        None: no output layer, so the network cannot be trained.
     options : of GraphConf (optimizer, l2, seed ...)
 
     Raises
     ------
     UnsupportedError
-        Lists all calls that have no layer here, each with its reason.
+        Lists all calls without an equivalent layer, each with its reason.
     """
     torch = load_torch()
     if not isinstance(module, torch.nn.Module):

@@ -66,16 +66,16 @@ FAMILIES = {
 
 @dataclass(frozen=True, kw_only=True)
 class TransformerNet:
-    """A network of the zoo with the weights of a folder, and a report of which went where.
+    """A zoo network with the weights of a folder, and a report of what was loaded.
 
     Parameters
     ----------
     network : Network
     matched : {"layer/array": name in the file}
     missing : tuple of str
-        "layer/array" of those that have first values of ours: of new heads.
+        "layer/array" of those that were newly initialized, of new heads.
     unused : tuple of str
-        Names in the file that went nowhere: of heads that the network does not have.
+        Names in the file that were not used: of heads that the network does not have.
     """
 
     network: Network
@@ -95,27 +95,28 @@ def read_transformer(
 ) -> TransformerNet:
     """Returns the TransformerNet of a BERT, DistilBERT, MiniLM or GPT-2 that Hugging Face saved.
 
-    Neither PyTorch nor transformers is needed. Its network is `zoo.bert` or `zoo.gpt2`; heads that
-    the file does not have are drawn, to be trained. BERT masks the config's pad_token_id, 0 unless
-    it says so, and no id where it is null; GPT-2, whose steps see those before them, masks none.
+    Neither PyTorch nor transformers is needed. The network is `zoo.bert` or `zoo.gpt2`; heads that
+    the file lacks are newly initialized. BERT masks the config's pad_token_id: 0 by default, and no
+    id if it is null. GPT-2, which is causal, masks none.
 
     Parameters
     ----------
     folder : str
         With config.json and model.safetensors, or pytorch_model.bin; local or a URI.
     steps : int, optional
-        Longest text. None: as many tokens as the file has places for.
+        Longest text, in tokens. None: as many as the file has positions for.
     classes : int, optional
-        Of texts. None: those of the file's classifier; where it has none, BERT ends with the
-        pooling, and GPT-2 predicts the next token. The loss is that of the config's problem_type;
-        where it has none, as Hugging Face has it, "mse" for 1 class, whose output is a number, and
-        "softmax_cross_entropy" for more. "loss" of the options goes before: for yes or no by 1
-        class, "sigmoid_cross_entropy".
+        Number of classes of texts. None: those of the file's classifier; without one, BERT ends
+        with the pooling, and GPT-2 predicts the next token. The loss follows the config's
+        problem_type; without one, as in Hugging Face, it is "mse" for 1 class, whose output is a
+        number, and "softmax_cross_entropy" for more. The option "loss" overrides it:
+        "sigmoid_cross_entropy" makes 1 class a binary classifier.
     pooling : "auto", "first", "mean" or None
         See `zoo.bert`. "auto": that of a folder of sentence-transformers, else "first" where there
         are classes or the file has a pooler, else None. GPT-2 has none.
     segments : bool
-        Whether BERT has a second input, for pairs of texts. Without, all tokens are of the first.
+        Whether BERT has a second input, for pairs of texts. If not, all tokens belong to the first
+        text.
     options
         Of the zoo's function: "optimizer", "seed" ... With "depth" only as many of the first blocks
         are read. "dropout" also takes the place of the config's rates of embeddings and classifier;

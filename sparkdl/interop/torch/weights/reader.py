@@ -16,7 +16,7 @@ MOST = 30  # lines of an error
 
 @dataclass(frozen=True, kw_only=True)
 class TorchNet:
-    """A network with the weights of a state_dict, and a report of which went where.
+    """A network with the weights of a state_dict, and a report of what was loaded.
 
     Parameters
     ----------
@@ -25,9 +25,9 @@ class TorchNet:
     matched : {"layer/array": shape}
         Arrays of ours that have numbers of the file.
     missing : tuple of str
-        "layer/array" of those that have first values of ours.
+        "layer/array" of those that keep their initial values.
     unused : tuple of str
-        Names in the file that went nowhere.
+        Names in the file that were not used.
     """
 
     network: Network
@@ -38,28 +38,28 @@ class TorchNet:
 
 
 def read_torch(path, conf, *, by="order", names=None, strict=True, key=None):
-    """Returns the TorchNet of a state_dict in a network of ours. PyTorch is not needed.
+    """Loads a state_dict into a sparkdl network and returns a TorchNet; PyTorch is not needed.
 
-    Numbers become what our layers mean by them: weights of a Linear are turned, gates are sorted,
-    two biases become one. What is no array is not in the file: epsilons, strides, activations are
-    those of the conf.
+    Arrays are converted to the layout of sparkdl's layers: weights of a Linear are transposed,
+    gates reordered, two biases summed. A state_dict has only arrays: epsilons, strides and
+    activations are those of the conf.
 
     Parameters
     ----------
     path : str
-        A .safetensors file, or what torch.save wrote of a state_dict; local or a URI. Of pickles
-        tensors are read alone, and no code is run.
+        A .safetensors file, or a state_dict that torch.save wrote; local or a URI. Only tensors are
+        read from pickles, and no code is run.
     conf : NetworkConf or GraphConf
     by : str
-        "order": the layers with arrays take the modules one after the other, as the module made
-        them; a safetensors file has lost that order. "name": layers have the names of modules,
-        "layer1.0.conv1" or "layer1/0/conv1".
+        "order": layers with arrays are paired with the modules in the order in which the module
+        defined them, which a safetensors file does not keep. "name": layers have the names of
+        modules, "layer1.0.conv1" or "layer1/0/conv1".
     names : {layer: module}, optional
-        Pairs in any case; the others go together as `by` says.
+        Explicit pairs; the others are paired by `by`.
     strict : bool
-        Whether it is an error if arrays of the file or of the network are left over.
+        Whether arrays left over, in the file or in the network, are an error.
     key : str, optional
-        Where the state_dict is, in a file that holds more.
+        Key of the state_dict, in a file that holds more.
 
     Raises
     ------
