@@ -9,24 +9,24 @@ Parts, each importing only those to its left:
     config, philox <- data <- training
     config <- exchange <- training
 
-config      options that are checked, documented, found by name, and written as JSON or YAML
-philox      random numbers as a function of what they are for
-engine      arrays in, arrays out: graphs, gradients, programs, kernels
-nn          what a user configures: layers, losses, optimizers, networks
-data        storage to batches
-exchange    what processes do together: links, sums, a key-value store
-training    who computes what, when it is exchanged; evaluation, checkpoints, progress
-spark       the same on a cluster; only it, ml and tune import pyspark
-ml          estimators and models of pyspark.ml
-tune        searches for the best network, and ensembles
-interop     files of other systems
-commands    what the command line does
+config      checked and documented options, found by name, written as JSON or YAML
+philox      counter-based random numbers
+engine      computation on arrays: graphs, gradients, programs, kernels
+nn          configuration of networks: layers, losses, optimizers
+data        readers, from storage to batches
+exchange    communication among processes: links, collectives, a key-value store
+training    training on one or several workers; evaluation, checkpoints, progress
+spark       the same on a Spark cluster; only spark, ml and tune import pyspark
+ml          estimators and models for pyspark.ml
+tune        hyperparameter search and ensembles
+interop     import and export of other frameworks' files
+commands    subcommands of the command line
 
-README.md beside this file says how they fit together.
+README.md in this folder explains how they fit together.
 
-The names below are loaded when they are first used, so that importing sparkdl is quick and needs no
-Spark; __init__.pyi says the same to type checkers and editors. Names that are clear only beside
-their like stay in their module: sparkdl.schedules.StepSchedule, sparkdl.losses.Huber.
+The names below are loaded on first use, so importing sparkdl is quick and does not need Spark;
+__init__.pyi declares them for type checkers and editors. Names that are clear only in their family
+stay in its module: sparkdl.schedules.StepSchedule, sparkdl.losses.Huber.
 """
 
 from importlib import import_module
@@ -57,7 +57,7 @@ MODULES = [
     "zoo",
 ]
 EXPORTS = {
-    # networks, and what trains and runs them
+    # networks, training and use
     "sparkdl.nn": "EmbeddingBag GraphBuilder GraphConf NetworkConf Vertex",
     "sparkdl.training.network": "Network",
     "sparkdl.training.generation": "generate",
@@ -123,7 +123,7 @@ def __getattr__(name):
 
 
 def place_of(name):
-    """Returns "; it is sparkdl.schedules.StepSchedule" for a class that stays in its module."""
+    """Returns "; it is sparkdl.schedules.StepSchedule" for a class that is only in its module."""
     for module in MODULES if name[:1].isupper() else ():
         if name in import_module(f"sparkdl.{module}").__all__:
             return f"; it is sparkdl.{module}.{name}"

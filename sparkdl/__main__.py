@@ -4,8 +4,8 @@ import sys
 from pathlib import Path
 
 if not __package__:
-    # Run as a file: its folder comes first on the path, and `errors`, `data` ... would be found
-    # there without their package. The folder above comes last, after what --py-files brought.
+    # Run as a script: Python puts its folder first on the path, where `errors`, `data` ... would be
+    # imported without their package. Put the parent folder last instead, after --py-files.
     own = Path(__file__).resolve().parent
     sys.path[:] = [place for place in sys.path if Path(place).resolve() != own]
     sys.path.append(str(own.parent))

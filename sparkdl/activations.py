@@ -3,4 +3,4 @@
 from sparkdl.nn import activations as _activations
 from sparkdl.nn.activations import *  # noqa: F403
 
-vars().update(__all__=_activations.__all__)  # for help(); type checkers follow the star alone
+vars().update(__all__=_activations.__all__)  # for help(); type checkers follow only the star

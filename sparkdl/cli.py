@@ -15,7 +15,7 @@ DATA = """the data, by type and options as in a run configuration: Digits, or
 
 
 def main(arguments=None):
-    """Runs one command; returns the exit code: 2 for an error that one sentence explains."""
+    """Runs one command; returns the exit code, 2 for an error that one sentence explains."""
     options = parser().parse_args(arguments)
     module = importlib.import_module(f"sparkdl.commands.{options.module}")
     try:
@@ -46,7 +46,7 @@ def add_demo(commands):
     one = command(commands, "demo", "demo", "train LeNet on real digits, on this machine's Spark")
     one.add_argument("--epochs", type=int, default=3, help="passes over the data (3)")
     one.add_argument("--workers", type=int, default=2, help="replicas that train at once (2)")
-    one.add_argument("--master", help="where; a local-cluster of as many executors unless given")
+    one.add_argument("--master", help="where Spark runs (a local-cluster of that many executors)")
     output(one, "folder for the model (sparkdl-demo-model)", default="sparkdl-demo-model")
 
 
@@ -54,30 +54,32 @@ def add_train(commands):
     one = command(commands, "train", "train", "train as a YAML file says")
     configuration(one)
     one.add_argument("--resume", metavar="PATH", help="a checkpoint, or a folder of them")
-    what = "an HTML file with the charts of the fit, which is written as it goes on"
+    what = "HTML file for the charts of the fit, updated while it runs"
     one.add_argument("--report", metavar="FILE", help=what)
-    what = "a local folder for a log of the fit, which sparkdl report reads"
+    what = "local folder for a log of the fit, to be read by sparkdl report"
     one.add_argument("--log", metavar="FOLDER", help=what)
-    what = "serve the charts of the fit on this machine while it goes on; 0: any free port"
+    what = "serve the charts of the fit on this port while it runs; 0: any free port"
     one.add_argument("--dashboard", type=int, metavar="PORT", help=what)
 
 
 def add_report(commands):
-    text = "write an HTML file with the charts of fits, side by side, from their logs"
+    text = "write an HTML file that compares the charts of fits, from their logs"
     one = command(commands, "report", "report", text)
-    one.add_argument("folders", nargs="+", metavar="FOLDER", help="of sparkdl train --log, RunLog")
-    output(one, "an HTML file (report.html)", default="report.html")
-    one.add_argument("--title", help="of the page; the folders' names")
+    one.add_argument(
+        "folders", nargs="+", metavar="FOLDER", help="a log of sparkdl train --log or RunLog"
+    )
+    output(one, "HTML file to write (report.html)", default="report.html")
+    one.add_argument("--title", help="title of the page (the folders' names)")
 
 
 def add_evaluate(commands):
-    one = command(commands, "evaluate", "inference", "say how good a model is on labelled data")
+    one = command(commands, "evaluate", "inference", "evaluate a model on labelled data")
     model_and_data(one)
 
 
 def add_predict(commands):
     one = command(
-        commands, "predict", "inference", "write what a model says of each record, as Parquet"
+        commands, "predict", "inference", "write a model's prediction for each record, as Parquet"
     )
     model_and_data(one)
     output(one, "folder for the Parquet files", required=True)
@@ -85,7 +87,10 @@ def add_predict(commands):
 
 def add_features(commands):
     one = command(
-        commands, "features", "inference", "write what layers of a model give, as Parquet"
+        commands,
+        "features",
+        "inference",
+        "write the outputs of a model's layers for each record, as Parquet",
     )
     model_and_data(one)
     one.add_argument("--layers", nargs="+", required=True, help="names, such as dense_1")
@@ -93,47 +98,69 @@ def add_features(commands):
 
 
 def add_summary(commands):
-    one = command(commands, "summary", "summary", "print the network of a YAML file as a table")
+    one = command(
+        commands, "summary", "summary", "print the network of a run configuration as a table"
+    )
     configuration(one)
 
 
 def add_time(commands):
     one = command(
-        commands, "time", "layer_times", "say how long each layer takes to train a minibatch"
+        commands, "time", "layer_times", "measure how long each layer takes in a training step"
     )
     configuration(one)
-    one.add_argument("--batch-size", type=int, metavar="N", help="examples; as the file says")
-    one.add_argument("--iterations", type=int, default=10, metavar="K", help="medians over K (10)")
-    one.add_argument("--threads", type=int, metavar="T", help="the cores that there are")
+    one.add_argument(
+        "--batch-size", type=int, metavar="N", help="examples per minibatch (as in the file)"
+    )
+    one.add_argument(
+        "--iterations", type=int, default=10, metavar="K", help="repetitions, for medians (10)"
+    )
+    one.add_argument("--threads", type=int, metavar="T", help="threads to compute with (all cores)")
 
 
 def add_simulate(commands):
-    text = "say how long masters would take to exchange on a cluster, from a short run here"
+    text = "estimate how long the masters' exchanges take on a cluster, from a short benchmark here"
     one = command(commands, "simulate", "simulate", text)
-    one.add_argument("--workers", type=int, required=True, metavar="N", help="processes that train")
-    one.add_argument("--params", metavar="P", help="of the network: 25e6, 25M; else --conf")
-    configuration(one, "a run's YAML, whose network is also cut into stages", required=False)
-    one.add_argument("--bandwidth", metavar="B", help="of a machine: 10Gb (bits), 1.2GB (bytes)")
-    one.add_argument("--latency", default="0us", metavar="T", help="between machines: 50us (0)")
-    one.add_argument("--compute", default="0ms", metavar="T", help="of a minibatch: 120ms (0)")
-    one.add_argument("--every", type=int, default=5, metavar="K", help="minibatches a round (5)")
-    machine = "workers that share a machine (1)"
+    one.add_argument("--workers", type=int, required=True, metavar="N", help="number of workers")
+    one.add_argument(
+        "--params", metavar="P", help="number of parameters, as 25e6 or 25M, instead of --conf"
+    )
+    configuration(
+        one,
+        "a run configuration (YAML); adds pipelines and divided layers of its network",
+        required=False,
+    )
+    one.add_argument(
+        "--bandwidth", metavar="B", help="bandwidth of a machine: 10Gb (bits), 1.2GB (bytes)"
+    )
+    one.add_argument(
+        "--latency", default="0us", metavar="T", help="latency between machines: 50us (0)"
+    )
+    one.add_argument(
+        "--compute", default="0ms", metavar="T", help="compute time of a minibatch: 120ms (0)"
+    )
+    one.add_argument("--every", type=int, default=5, metavar="K", help="minibatches per round (5)")
+    machine = "workers per machine (1)"
     one.add_argument("--workers-per-machine", type=int, default=1, metavar="W", help=machine)
-    one.add_argument("--cores", type=int, metavar="C", help="of a machine (as here)")
+    one.add_argument("--cores", type=int, metavar="C", help="cores per machine (as here)")
 
 
 def add_convert(commands):
-    text = "write the records of any source to an LMDB, Parquet or SequenceFiles"
+    text = "convert the records of any source to an LMDB, Parquet or SequenceFiles"
     one = command(commands, "convert", "convert", text)
     one.add_argument("--data", required=True, help=DATA)
     one.add_argument("--to", choices=["LMDB", "Parquet", "SequenceFiles"], default="LMDB")
-    output(one, "a new folder, local or a URI")
-    one.add_argument("--shape", metavar="C,H,W", help="of a record, where storage knows rows only")
-    one.add_argument("--mean", metavar="FILE", help="write the mean: .npy, .binaryproto")
+    output(one, "new folder to write, local or a URI")
+    one.add_argument(
+        "--shape", metavar="C,H,W", help="shape of a record, if it is stored as a flat row"
+    )
+    one.add_argument("--mean", metavar="FILE", help="file for the mean image: .npy or .binaryproto")
 
 
 def add_caffe(commands):
-    text = "train and use a solver of Caffe's, with CaffeOnSpark's flags; time; device_query"
+    text = (
+        "train with a Caffe solver or use its model, with CaffeOnSpark's flags; time; device_query"
+    )
     add_flags(command(commands, "caffe", "caffe.command", text))
 
 
@@ -143,40 +170,46 @@ def add_submit(commands):
     one.add_argument("--master", help="yarn, spark://host:7077, k8s://https://host:6443")
     modes = {"choices": ["client", "cluster"], "help": "where the driver runs (client)"}
     one.add_argument("--deploy-mode", **modes)
-    one.add_argument("--properties", metavar="FILE", help="options of Spark, as conf/yarn.conf")
-    one.add_argument("--archive", metavar="PATH", help="of build.py package; local or hdfs://")
-    zipped = "a zip of sparkdl instead, where executors have the packages it needs"
+    one.add_argument(
+        "--properties", metavar="FILE", help="Spark properties file, such as conf/yarn.conf"
+    )
+    one.add_argument(
+        "--archive", metavar="PATH", help="archive of build.py package, local or hdfs://"
+    )
+    zipped = "a zip of sparkdl instead, if executors have the required packages"
     one.add_argument("--py-files", metavar="PATH", help=zipped)
-    along = "files that go along with a driver on the cluster; those that the command names do"
+    along = (
+        "files to send along; those named in the command are sent to a driver on the cluster anyway"
+    )
     one.add_argument("--files", nargs="+", default=[], metavar="FILE", help=along)
-    one.add_argument("--executors", type=int, metavar="N", help="processes on the cluster")
-    one.add_argument("--cores", type=int, metavar="C", help="tasks at once in each")
-    one.add_argument("--memory", metavar="M", help="of the JVM of each, as 2g")
-    setting = "an option of Spark: spark.dynamicAllocation.enabled=true; may be repeated"
+    one.add_argument("--executors", type=int, metavar="N", help="number of executors")
+    one.add_argument("--cores", type=int, metavar="C", help="cores per executor")
+    one.add_argument("--memory", metavar="M", help="JVM memory per executor, as 2g")
+    setting = "set a Spark option: spark.dynamicAllocation.enabled=true; may be repeated"
     one.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help=setting)
-    one.add_argument("--run", action="store_true", help="run it too")
-    what = "a command of sparkdl: -- train --conf conf/lenet.yaml"
+    one.add_argument("--run", action="store_true", help="also run the command")
+    what = "the sparkdl command: -- train --conf conf/lenet.yaml"
     one.add_argument("what", nargs="+", metavar="COMMAND", help=what)
     one.set_defaults(understood=lambda what: parser().parse_args(what))
 
 
 def add_doctor(commands):
-    text = "say what keeps a cluster from training: versions, memory, ports, clocks"
+    text = "check a cluster for what would keep it from training: versions, memory, ports, clocks"
     one = command(commands, "doctor", "doctor", text)
     one.add_argument("--master", default="local[*]", help="the cluster (local[*])")
 
 
 def command(commands, name, module, text):
-    """Returns a parser of one command, which sparkdl.commands.<module> carries out."""
+    """Adds a parser for one command, run by sparkdl.commands.<module>; returns it."""
     one = commands.add_parser(name, help=text, description=text)
     one.set_defaults(module=module)
-    one.add_argument("--traceback", action="store_true", help="show where an error came from")
+    one.add_argument("--traceback", action="store_true", help="show the traceback of an error")
     return one
 
 
 def configuration(one, text="a run configuration (YAML)", required=True):
     one.add_argument("--conf", required=required, metavar="FILE", help=text)
-    setting = "change an option: training.averaging_frequency=10; may be repeated"
+    setting = "set an option: training.averaging_frequency=10; may be repeated"
     one.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help=setting)
 
 
@@ -184,7 +217,7 @@ def model_and_data(one):
     one.add_argument("--model", required=True, metavar="PATH", help="the folder of a saved model")
     one.add_argument("--data", required=True, help=DATA)
     one.add_argument("--master", default="local[*]", help="where Spark runs (local[*])")
-    device = "where executors compute: cpu, cuda (a GPU), auto: a GPU where there is one (auto)"
+    device = "where executors compute: cpu, cuda (a GPU) or auto, a GPU if there is one (auto)"
     one.add_argument("--device", default="auto", help=device)
 
 

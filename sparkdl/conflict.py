@@ -1,4 +1,4 @@
-"""Warns of another distribution with the same import name, before it does harm."""
+"""Warning about another distribution with the same import name."""
 
 import os
 import sys
@@ -6,14 +6,14 @@ import warnings
 
 
 def warn_if_shadowed():
-    """Warns when the abandoned distribution `sparkdl` is installed beside this package.
+    """Warns if the abandoned distribution `sparkdl` is installed beside this package.
 
-    Both write to the folder sparkdl/, so the one installed last has overwritten files of the
-    other, and what breaks then gives no hint why.
+    Both install into the folder sparkdl/, so the later one overwrites files of the other, and the
+    resulting errors give no hint of the cause.
     """
     if not any(map(has_metadata, sys.path)):
         return
-    from importlib.metadata import PackageNotFoundError, version  # larger than all else here
+    from importlib.metadata import PackageNotFoundError, version  # imported late, as it is large
 
     try:
         other = version("sparkdl")
@@ -28,9 +28,9 @@ def warn_if_shadowed():
 
 
 def has_metadata(folder):
-    """Returns whether a folder of the path has what may be the other distribution's metadata."""
+    """Returns whether a path entry may hold the other distribution's metadata."""
     try:
         names = os.listdir(folder or ".")
-    except OSError:  # a zip, or a folder that is not there
+    except OSError:  # a zip, or a missing folder
         return False
     return any(name.startswith(("sparkdl-", "sparkdl.")) and "-info" in name for name in names)

@@ -1,4 +1,4 @@
-"""Errors as JSON, the one form in which they travel between processes."""
+"""Errors as JSON, the form in which they travel between processes."""
 
 import json
 from traceback import TracebackException
@@ -11,15 +11,16 @@ KINDS = {
     for name, kind in vars(errors).items()
     if isinstance(kind, type) and issubclass(kind, SparkdlError)
 }
-# Characters, and a number: at 12 bytes each, all fits into the 1 MB of JSON of a message.
+# Lengths in characters, and a number of notes: at up to 12 bytes per character, an error fits into
+# the 1 MB of JSON of a message.
 LONGEST, LONGEST_NOTE, MOST_NOTES = 2500, 8000, 8
 
 
 def error_to_json(error):
-    """Returns the JSON object from which `error_from_json` makes the error again.
+    """Returns a JSON object from which `error_from_json` restores the error.
 
-    An error of a class that sparkdl.errors has not travels as the nearest class that it has. What
-    is no SparkdlError travels by its name, with its traceback as a note.
+    An error whose class is not in sparkdl.errors is sent as its nearest base class there. An error
+    that is no SparkdlError is sent by its name, with its traceback as a note.
     """
     described = TracebackException.from_exception(error)
     text, notes = str(described), getattr(error, "__notes__", None)
@@ -33,10 +34,10 @@ def error_to_json(error):
 
 
 def error_from_json(meta, whose="a worker"):
-    """Returns the error that `error_to_json` was given: same class, text, attributes and notes.
+    """Restores an error from `error_to_json`, with class, text, attributes and notes.
 
-    What was no SparkdlError, and what describes no error at all, is a WorkerError that begins with
-    `whose` it was.
+    Errors that are no SparkdlError, and invalid input, become a WorkerError whose text begins with
+    `whose`.
     """
     error = error_without_notes(meta, whose)
     notes = meta.get("notes") if isinstance(meta, dict) else None
@@ -47,12 +48,12 @@ def error_from_json(meta, whose="a worker"):
 
 
 def error_to_text(error):
-    """Returns the JSON text from which `error_from_text` makes the error again."""
+    """Returns JSON text from which `error_from_text` restores the error."""
     return json.dumps(error_to_json(error))
 
 
 def error_from_text(text, whose="a worker"):
-    """Returns the error of a JSON text; ValueError or RecursionError for what is none."""
+    """Restores an error from JSON text; raises ValueError or RecursionError if it is no JSON."""
     return error_from_json(json.loads(text), whose)
 
 
@@ -73,20 +74,20 @@ def to_json(name, arguments, notes):
 
 
 def can_make(kind, arguments):
-    """Returns whether arguments are those of such an error."""
+    """Returns whether the arguments fit an error class."""
     if kind is None or len(arguments) != len(kind.types):
         return False
     return all(map(isinstance, arguments, kind.types))
 
 
 def full_name(kind):
-    """Returns the name of a class as tracebacks have it."""
+    """Returns the name of a class as in tracebacks."""
     module = kind.__module__
     return kind.__qualname__ if module == "builtins" else f"{module}.{kind.__qualname__}"
 
 
 def shorten_notes(notes):
-    """Returns the notes, shortened, with a last one for those that are too many."""
+    """Returns the notes, shortened; a last note counts those left out."""
     more = len(notes) - MOST_NOTES + 1
     if more > 1:
         notes = [*notes[: MOST_NOTES - 1], f"and {more} more notes"]
@@ -94,7 +95,7 @@ def shorten_notes(notes):
 
 
 def shorten(value, longest=LONGEST):
-    """Returns the start and the end of a text that is too long; any other value as it is."""
+    """Returns the start and end of a text that is too long; other values unchanged."""
     if not isinstance(value, str) or len(value) <= longest:
         return value
     half = longest // 2 - 30

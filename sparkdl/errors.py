@@ -1,4 +1,4 @@
-"""Every error that sparkdl raises on purpose, and the one wording for a refused option."""
+"""All errors that sparkdl raises on purpose, and the common wording for invalid options."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -118,7 +118,7 @@ def require(config: object, field: str, holds: object, must_be: str, cure: str =
 def needs_package(
     owner: str, package: str, cure: str, error: type[SparkdlError] = UnsupportedError
 ) -> Iterator[None]:
-    """Raises an error where an import in the block fails: who needs what, and how to get it."""
+    """Turns an ImportError in the block into one that says who needs what, and how to get it."""
     try:
         yield
     except ImportError as reason:
@@ -132,7 +132,7 @@ def require_kind(name: str, value: object, kind: Any, must_be: str) -> None:
 
 
 class BoundedRepr(Repr):
-    """A repr that looks at a few items and a few levels only, so that any value takes no time."""
+    """A repr limited to a few items and levels, so that it is quick for any value."""
 
     def __init__(self) -> None:
         super().__init__()

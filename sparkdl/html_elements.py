@@ -1,4 +1,4 @@
-"""Elements of a page; texts are escaped by the library that writes them."""
+"""Elements of an HTML page; the library escapes texts when it serializes them."""
 
 from xml.etree.ElementTree import Element, SubElement, tostring
 
@@ -6,9 +6,9 @@ NUMBERS = int | float
 
 
 def element(tag, *children, **attributes):
-    """Returns an element with children: texts, elements, or lists of them; None is left out.
+    """Returns an element with children: texts, elements, or lists of these; None is skipped.
 
-    `class_` is the attribute "class", and `_` in other names stands for "-".
+    `class_` stands for the attribute "class", and `_` in other names for "-".
     """
     names = {name.rstrip("_").replace("_", "-"): str(value) for name, value in attributes.items()}
     made = Element(tag, names)
@@ -31,7 +31,7 @@ def flat(children):
 
 
 def table(head, rows, caption=None):
-    """Returns a table; cells that are numbers stand to the right, elements are cells themselves."""
+    """Returns a table; numbers are aligned right, and elements serve as cells themselves."""
     made = Element("table")
     if caption:
         made.append(element("caption", caption))
@@ -54,7 +54,10 @@ def cell(value):
 
 
 def number(value):
-    """Returns a number with four digits, or all before the point: what is below 1 stays below."""
+    """Formats a number with four digits, or all before the decimal point.
+
+    A value below 1 is never rounded up to 1.
+    """
     if isinstance(value, int):
         return f"{value:,}"
     if 1000 <= abs(value) < 1e9:
@@ -66,5 +69,5 @@ def number(value):
 
 
 def text_of(made):
-    """Returns the HTML of an element; what UTF-8 has no bytes for, lone surrogates, becomes "?"."""
+    """Serializes an element as HTML; lone surrogates, which UTF-8 cannot encode, become "?"."""
     return tostring(made, encoding="unicode", method="html").encode("utf-8", "replace").decode()

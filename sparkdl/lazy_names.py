@@ -1,6 +1,6 @@
-"""Names of a package that are loaded when they are first used.
+"""Lazy names of a package, loaded on first use.
 
-Who needs one module of a large package, as an executor does, is spared the others.
+A process that needs one module of a large package, such as an executor, does not load the others.
 """
 
 import sys
@@ -9,7 +9,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
-Exports = dict[str, str]  # {module: the names that it gives, separated by spaces, or "*"}
+Exports = dict[str, str]  # {module: its public names, separated by spaces, or "*"}
 Names = tuple[Callable[[str], Any], Callable[[], list[str]]]
 
 
@@ -19,15 +19,15 @@ def homes(exports: Exports) -> dict[str, str]:
 
 
 def listed(module, names):
-    """Returns the names that a module gives; "*" stands for all of a package's `__all__`."""
+    """Returns the names that a module provides; "*" stands for its `__all__`."""
     return import_module(module).__all__ if names == "*" else names.split()
 
 
 def lazy_names(package: str, found: dict[str, str]) -> Names:
-    """Returns the `__getattr__` and the `__dir__` of a package.
+    """Returns `__getattr__` and `__dir__` for a package.
 
-    Its own modules are found as attributes, too, as if it had imported them. Type checkers and
-    editors read the __init__.pyi beside it, which imports the same names.
+    Its submodules are found as attributes, too, as if it had imported them. Type checkers and
+    editors read its __init__.pyi, which imports the same names.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Listeners to a fit, what they are told, and the History that a fit returns."""
+"""Listeners to a fit, their reports, and the History that a fit returns."""
 
 from sparkdl.training.report.dashboard import Dashboard
 from sparkdl.training.report.html_report import HtmlReport

@@ -3,4 +3,4 @@
 from sparkdl.nn import losses as _losses
 from sparkdl.nn.losses import *  # noqa: F403
 
-vars().update(__all__=_losses.__all__)  # for help(); type checkers follow the star alone
+vars().update(__all__=_losses.__all__)  # for help(); type checkers follow only the star

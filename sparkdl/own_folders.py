@@ -1,4 +1,4 @@
-"""Folders and files that this user alone can change, so that what lies there can be believed."""
+"""Private folders and files, which only this user can change and which can therefore be trusted."""
 
 import os
 import re
@@ -14,26 +14,26 @@ from sparkdl.errors import ConfigError, UnsupportedError
 
 BUDGETS = ("SPARKDL_KERNELS_BYTES", "SPARKDL_COPIES_BYTES")
 WRITE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
-ROOT = 0  # may put links anywhere, as for a larger disk
+ROOT = 0  # may place links anywhere, for example to a larger disk
 
 
 def is_own(status: os.stat_result) -> bool:
-    """Returns whether what has this status is this user's, and nobody else can write there."""
+    """Returns whether this user owns the file, and nobody else can write to it."""
     return status.st_uid == os.getuid() and not status.st_mode & WRITE_BY_OTHERS
 
 
 def open_own(path: Path) -> BinaryIO:
-    """Opens a regular file that this user alone can change; follows no link, and never waits.
+    """Opens a regular file that only this user can change; never follows links or blocks.
 
     Raises
     ------
     UnsupportedError
-        Another user owns it, or can write there, or it is no regular file.
+        If another user owns it or can write to it, or it is no regular file.
     OSError
-        It cannot be opened, or is a link.
+        If it cannot be opened, or is a link.
     """
     file = open(path, "rb", opener=open_at_once)  # noqa: SIM115, the caller closes it
-    status = os.fstat(file.fileno())  # of what is open, whatever has the path now
+    status = os.fstat(file.fileno())  # of the open file, even if the path has been replaced
     if stat.S_ISREG(status.st_mode) and is_own(status):
         return file
     file.close()
@@ -41,27 +41,27 @@ def open_own(path: Path) -> BinaryIO:
 
 
 def open_at_once(path: str, flags: int) -> int:
-    """Opens what is no link, as `opener` of `open`; a FIFO does not wait for its writer."""
+    """Opens without following a link or blocking on a FIFO; an `opener` for `open`."""
     return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK)
 
 
 def open_private(path: str, flags: int) -> int:
-    """Opens a file of the user's own, as `opener` of `open`, whatever the umask says."""
+    """Opens a file with mode 0600, whatever the umask; an `opener` for `open`."""
     return os.open(path, flags | os.O_NOFOLLOW, 0o600)
 
 
 @contextmanager
 def replaced_file(path: Path, mode: int = 0o666) -> Iterator[BinaryIO]:
-    """Gives a new file to write, which gets the name `path` at the end, or is deleted.
+    """Yields a new file to write, which is renamed to `path` at the end, or deleted on error.
 
-    Until then nobody can guess its name, so no link of another user can be there.
+    Its temporary name is random, so no other user can place a link there.
 
     Parameters
     ----------
     path : Path
-        Of what may be there already, and is replaced.
+        Target; an existing file is replaced.
     mode : int
-        Of the file, less what the umask says.
+        Permissions of the file, subject to the umask.
     """
     unfinished = path.parent / f".sparkdl-{secrets.token_hex(8)}"
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
@@ -76,7 +76,7 @@ def replaced_file(path: Path, mode: int = 0o666) -> Iterator[BinaryIO]:
 
 
 def own_files(folder: Path, names: re.Pattern[str]) -> Iterator[tuple[Path, os.stat_result]]:
-    """Yields (path, status) of this user's regular files that have such names."""
+    """Yields (path, status) of this user's regular files whose names match."""
     for path in folder.iterdir():
         with suppress(FileNotFoundError):  # another process may have deleted it
             status = os.lstat(path)
@@ -89,16 +89,16 @@ def own_files(folder: Path, names: re.Pattern[str]) -> Iterator[tuple[Path, os.s
 
 
 def make_own_folder(path: Path) -> Path:
-    """Makes a folder of mode 0700 if there is none; those above it that are missing, too.
+    """Creates a folder with mode 0700 if missing, and its missing parents; returns it.
 
-    It may be a link that this user or root has made.
+    The path may be a link that belongs to this user or root.
 
     Raises
     ------
     UnsupportedError
-        Another user owns the folder or the link, or can write to the folder.
+        If another user owns the folder or the link, or can write to the folder.
     OSError
-        There can be no folder.
+        If the folder cannot be created.
     """
     make_missing(path)
     status = os.lstat(path)
@@ -116,7 +116,7 @@ def make_own_folder(path: Path) -> Path:
 
 
 def make_missing(path: Path) -> None:
-    """Makes a folder and those above it, each of mode 0700 where there is none."""
+    """Creates a folder and its missing parents, each with mode 0700."""
     try:
         path.mkdir(mode=0o700, exist_ok=True)
     except FileNotFoundError:
@@ -127,8 +127,8 @@ def make_missing(path: Path) -> None:
 
 
 def try_lock(file: IO[Any]) -> bool:
-    """Takes the lock of an open file, which ends with its process; False if another has it."""
-    import fcntl  # which Windows has not
+    """Locks an open file until its process ends; returns False if another process has the lock."""
+    import fcntl  # not available on Windows
 
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -138,28 +138,28 @@ def try_lock(file: IO[Any]) -> bool:
 
 
 def cache_folder(name: str) -> Path:
-    """Returns where this user keeps what can be made again; it need not exist.
+    """Returns this user's cache folder for `name`; it may not exist yet.
 
-    XDG_CACHE_HOME, of which the specification ignores a relative one, else .cache at home, else a
-    folder of the user's among temporary files: a container's user may have no home.
+    It is below XDG_CACHE_HOME (ignored if relative, as its specification says), else below .cache
+    in the home folder, else a folder among temporary files: a container's user may have no home.
     """
     base = os.environ.get("XDG_CACHE_HOME")
     if base and os.path.isabs(base):
         return Path(base, "sparkdl", name)
     try:
         return Path.home() / ".cache" / "sparkdl" / name
-    except RuntimeError:  # no HOME, and no entry among the system's users
+    except RuntimeError:  # neither HOME nor an entry in the user database
         return Path(tempfile.gettempdir(), f"sparkdl-{os.getuid()}-{name}")
 
 
 def check_budgets() -> None:
-    """Raises ConfigError where a variable of BUDGETS is no number of bytes in this process."""
+    """Raises ConfigError if a variable of BUDGETS is no number of bytes."""
     for variable in BUDGETS:
         budget(variable, 0)
 
 
 def budget(variable: str, default: int) -> int:
-    """Returns the bytes that an environment variable allows."""
+    """Returns the number of bytes that an environment variable allows, or the default."""
     text = os.environ.get(variable)
     if not text:
         return default

@@ -1,4 +1,4 @@
-"""Random numbers as a function of a counter and a key: nothing is stored, any order gives the same.
+"""Counter-based random numbers: stateless, a function of counter and key, in any order.
 
 References
 ----------
@@ -40,14 +40,14 @@ def philox(counter, key):
 
 
 def key_of(seed, stream):
-    """Returns the key of a run's seed and a user of random numbers: two integers below 2^32."""
+    """Returns the Philox key for a run's seed and a stream: two integers below 2^32."""
     return seed & 0xFFFFFFFF, ((seed >> 32) * KEY_STEPS[0] + stream) & 0xFFFFFFFF
 
 
 def words(ids, epoch, count, seed, stream):
-    """Returns at least `count` random words for each example: (n, whole blocks of four) uint64.
+    """Returns at least `count` random words per example: (n, count rounded up to 4) uint64.
 
-    `stream` may be an array (n,) of uint64: that of each example.
+    `stream` may be an array (n,) of uint64, with one stream per example.
     """
     ids = np.asarray(ids, np.uint64)[:, None]
     stream = stream[:, None] if isinstance(stream, np.ndarray) else stream
@@ -57,15 +57,13 @@ def words(ids, epoch, count, seed, stream):
 
 
 def uniform(ids, epoch, count, seed, stream):
-    """Draws numbers in [0, 1) for each example.
+    """Draws numbers uniformly from [0, 1) for each example.
 
     Parameters
     ----------
-    ids : (n,) uint64, the examples' places in the data set
-    epoch : int, so that an example gets new numbers each time it is seen
-    count : int, numbers per example
-    seed, stream : int, the run's seed and which user of random numbers in the network asks;
-        the stream of each example as (n,) uint64, where they differ
+    ids : (n,) uint64, record ids of the examples epoch : int, so that an example gets new numbers
+    each time it is seen count : int, numbers per example seed, stream : int, the run's seed and the
+    stream of the caller in the network; or (n,) uint64 if the streams of examples differ
 
     Returns
     -------
@@ -76,16 +74,16 @@ def uniform(ids, epoch, count, seed, stream):
 
 
 def normal(ids, epoch, count, seed, stream):
-    """Returns normal numbers (n, count) of mean 0 and variance 1 per example; see `uniform`.
+    """Draws standard normal numbers (n, count) for each example; see `uniform`.
 
-    A pair of words makes a pair of numbers. The largest that can come is sqrt(64 log 2) = 6.66.
+    Each pair of words gives a pair of numbers, of at most sqrt(64 log 2) = 6.66 in size.
 
     References
     ----------
     Box and Muller, A note on the generation of random normal deviates (1958).
     """
     bits = words(ids, epoch, count, seed, stream)
-    radius = (bits[:, 0::2] + np.uint64(1)).astype(np.float32) * np.float32(2.0**-32)  # above 0
+    radius = (bits[:, 0::2] + np.uint64(1)).astype(np.float32) * np.float32(2.0**-32)  # never 0
     radius = np.sqrt(np.float32(-2) * np.log(radius))
     angle = bits[:, 1::2].astype(np.float32) * np.float32(2 * np.pi * 2.0**-32)
     pairs = np.stack([radius * np.cos(angle), radius * np.sin(angle)], axis=-1)

@@ -1,4 +1,4 @@
-"""Readers of storage formats, and the columns of DataFrames as they read them."""
+"""Readers of storage formats, and the types of DataFrame columns."""
 
 from sparkdl.data import (
     HDF5,

@@ -3,4 +3,4 @@
 from sparkdl.nn import schedules as _schedules
 from sparkdl.nn.schedules import *  # noqa: F403
 
-vars().update(__all__=_schedules.__all__)  # for help(); type checkers follow the star alone
+vars().update(__all__=_schedules.__all__)  # for help(); type checkers follow only the star

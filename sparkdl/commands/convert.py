@@ -1,4 +1,4 @@
-"""sparkdl convert: records from any source to an LMDB, Parquet or SequenceFile."""
+"""sparkdl convert: copies records from any source to an LMDB, Parquet or SequenceFiles."""
 
 import numpy as np
 
@@ -38,7 +38,7 @@ def convert(arguments):
 
 
 def records(source, shape, mean):
-    """Yields Batches of all records, transformed as in use."""
+    """Yields Batches of all records after the source's transform."""
     for split in source.splits():
         for batch in source.read(split):
             batch = batch if source.transform is None else source.transform(batch)
@@ -57,7 +57,7 @@ def reshape_features(batch, shape, split):
 
 
 def shape_of(written):
-    """Returns (3, 32, 32) of "3,32,32"."""
+    """Parses "3,32,32" into (3, 32, 32)."""
     if written is None:
         return None
     sizes = written.replace("x", ",").split(",")
@@ -67,7 +67,7 @@ def shape_of(written):
 
 
 class Mean:
-    """The mean of images, one batch after the other."""
+    """Mean of images, accumulated batch by batch."""
 
     def __init__(self):
         self.total = None
@@ -82,7 +82,7 @@ class Mean:
 
 
 def write_mean(path, mean, count):
-    """Returns a .binaryproto of Caffe's, or a .npy file for MeanImage(path=...), float32."""
+    """Writes the mean as float32: Caffe's .binaryproto, or a .npy file for MeanImage(path=...)."""
     if count == 0:
         raise DataError(f"{path}: the mean of no images is unknown")
     image = (mean.total / count).astype(np.float32)

@@ -1,4 +1,4 @@
-"""sparkdl demo: LeNet learns real digits on Spark executors, in about a minute."""
+"""sparkdl demo: trains LeNet on real digits on Spark executors in about a minute."""
 
 from sparkdl.commands import demo_run
 from sparkdl.commands.train import fit
@@ -6,7 +6,7 @@ from sparkdl.spark.session import session
 
 
 def demo(arguments):
-    """Trains, evaluates and saves; nothing is needed but Java."""
+    """Trains, evaluates and saves; needs nothing but Java."""
     options = {"master": arguments.master, "workers": arguments.workers}
     conf = demo_run.run(arguments.output, epochs=arguments.epochs, **options)
     conf.check()

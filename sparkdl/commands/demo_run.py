@@ -1,4 +1,4 @@
-"""The run of the demo: LeNet on the digits inside the package."""
+"""Run configuration of the demo: LeNet on the digits inside the package."""
 
 from sparkdl.commands.options.run_conf import DataSets, RunConf, SparkOptions
 from sparkdl.data import Digits
@@ -10,7 +10,7 @@ EPOCHS = 3
 
 
 def network():
-    """Returns Caffe's LeNet, with a schedule that suits a few epochs."""
+    """Returns Caffe's LeNet with a learning rate schedule for a few epochs."""
     rate = ExponentialSchedule(initial=0.04, gamma=0.7, per="epoch")
     return lenet(optimizer=Nesterov(learning_rate=rate), l2=5e-4, seed=1)
 

@@ -1,4 +1,4 @@
-"""sparkdl doctor: what keeps a cluster from training."""
+"""sparkdl doctor: checks for what keeps a cluster from training."""
 
 from sparkdl.spark.cluster_check.doctor import doctor as examine
 from sparkdl.spark.session import session

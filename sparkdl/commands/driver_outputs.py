@@ -1,4 +1,4 @@
-"""What a command writes, for a driver on the cluster: files in its container go with it."""
+"""Check of output paths for a driver on the cluster, whose container's files vanish with it."""
 
 import re
 from pathlib import PurePosixPath
@@ -14,12 +14,12 @@ MOUNTED = "an absolute path that all machines mount"
 
 
 def check_outputs(options):
-    """Returns notes on what a command, parsed, writes to paths that each machine may have.
+    """Returns notes on outputs of a parsed command that go to a machine's own disk.
 
     Raises
     ------
     ConfigError
-        A relative local path, which means a file in the driver's container.
+        If an output is a relative local path, that is, a file in the driver's container.
     """
     notes = []
     for name, path, lasting in outputs(options):
@@ -33,13 +33,13 @@ def check_outputs(options):
                 f"{name} must be a path that outlives the driver's container{such}, got {path!r}; "
                 f"{cure}, or --deploy-mode client"
             )
-        files.local_path(path)  # raises DataError for a URI that no machine understands
+        files.local_path(path)  # raises DataError for a malformed local URI
         notes.append(f"{name} {path} is lost with the driver's container, unless machines mount it")
     return notes
 
 
 def outputs(options):
-    """Yields (option, path or None, what it is to be instead) of all that a command writes."""
+    """Yields (option, path or None, suggested replacement) for each output of a command."""
     given = vars(options)
     if options.command == "train":
         run = run_options(options)
@@ -55,19 +55,20 @@ def outputs(options):
         return
     for name in ("output", "mean"):
         yield f"--{name}", given.get(name), LASTING if options.command != "report" else MOUNTED
-    for name in ("report", "log"):  # local whatever the mode
+    for name in ("report", "log"):  # local in both modes
         yield f"--{name}", given.get(name), MOUNTED
 
 
 def run_options(options):
-    """Returns the options of the run that a command names; only its settings of a file elsewhere.
+    """Returns the options of a command's run; only those of --set if its file is not readable.
 
-    A file may be in the driver's container alone, or on a file system that only the cluster reads.
+    The file may exist only in the driver's container, or on a file system that only the cluster
+    reaches.
     """
     try:
         with files.open(options.conf) as file:
             content = file.read()
-    except Exception:  # of a library of its own, which needs an account or what is not installed
+    except Exception:  # also of libraries that need an account or are not installed
         run = {}
     else:
         run = text.from_yaml(content.decode(errors="replace"))

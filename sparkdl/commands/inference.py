@@ -1,4 +1,4 @@
-"""sparkdl evaluate, predict, features: a saved model at work."""
+"""sparkdl evaluate, predict, features: uses of a saved model."""
 
 from contextlib import contextmanager
 
@@ -15,24 +15,24 @@ from sparkdl.training.reporting.reports import format_devices
 
 
 def evaluate(arguments):
-    """Prints the evaluation of a model over labelled data."""
+    """Prints the evaluation of a model on labelled data."""
     with open_use(arguments) as (_, net, data):
         print(net.evaluate(data), format_devices("tasks", net.devices), sep="\n\n")
 
 
 def predict(arguments):
-    """Writes Parquet files of a model's predictions for each record."""
+    """Writes a model's predictions for each record as Parquet files."""
     write(arguments, lambda net, frame, column: net.predict(frame, features=column))
 
 
 def features(arguments):
-    """Writes Parquet files of the outputs of layers for each record."""
+    """Writes the outputs of layers for each record as Parquet files."""
     layers = arguments.layers
     write(arguments, lambda net, frame, column: net.features(frame, layers, features=column))
 
 
 def write(arguments, compute):
-    """Writes compute(net, DataFrame, column of features) to `arguments.output`."""
+    """Writes compute(net, DataFrame, features column) to `arguments.output`."""
     if files.exists(arguments.output):
         raise ConfigError(f"{arguments.output} is there already; remove it or choose another")
     with open_use(arguments) as (spark, net, data):
@@ -46,7 +46,7 @@ def write(arguments, compute):
 
 @contextmanager
 def open_use(arguments):
-    """Opens Spark, the model and the data, after it has checked what was given."""
+    """Yields (Spark session, network, data), after checking the arguments."""
     master = ParameterAveraging(device=arguments.device)
     data = parse_data(arguments.data)
     data.check()

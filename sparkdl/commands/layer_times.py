@@ -1,4 +1,4 @@
-"""sparkdl time: the time that each layer of a network takes, as in `caffe time`."""
+"""sparkdl time: time that each layer of a network takes, like `caffe time`."""
 
 import os
 
@@ -13,7 +13,7 @@ HEAD = ("layer", "type", "forward ms", "backward ms", "% of step", "GFLOP/s", "%
 
 
 def time(arguments):
-    """Prints the times of a training step on random data; nothing is started."""
+    """Prints the times of a training step on random data, without Spark."""
     for name in ("batch_size", "iterations", "threads"):
         value = getattr(arguments, name)
         if value is not None and value < 1:
@@ -28,7 +28,7 @@ def time(arguments):
 
 
 def report(network, timed):
-    """Returns the table of a StepTime, and what it comes to."""
+    """Returns the table of a StepTime, and its summary."""
     types = {place.name: place.layer.type_name for place in network.stack}
     rows = [cells(n, types[n], r.forward, r.backward, timed) for n, r in timed.layers.items()]
     rows.append(cells("loss", "", timed.loss.forward, timed.loss.backward, timed))
@@ -38,8 +38,9 @@ def report(network, timed):
 
 
 def cells(name, kind, forward, backward, timed):
-    """Returns a row. A layer without calls of its own is part of another's kernels: its cells are
-    empty.
+    """Returns a row of the table.
+
+    A layer without own calls is fused into another's kernels: its cells are empty.
     """
     both = forward + backward
     if not both.seconds:
@@ -61,7 +62,7 @@ def milliseconds(one):
 
 
 def summary(timed):
-    """Yields the lines below the table."""
+    """Yields the summary lines below the table."""
     step = timed.step
     parts = {"forward": timed.forward, "backward": timed.backward, "update": timed.update}
     text = ", ".join(f"{name} {one.seconds * 1e3:.2f} ms" for name, one in parts.items())

@@ -1,4 +1,4 @@
-"""sparkdl report: a page of one or several fits, from the folders that logged them."""
+"""sparkdl report: HTML page of one or several fits, from the folders of their logs."""
 
 from collections import Counter
 from pathlib import Path
@@ -8,7 +8,7 @@ from sparkdl.training.report.run_folder import read_run
 
 
 def report(arguments):
-    """Writes the page; fits whose folders have the same name get their paths."""
+    """Writes the page; fits whose folders have equal names are called by their paths."""
     folders = list(dict.fromkeys(arguments.folders))
     count = Counter(Path(folder).resolve().name for folder in folders)
     names = [name if count[name := Path(one).resolve().name] == 1 else one for one in folders]

@@ -1,4 +1,4 @@
-"""sparkdl simulate: how long masters' exchanges would take on a cluster, before there is one."""
+"""sparkdl simulate: estimates how long the masters' exchanges would take on a cluster."""
 
 import math
 import os
@@ -15,18 +15,18 @@ from sparkdl.training.masters.all_reduce.rows_model import rows_model
 from sparkdl.training.masters.pipeline_parallel.model import pipeline_models
 from sparkdl.training.masters.tensor_parallel.model import tensor_models
 
-BACKWARD = 2 / 3  # of a minibatch's compute, during which gradients can already travel
-SHARDED = "gradients sharded", "parameters sharded"  # for memory's sake
+BACKWARD = 2 / 3  # share of a minibatch's compute time during which gradients can already be sent
+SHARDED = "gradients sharded", "parameters sharded"  # to save memory
 CODECS = Half(), OneBit(), TwoBit(), Threshold(), TopK()
-EXACT = "AllReduceSGD", "PipelineParallel", "TensorParallel"  # an update on the minibatches of all
+EXACT = "AllReduceSGD", "PipelineParallel", "TensorParallel"  # synchronous on all minibatches
 HEAD = ("master", "codec", "every", "exchange", "a worker sends", "minibatch", "efficiency")
 
 
 class ExchangePlan(NamedTuple):
     """The exchange of a master: its codec, its interval in minibatches, whether it overlaps.
 
-    `gather` is what travels beside no computation, or where it is `ahead` beside the forward pass.
-    `fetch` travels beside all of it, through the same link as what overlaps.
+    `gather` does not overlap with computation, except with the forward pass if `ahead`. `fetch`
+    overlaps with all computation, and shares the link with the exchange.
     """
 
     master: str
@@ -40,11 +40,11 @@ class ExchangePlan(NamedTuple):
 
     @property
     def total(self):
-        """The Exchange with its gather and fetch."""
+        """The Exchange including gather and fetch."""
         return self.exchange + self.gather + self.fetch
 
     def minibatch(self, compute):
-        """Returns the seconds of a minibatch with its share of the exchange."""
+        """Returns the seconds of a minibatch including its share of the exchange."""
         hidden = BACKWARD * compute if self.background else 0.0
         seconds = max(0.0, self.exchange.seconds - hidden)
         seconds = max(seconds, self.exchange.seconds + self.fetch.seconds - compute)
@@ -53,7 +53,7 @@ class ExchangePlan(NamedTuple):
 
 
 def simulate(arguments):
-    """Prints the table; two processes sum vectors here first, for a second or two."""
+    """Prints the table, after a benchmark of two processes here for a second or two."""
     for name in ("workers", "workers_per_machine", "every"):
         at_least_one(f"--{name.replace('_', '-')}", getattr(arguments, name))
     if arguments.set and not arguments.conf:
@@ -76,14 +76,14 @@ def simulate(arguments):
 
 
 def parameters(given, run):
-    """Returns the number of parameters: what is given, else that of the run's network."""
+    """Returns the number of parameters given, or that of the run's network."""
     if given is None and not run:
         raise ConfigError("--params or --conf must say how large the network is, got neither")
     return run.network.parameter_count if given is None else count("--params", given)
 
 
 def divisions(cluster, run, compute):
-    """Returns the ExchangePlans of the run's network in stages, and with its layers divided."""
+    """Returns the ExchangePlans for the run's network as a pipeline and with divided layers."""
     given = run.network, cluster.workers, run.training.batch_size_per_worker
     models = {f"PipelineParallel, {m.stages} stages": m for m in pipeline_models(*given)}
     models |= {f"TensorParallel, degree {m.degree}": m for m in tensor_models(*given)}
@@ -94,7 +94,7 @@ def divisions(cluster, run, compute):
 
 
 def table_plans(cluster, rows, nbytes):
-    """Returns the ExchangePlans of the master that trains tables, given the RowsModel."""
+    """Returns the ExchangePlans of the master that trains tables, given a RowsModel."""
     summed, name = cluster.all_reduce(nbytes), "AllReduceSGD, tables"
     return [
         ExchangePlan(f"{name} whole", "", 1, summed, True, rows.whole(cluster)),
@@ -105,7 +105,7 @@ def table_plans(cluster, rows, nbytes):
 
 
 def fastest(plans, compute):
-    """Returns in words which way to train synchronously takes a minibatch the shortest time."""
+    """Describes the synchronous way of training with the shortest time per minibatch."""
     exact = [
         plan
         for plan in plans
@@ -124,7 +124,7 @@ def at_least_one(option, value):
 
 
 def cluster_options(arguments):
-    """Returns the options of the Cluster from those of the command line."""
+    """Converts command-line options to options of the Cluster."""
     cores = os.cpu_count() or 1 if arguments.cores is None else arguments.cores
     at_least_one("--cores", cores)
     given = arguments.bandwidth
@@ -138,7 +138,7 @@ def cluster_options(arguments):
 
 
 def plans(cluster, codings, nbytes, every):
-    """Returns the ExchangePlan of each master with each codec that it takes."""
+    """Returns an ExchangePlan for each master with each codec that it supports."""
     summed = cluster.all_reduce(nbytes)
     sharded, central = (cluster.parameter_server(nbytes, n) for n in (cluster.workers, 1))
     scattered, gathered = cluster.reduce_scatter(nbytes), cluster.all_gather(nbytes)
@@ -170,7 +170,7 @@ def plans(cluster, codings, nbytes, every):
 
 
 def about(cluster):
-    """Yields a description of the measurements and the cluster."""
+    """Yields lines that describe the measurements and the cluster."""
     costs = cluster.costs
     yield (
         f"measured here, of one core: {speed(costs.socket)} through a connection, "
@@ -209,5 +209,5 @@ def cells(plan, compute):
 
 
 def short(seconds):
-    """Returns three digits, in milliseconds or seconds."""
+    """Formats seconds with three digits, as milliseconds or seconds."""
     return f"{seconds * 1e3:.3g} ms" if seconds < 0.9995 else f"{seconds:,.3g} s"

@@ -1,4 +1,4 @@
-"""sparkdl submit: the spark-submit command that runs another command of sparkdl on a cluster."""
+"""sparkdl submit: the spark-submit command that runs another sparkdl command on a cluster."""
 
 import os
 import shlex
@@ -12,13 +12,13 @@ from sparkdl.data import files
 from sparkdl.errors import ConfigError
 from sparkdl.spark.standalone_master import SCHEME
 
-FOLDER = "environment"  # the folder of the unpacked archive, beside the program
+FOLDER = "environment"  # folder of the unpacked archive, in the working directory
 ENTRY = Path(__file__).resolve().parents[1] / "__main__.py"
-MADE = "sparkdl-*-env.tar.gz"  # in dist, by build.py package
+MADE = "sparkdl-*-env.tar.gz"  # in dist, created by build.py package
 
 
 def submit(arguments):
-    """Prints the command; with --run, runs it and ends as it does."""
+    """Prints the spark-submit command; with --run, runs it and exits with its code."""
     options = arguments.understood(arguments.what)
     for note in check_outputs(options) if deploy_mode(arguments) == "cluster" else ():
         print(f"sparkdl submit: {note}", file=sys.stderr, flush=True)
@@ -31,12 +31,12 @@ def submit(arguments):
 
 
 def submit_command(arguments):
-    """Returns the command as a list, each option with its value in one text after the other.
+    """Returns the spark-submit command as a list of arguments.
 
     Raises
     ------
     ConfigError
-        Something is missing: the master, the archive, a file.
+        If the master, the archive or a file is missing.
     """
     known = known_settings(arguments)
     master = arguments.master or known.get("spark.master")
@@ -61,7 +61,7 @@ def submit_command(arguments):
 
 
 def deploy_mode(arguments):
-    """Returns "client" or "cluster": where the driver is to run."""
+    """Returns "client" or "cluster": where the driver runs."""
     known = known_settings(arguments)
     mode = arguments.deploy_mode or known.get("spark.submit.deployMode", "client")
     master = arguments.master or known.get("spark.master", "")
@@ -75,12 +75,12 @@ def deploy_mode(arguments):
 
 
 def known_settings(arguments):
-    """Returns {key: value} of --properties and --set."""
+    """Returns {key: value} from --properties and --set."""
     return properties(arguments.properties) | settings(arguments.set)
 
 
 def environment(arguments, known):
-    """Returns the option that gives executors their packages, unless they have them."""
+    """Returns the option that provides executors with packages; {} if the settings do."""
     if arguments.py_files:
         return {"--py-files": existing(arguments.py_files)}
     if arguments.archive:
@@ -98,7 +98,7 @@ def environment(arguments, known):
 
 
 def python(mode, options, known):
-    """Returns options for the archive's Python: executors', and a driver's on the cluster."""
+    """Returns settings for the archive's Python on executors, and for a driver on the cluster."""
     if "--archives" not in options and "spark.archives" not in known:
         return {}
     driver_python = {"spark.pyspark.driver.python": sys.executable} if mode == "client" else {}
@@ -106,9 +106,9 @@ def python(mode, options, known):
 
 
 def executors(arguments, master, known):
-    """Returns the options for the number and size of executors that are given here."""
+    """Returns the settings for the number and size of executors."""
     count, key = arguments.executors, "spark.executor.instances"
-    if count is not None and master.startswith(SCHEME):  # it knows no number of executors
+    if count is not None and master.startswith(SCHEME):  # it cannot set their number
         cores = arguments.cores or known.get("spark.executor.cores")
         if cores is None:
             raise ConfigError(
@@ -131,9 +131,9 @@ def executors(arguments, master, known):
 
 
 def pack_local_files(what):
-    """Returns (arguments, files) for a driver elsewhere: local files go by their last part.
+    """Returns (arguments, files) for a driver on the cluster: local files are sent along by name.
 
-    A file's name must be that of no other one.
+    Raises ConfigError if two of them have the same name.
     """
     sent = [each for each in what if files.is_local(each) and Path(each).is_file()]
     names = [Path(each).name for each in sent]
@@ -144,7 +144,7 @@ def pack_local_files(what):
 
 
 def properties(path):
-    """Returns {key: value} of a properties file of Spark's."""
+    """Reads {key: value} from a properties file of Spark."""
     if path is None:
         return {}
     lines = (line.strip() for line in Path(existing(path)).read_text().splitlines())
@@ -155,7 +155,7 @@ def properties(path):
 
 
 def settings(given):
-    """Returns {key: value} of --set."""
+    """Parses --set into {key: value}."""
     for each in given:
         if "=" not in each:
             raise ConfigError(f"--set must be KEY=VALUE, got {each!r}")
@@ -163,20 +163,20 @@ def settings(given):
 
 
 def existing(path):
-    """Returns the path of a file, if it is one of this machine, that exists."""
+    """Returns `path`; raises ConfigError if it is local and not a file."""
     if files.is_local(path) and not Path(path).is_file():
         raise ConfigError(f"{path}: there is no such file")
     return path
 
 
 def entry():
-    """Returns the path of the script for spark-submit, as short as it can be said from here."""
+    """Returns the path of the script for spark-submit, relative if it is below this folder."""
     relative = os.path.relpath(ENTRY)
     return str(ENTRY) if relative.startswith("..") else relative
 
 
 def program():
-    """Returns spark-submit: the cluster's, if it is on the PATH, else pyspark's."""
+    """Returns the path of spark-submit: that on the PATH, else pyspark's."""
     executable = shutil.which("spark-submit") or shutil.which(
         Path(sys.executable).parent / "spark-submit"
     )
@@ -186,7 +186,7 @@ def program():
 
 
 def format_command(command):
-    """Returns the command for a shell, an option a line."""
+    """Formats the command for a shell, one option per line."""
     lines, parts = [], list(map(shlex.quote, command))
     while parts and (parts[0].startswith("--") or not lines):
         count = 1 if not lines or parts[0] == "--load-spark-defaults" else 2

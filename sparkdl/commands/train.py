@@ -1,4 +1,4 @@
-"""sparkdl train: the run that a YAML file describes."""
+"""sparkdl train: runs the training that a YAML file describes."""
 
 from contextlib import ExitStack, closing
 from pathlib import Path
@@ -31,9 +31,9 @@ def train(arguments):
 
 
 def watch(arguments, output, stack):
-    """Returns the listeners that the command line asks for, and says where they show the fit.
+    """Creates the listeners that the command line asks for, and prints where they show the fit.
 
-    What they serve ends with `stack`, an ExitStack.
+    Their servers are closed with `stack`, an ExitStack.
     """
     title, listeners = Path(output).name, []
     if arguments.report is not None:
@@ -49,14 +49,14 @@ def watch(arguments, output, stack):
 
 
 def fit(spark, conf, resume=None, show=None, listeners=()):
-    """Trains as `conf` says, prints the results and saves the model; returns it.
+    """Trains as `conf` says, prints the results, saves the model and returns it.
 
     Parameters
     ----------
     show : bool or None
-        Whether to draw the progress bar; None: if somebody sees it.
+        Whether to draw the progress bar; None: only on a terminal or notebook.
     listeners : sequence of Listener
-        Others than the bar.
+        Listeners besides the progress bar.
     """
     net = SparkNetwork(spark, conf.network, conf.training)
     history = net.fit(

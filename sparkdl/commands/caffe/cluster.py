@@ -1,4 +1,4 @@
-"""Number of replicas and their exchange, from -clusterSize, -devices and -connection."""
+"""Number of replicas and kind of exchange, from -clusterSize, -devices and -connection."""
 
 from sparkdl.spark.jobs.slot_request import request_slots
 from sparkdl.spark.jobs.slots import executors, slots
@@ -9,14 +9,14 @@ from sparkdl.training.masters.parameter_averaging.master import ParameterAveragi
 def replicas(sc, cluster_size, devices, tell):
     """Returns the number of replicas: `devices` on each of `cluster_size` executors, or on all.
 
-    Executors that Spark was asked for are waited for, some seconds. Where there is less room, less
-    train, which is told: CaffeOnSpark would stop.
+    Waits some seconds for the executors requested from Spark. If there is room for fewer replicas,
+    fewer train, and `tell` says so, whereas CaffeOnSpark would stop.
     """
     wanted = None if cluster_size is None else cluster_size * devices
     if wanted is not None:
         request_slots(sc, wanted)
     room = slots(sc, wanted or 1)
-    executor_count = max(1, executors(sc))  # in local mode the driver is the one
+    executor_count = max(1, executors(sc))  # in local mode, the driver counts as one
     if cluster_size is not None and cluster_size != executor_count:
         tell(f"-clusterSize is {cluster_size}, but there are {executor_count} executors")
     wanted = executor_count * devices if wanted is None else wanted
@@ -34,7 +34,7 @@ def master_of(options, workers, batch_size):
     Parameters
     ----------
     batch_size : int
-        Examples of a minibatch of each replica, as in CaffeOnSpark the solver's net says.
+        Examples per minibatch and replica, as the solver's net says; so in CaffeOnSpark.
     """
     common = {"workers": workers, "batch_size_per_worker": batch_size}
     if options.persistent:

@@ -11,18 +11,18 @@ from sparkdl.spark.session import session
 
 
 def caffe(arguments):
-    """Runs the command as its flags say."""
+    """Runs a mode or a tool according to the flags."""
     if arguments.tool is None:
         return run(options_of(arguments), arguments.master)
     if arguments.tool == "device_query":
-        arguments.gpu = None  # Caffe asks for it; all are shown
+        arguments.gpu = None  # required by Caffe, ignored here: all devices are shown
     check_known(arguments)
     check_values(arguments)
     {"time": time, "device_query": device_query}[arguments.tool](arguments)
 
 
 def run(options, master):
-    """Runs the modes that are asked for; finds what is wrong with the files before Spark runs."""
+    """Runs the requested modes; checks all files before it starts Spark."""
     for note in options.notes:
         tell(note)
     trained = training.prepare_training(options) if options.train else None
@@ -36,7 +36,7 @@ def run(options, master):
 
 
 def places(master, options):
-    """Yields notes on paths that only one machine knows."""
+    """Yields notes on output paths that are local to a machine."""
     output = options.output if options.use else options.validations
     written = {"model": options.train and options.model, "output": output}
     for name, path in written.items():
@@ -45,10 +45,10 @@ def places(master, options):
 
 
 def own_master(options):
-    """Returns the master URL for executors on this machine."""
+    """Returns the master URL for a local-cluster on this machine."""
     return f"local-cluster[{options.cluster_size or 1},{options.devices},1024]"
 
 
 def tell(note):
-    """Prints a message that is no result."""
+    """Prints a message to standard error, apart from the results."""
     print(f"sparkdl caffe: {note}", file=sys.stderr, flush=True)

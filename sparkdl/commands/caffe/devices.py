@@ -1,4 +1,4 @@
-"""sparkdl caffe device_query: what this machine has to compute with."""
+"""sparkdl caffe device_query: the processor and the GPUs of this machine."""
 
 import os
 import platform
@@ -15,12 +15,12 @@ TIMEOUT = 20  # seconds for nvidia-smi
 
 
 def device_query(arguments):
-    """Prints them, a line each."""
+    """Prints the devices, one line each."""
     print("\n".join([*processor(), *gpus()]))
 
 
 def processor():
-    """Yields the processor: cores that this process may use, memory, speed of a large product."""
+    """Yields the processor's name, cores available to this process, memory and matmul speed."""
     limit_threads()
     cores = len(os.sched_getaffinity(0))
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
@@ -39,7 +39,7 @@ def processor_name():
 
 
 def gpus():
-    """Returns lines on the GPUs that the driver knows, or on why there are none."""
+    """Returns a line for each GPU that the driver knows, or the reason why there is none."""
     program = shutil.which("nvidia-smi")
     if program is None:
         return ["GPUs: none (there is no nvidia-smi)"]

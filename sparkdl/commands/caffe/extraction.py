@@ -1,4 +1,4 @@
-"""-features: blobs of each test record, as a DataFrame."""
+"""-features: outputs of blobs for each test record, as a DataFrame."""
 
 from functools import partial
 
@@ -11,19 +11,18 @@ ID = "SampleID"
 
 
 def features_frame(spark, net, source, model, names, device, tally):
-    """Returns a DataFrame of SampleID and a column of float arrays for each blob.
+    """Returns a DataFrame of all records: SampleID, and a column of float arrays for each blob.
 
-    All records are in it.
+    Computes lazily.
 
     Parameters
     ----------
     model : SharedValue (conf, state, device, backend)
-        Must live until the frame has been computed.
-    names : blobs
-    device : str
-        Where it computes.
+        Must be kept until the frame has been computed.
+    names : list of str, the blobs device : str
+        Device to compute on.
     tally : DeviceTally
-        Is told where tasks compute.
+        Records the devices on which tasks compute.
     """
     reading = reading_of(source, net, blobs_of(net, names))
     compute = partial(features_of, model, reading)
@@ -31,7 +30,7 @@ def features_frame(spark, net, source, model, names, device, tally):
 
 
 def features_of(model, reading, split):
-    """Yields (ids, {blob: (n, numbers)}) of the minibatches of a split."""
+    """Yields (ids, {blob: (n, numbers)}) for each minibatch of a split."""
     replica = load_replica(model)
     for ids, batch in reading.identify(split):
         yield ids, reading.blobs.rows(replica, batch)

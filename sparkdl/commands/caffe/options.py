@@ -1,4 +1,4 @@
-"""Options of sparkdl caffe, checked together before anything is started."""
+"""Options of sparkdl caffe, checked together before anything starts."""
 
 from dataclasses import dataclass
 
@@ -10,24 +10,21 @@ from sparkdl.errors import ConfigError
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """A run. `notes` tell the user of flags with no effect, or another one than in Caffe.
+    """Options of a run.
 
     Parameters
     ----------
     train : bool
     use : str or None
-        "test" or "features": what is done with the model, after training where there is some.
+        "test" or "features": use of the model, after training if `train`.
     conf, model, output, snapshot, weights : str or None
     validations : str or None
-        Where the results of tests while training go.
+        Folder for the results of tests during training.
     features : tuple of str
-        Blobs, that of the labels among them.
-    output_format, connection : str
-    devices : int
-    cluster_size, lmdb_partitions : int or None
-    persistent, resize : bool
-    shapes : {blob: shape of one example}
-    notes : tuple of str
+        Blobs to write, including that of the labels.
+    output_format, connection : str devices : int cluster_size, lmdb_partitions : int or None
+    persistent, resize : bool shapes : {blob: shape of one example} notes : tuple of str, on flags
+    with no effect or another one than in Caffe
     """
 
     train: bool
@@ -51,17 +48,17 @@ class Options:
 
     @property
     def weights_in_use(self):
-        """The file of the model that is used without training."""
+        """File of the model that is used without training."""
         return self.model or self.weights
 
 
 def options_of(given):
-    """Returns the Options that parsed arguments say.
+    """Converts parsed arguments to Options.
 
     Raises
     ------
     ConfigError
-        For flags that are wrong, missing or do not go together; says what to do instead.
+        For flags that are wrong, missing or incompatible; says what to do instead.
     """
     check_known(given)
     check_values(given)
@@ -91,7 +88,7 @@ def options_of(given):
 
 
 def check_known(given):
-    """Refuses a tool that there is not, and flags of Caffe and CaffeOnSpark that are not taken."""
+    """Raises ConfigError for an unknown tool, and for flags that are refused."""
     if given.tool is not None and given.tool not in TOOLS:
         cure = "; modes are flags: -train, -test, -features"
         raise ConfigError(f"a tool must be time or device_query, got {given.tool!r}{cure}")
@@ -101,7 +98,7 @@ def check_known(given):
 
 
 def check_free(path):
-    """Refuses a folder for a DataFrame that is there already."""
+    """Raises ConfigError if an output folder exists already."""
     if files.exists(path):
         raise ConfigError(f"{path} is there already; remove it or choose another")
 
@@ -123,7 +120,7 @@ def check_one_of(name, value, known, cure=""):
 
 
 def check_paths(given, modes):
-    """Checks that the options needed by the modes are given."""
+    """Raises ConfigError unless there is a mode and the paths that it needs."""
     if not modes:
         raise ConfigError("a mode is missing; give -train, -test or -features, or time")
     if not given.conf:
@@ -135,7 +132,7 @@ def check_paths(given, modes):
 
 
 def features_of(given):
-    """Returns the names of -features, then that of -label."""
+    """Returns the names in -features, followed by that of -label."""
     names = [name.strip() for name in str(given.features).split(",")]
     if not all(names):
         raise ConfigError(f"-features must be names such as fc7,prob, got {given.features!r}")
@@ -143,7 +140,7 @@ def features_of(given):
 
 
 def shapes_of(text):
-    """Returns {blob: shape} of "data:3,227,227,words:20"; nothing of None."""
+    """Parses "data:3,227,227,words:20" into {blob: shape}; {} for None."""
     shapes, shape = {}, []
     for item in text.split(",") if text is not None else ():
         blob, colon, size = item.rpartition(":")
@@ -156,7 +153,7 @@ def shapes_of(text):
 
 
 def notes(given, modes, use):
-    """Yields notes on flags that have no effect or another one than expected, in sentences."""
+    """Yields notes on flags that have no effect, or a different one than expected."""
     if {"test", "features"} <= set(modes):
         other = "test" if use == "features" else "features"
         yield f"-test and -features exclude each other: the later, -{use}, is done, not -{other}"

@@ -1,4 +1,4 @@
-"""The records of a test net, in minibatches of the size that its layer of data says."""
+"""Records of a test net, in minibatches of the size given by its data layer."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
@@ -14,16 +14,16 @@ from sparkdl.interop.caffe.evaluation.blob_values import Blobs
 from sparkdl.training.inputs.minibatch import prepare_minibatch
 from sparkdl.training.inputs.schema import schema_of
 
-LEAST = 256  # records of a split, unless given
+LEAST = 256  # default records per split
 
 
 @dataclass(frozen=True, kw_only=True)
 class RecordReading:
-    """The way in which an executor reads a split and computes on it. Travels.
+    """How an executor reads a split and prepares its minibatches; sent to executors.
 
     Parameters
     ----------
-    read, transform : of a source
+    read, transform : those of a source
     names : function split -> the records' names, or None
     schema : Schema
     size : int
@@ -39,12 +39,12 @@ class RecordReading:
     blobs: Blobs
 
     def batches(self, split):
-        """Yields minibatches, the last one smaller, ready for the network."""
+        """Yields minibatches ready for the network; the last one may be smaller."""
         for batch in blocks(self._check_shapes(split), self.size):
             yield prepare_minibatch(batch, self.transform, self.blobs.net.conf)
 
     def identify(self, split):
-        """Yields (what its records are called, minibatch): by key or file name, else by number."""
+        """Yields (record names, minibatch): keys or file names if the source has them, else ids."""
         names = None if self.names is None else self.names(split)
         for batch in self.batches(split):
             if names is None:
@@ -73,7 +73,7 @@ def reading_of(source, net, blobs):
 
 
 def data_of(net):
-    """Returns the one layer of data that a net has."""
+    """Returns the data layer of a net; raises ConfigError unless there is exactly one."""
     if len(net.data) != 1:
         names = ", ".join(data.name for data in net.data) or "none"
         raise ConfigError(f"{net.name or 'the net'} must have one layer of data, got {names}")
@@ -85,18 +85,18 @@ def batch_size(net):
 
 
 def source_for(net, resize=False, partitions=None):
-    """Returns the source of a net's data.
+    """Returns the source for a net's data layer.
 
     Parameters
     ----------
     resize : bool
-        Images are resized to the height and width that the layer of data says, else to the net's.
+        Whether images are resized to the height and width of the data layer, or else to the net's.
     partitions : int or None
-        Splits of an LMDB. None: of some hundred records.
+        Number of splits of an LMDB. None: splits of some hundred records.
     """
     data = data_of(net)
     source, options = source_of(data), {item.name for item in fields(source_of(data))}
-    if isinstance(source, DataFrames):  # their images have the size that the layer says, always
+    if isinstance(source, DataFrames):  # its images always have the size that the layer says
         return source
     if resize and "size" not in options:
         raise ConfigError(f"-resize is for images, not for {type(source).__name__}")
@@ -112,7 +112,7 @@ def source_for(net, resize=False, partitions=None):
 
 
 def size_of(net):
-    """Returns the height and width of a layer of data, else those of the net's images."""
+    """Returns the height and width given by a data layer, else those of the net's images."""
     data = data_of(net)
     options = data.layer.memory_data_param
     if options.height and options.width:

@@ -1,4 +1,4 @@
-"""-test: the means of a test net's outputs over its data."""
+"""-test: means of a test net's outputs over its data."""
 
 import json
 from functools import partial
@@ -19,17 +19,17 @@ from sparkdl.training.workers.contribution import Failure, unwrap
 
 
 def means_of(sc, net, source, state, batches, device, tally):
-    """Returns ({blob: mean over the examples (numbers,) float64}, examples) of a net's outputs.
+    """Returns ({blob: mean over examples, (numbers,) float64}, number of examples) of a net.
 
     Parameters
     ----------
     batches : int or None
-        So many from the start of the data; None: all. Each record counts once: where there are
-        fewer, Caffe would begin again at the first.
+        Minibatches to use from the start of the data; None: all. Each record counts once; if there
+        are too few, Caffe would start again at the first.
     device : str
-        Where it computes.
+        Device to compute on.
     tally : DeviceTally
-        Is told where tasks compute.
+        Records the devices on which tasks compute.
     """
     if batches is not None:
         source = FirstRecords(source, batches * batch_size(net), batch_size(net))
@@ -52,7 +52,7 @@ def means_of(sc, net, source, state, batches, device, tally):
 
 
 def score(model, reading, number, splits):
-    """Yields a partition's minibatches as (number, [(examples, {blob: mean})]), or a Failure."""
+    """Yields a partition's (number, [(examples, {blob: mean}) per minibatch]), or a Failure."""
     try:
         replica = load_replica(model)
         batches = (batch for split in splits for batch in reading.batches(split))

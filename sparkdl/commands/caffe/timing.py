@@ -1,4 +1,4 @@
-"""sparkdl caffe time: how long each layer of a net takes."""
+"""sparkdl caffe time: time that each layer of a net takes."""
 
 from sparkdl.commands.caffe.options import shapes_of
 from sparkdl.commands.layer_times import report
@@ -11,7 +11,7 @@ from sparkdl.training.rounds.replica import limit_threads
 
 
 def time(arguments):
-    """Prints the times of a training step, or of a forward pass without a loss, on random data."""
+    """Prints the times of a training step on random data, or of a forward pass without a loss."""
     if not (arguments.model or arguments.conf):
         raise ConfigError("-model is missing; it names the net's prototxt, or -conf the solver's")
     net = net_of(arguments)
@@ -22,7 +22,7 @@ def time(arguments):
 
 
 def net_of(arguments):
-    """Returns the net in the phase, level and stages that are asked for, or a solver's."""
+    """Returns the net in the requested phase, level and stages, or a solver's training net."""
     shapes = shapes_of(arguments.shapes)
     if not arguments.model:
         return read_job(arguments.conf, shapes).train
@@ -33,7 +33,7 @@ def net_of(arguments):
 
 
 def batch_size(net):
-    """Returns the minibatch size of a net, from its layer of data or its inputs."""
+    """Returns the minibatch size of a net, from its data layer or its inputs."""
     for data in net.data:
         if data.batch_size:
             return data.batch_size

@@ -1,4 +1,4 @@
-"""The mode -train: a solver's training, with tests in between where it asks for them."""
+"""-train: a solver's training, with interleaved tests if it asks for them."""
 
 import logging
 import sys
@@ -22,15 +22,14 @@ LOG = "sparkdl.caffe"
 
 @dataclass(frozen=True)
 class Training:
-    """A training run of the command. Made by `prepare_training`.
+    """A training run of the command, created by `prepare_training`.
 
     Parameters
     ----------
     options : Options
     job : SolverJob
-        Snapshots go beside the model.
-    data : Source
-    tests : list of Source, or None where the nets' own will do
+        Its snapshots go to the model's folder.
+    data : Source tests : list of Source, or None for the nets' own
     """
 
     options: Options
@@ -57,14 +56,14 @@ class Training:
         return net.network
 
     def _write(self, frame):
-        """Writes the results of the tests to one file."""
+        """Writes the results of the tests as one file."""
         options = self.options
         frame.coalesce(1).write.format(options.output_format).save(uri(options.validations))
         print(f"what the tests have shown is in {options.validations}", flush=True)
 
 
 def prepare_training(options):
-    """Returns the Training; what can be wrong with the files is found here."""
+    """Returns the Training, after checking all files."""
     job = beside_the_model(read_job(options.conf, options.shapes), options.model)
     if options.validations:
         check_free(options.validations)
@@ -76,14 +75,14 @@ def prepare_training(options):
 
 
 def beside_the_model(job, model):
-    """Returns the job with its snapshots in the folder of the model, as in CaffeOnSpark."""
+    """Returns the job with its snapshots in the model's folder, as in CaffeOnSpark."""
     folder, slash, _ = model.rpartition("/")
     prefix = f"{folder}{slash}{prefix_of(job).rpartition('/')[2]}"
     return replace(job, solver=replace(job.solver, snapshot_prefix=prefix))
 
 
 def resize_tests(job):
-    """Returns the sources of what is tested on while training, with resized images."""
+    """Returns the sources for tests during training with resized images, or None without tests."""
     if not job.solver.test_interval:
         return None
     pairs = zip(job.tests, job.solver.test_iter, strict=True)
@@ -95,7 +94,7 @@ def resize_tests(job):
 
 @contextmanager
 def lines_shown():
-    """Writes the solver's lines to standard output, as Caffe does."""
+    """Writes the solver's log lines to standard output, as Caffe does."""
     log, handler = logging.getLogger(LOG), logging.StreamHandler(sys.stdout)
     level = log.level
     log.addHandler(handler)

@@ -1,4 +1,4 @@
-"""A model of Caffe at work: -test and -features."""
+"""-test and -features: use of a trained Caffe model."""
 
 from dataclasses import dataclass
 
@@ -19,18 +19,18 @@ from sparkdl.training.transfer import carry_weights
 
 @dataclass(frozen=True)
 class Use:
-    """A run of the command that uses a trained model. Made by `prepare_use`.
+    """A run of the command that uses a trained model, created by `prepare_use`.
 
     Parameters
     ----------
     options : Options
     solver : Solver
     nets : tuple of CaffeNet
-        The test nets; of features the first.
+        The test nets; for features only the first.
     sources : list of Source
-        Their data.
+        Data of each net.
     states : list of TrainState, or None
-        With the model's weights; None where it is only to be trained.
+        With the model's weights; None if it is trained first.
     """
 
     options: Options
@@ -40,7 +40,7 @@ class Use:
     states: list | None
 
     def run(self, spark, trained=None):
-        """Tests, or extracts features, with the weights of `trained`, a Network, if it is given."""
+        """Tests or extracts features, with the weights of the Network `trained` if given."""
         states = self.states or [carry_to_test_net(trained, net) for net in self.nets]
         tally = DeviceTally(spark.sparkContext)
         if self.options.use == "test":
@@ -50,7 +50,7 @@ class Use:
         print(format_devices("tasks", tally.devices), report, sep="\n", flush=True)
 
     def _test(self, spark, states, tally):
-        """Writes and prints the means of all test nets; returns a line on where they are."""
+        """Writes and prints the means of all test nets; returns a line that says where they are."""
         means, many, path = {}, len(self.nets) > 1, self.options.output
         sc = spark.sparkContext
         iterations = self.solver.test_iter or (None,)
@@ -66,7 +66,7 @@ class Use:
         return f"the means are in {path}"
 
     def _features(self, spark, net, source, state, tally):
-        """Writes the blobs of all records; returns a line on where they are."""
+        """Writes the blobs of all records; returns a line that says where they are."""
         options, sc = self.options, spark.sparkContext
         with job(sc, "features", "extracting features"):
             device = self.solver.device
@@ -78,7 +78,7 @@ class Use:
 
 
 def prepare_use(options, tell):
-    """Returns the Use; what can be wrong with the files is found here."""
+    """Returns the Use, after checking all files."""
     solver, nets = read_tests(options.conf, options.shapes)
     nets = nets if options.use == "test" else nets[:1]
     sources = [source_for(net, options.resize, options.lmdb_partitions) for net in nets]
@@ -93,7 +93,7 @@ def prepare_use(options, tell):
 
 
 def state_of(net, path, tell):
-    """Returns the state of a net with the weights of a file; reports the layers that it lacks."""
+    """Returns a net's state with the weights from a file; reports layers missing in it."""
     state, report = load_weights(net.conf, first_state(net.conf), path, net.layers)
     if report.unchanged:
         tell(f"{path}: has no weights of {', '.join(report.unchanged)}; they stay as first drawn")
@@ -101,5 +101,5 @@ def state_of(net, path, tell):
 
 
 def carry_to_test_net(trained, net):
-    """Returns the state of a test net with the weights of the Network that was trained."""
+    """Returns the state of a test net with the weights of the trained Network."""
     return carry_weights(trained.conf, trained.state, net.conf, first_state(net.conf))

@@ -1,1 +1,1 @@
-"""Parsers of the options that the command line and its files hold."""
+"""Parsers of options from the command line and its files."""

@@ -1,11 +1,11 @@
-"""Data given on the command line."""
+"""Parser of data given on the command line."""
 
 from sparkdl.config import text
 from sparkdl.data import Source
 
 
 def parse_data(written):
-    """Returns a Source from the command line: "Digits", or "{type: LMDB, path: digits_lmdb}"."""
+    """Parses a Source such as "Digits" or "{type: LMDB, path: digits_lmdb}"."""
     if not written.lstrip().startswith("{"):
         return Source.from_dict({"type": written})
     return Source.from_dict(text.from_yaml(written))

@@ -1,4 +1,4 @@
-"""Numbers with units, as people write them: 10Gb, 50us, 100e6."""
+"""Parsers of numbers with units: 10Gb, 50us, 100e6."""
 
 import re
 from math import inf
@@ -11,12 +11,12 @@ BITS = {"b": 1 / 8, "bit": 1 / 8, "B": 1.0}
 
 
 def count(option, text):
-    """Returns a whole number >= 1, such as 100e6 or 100M."""
+    """Parses a whole number >= 1, such as 100e6 or 100M."""
     return round(read(option, text, PREFIXES, "a number >= 1 such as 25e6 or 25M", least=1))
 
 
 def bandwidth(option, text):
-    """Parses a bandwidth to bytes a second: 10Gb and 10Gb/s are bits, 10GB bytes."""
+    """Parses a bandwidth to bytes per second: 10Gb and 10Gb/s are bits, 10GB bytes."""
     units = {p + b: scale * part for p, scale in PREFIXES.items() for b, part in BITS.items()}
     text = re.sub(r"(/s|ps)$", "", text)
     return read(option, text, units, "bits or bytes a second, such as 10Gb or 1.2GB", least=1)
@@ -28,9 +28,9 @@ def duration(option, text):
 
 
 def read(option, text, units, must_be, least):
-    """Returns the number that `text` writes with one of the units.
+    """Parses a number with one of the units.
 
-    Raises ConfigError that names the option.
+    Raises ConfigError, which names the option.
     """
     match = re.fullmatch(r"\s*([\d.]+(?:e[+-]?\d+)?)\s*([a-zA-Z]*)\s*", text)
     number, unit = match.groups() if match else ("", "")

@@ -1,4 +1,4 @@
-"""A whole run described by a file: network, training, data, epochs, output, Spark."""
+"""Configuration of a whole run in one file: network, training, data, epochs, output, Spark."""
 
 from dataclasses import fields
 
@@ -30,7 +30,7 @@ from sparkdl.training.saving.manifest import refuse_to_destroy
 
 @dataclass(frozen=True, kw_only=True)
 class DataSets(Config):
-    """The data to train on, and the data to evaluate on after each epoch, if any."""
+    """The data to train on, and optionally the data to evaluate on after each epoch."""
 
     train: Source = option(Of(family=Source), "Data to train on.")
     validation: Source | None = option(
@@ -38,7 +38,7 @@ class DataSets(Config):
     )
 
     def check(self):
-        """Raises DataError for data that is not there."""
+        """Raises DataError if data is missing."""
         for data in filter(None, (self.train, self.validation)):
             data.check()
 
@@ -48,7 +48,7 @@ VALUE = Instance(of=(str, int, float), what="a text or a number")
 
 @dataclass(frozen=True, kw_only=True)
 class SparkOptions(Config):
-    """Spark's settings for a run. What is given to spark-submit holds instead."""
+    """Spark's settings for a run; those given to spark-submit take precedence."""
 
     master: str = option(
         Text(what="a Spark master"),
@@ -63,7 +63,7 @@ class SparkOptions(Config):
 
 @dataclass(frozen=True, kw_only=True)
 class RunConf(Config):
-    """Everything that `sparkdl train` needs."""
+    """Configuration of `sparkdl train`."""
 
     network: Conf = option(
         Instance(of=Conf, what="a NetworkConf or GraphConf"), "Network to train."
@@ -82,18 +82,18 @@ class RunConf(Config):
     spark: SparkOptions = option(Nested(of=SparkOptions), "Spark's settings.", factory=SparkOptions)
 
     def check(self):
-        """Raises what would else come up hours later: data that is missing, output in the way."""
+        """Raises errors that would otherwise show hours later: missing data, output in the way."""
         self.data.check()
         refuse_to_destroy(self.output)
 
     @classmethod
     def from_dict(cls, options):
-        """Returns the run that nested dicts describe.
+        """Builds a run from nested dicts.
 
         Raises
         ------
         ConfigError
-            For an unknown key, a missing one or a bad value, with the section it is in.
+            For an unknown or missing key or an invalid value; names the section.
         """
         known = [item.name for item in fields(cls)]
         unknown = [key for key in options if key not in known]
@@ -102,7 +102,7 @@ class RunConf(Config):
 
     @classmethod
     def read(cls, path, settings=()):
-        """Returns the run in a YAML file, changed by settings such as "epochs=3"."""
+        """Reads a run from a YAML file, changed by settings such as "epochs=3"."""
         with files.open(path) as file:
             content = file.read()
         try:
@@ -131,7 +131,7 @@ SECTIONS = {
 
 
 def section(key, value):
-    """Returns the parsed section of a run, or the plain value of another key."""
+    """Parses a section of a run; returns the values of other keys unchanged."""
     try:
         return SECTIONS[key](value) if key in SECTIONS else value
     except SparkdlError as error:

@@ -1,20 +1,20 @@
-"""Single options changed from the command line: --set training.averaging_frequency=10."""
+"""Single options set on the command line: --set training.averaging_frequency=10."""
 
 from sparkdl.config import text
 from sparkdl.errors import ConfigError
 
-FREE_KEYS = "spark.config."  # the rest is one key of Spark, dots and all
+FREE_KEYS = "spark.config."  # the rest is one Spark key, including its dots
 
 
 def apply(options, setting):
-    """Changes nested dicts in place by "epochs=3" or "network.layers.0.filters=8".
+    """Applies "epochs=3" or "network.layers.0.filters=8" to nested dicts in place.
 
-    The value is YAML. Whether a key exists is for those to say who read the dicts.
+    The value is YAML. Unknown keys are left for the readers of the dicts to refuse.
 
     Raises
     ------
     ConfigError
-        For a text without "=", a value that is not YAML, or a path through something without keys.
+        For a text without "=", a value that is not YAML, or a path through a value without keys.
     """
     path, equals, value = setting.partition("=")
     if not equals or not path:
@@ -27,14 +27,14 @@ def apply(options, setting):
 
 
 def keys(path):
-    """Returns "a.b" as ["a", "b"]"""
+    """Splits "a.b" into ["a", "b"]; what follows `spark.config.` is one key."""
     if path.startswith(FREE_KEYS):
         return [*FREE_KEYS.rstrip(".").split("."), path.removeprefix(FREE_KEYS)]
     return path.split(".")
 
 
 def enter_section(options, key, path):
-    """Returns the dict or list at `key`, made where there is none."""
+    """Returns the dict or list at `key`; creates a dict if there is none."""
     if isinstance(options, list):
         inner = options[position(options, key, path)]
     else:
@@ -47,7 +47,7 @@ def enter_section(options, key, path):
 
 
 def position(options, key, path):
-    """Returns the index that a key into a list means."""
+    """Returns the list index given by `key`."""
     if not (key.isdecimal() and int(key) < len(options)):
         raise ConfigError(f"{path} must end in a number from 0 to {len(options) - 1}, got {key!r}")
     return int(key)
