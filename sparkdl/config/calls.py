@@ -1,4 +1,4 @@
-"""Methods with options of their own: a name that they do not know is refused with the cure."""
+"""Methods that refuse unknown options and suggest the right ones."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -15,10 +15,10 @@ R = TypeVar("R")
 
 
 def refuse_unknown_options(method: Callable[P, R]) -> Callable[P, R]:
-    """Makes a method refuse options that it has not by a ConfigError that says what to do.
+    """Makes a method raise ConfigError for unknown options, with a suggestion.
 
-    So does a constructor, in the name of its class. Features and labels given as two arrays are
-    refused, too. Its signature stays, so that help(), editors and type checkers show what it takes.
+    An error of a constructor names its class. Features and labels passed as two arrays are refused
+    as well. The signature is kept for help(), editors and type checkers.
     """
     home, _, call = method.__qualname__.rpartition(".")
     known = list(signature(method).parameters)[1:]
@@ -39,6 +39,6 @@ def refuse_unknown_options(method: Callable[P, R]) -> Callable[P, R]:
 
 
 def known_class(one: object, home: str) -> str:
-    """Returns the class of `one` that users know, as SparkNetwork, else that of the method."""
+    """Returns the public class of `one`, such as SparkNetwork, or by default `home`."""
     names = {key.partition(".")[0] for key in ELSEWHERE if "." in key}
     return next((kind.__name__ for kind in type(one).__mro__ if kind.__name__ in names), home)

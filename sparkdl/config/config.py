@@ -1,4 +1,4 @@
-"""Options that can be written down: frozen dataclasses that become dicts and come back equal."""
+"""Serializable options: frozen dataclasses that convert to dicts and back without loss."""
 
 from dataclasses import MISSING, fields
 from inspect import Signature
@@ -15,9 +15,9 @@ from sparkdl.errors import ConfigError, brief
 
 
 class ConfigType(type):
-    """The metaclass of configurations: a wrong, doubled or forgotten name is a ConfigError."""
+    """Metaclass of configurations: raises ConfigError for unknown, repeated or missing names."""
 
-    __doc__ = type.__dict__["__doc__"]  # pydoc asks here what the docstring of a class is
+    __doc__ = type.__dict__["__doc__"]  # pydoc looks here for the docstring of a class
 
     def __call__(cls, *values, **options):
         named = cls.options_by_name(values)
@@ -27,28 +27,28 @@ class ConfigType(type):
         return cls.make(named | options)
 
     def make(cls, options):
-        """Returns the configuration with these options, if all names are known and none lacks."""
+        """Returns the configuration with these options; all must be known and none missing."""
         options = cls.expand_shorthands(options)
         check_names(cls, options)
         return super().__call__(**options)
 
     @property
     def __signature__(cls) -> Signature:
-        """The options, for help() and editors, which else show those of `__call__`."""
+        """The options, for help() and editors, which would otherwise show `__call__`'s."""
         return signature_of(cls)
 
 
 @dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(option,))
 @dataclass(frozen=True, kw_only=True)
 class Config(FrozenFields, metaclass=ConfigType):
-    """Base of everything that a saved configuration holds.
+    """Base of all parts of a saved configuration.
 
-    Lists become tuples and numpy scalars plain numbers, so that options are equal whether they
-    were written in Python, JSON or YAML.
+    Lists become tuples and numpy scalars Python numbers, so that options written in Python, JSON or
+    YAML compare equal.
     """
 
-    complete: ClassVar[bool] = False  # whether to_dict has defaults too
-    shorthands: ClassVar[tuple[str, ...]] = ()  # more names for `expand_shorthands`
+    complete: ClassVar[bool] = False  # whether to_dict includes defaults
+    shorthands: ClassVar[tuple[str, ...]] = ()  # extra names that `expand_shorthands` accepts
 
     def __init_subclass__(cls, **kwargs):
         super().__init_subclass__(**kwargs)
@@ -57,12 +57,12 @@ class Config(FrozenFields, metaclass=ConfigType):
 
     @classmethod
     def options_by_name(cls, values: tuple[Any, ...]) -> dict[str, Any]:
-        """Returns {name: value} of what was given without a name."""
+        """Returns {name: value} of positional arguments."""
         return by_place(cls, values)
 
     @classmethod
     def expand_shorthands(cls, options: dict[str, Any]) -> dict[str, Any]:
-        """Returns {name of a field: value} of what was given, shorthands too."""
+        """Returns {field: value} of `options`, with shorthands expanded."""
         return options
 
     def __post_init__(self) -> None:
@@ -72,13 +72,13 @@ class Config(FrozenFields, metaclass=ConfigType):
         self.validate()
 
     def validate(self) -> None:
-        """Raises ConfigError where options that are sound alone do not fit together."""
+        """Raises ConfigError if options that are valid alone contradict each other."""
 
     def to_dict(self) -> dict[str, Any]:
         """Returns the options that differ from their defaults, as dicts, lists and scalars.
 
-        All of them where the class is `complete`. Raises ConfigError for what is no text, number
-        or the like: functions and arrays.
+        If the class is `complete`, defaults are included. Raises ConfigError for values without a
+        text form, such as functions and arrays.
         """
         every = {item.name: getattr(self, item.name) for item in fields(self)}
         options = every if self.complete else self.chosen()
@@ -86,7 +86,7 @@ class Config(FrozenFields, metaclass=ConfigType):
         return {name: to_plain(value, f"{owner}.{name}") for name, value in options.items()}
 
     def chosen(self) -> dict[str, Any]:
-        """Returns {name: value} of options that differ from their defaults, or have none."""
+        """Returns {name: value} of options that differ from their defaults or have none."""
         needed_first = sorted(fields(self), key=is_optional)
         values = [(item, getattr(self, item.name)) for item in needed_first]
         return {i.name: value for i, value in values if not is_default(type(self), i, value)}
@@ -96,20 +96,20 @@ class Config(FrozenFields, metaclass=ConfigType):
 
     @classmethod
     def from_dict(cls, options: Any) -> Self:
-        """Returns the configuration that `to_dict` wrote.
+        """Returns the configuration written by `to_dict`.
 
         Raises
         ------
         ConfigError
-            For an unknown key, a missing one, or a value out of its range.
+            For an unknown key, a missing one, or a value out of range.
         """
         return build(cls, options)
 
 
 def build(cls, options):
-    """Returns `cls` with `options`, a mapping.
+    """Returns an instance of `cls` with the mapping `options`.
 
-    Raises ConfigError unless it knows them and gets all it needs.
+    Raises ConfigError for unknown or missing options.
     """
     if not isinstance(options, dict):
         raise ConfigError(f"{cls.__name__} needs a mapping of its options, got {brief(options)}")
@@ -117,7 +117,7 @@ def build(cls, options):
 
 
 def check_names(cls, options):
-    """Raises ConfigError for a name that `cls` does not know, and for one that is missing."""
+    """Raises ConfigError for names that `cls` does not know and for missing ones."""
     known = {item.name: item for item in fields(cls)}
     for name in options:
         if name not in known:
@@ -129,7 +129,7 @@ def check_names(cls, options):
 
 
 def by_place(cls, values):
-    """Returns {name: value} of what was given without a name."""
+    """Returns {name: value} of positional arguments."""
     places = [item.name for item in fields(cls) if not item.kw_only]
     if len(values) <= len(places):
         return dict(zip(places, values, strict=False))
@@ -140,14 +140,14 @@ def by_place(cls, values):
 
 
 def is_optional(item):
-    """Returns whether a dataclass field may be left out."""
+    """Returns whether a dataclass field has a default."""
     return default_of(item) is not MISSING
 
 
 def check_field(cls, name, value):
-    """Returns `value` as the field `name` of `cls` keeps it.
+    """Returns `value` as the field `name` of `cls` stores it.
 
-    Raises ConfigError where its constraint says no.
+    Raises ConfigError if it violates the field's constraint.
     """
     about = options_of(cls)[name]
     if about is None:
@@ -163,9 +163,7 @@ def plain(value: Any) -> Any:
 
 
 def to_plain(value, where):
-    """Returns `value` as JSON has it. A member without options is its name where names are lower
-    case.
-    """
+    """Returns `value` as JSON types; a lower-case member without options becomes its name."""
     if isinstance(value, Config):
         options = value.to_dict()
         return (
@@ -181,7 +179,7 @@ def to_plain(value, where):
 
 
 def format_value(value):
-    """Returns `value` as a short text: only options that were chosen."""
+    """Formats `value` as a short text with only the chosen options."""
     if isinstance(value, Config):
         options = ", ".join(f"{name}={format_value(v)}" for name, v in value.chosen().items())
         return f"{type(value).__name__}({options})"
@@ -189,12 +187,12 @@ def format_value(value):
 
 
 def is_word(name: Any) -> bool:
-    """Returns whether a type is known by a word ("relu") rather than by its class ("Dense")."""
+    """Returns whether a type is named by a word ("relu") rather than by its class ("Dense")."""
     return name.islower()
 
 
 def is_default(cls, item, value):
-    """Returns whether `value` may be left out: it is the default of the field."""
+    """Returns whether `value` is the default of the field."""
     default = default_of(item)
     if default is MISSING or default is None:
         return value is default

@@ -1,7 +1,7 @@
-"""Frozen dataclasses that have their methods in common, so that a class is made at once.
+"""Frozen dataclasses that share their methods, which makes defining a class fast.
 
-The standard decorator writes and compiles six methods for each class. A process that imports some
-hundred of them, as each executor does, would spend more time on that than on anything else.
+The standard decorator generates and compiles six methods per class. A process that imports some
+hundred of them, as each executor does, would spend most of its start on that.
 """
 
 import dataclasses
@@ -14,27 +14,25 @@ from typing import Any, ClassVar, Literal, Self, TypeVar, dataclass_transform
 from sparkdl.errors import brief
 
 C = TypeVar("C", bound=type)
-# What a dataclass says of itself: others below it must be frozen, too.
+# Marks the class as a frozen dataclass, so that dataclasses derived from it must be frozen too.
 PARAMS = dataclasses.dataclass(frozen=True)(type("Model", (), {})).__dataclass_params__  # type: ignore[attr-defined]
 
 
 def dataclass(*, frozen: Literal[True], kw_only: bool = False) -> Callable[[C], C]:
-    """Makes a dataclass of a class below `FrozenFields`, as dataclasses.dataclass does.
-
-    That one may stand in its place, and takes longer.
+    """Makes a subclass of `FrozenFields` a dataclass, like dataclasses.dataclass but faster.
 
     Parameters
     ----------
     frozen : bool
-        That it is, for who reads the class.
+        Always True, stated for the reader of the class.
     kw_only : bool
-        Whether fields that do not say so themselves are given by name only.
+        Whether fields are keyword-only unless they say otherwise.
     """
 
     def process(cls):
         if not issubclass(cls, FrozenFields):
             raise TypeError(f"{cls.__name__} must be below FrozenFields; dataclasses has another")
-        if cls.__init__ is not FrozenFields.__init__:  # the standard one has made a base
+        if cls.__init__ is not FrozenFields.__init__:  # a base was made by the standard decorator
             return dataclasses.dataclass(frozen=True, kw_only=kw_only)(cls)
         own = fields_of_body(cls, kw_only)
         cls.__dataclass_fields__ = fields_of_bases(cls) | {item.name: item for item in own}
@@ -49,22 +47,22 @@ def dataclass(*, frozen: Literal[True], kw_only: bool = False) -> Callable[[C], 
 
 
 def fields_of_body(cls, kw_only):
-    """Returns the dataclass fields that the body of a class declares."""
+    """Returns the dataclass fields declared in the body of a class."""
     names = get_annotations(cls)
     values = {name: getattr(cls, name) for name in names if hasattr(cls, name)}
     about = {"__annotations__": names, "__module__": cls.__module__, "__doc__": "Alone."}
-    alone = type(cls.__name__, (), values | about)  # with a frozen base, methods would be made
+    alone = type(cls.__name__, (), values | about)  # with a frozen base, methods would be generated
     return fields(dataclasses.dataclass(init=False, repr=False, eq=False, kw_only=kw_only)(alone))
 
 
 def fields_of_bases(cls):
-    """Returns {name: dataclass field} of the bases of a class, as its decorator will take them."""
+    """Returns {name: dataclass field} inherited by a class, in the order of the decorator."""
     bases = [base for base in reversed(cls.__mro__[1:]) if is_dataclass(base)]
     return {item.name: item for base in bases for item in fields(base)}
 
 
 def set_default(cls, item):
-    """Leaves of a field what a class shows of it: its default, or nothing."""
+    """Leaves a field's default as a class attribute, or removes the attribute."""
     if item.default is not MISSING:
         setattr(cls, item.name, item.default)
     elif item.name in cls.__dict__:
@@ -80,7 +78,7 @@ def default_of(item: Field) -> Any:
     kw_only_default=True, frozen_default=True, field_specifiers=(dataclasses.field,)
 )
 class FrozenFields:
-    """The methods of a frozen dataclass, for whatever fields its class has."""
+    """The methods of a frozen dataclass with arbitrary fields."""
 
     __dataclass_fields__: ClassVar[dict[str, Field]]
 
@@ -90,7 +88,7 @@ class FrozenFields:
         self.__post_init__()
 
     def __post_init__(self) -> None:
-        """Looks at the fields once they are there."""
+        """Hook called once the fields are set."""
 
     @recursive_repr()
     def __repr__(self) -> str:
@@ -116,9 +114,9 @@ class FrozenFields:
 
 
 def bind(cls, values, named):
-    """Returns {field: value} of what a class is called with, and its defaults.
+    """Returns {field: value} of constructor arguments and defaults.
 
-    Raises TypeError, as a function does, for what does not fit its fields.
+    Raises TypeError, like a function call, if arguments do not match the fields.
     """
     places, items = cls.__match_args__, cls.__dataclass_fields__
     given = dict(zip(places, values, strict=False)) | named
@@ -132,5 +130,5 @@ def bind(cls, values, named):
 
 
 def values_compared(one):
-    """Returns the values by which a dataclass is equal to another of its class."""
+    """Returns the values that decide whether two instances are equal."""
     return tuple(getattr(one, item.name) for item in fields(one) if item.compare)

@@ -1,4 +1,4 @@
-"""The "Parameters" of a class, written from its fields, so that help() explains every option."""
+"""The "Parameters" section of a class docstring, generated from its fields for help()."""
 
 import re
 from dataclasses import MISSING, fields
@@ -13,7 +13,7 @@ WIDTH = 96
 
 
 class Docstring:
-    """The docstring of a class, which is written when somebody asks for it."""
+    """A class docstring that is generated on first access."""
 
     def __init__(self, own):
         self.own, self.text = own, None
@@ -25,9 +25,9 @@ class Docstring:
 
 
 def document(cls, own):
-    """Returns the docstring `own` of a class with a section "Parameters".
+    """Adds a section "Parameters" to the docstring `own` of a class.
 
-    One that has such a section stays, and so does that of a class with a field that says nothing.
+    A docstring that has the section is kept, as is that of a class with an undocumented field.
     """
     items = list_fields(cls)
     written = any(match[1] == "Parameters" for match in HEADING.finditer(own))
@@ -38,15 +38,15 @@ def document(cls, own):
 
 
 def signature_of(cls):
-    """Returns the signature of a class: options that must be given first, shorthands last.
+    """Returns the signature of a class: required options first, shorthands last.
 
-    Without types, which the section "Parameters" has in words. A class with a rule of its own for
-    what is given without names (`options_by_name`) takes any.
+    Types are omitted, since the section "Parameters" describes them. A class that overrides
+    `options_by_name` accepts any positional arguments.
     """
     options = [parameter(item) for item in fields(cls)]
     options.sort(key=lambda one: (one.kind, one.default is not one.empty))
     options += [Parameter(name, Parameter.KEYWORD_ONLY, default=None) for name in cls.shorthands]
-    if any("options_by_name" in vars(base) for base in cls.__mro__[:-3]):  # Config has one
+    if any("options_by_name" in vars(base) for base in cls.__mro__[:-3]):  # Config defines it too
         options.insert(0, Parameter("values", Parameter.VAR_POSITIONAL))
     return Signature(options)
 
@@ -59,7 +59,7 @@ def parameter(item):
 
 
 def list_fields(cls):
-    """Returns the dataclass fields of a class: its own first, then its nearest base's ..."""
+    """Returns the dataclass fields of a class: its own first, then those of its nearest base ..."""
     items = {item.name: item for item in fields(cls)}
     nearest_first = dict.fromkeys(name for base in cls.__mro__ for name in get_annotations(base))
     return [items[name] for name in nearest_first if name in items]
@@ -72,14 +72,14 @@ def is_documented(item, cls):
 
 
 def insert(doc, section):
-    """Returns `doc` with `section` in front of its first heading, or at its end."""
+    """Inserts `section` into `doc` before its first heading, or at the end."""
     found = HEADING.search(doc)
     place = found.start() if found else len(doc)
     return f"{doc[:place].rstrip()}\n\n{section}\n\n{doc[place:]}".rstrip() + "\n"
 
 
 def entry(item, cls):
-    """Returns the text of help() for one field of `cls`."""
+    """Returns the text for one field of `cls` in help()."""
     about, default = option_of(item, cls), default_of(item)
     unit = f", {about.unit}" if about.unit else ""
     end = "" if default is MISSING else f", default {format_default(default)}"
@@ -88,5 +88,5 @@ def entry(item, cls):
 
 
 def format_default(default):
-    """Returns a default as it is written in Python."""
+    """Formats a default as in Python source."""
     return repr(default) if type(default).__module__ == "builtins" else str(default)

@@ -1,7 +1,7 @@
-"""Types of fields that keep another value than users may give: "relu" is kept as Relu().
+"""Types of fields that accept other values than they store: "relu" is stored as Relu().
 
-A type checker holds what is given to the second type, and reads the first. At run time the
-constraint of the field does the work, and these types do nothing.
+Type checkers check assignments against the second type and reads against the first. At run time
+only the constraint of the field matters.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 class Coerced(Generic[Kept, Given]):
-    """The type of a field that keeps a `Kept` of the `Given`."""
+    """The type of a field that stores a `Kept` made from a `Given`."""
 
     if TYPE_CHECKING:
 
@@ -25,14 +25,14 @@ class Coerced(Generic[Kept, Given]):
         def __set__(self, owner: object, value: Given) -> None: ...
 
 
-# a member of a family, its name, or its options with a "type"
+# a member of a family, its name, or its options including "type"
 AnyOf: TypeAlias = Coerced[T, T | str | Mapping[str, Any]]
 OptionalAnyOf: TypeAlias = Coerced[T | None, T | str | Mapping[str, Any] | None]
 
 # a configuration, or its options
 OptionalNested: TypeAlias = Coerced[T | None, T | Mapping[str, Any] | None]
 
-# lists become tuples, one value a tuple of one
+# lists become tuples, a single value a tuple of one
 Several: TypeAlias = Coerced[tuple[T, ...], Sequence[T]]
 OptionalSeveral: TypeAlias = Coerced[tuple[T, ...] | None, Sequence[T] | None]
 SeveralAnyOf: TypeAlias = Coerced[tuple[T, ...], Sequence[T | str | Mapping[str, Any]]]
@@ -41,7 +41,7 @@ OptionalSeveralAnyOf: TypeAlias = Coerced[
 ]
 OneOrMore: TypeAlias = Coerced[tuple[T, ...], T | Sequence[T] | np.ndarray]
 
-# a number for all axes, or one for each
+# one number for all axes, or one per axis
 Axes: TypeAlias = Coerced[int | tuple[int, ...], int | Sequence[int]]
 OptionalAxes: TypeAlias = Coerced[int | tuple[int, ...] | None, int | Sequence[int] | None]
 TwoSizes: TypeAlias = Coerced[tuple[int, int], int | Sequence[int]]
@@ -60,4 +60,4 @@ PathName: TypeAlias = Coerced[str, str | PathLike[str]]
 PathNames: TypeAlias = Coerced[
     str | tuple[str, ...], str | PathLike[str] | Sequence[str | PathLike[str]]
 ]
-Shorthand: TypeAlias = Coerced[Never, T]  # becomes another field, and cannot be read
+Shorthand: TypeAlias = Coerced[Never, T]  # becomes another field, so it cannot be read

@@ -1,7 +1,7 @@
-"""Names in Keras, PyTorch, Caffe and DL4J for what has another name here.
+"""Names in Keras, PyTorch, Caffe and DL4J, and their counterparts here.
 
-Words are compared in lower case without "_". Where a word may mean several of ours, all are
-given, and those that the class at hand knows are told.
+Words are compared in lower case without "_". An ambiguous word lists all its counterparts; only
+those known to the class at hand are suggested.
 """
 
 OPTIONS = {
@@ -213,7 +213,7 @@ TYPES = {
     },
 }
 
-# What to know of a word that differs from ours, after "did you mean".
+# Differences in meaning, appended to "did you mean".
 MEAN_OF_LABELS = "the mean over several labels, as theirs, is SigmoidCrossEntropy(averaged=True)"
 NOTES = {
     "Loss": {
@@ -230,15 +230,15 @@ CHOICES = {
 
 
 def note(name, family):
-    """Returns "" or " (...)" with what differs between a word of a family elsewhere and ours."""
+    """Returns " (...)", the difference between a foreign word of a family and ours, or ""."""
     text = NOTES.get(family, {}).get(name)
     return f" ({text})" if text else ""
 
 
 def words(name, family=None):
-    """Returns our words for `name` (see names.key): members, or options where `family` is None.
+    """Returns our words for `name` (see names.key): members, or options if `family` is None.
 
-    The family "choice" has the words among which an option chooses.
+    The family "choice" has the values of options.
     """
     tables = {None: OPTIONS, "choice": CHOICES}
     table = tables[family] if family in tables else TYPES.get(family, {})

@@ -1,8 +1,8 @@
-"""Options of fit, evaluate, predict and callbacks elsewhere (Keras, Lightning, DL4J, Caffe ...).
+"""Options of fit, evaluate, predict and callbacks in Keras, Lightning, DL4J, Caffe and others.
 
-Names are compared in lower case without "_" (names.key). SAME has the options that only have
-another name here: those that the method at hand knows are told. ELSEWHERE says how to get what is
-an option of something else here, by class and method, by method, or for all.
+Names are compared in lower case without "_" (names.key). SAME has options that only have another
+name here; those known to the method at hand are suggested. ELSEWHERE says how to get what is set
+somewhere else here, by class and method, by method, or for all.
 """
 
 from sparkdl.config.names import key
@@ -57,7 +57,7 @@ SAME = {
     "x": "data features",
 }
 
-# Hooks of Keras's and Lightning's callbacks, and the events of a Listener that tell the same.
+# Hooks of Keras's and Lightning's callbacks, and the corresponding events of a Listener.
 EVENTS = {
     "onbatchend": "on_round",
     "onepochend": "on_epoch",
@@ -150,7 +150,7 @@ ELSEWHERE = {
 
 
 def cure_of(name, owner, call, known):
-    """Returns "; " and what who gave `name` to the method `call` of `owner` does, or nothing.
+    """Returns "; " and advice for a caller who passed `name` to the method `call`, or "".
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Families of configurations, whose saved members are distinguished by their type."""
+"""Families of configurations, whose saved members are identified by type."""
 
 from collections.abc import Iterator, MutableMapping
 from importlib import import_module
@@ -11,12 +11,13 @@ from sparkdl.errors import ConfigError, brief
 
 
 class Members(MutableMapping[str, type]):
-    """{name: class} of a family. A class whose module nobody has imported is, when it is asked for.
+    """{name: class} of a family, with the module of a class imported on first access.
 
     Parameters
     ----------
     package : str, optional
-        One that has `MEMBERS`, {name: its module}. None: founding the family imports all of them.
+        A package with `MEMBERS`, {name: its module}. None: members are known once their modules
+        are imported.
     """
 
     def __init__(self, package: str | None = None) -> None:
@@ -42,23 +43,23 @@ class Members(MutableMapping[str, type]):
         return len(self._homes | self._known)
 
     def other(self, name: str, module: str) -> type | None:
-        """Returns the class of this name that is there before `module` defines it, or None."""
+        """Returns the class of this name defined before or outside `module`, or None."""
         if name in self._known or self._homes.get(name, module) != module:
             return self[name]
         return None
 
 
 class UnknownMember(ConfigError):
-    """A family has no member of a name; a document may be of one whose module nobody imported."""
+    """Raised for an unknown member name; its module may not have been imported yet."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Member(Config):
-    """One of a family. A direct subclass founds a family; defining a class below it registers it.
+    """Base of family members: direct subclasses found a family, classes below them register in it.
 
-    The registered name is the class name, unless the class line gives another:
-    `class Relu(ActivationFunction, name="relu")`. `abstract=True` leaves a class out. A founder's
-    line says which `package` imports its members late, if one does.
+    The registered name is the class name unless the class line gives another: `class
+    Relu(ActivationFunction, name="relu")`. `abstract=True` skips registration. A founder may name a
+    `package` that imports its members lazily.
     """
 
     members: ClassVar[Members]
@@ -78,7 +79,7 @@ class Member(Config):
 
     @classmethod
     def from_dict(cls, options: Any) -> Self:
-        """Returns the member that `options["type"]` names, with the other keys as its options."""
+        """Returns the member named by `options["type"]`, with the other keys as its options."""
         if not isinstance(options, dict) or "type" not in options:
             raise ConfigError(f"{cls.__name__} needs a 'type', got {brief(options)}")
         member = cls.find(options["type"], f"{cls.__name__} type must be ")
@@ -86,9 +87,9 @@ class Member(Config):
 
     @classmethod
     def find(cls, name: Any, where_must_be: str) -> type[Any]:
-        """Returns the class registered as `name`, in any case.
+        """Returns the class registered as `name`, ignoring case.
 
-        Raises ConfigError with the nearest otherwise.
+        Raises UnknownMember, a ConfigError with the nearest name, if there is none.
         """
         match = find_name(name, cls.members)
         if match is None:
@@ -98,7 +99,7 @@ class Member(Config):
 
 
 def register(cls):
-    """Enters a class in its family. Only the same class may be defined again (a notebook cell)."""
+    """Registers a class in its family; only a redefinition may reuse a name (a notebook cell)."""
     old = cls.members.other(cls.type_name, cls.__module__)
     if old and (old.__module__, old.__qualname__) != (cls.__module__, cls.__qualname__):
         raise ConfigError(

@@ -1,4 +1,4 @@
-"""Names as people write them: in any case, misspelt, or as other systems have them."""
+"""Name matching: ignoring case, misspelled, or from other systems."""
 
 from collections.abc import Iterable
 from difflib import get_close_matches
@@ -7,19 +7,16 @@ from typing import Any
 from sparkdl.config import foreign
 
 SHORT_LIST, LONGEST_LIST = 250, 400  # characters
-LONGEST = 60  # a longer name is no misspelling, and is not worth the time of a comparison
+LONGEST = 60  # longer names are no misspellings, and slow to compare
 
 
 def key(name):
-    """Returns `name` without case, "_", "-" and spaces: "LeakyReLU" is "leaky_relu"."""
+    """Returns `name` without case, "_", "-" and spaces: "LeakyReLU" matches "leaky_relu"."""
     return name.casefold().replace("_", "").replace("-", "").replace(" ", "")
 
 
 def find_name(name, known):
-    """Returns the one of the names `known` that `name` is, in whatever case.
-
-    The result is None where there is none.
-    """
+    """Returns the member of `known` that equals `name` up to case and separators, or None."""
     if not isinstance(name, str):
         return None
     if name in known:
@@ -29,10 +26,7 @@ def find_name(name, known):
 
 
 def list_names(known):
-    """Returns the names `known` in a text.
-
-    Of very many the first ones, and how many more there are.
-    """
+    """Returns the names `known` as text; of very many, the first ones and a count of the rest."""
     names = ", ".join(sorted(known))
     if len(names) <= LONGEST_LIST:
         return names
@@ -41,9 +35,9 @@ def list_names(known):
 
 
 def one_of(known, end):
-    """Returns "one of a, b, got 'c'", where `end` is what comes after the names.
+    """Returns "one of a, b, got 'c'", where `end` is the text after the names.
 
-    Many names come last: the point would be lost behind them.
+    Long lists of names come last, so that they do not bury the message.
     """
     names = list_names(known)
     if len(names) <= SHORT_LIST:
@@ -52,15 +46,15 @@ def one_of(known, end):
 
 
 def suggestion(name: Any, known: Iterable[str], family: str | None = None) -> str:
-    """Returns "; did you mean 'units'?" or what else helps who wrote `name`, or nothing.
+    """Returns "; did you mean 'units'?" or similar advice for `name`, or "".
 
     Parameters
     ----------
     name : object
-        What is not among `known`.
+        The unknown name.
     known : collection of str
     family : str, optional
-        The family whose words in other systems are looked at. None: the options' words; "": none.
+        The family whose names in other systems are searched. None: names of options; "": none.
     """
     if not isinstance(name, str) or len(name) > LONGEST:
         return ""

@@ -1,4 +1,4 @@
-"""Options: fields of a configuration with a constraint, a documentation and a default."""
+"""Options: fields of a configuration with a constraint, documentation and a default."""
 
 from dataclasses import MISSING, dataclass, field, fields, replace
 from inspect import get_annotations
@@ -10,7 +10,7 @@ from sparkdl.config.dataclass import default_of, fields_of_bases
 
 @dataclass(frozen=True, kw_only=True)
 class Option:
-    """The constraint and the documentation of a field, besides its name and default.
+    """The constraint and documentation of a field.
 
     Parameters
     ----------
@@ -18,7 +18,7 @@ class Option:
     text : str
         What the option does, in a sentence or more.
     unit : str
-        What a number counts: "seconds", "bytes".
+        The unit of a number: "seconds", "bytes".
     """
 
     constraint: Requirement
@@ -36,22 +36,22 @@ def option(
     kw_only: bool = True,
     repr: bool = True,
 ) -> Any:
-    """Makes a dataclass field whose values `constraint` checks and `text` documents.
+    """Makes a dataclass field that is checked by `constraint` and documented by `text`.
 
     Parameters
     ----------
     constraint : Requirement
-        With a default of None, None is allowed as well.
+        If the default is None, None is allowed too.
     text : str
     default : object, optional
-        Without one the option must be given.
+        Without one, the option is required.
     factory : function, optional
-        Makes a default that cannot be shared, such as a dict.
+        Makes the default, for values that must not be shared, such as a dict.
     unit : str
     kw_only : bool
-        Whether it must be given by its name.
+        Whether the option is keyword-only.
     repr : bool
-        Whether the repr of the configuration shows it, and others are equal by it: not so arrays.
+        Whether the option takes part in repr and in equality; False for arrays.
     """
     if default is None and not isinstance(constraint, Optional):
         constraint = Optional(of=constraint)
@@ -61,7 +61,7 @@ def option(
 
 
 def option_of(item, cls):
-    """Returns the Option of a dataclass field as it is for `cls`, or None where it has none."""
+    """Returns the Option of a dataclass field, resolved for `cls`, or None if it has none."""
     about = item.metadata.get("option")
     if about is None:
         return None
@@ -72,16 +72,16 @@ def option_of(item, cls):
 
 
 def options_of(cls):
-    """Returns {field: Option or None} of a class, made once: each instance is checked by it."""
+    """Returns {field: Option or None} of a class, cached as each instance is checked by it."""
     if "_options" not in cls.__dict__:
         cls._options = {item.name: option_of(item, cls) for item in fields(cls)}
     return cls._options
 
 
 def adopt_options(cls):
-    """Gives a field that is declared again with a plain default the option of the base class.
+    """Lets fields redeclared with a plain default inherit the option of the base class.
 
-    So `rate: float = 1.0` in a subclass changes the default and nothing else.
+    So `rate: float = 1.0` in a subclass only changes the default.
     """
     inherited = fields_of_bases(cls)
     for name in get_annotations(cls):

@@ -1,8 +1,8 @@
-"""Configurations as text that people read and write: JSON and YAML.
+"""Configurations as readable text: JSON and YAML.
 
-Whatever a text holds, what comes back is a mapping of mappings, lists, texts, numbers, true, false
-and null, or a short ConfigError soon: sizes are bounded before the work that they would cause. yaml
-is imported where a text is YAML: an executor reads none.
+Any text yields a mapping of mappings, lists, strings, numbers, true, false and null, or quickly a
+short ConfigError: sizes are limited before they cost time. yaml is imported only when needed, since
+executors read none.
 """
 
 import json
@@ -21,7 +21,10 @@ def to_json(options: dict[str, Any]) -> str:
 
 
 def from_json(text):
-    """Returns the mapping in a JSON text; ConfigError with line and column where it is not JSON."""
+    """Returns the mapping in a JSON text.
+
+    Raises ConfigError with line and column if it is not valid JSON.
+    """
     check_length(text, "JSON")
     try:
         value = json.loads(text, object_pairs_hook=check_unique, parse_int=integer)
@@ -34,14 +37,17 @@ def from_json(text):
 
 
 def to_yaml(options: dict[str, Any]) -> str:
-    """Returns YAML with the innermost lists and mappings on one line each: a layer is a line."""
+    """Returns YAML with the innermost lists and mappings on one line each: one line per layer."""
     import yaml
 
     return yaml.safe_dump(options, sort_keys=False, default_flow_style=None, width=100)
 
 
 def from_yaml(text):
-    """Returns the mapping in a YAML text; ConfigError with line and column where it is not YAML."""
+    """Returns the mapping in a YAML text.
+
+    Raises ConfigError with line and column if it is not valid YAML.
+    """
     import yaml
 
     from sparkdl.config.yaml_loader import load
@@ -61,14 +67,14 @@ def integer(digits: str) -> int:
 
 
 def mapping(value, kind):
-    """Returns `value` itself, if it is a mapping."""
+    """Returns `value`, or raises ConfigError if it is not a mapping."""
     if not isinstance(value, dict):
         raise ConfigError(f"the {kind} text must hold a mapping, got {type(value).__name__}")
     return value
 
 
 def check_unique(pairs):
-    """Returns a dict of key and value pairs, if no key comes twice."""
+    """Returns a dict of key-value pairs, or raises ConfigError for a repeated key."""
     seen = dict(pairs)
     if len(seen) < len(pairs):
         [(double, _)] = Counter(key for key, _ in pairs).most_common(1)
@@ -77,6 +83,6 @@ def check_unique(pairs):
 
 
 def cut(error):
-    """Returns the message of an error, at most 400 characters of it."""
+    """Returns the message of an error, cut to 400 characters."""
     message = str(error) or type(error).__name__
     return message if len(message) <= LONGEST_MESSAGE else f"{message[:LONGEST_MESSAGE]}..."

@@ -1,7 +1,7 @@
 """YAML as people write it, limited to the values of JSON.
 
-1e-3 is a number (PyYAML alone takes it for a text) and 2024-01-31 a text; a key given twice is an
-error rather than the last one winning; nodes are counted before anything is made of them.
+1e-3 is a number (a string in plain PyYAML) and 2024-01-31 a string; a repeated key is an error
+instead of the last one winning; nodes are counted before anything is built from them.
 """
 
 import re
@@ -18,7 +18,7 @@ FOREIGN = ("timestamp", "binary", "set", "omap", "pairs")
 
 
 class Loader(yaml.SafeLoader):
-    """Safe YAML with the floats of YAML 1.2, of bounded size and depth."""
+    """Safe YAML with floats as in YAML 1.2, limited in size and depth."""
 
     yaml_implicit_resolvers = {
         first: [(tag, pattern) for tag, pattern in rules if tag != f"{PREFIX}timestamp"]
@@ -30,7 +30,7 @@ class Loader(yaml.SafeLoader):
         self.depth, self.nodes = 0, 0
 
     def compose_node(self, parent, index):
-        """Returns a node, unless there are too many or they stand too deep in each other."""
+        """Composes a node, unless there are too many or they are nested too deeply."""
         self.depth, self.nodes = self.depth + 1, self.nodes + 1
         if self.depth > DEEPEST + 1:
             raise too_deep("YAML")
@@ -45,12 +45,12 @@ class Loader(yaml.SafeLoader):
         return node
 
     def construct_number(self, node):
-        """Returns an integer or float that is no longer than a number need be."""
+        """Returns an integer or float of limited length."""
         check_number(node.value)
         return getattr(self, f"construct_yaml_{node.tag.removeprefix(PREFIX)}")(node)
 
     def refuse(self, node):
-        """Raises ConfigError for a kind of value that JSON has not."""
+        """Raises ConfigError for a type that JSON does not have."""
         place = f"line {node.start_mark.line + 1}"
         raise ConfigError(f"not valid YAML: {brief(node.tag)} in {place} has no use here")
 
@@ -76,13 +76,13 @@ def load(text):
 
 
 def measure(node, known):
-    """Returns (nodes, levels) of `node` where each alias is what it stands for.
+    """Returns (nodes, levels) of `node` with aliases expanded.
 
     Parameters
     ----------
     node : yaml.Node
     known : dict
-        What has been measured, {id of a node: its measures}; None for those that surround `node`.
+        {id of a node: its measures} so far; None for the nodes that enclose `node`.
     """
     if id(node) not in known:
         known[id(node)] = None
@@ -112,7 +112,7 @@ def is_scalar(node):
 
 
 def check_unique(keys):
-    """Raises ConfigError if one of the keys (tag, text) comes twice."""
+    """Raises ConfigError if a key (tag, text) is repeated."""
     [(double, count)] = Counter(keys).most_common(1) or [(None, 0)]
     if count > 1:
         raise ConfigError(f"the key {brief(double[1])} is given twice")

@@ -1,8 +1,8 @@
-"""The sum of the gradients of one tensor: those of its parts are put side by side.
+"""The total gradient of a tensor: gradients of disjoint parts are concatenated, not added.
 
-The gradient of a slice is an array among zeros. Those of a recurrent layer's gates, of its steps,
-of the ends of a sequence do not overlap: one ConcatOp of them takes the place of a pass over zeros
-for each, and of another to add it.
+The gradient of a slice is an array padded with zeros. The slices for the gates of a recurrent
+layer, its steps or the ends of a sequence do not overlap, so one ConcatOp replaces, for each slice,
+a pass that writes zeros and another that adds.
 """
 
 from functools import reduce
@@ -16,7 +16,7 @@ from sparkdl.engine.shared_weights import add_products
 
 
 class GradientPiece(NamedTuple):
-    """`x` among zeros, from `start` on."""
+    """A gradient that is `x` at offset `start` and zero elsewhere."""
 
     start: tuple[int, ...]
     x: Tensor
@@ -32,9 +32,9 @@ class GradientPiece(NamedTuple):
 
 
 def total(grads):
-    """Sums tensors of one shape, in order, except where three of different places meet.
+    """Sums tensors of one shape in order, concatenating disjoint pieces instead of adding them.
 
-    Those of one place are added up first, then what overlaps them.
+    Gradients of the same place are added first, then pieces that overlap.
     """
     if len(grads) == 1:
         return grads[0]
@@ -47,7 +47,7 @@ def total(grads):
 
 
 def sum_by_place(grads):
-    """Returns one piece for each place of the gradients, the sum of what lies there."""
+    """Returns one piece per place, the sum of all gradients at that place."""
     sums = {}
     for grad in grads:
         start, x = unpad(grad)
@@ -57,14 +57,14 @@ def sum_by_place(grads):
 
 
 def unpad(grad):
-    """Returns (start, array): the part of a tensor without the zeros it was padded with."""
+    """Returns (start, array): a tensor without its zero padding, and the offset of the rest."""
     if grad.node is not None and isinstance(grad.node.op, PadOp):
         return grad.node.op.before, grad.node.inputs[0]
     return (0,) * grad.ndim, grad
 
 
 def group_into_lines(pieces, axis):
-    """Returns lists of pieces that lie in a row along an axis, and alike on all others."""
+    """Returns lists of pieces that follow each other along an axis and agree on all other axes."""
     groups = {}
     for piece in sorted(pieces, key=lambda p: p.start[axis]):
         row = groups.setdefault(piece.other_axes(axis), [])
@@ -76,7 +76,7 @@ def group_into_lines(pieces, axis):
 
 
 def join_pieces(line, axis):
-    """Returns a line of pieces as one, with zeros in the gaps."""
+    """Joins a line of pieces into one, with zeros in the gaps."""
     if len(line) == 1:
         return line[0]
     gaps = [after.start[axis] - before.stop[axis] for before, after in pairwise(line)]
@@ -85,13 +85,13 @@ def join_pieces(line, axis):
 
 
 def pad_behind(x, axis, gap):
-    """Returns x with so many zeros behind it along an axis."""
+    """Pads x with `gap` zeros at the end of an axis."""
     behind = [0] * x.ndim
     behind[axis] = gap
     return pad(x, [0] * x.ndim, behind)
 
 
 def pad_to_shape(piece, shape):
-    """Returns a piece with all the zeros around it."""
+    """Pads a piece with zeros to the full shape."""
     after = (n - stop for n, stop in zip(shape, piece.stop, strict=True))
     return pad(piece.x, piece.start, after)

@@ -18,7 +18,7 @@ def gradients(loss, wrt, seed=None):
     ----------
     loss : Tensor of shape ()
     wrt : sequence of Tensor
-    seed : Tensor like `loss`, gradient of something further by it; 1 unless given
+    seed : Tensor like `loss`, the gradient with respect to it; default 1
 
     Raises
     ------
@@ -32,14 +32,15 @@ def gradients(loss, wrt, seed=None):
 
 
 def pullback(function, inputs, gys):
-    """Returns gradients of `function` at the tensors `inputs`, given those of its outputs.
+    """Returns the gradients of `function` at the tensors `inputs`, given those of its outputs.
 
-    Partial ones: where one input was made from another, that way is not followed.
+    These are partial derivatives: where one input was computed from another, the path between them
+    is not followed.
     """
     ys, gys = as_tuple(function(*inputs)), as_tuple(gys)
     grads = {y: gy for y, gy in zip(ys, gys, strict=True) if gy is not None}
     grads = backward(grads, inputs, stop=inputs)
-    # a tensor that stands at two places gets its whole gradient at the first
+    # a tensor passed twice gets its whole gradient at its first position
     return tuple(grads.pop(t, None) for t in inputs)
 
 
@@ -48,13 +49,13 @@ def as_tuple(value):
 
 
 def backward(grads, wrt, stop=()):
-    """Carries gradients {tensor: gradient} back to the tensors `wrt`, but not beyond `stop`.
+    """Propagates gradients {tensor: gradient} back to the tensors `wrt`, but not beyond `stop`.
 
-    A gradient has the type of its tensor; integers have none.
+    A gradient has the dtype of its tensor; integer tensors have none.
 
     Returns
     -------
-    {tensor of `wrt`: gradient}, without those that nothing depends on.
+    {tensor of `wrt`: gradient}, without tensors that nothing depends on.
     """
     order = topological(grads, stop)
     needed, parts = nodes_between(order, wrt), {t: [grad] for t, grad in grads.items()}
@@ -71,7 +72,7 @@ def backward(grads, wrt, stop=()):
 
 
 def sum_gradients(parts, tensor):
-    """Sums what a tensor's users give it, once, as the last one's work; None if they give none."""
+    """Sums the gradients from all users of a tensor, in the last one's scope, or returns None."""
     if tensor in parts:
         last = next((g.node for g in reversed(parts[tensor]) if g.node is not None), None)
         with scope(last.scope if last else "grad"):
@@ -80,7 +81,7 @@ def sum_gradients(parts, tensor):
 
 
 def nodes_between(order, wrt):
-    """Returns the nodes through which any of `wrt` acts."""
+    """Returns the nodes that depend on any tensor of `wrt`."""
     targets, nodes = set(wrt), set()
     for node in order:
         if any(t in targets or t.node in nodes for t in node.inputs):
@@ -101,7 +102,7 @@ def zeros_like(tensor):
 
 
 def inner(x, y):
-    """Returns the sum of x y: a scalar from two tensors of one shape."""
+    """Returns the inner product of two tensors of one shape, a scalar."""
     return sum_along(mul(x, y))
 
 

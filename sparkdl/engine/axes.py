@@ -1,4 +1,4 @@
-"""Memory layout of several arrays of one shape, which compilers of elementwise chains need."""
+"""Common memory layout of arrays of one shape, for the compilers of elementwise chains."""
 
 from sparkdl.engine.dtypes import name_of
 
@@ -8,9 +8,9 @@ def kinds_of(arrays):
 
 
 def merge_axes(arrays):
-    """Returns [(length, [stride of each array])] from the outermost axis in memory inwards.
+    """Returns [(length, [stride of each array])], from the outermost axis in memory inwards.
 
-    Axes that lie behind one another in all arrays become one: for equal layouts there is one only.
+    Axes that are contiguous in all arrays are merged: arrays of equal layout have a single axis.
     """
     shape, out = arrays[-1].shape, arrays[-1]
     axes = []

@@ -1,8 +1,8 @@
-"""Chains of elementwise operations become one pass over memory.
+"""Fusion of elementwise operations into chains that pass over memory once.
 
-Ten operations over a vector of ten million numbers read and write it some thirty times. As one
-ChainOp they go over it in blocks that fit the cache, so memory is read and written once: an
-optimizer's step is such a chain. The reference backend runs it with numpy; others compile it.
+Ten operations over a vector of ten million numbers read and write it some thirty times. A ChainOp
+runs them block by block within the cache, so memory is read and written once. An optimizer step is
+such a chain. The reference backend runs it with numpy; other backends compile it.
 """
 
 from dataclasses import dataclass
@@ -16,19 +16,19 @@ from sparkdl.engine.graph import Graph, Spec, scope
 from sparkdl.engine.ops.base import register
 from sparkdl.engine.ops.elementwise import ElementwiseOp
 
-FEW, MANY = 4096, 32  # numbers of small arrays; operations on such that are brought together
-BLOCK = 16_384  # numbers: the half dozen float32 blocks in use at once stay in a level-2 cache
+FEW, MANY = 4096, 32  # numbers and arrays, up to which unrelated small operations are fused
+BLOCK = 16_384  # numbers: the half dozen float32 blocks in use at once fit in a level-2 cache
 
 
 @register
 @dataclass(frozen=True)
 class ChainOp(ElementwiseOp):
-    """Several elementwise operations on arrays of one shape; scalars may take part.
+    """Several elementwise operations on arrays of one shape and on scalars.
 
     Parameters
     ----------
-    steps : ((op, (operand, ...)), ...): an operand below the number of inputs is that input,
-        above it is the result of an earlier step
+    steps : ((op, (operand, ...)), ...): an operand below the number of inputs is that input; higher
+        ones count the results of earlier steps
     results : the steps whose results are the outputs
     """
 
@@ -56,11 +56,12 @@ class ChainOp(ElementwiseOp):
 
 
 def into_chains(graph, may=None):
-    """Returns the graph with its elementwise regions of two or more nodes as one ChainOp each.
+    """Returns the graph with each elementwise region of two or more nodes fused into one ChainOp.
 
-    `may` says which nodes may lie in a chain, where not `chainable`: a backend that compiles knows.
+    `may` tells which nodes may be part of a chain, by default `chainable`; a backend that compiles
+    chains passes its own.
     """
-    may = cache(may or chainable)  # asked of a node from all its sides
+    may = cache(may or chainable)  # asked of a node once per neighbor
     levels = node_levels(graph, may)
     found = [chain for chain in regions(graph, may, levels) if len(chain) > 1]
     if not found:
@@ -81,7 +82,7 @@ def into_chains(graph, may=None):
 
 
 def readers(graph):
-    """Returns {tensor: the nodes that read it}, with None among them for an output of the graph."""
+    """Returns {tensor: nodes that read it}; None among them marks an output of the graph."""
     users = {}
     for node in graph.nodes:
         for tensor in node.inputs:
@@ -92,7 +93,7 @@ def readers(graph):
 
 
 def merge_into_chain(chain, new, users):
-    """Returns {tensor made by `chain`: what takes its place, None where nobody else reads it}"""
+    """Returns {tensor made by `chain`: its replacement, None if nothing else reads it}."""
     made_at = {node.outputs[0]: i for i, node in enumerate(chain)}
     inputs = list(dict.fromkeys(t for node in chain for t in node.inputs if t not in made_at))
     place = {t: i for i, t in enumerate(inputs)} | {t: len(inputs) + i for t, i in made_at.items()}
@@ -104,7 +105,7 @@ def merge_into_chain(chain, new, users):
 
 
 def regions(graph, may, levels):
-    """Returns regions of elementwise nodes of one shape and level: no path leads out and back."""
+    """Returns elementwise regions of one shape and level; no path leaves and re-enters one."""
     parent = {}
     for node in filter(may, graph.nodes):
         parent[node] = node
@@ -121,7 +122,7 @@ def regions(graph, may, levels):
 
 
 def neighbors(nodes, levels):
-    """Returns nodes of a layer with few numbers and one level: a call costs more than they do."""
+    """Groups small nodes of one scope, shape and level, as a call costs more than their work."""
     alike = {}
     for node in nodes:
         if prod(node.outputs[0].shape) <= FEW:
@@ -130,7 +131,7 @@ def neighbors(nodes, levels):
 
 
 def root(node, parent):
-    """Returns the node that stands for the region of `node`."""
+    """Returns the representative of a node's region (union-find with path compression)."""
     while parent[node] is not node:
         parent[node] = parent[parent[node]]
         node = parent[node]
@@ -138,12 +139,11 @@ def root(node, parent):
 
 
 def node_levels(graph, may):
-    """Returns {node: the number of regions on the longest way to it}.
+    """Returns {node: the largest number of region boundaries on a path to it}.
 
-    It never falls along a way.
-
-    What is worked out from scalars alone comes first, below level 0: it stands in no chain's way.
-    What one chain alone reads lies in it, however late that is, if nothing larger is kept for it.
+    Levels never decrease along a path. Nodes computed from scalars alone get a level below 0, so
+    that they never split a chain. A node read by a single chain joins its level, however late,
+    unless that would keep larger tensors alive.
     """
     levels, lowest = {}, -len(graph.nodes)
     for node in graph.nodes:
@@ -164,13 +164,13 @@ def node_levels(graph, may):
 
 
 def fits(first, second, may):
-    """Returns whether two neighbors may lie in one chain."""
+    """Returns whether two adjacent nodes may share a chain."""
     shapes = first.outputs[0].shape, second.outputs[0].shape
     return shapes[0] == shapes[1] and may(first) and may(second)
 
 
 def chainable(node):
-    """Returns whether a node is elementwise on arrays of one shape and scalars, worth a loop."""
+    """Returns whether a node is elementwise on wide numbers of one shape and scalars."""
     out = node.outputs[0].shape
     same_shape = all(t.shape in (out, ()) for t in node.inputs)
     plain = isinstance(node.op, ElementwiseOp) and not isinstance(node.op, ChainOp)
@@ -179,9 +179,9 @@ def chainable(node):
 
 
 def chain_kernel(chain, inputs, outputs):
-    """Returns a call that runs the steps block by block.
+    """Returns a call that runs the steps of a chain block by block.
 
-    An output may lie on an input of its shape.
+    An output may share memory with an input of its shape.
     """
     size, count = outputs[0].size, len(inputs)
     flat = [x.reshape(-1) if x.shape == outputs[0].shape else x for x in inputs]
@@ -208,10 +208,7 @@ def run(op, arrays, into):
 
 
 def registers(chain, inputs):
-    """Returns a block of scratch memory for each step.
-
-    A step takes over one that is read no more.
-    """
+    """Returns a scratch block for each step; a step reuses blocks that are no longer read."""
     count, specs = len(inputs), [Spec(x.shape, name_of(x.dtype)) for x in inputs]
     length = min(BLOCK, max(x.size for x in inputs))
     last = {count + i: len(chain.steps) for i in chain.results}

@@ -1,4 +1,4 @@
-"""From functions to programs: compile a graph, or trace a function of arrays and compile that."""
+"""Compilation of graphs, and tracing of array functions into compiled programs."""
 
 import numpy as np
 
@@ -10,17 +10,17 @@ from sparkdl.engine.graph import Graph
 def compile(
     graph, backend="reference", bindings=None, strict=False, tf32=False, constant_bindings=False
 ):
-    """Returns a Program for `graph`.
+    """Compiles `graph` into a Program.
 
-    See Program and Backend.program for what the arguments mean.
+    Program and Backend.program explain the arguments.
     """
     return backends.get(backend).program(graph, bindings, strict, tf32, constant_bindings)
 
 
 def value_and_grad(function, backend="reference"):
-    """Makes a function of arrays that gives `function`'s value and gradients.
+    """Returns a function of arrays that computes the value and gradients of `function`.
 
-    It is traced once for each set of shapes.
+    `function` is traced once per combination of shapes and dtypes.
 
     Parameters
     ----------
@@ -28,7 +28,7 @@ def value_and_grad(function, backend="reference"):
 
     Returns
     -------
-    A function of arrays: (value, [gradient for each argument]); new arrays each call.
+    A function of arrays: (value, [gradient for each argument]); each call returns new arrays.
     """
     programs = {}
 

@@ -1,6 +1,6 @@
-"""Constant folding: values that follow from bound inputs alone are not computed in each run.
+"""Constant folding: values that depend on bound inputs alone are not computed in every run.
 
-For a network in use these are the values that are made of its weights alone.
+In inference these are the values derived from the weights alone.
 """
 
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from sparkdl.engine.ops.spatial.sequence import ImageToSequenceOp
 
 
 def constant_tensors(graph, bindings):
-    """Returns the tensors whose values change only where the bound inputs do; among them those."""
+    """Returns the tensors that change only if bound inputs change, including those inputs."""
     constants = {t for name, t in graph.inputs.items() if name in bindings}
     constants.update(t for node in graph.nodes for t in node.inputs if t.value is not None)
     for node in graph.nodes:
@@ -27,10 +27,10 @@ def constant_tensors(graph, bindings):
 
 
 def fold_norms(graph, constants):
-    """Returns the graph with normalizations folded into the products before them.
+    """Folds normalizations into the products before them.
 
-    Where only a Normalize with constant statistics reads a product of constant weights, the product
-    gets weights and a bias that give the normalized values at once.
+    If a Normalize with constant statistics is the only reader of a product with constant weights,
+    the product gets weights and a bias that yield normalized values directly.
     """
 
     def rule(node, inputs, uses):
@@ -45,16 +45,16 @@ def fold_norms(graph, constants):
 
 @dataclass(frozen=True)
 class Norm:
-    """x scale + shift, where both have a number for each channel, which is an index of an axis."""
+    """The map x scale + shift, with one number per channel, an index of `axis`."""
 
     scale: Tensor
     shift: Tensor
     axis: int
 
     def absorb(self, old, x, uses, constants):
-        """Returns x with the norm in the product that x comes from; None where there is none.
+        """Returns x with the norm folded into the product that x comes from, else None.
 
-        `old` is x in the graph that `uses` and `constants` are of.
+        `old` is x in the original graph, to which `uses` and `constants` refer.
         """
         if not once(old, uses) or not constants.issuperset(old.node.inputs[1:]):
             return None
@@ -67,7 +67,7 @@ class Norm:
         return y if y is None or isinstance(op, AddBiasOp) else op(y)
 
     def before(self, op, old, *rest):
-        """Returns the norm that stands before a node instead of behind it, or None."""
+        """Returns the equivalent norm in front of a node, or None if there is none."""
         axis, shape = self.axis, old.node.inputs[0].shape if old.node.inputs else ()
         if isinstance(op, AddBiasOp) and op.axis == axis:
             return Norm(self.scale, add(self.shift, mul(rest[0], self.scale)), axis)
@@ -79,7 +79,7 @@ class Norm:
         return None
 
     def scale_weights(self, op, w):
-        """Returns weights times the scale; narrow ones are rounded once, behind it."""
+        """Returns weights times the scale, multiplied in float32 and rounded once if narrow."""
         source = w.node.inputs[0] if w.node and isinstance(w.node.op, CastOp) else w
         first = isinstance(op, ConvOp) or op.transpose_y
         shape = [1] * len(w.shape)
@@ -89,7 +89,7 @@ class Norm:
 
 
 def is_product(op, y, axis):
-    """Returns whether y is a product of weights with a column of them for each index of an axis."""
+    """Returns whether y is a product of weights that hold one filter per index of `axis`."""
     if isinstance(op, MatMulOp):
         return axis == len(y.shape) - 1 and len(y.node.inputs[1].shape) == 2
     return isinstance(op, ConvOp) and axis == 1

@@ -1,4 +1,4 @@
-"""What a core of a server does in a second, for choices that need no more than an estimate."""
+"""Estimated speed of one server core, for choices that need no precision."""
 
-FLOPS = 6e10  # in a product that fits its caches
-BYTES = 1.5e10  # that it reads and writes
+FLOPS = 6e10  # per second, in a product that fits in the caches
+BYTES = 1.5e10  # per second, read and written

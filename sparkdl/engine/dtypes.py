@@ -1,7 +1,7 @@
-"""Types of numbers. Those of 16 bits are stored so, and computed in float32.
+"""Number types. 16-bit floats are stored as such and computed in float32.
 
-bfloat16 is a float32 with 8 bits of mantissa; numpy knows it by ml_dtypes. float16 has 11 of them,
-but ends at 65504.
+bfloat16 is a float32 cut to a significand of 8 bits; numpy knows it through ml_dtypes. float16 has
+11 bits, but its largest number is 65504.
 """
 
 from functools import cache
@@ -13,41 +13,41 @@ BFLOAT16 = np.dtype(ml_dtypes.bfloat16).name
 NARROW = (BFLOAT16, "float16")
 
 
-@cache  # compiling a program asks by the thousand, and numpy makes each name anew
+@cache  # compiling a program calls this thousands of times, and numpy builds each name anew
 def name_of(dtype):
-    """Returns the name of a type of numbers, such as "float32"."""
+    """Returns the name of a dtype, such as "float32"."""
     return np.dtype(dtype).name
 
 
 @cache
 def is_float(dtype):
-    """Returns whether numbers of this type have a fraction; numpy says no of bfloat16."""
+    """Returns whether a dtype is a floating-point type; numpy denies it for bfloat16."""
     dtype = np.dtype(dtype)
     return dtype.kind == "f" or dtype.name == BFLOAT16
 
 
 def is_narrow(dtype):
-    """Returns whether numbers of this type have 16 bits and a fraction."""
+    """Returns whether a dtype is a 16-bit float."""
     return name_of(dtype) in NARROW
 
 
 def lowest(dtype):
-    """Returns the lowest number of a float type that is finite."""
+    """Returns the lowest finite number of a float type."""
     return float(ml_dtypes.finfo(dtype).min)
 
 
 @cache
 def computing_dtype(dtype):
-    """Returns the type in which numbers are computed: float32 for narrow ones, else their own."""
+    """Returns the dtype of computation: float32 for narrow floats, else the dtype itself."""
     return "float32" if is_narrow(dtype) else np.dtype(dtype).name
 
 
 @cache
 def sum_dtype(dtype):
-    """Returns the type of sums: integers in 64 bits, as in numpy; narrow floats in float32."""
+    """Returns the dtype of sums: 64 bits for integers, as in numpy; float32 for narrow floats."""
     return np.sum(np.empty(0, computing_dtype(dtype))).dtype.name
 
 
 def widen(array):
-    """Returns an array that numpy computes with: float32 in place of narrow numbers."""
+    """Returns the array as float32 if it is of a narrow type, else unchanged."""
     return array.astype(np.float32) if is_narrow(array.dtype) else array

@@ -1,7 +1,7 @@
-"""Rewriting a graph: several operations become one that a backend runs in one pass.
+"""Graph rewriting: several operations become one that a backend runs in one pass.
 
-A rule is a function `rule(node, inputs, uses)`: given a node, its inputs already rewritten, and how
-often each tensor is read, it returns the tensors to stand for the outputs of the node, or None.
+A rule is a function `rule(node, inputs, uses)` of a node, its rewritten inputs, and the number of
+readers of each tensor. It returns the tensors that replace the outputs of the node, or None.
 """
 
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ ACTIVATIONS = (EluOp, GeluOp, LeakyReluOp, ReluOp, SigmoidOp, TanhOp)
 @register
 @dataclass(frozen=True)
 class BiasActivationOp(Op):
-    """A product or convolution, plus its bias, then an activation or none, in one kernel.
+    """A product or convolution with its bias and an optional activation, in one kernel.
 
     Shapes
     ------
@@ -45,7 +45,7 @@ class BiasActivationOp(Op):
 
 
 def bias_into_product(node, inputs, uses):
-    """product + bias, where the product is read by nothing else."""
+    """Fuses product + bias if nothing else reads the product."""
     if isinstance(node.op, AddBiasOp) and once(node.inputs[0], uses):
         before = inputs[0].node
         if before is not None and isinstance(before.op, MatMulOp | ConvOp | ConvGradInputOp):
@@ -53,7 +53,7 @@ def bias_into_product(node, inputs, uses):
 
 
 def activation_into_bias(node, inputs, uses):
-    """(product + bias) + activation, where the sum is read by nothing else."""
+    """Fuses (product + bias) + activation if nothing else reads the sum."""
     if isinstance(node.op, ACTIVATIONS) and once(node.inputs[0], uses):
         before = inputs[0].node
         fused = before.op if before is not None else None
@@ -69,9 +69,9 @@ def once(tensor, uses):
 
 
 def fuse(graph, rules=RULES):
-    """Returns the graph with every rule applied wherever it fits, from inputs to outputs.
+    """Applies every rule wherever it fits, from inputs to outputs.
 
-    The graph itself where none fits: most rewrites find nothing in most programs.
+    Returns the graph itself if no rule fits, as with most rewrites of most programs.
     """
     uses, new = graph.uses(), {}
     with scope("") as current:

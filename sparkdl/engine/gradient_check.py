@@ -1,4 +1,4 @@
-"""Check a gradient by central differences; shipped, so that users can test operations of their own.
+"""Gradient checks by central differences, shipped for users who write operations.
 
 References
 ----------
@@ -17,9 +17,9 @@ def check_gradients(function, *arrays, order=1, rtol=1e-6, atol=1e-7, seed=0):
 
     Parameters
     ----------
-    function : of as many tensors as there are `arrays`, written in operations; any float output
-    arrays : float64; stay away from kinks, where differences say nothing
-    order : 2 checks the gradient of the gradient as well
+    function : takes one tensor per array and is written in operations; any float output
+    arrays : float64; away from kinks, where differences are meaningless
+    order : 2 also checks the gradient of the gradient
 
     Raises
     ------
@@ -35,12 +35,12 @@ def check_gradients(function, *arrays, order=1, rtol=1e-6, atol=1e-7, seed=0):
 
 
 def weighted_sum(function, weight):
-    """Weights and sums `function`'s output: one number that depends on every element."""
+    """Returns the weighted sum of `function`'s output, a number that depends on every element."""
     return lambda *tensors: inner(function(*tensors), constant(weight))
 
 
 def slope(scalar, directions):
-    """Returns the directional derivative of a scalar function: a scalar function again."""
+    """Returns the directional derivative of a scalar function, again a scalar function."""
 
     def along(*tensors):
         grads = gradients(scalar(*tensors), tensors)

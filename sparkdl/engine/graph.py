@@ -1,4 +1,4 @@
-"""A dataflow graph: tensors with static shapes, and the nodes that make them."""
+"""Dataflow graph: tensors with static shapes, and the nodes that produce them."""
 
 from dataclasses import dataclass
 from math import prod
@@ -13,7 +13,7 @@ _scope = [""]
 
 @dataclass(frozen=True)
 class Spec:
-    """Shape and type of an array that may not exist yet."""
+    """Shape and dtype of an array, without its data."""
 
     shape: tuple[int, ...]
     dtype: str = "float32"
@@ -28,13 +28,13 @@ class Spec:
 
 
 class Tensor:
-    """An array to come: an input (no node, no value), a constant (a value), or an output of a node.
+    """A symbolic array: an input (no node, no value), a constant (a value), or an output of a node.
 
-    Arithmetic operators are added by sparkdl.engine.ops, which knows the operations.
+    sparkdl.engine.ops adds the arithmetic operators, as it knows the operations.
     """
 
     __slots__ = ("index", "name", "node", "spec", "value")
-    __array_ufunc__ = None  # numpy arrays leave `array + tensor` to the tensor
+    __array_ufunc__ = None  # makes numpy arrays leave `array + tensor` to the tensor
 
     def __init__(self, spec, *, name="", node=None, index=0, value=None):
         self.spec, self.name, self.node, self.index, self.value = spec, name, node, index, value
@@ -56,7 +56,7 @@ class Tensor:
 
 
 def constant(value, dtype=None):
-    """Returns the tensor of a value that never changes."""
+    """Returns a constant tensor of `value`."""
     value = np.asarray(value, dtype=dtype)
     return Tensor(Spec(value.shape, name_of(value.dtype)), value=value)
 
@@ -81,9 +81,9 @@ class Node:
 
 
 class scope:
-    """Names the nodes made inside `name`, usually a layer's; Program.describe() shows it.
+    """Context in which new nodes get the scope `name`, usually a layer's; see Program.describe().
 
-    A class, as contextlib takes thrice as long.
+    It is a class because contextlib takes three times as long.
     """
 
     def __init__(self, name):
@@ -94,7 +94,7 @@ class scope:
         return self
 
     def rename(self, name):
-        """Names the nodes that are made from now on."""
+        """Changes the scope of nodes created from now on."""
         _scope[-1] = name
 
     def __exit__(self, *error):
@@ -102,11 +102,11 @@ class scope:
 
 
 class Graph:
-    """All that is needed to compute `outputs` from `inputs`, both {name: Tensor}.
+    """The nodes that compute `outputs` from `inputs`, both {name: Tensor}.
 
     Raises
     ------
-    ShapeError if something else than `inputs` and constants is read.
+    ShapeError if anything but `inputs` and constants is read.
     """
 
     def __init__(self, inputs, outputs):
@@ -129,7 +129,7 @@ class Graph:
         return sum(node.flops for node in self.nodes)
 
     def uses(self):
-        """Returns {tensor: how often it is read}, outputs of the graph counted once more each."""
+        """Returns {tensor: number of reads}, counting each graph output as one more."""
         count = {}
         for tensor in [t for node in self.nodes for t in node.inputs] + list(self.outputs.values()):
             count[tensor] = count.get(tensor, 0) + 1
@@ -137,9 +137,9 @@ class Graph:
 
 
 def by_depth(tensors):
-    """Returns every node that `tensors` need, for the shallow tensors first.
+    """Returns every node that `tensors` need, ordered so that shallow tensors are computed first.
 
-    So the last layer's gradients, ready soonest, are not left until the first layer's are done.
+    The last layer's gradients, ready first, then do not wait for the first layer's.
     """
     depth = {}
     for node in topological(tensors):
@@ -150,7 +150,7 @@ def by_depth(tensors):
 def topological(tensors, stop=()):
     """Returns every node that `tensors` need, producers before users.
 
-    None beyond the tensors in `stop`.
+    Tensors in `stop` are not traced further.
     """
     order, state, stop = [], {}, set(stop)
     stack = [t.node for t in reversed(list(tensors)) if t.node is not None and t not in stop]

@@ -1,4 +1,4 @@
-"""Rewrites for backends whose images and volumes lie channels last in memory."""
+"""Rewrites for backends that store images and volumes channels last."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ from sparkdl.engine.ops.spatial.sequence import ImageToSequenceOp, SequenceToIma
 
 @dataclass(frozen=True)
 class RelayoutOp(Op):
-    """A reshape to or from images or volumes: their order in memory differs, so it is no view."""
+    """A reshape to or from images or volumes, a real copy because the memory order differs."""
 
     to: tuple[int, ...]
 
@@ -24,21 +24,21 @@ class RelayoutOp(Op):
 
 @dataclass(frozen=True)
 class ImageViewOp(SequenceToImageOp):
-    """The same without work: images lie channels last, which is how a sequence lies."""
+    """SequenceToImageOp without work: channels-last images have the layout of sequences."""
 
     view = True
 
 
 @dataclass(frozen=True)
 class SequenceViewOp(ImageToSequenceOp):
-    """The way back without work."""
+    """ImageToSequenceOp without work."""
 
     view = True
 
 
 def sequences_in_place(graph):
-    """Makes sequences and images of one row the same memory, where a program places both."""
-    outputs = set(graph.outputs.values())  # these may lie in memory of the caller's, in plain order
+    """Turns sequences and one-row images into views of each other where a program places both."""
+    outputs = set(graph.outputs.values())  # these may be in the caller's memory, in plain order
 
     def rule(node, inputs, uses):
         source = node.inputs[0] if node.inputs else None
@@ -51,7 +51,7 @@ def sequences_in_place(graph):
 
 
 def relayouts(graph):
-    """Makes reshapes between images or volumes and anything else work to do."""
+    """Turns reshapes between images or volumes and other shapes into copies."""
 
     def rule(node, inputs, uses):
         x, y = node.inputs[0].shape, node.outputs[0].shape
@@ -63,10 +63,10 @@ def relayouts(graph):
 
 
 def keeps_channels(x, y):
-    """Returns whether both are images or volumes with the same channels for each example."""
+    """Returns whether both shapes are images or volumes with equal batch and channels."""
     return {len(x), len(y)} <= {4, 5} and x[:2] == y[:2]
 
 
 def is_line(shape):
-    """Returns whether numbers of this shape lie along one axis at most, in every order the same."""
+    """Returns whether at most one axis is longer than 1, so that all memory orders agree."""
     return sum(n > 1 for n in shape) < 2

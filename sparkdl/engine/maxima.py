@@ -1,6 +1,6 @@
-"""Max pooling that notes where its maxima lie, for backends that can.
+"""Max pooling that records where its maxima are, for backends that support it.
 
-A gradient need not look for them again then, and of x and y nothing is kept for it.
+The gradient then need not search for them, and neither x nor y is kept for it.
 """
 
 from dataclasses import dataclass
@@ -15,11 +15,11 @@ from sparkdl.engine.ops.spatial.pool import MaxPoolGradOp, MaxPoolOp, PoolOp
 
 @dataclass(frozen=True)
 class MaxPoolWithPlacesOp(PoolOp):
-    """(y, where in its window each maximum was): the gradient need not look for it again."""
+    """(y, the position of each maximum in its window), which saves the gradient a search."""
 
     @property
     def place_type(self):
-        """The type of a place, as oneDNN chooses it."""
+        """The integer type of a position, as oneDNN chooses it."""
         return "uint8" if prod(self.size) <= 255 else "int32"
 
     def shape(self, x):
@@ -36,7 +36,7 @@ class MaxPoolWithPlacesOp(PoolOp):
 
 @dataclass(frozen=True)
 class MaxPoolToPlacesOp(PoolOp):
-    """gy of each window at the place of its maximum, in a space of `image`."""
+    """Routes the gy of each window to the position of its maximum, in a space of `image`."""
 
     image: tuple[int, ...] = ()
 
@@ -51,7 +51,7 @@ class MaxPoolToPlacesOp(PoolOp):
 
 
 def record_maxima(graph):
-    """Has max pooling tell its gradient, where one is wanted, the places of the maxima."""
+    """Makes max pooling record the positions of its maxima wherever a gradient needs them."""
     grads = [node for node in graph.nodes if isinstance(node.op, MaxPoolGradOp)]
     pools = {node.inputs[2].node for node in grads}
     pools = {p for p in pools if p is not None and isinstance(p.op, MaxPoolOp)}

@@ -1,8 +1,7 @@
-"""Checks the arrays that a kernel is given against the operands that it reads and writes.
+"""Checks of the arrays passed to a kernel against the operands that it reads and writes.
 
-Kernels take addresses: one that is given less memory than it reads, or numbers of another type,
-computes something all the same. So the operands are checked where a call is made, which is once for
-a program.
+Kernels take addresses: given too little memory or another dtype, they silently compute garbage.
+Operands are therefore checked when a call is built, once per program.
 """
 
 from dataclasses import dataclass
@@ -17,15 +16,15 @@ from sparkdl.errors import OperandError
 
 @dataclass(frozen=True)
 class Operand:
-    """An array as a kernel walks over it.
+    """An array as a kernel traverses it.
 
     Parameters
     ----------
-    name : what errors call it
-    array : of the host or of a device
-    kind : the type of number that the kernel takes it for
-    axes : (how many numbers, bytes from one to the next) of each axis that the kernel walks along,
-        from the array's first number on
+    name : used in errors
+    array : of the host or a device
+    kind : the dtype that the kernel assumes
+    axes : (length, stride in bytes) of each axis that the kernel traverses, starting at the first
+        number of the array
     """
 
     name: str
@@ -35,12 +34,12 @@ class Operand:
 
     @property
     def address(self):
-        """The address where the array begins.
+        """The address of the array's first number.
 
         Raises
         ------
         OperandError
-            Where the kernel would leave the array's memory, or misread its numbers.
+            If the kernel would leave the array's memory or misread its numbers.
         """
         array, size = self.array, np.dtype(self.kind).itemsize
         shape, strides = [tuple(values) for values in zip(*self.axes, strict=True)] or ((), ())
@@ -55,7 +54,7 @@ class Operand:
 
 
 def reach(shape, strides, itemsize):
-    """Returns (first byte, the one after the last) of an array, relative to its start."""
+    """Returns (first byte, one past the last byte) of an array, relative to its start."""
     if 0 in shape:
         return 0, 0
     ways = [(n - 1) * stride for n, stride in zip(shape, strides, strict=True)]
@@ -63,7 +62,7 @@ def reach(shape, strides, itemsize):
 
 
 def bounds(array):
-    """Returns the addresses of an array's first byte and behind its last, none of an empty one."""
+    """Returns the addresses of an array's first byte and one past its last; 0, 0 if empty."""
     if not array.size:
         return 0, 0
     below, above = reach(array.shape, array.strides, array.itemsize)
@@ -72,14 +71,14 @@ def bounds(array):
 
 
 def check(name, array, shape, kind):
-    """Raises OperandError unless an array has this shape and type."""
+    """Raises OperandError unless an array has this shape and dtype."""
     if tuple(array.shape) != tuple(shape) or name_of(array.dtype) != kind:
         size = prod(shape) * np.dtype(kind).itemsize
         raise mismatch(name, format_operand(shape, kind, size), describe_array(array))
 
 
 def check_all(operation, specs, arrays):
-    """Raises OperandError unless there is an array for each of {name: Spec}, and no other."""
+    """Raises OperandError unless `arrays` fit {name: Spec} in names, shapes and dtypes."""
     for name in [*specs, *(n for n in arrays if n not in specs)]:
         spec, array = specs.get(name), arrays.get(name)
         if spec is None:
@@ -93,12 +92,12 @@ def check_all(operation, specs, arrays):
 
 
 def mismatch(name, needed, actual):
-    """The error of an operand: "scale needs 8 float32 (32 bytes), got 8 bfloat16 (16 bytes)"."""
+    """Returns an error such as "scale needs 8 float32 (32 bytes), got 8 bfloat16 (16 bytes)"."""
     return OperandError(f"{name} needs {needed}, got {actual}")
 
 
 def format_operand(shape, kind, size):
-    """Such as "2 x 3 float32 (24 bytes)"."""
+    """Formats an operand as in "2 x 3 float32 (24 bytes)"."""
     return f"{' x '.join(map(str, shape)) or '1'} {kind} ({size} bytes)"
 
 

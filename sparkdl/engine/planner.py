@@ -1,6 +1,6 @@
-"""Memory plan of a graph: views of others, memory given from outside, or an arena.
+"""Memory plan of a graph: views of other tensors, memory of the caller, or an arena.
 
-Lifetimes are known before anything runs, so values that are never alive together share bytes.
+Lifetimes are known before the first run, so tensors that are never alive together share bytes.
 """
 
 from bisect import insort
@@ -23,9 +23,9 @@ class MemoryPlan:
 
     Parameters
     ----------
-    arena_bytes, lower_bound : what the arena takes, and the most that is alive at once
+    arena_bytes, lower_bound : the size of the arena, and the most bytes alive at once
     offsets : {tensor: first byte in the arena}
-    roots : {tensor that is a view: the tensor whose memory it shows}
+    roots : {view: the tensor that owns its memory}
     direct : {tensor: the caller's memory, written by the node itself}
     copies : [(tensor, the caller's memory, to which it is copied at the end)]
     """
@@ -39,14 +39,14 @@ class MemoryPlan:
 
 
 def plan(graph, bindings, constants=frozenset()):
-    """Gives each tensor of `graph` its memory.
+    """Assigns memory to each tensor of `graph`.
 
     Parameters
     ----------
     graph : Graph
-    bindings : {name: ndarray}; inputs that are read from, and outputs that are written to, memory
-        of the caller's. An output may be bound to the memory of an input: an update in place.
-    constants : set of tensors whose memory nothing else may share, as they stay from run to run
+    bindings : {name: ndarray}: the caller's memory of inputs and outputs. An output may be bound to
+        the memory of an input, which is then updated in place.
+    constants : set of tensors that persist from run to run, so their memory is never shared
     """
     roots = view_roots(graph)
     last = last_uses(graph, roots)
@@ -61,7 +61,7 @@ def plan(graph, bindings, constants=frozenset()):
 
 
 def check(graph, bindings):
-    """Raises ShapeError if an array does not fit what is bound to it, or two outputs overlap."""
+    """Raises ShapeError if an array does not fit its binding, or if two outputs overlap."""
     for name in bindings.keys() - graph.inputs.keys() - graph.outputs.keys():
         known = sorted({*graph.inputs, *graph.outputs})
         raise ShapeError(f"{name!r} is bound, but the graph has {known}")
@@ -88,7 +88,7 @@ def fit(name, tensor, array):
 
 
 def with_copies(graph, bindings):
-    """Returns the graph with a CopyOp of each output that is an input and would be overwritten."""
+    """Inserts a CopyOp for each output that is an input and would be overwritten."""
     roots = view_roots(graph)
     held = {t: bindings[name] for name, t in graph.inputs.items() if name in bindings}
 
@@ -104,7 +104,7 @@ def with_copies(graph, bindings):
 
 
 def view_roots(graph):
-    """Returns {tensor: the tensor whose memory it shows}"""
+    """Returns {view: the tensor that owns its memory}."""
     roots = {}
     for node in graph.nodes:
         if node.op.view:
@@ -114,7 +114,7 @@ def view_roots(graph):
 
 
 def last_uses(graph, roots):
-    """Returns {owner of memory: index of the last node that reads it}, past the end for outputs."""
+    """Returns {owner of memory: index of its last reader}, one past the end for outputs."""
     last = {}
     for index, node in enumerate(graph.nodes):
         for tensor in (*node.outputs, *node.inputs):
@@ -125,9 +125,9 @@ def last_uses(graph, roots):
 
 
 def split_outputs(graph, bindings, inputs, roots, last):
-    """Splits outputs into those that their nodes write, and those to be copied at the end.
+    """Splits outputs into those that nodes write directly and those copied at the end.
 
-    A copy is needed where that memory is an input that is read later on, and for views.
+    Views are copied, and so are outputs bound to the memory of an input that is read later.
     """
     direct, copies, held = {}, [], [*inputs]
     memory = SharedMemory([*inputs.values()])
@@ -148,14 +148,14 @@ def split_outputs(graph, bindings, inputs, roots, last):
 
 
 def may_overwrite(graph, index, array, memory, end):
-    """Returns whether the node may write to `array`; `memory`, an input, is read up to `end`."""
+    """Returns whether a node may write to `array` though the input `memory` is read up to `end`."""
     places = [(a.ctypes.data, a.shape, a.dtype) for a in (array, memory)]
     in_place = graph.nodes[index].op.in_place and places[0] == places[1]
     return end < index or (end == index and in_place)
 
 
 def pack(graph, elsewhere, roots, last, constants=frozenset()):
-    """Packs {tensor: offset}: the largest first, each at the lowest place free in its life.
+    """Returns {tensor: offset}: the largest first, each at the lowest offset free in its life.
 
     References
     ----------
@@ -178,7 +178,7 @@ def pack(graph, elsewhere, roots, last, constants=frozenset()):
 
 
 def lifetimes(graph, elsewhere, roots, last):
-    """{tensor that needs arena memory: (index where it is made, index where it is last read)}"""
+    """Returns {tensor in the arena: (index of its producer, index of its last reader)}."""
     spans = {t: (-1, last.get(t, -1)) for t in graph.inputs.values() if t not in elsewhere}
     for index, node in enumerate(graph.nodes):
         for tensor in node.outputs:
@@ -188,10 +188,7 @@ def lifetimes(graph, elsewhere, roots, last):
 
 
 def alive_bytes(graph, offsets, last):
-    """Returns for each node the bytes alive while it runs.
-
-    No plan needs less than the most of them.
-    """
+    """Returns the bytes alive while each node runs; their maximum is a lower bound for any plan."""
     producers = {t: i for i, node in enumerate(graph.nodes) for t in node.outputs}
     change = np.zeros(len(graph.nodes) + 3, np.int64)
     for tensor in offsets:

@@ -1,4 +1,4 @@
-"""A compiled graph: memory given out, every node lowered to a call that knows its arrays."""
+"""A compiled graph: memory is assigned, and each node is lowered to a call bound to its arrays."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,15 +13,15 @@ from sparkdl.engine.operands import bounds
 from sparkdl.engine.planner import align, check, plan, with_copies
 from sparkdl.errors import OperandError, ShapeError, UnsupportedError
 
-FEW = 8  # numbers, for which an inner loop does not pay
+FEW = 8  # numbers, too few for an inner loop
 
 
 @dataclass(frozen=True)
 class ProgramStep:
-    """One call of a program, and what is known of it.
+    """One call of a program and its metadata.
 
-    `bytes` are those that its outputs take, `traffic` those that it reads and writes; `flops` as
-    Op.flops counts them; a copy has no `node`.
+    `bytes` is the size of its outputs, `traffic` the bytes that it reads and writes, `flops` what
+    Op.flops returns; a copy has no `node`.
     """
 
     call: object
@@ -38,7 +38,7 @@ class ProgramStep:
 
     @property
     def flops(self):
-        """Counted when asked for: a program that is made to run needs none of it."""
+        """Floating-point operations, counted on demand as running a program needs none of them."""
         return 0 if self.node is None else self.node.flops
 
 
@@ -49,11 +49,11 @@ class Program:
     ----------
     graph : Graph
     backend : Backend
-    bindings : {name of an input or output: ndarray} for those that live in memory of the caller's;
-        an output may be bound to an input's array, which is then updated in place
-    strict : refuse a node for which the backend has no kernel of its own
-    constant_bindings : work out what follows from bound inputs alone in the first run, and again in
-        the first one after `refresh`; normalizations then become part of the products before them
+    bindings : {name of an input or output: ndarray} for those in the caller's memory; an output may
+        be bound to an input's array, which is then updated in place
+    strict : raise an error for nodes without a kernel of the backend
+    constant_bindings : compute values that depend on bound inputs alone only in the first run, and
+        after each `refresh`; normalizations are folded into the products before them
 
     Raises
     ------
@@ -88,24 +88,24 @@ class Program:
         self.outputs = self.targets
 
     def run(self, feeds=None, after=None):
-        """Computes. The arrays that come back belong to the program: the next run overwrites them.
+        """Runs the program. The arrays returned belong to it: the next run overwrites them.
 
         Parameters
         ----------
-        feeds : {name: array} for every input that is not bound; cast to the input's type
-        after : {index of a step: function to call once it has run}; see `final`
+        feeds : {name: array} for every unbound input; cast to the input's dtype
+        after : {index of a step: function called once that step has run}; see `final`
 
         Raises
         ------
         ShapeError if an input is missing, unknown or of another shape.
         """
-        with np.errstate(all="ignore"):  # an overflow shows in the loss, which the caller reads
+        with np.errstate(all="ignore"):  # an overflow shows in the loss, which the caller checks
             return self._run(feeds or {}, after)
 
     def refresh(self, version=None):
-        """Notes that bound inputs may have changed since the last run; see `constant_bindings`.
+        """Marks values of constant bindings as stale; see `constant_bindings`.
 
-        Not where a `version` of them is given that is the one of the last time.
+        Does nothing if `version` is given and equals that of the last call.
         """
         self._fresh = self._fresh and version is not None and version == self._version
         self._version = version
@@ -137,25 +137,22 @@ class Program:
         self._fresh = True
 
     def run_then(self, feeds, other, its):
-        """Calls `run`, then that of another program with its feeds; a device gets one launch.
+        """Runs this program, then another one with its feeds `its`, in a single launch on a device.
 
         Returns
         -------
-        What the first of the two gives.
+        The outputs of this program.
         """
         outputs = self.run(feeds)
         other.run(its)
         return outputs
 
     def number(self, name):
-        """Returns an output of shape () of the last run as a number.
-
-        On a device one may wait for it.
-        """
+        """Returns an output of shape () of the last run as a float; may wait for a device."""
         return float(self.outputs[name])
 
     def profile(self, feeds=None, repeats=10):
-        """Returns the seconds of each of `steps`: medians over `repeats` runs, after a warm-up."""
+        """Returns the seconds of each step: medians over `repeats` runs, after a warm-up."""
         with np.errstate(all="ignore"):
             self._run(feeds or {}, None)
             runs = [self._time_steps(feeds or {}) for _ in range(repeats)]
@@ -169,11 +166,11 @@ class Program:
         return [end - begin for begin, end in pairwise(marks)]
 
     def final(self, name):
-        """Returns the index of the step after which an output is neither changed nor read.
+        """Returns the index of the last step that reads or writes an output.
 
-        Whoever is called `after` that step may write over it.
+        Functions called `after` that step may overwrite the output.
         """
-        if name not in self._finals:  # asked for in each training step
+        if name not in self._finals:  # called in each training step
             self._finals[name] = self._final(self.targets[name])
         return self._finals[name]
 
@@ -181,19 +178,19 @@ class Program:
         return int(self.touches(target).max(initial=0))
 
     def touches(self, array):
-        """Returns the indices of the steps that read or write memory of an array, in order."""
+        """Returns the indices of the steps that read or write an array's memory, in order."""
         start, stop = bounds(array)
         steps, starts, stops = self._memory_spans
         return np.unique(steps[(starts < stop) & (stops > start)])
 
     @cached_property
     def _memory_spans(self):
-        """(step, start, stop) of all memory that steps read or write, as three vectors."""
+        """(step, start, stop) of all memory read or written by steps, as three vectors."""
         spans = [(i, *bounds(a)) for i, s in enumerate(self.steps) for a in (*s.writes, *s.reads)]
         return np.array(spans, np.int64).reshape(-1, 3).T
 
     def describe(self):
-        """Describes the calls in a table: op, shapes, kernel, bytes, and why no faster kernel."""
+        """Returns a table of the calls with shapes, kernels and why there is no faster kernel."""
         rows = [(s.scope, s.op, s.shapes, s.kernel, f"{s.bytes:,}", s.note) for s in self.steps]
         rows = [("scope", "operation", "shapes", "kernel", "bytes", "note"), *rows]
         widths = [max(len(row[i]) for row in rows) for i in range(6)]
@@ -218,7 +215,7 @@ class Program:
     def _check_feed(self, name, value):
         value = np.asarray(value)
         self._fits(name, value)
-        # an output of the last run lies where this run's inputs may come to lie
+        # an output of the last run may share memory with the inputs of this one
         return value.copy() if np.may_share_memory(value, self.arena) else value
 
     def _fits(self, name, value):
@@ -229,7 +226,7 @@ class Program:
             raise ShapeError(f"input {name!r} needs {buffer.dtype}, got {value.dtype}")
 
     def _place(self):
-        """Places each tensor in an array: the caller's, part of the arena, or a view of another."""
+        """Assigns each tensor an array: the caller's, part of the arena, or a view of another."""
         self.arrays.update(self.plan.direct)
         for tensor, offset in self.plan.offsets.items():
             part = self.arena[offset : offset + tensor.spec.nbytes]
@@ -243,7 +240,7 @@ class Program:
                 self.arrays[node.outputs[0]] = node.op.reference(self.arrays[node.inputs[0]])
 
     def _add(self, kernel, early):
-        """Takes a step and its calls that need not be made in each run: all where it is early."""
+        """Adds a step, and its calls that not every run makes: all of them if it is early."""
         step, ahead = kernel
         self._early += [*ahead, step.call] if early else ahead
         self.steps += [] if early else [step]
@@ -252,7 +249,7 @@ class Program:
         return node.outputs[0] not in self.plan.roots
 
     def _lower(self, node, strict):
-        """Returns the step of a node, and its calls for when what the backend holds is new."""
+        """Returns a node's step, and the calls to repeat when the backend's held data change."""
         inputs = [self.arrays[t] for t in node.inputs]
         outputs = [self.arrays[t] for t in node.outputs]
         name = node.op.label
@@ -280,9 +277,9 @@ class Program:
 
 
 def copy_into(target, source):
-    """Copies as np.copyto, cast as needed; one slice at a time where few numbers lie together.
+    """Copies like np.copyto with any cast, one slice at a time if the innermost axis is short.
 
-    Else numpy's inner loop runs over the three colors of one pixel: measured 4 to 6 times slower.
+    Otherwise numpy's inner loop would run over the three colors of one pixel: 4 to 6 times slower.
     """
     axis = min(range(target.ndim), key=lambda i: target.strides[i], default=0)
     apart = target.ndim > 2 and target.strides != source.strides

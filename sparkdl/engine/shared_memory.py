@@ -1,4 +1,4 @@
-"""Which of many arrays may share memory with another, without a comparison of all pairs."""
+"""Search for the arrays that may share memory with another, without comparing all pairs."""
 
 from bisect import bisect_left
 from itertools import accumulate
@@ -7,12 +7,12 @@ from sparkdl.engine.operands import bounds
 
 
 class SharedMemory:
-    """Arrays, sorted by their addresses.
+    """Arrays sorted by address.
 
     Parameters
     ----------
     arrays : sequence of ndarray
-        Or of arrays of a device.
+        Or of device arrays.
     """
 
     def __init__(self, arrays):
@@ -22,12 +22,12 @@ class SharedMemory:
         self._ends = [*accumulate((end for _, end, _ in self._places), max)]
 
     def sharing(self, array):
-        """Returns the indices, in their order, of what np.may_share_memory says True of."""
+        """Returns the indices, in order, of the arrays for which np.may_share_memory is true."""
         if not array.size:
             return []
         begin, end = bounds(array)
         found, at = [], bisect_left(self._begins, end) - 1
-        while at >= 0 and self._ends[at] > begin:  # before that, all end too early
+        while at >= 0 and self._ends[at] > begin:  # all arrays before this one end too early
             _, stop, index = self._places[at]
             if stop > begin:
                 found.append(index)

@@ -1,8 +1,8 @@
-"""The gradient of weights that several products share, as one product.
+"""The gradient of weights shared by several products, as one product.
 
-Each step of a sequence adds x' gy to the gradient of the same weights. With the x of all steps
-behind one another, and the gy, one product gives the sum: the weights' gradient is written once,
-not once more for each step, and not read again to be added to.
+Each step of a sequence adds x' gy to the gradient of the same weights. Concatenating the x and the
+gy of all steps gives the sum as one product, so the gradient is written once instead of being read
+and written in each step.
 """
 
 from functools import reduce
@@ -13,7 +13,7 @@ from sparkdl.engine.ops.shape import concat
 
 
 def add_products(xs):
-    """Sums tensors of one shape in order, alike products as one in the place of the first."""
+    """Sums tensors of one shape, merging alike products into one at the first one's place."""
     alike = {}
     for i, x in enumerate(xs):
         alike.setdefault(form(x) or i, []).append(x)
@@ -21,7 +21,7 @@ def add_products(xs):
 
 
 def form(x):
-    """Returns the form by which small products are joined, or None where x is no such product."""
+    """Returns the key by which small products are merged, or None if x is not one."""
     if x.node is None or not isinstance(x.node.op, MatMulOp) or x.ndim != 2:
         return None
     left, right = x.node.inputs
@@ -30,7 +30,7 @@ def form(x):
 
 
 def one_product(xs):
-    """Returns x y + z w = [x z] [y; w]"""
+    """Returns x y + z w as [x z] [y; w]."""
     if len(xs) == 1:
         return xs[0]
     op, (lefts, rights) = xs[0].node.op, zip(*(x.node.inputs for x in xs), strict=True)

@@ -1,4 +1,4 @@
-"""Rewriting a graph before its gradients are taken: the same values, less work both ways."""
+"""Rewrites before gradients are taken: the same values with less work forward and backward."""
 
 from sparkdl.engine.fusion import fuse, once
 from sparkdl.engine.ops.activation import ReluOp, relu
@@ -6,10 +6,10 @@ from sparkdl.engine.ops.spatial.pool import MaxPoolOp
 
 
 def pool_before_relu(node, inputs, uses):
-    """max pooling of relu(x) as relu of max pooling: relu then works on fewer numbers.
+    """Turns max pooling of relu(x) into relu of max pooling, as relu then works on fewer numbers.
 
-    It never changes which number of a window is the largest one above 0, so the values are the
-    same, and so are the gradients: where all are below 0 there is none.
+    The position of a positive maximum does not change, so neither values nor gradients do: where no
+    number is positive, the gradient is 0.
     """
     if isinstance(node.op, MaxPoolOp) and once(node.inputs[0], uses):
         before = inputs[0].node
@@ -18,5 +18,5 @@ def pool_before_relu(node, inputs, uses):
 
 
 def simplify(graph):
-    """Returns the graph with every rule of this module applied."""
+    """Applies every rule of this module to a graph."""
     return fuse(graph, (pool_before_relu,))

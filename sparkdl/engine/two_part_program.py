@@ -1,4 +1,4 @@
-"""A program that stops where it needs inputs that come later, and goes on when they are there."""
+"""A program that pauses until late inputs arrive."""
 
 import numpy as np
 
@@ -7,16 +7,16 @@ from sparkdl.engine.program import Program
 
 
 class TwoPartProgram(Program):
-    """A Program that has two parts: the second begins with the first call that needs a late input.
+    """A Program in two parts: the second begins with the first call that needs a late input.
 
-    Between `begin` and `finish` anything may happen but another `begin`: what the second part needs
-    of the first stays where it is.
+    Anything but another `begin` may happen between `begin` and `finish`: what the second part needs
+    of the first stays in place.
 
     Parameters
     ----------
     graph, backend, bindings
-        As Program takes them; the backend is one of a processor. Late inputs are read through
-        `wait_for`, so that no kernel does the work of both parts.
+        As for Program; the backend must be one of a processor. Late inputs are read through
+        `wait_for`, so that no kernel spans both parts.
     late : names of inputs
     """
 
@@ -29,13 +29,13 @@ class TwoPartProgram(Program):
         self._calls = [call for part in self._parts for call in part]
 
     def _length_of_first(self):
-        """Returns the number of steps before the first late one; all where none is."""
+        """Returns the number of steps before the first with a late input; all if there is none."""
         late = (not self._late.isdisjoint(s.node.inputs) for s in self.steps if s.node is not None)
         return next((i for i, is_late in enumerate(late) if is_late), len(self.steps))
 
     @property
     def early_outputs(self):
-        """Names of the outputs that are there, where they belong, after `begin`."""
+        """Names of the outputs that are complete after `begin`."""
         steps = self.steps[: self._length_of_first()]
         written = {id(array) for step in steps for array in step.writes}
         views = self.plan.roots.keys() - self._late | set(self.graph.inputs.values()) - self._late
@@ -43,27 +43,27 @@ class TwoPartProgram(Program):
         return frozenset(n for n, t in outputs if id(self.targets[n]) in written or t in views)
 
     def begin(self, feeds):
-        """Computes the first part, given all inputs but the late ones; returns the outputs."""
+        """Runs the first part, given all inputs but the late ones; returns the outputs."""
         return self._run_part(0, feeds, self._feeds.keys() - self._late_names)
 
     def finish(self, feeds):
-        """Computes the second part, given the late inputs; returns the outputs."""
+        """Runs the second part, given the late inputs; returns the outputs."""
         return self._run_part(1, feeds, self._feeds.keys() & self._late_names)
 
     def _run_part(self, index, feeds, names):
-        with np.errstate(all="ignore"):  # an overflow shows in the loss, which the caller reads
+        with np.errstate(all="ignore"):  # an overflow shows in the loss, which the caller checks
             self._feed(feeds, names)
             self._call_all(self._parts[index])
         return self.outputs
 
 
 def wait_for(tensor, others):
-    """Returns a late input, as those may read it who come behind all of `others`."""
+    """Returns a late input that is not read before all of `others` are computed."""
     return ops.barrier(tensor, *others)
 
 
 def late_tensors(graph, names):
-    """Returns the tensors of a graph that depend on the inputs of these names."""
+    """Returns the tensors of a graph that depend on the named inputs."""
     late = {graph.inputs[name] for name in names}
     for node in graph.nodes:
         if not late.isdisjoint(node.inputs):

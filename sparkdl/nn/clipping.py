@@ -1,4 +1,4 @@
-"""Gradient clipping, which limits gradients that are too large."""
+"""Gradient clipping, which limits large gradients."""
 
 from collections.abc import Callable
 from typing import Any, ClassVar
@@ -13,7 +13,7 @@ from sparkdl.nn.layout import Layout, cut
 class Clipping(Member):
     """Base of all ways to clip."""
 
-    elementwise: ClassVar[bool] = False  # whether what a number becomes follows from it alone
+    elementwise: ClassVar[bool] = False  # whether each number follows from its old value alone
 
     def clip(self, grad: Value, layout: Layout) -> Value:
         """Returns `grad` (n,), an array or Tensor, clipped; `layout` is that of the params."""
@@ -22,7 +22,7 @@ class Clipping(Member):
 
 @dataclass(frozen=True, kw_only=True)
 class LimitedClipping(Clipping, abstract=True):
-    """A way to clip that leaves small gradients alone."""
+    """Base of clippings that leave small gradients unchanged."""
 
     limit: float = option(Number(above=0), "Largest value allowed.")
 
@@ -96,18 +96,18 @@ class UnitArrayNorm(Clipping):
 
 
 def map_parts(function: Callable[[Any], Any], grad: Value, slices: dict[str, slice]) -> Value:
-    """Returns `function` of each part of `grad`, one behind the other again."""
+    """Applies `function` to each part of `grad` and concatenates the results."""
     parts = [function(cut(grad, part)) for part in slices.values()]
     return ops.concat(parts) if parts else grad
 
 
 def clip_norm(grad: Value, limit: float) -> Value:
-    """Returns `grad` with an L2 norm of at most `limit`."""
+    """Scales `grad` down to an L2 norm of at most `limit`."""
     return ops.mul(grad, ops.div(limit, ops.maximum(norm(grad), limit)))
 
 
 def unit_norm(grad: Value) -> Value:
-    """Returns `grad` with an L2 norm of 1, or as it is where it has none."""
+    """Scales `grad` to an L2 norm of 1; zeros stay zero."""
     size = norm(grad)
     return ops.div(grad, ops.where(size, size, 1.0))
 

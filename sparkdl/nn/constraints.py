@@ -19,7 +19,7 @@ class Constraint(Member):
     to a norm before they divide by it.
     """
 
-    elementwise: ClassVar[bool] = False  # whether what a weight becomes follows from it alone
+    elementwise: ClassVar[bool] = False  # whether each new weight depends on the old one alone
 
     def apply(self, weights: Value, axes: tuple[int, ...] | None = None) -> Value:
         """Returns `weights` moved to where they may be.
@@ -94,16 +94,16 @@ class NonNegative(Constraint, name="non_negative"):
 
 
 def norms(weights: Value, axes: tuple[int, ...] | None) -> Value:
-    """Returns the L2 norm of the weights into each unit, shaped so that it broadcasts over them."""
+    """Returns the L2 norm of the weights into each unit, in a shape that broadcasts over them."""
     axes = incoming_axes(weights.shape) if axes is None else axes
     return ops.sqrt(ops.sum(ops.square(weights), axes=axes, keepdims=True))
 
 
 def incoming_axes(shape: Shape) -> tuple[int, ...]:
-    """Returns the axes along which the weights into one unit lie."""
+    """Returns the axes of the weights into one unit."""
     return tuple(range(1, len(shape))) if len(shape) > 2 else (0,)
 
 
 def not_zero(norm: Value) -> Value:
-    """Returns `norm`, with 1 in place of 0."""
+    """Returns `norm` with zeros replaced by 1."""
     return ops.where(norm, norm, 1.0)

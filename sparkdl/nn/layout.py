@@ -1,4 +1,4 @@
-"""Positions of named arrays in one flat vector."""
+"""Layout of named arrays in one flat vector."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -15,13 +15,13 @@ from sparkdl.nn.hints import Value, Values
 
 @dataclass(frozen=True)
 class Layout:
-    """Named arrays one behind the other, in the order of `entries`.
+    """Named arrays concatenated in the order of `entries`.
 
     Parameters
     ----------
     entries : tuple of (str, tuple of int)
         Name and shape; a name is "layer/array", as in "dense_1/W". The arrays of a layer are
-        neighbors.
+        adjacent.
     """
 
     entries: tuple[tuple[str, tuple[int, ...]], ...] = ()
@@ -39,7 +39,7 @@ class Layout:
 
     @cached_property
     def split_by_layer(self) -> dict[str, slice]:
-        """{layer name: slice of the vector}, for layers that have something in it."""
+        """{layer name: slice of the vector}, for layers with arrays."""
         sizes: dict[str, int] = {}
         for name, shape in self.entries:
             layer = name.rpartition("/")[0]
@@ -52,7 +52,7 @@ class Layout:
         Raises
         ------
         ShapeError
-            If the vector has another length.
+            If the vector does not have the length of the layout.
         """
         if tuple(vector.shape) != (self.size,):
             raise ShapeError(f"the layout needs a vector {(self.size,)}, got {tuple(vector.shape)}")
@@ -68,7 +68,7 @@ class Layout:
 
 
 def consecutive(sizes: Iterable[tuple[str, int]]) -> dict[str, slice]:
-    """Returns {name: slice} for names with sizes, one behind the other."""
+    """Returns {name: slice} for consecutive names with sizes."""
     slices, start = {}, 0
     for name, size in sizes:
         slices[name] = slice(start, start + size)
@@ -77,5 +77,5 @@ def consecutive(sizes: Iterable[tuple[str, int]]) -> dict[str, slice]:
 
 
 def cut(vector: Value, part: slice) -> Value:
-    """Returns vector[part], of an array (a view) or a Tensor."""
+    """Returns vector[part] of an array (as a view) or a Tensor."""
     return ops.slice(vector, (part.start,), (part.stop,))

@@ -1,9 +1,9 @@
-"""Random changes of weights while training: DropConnect and relatives.
+"""Random perturbation of weights in training: DropConnect and related methods.
 
-All examples of a batch share the weights, so the random numbers are a function of seed, layer,
-parameter, epoch, element and the first example of the batch: another batch, other numbers. So
-unlike Dropout they change with the batch that an example falls to. What is stored and updated is
-the weight without noise; in use there is none.
+All examples of a batch share the weights, so the random numbers depend on the seed, layer,
+parameter, epoch, element and the first example of the batch. Unlike in Dropout, an example
+therefore gets other numbers in another batch. The stored and updated weights are free of noise, and
+inference uses those.
 """
 
 from typing import Any
@@ -64,7 +64,7 @@ class GaussianWeightNoise(WeightNoise, name="gaussian_weight_noise"):
 
 
 def add_weight_noise(layer: Any, params: Values, run: Run) -> Values:
-    """Returns the parameters of a layer as a batch sees them, {name: array}."""
+    """Returns the parameters {name: array} of a layer as perturbed for a batch."""
     noise = getattr(layer, "weight_noise", None) if run.training else None
     if noise is None:
         return params

@@ -1,4 +1,4 @@
-"""Constraints on options: data that checks a value, words an error and documents a field."""
+"""Constraints on options: objects that check a value, word the error and document the field."""
 
 from sparkdl.config.constraints.base import Requirement
 from sparkdl.config.constraints.collections import Mapping, Row, Sequence, Sizes

@@ -1,4 +1,4 @@
-"""Base of the constraints: a check of one value, and a phrase for what passes it."""
+"""Base of the constraints: a check of one value, and a phrase that describes valid values."""
 
 from contextlib import contextmanager
 from typing import Any, NoReturn
@@ -11,7 +11,7 @@ from sparkdl.errors import ConfigError, brief
 
 @dataclass(frozen=True, kw_only=True)
 class Requirement(FrozenFields):
-    """Base of all constraints. Immutable, so a field can share one with others."""
+    """Base of all constraints. Immutable, so fields can share one."""
 
     @property
     def phrase(self) -> str:
@@ -24,21 +24,21 @@ class Requirement(FrozenFields):
         raise NotImplementedError
 
     def check(self, value: Any, where: str) -> Any:
-        """Returns `value` as it is kept: Python's numbers, tuples for lists, members for names.
+        """Returns `value` as it is stored: Python numbers, tuples for lists, members for names.
 
         Raises
         ------
         ConfigError
-            If the value breaks the constraint; `where` is its "Owner.field".
+            If the value violates the constraint; `where` is its "Owner.field".
         """
         raise NotImplementedError
 
     def for_class(self, cls: type) -> "Requirement":
-        """Returns the constraint as it is for the options of `cls`."""
+        """Returns the constraint resolved for the options of `cls`."""
         return self
 
     def check_by(self, one: "Requirement", value: Any, where: str) -> Any:
-        """Returns `value` as the constraint `one` keeps it.
+        """Returns `value` as the constraint `one` stores it.
 
         Raises ConfigError in the words of this constraint.
         """
@@ -61,10 +61,10 @@ LONGEST_PLACE = 120
 
 @contextmanager
 def inside(where):
-    """Puts the path of fields `where` in front of errors about a part of an option.
+    """Prefixes errors about a part of an option with the path of fields `where`.
 
-    So a nested error says "NetworkConf.layers[2].activation: Elu has no field 'alhpa'". An empty
-    path is left out.
+    A nested error reads "NetworkConf.layers[2].activation: Elu has no field 'alhpa'". An empty path
+    is omitted.
     """
     try:
         yield
@@ -80,11 +80,11 @@ def inside(where):
 
 
 def shorten(place):
-    """Returns a path of fields, without its middle where it is long."""
+    """Returns a path of fields, with the middle of a long one elided."""
     half = LONGEST_PLACE // 2
     return place if len(place) <= LONGEST_PLACE else f"{place[:half]}...{place[-half:]}"
 
 
 def scalar(value):
-    """Returns `value`, a number of numpy as one of Python."""
+    """Returns `value` with numpy scalars converted to Python numbers."""
     return value.item() if isinstance(value, np.generic) else value

@@ -1,4 +1,4 @@
-"""Constraints on several values: sequences become tuples, which are compared and hashed."""
+"""Constraints on several values: sequences become tuples, which are comparable and hashable."""
 
 from dataclasses import replace
 from typing import Any
@@ -24,9 +24,9 @@ class Sequence(Requirement):
     ----------
     of : Requirement
     length : int, optional
-        How many values there must be.
+        The exact number of values.
     minimum : int
-        How many there must be at least.
+        The smallest number of values.
     """
 
     of: Requirement
@@ -51,14 +51,14 @@ class Sequence(Requirement):
         return tuple(self.of.check(item, f"{where}[{i}]") for i, item in enumerate(value))
 
     def fits(self, length: int) -> bool:
-        """Returns whether there may be so many values."""
+        """Returns whether this number of values is allowed."""
         right = length == self.length if self.length is not None else length >= self.minimum
         return right and length <= LONGEST
 
 
 @dataclass(frozen=True, kw_only=True)
 class Row(Requirement):
-    """A list or tuple with a constraint of its own for each place: (start, rate)."""
+    """A list or tuple with a separate constraint per position: (start, rate)."""
 
     of: tuple[Requirement, ...]
 
@@ -79,18 +79,18 @@ class Row(Requirement):
 
 @dataclass(frozen=True, kw_only=True)
 class Sizes(Requirement):
-    """A number for all axes, or a tuple with one for each.
+    """One number for all axes, or a tuple with one per axis.
 
     Parameters
     ----------
     axes : int, optional
-        Unless given, the attribute `axes` of the class that has the option.
+        By default the attribute `axes` of the class that has the option.
     of : Requirement
     spread : bool
-        Whether a number for all axes is kept as a tuple of it for each.
+        Whether a single number is stored as a tuple with one per axis.
     """
 
-    axes: Any = None  # an int for every class that has the option
+    axes: Any = None  # an int, for each class that has the option
     of: Requirement = ONE_OR_MORE
     spread: bool = False
 
@@ -100,7 +100,7 @@ class Sizes(Requirement):
 
     @property
     def each(self) -> str:
-        """The words for a number for each axis."""
+        """The words for one number per axis."""
         return f"{TUPLES.get(self.axes, self.axes)} of them"
 
     @property
@@ -121,13 +121,13 @@ class Sizes(Requirement):
 
 @dataclass(frozen=True, kw_only=True)
 class Mapping(Requirement):
-    """A mapping, kept as a dict of its own.
+    """A mapping, stored as a new dict.
 
     Parameters
     ----------
     keys, values : Requirement
     minimum : int
-        How many keys there must be at least.
+        The smallest number of keys.
     """
 
     keys: Requirement
@@ -156,5 +156,5 @@ def is_sequence(value: Any) -> bool:
 
 
 def cure_for(value):
-    """Returns the cure for an array."""
+    """Returns the advice for an array, or ""."""
     return "give array.tolist()" if isinstance(value, np.ndarray) and value.ndim else ""

@@ -9,9 +9,10 @@ from sparkdl.errors import ConfigError
 
 @dataclass(frozen=True, kw_only=True)
 class Either(Requirement):
-    """Accepts what one of the constraints `of` allows; the first one that does keeps it.
+    """Accepts what any of the constraints `of` allows; the first one that accepts decides.
 
-    An error about a part of the value tells more than one about all of it, and is raised as it is.
+    An error about a part of the value is raised unchanged, as it says more than one about the
+    whole.
     """
 
     of: tuple[Requirement, ...]

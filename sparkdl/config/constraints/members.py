@@ -1,4 +1,4 @@
-"""The constraint that a value is a member of a family, its name, or a dict of it."""
+"""The constraint that a value is a member of a family, its name, or a dict of its options."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ class Of(Requirement):
     family : type
         The founder of a family, a direct subclass of Member.
     number : Number, optional
-        The constraint of a plain number that may stand in place of a member.
+        The constraint of a plain number that is accepted instead of a member.
     """
 
     family: type[Any]
@@ -52,5 +52,5 @@ def with_article(name: Any) -> str:
 
 
 def is_numeric(value: Any) -> bool:
-    """Returns whether `value` is meant as a number, even if it is none: NaN."""
+    """Returns whether `value` is meant as a number, including NaN."""
     return isinstance(value, float) or is_integer(value)

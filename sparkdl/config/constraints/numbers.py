@@ -15,7 +15,7 @@ LARGEST_FLOAT32 = 3.4028234663852886e38
 class Range(Requirement):
     """Base of numbers with bounds.
 
-    `minimum` and `maximum` belong to the range, `above` and `below` do not.
+    `minimum` and `maximum` are inclusive, `above` and `below` exclusive.
     """
 
     one = many = ""
@@ -55,7 +55,7 @@ class Range(Requirement):
 
 
 def power_of_2(bound):
-    """Returns 2^63 as such a text; smaller bounds as they are."""
+    """Returns 2^63 as that text, smaller bounds unchanged."""
     return "2^63" if bound == 2**63 else bound
 
 
@@ -70,7 +70,7 @@ class Integer(Range):
     Parameters
     ----------
     limit : int
-        The largest that the program can work with; only an error about it tells of it.
+        The largest absolute value that the program supports, mentioned only in the error.
     """
 
     one, many = "an integer", "integers"
@@ -95,7 +95,7 @@ class Size(Integer):
 
 @dataclass(frozen=True, kw_only=True)
 class Number(Range):
-    """An int or float that is finite, as float32 too."""
+    """An int or float that is finite, also as float32."""
 
     one, many = "a number", "numbers"
 
@@ -113,21 +113,21 @@ class Number(Range):
 
 
 def is_number(value: Any) -> bool:
-    """Returns whether `value` is an int, or a float that is finite."""
+    """Returns whether `value` is an int or a finite float."""
     if isinstance(value, float):
         return isfinite(value)
     return is_integer(value)
 
 
 def is_integer(value, minimum=None):
-    """Returns whether `value` is an int, of Python or numpy, of at least `minimum`."""
+    """Returns whether `value` is a Python or numpy int of at least `minimum`; bools are not."""
     number = scalar(value)
     sound = isinstance(number, int) and not isinstance(number, bool)
     return sound and (minimum is None or number >= minimum)
 
 
 def cure_for(value: Any) -> str:
-    """Returns the cure for a number that was written as text."""
+    """Returns the advice for a number written as text, or ""."""
     if not isinstance(value, str) or len(value) > 40:
         return ""
     try:

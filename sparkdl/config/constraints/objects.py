@@ -1,4 +1,4 @@
-"""Constraints on what only Python can give, and on what may be left out."""
+"""Constraints on objects that only Python code can pass, and on optional values."""
 
 from dataclasses import replace
 from typing import Any
@@ -9,7 +9,7 @@ from sparkdl.config.dataclass import dataclass
 
 @dataclass(frozen=True, kw_only=True)
 class Optional(Requirement):
-    """None, or what another constraint allows."""
+    """None, or any value that another constraint allows."""
 
     of: Requirement
 
@@ -36,7 +36,7 @@ class Instance(Requirement):
     ----------
     of : type or tuple of type
     what : str
-        The classes in words.
+        The description of the classes.
     """
 
     of: type | tuple[type, ...]
@@ -58,7 +58,7 @@ class Instance(Requirement):
 
 @dataclass(frozen=True, kw_only=True)
 class Callable(Requirement):
-    """A function, or what can be called like one."""
+    """A function or another callable."""
 
     phrase, plural = "a function", "functions"
 

@@ -1,4 +1,4 @@
-"""Constraints on texts, choices, and yes or no."""
+"""Constraints on texts, choices and booleans."""
 
 from os import PathLike, fspath
 from typing import Any
@@ -29,7 +29,7 @@ class Text(Requirement):
     Parameters
     ----------
     what : str
-        What the text is, in words: "a path", "a name".
+        The description of the text: "a path", "a name".
     """
 
     what: str = "a text"
@@ -51,7 +51,7 @@ class Text(Requirement):
 
 @dataclass(frozen=True, kw_only=True)
 class Character(Requirement):
-    """One character of ASCII, a blank or tabulator as well."""
+    """One ASCII character, including space and tab."""
 
     phrase, plural = "one character of ASCII", "characters of ASCII"
 
@@ -64,7 +64,7 @@ class Character(Requirement):
 
 @dataclass(frozen=True, kw_only=True)
 class Path(Text):
-    """A path, a text or a pathlib object; kept as a text."""
+    """A path, as a text or pathlib object; stored as a text."""
 
     what: str = "a path"
 
@@ -74,7 +74,7 @@ class Path(Text):
 
 @dataclass(frozen=True, kw_only=True)
 class Choice(Requirement):
-    """One of a few values, mostly words."""
+    """One of a few values, mostly strings."""
 
     of: tuple
 

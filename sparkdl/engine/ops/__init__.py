@@ -1,4 +1,4 @@
-"""Operations: each works on arrays at once and on Tensors by adding a node to the graph."""
+"""Operations, which compute directly on arrays and add a node to the graph for Tensors."""
 
 from sparkdl.engine.graph import Tensor
 from sparkdl.engine.ops.activation import (

@@ -1,4 +1,4 @@
-"""Activation functions that have a kernel of their own; others are composed in sparkdl.nn."""
+"""Activation functions with kernels of their own; sparkdl.nn composes all others."""
 
 from math import pi
 
@@ -53,7 +53,7 @@ class LeakyReluOp(ElementwiseOp):
 @register
 @dataclass(frozen=True)
 class EluOp(ElementwiseOp):
-    """x where x > 0, else alpha (e to x - 1); Clevert, Unterthiner, Hochreiter (2015)."""
+    """x where x > 0, else alpha (exp(x) - 1); Clevert, Unterthiner, Hochreiter (2015)."""
 
     floating = True
     alpha: float = 1.0
@@ -67,7 +67,7 @@ class EluOp(ElementwiseOp):
 
 
 def of_one_sign(x, y, alpha):
-    """Returns the array that tells where x is above 0: y if it can, so that y may overwrite x."""
+    """Returns the array whose sign is that of x: y if possible, so that y may overwrite x."""
     return y if alpha >= 0 else x
 
 
@@ -84,12 +84,12 @@ class TanhOp(ElementwiseOp):
 
 @register
 class SigmoidOp(ElementwiseOp):
-    """1 / (1 + e to -x), to full relative precision also where it is tiny."""
+    """1 / (1 + exp(-x)), to full relative precision even where it is tiny."""
 
     floating = True
 
     def reference(self, x):
-        limit = np.floor(np.log(np.finfo(x.dtype).max))  # beyond it e to -x would overflow
+        limit = np.floor(np.log(np.finfo(x.dtype).max))  # exp(-x) would overflow beyond it
         return 1 / (1 + np.exp(np.minimum(-x, limit)))
 
     def gradient(self, gy, x, y):
@@ -98,7 +98,7 @@ class SigmoidOp(ElementwiseOp):
 
 @register
 class SoftplusOp(ElementwiseOp):
-    """log(1 + e to x)"""
+    """log(1 + exp(x))"""
 
     floating = True
 
@@ -158,5 +158,5 @@ def leaky_relu(x, alpha=0.01):
 
 
 def elu(x, alpha=1.0):
-    """x where x > 0, else alpha (e to x - 1)."""
+    """x where x > 0, else alpha (exp(x) - 1)."""
     return EluOp(float(alpha))(x)

@@ -1,8 +1,8 @@
-"""Products of sequences, head by head: what attention is made of.
+"""Products of sequences per attention head.
 
-N batch, T steps of the queries, S steps of the keys, H heads, F numbers a step has for all heads
-together, d = F / H of them for each. Heads are never laid out apart: a backend that takes strides
-reads (N, T, F) as (N, H, T, d) where it lies.
+N batch, T steps of the queries, S steps of the keys, H heads, F numbers per step for all heads, d =
+F / H of them per head. Heads are never split in memory: a backend that supports strides reads (N,
+T, F) as (N, H, T, d) in place.
 """
 
 import numpy as np
@@ -17,17 +17,17 @@ from sparkdl.errors import ShapeError
 
 @dataclass(frozen=True)
 class HeadProductOp(Op):
-    """A product for each example and head, times `scale`."""
+    """A product per example and head, times `scale`."""
 
     heads: int
     scale: float = 1.0
 
     def by_heads(self, x):
-        """(N, T, F) as (N, H, T, d), a view."""
+        """Returns (N, T, F) as (N, H, T, d), a view."""
         return x.reshape(*x.shape[:2], self.heads, x.shape[2] // self.heads).swapaxes(1, 2)
 
     def by_examples(self, maps):
-        """(N H, T, S) as (N, H, T, S), a view."""
+        """Returns (N H, T, S) as (N, H, T, S), a view."""
         return maps.reshape(len(maps) // self.heads, self.heads, *maps.shape[1:])
 
     def divides(self, x):
@@ -39,7 +39,7 @@ class HeadProductOp(Op):
 @register
 @dataclass(frozen=True)
 class HeadScoresOp(HeadProductOp):
-    """The score of each key for each query: scale q k^T (+ bias, the same for all heads).
+    """The score of each key for each query: scale q k^T (+ a bias shared by all heads).
 
     Shapes
     ------
@@ -81,9 +81,10 @@ class HeadScoresOp(HeadProductOp):
 @register
 @dataclass(frozen=True)
 class HeadMixOp(HeadProductOp):
-    """The values of the keys, mixed for each query as its row of `maps` says: scale maps v.
+    """The values of the keys, weighted per query by its row of `maps`: scale maps v.
 
-    With `back`, of each key's column: scale maps^T v, with v of the queries' steps.
+    With `back`, weighted per key by its column: scale maps^T v, where v has the steps of the
+    queries.
 
     Shapes
     ------
@@ -102,7 +103,7 @@ class HeadMixOp(HeadProductOp):
         return Spec((n, read[0], v.shape[2]), common_type(maps, v))
 
     def maps(self, maps):
-        """Returns the maps by examples, in the direction in which they are read."""
+        """Returns the maps per example, transposed if `back`."""
         maps = self.by_examples(maps)
         return maps.swapaxes(2, 3) if self.back else maps
 
@@ -125,5 +126,5 @@ def head_scores(q, k, bias=None, *, heads=1, scale=1.0):
 
 
 def head_mix(maps, v, *, heads=1):
-    """(N, T, F): of each head the rows of `maps` (N H, T, S) times the values v (N, S, F)."""
+    """(N, T, F): for each head the rows of `maps` (N H, T, S) times the values v (N, S, F)."""
     return HeadMixOp(int(heads))(maps, v)

@@ -1,4 +1,4 @@
-"""Base of the operations: a shape rule, a reference in numpy, a gradient written in operations."""
+"""Base of operations: a shape rule, a numpy reference, and a gradient written in operations."""
 
 from functools import cache
 from typing import ClassVar
@@ -14,7 +14,7 @@ OPS = {}
 
 
 def register(cls):
-    """Enters an operation in the table that the tests walk through."""
+    """Adds an operation to the table that the tests iterate over."""
     OPS[cls.kind] = cls
     return cls
 
@@ -23,19 +23,21 @@ def register(cls):
 class Op(FrozenFields):
     """An operation; the fields of a subclass are its attributes.
 
-    `shape(*specs)` gives the Spec of the output (a tuple of them where there are several) or raises
+    `shape(*specs)` returns the Spec of the output (a tuple if there are several) or raises
     ShapeError. `reference(*arrays)` computes in numpy in any float type. `gradient(gy, *inputs, y)`
-    gives for each input its gradient, in operations, or None where there is none; with
-    several outputs gy and y are tuples, and an entry of gy is None where nothing depends on it.
-    One that gives NotImplemented, as this class does, is differentiated by what it decomposes into.
-    An operation that is only a faster form of others says so in `decompose(*inputs)`. One that can
-    fill memory it is given has `into(*outputs, *arrays)` beside `reference`.
-    `floating` operations refuse inputs that are all integers, where numpy would go to float64.
-    What is computed `in_place` may lie on an input of its shape, which it reads no more after that.
-    Of a `view` the reference gives the input's own memory: a program has nothing to compute there.
+    returns the gradient of each input, in operations, or None if there is none. With several
+    outputs, gy and y are tuples; an entry of gy is None where nothing depends on that output. If
+    `gradient` returns NotImplemented, as in this class, autodiff differentiates the decomposition.
+
+    An operation that is only a faster form of others defines `decompose(*inputs)`. One that can
+    write to given memory defines `into(*outputs, *arrays)` beside `reference`.
+
+    `floating` operations refuse inputs that are all integers, where numpy would compute in float64.
+    An `in_place` operation may write its output over an input of its shape, once it has read that.
+    A `view` returns the memory of its input from `reference`, so a program computes nothing.
     """
 
-    kind: ClassVar = ""  # what it computes: the name of the class without its suffix
+    kind: ClassVar = ""  # the class name without its suffix
     floating: ClassVar = False
     view: ClassVar = False
     in_place: ClassVar = False
@@ -45,7 +47,7 @@ class Op(FrozenFields):
 
     @property
     def label(self):
-        """Returns the name that programs and profiles show."""
+        """The name shown by programs and profiles."""
         return self.kind
 
     def shape(self, *specs):
@@ -58,13 +60,13 @@ class Op(FrozenFields):
         return self.decompose(*arrays)
 
     def gradient(self, gy, *inputs_and_y):
-        """Returns NotImplemented: autodiff goes back through the decomposition."""
+        """Returns NotImplemented: autodiff differentiates the decomposition."""
         return NotImplemented
 
     def flops(self, *specs):
         """Returns the multiplications and additions in matrix products and convolutions.
 
-        All else counts nothing: its time is that of memory.
+        Everything else counts as 0: memory bounds its time.
         """
         if type(self).decompose is Op.decompose:
             return 0
@@ -73,7 +75,7 @@ class Op(FrozenFields):
         return sum(node.flops for node in nodes)
 
     def __call__(self, *args):
-        """Returns the result at once for arrays, or a new node's output if there is a Tensor."""
+        """Computes the result of arrays, or adds a node if there is a Tensor."""
         args = coerce(args)
         if not any(isinstance(a, Tensor) for a in args):
             return self.compute(*(np.asarray(a) for a in args))
@@ -84,7 +86,7 @@ class Op(FrozenFields):
         return node.outputs if several else node.outputs[0]
 
     def compute(self, *arrays):
-        """Returns the result now, in the type that a program would give it."""
+        """Computes the result directly, in the dtype that a program would give it."""
         specs = self.infer(*(Spec(a.shape, name_of(a.dtype)) for a in arrays))
         results = self.reference(*map(widen, arrays))
         if not isinstance(specs, tuple):
@@ -93,14 +95,14 @@ class Op(FrozenFields):
         return tuple(result.astype(spec.dtype, copy=False) for result, spec in pairs)
 
     def infer(self, *specs):
-        """`shape`, once the types have been looked at."""
+        """Checks the dtypes, then returns `shape`."""
         if self.floating and not is_float(common_type(*specs)):
             dtypes = " and ".join(s.dtype for s in specs)
             raise ShapeError(f"{self.kind} needs floats, got {dtypes}; cast them first")
         return self.shape(*specs)
 
     def same(self, *specs):
-        """Returns the one shape that all inputs must have."""
+        """Returns the first spec, or raises ShapeError unless all shapes are equal."""
         if len({s.shape for s in specs}) > 1:
             shapes = " and ".join(str(s.shape) for s in specs)
             raise ShapeError(f"{self.kind} needs equal shapes, got {shapes}")
@@ -108,19 +110,19 @@ class Op(FrozenFields):
 
 
 def common_type(*specs):
-    """Returns the type of what is made of `specs`: integers beside floats do not widen them."""
+    """Returns the common dtype of `specs`; integers do not widen floats."""
     return common_name(*[s.dtype for s in specs])
 
 
-@cache  # compiling a program asks for each operation
+@cache  # compiling a program calls this for each operation
 def common_name(*dtypes):
-    """Returns the name of the `common_type` of numbers of these types."""
+    """Returns the name of the common dtype; see `common_type`."""
     types = [np.dtype(dtype) for dtype in dtypes]
     return np.result_type(*([t for t in types if is_float(t)] or types)).name
 
 
 def coerce(args):
-    """Gives Python numbers, np.float64 among them, the type of the arrays beside them."""
+    """Converts Python numbers, np.float64 included, to the dtype of the arrays beside them."""
     weak = [isinstance(a, (int, float)) for a in args]
     if all(weak) or not any(weak):
         return args
@@ -130,6 +132,6 @@ def coerce(args):
 
 
 def as_kind(number, kind):
-    """Returns a number as an array of `kind`, or of float64 where it would lose its fraction."""
+    """Returns a number as an array of `kind`, or of a wider type if it would lose its fraction."""
     number = float(number) if isinstance(number, float) else number
     return np.asarray(number, kind if is_narrow(kind) else np.result_type(kind, number))

@@ -1,9 +1,10 @@
-"""Operations that processes which run the same program make together, each with a part of the work.
+"""Collective operations of processes that run one program and split its work.
 
 A group has `rank` and `size`; `all_reduce(x, how)` replaces a float32 array by its "sum" or "max"
-over the processes, with the same bits in all, and `all_gather(x)` returns (size, *x.shape). All
-run these operations in the same order. What all have alike is whole; what each has a part of, or a
-term of, is not, and a gradient of what is whole is the sum of what the processes have of it.
+over the processes, bit-identical in all, and `all_gather(x)` returns (size, *x.shape). All
+processes run these operations in the same order. A tensor that is equal in all processes is called
+whole; others are partitioned, or terms of a sum. The gradient of a whole tensor is the sum of the
+gradients in all processes.
 
 References
 ----------
@@ -24,7 +25,7 @@ from sparkdl.errors import ShapeError
 
 @dataclass(frozen=True)
 class CollectiveOp(Op):
-    """Base of the operations of a group, of processors alone."""
+    """Base of the collective operations, which run on processors only."""
 
     group: Any
 
@@ -36,7 +37,7 @@ class CollectiveOp(Op):
 
 @dataclass(frozen=True)
 class CopyToOp(CollectiveOp):
-    """x, which is whole, for each process to compute something else of it: gradients are summed."""
+    """The identity on a whole tensor that each process uses differently: gradients are summed."""
 
     view = True
 
@@ -49,7 +50,7 @@ class CopyToOp(CollectiveOp):
 
 @dataclass(frozen=True)
 class ReduceFromOp(CollectiveOp):
-    """The sum over processes of what each has, which all go on with in the same way."""
+    """The sum over all processes, a whole tensor."""
 
     how = "sum"
 
@@ -68,7 +69,7 @@ class ReduceFromOp(CollectiveOp):
 
 @dataclass(frozen=True)
 class MaximumFromOp(ReduceFromOp):
-    """The largest over processes, treated as a constant by gradients."""
+    """The maximum over all processes; gradients treat it as a constant."""
 
     how = "max"
 
@@ -78,7 +79,7 @@ class MaximumFromOp(ReduceFromOp):
 
 @dataclass(frozen=True)
 class GatherFromOp(CollectiveOp):
-    """The parts of all processes behind each other along the last axis; all go on alike."""
+    """The parts of all processes concatenated along the last axis, a whole tensor."""
 
     def shape(self, x):
         super().shape(x)
@@ -114,7 +115,7 @@ def gather_from(x, group):
 
 
 def own_part(x, group, axis=-1):
-    """Returns the part of x along an axis, of `group.size` equal ones, that this process has."""
+    """Returns this process's part of x along an axis, one of `group.size` equal parts."""
     axis %= len(x.shape)
     width = x.shape[axis] // group.size
     start, stop = [0] * len(x.shape), list(x.shape)

@@ -1,7 +1,7 @@
-"""The loss of unaligned sequences: every way in which steps may spell the labels counts.
+"""Connectionist temporal classification: the loss of unaligned sequences, over all alignments.
 
 N examples, T steps, C classes, L labels, S = 2 L + 1 states: the labels with blanks between and
-around. All is computed with logarithms, for all examples of a batch at once, step by step.
+around them. Everything is computed in log space, for the whole batch at once, step by step.
 
 References
 ----------
@@ -24,13 +24,13 @@ from sparkdl.errors import ShapeError
 class CtcLossOp(Op):
     """-log of the probability that softmax(logits) gives to the labels, one number per example.
 
-    Between two equal labels there must be a blank; where there are too few steps for the labels,
-    the loss is infinite and its gradient 0.
+    A blank must separate two equal labels. If there are too few steps for the labels, the loss is
+    infinite and its gradient 0.
 
     Shapes
     ------
-    logits (N, T, C) float; labels (N, L) int in [0, C) other than `blank`, padded with -1 behind;
-    mask (N, T), 1 for steps that count and 0 for others; loss (N,)
+    logits (N, T, C) float; labels (N, L) int in [0, C) other than `blank`, padded with -1 at the
+    end; mask (N, T), 1 for steps that count and 0 for others; loss (N,)
     """
 
     floating = True
@@ -63,7 +63,7 @@ class CtcLossOp(Op):
 @register
 @dataclass(frozen=True)
 class CtcLossGradOp(CtcLossOp):
-    """gy (N,) times the gradient of CtcLossOp for the logits, (N, T, C)."""
+    """gy (N,) times the gradient of CtcLossOp with respect to the logits, (N, T, C)."""
 
     def shape(self, gy, logits, labels, mask):
         super().shape(logits, labels, mask)
@@ -73,7 +73,7 @@ class CtcLossGradOp(CtcLossOp):
         return gy[:, None, None] * Trellis(self.blank, logits, labels, mask).gradient
 
     def decompose(self, gy, logits, labels, mask):
-        """Returns the derivative with its steps written out, so that it can be differentiated."""
+        """Returns the derivative with unrolled steps, so that it can be differentiated again."""
         spelled = CtcLossOp(self.blank)
         return pullback(lambda x: spelled.decompose(x, labels, mask), (logits,), gy)[0]
 
@@ -82,7 +82,7 @@ class CtcLossGradOp(CtcLossOp):
 
 
 class Trellis:
-    """The states that labels lead through, and how likely steps go through them."""
+    """The states along the labels, and the log probabilities of paths through them."""
 
     def __init__(self, blank, logits, labels, mask):
         self.logp, self.counts = LogSoftmaxOp().reference(logits), mask != 0
@@ -91,7 +91,7 @@ class Trellis:
         self.states[:, 1::2] = labels
         known = np.maximum(self.states, 0)[:, None, :]
         self.emitted = np.take_along_axis(self.logp, known, axis=2)  # (N, T, S)
-        self.skips = np.zeros(self.states.shape, bool)  # a state that is reached from two before
+        self.skips = np.zeros(self.states.shape, bool)  # states reachable from two before
         self.skips[:, 2:] = self.states[:, 2:] != self.states[:, :-2]
         self.skips[:, ::2] = False
         last = 2 * (labels >= 0).sum(axis=1, keepdims=True)
@@ -101,7 +101,7 @@ class Trellis:
         self.loss = -add(np.where(self.ends, self.forward[-1], -np.inf), axis=1)
 
     def walk_forward(self):
-        """log alpha of each step, (T, N, S): all that happened up to and with the step."""
+        """Returns log alpha, (T, N, S): paths up to and including each step."""
         alpha = np.full(self.states.shape, -np.inf, self.logp.dtype)
         alpha[:, 0] = 0
         result = []
@@ -113,7 +113,7 @@ class Trellis:
         return np.stack(result)
 
     def walk_backward(self):
-        """log beta of each step, (T, N, S): all that happens after it."""
+        """Returns log beta, (T, N, S): paths after each step."""
         beta = np.where(self.ends, np.zeros((), self.logp.dtype), -np.inf)
         skips = shift_columns(self.skips, -2, False)
         result = [beta]
@@ -127,7 +127,7 @@ class Trellis:
 
     @property
     def gradient(self):
-        """softmax less the share of the ways that emit a class at a step, (N, T, C)."""
+        """softmax minus the share of paths that emit a class at a step, (N, T, C)."""
         possible = np.isfinite(self.loss)
         known = np.where(possible, self.loss, 0)[None, :, None]
         share = np.exp(self.forward + self.walk_backward() + known).transpose(1, 0, 2)
@@ -138,7 +138,7 @@ class Trellis:
 
 
 def shift_columns(x, by, fill=-np.inf):
-    """x (N, S) with what stood `by` columns before, and `fill` where nothing stood."""
+    """Shifts the columns of x (N, S) right by `by`, left if negative, filling with `fill`."""
     result = np.full_like(x, fill)
     if by > 0:
         result[:, by:] = x[:, :-by]
@@ -148,14 +148,14 @@ def shift_columns(x, by, fill=-np.inf):
 
 
 def add(logs, axis=0):
-    """log of the sum of e to `logs`; minus infinity stands for nothing."""
+    """Returns the log of the sum of exp(logs)."""
     return np.logaddexp.reduce(logs, axis=axis)
 
 
 def ctc_loss(logits, labels, mask=None, blank=0):
-    """Computes the CTC loss (N,) of logits (N, T, C), padded labels (N, L) and a mask (N, T).
+    """Returns the CTC loss (N,) of logits (N, T, C), labels (N, L) and a mask (N, T).
 
-    The padding of labels is -1.
+    Labels are padded with -1.
     """
     mask = np.ones(logits.shape[:2], logits.dtype) if mask is None else mask
     return CtcLossOp(int(blank))(logits, labels, mask)

@@ -1,4 +1,4 @@
-"""The CTC loss written out in operations: what its second derivative is taken of."""
+"""The CTC loss unrolled into operations, for its second derivative."""
 
 import numpy as np
 
@@ -19,11 +19,11 @@ from sparkdl.engine.ops.reduce import sum as sum_along
 from sparkdl.engine.ops.shape import concat, reshape, slice, stop_gradient
 from sparkdl.engine.ops.softmax import log_softmax, one_hot
 
-LOG_ZERO = -1e30  # the logarithm of a probability of 0
+LOG_ZERO = -1e30  # stands for the logarithm of 0
 
 
 def loss(logits, labels, mask, blank):
-    """(N,) for logits (N, T, C), labels (N, L) padded with -1, mask (N, T)."""
+    """Returns the loss (N,) of logits (N, T, C), labels (N, L) padded with -1 and a mask (N, T)."""
     n, steps, _ = logits.shape
     states = with_blanks(labels, blank)
     emitted, skips = emissions(logits, states), skippable(states, blank)
@@ -40,7 +40,7 @@ def loss(logits, labels, mask, blank):
 
 
 def with_blanks(labels, blank):
-    """(N, S): the labels with blanks between them and around."""
+    """Returns the labels with blanks between and around them, (N, S)."""
     n, length = labels.shape
     blanks = np.full((n, length, 1), blank, labels.dtype)
     pairs = concat([blanks, reshape(labels, (n, length, 1))], 2)
@@ -48,7 +48,7 @@ def with_blanks(labels, blank):
 
 
 def emissions(logits, states):
-    """log probability of what each state emits at each step, (N, T, S)."""
+    """Returns the log probability of each state's class at each step, (N, T, S)."""
     n, steps, classes = logits.shape
     logp = reshape(log_softmax(logits), (n, steps, 1, classes))
     emits = one_hot(states, classes, logits.dtype)
@@ -56,7 +56,7 @@ def emissions(logits, states):
 
 
 def skippable(states, blank):
-    """1 for states that are reached from two before: labels that differ from the one before."""
+    """Returns 1 for states reachable from two before: labels unlike the label before them."""
     n, s = states.shape
     before = concat([np.full((n, 2), blank, states.dtype), states], 1)
     before = slice(before, (0, 0), (n, s))
@@ -68,25 +68,25 @@ def differ(x, y):
 
 
 def ends(labels, states, dtype):
-    """1 for the states in which a whole sequence may end, (N, S)."""
+    """Returns 1 for the states in which a sequence may end, (N, S)."""
     last = mul(sum_along(greater(labels, np.full((1, 1), -1, labels.dtype)), 1), 2)
     return add(one_hot(last, states, dtype), one_hot(sub(last, 1), states, dtype))
 
 
 def shift_columns(x, by):
-    """x (N, S) with what stood `by` columns before."""
+    """Shifts the columns of x (N, S) right by `by`."""
     n, s = x.shape
     return slice(concat([np.full((n, by), LOG_ZERO, x.dtype), x], 1), (0, 0), (n, s))
 
 
 def sum_of(x, y, z):
-    """log of e^x + e^y + e^z."""
+    """Returns the log of e^x + e^y + e^z."""
     top = stop_gradient(maximum(maximum(x, y), z))
     return add(top, log(add(add(exp(sub(x, top)), exp(sub(y, top))), exp(sub(z, top)))))
 
 
 def total(alpha, at):
-    """log of the sum of e^alpha over the states `at`, (N,)."""
+    """Returns the log of the sum of e^alpha over the states `at`, (N,)."""
     active = where(at, alpha, np.asarray(LOG_ZERO, alpha.dtype))
     top = stop_gradient(max_along(active, 1, keepdims=True))
     return add(reshape(top, (-1,)), log(sum_along(mul(at, exp(sub(active, top))), 1)))

@@ -13,9 +13,9 @@ from sparkdl.errors import ShapeError
 
 @dataclass(frozen=True)
 class ElementwiseOp(Op):
-    """One number of each input makes one number of the output, so a chain of them is one loop.
+    """An operation that maps one number per input to one number, so a chain of them is one loop.
 
-    `ufunc`, where there is one, computes the same as `reference`, with a destination.
+    `ufunc`, if set, computes the same as `reference` and accepts a destination.
     """
 
     in_place: ClassVar = True
@@ -97,7 +97,7 @@ class MinimumOp(ElementwiseOp):
 
 @register
 class GreaterOp(ElementwiseOp):
-    """1 where x > y, else 0, in the type of x."""
+    """1 where x > y, else 0, in the common type of x and y."""
 
     def reference(self, x, y):
         return np.greater(x, y).astype(np.result_type(x, y))
@@ -149,7 +149,7 @@ class NegOp(ElementwiseOp):
 
 @register
 class ExpOp(ElementwiseOp):
-    """e to x"""
+    """exp(x)"""
 
     floating = True
     ufunc = np.exp
@@ -211,8 +211,8 @@ class SignOp(ElementwiseOp):
 
 
 def pick(gz, other, x, y):
-    """gz where `other` is 0 (for x), and where it is not (for y)."""
-    zero = np.zeros((), gz.dtype)  # not gz times 0, which is NaN where gz is infinite
+    """Splits gz: to x where `other` is 0, to y elsewhere."""
+    zero = np.zeros((), gz.dtype)  # not gz times 0, which is NaN if gz is infinite
     return sum_to(where(other, zero, gz), x.shape), sum_to(where(other, gz, zero), y.shape)
 
 

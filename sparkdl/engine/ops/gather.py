@@ -1,4 +1,4 @@
-"""Rows of a table by their numbers, and the gradient: rows added into a table."""
+"""Row lookup in a table by index, and its gradient, which adds rows into a table."""
 
 import numpy as np
 
@@ -18,7 +18,7 @@ class GatherOp(Op):
 
     Raises
     ------
-    DataError when it runs, for an index that is not there.
+    DataError at run time, for an index out of range.
     """
 
     def shape(self, table, indices):
@@ -43,7 +43,7 @@ class GatherOp(Op):
 @register
 @dataclass(frozen=True)
 class ScatterAddOp(Op):
-    """A table of `rows` rows: row i is the sum of those y whose index is i, in their order.
+    """A table of `rows` rows: row i is the sum of all y with index i, in order.
 
     Shapes
     ------
@@ -77,8 +77,8 @@ class ScatterAddOp(Op):
 def scatter(table, y, indices):
     """Adds row i of y to row indices[i] of a table of zeros.
 
-    Equal indices are brought together and each run is summed at once: with 2,048 indices in 10,000
-    rows of 256 five times as fast as np.add.at, with 65 rows (letters) sixteen times.
+    Rows are sorted by index and each run is summed at once: five times as fast as np.add.at for
+    2,048 indices in 10,000 rows of 256, sixteen times with 65 rows (letters).
     """
     order = np.argsort(indices, kind="stable")
     rows, y = indices[order], y[order]
@@ -106,5 +106,5 @@ gather = GatherOp()
 
 
 def scatter_add(y, indices, rows):
-    """Returns a table of `rows` rows, row i the sum of the y with index i."""
+    """Returns a table of `rows` rows; row i is the sum of the y with index i."""
     return ScatterAddOp(int(rows))(y, indices)

@@ -1,4 +1,4 @@
-"""The Gaussian error linear unit, heavy enough for a kernel of its own either way."""
+"""The Gaussian error linear unit, costly enough for kernels of its own, forward and backward."""
 
 from math import pi
 
@@ -13,7 +13,7 @@ CUBIC, STEEPNESS = 0.044715, (2 / pi) ** 0.5
 @register
 @dataclass(frozen=True)
 class GeluOp(Op):
-    """x times the normal distribution function of x; by tanh where it is `approximate`.
+    """x times the normal distribution function of x; with tanh if `approximate`.
 
     References
     ----------
@@ -36,7 +36,7 @@ class GeluOp(Op):
 @register
 @dataclass(frozen=True)
 class GeluGradOp(Op):
-    """gy times the slope of gelu at x."""
+    """gy times the derivative of gelu at x."""
 
     floating = True
     approximate: bool = False
@@ -49,7 +49,7 @@ class GeluGradOp(Op):
 
 
 def share(x, approximate):
-    """Returns the part of x that gelu lets through, in (0, 1)."""
+    """Returns the fraction of x that gelu lets through, in (0, 1)."""
     return mul(add(tanh(inner(x)) if approximate else erf(mul(x, 0.5**0.5)), 1.0), 0.5)
 
 
@@ -66,5 +66,5 @@ def inner(x):
 
 
 def gelu(x, approximate=False):
-    """x times the normal distribution function of x; by tanh where it is `approximate`."""
+    """x times the normal distribution function of x; with tanh if `approximate`."""
     return GeluOp(bool(approximate))(x)

@@ -20,7 +20,7 @@ from sparkdl.errors import ShapeError
 
 @dataclass(frozen=True)
 class AlongAxisOp(Op):
-    """Statistics along one axis (not negative), a weight for each index on it."""
+    """Statistics along one axis (not negative), with a weight per index of it."""
 
     floating = True
     axis: int
@@ -30,11 +30,11 @@ class AlongAxisOp(Op):
         return tuple(i for i in range(len(x.shape)) if i != self.axis)
 
     def wide(self, v, x):
-        """Returns a statistic, shaped so that it broadcasts over x."""
+        """Returns a statistic reshaped to broadcast over x."""
         return reshape(v, reduced_shape(x.shape, (self.axis,), True))
 
     def along(self, v, x):
-        """Returns a weight (n,), shaped so that it broadcasts over x."""
+        """Returns a weight (n,) reshaped to broadcast over x."""
         return reshape(v, reduced_shape(x.shape, self.others(x), True))
 
     def statistics(self, x):
@@ -48,7 +48,7 @@ class AlongAxisOp(Op):
 @register
 @dataclass(frozen=True)
 class LayerNormOp(AlongAxisOp):
-    """(y, mean, variance): x with mean 0 and variance 1 along the axis, then gamma y + beta.
+    """(y, mean, variance): y is gamma times x normalized along the axis, plus beta.
 
     Shapes
     ------
@@ -96,7 +96,7 @@ class LayerNormGradOp(AlongAxisOp):
         return (ghat - rest) * inverse, (gy * hat).sum(others), gy.sum(others)
 
     def decompose(self, gy, x, gamma, mu, var):
-        """Decomposes with mean and variance worked out from x, so that it can be differentiated."""
+        """Recomputes mean and variance from x, so that the gradient can be differentiated."""
         axis, others = self.axis, self.others(x)
         mu, var = self.statistics(x)
         hat = self.normalize(x, mu, var)
@@ -107,5 +107,5 @@ class LayerNormGradOp(AlongAxisOp):
 
 
 def layer_norm(x, gamma, beta, axis=-1, epsilon=1e-5):
-    """gamma times x with mean 0 and variance 1 along `axis`, plus beta."""
+    """gamma times x normalized to mean 0 and variance 1 along `axis`, plus beta."""
     return LayerNormOp(axis_of(x, axis), float(epsilon))(x, *map(widen, (gamma, beta)))[0]

@@ -1,4 +1,4 @@
-"""Matrix products and the bias that follows them."""
+"""Matrix products and bias addition."""
 
 from math import prod
 
@@ -16,7 +16,7 @@ from sparkdl.errors import ShapeError
 @register
 @dataclass(frozen=True)
 class MatMulOp(Op):
-    """x y, the last two axes of either swapped first: (..., M, K) (..., K, N) gives (..., M, N)."""
+    """x y with optional transposition of each: (..., M, K) (..., K, N) gives (..., M, N)."""
 
     transpose_x: bool = False
     transpose_y: bool = False
@@ -57,7 +57,7 @@ def swap_last_axes(x):
 @register
 @dataclass(frozen=True)
 class AddBiasOp(Op):
-    """x plus one number of b (n,) for each index along `axis`."""
+    """x plus b (n,), one number per index of `axis`."""
 
     axis: int
 
@@ -73,7 +73,7 @@ class AddBiasOp(Op):
         return add(x, reshape(b, self.along(x)))
 
     def along(self, x):
-        """Returns the shape under which b broadcasts to x."""
+        """Returns the shape with which b broadcasts to x."""
         return tuple(n if i == self.axis else 1 for i, n in enumerate(x.shape))
 
     def gradient(self, gy, x, b, y):
@@ -81,7 +81,7 @@ class AddBiasOp(Op):
 
 
 def matmul(x, y, transpose_x=False, transpose_y=False):
-    """Multiplies two matrices, or two stacks of them, each transposed first where asked.
+    """Multiplies two matrices or two stacks of them, each transposed first if asked.
 
     Shapes
     ------
@@ -91,7 +91,7 @@ def matmul(x, y, transpose_x=False, transpose_y=False):
     if len(y.shape) == 2 < len(x.shape) and not transpose_x:
         rows = product(reshape(x, (-1, x.shape[-1])), y)
         return reshape(rows, (*x.shape[:-1], rows.shape[-1]))
-    if len(lead) > 1 and lead == y.shape[:-2]:  # in one row: no backend need know more axes
+    if len(lead) > 1 and lead == y.shape[:-2]:  # merge leading axes: backends need one only
         z = product(*(reshape(a, (prod(lead), *a.shape[-2:])) for a in (x, y)))
         return reshape(z, (*lead, *z.shape[1:]))
     return product(x, y)

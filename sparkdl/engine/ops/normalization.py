@@ -1,4 +1,4 @@
-"""Batch normalization with the statistics of the batch, and its gradient.
+"""Batch normalization with batch statistics, and its gradient.
 
 References
 ----------
@@ -22,7 +22,7 @@ from sparkdl.errors import ShapeError
 
 @dataclass(frozen=True)
 class PerChannelOp(Op):
-    """Statistics over all axes but 1."""
+    """Statistics per channel: over all axes but 1."""
 
     floating = True
     epsilon: float = 1e-5
@@ -31,12 +31,12 @@ class PerChannelOp(Op):
         return tuple(i for i in range(len(x.shape)) if i != 1)
 
     def check(self, x, gamma, beta):
-        """Raises ShapeError unless there is a gamma and a beta for each channel."""
+        """Raises ShapeError unless gamma and beta have one number per channel."""
         if len(x.shape) < 2 or not gamma.shape == beta.shape == x.shape[1:2]:
             raise ShapeError(f"batch_norm of {x.shape} does not fit {gamma.shape}, {beta.shape}")
 
     def wide(self, v, x):
-        """v (C,) shaped so that it broadcasts over x."""
+        """Returns v (C,) reshaped to broadcast over x."""
         return reshape(v, tuple(x.shape[1] if i == 1 else 1 for i in range(len(x.shape))))
 
     def statistics(self, x):
@@ -50,7 +50,7 @@ class PerChannelOp(Op):
 @register
 @dataclass(frozen=True)
 class BatchNormOp(PerChannelOp):
-    """(y, mean, variance): x with mean 0 and variance 1 per channel, then gamma y + beta.
+    """(y, mean, variance): y is gamma times x normalized per channel, plus beta.
 
     Shapes
     ------
@@ -92,7 +92,7 @@ class BatchNormGradOp(PerChannelOp):
         return (gy - rest) * self.wide(gamma * inverse, x), ggamma, gbeta
 
     def decompose(self, gy, x, gamma, mu, var):
-        """Decomposes with mean and variance worked out from x, so that it can be differentiated."""
+        """Recomputes mean and variance from x, so that the gradient can be differentiated."""
         axes = self.axes(x)
         mu, var = self.statistics(x)
         hat = self.normalize(x, mu, var)
@@ -106,7 +106,7 @@ class BatchNormGradOp(PerChannelOp):
 @register
 @dataclass(frozen=True)
 class NormalizeOp(PerChannelOp):
-    """gamma (x - mean) / sqrt(variance + epsilon) + beta, with statistics that are given.
+    """gamma (x - mean) / sqrt(variance + epsilon) + beta, with given statistics.
 
     Shapes
     ------
@@ -124,7 +124,7 @@ class NormalizeOp(PerChannelOp):
 
 
 def gradient_of_statistics(op, grad, gys, x, gamma, ys):
-    """Returns the gradients of (y, mean, variance): `grad` for y, plus the statistics'."""
+    """Returns the gradients of (y, mean, variance): y's by `grad`, plus the statistics'."""
     gy, gmean, gvariance = gys
     grads = (None, None, None) if gy is None else grad(gy, x, gamma, ys[1], ys[2])
     if gmean is None and gvariance is None:
@@ -134,10 +134,10 @@ def gradient_of_statistics(op, grad, gys, x, gamma, ys):
 
 
 def batch_norm(x, gamma, beta, epsilon=1e-5):
-    """(y, mean, variance) with the statistics of this batch, per channel (axis 1)."""
+    """Returns (y, mean, variance) with the statistics of this batch, per channel (axis 1)."""
     return BatchNormOp(float(epsilon))(x, *map(widen, (gamma, beta)))
 
 
 def normalize(x, gamma, beta, mu, var, epsilon=1e-5):
-    """Batch normalization with given statistics, as a network in use has them."""
+    """Batch normalization with given statistics, as in inference."""
     return NormalizeOp(float(epsilon))(x, *map(widen, (gamma, beta, mu, var)))

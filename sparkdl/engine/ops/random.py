@@ -1,4 +1,4 @@
-"""Random numbers as an operation: a function of the example, not of where or when it is seen."""
+"""Random numbers as operations: a function of the example, not of where or when it is processed."""
 
 from math import prod
 from typing import ClassVar
@@ -14,9 +14,9 @@ from sparkdl.errors import ShapeError
 
 @dataclass(frozen=True)
 class DrawOp(Op):
-    """Numbers of shape `to` for each example.
+    """Numbers of shape `to` per example.
 
-    They are Philox of (seed, stream, id, epoch, element) and of nothing else.
+    They are Philox numbers that depend on (seed, stream, id, epoch, element) alone.
 
     Shapes
     ------
@@ -54,18 +54,18 @@ class UniformOp(DrawOp):
 
 @register
 class NormalOp(DrawOp):
-    """Numbers with mean 0 and variance 1, normally distributed."""
+    """Normally distributed numbers with mean 0 and variance 1."""
 
     source = staticmethod(philox.normal)
 
 
 def uniform(ids, epoch, shape, seed, stream):
-    """(batch, *shape) numbers in [0, 1) that depend on seed, stream, ids and epoch alone."""
+    """Returns (batch, *shape) numbers in [0, 1) that depend on nothing but the arguments."""
     return UniformOp(tuple(shape), int(seed), int(stream))(np_or_tensor(ids), np_or_tensor(epoch))
 
 
 def normal(ids, epoch, shape, seed, stream):
-    """(batch, *shape) normal numbers that depend on seed, stream, ids and epoch alone."""
+    """Returns (batch, *shape) normal numbers that depend on nothing but the arguments."""
     return NormalOp(tuple(shape), int(seed), int(stream))(np_or_tensor(ids), np_or_tensor(epoch))
 
 

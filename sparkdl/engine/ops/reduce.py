@@ -15,7 +15,7 @@ from sparkdl.errors import ShapeError
 
 @dataclass(frozen=True)
 class ReductionOp(Op):
-    """One number for each slice along `axes` (sorted, not negative)."""
+    """One number per slice along `axes` (sorted, not negative)."""
 
     axes: tuple[int, ...]
     keepdims: bool
@@ -24,14 +24,14 @@ class ReductionOp(Op):
         return Spec(reduced_shape(x.shape, self.axes, self.keepdims), x.dtype)
 
     def wide(self, y, x):
-        """Returns a value per slice, back over the shape of x."""
+        """Broadcasts one value per slice back to the shape of x."""
         return broadcast_to(reshape(y, reduced_shape(x.shape, self.axes, True)), x.shape)
 
 
 @register
 @dataclass(frozen=True)
 class SumOp(ReductionOp):
-    """The sum along axes; integers are summed in 64 bits, as in numpy, narrow floats in 32."""
+    """The sum along axes; integers are summed in 64 bits, as in numpy, narrow floats in float32."""
 
     def shape(self, x):
         return Spec(super().shape(x).shape, sum_dtype(x.dtype))
@@ -49,7 +49,7 @@ class SumOp(ReductionOp):
 @register
 @dataclass(frozen=True)
 class MaxOp(ReductionOp):
-    """The largest along axes; equal ones share the gradient."""
+    """The maximum along axes; equal maxima share the gradient."""
 
     def shape(self, x):
         if 0 in (x.shape[a] for a in self.axes):
@@ -71,7 +71,7 @@ class MaxOp(ReductionOp):
 @register
 @dataclass(frozen=True)
 class EqualOp(Op):
-    """1 where x and y are the same, else 0, in the type of x."""
+    """1 where x equals y, else 0, in the type of x."""
 
     def shape(self, x, y):
         return self.same(x, y)
@@ -98,12 +98,12 @@ def all_axes(x, axes):
 
 
 def sum(x, axes=None, keepdims=False):
-    """Returns the sum of x along `axes` (all of them unless given)."""
+    """Returns the sum of x along `axes`, by default all."""
     return SumOp(all_axes(x, axes), keepdims)(x)
 
 
 def mean(x, axes=None, keepdims=False):
-    """Returns the mean of x along `axes` (all of them unless given)."""
+    """Returns the mean of x along `axes`, by default all."""
     count = prod(x.shape[a] for a in all_axes(x, axes))
     if count == 0:
         raise ShapeError(f"mean of {x.shape} along {axes} has no numbers to look at")
@@ -111,5 +111,5 @@ def mean(x, axes=None, keepdims=False):
 
 
 def max(x, axes=None, keepdims=False):
-    """Returns the largest of x along `axes` (all of them unless given)."""
+    """Returns the maximum of x along `axes`, by default all."""
     return MaxOp(all_axes(x, axes), keepdims)(x)

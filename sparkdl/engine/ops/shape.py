@@ -1,4 +1,4 @@
-"""The same numbers in another arrangement: reshape, transpose, broadcast, cut, join, pad, cast."""
+"""Rearrangement: reshape, transpose, broadcast, slice, concatenate, pad, cast."""
 
 from math import prod
 
@@ -14,7 +14,7 @@ from sparkdl.errors import ShapeError
 @register
 @dataclass(frozen=True)
 class ReshapeOp(Op):
-    """The elements in the same order under another shape."""
+    """The elements in the same order in another shape."""
 
     view = True
     to: tuple[int, ...]
@@ -34,7 +34,7 @@ class ReshapeOp(Op):
 @register
 @dataclass(frozen=True)
 class TransposeOp(Op):
-    """Axes in another order: axis i of the output is axis `axes[i]` of x."""
+    """Permuted axes: axis i of the output is axis `axes[i]` of x."""
 
     axes: tuple[int, ...]
 
@@ -76,7 +76,7 @@ class BroadcastToOp(Op):
 @register
 @dataclass(frozen=True)
 class SumToOp(Op):
-    """The sum over what a broadcast repeated: the transpose of BroadcastToOp."""
+    """The sum over broadcast axes: the transpose of BroadcastToOp."""
 
     to: tuple[int, ...]
 
@@ -118,7 +118,7 @@ class SliceOp(Op):
 @register
 @dataclass(frozen=True)
 class PadOp(Op):
-    """x with zeros around it."""
+    """x padded with zeros."""
 
     before: tuple[int, ...]
     after: tuple[int, ...]
@@ -146,7 +146,7 @@ class PadOp(Op):
 @register
 @dataclass(frozen=True)
 class ConcatOp(Op):
-    """Arrays one behind the other along an axis."""
+    """Arrays concatenated along an axis."""
 
     axis: int
 
@@ -196,7 +196,7 @@ class CastOp(Op):
 @register
 @dataclass(frozen=True)
 class CopyOp(Op):
-    """x, in memory of its own."""
+    """A copy of x."""
 
     def shape(self, x):
         return x
@@ -228,7 +228,7 @@ class StopGradientOp(Op):
 @register
 @dataclass(frozen=True)
 class BarrierOp(Op):
-    """x, once the others have been computed: nothing that needs it runs before them."""
+    """x, computed after all the others: nothing that reads the result runs before them."""
 
     view = True
 
@@ -247,11 +247,11 @@ copy, stop_gradient, barrier = CopyOp(), StopGradientOp(), BarrierOp()
 
 
 def axis_of(x, axis):
-    """`axis` counted from the front.
+    """Returns `axis` counted from the front.
 
     Raises
     ------
-    ShapeError if x has no such axis: a remainder would quietly take another.
+    ShapeError if x has no such axis: a remainder would silently select another.
     """
     rank = len(x.shape)
     if not -rank <= axis < rank:
@@ -260,7 +260,7 @@ def axis_of(x, axis):
 
 
 def reshape(x, shape):
-    """x under another shape; one -1 is worked out."""
+    """Returns x in another shape; one length may be -1 and is inferred."""
     shape = tuple(int(n) for n in shape)
     if -1 in shape:
         known = prod(n for n in shape if n != -1)
@@ -269,47 +269,47 @@ def reshape(x, shape):
 
 
 def transpose(x, axes):
-    """Returns x with axis i of the output being axis `axes[i]` of x."""
+    """Returns x with permuted axes: axis i of the output is axis `axes[i]` of x."""
     axes = tuple(axes)
     return x if axes == tuple(range(len(x.shape))) else TransposeOp(axes)(x)
 
 
 def broadcast_to(x, shape):
-    """x repeated to `shape`, as numpy does it."""
+    """Broadcasts x to `shape`, by numpy's rules."""
     return x if tuple(x.shape) == tuple(shape) else BroadcastToOp(tuple(shape))(x)
 
 
 def sum_to(x, shape):
-    """x summed over the axes along which `shape` would be broadcast to it."""
+    """Sums x over the axes along which `shape` would be broadcast to it."""
     return x if tuple(x.shape) == tuple(shape) else SumToOp(tuple(shape))(x)
 
 
 def slice(x, starts, stops):
-    """Cuts the box from `starts` (included) to `stops` (not included), a number per axis."""
+    """Returns the box from `starts` (included) to `stops` (excluded), one number per axis."""
     starts, stops = tuple(starts), tuple(stops)
     unchanged = starts == (0,) * len(starts) and stops == tuple(x.shape)
     return x if unchanged else SliceOp(starts, stops)(x)
 
 
 def pad(x, before, after):
-    """x with `before[i]` zeros in front of and `after[i]` behind axis i."""
+    """Pads x with `before[i]` zeros in front of axis i and `after[i]` behind it."""
     before, after = tuple(before), tuple(after)
     return PadOp(before, after)(x) if any((*before, *after)) else x
 
 
 def concat(xs, axis=0):
-    """Returns arrays one behind the other along `axis`."""
+    """Concatenates arrays along `axis`."""
     if not xs:
         raise ShapeError("concat needs at least one array")
     return ConcatOp(axis_of(xs[0], axis))(*xs)
 
 
 def cast(x, dtype):
-    """x in another type."""
+    """Casts x to another type."""
     name = name_of(dtype)
     return x if name_of(x.dtype) == name else CastOp(name)(x)
 
 
 def widen(x):
-    """x in the type that its numbers are computed in: float32 in place of narrow ones."""
+    """Casts x to its type of computation: float32 for narrow floats."""
     return cast(x, computing_dtype(x.dtype))

@@ -1,4 +1,4 @@
-"""Softmax and the cross entropies."""
+"""Softmax and cross entropies."""
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from sparkdl.errors import ShapeError
 
 @dataclass(frozen=True)
 class AlongRowsOp(Op):
-    """Base of the operations that work along the last axis and keep the shape."""
+    """Base of the shape-preserving operations along the last axis."""
 
     floating = True
 
@@ -26,7 +26,7 @@ class AlongRowsOp(Op):
 
 @register
 class SoftmaxOp(AlongRowsOp):
-    """e to x over its sum along the last axis."""
+    """exp(x) over its sum along the last axis."""
 
     def reference(self, x):
         e = np.exp(x - x.max(axis=-1, keepdims=True))
@@ -50,7 +50,7 @@ class LogSoftmaxOp(AlongRowsOp):
 
 @dataclass(frozen=True)
 class AlongRowsGradOp(Op):
-    """The gradient of what is worked out along the last axis, from gy and y."""
+    """Base of their gradients, computed from gy and y."""
 
     floating = True
 
@@ -69,7 +69,7 @@ class SoftmaxGradOp(AlongRowsGradOp):
 
 @register
 class LogSoftmaxGradOp(AlongRowsGradOp):
-    """gy - e to y times the sum of gy along the last axis"""
+    """gy - exp(y) times the sum of gy along the last axis"""
 
     def decompose(self, gy, y):
         return sub(gy, mul(exp(y), sum_along(gy, -1, keepdims=True)))
@@ -82,7 +82,7 @@ class SoftmaxCrossEntropyOp(Op):
     Shapes
     ------
     logits (batch, classes) float, labels (batch,) int in [0, classes); loss (batch,) float, NaN for
-    a label that is no class
+    a label outside the classes
 
     References
     ----------
@@ -114,7 +114,7 @@ class SoftmaxCrossEntropyOp(Op):
 @register
 @dataclass(frozen=True)
 class OneHotOp(Op):
-    """A row per label with 1 at the label, 0 elsewhere."""
+    """One row per label, with 1 at the label and 0 elsewhere."""
 
     classes: int
     dtype: str = "float32"
@@ -151,5 +151,5 @@ softmax_cross_entropy, sigmoid_cross_entropy = SoftmaxCrossEntropyOp(), SigmoidC
 
 
 def one_hot(labels, classes, dtype="float32"):
-    """Returns a row per label with 1 at the label, 0 elsewhere."""
+    """Returns one row per label, with 1 at the label and 0 elsewhere."""
     return OneHotOp(int(classes), np.dtype(dtype).name)(labels)

@@ -10,7 +10,7 @@ from sparkdl.errors import ShapeError
 @register
 @dataclass(frozen=True)
 class ReverseTimeOp(Op):
-    """The steps in reverse order; with a mask (N, T) only those where it is not 0 change places."""
+    """The steps in reverse order; with a mask (N, T), only among steps where it is not 0."""
 
     def shape(self, x, mask=None):
         if len(x.shape) < 2 or (mask is not None and mask.shape != x.shape[:2]):
@@ -32,8 +32,5 @@ class ReverseTimeOp(Op):
 
 
 def reverse_time(x, mask=None):
-    """Returns the steps of sequences x (N, T, ...) in reverse order.
-
-    Padding, where mask is 0, stays.
-    """
+    """Reverses the steps of sequences x (N, T, ...); padding, where mask is 0, stays in place."""
     return ReverseTimeOp()(x) if mask is None else ReverseTimeOp()(x, mask)

@@ -1,1 +1,1 @@
-"""A network on a backend: the forward pass, the programs of a replica, their times."""
+"""Execution of a network on a backend: the forward pass, the programs of a replica, timing."""

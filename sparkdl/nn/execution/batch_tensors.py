@@ -1,4 +1,4 @@
-"""Tensors of a batch, and a network's forward pass on them: what programs are made of."""
+"""Tensors of a batch and a network's forward pass on them, from which programs are built."""
 
 from sparkdl.engine import Spec, Tensor
 from sparkdl.nn.execution.forward import forward
@@ -10,7 +10,7 @@ IDS, EPOCH = "record:ids", "record:epoch"  # of programs; columns may be "ids" a
 
 
 def inputs_of(replica, shapes):
-    """Returns tensors of parameters, of buffers, and of a batch with columns of these shapes."""
+    """Returns the tensors of parameters, buffers and batch columns of these shapes."""
     conf, (params, buffers) = replica.conf, replica.arrays()
     weights = {name: tensor(name, view.shape) for name, view in params.items()}
     states = {name: tensor(name, view.shape) for name, view in buffers.items()}
@@ -19,18 +19,18 @@ def inputs_of(replica, shapes):
 
 
 def type_of(conf, column):
-    """Returns the type in which a program takes a column."""
+    """Returns the dtype in which a program takes a column."""
     place = conf.label_columns.get(column)
     return "int32" if place is not None and place.layer.label_kind == "class" else "float32"
 
 
 def identity_of(n):
-    """Returns the tensors that random numbers of n examples follow from."""
+    """Returns the tensors that determine the random numbers of n examples."""
     return {"ids": tensor("ids", (n,), "uint64"), "epoch": tensor("epoch", (), "uint64")}
 
 
 def identity_inputs(ids, epoch):
-    """Returns {input of a program: its Tensor, or what it is fed} of `identity_of`."""
+    """Returns {program input: Tensor or fed value} for the entries of `identity_of`."""
     return {IDS: ids, EPOCH: epoch}
 
 
@@ -47,7 +47,7 @@ def forward_batch(conf, weights, states, batch, **options):
 
 
 def losses_of(conf, result, batch):
-    """Returns the loss of each example, from what came out and the batch {column: Tensor}."""
+    """Returns the loss of each example, from the forward result and the batch {column: Tensor}."""
     masks = {column: batch.get(label_mask_of(column)) for column in conf.label_columns}
     return example_losses(conf, result, batch, masks, batch.get("weights"))
 

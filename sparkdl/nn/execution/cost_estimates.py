@@ -1,24 +1,24 @@
-"""What layers would take, counted rather than measured."""
+"""Estimated costs of layers, counted instead of measured."""
 
 import numpy as np
 
 from sparkdl.engine.core_speed import BYTES, FLOPS
 from sparkdl.engine.graph import topological
 
-BOTH_PASSES = 3  # a backward pass takes about twice what a forward pass takes
-MOVES = 4  # of parameters: read on both ways, and gradients read and written
+BOTH_PASSES = 3  # a backward pass takes about twice as long as a forward pass
+MOVES = 4  # of parameters: read in both passes, gradients written and read
 
 
 def estimate_layer_seconds(conf, values, examples):
-    """Returns an estimate of what each layer's two passes take for an example on a core, (layers,).
+    """Estimates each layer's seconds per example in both passes on one core, (layers,).
 
     Parameters
     ----------
     conf : NetworkConf or GraphConf
     values : {name: Tensor}
-        As `trace_values` gives them.
+        As returned by `trace_values`.
     examples : int
-        Of the traced batch.
+        Size of the traced batch.
     """
     places = {place.name: index for index, place in enumerate(conf.stack)}
     seconds = np.zeros(len(conf.stack))
@@ -30,5 +30,5 @@ def estimate_layer_seconds(conf, values, examples):
 
 
 def pass_seconds(nbytes):
-    """Returns what both passes take at least, however few examples: parameters are moved."""
+    """Returns a lower bound of both passes' seconds for any batch: moving the parameters."""
     return MOVES * nbytes / BYTES

@@ -1,7 +1,7 @@
-"""The code of a network's members that are a user's own, so that a change of it is noticed.
+"""Detection of changes in users' code that a network depends on.
 
-In a notebook a function that a layer calls is written anew, a variable gets another value, a method
-is replaced; programs were compiled from what these were before.
+In a notebook, users redefine a function that a layer calls, change a variable or replace a method,
+while programs were compiled from the earlier code.
 """
 
 from collections.abc import Iterator
@@ -16,11 +16,11 @@ WRAPPERS |= dict.fromkeys((cached_property, partial, partialmethod), "func") | {
 
 
 class CustomCode:
-    """What the user's own classes in a configuration are made of.
+    """The code behind the users' own classes in a configuration.
 
-    That is their methods, and the functions, classes and values that these name, where they are of
-    the same modules as the classes. Of other modules, and of values that are changed in place, it
-    sees only whether they are others.
+    It comprises their methods, and the functions, classes and values named by these, as far as they
+    belong to the modules of the classes. Objects of other modules, and values modified in place,
+    are compared by identity only.
     """
 
     def __init__(self, conf: Any) -> None:
@@ -29,7 +29,7 @@ class CustomCode:
         self._parts = self._read()
 
     def has_changed(self) -> bool:
-        """Returns whether it is other code than it was when this was asked last."""
+        """Returns whether the code has changed since the last call."""
         if not self._classes:
             return False
         before, self._parts = self._parts, self._read()
@@ -37,7 +37,7 @@ class CustomCode:
         return len(before) != len(self._parts) or not all(is_same(*pair) for pair in pairs)
 
     def _read(self):
-        """Returns code objects and values in a fixed order; it holds them, so no id is reused."""
+        """Returns code objects and values in a fixed order; keeping them prevents reuse of ids."""
         parts, waiting, seen = [], [*self._classes], set()
         while waiting:
             one = waiting.pop()
@@ -51,7 +51,7 @@ class CustomCode:
         return parts
 
     def _named_by(self, one):
-        """Returns what a class, function or object of the user's is made of, or names."""
+        """Returns the parts of a user's class, function or object, and what these name."""
         if isinstance(one, FunctionType):
             return [one.__code__, *values_of(one)]
         if not isinstance(one, type):
@@ -63,18 +63,18 @@ class CustomCode:
 
 
 def is_of_python(name):
-    """Returns whether an attribute of a class is neither of a user's nor a method."""
+    """Returns whether a class attribute is Python's own, other than __call__ and __init__."""
     return name.startswith(("__", "_abc_")) and name not in ("__call__", "__init__")
 
 
 def values_of(function: FunctionType) -> Iterator[Any]:
-    """Yields the values that a function names: defaults, variables around it, globals."""
+    """Yields the values that a function uses: defaults, closure variables and globals."""
     yield from function.__defaults__ or ()
     yield from (function.__kwdefaults__ or {}).values()
     for cell in function.__closure__ or ():
         try:
             yield cell.cell_contents
-        except ValueError:  # it has none yet
+        except ValueError:  # still empty
             continue
     for name in names_in(function.__code__):
         if name in function.__globals__:
@@ -82,7 +82,7 @@ def values_of(function: FunctionType) -> Iterator[Any]:
 
 
 def names_in(code: CodeType) -> Iterator[str]:
-    """Yields the names that code and the functions in it use."""
+    """Yields the names used by code and by nested functions."""
     yield from code.co_names
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
@@ -90,7 +90,7 @@ def names_in(code: CodeType) -> Iterator[str]:
 
 
 def classes_in(value: Any) -> Iterator[type]:
-    """Yields the classes of a configuration and of all that its options hold."""
+    """Yields the classes of a configuration and of everything in its options."""
     yield type(value)
     if isinstance(value, dict):
         inside = value.values()

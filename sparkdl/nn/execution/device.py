@@ -1,4 +1,4 @@
-"""Choice of the device of this process: its processor, or the GPU that it owns."""
+"""Choice of the device of this process: its processor or its GPU."""
 
 import logging
 from functools import cache
@@ -19,59 +19,59 @@ __all__ = [
     "may_be_gpu",
     "restrict_gpus",
 ]
-GPU = "cuda"  # both what a user asks for and the engine's backend that computes there
+GPU = "cuda"  # the user's name and the engine's backend
 DEVICES = ("auto", "cpu", GPU)
 log = logging.getLogger(__name__)
 
 
 def restrict_gpus(addresses, turn=0):
-    """Sets which GPUs this process may take, before anything computes; see DeviceGrant."""
+    """Restricts the GPUs that this process may use, before anything computes; see DeviceGrant."""
     engine.backends.grant_devices(addresses, turn)
 
 
 def why_no_gpu():
-    """Returns why there is no GPU here, without asking CUDA; None where there may be one."""
+    """Returns why there is no GPU, without calling CUDA; None if there may be one."""
     return engine.backends.absent(GPU)
 
 
 def can_reach_gpu():
-    """Returns whether the package that reaches a GPU is here, be there a GPU or none."""
+    """Returns whether the package that drives GPUs is installed, with or without a GPU."""
     return engine.backends.installed(GPU)
 
 
 def may_be_gpu(device, backend="auto"):
-    """Returns whether a process with these options would look for a GPU; does not ask CUDA.
+    """Returns whether a process with these options would look for a GPU; never calls CUDA.
 
-    Whoever names an engine of the processor means the processor.
+    Naming a backend of the processor selects the processor.
     """
     return device == GPU or (device == "auto" and backend == "auto" and why_no_gpu() is None)
 
 
 def device_for(conf, device):
-    """Returns the device of a network's replicas: "cpu" for "auto" where it prefers that."""
+    """Returns the device of a network's replicas: "cpu" for "auto" if the network prefers it."""
     return "cpu" if device == "auto" and conf.prefers_processor else device
 
 
 def backend_for(conf, device, backend="auto"):
-    """Returns the name of the engine's backend that computes a network here; see choose_backend."""
+    """Returns the name of the backend that computes a network; see choose_backend."""
     return choose_backend(device_for(conf, device), backend)
 
 
 @cache
 def choose_backend(device, backend="auto"):
-    """Returns the name of the engine's backend that computes here.
+    """Returns the name of the engine's backend that computes in this process.
 
     Parameters
     ----------
     device : str
-        "auto": a GPU where there is one; "cpu": none; "cuda": a GPU or an error.
+        "auto": a GPU if there is one; "cpu": the processor; "cuda": a GPU, or an error.
     backend : str
-        Which engine of the processor.
+        The backend of the processor.
 
     Raises
     ------
     UnsupportedError, DeviceError
-        For "cuda" where there is no GPU for this process; says why.
+        For "cuda" without a GPU for this process; says why.
     """
     if may_be_gpu(device, backend):
         try:
@@ -85,5 +85,5 @@ def choose_backend(device, backend="auto"):
 
 
 def describe_device(backend):
-    """Returns the device of a backend, in words: no two GPUs have the same."""
+    """Returns a description of a backend's device, different for every GPU."""
     return engine.backends.get(backend).device_name

@@ -1,4 +1,4 @@
-"""Forward pass of a batch through a network: at once for arrays, as a graph for Tensors."""
+"""The forward pass of a batch through a network: computed for arrays, a graph for Tensors."""
 
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -13,15 +13,15 @@ from sparkdl.errors import ConfigError, ShapeError
 from sparkdl.nn.layers.core.run import Run
 from sparkdl.nn.weight_noise import add_weight_noise
 
-Z = "/z"  # behind the name of an output layer: what it gives, of which `output` makes a prediction
+Z = "/z"  # after the name of an output layer: its z, from which `output` makes the prediction
 
 
 class Forward(NamedTuple):
     """The results of a forward pass over a batch.
 
-    `scores` {output: z}, `masks` {layer: mask of its output, or None}, `activations` what was asked
-    for by name, `buffer_updates` {buffer: next value}, `states` {state: last value}, `losses` what
-    layers add to the examples' losses, a list of (batch,).
+    `scores` {output: z}, `masks` {layer: mask of its output, or None}, `activations` the requested
+    layer outputs by name, `buffer_updates` {buffer: next value}, `states` {state: last value},
+    `losses` the terms that layers add to the examples' losses, a list of (batch,).
     """
 
     scores: dict[str, Any]
@@ -39,7 +39,7 @@ class Forward(NamedTuple):
 
 @dataclass(kw_only=True)
 class ForwardPass:
-    """The state of a forward pass: what each layer has given so far."""
+    """The state of a forward pass: the results of the layers so far."""
 
     values: dict
     masks: dict
@@ -70,25 +70,25 @@ def forward(
     ----------
     network : NetworkConf or GraphConf
     params, buffers : dict of float arrays or Tensors
-        By the names of network.params_layout and network.buffers_layout ("dense_1/W").
+        Keyed by the names of network.params_layout and network.buffers_layout ("dense_1/W").
     x : array or Tensor (batch, *shape), or a dict of one for each input
-        Whole numbers (uint8) become floats.
+        Integers (uint8) become floats.
     training : bool
         Whether dropout drops and batch normalization uses the batch's own statistics.
     ids : uint64 (batch,), optional
-        The examples' places in the data set; layers with random numbers need them to train.
+        The examples' positions in the data set; layers with random numbers need them in training.
     epoch : int scalar
     outputs : sequence of str
-        Names of layers whose output is wanted; that of an output layer is the prediction, and
-        "layer/z" what its prediction is made of.
+        Names of layers whose outputs are returned; for an output layer that is the prediction, and
+        "layer/z" is the z behind it.
     masks : {input: (batch, T)}, optional
         1 where a sequence has a step, 0 where it is padded.
     labels : {output: array}, optional
-        For layers that look at them while training.
+        For layers that read them in training.
     states : {"layer/name": (batch, ...)}, optional
-        What recurrent layers go on from; zeros unless given.
+        Initial states of recurrent layers; zeros by default.
     backward_steps : int, optional
-        How many of the last steps of sequences gradients go back through.
+        The number of last steps of sequences through which gradients flow back.
 
     Returns
     -------
@@ -122,7 +122,7 @@ def forward(
 
 
 def layer_run(place, shared_run, batch, count, states, labels):
-    """Returns the Run of one layer."""
+    """Returns the Run for one layer."""
     ids = shared_run.ids
     if ids is not None:
         ids = repeat_ids(ids, batch.values[place.sources[0]].shape[0] // max(count, 1))
@@ -137,9 +137,9 @@ def layer_run(place, shared_run, batch, count, states, labels):
 
 
 def step(place, params, batch, run, dtype):
-    """Takes the batch through one layer, which computes in `dtype` if it can.
+    """Passes the batch through one layer, which computes in `dtype` if it can.
 
-    What only arranges the network's input anew leaves it as it is: it may be indices.
+    Layers that only rearrange the network's input do not cast it: it may be indices.
     """
     layer, given = place.layer, batch.values[place.sources[0]]
     narrow = is_narrow(dtype) and not (layer.keeps_numbers and given.dtype != dtype)
@@ -165,7 +165,7 @@ def step(place, params, batch, run, dtype):
 
 
 def layer_output(network, batch, name):
-    """Returns the output of the layer `name`; of an output layer the prediction."""
+    """Returns the output of the layer `name`, for an output layer its prediction."""
     layers = {place.name: place.layer for place in network.outputs}
     value = batch.values[name if name in batch.values else name.removesuffix(Z)]
     value = layers[name].output(value) if name in layers else value
@@ -173,16 +173,16 @@ def layer_output(network, batch, name):
 
 
 def as_float(x, dtype):
-    """Returns x in `dtype`; unless that is given, x as it is, whole numbers as float32."""
+    """Casts x to `dtype`; without one, casts only integers, to float32."""
     if dtype is not None:
         return ops.cast(x, dtype)
     return x if is_float(x.dtype) else ops.cast(x, np.float32)
 
 
 def repeat_ids(ids, times):
-    """Returns the ids of a batch that holds each example `times` times, as different ones.
+    """Returns the ids of a batch that repeats each example `times` times, with distinct ids.
 
-    The highest bits, which number partitions, tell the copies apart.
+    The highest bits, which number partitions, distinguish the copies.
     """
     if times <= 1:
         return ids
@@ -191,7 +191,7 @@ def repeat_ids(ids, times):
 
 
 def check(network, inputs, outputs):
-    """Checks that the inputs fit the network, and that it has the layers of `outputs`."""
+    """Raises ShapeError unless the inputs fit the network, ConfigError for unknown `outputs`."""
     shapes = network.input_shapes
     if inputs.keys() != shapes.keys():
         raise ShapeError(f"the network needs the inputs {[*shapes]}, got {[*inputs]}")

@@ -1,28 +1,28 @@
-"""The operations of a network's inference as a graph, for what writes them down elsewhere."""
+"""The graph of a network's inference, for export to other formats."""
 
 from sparkdl.engine.graph import Graph, Node, Spec, Tensor, constant
 from sparkdl.nn.execution.forward import forward
 
 
 def inference_graph(conf, params, buffers, batch, outputs):
-    """Returns the engine's Graph from the inputs of a network, bags among them, to some layers.
+    """Returns the engine's Graph from the inputs of a network, including bags, to some layers.
 
     Parameters
     ----------
     conf : NetworkConf or GraphConf
     params, buffers : flat vectors
-        Of a TrainState; they are constants of the graph.
+        Those of a TrainState; they become constants of the graph.
     batch : int
-        Examples.
+        Number of examples.
     outputs : sequence of str
-        Names of layers; that of an output layer is its prediction.
+        Names of layers; for an output layer its prediction.
 
     Raises
     ------
     ConfigError
-        A name is no layer.
+        If a name is not a layer.
     ShapeError
-        A layer does not take so many examples.
+        If a layer does not accept this number of examples.
     """
     inputs = {name: Tensor(Spec((batch, *s)), name=name) for name, s in conf.input_shapes.items()}
     layouts = (conf.params_layout, params), (conf.buffers_layout, buffers)
@@ -34,12 +34,12 @@ def inference_graph(conf, params, buffers, batch, outputs):
 
 
 def parts_of(node: Node):
-    """Returns what a node can be replaced by: (its inputs, as new tensors; simpler nodes; result).
+    """Returns the decomposition of a node: (its inputs as new tensors, simpler nodes, result).
 
     Raises
     ------
     NotImplementedError
-        Its operation is made of no others.
+        If its operation does not decompose.
     """
     inputs = [Tensor(tensor.spec, value=tensor.value) for tensor in node.inputs]
     result = node.op.decompose(*inputs)

@@ -11,23 +11,23 @@ from sparkdl.nn.optimization.optimizer_groups import slot_starts
 
 
 def initial_params(network):
-    """Returns the first parameter vector, float32 (n,).
+    """Returns the initial parameter vector, float32 (n,).
 
-    Each array is drawn from a generator of its own, keyed by the seed, the index of its layer and
-    its name: the values of a layer do not depend on the sizes of others.
+    Each array has a random generator of its own, keyed by the seed, the index of its layer and its
+    name, so the values of a layer do not depend on the sizes of others.
     """
     return initial_vector(network, network.params_layout, "param_shapes")
 
 
 def initial_buffers(network):
-    """Returns the first buffer vector, float32."""
+    """Returns the initial buffer vector, float32."""
     buffers = initial_vector(network, network.buffers_layout, "buffer_shapes")
     first_buffers(network, buffers)
     return buffers
 
 
 def initial_slots(network):
-    """Returns the first slot vector, float32: the optimizers' slots one behind the other."""
+    """Returns the initial slot vector, float32: the optimizers' slots concatenated."""
     starts = slot_starts(network.groups)
     slots = np.zeros(network.slots_layout.size, np.float32)
     for name, view in network.slots_layout.views(slots).items():
@@ -36,7 +36,7 @@ def initial_slots(network):
 
 
 def initial_vector(network, layout: Layout, kind):
-    """Returns the vector of `layout` with each layer's first values."""
+    """Returns the vector of `layout` with the initial values of each layer."""
     vector = np.zeros(layout.size, np.float32)
     views = layout.views(vector)
     for place in network.stack:
@@ -47,7 +47,7 @@ def initial_vector(network, layout: Layout, kind):
 
 
 def first_value(place, name, shape, rng):
-    """Returns the first value of a parameter; an error names the layer and the parameter."""
+    """Returns the initial value of a parameter; errors name the layer and the parameter."""
     try:
         return place.layer.initial(name, shape, rng)
     except ShapeError as error:
@@ -55,6 +55,6 @@ def first_value(place, name, shape, rng):
 
 
 def generator(seed, index, name):
-    """Returns the random numbers of one array: a function of seed, the layer's index and name."""
+    """Returns the random generator of one array, keyed by seed, layer index and name."""
     key = np.array([seed, (index << 32) + crc32(name.encode())], np.uint64)
     return np.random.Generator(np.random.Philox(key=key))

@@ -14,14 +14,14 @@ SLOPE = "slope"
 
 
 def input_gradient_program(replica, shapes, column="features"):
-    """Returns the program of the loss of a training step, and of its slope.
+    """Returns the program of a training step's loss and its gradient with respect to a column.
 
     Parameters
     ----------
     replica : Replica
         Parameters are bound to its vectors; it may have none.
     shapes : ((column, shape), ...)
-        As `shapes_of` gives them.
+        As returned by `shapes_of`.
     column : str
 
     Returns

@@ -1,4 +1,4 @@
-"""How far the units of a network's rectifiers go on a batch: those that stay at 0 are dead."""
+"""Activity of a network's rectifiers on a batch: units that stay at 0 are dead."""
 
 from sparkdl.engine import ops
 from sparkdl.nn.activations import Relu, Relu6, ThresholdedRelu
@@ -10,7 +10,7 @@ RECTIFIERS = Relu, Relu6, ThresholdedRelu
 
 
 def rectified_layers(conf):
-    """Returns the places of the layers whose outputs are 0 wherever they are not active."""
+    """Returns the placed layers with rectifier activations, whose outputs are 0 when inactive."""
     options = "activation", "function"
     return [
         place
@@ -20,10 +20,10 @@ def rectified_layers(conf):
 
 
 def largest_outputs(replica, batch):
-    """Returns {layer: the largest output of each unit on a batch (units,)} of all rectifiers.
+    """Returns {layer: largest output of each unit on a batch (units,)} of all rectifiers.
 
-    A unit is a feature, of images and volumes a channel. The network is computed as in use, without
-    dropout. Empty where there is no rectifier.
+    A unit is a feature, or a channel of images and volumes. The network runs in inference mode,
+    without dropout. Empty if there is no rectifier.
     """
     places = rectified_layers(replica.conf)
     if not places:
@@ -41,6 +41,6 @@ def largest_outputs(replica, batch):
 
 
 def other_axes(shape):
-    """Returns the axes of a batch of outputs with this shape that do not count its units."""
-    unit = 1 if len(shape) >= 3 else len(shape)  # channels first; the features of a sequence last
+    """Returns the axes, other than that of units, of a batch of outputs with this shape."""
+    unit = 1 if len(shape) >= 3 else len(shape)  # channels come first, features of a sequence last
     return tuple(axis for axis in range(len(shape) + 1) if axis != unit)

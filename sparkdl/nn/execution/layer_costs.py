@@ -1,4 +1,4 @@
-"""What each layer of a network costs in a training step: time, operations, memory, kernels."""
+"""Costs of each layer of a network in a training step: time, operations, memory, kernels."""
 
 from typing import NamedTuple
 
@@ -6,21 +6,21 @@ from sparkdl.nn.execution.timing import BACKWARD, profile_steps
 
 
 class LayerCost(NamedTuple):
-    """One layer of a training step.
+    """The costs of one layer in a training step.
 
     Parameters
     ----------
     name : str
-        Of the layer; "loss": what belongs to none; "update": the optimizer.
+        The layer; "loss": work outside all layers; "update": the optimizer.
     forward, backward : float
-        Seconds, medians over some steps. 0 where another layer's kernels do its work.
+        Seconds, medians over several steps. 0 if kernels of another layer do the work.
     flops : int
-        Of both passes.
+        Both passes together.
     bytes : int
-        That its results take in both passes. A program reuses memory, so its arena is smaller than
-        their sum.
+        The size of its results in both passes. A program reuses memory, so its arena is smaller
+        than their sum.
     kernels : str
-        Of the forward pass, or of the only one there is, in their order.
+        Kernels of the forward pass, or of the backward pass if there is no other, in order.
     """
 
     name: str
@@ -32,7 +32,7 @@ class LayerCost(NamedTuple):
 
 
 def layer_costs(replica, batch_size, repeats=3):
-    """Returns the LayerCost of each layer, of the loss and of the update, on random data.
+    """Returns the LayerCost of each layer, the loss and the update, measured on random data.
 
     The replica's vectors are overwritten.
     """
@@ -48,7 +48,7 @@ def layer_costs(replica, batch_size, repeats=3):
 
 
 def cost_of(name, forward, backward):
-    """Returns the LayerCost of the (step, Pass) of its two passes."""
+    """Returns the LayerCost of a layer, given the (step, Pass) pairs of its two passes."""
     kernels = dict.fromkeys(step.kernel for step, _ in forward or backward)
     return LayerCost(
         name,

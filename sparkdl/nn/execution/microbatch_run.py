@@ -1,10 +1,10 @@
-"""A microbatch in a stage, between its way forward and its way back."""
+"""A microbatch in a stage, between its forward and its backward pass."""
 
 import numpy as np
 
 
 class KeptActivations:
-    """Its activations stay in the memory of a program of its own.
+    """Keeps activations, in the memory of a program per microbatch.
 
     Parameters
     ----------
@@ -15,16 +15,16 @@ class KeptActivations:
         self.program = program
 
     def begin(self, feeds):
-        """Takes the microbatch forward; returns {output: array}."""
+        """Runs the forward pass; returns {output: array}."""
         return self.program.begin(taken_by(self.program, feeds))
 
     def finish(self, feeds):
-        """Takes its gradients back; returns {output: array}."""
+        """Runs the backward pass; returns {output: array}."""
         return self.program.finish(taken_by(self.program, feeds))
 
 
 class RecomputedActivations:
-    """Its inputs are kept alone: on the way back its activations are computed again.
+    """Keeps only the inputs and recomputes activations in the backward pass.
 
     All microbatches of a shape share the two programs.
 
@@ -37,16 +37,16 @@ class RecomputedActivations:
         self.forward, self.back, self._feeds = forward, back, {}
 
     def begin(self, feeds):
-        """Takes the microbatch forward; returns {output: array}."""
+        """Runs the forward pass; returns {output: array}."""
         self._feeds = {name: np.array(x) for name, x in feeds.items()}
         return self.forward.begin(taken_by(self.forward, self._feeds))
 
     def finish(self, feeds):
-        """Takes its gradients back; returns {output: array}."""
+        """Runs the backward pass; returns {output: array}."""
         feeds, self._feeds = self._feeds | feeds, {}
         return self.back.begin(taken_by(self.back, feeds))
 
 
 def taken_by(program, feeds):
-    """Returns those of the feeds that a program takes."""
+    """Returns the feeds that a program takes."""
     return {name: x for name, x in feeds.items() if name in program.inputs}

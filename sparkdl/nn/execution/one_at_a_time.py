@@ -1,10 +1,10 @@
-"""Methods that one thread runs after the other."""
+"""Serialization of methods across threads."""
 
 from functools import wraps
 
 
 def one_at_a_time(method):
-    """Returns a method that holds the object's `lock`: what it computes in is shared."""
+    """Makes a method hold the object's `lock`, as it computes in shared memory."""
 
     @wraps(method)
     def locked(self, *values, **options):

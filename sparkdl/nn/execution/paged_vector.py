@@ -1,4 +1,4 @@
-"""A vector with a fixed address whose stretches have memory only while they are in use."""
+"""A vector at a fixed address whose slices have memory only while in use."""
 
 import ctypes
 import errno
@@ -18,20 +18,21 @@ FAILED = ctypes.c_void_p(-1).value
 
 
 class PagedVector:
-    """Float32 numbers at one address for good, as programs need; Linux gives and takes the pages.
+    """Float32 numbers at a fixed address, as programs need, with pages allocated on demand.
 
-    What no one uses has neither memory nor content: a read or write there ends the process, so no
-    program computes with what is gone. A page that two stretches share stays while one is in use.
+    A slice that is not in use has no memory: reading or writing it kills the process, so no program
+    silently computes with released values. A page shared by two slices stays while either is in
+    use.
 
     Parameters
     ----------
     size : int
-        Numbers.
+        Length of the vector.
 
     Raises
     ------
     UnsupportedError
-        Where this is not Linux.
+        On systems other than Linux.
 
     Attributes
     ----------
@@ -53,21 +54,21 @@ class PagedVector:
 
     @property
     def nbytes(self):
-        """Bytes that have memory now."""
+        """Bytes that currently have memory."""
         return int(np.count_nonzero(self._users)) * mmap.PAGESIZE
 
     def acquire(self, part):
-        """Gives a stretch memory; it holds anything, MemoryError where there is none."""
+        """Allocates the memory of a slice, with undefined content; MemoryError if there is none."""
         first, last = pages(part)
         self._users[first:last] += 1
         self._protect(first, last, READ_AND_WRITE)
 
     def release(self, part):
-        """Takes the memory of a stretch that was acquired."""
+        """Frees the memory of an acquired slice."""
         first, last = pages(part)
         self._users[first:last] -= 1
         (unused,) = np.nonzero(self._users[first:last] == 0)
-        if len(unused):  # neighbors' pages are at the ends alone
+        if len(unused):  # only the first and last page can be shared with neighbors
             first, last = first + int(unused[0]), first + int(unused[-1]) + 1
             self._call("madvise", first, last, FORGET)
             self._protect(first, last, NO_ACCESS)
@@ -82,7 +83,7 @@ class PagedVector:
 
 
 def pages(part):
-    """Returns (first, behind the last) page of a slice of float32 numbers."""
+    """Returns (first page, one past the last page) of a slice of float32 numbers."""
     if part.start == part.stop:
         return 0, 0
     return 4 * part.start // mmap.PAGESIZE, -(-4 * part.stop // mmap.PAGESIZE)
@@ -96,7 +97,7 @@ def raise_error():
 
 @cache
 def library():
-    """Returns the C library with the types of the four functions that this module calls."""
+    """Returns the C library with the signatures of the functions called here."""
     found = ctypes.CDLL(None, use_errno=True)
     place, size, number = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int
     found.mmap.restype = place

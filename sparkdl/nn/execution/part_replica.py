@@ -1,4 +1,4 @@
-"""A replica of which a worker has a part, and others the rest."""
+"""A replica that holds a part of a network, while other workers hold the rest."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ from sparkdl.nn.execution.replica import Replica
 
 
 class PartReplica(Replica):
-    """A Replica whose `params`, `grad` and `slots` are those of a part; buffers are whole.
+    """A Replica whose `params`, `grad` and `slots` cover a part of the network; buffers are whole.
 
     Parameters
     ----------
@@ -14,7 +14,7 @@ class PartReplica(Replica):
     params, slots : float32 vectors
         Those of the part; copied.
     buffers : float32 vector
-        All of them; copied.
+        All buffers; copied.
     backend : str
     """
 
@@ -29,5 +29,5 @@ class PartReplica(Replica):
 
     @property
     def decodes(self):
-        """None: images travel to other workers as arrays."""
+        """Empty: images travel to other workers as arrays."""
         return ()

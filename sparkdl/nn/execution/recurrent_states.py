@@ -1,4 +1,4 @@
-"""States that recurrent layers carry from one run of a program to the next: columns of a batch."""
+"""States that recurrent layers carry from one run to the next, as columns of a batch."""
 
 import numpy as np
 
@@ -8,12 +8,12 @@ PREFIX = "state:"
 
 
 def state_columns(conf, states, n):
-    """Returns the columns of `states`, of zeros where it is empty; none where it is None.
+    """Returns the columns of `states`, adding zeros for missing ones; {} if it is None.
 
     Raises
     ------
     ConfigError
-        If they are those of another number of sequences than n.
+        If they belong to another number of sequences than n.
     """
     if states is None:
         return {}
@@ -25,7 +25,7 @@ def state_columns(conf, states, n):
 
 
 def carry(states, outputs, n):
-    """Puts what a program left behind into `states`, unless that is None."""
+    """Copies the last states from a program's outputs into `states`, unless it is None."""
     for name in states or ():
         states[name] = outputs[PREFIX + name][:n].copy()
 
@@ -36,5 +36,5 @@ def states_in(batch):
 
 
 def states_out(result, batch):
-    """Returns the outputs of a program that are next states, where its batch has states."""
+    """Returns the outputs of a program with the next states, if its batch has states."""
     return {PREFIX + name: result.states[name] for name in states_in(batch)}

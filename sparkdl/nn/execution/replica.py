@@ -1,4 +1,4 @@
-"""One copy of a network that trains: flat vectors, and the programs that compute on them."""
+"""A trainable copy of a network: flat vectors, and the programs that compute on them."""
 
 from functools import lru_cache, partial
 from threading import RLock
@@ -34,14 +34,14 @@ from sparkdl.nn.optimization import loss_scale
 from sparkdl.nn.optimization.optimizer_groups import rate_at
 from sparkdl.nn.optimization.update import update_params
 
-PROGRAMS = 8  # kept per replica: a program for each batch size has an arena of its own
+PROGRAMS = 8  # kept per replica: each batch size has a program with its own arena
 
 
 def vector(name):
-    """Makes the property of a replica's vector; to assign to it is to write over its numbers."""
+    """Returns the property for a replica's vector; assignment overwrites its numbers in place."""
 
     def read(replica):
-        replica._expire()  # whoever has the array may write to it
+        replica._expire()  # the caller may write to the array
         return replica._vectors[name].open()
 
     def write(replica, values):
@@ -55,18 +55,18 @@ def vector(name):
 class Replica:
     """A copy of a network that a worker trains.
 
-    `params`, `buffers`, `slots` and `grad` are float32 vectors, laid out as `conf.params_layout`,
-    `buffers_layout` and `slots_layout` say; programs read and write them in place. Where programs
-    run on a device these are copies of what is there, brought up to date when they are asked for:
-    ask for one anew after each call that computes.
+    `params`, `buffers`, `slots` and `grad` are float32 vectors with the layouts
+    `conf.params_layout` (also for `grad`), `buffers_layout` and `slots_layout`; programs read and
+    write them in place. If programs run on a device, they are host copies that each access brings
+    up to date: access them again after every call that computes.
 
     Parameters
     ----------
     conf : NetworkConf or GraphConf
     backend : str
-        Name of an engine backend; "auto" is the fastest whose library is here.
+        Name of an engine backend; "auto" is the fastest whose library is installed.
     strict : bool
-        Refuse an operation for which the backend has no kernel of its own.
+        Raise an error for operations without a kernel of the backend.
     """
 
     def __init__(self, conf, backend="auto", strict=False):
@@ -80,34 +80,34 @@ class Replica:
         self._mask = lru_cache(PROGRAMS)(partial(mask_program, self))
         self._update = lru_cache(1)(partial(update_program, self))
         self._version, self._code = 0, CustomCode(conf)
-        self.lock = RLock()  # networks in use may be asked by several threads
+        self.lock = RLock()  # several threads may use a network for inference
 
     params, buffers, slots, grad = map(vector, ("params", "buffers", "slots", "grad"))
 
     def _first_values(self):
-        """Returns the vectors at first, by name."""
+        """Returns the initial vectors by name."""
         params = initial_params(self.conf)
         values = {"params": params, "grad": np.zeros_like(params)}
         return values | {"buffers": initial_buffers(self.conf), "slots": initial_slots(self.conf)}
 
     @property
     def kept_params(self):
-        """The parameters that this replica answers for: all of them."""
+        """The parameters that this replica is responsible for: all of them."""
         return self.params
 
     @property
     def decodes(self):
-        """Types of stored images that `gradient` takes as Pixels, computed where it computes."""
+        """Formats of stored images that `gradient` accepts as Pixels and decodes on its device."""
         return engine.backends.get(self.backend).decodes if self.conf.tbptt is None else ()
 
     @property
     def left_out(self):
-        """Updates of this replica without effect, as a gradient in float16 was not finite."""
+        """The number of updates skipped because a float16 gradient was not finite."""
         return int(self._vectors["left_out"].open()[0])
 
     @one_at_a_time
     def load(self, params, buffers, slots=None):
-        """Takes over vectors, no slots for predictions alone; ShapeError for another length."""
+        """Copies vectors; slots may be omitted for inference. ShapeError for a wrong length."""
         if self._code.has_changed():
             for kept in vars(self).values():
                 if hasattr(kept, "cache_clear"):  # programs of the old code
@@ -122,14 +122,14 @@ class Replica:
                 np.copyto(target, vector)
 
     def load_tables(self, arrays, kind=None):
-        """Takes over the tables of a TrainState; this replica has none, see TableReplica."""
+        """Loads the tables of a TrainState; does nothing here, see TableReplica."""
 
     def table_arrays(self):
         """Returns the tables of a TrainState, {"table/array": vector}."""
         return {}
 
     def _expire(self):
-        """Notes that the vectors may change: programs in use must compute constants anew."""
+        """Marks the vectors as changed, so that inference programs recompute constants."""
         self._version += 1
 
     def _run_in_use(self, program, columns):
@@ -142,24 +142,25 @@ class Replica:
         Parameters
         ----------
         batch : Batch
-            With the columns of conf.feature_columns and conf.label_columns, "features" and "labels"
-            where there is one of each; for sequences also "mask" (n, T), "labels_mask" (n, T); and
-            "weights" (n,), factors of the examples' losses. See `columns_of`, `label_mask_of`.
+            With the columns of conf.feature_columns and conf.label_columns: "features" and "labels"
+            if there is one of each; optionally "mask" (n, T) and "labels_mask" (n, T) for
+            sequences, and "weights" (n,), factors of the examples' losses. See `columns_of`,
+            `label_mask_of`.
         epoch : int
         after : {parameter's name: function}, optional
-            Called, while the rest still runs, as soon as that parameter's gradient is final.
+            Called as soon as that parameter's gradient is final, while the rest still runs.
         states : dict, optional
-            What recurrent layers go on from, zeros where it is empty. It is filled with their last
-            states; gradients go back as far as conf.tbptt says.
+            Initial states of recurrent layers, zeros if empty; replaced by their last states.
+            Gradients go back as far as conf.tbptt says.
         queued : [(parameters' names, function (mark))], optional
-            Of a device: called at once, with a mark in the device's work behind which those
-            parameters' gradients are final.
+            For devices: called at once, with a mark in the device's queue after which the gradients
+            of those parameters are final.
 
         Returns
         -------
         loss, examples
-            The sum of the examples' losses, and their number. Of a device the loss is waited for
-            when its float is asked for; it can be added up and multiplied before.
+            The sum of the examples' losses, and their number. On a device, converting the loss to
+            float waits for it; sums and products of losses do not.
         """
         program, columns = self._program_and_feeds(batch, epoch, states)
         if queued is not None:
@@ -170,18 +171,18 @@ class Replica:
         return program.number("loss"), len(batch)
 
     def _hooks(self, program, after):
-        """Returns {step of the program: function to call behind it}, given `after`."""
+        """Returns {step of the program: function to call after it}, given `after`."""
         return after and at_steps(program, [((name,), call) for name, call in after.items()])
 
     def _program_and_feeds(self, batch, epoch, states):
-        """Returns (the program of the gradient of a batch, what it is fed)"""
+        """Returns (the gradient program for a batch, its feeds)."""
         columns = columns_of(self.conf, batch) | state_columns(self.conf, states, len(batch))
         program = self._gradient(shapes_of(columns))
         self._expire()
         return program, columns | identity_inputs(batch.ids, epoch)
 
     def apply(self, rate, t):
-        """Updates `params` and `slots` once with `grad`.
+        """Applies one update with `grad` to `params` and `slots`.
 
         Parameters
         ----------
@@ -194,14 +195,14 @@ class Replica:
         self._update().run({"rate": rate, "t": t})
 
     def rescale(self):
-        """Replaces `apply` where another updates: float16's loss scale follows `grad`."""
+        """Adapts float16's loss scale to `grad`, for callers that update without `apply`."""
         if self.conf.dtype == loss_scale.FLOAT16:
             state, finite = scale_of(self), np.float32(np.isfinite(self.grad).all())
             for name, value in loss_scale.next_scale(finite, state).items():
                 state[name][...] = value
 
     def step(self, batch, rate, t, epoch=0, states=None):
-        """Computes `gradient`, then `apply`, in one launch of a device; returns the losses' sum."""
+        """Computes `gradient` and `apply`, in one launch on a device; returns the sum of losses."""
         program, columns = self._program_and_feeds(batch, epoch, states)
         outputs = program.run_then(columns, self._update(), {"rate": rate, "t": t})
         carry(states, outputs, len(batch))
@@ -209,17 +210,17 @@ class Replica:
 
     @one_at_a_time
     def forward(self, features, outputs=(), states=None, size=None):
-        """Returns the outputs of layers for a batch, as a network in use computes them.
+        """Returns the outputs of layers for a batch in inference mode.
 
         Parameters
         ----------
-        features : array (n, ...), or a Batch where there are several inputs or masks
-        outputs : names of layers; those of output layers, or none, mean predictions, and "layer/z"
-            what the prediction of an output layer is made of
+        features : array (n, ...), or a Batch if there are several inputs or masks
+        outputs : names of layers, by default the main output; for output layers the prediction is
+            returned, and for "layer/z" the z behind it
         states : dict, optional
-            What recurrent layers go on from, as in `gradient`.
+            Initial states of recurrent layers, as in `gradient`.
         size : int, optional
-            Of most batches: those of this size are computed as they are, others may be padded.
+            The usual batch size: batches of this size are never padded, others may be.
 
         Returns
         -------
@@ -237,7 +238,7 @@ class Replica:
 
     @one_at_a_time
     def losses(self, batch):
-        """Returns (prediction (n, units), loss of each example (n,)), as in a network in use."""
+        """Returns (prediction (n, units), loss of each example (n,)), in inference mode."""
         n = len(batch)
         columns = columns_of(self.conf, batch)
         size = n if has_joint_loss(self.conf) else padded_size(n)
@@ -247,7 +248,7 @@ class Replica:
 
     @one_at_a_time
     def output_mask(self, batch):
-        """Returns which steps of the main output there are, (n, T) bools; None where all are."""
+        """Returns which steps of the main output exist, (n, T) bools, or None for all."""
         columns = columns_of(self.conf, batch, labels=False)
         columns = {name: pad(column, padded_size(len(batch))) for name, column in columns.items()}
         program = self._mask(shapes_of(columns))
@@ -256,39 +257,36 @@ class Replica:
         return self._run_in_use(program, columns)["mask"][: len(batch)] > 0
 
     def describe(self, batch_size):
-        """Returns the calls of a training step, as text; see Program.describe."""
+        """Describes the calls of a training step as text; see Program.describe."""
         return self.programs(batch_size)[0].describe()
 
     def programs(self, batch_size):
-        """Returns the two programs of a training step of so many examples: gradient and update."""
+        """Returns the gradient and update programs of a training step of `batch_size` examples."""
         return self._gradient(nominal_shapes(self.conf, batch_size)), self._update()
 
     def program_in_use(self, batch_size, outputs):
-        """Returns the program of what layers give for so many examples; see `forward`."""
+        """Returns the inference program of some layers for `batch_size` examples; see `forward`."""
         columns = nominal_shapes(self.conf, batch_size)
         needed = self.conf.feature_columns
         return self._forward(tuple(one for one in columns if one[0] in needed), tuple(outputs))
 
     def link(self):
-        """Returns the link to the devices of other processes, which sums these vectors.
-
-        See Backend.link.
-        """
+        """Returns the link to other processes' devices that sums the vectors; see Backend.link."""
         return engine.backends.get(self.backend).link(self._vectors)
 
     def arrays(self):
-        """Returns {name: view of params}, {name: view of buffers}"""
+        """Returns {name: view of params}, {name: view of buffers}."""
         layouts = self.conf.params_layout, self.conf.buffers_layout
         return layouts[0].views(self.params), layouts[1].views(self.buffers)
 
 
 def make_replica(conf, backend="auto"):
-    """Returns the replica of a conf: a Replica, or what its `replica_class` names."""
+    """Returns the replica of a conf: of its `replica_class` if it has one, else a Replica."""
     return (conf.replica_class or Replica)(conf, backend)
 
 
 def gradient_program(replica, shapes):
-    """Returns the program of loss, gradients and next buffers for columns with these shapes."""
+    """Returns the program of loss, gradients and next buffers for columns of these shapes."""
     conf, (params, buffers) = replica.conf, replica.arrays()
     weights, states, batch = inputs_of(replica, shapes)
     n = shapes[0][1][0]
@@ -326,7 +324,7 @@ def loss_program(replica, shapes):
 
 
 def mask_program(replica, shapes):
-    """Returns the program of the mask of the main output, None where there is none."""
+    """Returns the program of the main output's mask, or None if there is none."""
     weights, states, batch = inputs_of(replica, shapes)
     mask = forward_batch(replica.conf, weights, states, batch).masks[replica.conf.main.name]
     if mask is None:
@@ -336,7 +334,7 @@ def mask_program(replica, shapes):
 
 
 def update_program(replica):
-    """Returns the program of the optimizer over the whole vector, in place."""
+    """Returns the program of an in-place optimizer update of the whole vector."""
     conf = replica.conf
     vectors = {"params": replica.params, "grad": replica.grad}
     slots, update = conf.slots_layout.views(replica.slots), partial(update_params, conf)
@@ -347,9 +345,9 @@ def update_program(replica):
 
 
 def compile_update(replica, update, vectors, slots, groups=None):
-    """Returns the program of an update of `vectors`, "params" by "grad", and of `slots`.
+    """Returns the program that updates "params" of `vectors` by "grad", and `slots`.
 
-    `groups` are those that have a learning rate each; None: the network's.
+    `groups` have one learning rate each; None: those of the network.
     """
     groups = replica.conf.groups if groups is None else groups
     bindings = vectors | {f"slot:{name}": view for name, view in slots.items()}
@@ -365,14 +363,14 @@ def compile_update(replica, update, vectors, slots, groups=None):
 
 
 def scale_of(replica):
-    """Returns {name: view} of what the loss is scaled by, and of how many updates were left out."""
+    """Returns {name: view} of the loss scale's state, including the count of skipped updates."""
     views = replica.arrays()[1]
     scale = {name: views[name] for name, _ in loss_scale.BUFFERS}
     return scale | {loss_scale.LEFT_OUT: replica._vectors["left_out"].open().reshape(())}
 
 
 def compile_in_use(replica, inputs, outputs):
-    """Returns a program that works out but once what follows from parameters and buffers alone."""
+    """Compiles an inference program that computes values of params and buffers alone only once."""
     params, buffers = replica.arrays()
     return compile_graph(replica, inputs, outputs, params | buffers, constant_bindings=True)
 
@@ -383,7 +381,7 @@ def compile_graph(replica, inputs, outputs, bindings, constant_bindings=False):
 
 
 def at_steps(program, after):
-    """Returns {step: function} from [(parameters, function)]; several may fall on one step."""
+    """Returns {step: function} from [(parameters, function)], merging functions of one step."""
     calls = {}
     for names, function in after:
         last = max(program.final(f"grad:{name}") for name in names)

@@ -1,4 +1,4 @@
-"""The loss of each example of a batch: that of all outputs, and what layers add."""
+"""The loss of each example of a batch: those of all outputs plus the terms that layers add."""
 
 from sparkdl.engine import ops
 from sparkdl.nn.inputs.columns import NO_MASK
@@ -6,7 +6,7 @@ from sparkdl.nn.networks.base import nothing_to_train
 
 
 def has_joint_loss(network):
-    """Returns whether the loss of an example depends on which others are in its batch."""
+    """Returns whether the loss of an example depends on the other examples in its batch."""
     return any(place.layer.has_joint_loss for place in network.stack)
 
 
@@ -19,15 +19,15 @@ def example_losses(network, result, labels, masks=None, weights=None):
     result : Forward
     labels : {column of network.label_columns: array or Tensor (batch, ...)}
     masks : {the same column: (batch, T)}, optional
-        Which steps count; unless given, those that the output's mask has. That holds for a record
-        whose row is NO_MASK, too.
+        Which steps count; by default those of the output's mask, also for records whose row is
+        NO_MASK.
     weights : (batch,), optional
-        Factor of each example's loss.
+        Factors of the examples' losses.
 
     Raises
     ------
     ConfigError
-        Where nothing adds a loss.
+        If the network has no loss.
     """
     parts = list(result.losses)
     for place in network.outputs_with_labels:
@@ -45,7 +45,7 @@ def example_losses(network, result, labels, masks=None, weights=None):
 
 
 def mask_of_labels(own, of_output):
-    """Returns which steps count, (batch, T) or None, by the labels' mask and the output's."""
+    """Returns which steps count, (batch, T) or None, given the labels' and the output's mask."""
     if own is None:
         return of_output
     return ops.where(ops.greater(own, NO_MASK), own, 1.0 if of_output is None else of_output)

@@ -1,4 +1,4 @@
-"""A replica that keeps and updates a part of its parameters; others have the rest."""
+"""A replica that stores and updates a part of its parameters, while others have the rest."""
 
 from contextlib import contextmanager
 from functools import lru_cache, partial
@@ -12,32 +12,33 @@ from sparkdl.nn.optimization.update import update_params
 
 
 class ShardedReplica(Replica):
-    """A Replica whose optimizer moves one part of the parameters, and has slots for no others.
+    """A Replica whose optimizer updates one part of the parameters and has slots for no others.
 
-    `params` and `grad` have the length of the network; what they hold is up to the caller, who
-    gathers and sums them. `apply` reads `own_grad` and updates `own_params` and `slots`, which are
-    as long as the part, and leaves `params` and `grad` alone. A replica that `borrows` has the two
-    only from `take_gradient` to the end of `apply`, which writes to `params`.
+    `params` and `grad` have the length of the network; the caller gathers and sums their content.
+    `apply` reads `own_grad` and updates `own_params` and `slots`, which have the length of the
+    part, and leaves `params` and `grad` alone. With `borrows`, `own_grad` has memory only from
+    `take_gradient` to the end of `apply` and `own_params` only during `apply`, which then writes to
+    `params`.
 
     Parameters
     ----------
     conf : NetworkConf or GraphConf
     part : VectorPart
-        Of the parameter vector.
+        The part of the parameter vector.
     params, slots : float32 vectors
-        Those of the part, which become this replica's.
+        Those of the part, which this replica takes over.
     buffers : float32 vector
-        All of them; copied.
+        All buffers; copied.
     backend : str
     paged : tuple of str
-        Which of "params" and "grad" have memory only where the caller acquires it.
+        Which of "params" and "grad" have memory only while the caller acquires it.
     borrows : bool
-        Then all of `params` is kept, and gives `own_params`.
+        Whether `own_params` is copied from `params`, all of which then stays in memory.
 
     Attributes
     ----------
     pages : {name: PagedVector}
-        Of the paged ones.
+        Those of the paged vectors.
     """
 
     def __init__(self, conf, part, params, slots, buffers, backend="auto", paged=(), borrows=False):
@@ -63,11 +64,11 @@ class ShardedReplica(Replica):
 
     @property
     def kept_params(self):
-        """The parameters that this replica answers for: its part."""
+        """The parameters that this replica is responsible for: its part."""
         return self.part.take(self.params) if self.loans else self.own_params
 
     def take_gradient(self, stretch):
-        """Takes `own_grad` from a stretch of `grad`, which is needed no longer."""
+        """Copies its part of a slice of `grad` to `own_grad`; the slice is then unused."""
         own = self.part.local(stretch)
         if self.loans:
             self.loans[1].acquire(own)
@@ -75,14 +76,14 @@ class ShardedReplica(Replica):
         self.part.moved(stretch, 0).copy(self.grad[stretch], self.own_grad[own])
 
     def apply(self, rate, t):
-        """Updates `own_params` and `slots` once with `own_grad`; see Replica.apply."""
+        """Applies one update with `own_grad` to `own_params` and `slots`; see Replica.apply."""
         if self.part.size:
             with self._borrowed():
                 super().apply(rate, t)
 
     @contextmanager
     def _borrowed(self):
-        """Has `own_params` for an update; then gives them and `own_grad` back, if borrowed."""
+        """Loads `own_params` for an update, then writes them back and frees both, if borrowed."""
         if not self.loans:
             yield
             return
@@ -96,12 +97,12 @@ class ShardedReplica(Replica):
             grad.release(self._taken.pop())
 
     def _hooks(self, program, after):
-        """Returns what `after`, a function of the program, returns; see Replica.gradient."""
+        """Returns the hooks of Replica.gradient; a callable `after` makes them from the program."""
         return after(program) if callable(after) else super()._hooks(program, after)
 
 
 def part_update_program(replica):
-    """Returns the program of the optimizer over the replica's part, in place."""
+    """Returns the program of an in-place optimizer update of the replica's part."""
     network = NetworkPart(replica.conf, replica.part)
     vectors = {"params": replica.own_params, "grad": replica.own_grad}
     slots = network.slots_layout.views(replica.slots)

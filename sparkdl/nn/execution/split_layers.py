@@ -1,4 +1,4 @@
-"""Layers as one of several workers computes them, each of which has some units, inputs or heads."""
+"""Layers split among workers, each of which has some of the units, inputs or heads."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -20,18 +20,18 @@ from sparkdl.nn.networks.layer_splits import Split
 
 
 class SplitLayer:
-    """A layer of which this worker has a part; what is not said here is the layer's own.
+    """The part of a layer that this worker has; all other attributes are those of the layer.
 
     Parameters
     ----------
     whole : Layer
     group : see engine/ops/collective.py
-        To know shapes, `rank` and `size` are enough.
+        `rank` and `size` suffice if only shapes are needed.
 
     Attributes
     ----------
     local : Layer
-        With the options of the part.
+        The layer with the options of the part.
     """
 
     def __init__(self, whole, group):
@@ -49,7 +49,7 @@ class SplitLayer:
 
 
 class SplitColumns(SplitLayer):
-    """A product of which this worker has some columns, and gives their units."""
+    """A product of which this worker has some columns; it outputs their units only."""
 
     def localize(self):
         return replace(self.whole, units=self.whole.units // self.group.size)
@@ -59,33 +59,33 @@ class SplitColumns(SplitLayer):
 
 
 class GatheredColumns(SplitColumns):
-    """A product of which this worker has some columns, and gives all units."""
+    """A product of which this worker has some columns; it outputs all units."""
 
     def forward(self, params, x, run):
         return gather_from(super().forward(params, x, run), self.group)
 
 
 class SplitClasses(SplitColumns):
-    """An Output of which this worker has some classes; z stays divided."""
+    """An Output of which this worker has some classes; z stays split."""
 
     @property
     def loss(self):
         return SplitSoftmax(self.whole.loss, self.group)
 
     def per_example(self, z, labels, mask=None):
-        """As ScoredLayer.per_example, of the part of z."""
+        """See ScoredLayer.per_example; z is this worker's part."""
         return ScoredLayer.per_example(self, z, labels, mask)
 
 
 class SplitInside(SplitLayer):
-    """A layer of single numbers, of the units that this worker has."""
+    """An elementwise layer on this worker's units."""
 
     def forward(self, params, x, run):
         return self.whole.forward(params, x, run_part(run, self.group, axis=-1))
 
 
 class SplitRows(SplitLayer):
-    """A product of which this worker has some inputs; all get the sum."""
+    """A product of which this worker has some inputs; all workers get the sum."""
 
     def param_shapes(self, in_shape):
         *steps, width = in_shape
@@ -100,10 +100,10 @@ class SplitRows(SplitLayer):
 
 
 class SplitHeads(SplitLayer):
-    """An attention layer of which this worker has some heads; all get the sum of their products."""
+    """An attention layer of which this worker has some heads; all workers get the summed output."""
 
     def part_of(self, queries):
-        """Returns the layer with this worker's heads, whose width follows from queries (T, F)."""
+        """Returns the layer with this worker's heads, whose width depends on the queries (T, F)."""
         size, units = self.whole.width(queries) // self.whole.heads, self.whole.units or queries[1]
         heads = self.whole.heads // self.group.size
         return replace(self.whole, heads=heads, head_size=size, units=units)
@@ -129,7 +129,7 @@ def queries_of(inputs):
 
 
 def copies(x, group):
-    """Returns an input, or each of several, as `copy_to` gives it; one that comes twice once."""
+    """Applies `copy_to` to an input or each of several, once per distinct input."""
     if not isinstance(x, tuple):
         return copy_to(x, group)
     found = {id(one): copy_to(one, group) for one in x}
@@ -138,7 +138,7 @@ def copies(x, group):
 
 @dataclass(frozen=True, kw_only=True)
 class RunPart(Run):
-    """A pass of which random numbers are this worker's part, along an axis of an example's."""
+    """A Run whose random numbers are this worker's part along one axis of an example."""
 
     group: Any
     axis: int
@@ -150,15 +150,15 @@ class RunPart(Run):
 
 
 def run_part(run, group, axis):
-    """Returns a Run as the part of a layer sees it."""
+    """Returns a Run for this worker's part of a layer."""
     return RunPart(**vars(run), group=group, axis=axis)
 
 
 class SplitSoftmax:
-    """SoftmaxCrossEntropy of classes that are divided: the rest is the loss's own.
+    """SoftmaxCrossEntropy with classes split among workers; other attributes are the loss's.
 
-    Of each example travel its largest number, then the sum of exponentials and the number at its
-    label, which one worker has.
+    Per example, workers exchange the maximum, then the sum of exponentials and the number at the
+    label, which only one of them has.
     """
 
     def __init__(self, whole, group):
@@ -168,7 +168,7 @@ class SplitSoftmax:
         return getattr(self.whole, name)
 
     def per_example(self, z, labels):
-        """Returns the loss of each example (batch,), of a part of its numbers (batch, classes)."""
+        """Returns the loss of each example (batch,), given this part of z (batch, classes)."""
         known, classes = self.whole.replace_ignored(labels), z.shape[1]
         top = maximum_from(ops.max(ops.stop_gradient(z), 1, keepdims=True), self.group)
         z = ops.sub(z, top)
@@ -179,7 +179,7 @@ class SplitSoftmax:
             ops.reshape(ops.slice(sums, (i, 0), (i + 1, sums.shape[1])), (-1,)) for i in range(3)
         )
         loss = ops.sub(ops.log(total), at_label)
-        loss = ops.where(ops.greater(count, 0.5), loss, np.float32(np.nan))  # a label of no class
+        loss = ops.where(ops.greater(count, 0.5), loss, np.float32(np.nan))  # no class
         if self.whole.ignore_label is None:
             return loss
         return ops.mul(loss, count_labels(labels, self.whole.ignore_label, z.dtype))

@@ -1,4 +1,4 @@
-"""A network as one of several workers computes it, which have parts of its layers."""
+"""A network as computed by one of several workers that each have a part of its layers."""
 
 from functools import cached_property, lru_cache
 from math import prod
@@ -15,14 +15,14 @@ from sparkdl.nn.optimization.vector_part import VectorPart
 
 
 class Member(NamedTuple):
-    """A worker among those that have parts of a network, for who asks of shapes alone."""
+    """A worker's position in a group, for callers that only need shapes."""
 
     rank: int
     size: int
 
 
 class SplitPlace(PlacedLayer):
-    """The place of a SplitLayer."""
+    """The position of a SplitLayer."""
 
     __slots__ = ()
 
@@ -32,15 +32,13 @@ class SplitPlace(PlacedLayer):
 
 
 class SplitNetwork:
-    """To a Replica it is a network whose layers have the parameters of one worker.
-
-    What is not said here is the network's own.
+    """A network whose layers have one worker's parameters; other attributes are the network's.
 
     Parameters
     ----------
     whole : NetworkConf or GraphConf
     group : see engine/ops/collective.py
-        To know shapes, `rank` and `size` are enough.
+        `rank` and `size` suffice if only shapes are needed.
     """
 
     def __init__(self, whole, group):
@@ -61,17 +59,17 @@ class SplitNetwork:
 
     @property
     def outputs(self):
-        """As Conf.outputs."""
+        """See Conf.outputs."""
         return tuple(place for place in self.stack if place.is_output)
 
     @property
     def outputs_with_labels(self):
-        """As Conf.outputs_with_labels."""
+        """See Conf.outputs_with_labels."""
         return tuple(place for place in self.outputs if place.layer.reads_labels)
 
     @cached_property
     def part(self):
-        """The VectorPart of the network's parameters that this worker has."""
+        """The VectorPart of this worker's parameters in the network's vector."""
         whole = self.whole.params_layout
         pairs = zip(whole.entries, self.params_layout.entries, strict=True)
         found = []
@@ -82,7 +80,7 @@ class SplitNetwork:
 
     @cached_property
     def common(self):
-        """The VectorPart of this worker's parameters that all others have as well."""
+        """The VectorPart of this worker's parameters that all workers share."""
         whole, own = dict(self.whole.params_layout.entries), self.params_layout
         alike = (own.slices[name] for name, shape in own.entries if whole[name] == shape)
         return VectorPart(tuple(alike))
@@ -90,14 +88,14 @@ class SplitNetwork:
 
 @lru_cache(maxsize=4)
 def network_parts(conf, size):
-    """Returns the VectorPart of the parameters that each of `size` workers has."""
+    """Returns the VectorPart of each of `size` workers' parameters."""
     return tuple(SplitNetwork(conf, Member(rank, size)).part for rank in range(size))
 
 
 def stretches(shape, own, rank, start):
-    """Yields the slices of a vector, where an array begins at `start`, with a part of the array.
+    """Yields the slices of a vector that hold a part of the array that begins at `start`.
 
-    The part is of shape `own`, and number `rank` along the axis in which that differs.
+    The part has the shape `own`, and is number `rank` along the axis where the shapes differ.
     """
     axis = next((i for i, (a, b) in enumerate(zip(shape, own, strict=True)) if a != b), 0)
     period, width = prod(shape[axis:]), prod(own[axis:])

@@ -1,4 +1,4 @@
-"""A replica of which several workers have a part each, and compute a minibatch together."""
+"""A replica split among several workers that compute each minibatch together."""
 
 from sparkdl.nn.execution.part_replica import PartReplica
 from sparkdl.nn.execution.split_network import SplitNetwork
@@ -15,7 +15,7 @@ class SplitReplica(PartReplica):
         The whole network.
     group : see engine/ops/collective.py
     params, slots, buffers, backend
-        As PartReplica takes them.
+        As for PartReplica.
     """
 
     def __init__(self, conf, group, params, slots, buffers, backend="auto"):

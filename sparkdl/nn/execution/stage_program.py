@@ -1,4 +1,4 @@
-"""The program of a pipeline's stage: forward to the next stage, later back from its gradients."""
+"""The program of a pipeline stage: forward to the next stage, later back from its gradients."""
 
 from typing import NamedTuple
 
@@ -22,26 +22,26 @@ from sparkdl.nn.execution.recurrent_states import states_in, states_out
 from sparkdl.nn.execution.scoring import example_losses
 from sparkdl.nn.inputs.columns import WEIGHTS, label_mask_of
 
-VALUE, MASK, GRADIENT = "value:", "mask:", "gradient:"  # before the name of an input or a layer
+VALUE, MASK, GRADIENT = "value:", "mask:", "gradient:"  # prefixes of names of inputs and layers
 SCALE, LOSS = "scale", "loss"
-NEXT, SUM, GRAD = "next:", "sum:", "grad:"  # before the name of a buffer or a parameter
+NEXT, SUM, GRAD = "next:", "sum:", "grad:"  # prefixes of names of buffers and parameters
 
 
 class StageGraph(NamedTuple):
     """The graph of a microbatch in a stage.
 
-    Its inputs are "value:x" and "mask:x" of what the stage reads, the columns of its labels and
-    states, `identity_inputs`, and "scale", by which the losses count; then, late, "gradient:y" of
-    what it has passed on.
+    Its inputs are "value:x" and "mask:x" for what the stage reads, the columns of its labels and
+    states, `identity_inputs`, and "scale", a factor of the loss gradients; then, late, "gradient:y"
+    for what it has passed on.
 
     Parameters
     ----------
     inputs : {name: Tensor}
     first : {name: Tensor}
-        What goes forward: "value:y" and "mask:y", "loss", the sum of this stage's losses, states,
-        and buffers, which are updated.
+        Results of the forward pass: "value:y" and "mask:y", "loss", the sum of this stage's losses,
+        states, and updated buffers.
     second : {name: Tensor}
-        What comes back: "gradient:x", and what is added to `replica.grad`.
+        Results of the backward pass: "gradient:x", and the sums for `replica.grad`.
     late : tuple of str
     bindings : {name: array}
     """
@@ -60,9 +60,9 @@ def stage_graph(replica, shapes, wait=wait_for):
     ----------
     replica : StageReplica
     shapes : ((input, shape), ...)
-        Of values, masks and columns; the first one begins with the number of examples.
-    wait : function (late Tensor, all that goes forward)
-        Returns the Tensor as the way back reads it.
+        Those of values, masks and columns; the first shape begins with the number of examples.
+    wait : function (late Tensor, results of the forward pass)
+        Returns the Tensor for the backward pass to read.
     """
     stage, (params, buffers) = replica.stage, replica.arrays()
     weights, states, batch = inputs_of(replica, shapes)
@@ -88,7 +88,7 @@ def stage_program(replica, shapes):
     Raises
     ------
     ConfigError
-        Where a layer updates a buffer that its gradient reads: other microbatches come between.
+        If a layer updates a buffer that its gradient reads: other microbatches run in between.
     """
     graph = stage_graph(replica, shapes)
     program = compile_part(replica, graph, graph.first | graph.second, graph.late)
@@ -97,12 +97,12 @@ def stage_program(replica, shapes):
 
 
 def forward_and_back(replica, shapes):
-    """Returns two programs of a StageGraph: the way forward, and the way back from the start.
+    """Returns two programs of a StageGraph: the forward pass, and both passes from the start.
 
     Raises
     ------
     ConfigError
-        Where the way back reads a buffer, which other microbatches have updated in between.
+        If the backward pass reads a buffer, which other microbatches have updated in between.
     """
     graph = stage_graph(replica, shapes, wait=lambda late, first: late)
     read = {tensor for node in topological(graph.second.values()) for tensor in node.inputs}
@@ -116,7 +116,7 @@ def forward_and_back(replica, shapes):
 
 
 def compile_part(replica, graph, outputs, late=()):
-    """Returns the program of some outputs of a StageGraph."""
+    """Compiles the program for some outputs of a StageGraph."""
     read = {tensor for node in topological(outputs.values()) for tensor in node.inputs}
     read |= {*outputs.values()}
     inputs = {name: value for name, value in graph.inputs.items() if value in read}
@@ -126,7 +126,7 @@ def compile_part(replica, graph, outputs, late=()):
 
 
 def stage_outputs(stage, weights, states, inputs):
-    """Returns {name: Tensor} of what a stage makes of its inputs on the way forward."""
+    """Returns {name: Tensor} of a stage's results in the forward pass."""
     values = {name: inputs[VALUE + name] for name in stage.reads}
     masks = {name: inputs.get(MASK + name) for name in stage.reads}
     labels = {place.name: inputs[stage.label_column(place)] for place in stage.outputs_with_labels}
@@ -150,10 +150,10 @@ def stage_outputs(stage, weights, states, inputs):
 
 
 def slopes_of(stage, inputs, first, weights, wait):
-    """Returns {tensor: gradient} at the weights, and at what layers of earlier stages gave."""
+    """Returns {tensor: gradient} at the weights and at the values from layers of earlier stages."""
     grads = {first[LOSS]: inputs[SCALE]} if LOSS in first else {}
     for name in stage.passed:
-        y = first[VALUE + name]  # two names may be those of one tensor
+        y = first[VALUE + name]  # two names may refer to one tensor
         gradient = wait(inputs[GRADIENT + name], first.values())
         grads[y] = ops.add(grads[y], gradient) if y in grads else gradient
     wanted = [*weights, *(inputs[VALUE + name] for name in stage.moved)]
@@ -162,7 +162,7 @@ def slopes_of(stage, inputs, first, weights, wait):
 
 
 def check_first_part(program, first):
-    """Raises ConfigError unless all that goes forward is there before gradients come back."""
+    """Raises ConfigError unless all forward results are complete before gradients come back."""
     for name in first:
         if name not in program.early_outputs:
             raise ConfigError(

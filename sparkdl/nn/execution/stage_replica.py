@@ -1,4 +1,4 @@
-"""A replica of one stage of a network: its parameters, and microbatches on their way through."""
+"""A replica of one stage of a network, and the microbatches in flight."""
 
 from functools import lru_cache, partial
 
@@ -14,19 +14,19 @@ from sparkdl.nn.optimization.update import update_params
 
 
 class StageReplica(PartReplica):
-    """A PartReplica of neighboring layers.
+    """A PartReplica of adjacent layers.
 
-    `section.params_layout` and `slots_layout` say how its vectors are laid out; of the buffers of
-    the whole network it updates its own.
+    Its vectors have the layouts `section.params_layout` and `slots_layout`; it has the buffers of
+    the whole network and updates those of its layers.
 
     Parameters
     ----------
     conf : NetworkConf or GraphConf
     stage : Stage
     params, slots, buffers, backend
-        As PartReplica takes them.
+        As for PartReplica.
     recompute : bool
-        Whether activations are not kept until gradients come back, but computed again.
+        Whether activations are recomputed in the backward pass instead of kept.
     """
 
     def __init__(self, conf, stage, params, slots, buffers, backend="auto", recompute=False):
@@ -35,19 +35,19 @@ class StageReplica(PartReplica):
         super().__init__(conf, params, slots, buffers, backend)
         self._update = lru_cache(1)(partial(section_update_program, self))
         self._programs = lru_cache(PROGRAMS)(partial(forward_and_back, self))
-        self._spare = {}  # runs that no microbatch is in, by shapes
+        self._spare = {}  # idle runs by shapes
 
     def arrays(self):
-        """Returns {name: view of params}, {name: view of buffers}"""
+        """Returns {name: view of params}, {name: view of buffers}."""
         layout = self.conf.buffers_layout
         return self.section.params_layout.views(self.params), layout.views(self.buffers)
 
     def grad_views(self):
-        """Returns {name: view of grad}"""
+        """Returns {name: view of grad}."""
         return self.section.params_layout.views(self.grad)
 
     def begin(self, feeds):
-        """Takes a microbatch forward.
+        """Runs the forward pass of a microbatch.
 
         Parameters
         ----------
@@ -56,7 +56,7 @@ class StageReplica(PartReplica):
 
         Returns
         -------
-        (run, {output: array}); the microbatch is in the run until `finish`.
+        (run, {output: array}); the run belongs to the microbatch until `finish`.
         """
         shapes = tuple((n, np.shape(x)) for n, x in feeds.items() if n not in WITHOUT_SHAPE)
         if shapes not in self._spare and len(self._spare) == PROGRAMS:
@@ -68,26 +68,26 @@ class StageReplica(PartReplica):
         return run, run.begin(feeds)
 
     def finish(self, run, feeds):
-        """Takes its gradients back, which are added to `grad`; returns {output: array}.
+        """Runs the backward pass, adding to `grad`; returns {output: array}.
 
-        The arrays hold until the next `begin` or `finish`.
+        The arrays are valid until the next `begin` or `finish`.
         """
         outputs = run.finish(feeds)
         self._spare.setdefault(run.shapes, []).append(run)
         return outputs
 
     def _new_run(self, shapes):
-        """Returns what takes a microbatch of these shapes. A last stage goes back at once."""
+        """Returns a run for these shapes; a last stage never recomputes: it goes back at once."""
         if self.recompute and self.stage.passed:
             return RecomputedActivations(*self._programs(shapes))
         return KeptActivations(stage_program(self, shapes))
 
 
-WITHOUT_SHAPE = {IDS, EPOCH, SCALE}  # what it takes of these follows from the others
+WITHOUT_SHAPE = {IDS, EPOCH, SCALE}  # their shapes follow from those of the others
 
 
 def section_update_program(replica):
-    """Returns the program of the optimizer over the stage's vectors, in place."""
+    """Returns the program of an in-place optimizer update of the stage's vectors."""
     section = replica.section
     vectors = {"params": replica.params, "grad": replica.grad}
     slots = replica.slots_layout.views(replica.slots)

@@ -14,12 +14,12 @@ from sparkdl.nn.tables.table_group import TableGroup
 
 
 class TableReplica(Replica):
-    """See Replica. `groups` are the TableGroups of its tables, from the first `load_tables` on.
+    """A Replica with tables, whose TableGroups are in `groups` from the first `load_tables` on.
 
-    A batch has ids where programs take bags: the replica looks the rows up, gives the programs the
-    bags, and turns the bags' gradients into those of the rows. `row_gradients` holds them from
-    `gradient` to `apply`, RowGradients of each group; what lies between may replace them. `pull`,
-    unless it is None, gets [RowKeys of each group] before the rows of a batch are read.
+    A batch has ids where programs take bags: the replica looks up the rows, feeds the bags to the
+    programs, and turns the bags' gradients into gradients of rows. `row_gradients` has the
+    RowGradients of each group from `gradient` to `apply`, so that code in between may replace them.
+    `pull`, unless None, is called with [RowKeys of each group] before the rows of a batch are read.
     """
 
     decodes = ()
@@ -36,7 +36,7 @@ class TableReplica(Replica):
         self._ids = {bag.name: conf.id_column(bag) for bag in conf.bags}
 
     def load_tables(self, arrays, kind=TableGroup):
-        """Takes over {"table/array": vector}, as a `kind` of groups; none if they have no rows."""
+        """Loads {"table/array": vector} into groups of type `kind`; none if they have no rows."""
         if self._loaded is not None and self._loaded is arrays:
             return
         self.groups, names = load_groups(self.conf, arrays, kind), [*self.conf.tables]
@@ -53,7 +53,7 @@ class TableReplica(Replica):
         return {name: array for group in self._known() for name, array in group.state().items()}
 
     def gradient(self, batch, epoch=0, after=None, states=None, queued=None):
-        """See Replica.gradient; `row_gradients` are those of this batch then."""
+        """See Replica.gradient; also sets `row_gradients`."""
         batch, found = self._with_bags(batch)
         program, columns = self._program_and_feeds(batch, epoch, states)
         outputs = program.run(columns, self._hooks(program, after))
@@ -65,7 +65,7 @@ class TableReplica(Replica):
         return program.number("loss"), len(batch)
 
     def apply(self, rate, t):
-        """Updates `params` and `slots` with `grad`, and tables with `row_gradients`, once."""
+        """Updates `params` and `slots` with `grad`, and tables with `row_gradients`."""
         own = len(self.conf.groups)
         super().apply(rate[0] if own == 1 else rate[:own], t)
         if self.row_gradients is not None:
@@ -98,12 +98,12 @@ class TableReplica(Replica):
         return super().output_mask(self._with_bags(batch)[0])
 
     def keys_of(self, batches):
-        """Returns [RowKeys, each once, of each group] whose rows batches read."""
+        """Returns [distinct RowKeys of each group] of the rows that batches read."""
         found = [self._look_up(batch) for batch in batches]
         return [unite([bags[i].keys for bags in found]) for i in range(len(self._known()))]
 
     def _with_bags(self, batch):
-        """Returns the batch with bags in place of ids, and [Bags of each group]."""
+        """Returns the batch with bags instead of ids, and [Bags of each group]."""
         found, pooled = self._look_up(batch), {}
         if self.pull is not None:
             self.pull([bags.keys for bags in found])
@@ -123,7 +123,7 @@ class TableReplica(Replica):
                 )
                 for bag, (column, table) in zip(own, fields, strict=True)
             ]
-            earlier = self._fields.index(fields)  # a group that reads the same ids as this one
+            earlier = self._fields.index(fields)  # an earlier group, or this one, with the same ids
             found.append(
                 found[earlier]._replace(parts=parts) if earlier < len(found) else Bags.of(parts)
             )
@@ -139,7 +139,7 @@ class TableReplica(Replica):
 
 
 def column_of(batch, name):
-    """Returns a column (n, width) of a batch, None where there is no name."""
+    """Returns a column (n, width) of a batch, or None if `name` is None."""
     if name is None:
         return None
     if name not in batch.columns:
@@ -149,7 +149,7 @@ def column_of(batch, name):
 
 
 def with_columns(batch, columns):
-    """Returns a batch with other columns, or more."""
+    """Returns a batch with columns replaced or added."""
     if hasattr(batch, "ids"):
         return replace(batch, columns={**batch.columns, **columns})
     return type(batch)(columns={**batch.columns, **columns})

@@ -1,4 +1,4 @@
-"""Measures the time of a training step, layer by layer."""
+"""Timing of a training step, layer by layer."""
 
 from dataclasses import dataclass, field
 
@@ -7,12 +7,12 @@ import numpy as np
 from sparkdl.engine.peak import peak
 from sparkdl.nn.execution.replica import Replica
 
-BACKWARD = ":grad"  # autodiff adds it to the scope of a layer; outside of layers it is "grad"
+BACKWARD = ":grad"  # autodiff's suffix of a layer's scope; outside of layers the scope is "grad"
 
 
 @dataclass
 class Pass:
-    """Seconds and flops of calls that belong together."""
+    """Seconds and flops of a group of calls."""
 
     seconds: float = 0.0
     flops: int = 0
@@ -23,7 +23,7 @@ class Pass:
 
 @dataclass
 class LayerTime:
-    """The two passes of a layer. Both are empty where another layer's kernels do its work."""
+    """The two passes of a layer; both are empty if kernels of another layer do its work."""
 
     forward: Pass = field(default_factory=Pass)
     backward: Pass = field(default_factory=Pass)
@@ -33,8 +33,8 @@ class LayerTime:
 class StepTime:
     """A training step of `batch_size` examples.
 
-    `layers` are {name: LayerTime} in the order of the network; `loss` is what belongs to no layer:
-    losses, penalties, copies. `peak` are the flops in a second of a large matrix product.
+    `layers` are {name: LayerTime} in network order; `loss` is the work outside all layers: losses,
+    penalties, copies. `peak` is the flops per second of a large matrix product.
     """
 
     batch_size: int
@@ -63,7 +63,7 @@ def time_step(conf, batch_size, backend="auto", repeats=10, training=True):
     ----------
     conf : NetworkConf or GraphConf
     training : bool
-        False: of the network in use, which is a forward pass alone.
+        False times inference, a forward pass alone.
     """
     replica = Replica(conf, backend)
     gradient, update = programs(replica, batch_size, training)
@@ -80,7 +80,7 @@ def time_step(conf, batch_size, backend="auto", repeats=10, training=True):
 
 
 def programs(replica, batch_size, training):
-    """Returns the two programs of a training step, or the one of a network in use and None."""
+    """Returns the two programs of a training step, or the inference program and None."""
     if training:
         return replica.programs(batch_size)
     stack = replica.conf.stack
@@ -98,9 +98,6 @@ def profile_steps(program, repeats):
 
 
 def example(spec, rng):
-    """Returns an array that any network takes.
-
-    Whole numbers, and indices cut from the others, are 0.
-    """
+    """Returns an input that any network accepts: integers, which may be indices, are 0."""
     kind = np.dtype(spec.dtype).kind
     return rng.random(spec.shape) if kind == "f" else np.zeros(spec.shape, spec.dtype)

@@ -1,17 +1,17 @@
-"""The shapes of what each layer of a network gives, for a batch of given columns."""
+"""The shapes of each layer's output, for a batch with given columns."""
 
 from sparkdl.nn.execution.batch_tensors import forward_batch, identity_of, tensor, type_of
 from sparkdl.nn.execution.forward import Z
 
 
 def trace_values(conf, shapes):
-    """Returns a batch's way through a network in training, as Tensors that nobody computes.
+    """Traces a batch through a network in training, as Tensors that are not computed.
 
     Parameters
     ----------
     conf : NetworkConf or GraphConf
     shapes : ((column, shape), ...)
-        As `shapes_of` gives them.
+        As returned by `shapes_of`.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Columns of a batch that a network reads, and their shapes."""
+"""The columns of a batch that a network reads, and their shapes."""
 
 from types import SimpleNamespace
 
@@ -8,24 +8,24 @@ from sparkdl.errors import ShapeError
 from sparkdl.nn.inputs.labels import check_classes
 
 WEIGHTS = "weights"
-NO_MASK = -1.0  # fills the row of a record whose labels have no mask of their own
+NO_MASK = -1.0  # the row of a record whose labels have no mask of their own
 
 
 def mask_of(column):
-    """Returns the column that says which steps of the sequences in `column` there are."""
+    """Returns the column that tells which steps of the sequences in `column` exist."""
     return "mask" if column == "features" else f"{column}_mask"
 
 
 def label_mask_of(column):
-    """Returns the column that says which labels of the sequences in `column` count.
+    """Returns the column that tells which labels of the sequences in `column` count.
 
-    For a record whose row is NO_MASK the mask of the output says it.
+    For records whose row is NO_MASK, the mask of the output decides.
     """
     return f"{column}_mask"
 
 
 def masks_of_features(conf):
-    """Returns {column: column of its mask} of what inputs have for each step: features, or ids."""
+    """Returns {column: column of its mask} of inputs with a time axis: features, or ids."""
     shapes, of_steps = conf.input_shapes, [p for p in conf.stack if p.layer.reads_ids_of_steps]
     read = {name for place in of_steps for name in place.sources}
     return {
@@ -36,32 +36,32 @@ def masks_of_features(conf):
 
 
 def masks_of_labels(conf):
-    """Returns {column: column of its mask} of what outputs have a label for each step of."""
+    """Returns {column: column of its mask} of outputs with a label per step."""
     return {c: label_mask_of(c) for c, place in conf.label_columns.items() if is_stepwise(place)}
 
 
 def is_stepwise(place):
-    """Returns whether an output has a label for each step of a sequence."""
+    """Returns whether an output has a label per step of a sequence."""
     return len(place.out_shape) == 2 and place.label_shape[:1] == place.out_shape[:1]
 
 
 def columns_of(conf, batch, labels=True):
-    """Returns {column: array} of what a program of `conf` takes of a batch.
+    """Returns {column: array} of the columns of a batch that a program of `conf` reads.
 
     Parameters
     ----------
     conf : NetworkConf or GraphConf
     batch : Batch
-        Masks and weights are taken where it has them.
+        Its masks and weights are included if it has them.
     labels : bool
-        Whether the losses are wanted.
+        Whether to include what losses need.
 
     Raises
     ------
     ShapeError
-        Where a column is missing.
+        If a column is missing or has the wrong shape.
     DataError
-        Where a label is no class of its output.
+        If a label is not a class of its output.
     """
     needed = [*conf.feature_columns, *(conf.label_columns if labels else ())]
     for name in needed:
@@ -85,19 +85,19 @@ def columns_of(conf, batch, labels=True):
 
 
 def as_given(column):
-    """Returns an array, or a column that a device's program computes itself, as it is."""
+    """Returns a column as an array, or unchanged if a device's program decodes it."""
     return column if hasattr(column, "numbers") else np.asarray(column)
 
 
 def check_column_shape(name, actual, expected, sequence):
-    """Raises ShapeError unless a column has its shape; sequences may have more or fewer steps."""
+    """Raises ShapeError unless a column has its shape; the number of steps is free."""
     of_other_length = sequence and (actual[:1], actual[2:]) == (expected[:1], expected[2:])
     if actual != expected and not of_other_length:
         raise ShapeError(f"input {name!r} needs {expected}, got {actual}")
 
 
 def sequences_of(conf):
-    """Returns the columns that hold something for each step of a sequence."""
+    """Returns the columns with a time axis."""
     inputs = conf.input_shapes
     shapes = {column: inputs[name] for column, name in conf.feature_columns.items()}
     shapes |= {column: place.out_shape for column, place in conf.label_columns.items()}
@@ -105,12 +105,12 @@ def sequences_of(conf):
 
 
 def shapes_of(columns):
-    """Returns ((column, shape), ...): what a program is compiled for."""
+    """Returns ((column, shape), ...), the key by which programs are compiled."""
     return tuple((name, column.shape) for name, column in columns.items())
 
 
 def nominal_shapes(conf, n):
-    """Returns the `shapes_of` of a batch of n examples with the network's shapes."""
+    """Returns `shapes_of` a batch of n examples with the network's nominal shapes."""
     inputs = conf.input_shapes
     shapes = {column: inputs[name] for column, name in conf.feature_columns.items()}
     shapes |= {column: place.label_shape for column, place in conf.label_columns.items()}
@@ -118,15 +118,15 @@ def nominal_shapes(conf, n):
 
 
 def features_batch(features):
-    """Returns a batch of features alone."""
+    """Returns a batch with nothing but features."""
     return SimpleNamespace(columns={"features": np.asarray(features)})
 
 
 def padded_size(n, size=None):
-    """Returns how many examples a program is for that n are given to.
+    """Returns the padded batch size of the program that handles n examples.
 
-    So that batches of any size share a few programs: a power of two, or a quarter or two or three
-    above it; `size` itself, and no more than that, where n are no more.
+    Sizes are powers of two, or a quarter, half or three quarters more, so that a few programs serve
+    batches of any size. For n up to `size` the result is at most `size`.
     """
     step = max(1 << max(n - 1, 0).bit_length() - 3, 1) if n > 4 else 1
     rounded = -(-n // step) * step
@@ -134,6 +134,6 @@ def padded_size(n, size=None):
 
 
 def pad(array, size):
-    """Returns `array` with its first example repeated up to `size` many."""
+    """Pads `array` to `size` examples by repeating the first one."""
     missing = size - len(array)
     return array if not missing else np.concatenate([array, np.repeat(array[:1], missing, 0)])

@@ -10,7 +10,7 @@ LENGTHS = Sequence(of=Size(minimum=1), minimum=1)
 
 @dataclass(frozen=True, kw_only=True)
 class ExampleShape(Requirement):
-    """Lengths of up to four axes."""
+    """The lengths of up to four axes."""
 
     phrase = "(features,), (steps, features), (channels, height, width) or with depth, each >= 1"
     plural = f"shapes {phrase}"

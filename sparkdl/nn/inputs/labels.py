@@ -1,4 +1,4 @@
-"""Labels that an output takes, and checks of outputs that share a column of labels."""
+"""The labels that outputs take, and checks of outputs that share a column of labels."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ from sparkdl.errors import ConfigError, DataError
 
 
 def check_labels(conf):
-    """Checks that outputs that read one column want the same labels, and no input column.
+    """Checks that outputs that share a column take the same labels, and that it is not an input.
 
     Raises
     ------
@@ -26,12 +26,12 @@ def check_labels(conf):
 
 
 def label_requirements(place):
-    """Returns kind, shape and number of what an output is compared with."""
+    """Returns the kind, shape and number of units of the labels of an output."""
     return place.layer.label_kind, place.label_shape, units_of(place)
 
 
 def units_of(place):
-    """Returns the number of classes or values that an output has."""
+    """Returns the number of classes or values of an output."""
     return place.out_shape[0] if len(place.out_shape) > 2 else place.out_shape[-1]
 
 
@@ -41,7 +41,7 @@ def describe_labels(place):
 
 
 def check_classes(place, column, labels):
-    """Raises DataError unless each of `labels` is a class of an output, or one that it ignores."""
+    """Raises DataError unless each label is a class of an output or the label that it ignores."""
     units, ignored = units_of(place), getattr(place.layer.loss, "ignore_label", None)
     if not labels.size or (labels.min() >= 0 and labels.max() < units):
         return

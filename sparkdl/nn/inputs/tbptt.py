@@ -1,4 +1,4 @@
-"""Truncated backpropagation through time: long sequences in chunks, the state carried between them.
+"""Truncated backpropagation through time: sequences in chunks, with state carried between them.
 
 References
 ----------
@@ -13,17 +13,17 @@ import numpy as np
 from sparkdl.errors import ConfigError, require
 from sparkdl.nn.inputs.columns import label_mask_of, mask_of, sequences_of
 
-CHUNK_BITS = 58  # of an id, as repeated in forward.py: random numbers differ from chunk to chunk
+CHUNK_BITS = 58  # of an id, as for copies in forward.py: each chunk gets other random numbers
 
 
 def check_tbptt(conf):
-    """Checks that the option tbptt makes sense for the network.
+    """Checks that the network supports the option tbptt.
 
     Raises
     ------
     ConfigError
-        Unless all inputs and outputs are sequences of one length, and a state, but nothing else,
-        goes from step to step.
+        Unless all inputs and outputs are sequences of one length, and steps depend on each other
+        through a carried state only.
     """
     if conf.tbptt is None:
         return
@@ -42,9 +42,9 @@ def check_tbptt(conf):
 
 
 def check_carries(conf):
-    """Raises ConfigError unless the network carries a state, and its layers see no step but by it.
+    """Raises ConfigError unless steps depend on earlier ones through a carried state only.
 
-    So chunks one after the other give what the whole sequence gives.
+    Consecutive chunks then compute the same as the whole sequence.
     """
     for place in conf.stack:
         if place.layer.reads_backward:
@@ -61,11 +61,12 @@ def check_carries(conf):
 
 
 def check_summaries(conf):
-    """Raises ConfigError where a row that sums up a sequence goes to the steps of one.
+    """Raises ConfigError if the summary of a sequence feeds back into its steps.
 
-    The first steps of the whole see what its last step gives; those of a chunk cannot.
+    In the whole sequence, the first steps would see a summary that includes the last step; in a
+    chunk they cannot.
     """
-    summaries, lists = set(), set()  # rows of what sums up a sequence; of all its steps as they are
+    summaries, lists = set(), set()  # summaries of sequences; lists of all their steps
     for place in conf.stack:
         several = place.layer.multi_input
         shapes = place.in_shape if several else (place.in_shape,)
@@ -86,7 +87,7 @@ def check_summaries(conf):
 
 
 def check_losses(conf):
-    """Raises ConfigError for a loss whose labels are those of a sequence, not of its steps."""
+    """Raises ConfigError for a loss with labels per sequence instead of per step."""
     for place in conf.outputs:
         loss = getattr(place.layer, "loss", None)
         if getattr(loss, "of_sequence", False):
@@ -97,9 +98,9 @@ def check_losses(conf):
 
 
 def chunks(conf, batch):
-    """Yields parts of a batch to update after: (Batch, share of the steps, initial states).
+    """Yields the parts of a batch to update after: (Batch, share of the steps, initial states).
 
-    They are the batch itself, or with tbptt its chunks of so many steps, the last one shorter.
+    Without tbptt that is the batch itself, with tbptt its chunks, of which the last may be shorter.
     """
     if conf.tbptt is None:
         yield batch, 1, None

@@ -1,1 +1,1 @@
-"""The configuration of a whole network, sequential or a graph."""
+"""Configurations of whole networks, sequential or a graph."""

@@ -1,4 +1,4 @@
-"""Base of both network configurations: training options, and layouts of parameters and buffers."""
+"""Base of both network configurations: training options, and layouts of the flat vectors."""
 
 from dataclasses import fields
 from functools import cached_property
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 DTYPES = ("float32", "bfloat16", "float16")
-# Fields of both kinds of network that say which layers there are.
+# Fields of both kinds of network that define its layers.
 LAYOUT = ("input_shape", "layers", "inputs", "vertices", "bags")
 
 
@@ -107,37 +107,37 @@ class Conf(Config):
     )
 
     def __getstate__(self) -> dict[str, Any]:
-        """Returns the options alone: what has been computed of them is computed again."""
+        """Returns the options alone: cached values are recomputed."""
         return {item.name: getattr(self, item.name) for item in fields(self)}
 
     @property
     def prefers_processor(self) -> bool:
-        """Returns whether device "auto" is the processor, also where there is a GPU."""
+        """Whether device "auto" means the processor even if there is a GPU."""
         return False
 
     @property
     def may_round_factors(self) -> bool:
-        """Returns whether a GPU may round the factors of float32 products."""
+        """Whether a GPU may round the factors of float32 products."""
         return self.tf32 or is_narrow(self.dtype)
 
     @property
     def replica_class(self) -> Any:
-        """The class of replicas of a network that another framework computes; None: Replica."""
+        """The replica class of a network that another framework computes; None: Replica."""
         return None
 
     @property
     def has_own_optimizer(self) -> bool:
-        """Returns whether another framework's optimizer trains the network."""
+        """Whether another framework's optimizer trains the network."""
         return False
 
     @property
     def keeps_constants(self) -> bool:
-        """Returns whether buffers may be constants that can be infinite, such as masks."""
+        """Whether buffers may be constants with infinite values, such as masks."""
         return False
 
     @property
     def stack(self) -> "tuple[PlacedLayer, ...]":
-        """The layers in their places, each behind what it reads: a tuple of PlacedLayer."""
+        """The placed layers, each after what it reads: a tuple of PlacedLayer."""
         raise NotImplementedError
 
     @property
@@ -147,39 +147,39 @@ class Conf(Config):
 
     @cached_property
     def outputs(self) -> "tuple[PlacedLayer, ...]":
-        """The places of the layers that are compared with labels or with each other."""
+        """The placed layers that have a loss."""
         return tuple(place for place in self.stack if place.is_output)
 
     @property
     def outputs_with_labels(self) -> "tuple[PlacedLayer, ...]":
-        """The places of the outputs that the data have labels for."""
+        """The placed outputs for which the data has labels."""
         return tuple(place for place in self.outputs if place.layer.reads_labels)
 
     @cached_property
     def feature_columns(self) -> dict[str, str]:
-        """{column of a batch: the input that it feeds}: "features" where there is one input."""
+        """{column of a batch: the input that it feeds}; "features" if there is one input."""
         names = list(self.input_shapes)
         return {"features": names[0]} if len(names) == 1 else {name: name for name in names}
 
     @property
     def record_shapes(self) -> Shapes:
-        """{column of the data: shape of one example} of what inputs are made of."""
+        """{column of the data: shape of one example} of the columns behind the inputs."""
         shapes = self.input_shapes
         return {column: shapes[name] for column, name in self.feature_columns.items()}
 
     @property
     def id_columns(self) -> frozenset[str]:
-        """The columns of the data that hold ids of tables."""
+        """The columns of the data with ids of tables."""
         return frozenset()
 
     @property
     def integer_columns(self) -> frozenset[str]:
-        """The columns of the data that hold whole numbers, which reach the network as int64."""
+        """The columns of the data with integers, which reach the network as int64."""
         return frozenset()
 
     @property
     def bags(self) -> "tuple[EmbeddingBag, ...]":
-        """The inputs that are made of the rows of tables."""
+        """The inputs that are computed from rows of tables."""
         return ()
 
     @property
@@ -189,7 +189,7 @@ class Conf(Config):
 
     @cached_property
     def label_columns(self) -> "dict[str, PlacedLayer]":
-        """{column of a batch: place of the first output that it is for}"""
+        """{column of a batch: the first placed output that reads it as labels}"""
         columns: dict[str, PlacedLayer] = {}
         for place in self.outputs_with_labels:
             columns.setdefault(self.label_column(place), place)
@@ -197,20 +197,18 @@ class Conf(Config):
 
     @cached_property
     def feature_masks(self) -> dict[str, str]:
-        """{column of features that holds something for each step: column of its mask}"""
+        """{column of features with a time axis: column of its mask}"""
         return masks_of_features(self)
 
     @cached_property
     def label_masks(self) -> dict[str, str]:
-        """{column of labels that holds something for each step: column of its mask}"""
+        """{column of labels with a time axis: column of its mask}"""
         return masks_of_labels(self)
 
     def label_column(self, place: "PlacedLayer") -> Any:
-        """Returns the column of a batch that holds the labels of an output.
+        """Returns the batch column with the labels of an output; see ScoredLayer.labels.
 
-        See ScoredLayer.labels.
-
-        None for an output that is compared with what the network gives itself.
+        Returns None for an output that is compared with another value of the network.
         """
         if not place.layer.reads_labels:
             return None
@@ -220,23 +218,23 @@ class Conf(Config):
 
     @property
     def output(self) -> Any:
-        """The layer that predicts."""
+        """The layer whose output is the prediction."""
         return self.main.layer
 
     @property
     def output_size(self) -> int:
-        """Classes, or numbers per label, of the layer that predicts."""
+        """The classes, or numbers per label, of the predicting layer."""
         shape = self.main.out_shape
         return shape[0] if len(shape) > 2 else shape[-1]
 
     @property
     def loss(self) -> Loss:
-        """The loss of the layer that predicts."""
+        """The loss of the predicting layer."""
         return self.output.loss
 
     @property
     def main(self) -> "PlacedLayer":
-        """The place of the output that predicts: the first of those whose loss weighs most."""
+        """The placed output that predicts: the first one with the largest loss weight."""
         if not self.outputs:
             raise nothing_to_train(self)
         return max(self.outputs, key=lambda place: place.layer.loss_weight)
@@ -254,7 +252,7 @@ class Conf(Config):
 
     @cached_property
     def slots_layout(self) -> Layout:
-        """The layout of the slot vector, for the optimizers' slots."""
+        """The layout of the vector of optimizer slots."""
         layout = slots_layout(self.groups)
         if self.dtype == loss_scale.FLOAT16:
             return Layout(layout.entries + loss_scale.SLOTS)
@@ -262,19 +260,19 @@ class Conf(Config):
 
     @cached_property
     def groups(self) -> Any:
-        """Stretches of the parameter vector with an optimizer each, most often one."""
+        """Slices of the parameter vector, one per optimizer; usually one in all."""
         return optimizer_groups(self)
 
     def rate_at(self, iteration: float, epoch: float) -> float:
-        """Returns the learning rate of update number `iteration`, from 0.
+        """Returns the learning rate of update number `iteration`, counted from 0.
 
-        With several groups it is a vector of theirs.
+        With several groups it is a vector with one rate per group.
         """
         return rate_at(self.groups, iteration, epoch)
 
     @cached_property
     def state_shapes(self) -> Shapes:
-        """{"layer/name": shape for one example} of what recurrent layers carry."""
+        """{"layer/name": shape for one example} of the states of recurrent layers."""
         return dict(entries(self.stack, "state_shapes"))
 
     @property
@@ -283,11 +281,11 @@ class Conf(Config):
         return self.params_layout.size
 
     def summary(self, batch_size: int = 64) -> str:
-        """Returns a table of layers, shapes and parameters, and the memory of a step, as text."""
+        """Returns a table of layers, shapes, parameters and the memory of a step as text."""
         return summary(self, batch_size)
 
     def _repr_html_(self) -> str:
-        from sparkdl.nn.networks.notebook import conf_html  # notebooks alone ask for it
+        from sparkdl.nn.networks.notebook import conf_html  # only notebooks call this
 
         return conf_html(self)
 
@@ -297,16 +295,16 @@ class Conf(Config):
 
     @classmethod
     def from_json(cls, document: str) -> Self:
-        """Returns the network that `to_json` wrote; ConfigError where it is not one."""
+        """Returns the network written by `to_json`; raises ConfigError for other text."""
         return cls.from_dict(text.from_json(document))
 
     def to_yaml(self) -> str:
-        """Returns the options that differ from their defaults, as YAML, a layer a line."""
+        """Returns the options that differ from their defaults as YAML, one layer per line."""
         return text.to_yaml(self.to_dict())
 
     @classmethod
     def from_yaml(cls, document: str) -> Self:
-        """Returns the network that `to_yaml` wrote; ConfigError where it is not one."""
+        """Returns the network written by `to_yaml`; raises ConfigError for other text."""
         return cls.from_dict(text.from_yaml(document))
 
 
@@ -320,7 +318,7 @@ def entries(stack: "tuple[PlacedLayer, ...]", kind: str) -> tuple[tuple[str, Sha
 
 
 def nothing_to_train(conf: Conf) -> ConfigError:
-    """Returns the error of a network without an output layer."""
+    """Returns the error for a network without an output layer."""
     return ConfigError(
         f"{type(conf).__name__} has no output layer, so nothing to train; end it in an Output or a "
         "LossLayer, which sparkdl.replace_output gives a Network"

@@ -1,4 +1,4 @@
-"""A network's configuration from a document, whichever kind it is."""
+"""Loading of network configurations of any kind."""
 
 from collections.abc import Mapping
 from importlib import import_module
@@ -12,20 +12,19 @@ from sparkdl.nn.networks.sequential import NetworkConf
 if TYPE_CHECKING:
     from sparkdl.nn.networks.base import Conf
 
-LIVE = {  # loaded where a document asks for it: most need none of them
+LIVE = {  # loaded on demand: most documents need none of them
     "torch": ("sparkdl.interop.torch", "TorchModel"),
     "keras": ("sparkdl.interop.keras.live", "KerasModel"),
 }
 
 
 def conf_from_dict(options: Mapping[str, Any]) -> "Conf":
-    """Returns a GraphConf where there are vertices, the model of a framework where one is named,
-    else a NetworkConf.
+    """Returns a GraphConf if there are vertices, a framework's model if named, else a NetworkConf.
 
     Raises
     ------
     ConfigError
-        Where it is neither.
+        If the options describe none of these.
     """
     if not isinstance(options, dict):
         raise ConfigError(f"a network needs a mapping of options, got {options!r}")
@@ -36,5 +35,5 @@ def conf_from_dict(options: Mapping[str, Any]) -> "Conf":
 
 
 def conf_from_json(document: str) -> "Conf":
-    """Returns the network that `to_json` of either kind wrote."""
+    """Returns the network of either kind that was written by `to_json`."""
     return conf_from_dict(text.from_json(document))

@@ -137,7 +137,7 @@ class GraphConf(Conf):
         )
         names = [*self.input_shapes, *(vertex.name for vertex in self.vertices)]
         check_unique([*names, *self._duplicate_inputs()], "names of inputs and vertices")
-        assert self.stack  # the graph and its shapes are looked at now, not when it is used
+        assert self.stack  # validates the graph and its shapes now, not at first use
         self._check_bags()
         check_tbptt(self)
         check_labels(self)
@@ -224,7 +224,7 @@ class GraphConf(Conf):
 
 
 def place_vertices(graph: "GraphConf") -> "tuple[PlacedLayer, ...]":
-    """Returns the layers of a GraphConf in their places, each behind what it reads."""
+    """Returns the placed layers of a GraphConf, each after what it reads."""
     shapes, result = dict(graph.input_shapes), []
     numbers = {vertex.name: index for index, vertex in enumerate(graph.vertices)}
     for vertex in topological_order(graph):
@@ -243,7 +243,7 @@ def place_vertices(graph: "GraphConf") -> "tuple[PlacedLayer, ...]":
 
 
 def place_flatten(vertex: "Vertex", source: str, shapes: Shapes) -> "PlacedLayer":
-    """Returns the place of the Flatten between images and a vertex that takes rows."""
+    """Returns the placed Flatten between images and a vertex that takes rows."""
     layer = Flatten(name=f"{vertex.name}/flatten")
     return PlacedLayer(
         -1, layer, (source,), shapes[source], layer.out_shape(shapes[source]), str(layer.name)
@@ -251,7 +251,7 @@ def place_flatten(vertex: "Vertex", source: str, shapes: Shapes) -> "PlacedLayer
 
 
 def topological_order(graph: "GraphConf") -> "list[Vertex]":
-    """Returns the vertices, each behind what it reads, else in the order given."""
+    """Returns the vertices, each after what it reads, otherwise in the given order."""
     check_sources(graph)
     vertices, known = graph.vertices, graph.input_shapes
     unmet = [{name for name in vertex.inputs if name not in known} for vertex in vertices]
@@ -259,7 +259,7 @@ def topological_order(graph: "GraphConf") -> "list[Vertex]":
     for place, names in enumerate(unmet):
         for name in names:
             readers.setdefault(name, []).append(place)
-    ready = [place for place, names in enumerate(unmet) if not names]  # a heap, as it is sorted
+    ready = [place for place, names in enumerate(unmet) if not names]  # sorted, and so a heap
     order = []
     while ready:
         order.append(vertices[heapq.heappop(ready)])
@@ -274,7 +274,7 @@ def topological_order(graph: "GraphConf") -> "list[Vertex]":
 
 
 def check_sources(graph: "GraphConf") -> None:
-    """Raises ConfigError for a vertex that reads, or shares with, what is not there."""
+    """Raises ConfigError for a vertex that reads or shares with an unknown name."""
     names = {*graph.input_shapes, *(vertex.name for vertex in graph.vertices)}
     for vertex in graph.vertices:
         for name in (*vertex.inputs, *([vertex.shares] if vertex.shares else [])):
@@ -284,7 +284,7 @@ def check_sources(graph: "GraphConf") -> None:
 
 
 def check_shared(places: "dict[str, PlacedLayer]") -> None:
-    """Checks that a layer shares parameters with one of its kind, whose arrays have its shapes."""
+    """Raises ConfigError unless shared parameters fit the layers that share them."""
     for place in places.values():
         owner = places.get(place.owner)
         if owner is None or owner.owner != owner.name:

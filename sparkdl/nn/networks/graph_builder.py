@@ -1,4 +1,4 @@
-"""Builder that writes a GraphConf down step by step."""
+"""Builder of a GraphConf, step by step."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The activation function that a network ends in, taken away where a loss applies it itself."""
+"""Removal of a network's last activation function when the loss applies it itself."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -19,9 +19,9 @@ from sparkdl.nn.networks.placement import PlacedLayer
 
 
 def ends_in(conf: Conf, name: str, held: type[ActivationFunction]) -> bool:
-    """Whether an activation function of this kind gives the numbers of a layer.
+    """Returns whether the numbers of a layer come from an activation function of this kind.
 
-    Layers behind it may arrange them otherwise, or change them while training alone.
+    Later layers may rearrange them, or change them in training only.
     """
     places = places_of(conf)
     source = names_back(places, name)[-1]
@@ -35,22 +35,22 @@ def without_activation(
     held: type[ActivationFunction],
     outputs: Iterable[str] = (),
 ) -> str:
-    """Takes the activation function away that a vertex ends in; returns the name to read now.
+    """Removes the activation function that a vertex ends in; returns the name to read instead.
 
     Parameters
     ----------
     vertices : list of Vertex
-        The one with the function is replaced, or left out. Those behind it stay.
+        The vertex with the function is replaced or deleted; those after it stay.
     conf : GraphConf
-        Of these vertices.
+        The network of these vertices.
     outputs : iterable of str
-        Names that are read besides, by whoever predicts.
+        Names that are also read, for prediction.
 
     Raises
     ------
     UnsupportedError
-        Where others read or share it, the vertex ends in something else, or the softmax is over
-        another axis than that of a loss.
+        If other vertices read or share it, the vertex ends in something else, or its softmax is
+        over another axis than that of the loss.
     """
     places, wanted = places_of(conf), held.__name__.lower()
     *behind, source = names_back(places, name)
@@ -73,12 +73,12 @@ def without_activation(
 
 
 def places_of(conf: Conf) -> dict[str, PlacedLayer]:
-    """Returns the layers in their places, by name."""
+    """Returns the placed layers by name."""
     return {place.name: place for place in conf.stack}
 
 
 def names_back(places: dict[str, PlacedLayer], name: str) -> list[str]:
-    """Returns the names from `name` back to what makes its numbers: a layer, or an input."""
+    """Returns the names from `name` back to the layer or input that computes its numbers."""
     names = [name]
     while (place := places.get(names[-1])) and place.layer.keeps_numbers:
         names.append(place.sources[0])
@@ -86,7 +86,7 @@ def names_back(places: dict[str, PlacedLayer], name: str) -> list[str]:
 
 
 def last_function(layer: Any) -> ActivationFunction | None:
-    """Returns the activation function that a layer does last."""
+    """Returns the activation function that a layer applies last, or None."""
     if isinstance(layer, Wrapper):
         return last_function(layer.layer)
     if isinstance(layer, Activation):
@@ -103,7 +103,7 @@ def bare_layer(layer: Any) -> Layer:
 
 
 def check_axis(place: PlacedLayer, *behind: PlacedLayer) -> None:
-    """Raises UnsupportedError where softmax is over other numbers than a loss behind them all."""
+    """Raises UnsupportedError if softmax and a later loss normalize over different numbers."""
     joined: Any = joined_by_softmax(place.layer, place.out_shape)[None]
     units = joined.size // (int(joined.max()) + 1)
     for one in behind:
@@ -119,7 +119,7 @@ def check_axis(place: PlacedLayer, *behind: PlacedLayer) -> None:
 
 
 def joined_by_softmax(layer: Layer, shape: Shape) -> np.ndarray:
-    """Returns an array like an output of `layer`: alike where softmax joins, counted from 0."""
+    """Returns an array like an output of `layer`, with one number per softmax group, from 0."""
     if isinstance(layer, TimeDistributed):
         inside = joined_by_softmax(layer.layer, shape[1:])
         return np.stack([inside + step * (inside.max() + 1) for step in range(shape[0])])

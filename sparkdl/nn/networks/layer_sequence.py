@@ -1,4 +1,4 @@
-"""Arrangement of the layers of a NetworkConf: names, Flatten where it is needed, shapes."""
+"""Arrangement of the layers of a NetworkConf: names, required Flattens, shapes."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -18,14 +18,14 @@ INPUT = "features"
 
 
 def arrange_layers(layers: Sequence[Layer], input_shape: Shape) -> tuple[Layer, ...]:
-    """Returns `layers` with Flatten where images meet rows, and each with a name.
+    """Names all layers and inserts a Flatten before layers that take rows of images.
 
     Raises
     ------
     ConfigError
-        Unless the last layer, and only it, is an output, none joins inputs, and names are unique.
+        Unless only the last layer is an output, no layer joins inputs, and names are unique.
     ShapeError
-        If a layer cannot take what the one before it gives; says which, and both shapes.
+        If a layer does not accept the output of the one before it; names both, and the shape.
     """
     check_kinds(layers)
     result: list[Layer] = []
@@ -41,20 +41,20 @@ def arrange_layers(layers: Sequence[Layer], input_shape: Shape) -> tuple[Layer, 
 
 
 def automatic_name(layer: Layer, before: Sequence[Layer]) -> str:
-    """Returns "dense_2" for the second Dense, whatever the first is called."""
+    """Returns a name like "dense_2" for the second Dense, whatever the first is called."""
     number = 1 + sum(type(other) is type(layer) for other in before)
     return f"{layer.type_name.lower()}_{number}"
 
 
 def without_automatic_names(layers: Sequence[Layer]) -> list[dict[str, Any]]:
-    """Returns the dicts of `layers`, with the names that would not come back by themselves."""
+    """Returns the dicts of `layers`, without names that would be regenerated."""
     automatic = [automatic_name(layer, layers[:i]) for i, layer in enumerate(layers)]
     plain = [replace(x, name=None) if x.name == a else x for x, a in zip(layers, automatic)]
     return [layer.to_dict() for layer in plain]
 
 
 def check_kinds(layers: Sequence[Layer]) -> None:
-    """Checks that the last layer is an output, that no other is, and none needs several inputs."""
+    """Raises ConfigError unless only the last layer is an output and none joins inputs."""
     kinds = [type(layer).__name__ for layer in layers]
     if not layers or not isinstance(layers[-1], ScoredLayer):
         raise ConfigError(f"NetworkConf.layers must end with an Output, got {kinds}")
@@ -69,7 +69,7 @@ def check_kinds(layers: Sequence[Layer]) -> None:
 
 
 def place_layers(network: Any) -> "tuple[PlacedLayer, ...]":
-    """Returns the layers of a NetworkConf in their places."""
+    """Returns the placed layers of a NetworkConf."""
     result, shape, before = [], network.input_shape, INPUT
     for index, layer in enumerate(network.layers):
         layer = layer.inherit(network)

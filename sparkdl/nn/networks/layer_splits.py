@@ -1,4 +1,4 @@
-"""Which layers of a network workers divide that train on a minibatch together, and in what way."""
+"""The split of a network's layers among workers that share each minibatch (tensor parallelism)."""
 
 from enum import Enum
 from functools import lru_cache
@@ -19,17 +19,17 @@ if TYPE_CHECKING:
     from sparkdl.nn.networks.base import Conf
     from sparkdl.nn.networks.placement import PlacedLayer
 
-PRODUCTS = (Dense, Output, RnnOutput)  # these types alone: what derives from one may differ
+PRODUCTS = (Dense, Output, RnnOutput)  # these types exactly: subclasses may behave differently
 ATTENTIONS = (SelfAttention, MultiHeadAttention, LearnedSelfAttention)
 
 
 class Split(Enum):
-    """A way to divide a layer.
+    """How a layer is split among workers.
 
-    COLUMNS: each worker computes some units, and keeps them to itself, for ROWS. GATHERED: then all
-    get all units. CLASSES: then the softmax and its cross entropy are computed of the parts.
-    INSIDE: number by number, of the units that a worker has. ROWS: each has some inputs, and
-    products are summed. HEADS: each has some heads of an attention layer, and products are summed.
+    COLUMNS: each worker computes some units and keeps them for a following ROWS. GATHERED: columns,
+    then every worker gets all units. CLASSES: columns, then softmax and cross entropy of the parts.
+    INSIDE: elementwise, on a worker's own units. ROWS: each worker has some inputs, and products
+    are summed. HEADS: each worker has some attention heads, and products are summed.
     """
 
     COLUMNS = "columns"
@@ -42,16 +42,16 @@ class Split(Enum):
 
 @lru_cache(maxsize=8)
 def layer_splits(conf: "Conf", parts: int) -> dict[str, Split]:
-    """Returns {layer: Split}; layers without one are computed whole by each worker.
+    """Returns {layer: Split}; each worker computes all other layers as a whole.
 
-    Columns are followed by rows where nothing stands between two products but what looks at single
-    numbers, as then one sum replaces a gather and a sum.
+    If only elementwise layers separate two products, the first is split by columns and the second
+    by rows: one sum then replaces a gather and a sum.
 
     Parameters
     ----------
     conf : NetworkConf or GraphConf
     parts : int
-        Workers that a layer is divided among. Units, and heads, that they do not divide stay whole.
+        Number of workers. Layers whose units or heads it does not divide stay whole.
     """
     found: dict[str, Split] = {}
     if parts == 1:
@@ -67,7 +67,7 @@ def layer_splits(conf: "Conf", parts: int) -> dict[str, Split]:
 
 
 def split_columns(conf: "Conf", place: "PlacedLayer") -> dict[str, Split]:
-    """Returns {layer: Split} of a product by columns, and of what follows it up to one by rows."""
+    """Returns {layer: Split} of a product by columns and its successors up to one by rows."""
     readers = readers_of(conf, place)
     if place.is_output:
         inside = not readers and is_plain_softmax(place.layer.loss)
@@ -91,7 +91,7 @@ def readers_of(conf: "Conf", place: "PlacedLayer") -> "list[PlacedLayer]":
 
 
 def is_shared(conf: "Conf", place: "PlacedLayer") -> bool:
-    """Returns whether other layers have the parameters of this one."""
+    """Returns whether other layers share the parameters of this one."""
     return any((place.owner == p.owner) != (place.name == p.name) for p in conf.stack)
 
 
@@ -107,7 +107,7 @@ def has_heads(layer: Attention, parts: int) -> bool:
 
 
 def is_inside(layer: Any) -> bool:
-    """Returns whether a layer looks at single numbers, and has no parameters."""
+    """Returns whether a layer is elementwise and has no parameters."""
     if type(layer) is Activation:
         return is_elementwise(layer.function)
     return type(layer) is Dropout
@@ -115,7 +115,7 @@ def is_inside(layer: Any) -> bool:
 
 @lru_cache(maxsize=64)
 def is_elementwise(function: Any) -> bool:
-    """Returns whether an activation function gives some units what it gives them among others."""
+    """Returns whether an activation function maps each unit independently of the others."""
     x = np.linspace(-3, 3, 24, dtype=np.float32).reshape(2, 12)
     return np.allclose(function.apply(x)[:, 3:6], function.apply(x[:, 3:6]), rtol=1e-5)
 

@@ -1,4 +1,4 @@
-"""The configuration of a network that ends in another output layer."""
+"""The configuration of a network with a replaced output layer."""
 
 from dataclasses import fields, replace
 from typing import Any
@@ -18,15 +18,15 @@ APPLIED: dict[type[Loss], type[ActivationFunction]] = {
     KlDivergence: Softmax,
     Infogain: Softmax,
     SigmoidCrossEntropy: Sigmoid,
-}  # by a loss itself: it takes what comes before
+}  # by the loss itself, which reads the numbers before it
 
 
 def conf_with_output(
     conf: Conf, layer: Layer, after: str | None = None, **options: Any
 ) -> GraphConf:
-    """Returns the GraphConf of what `after` needs, and of an output layer behind it.
+    """Returns the GraphConf of all that `after` needs, plus an output layer that reads it.
 
-    See `replace_output`, which takes over the weights as well.
+    See `replace_output`, which also copies the weights.
     """
     if not isinstance(layer, ScoredLayer):
         kind = type(layer).__name__
@@ -43,9 +43,9 @@ def conf_with_output(
 
 
 def without_applied(vertices: list[Vertex], conf: Conf, name: str, layer: Layer) -> str:
-    """Takes the activation function away that a vertex ends in and `layer`'s loss applies itself.
+    """Removes the activation function of vertex `name` if `layer`'s loss applies it itself.
 
-    Returns the name that the layer reads; see `without_activation`.
+    Returns the name for the layer to read; see `without_activation`.
     """
     loss: Any = getattr(layer, "loss", None)
     applied = APPLIED.get(type(loss)) if isinstance(layer, LossLayer) else None
@@ -57,7 +57,7 @@ def without_applied(vertices: list[Vertex], conf: Conf, name: str, layer: Layer)
 def conf_of(
     conf: Conf, kept: list[Vertex], last: str, layer: Layer, options: dict[str, Any]
 ) -> GraphConf:
-    """Returns the GraphConf of vertices of `conf` and of an output layer behind `last`."""
+    """Returns the GraphConf of the `kept` vertices plus an output layer that reads `last`."""
     name = layer.name or automatic_name(layer, [vertex.layer for vertex in kept])
     read = {source for vertex in kept for source in vertex.inputs} | {last}
     bags = [bag for bag in conf.bags if bag.name in read]
@@ -76,7 +76,7 @@ def vertices_of(conf: Any) -> list[Vertex]:
 
 
 def name_to_keep(conf: Conf, vertices: list[Vertex], layer: Layer, after: str | None) -> str:
-    """Returns the name of the layer that the new output reads; see `replace_output`."""
+    """Returns the name of the layer for the new output to read; see `replace_output`."""
     ends = [v.name for v in vertices if isinstance(v.layer, ScoredLayer)]
     names = [vertex.name for vertex in vertices if vertex.name not in ends]
     if after is None and len(ends) == 1:
@@ -94,9 +94,10 @@ def name_to_keep(conf: Conf, vertices: list[Vertex], layer: Layer, after: str | 
 
 
 def needed_by(name: str, vertices: list[Vertex]) -> list[Vertex]:
-    """Returns the vertex of a name and all that it is computed from, in their order.
+    """Returns the named vertex and all it is computed from, in the original order.
 
-    Where nothing of a layer is needed but its parameters, the first one that shares them owns them.
+    If only the parameters of a layer are needed, the first layer that shares them becomes the
+    owner.
     """
     by_name = {vertex.name: vertex for vertex in vertices}
     kept = [by_name[one] for one in by_name if one in names_before(name, by_name, False)]
@@ -112,10 +113,10 @@ def needed_by(name: str, vertices: list[Vertex]) -> list[Vertex]:
 
 
 def names_before(name: str, by_name: dict[str, Vertex], shared: bool) -> set[str]:
-    """Returns the names of vertices that one is computed from, and of whose parameters it has."""
+    """Returns the names of all vertices that one is computed from, parameter owners if `shared`."""
     waiting, found = [name], set()
     while waiting:
-        vertex = by_name.get(waiting.pop())  # None for an input
+        vertex = by_name.get(waiting.pop())  # None for inputs
         if vertex is not None and vertex.name not in found:
             found.add(vertex.name)
             waiting += [*vertex.inputs, *([vertex.shares] if vertex.shares and shared else [])]
@@ -123,7 +124,7 @@ def names_before(name: str, by_name: dict[str, Vertex], shared: bool) -> set[str
 
 
 def of_heir(vertex: Vertex, heirs: dict[str, str]) -> Vertex:
-    """Returns a vertex that shares with the heir of the one that it shared with, or is the heir."""
+    """Makes a vertex share with the heir of its former owner, or own the parameters as the heir."""
     heir = heirs.get(vertex.shares or "")
     if heir is None:
         return vertex

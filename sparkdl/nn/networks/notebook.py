@@ -1,4 +1,4 @@
-"""A network as notebooks show it, by Jupyter's _repr_html_: its table, and its picture to open."""
+"""HTML display of a network in notebooks (Jupyter's _repr_html_): its table and picture."""
 
 from math import prod
 from typing import TYPE_CHECKING
@@ -11,11 +11,11 @@ if TYPE_CHECKING:
     from sparkdl.nn.networks.base import Conf
 
 HEAD = "layer", "type", "reads", "output shape", "parameters"
-BATCH = 64  # examples of a step whose memory is said
+BATCH = 64  # examples per step, for the memory shown
 
 
 def conf_html(conf: "Conf") -> str:
-    """Returns the layers of a network as a table, its memory, and a picture that opens."""
+    """Returns the layers of a network as an HTML table, its memory, and an expandable picture."""
     rows = [
         [
             place.name,

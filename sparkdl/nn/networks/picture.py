@@ -1,4 +1,4 @@
-"""A network as a picture: a box for each layer below those that it reads."""
+"""SVG picture of a network: one box per layer, below those that it reads."""
 
 from collections.abc import Sequence
 from math import prod
@@ -14,18 +14,18 @@ if TYPE_CHECKING:
 
 Corner = tuple[float, float]
 
-WIDTH, HEIGHT, ACROSS, DOWN = 208, 81, 16, 30  # of a box, and between boxes
-LETTERS = 32  # of a line in a box
-MOST = 300  # boxes; a larger network has its table alone
-TEXT = {"fill": "#1c2330", "font_size": 11, "font_family": "sans-serif"}  # a page may style it
+WIDTH, HEIGHT, ACROSS, DOWN = 208, 81, 16, 30  # of a box, and gaps between boxes
+LETTERS = 32  # per line of a box
+MOST = 300  # boxes; a larger network only has its table
+TEXT = {"fill": "#1c2330", "font_size": 11, "font_family": "sans-serif"}  # a page may restyle it
 
 
 def network_picture(conf: "Conf", costs: Sequence[Any] = ()) -> Element | None:
-    """Returns the SVG of a network, or None of one with very many layers.
+    """Returns the SVG of a network, or None if it has too many layers.
 
-    Boxes have the layer's name, type, output shape and parameters; with `costs`, a sequence of
-    LayerCost, also its time, operations, memory and kernels, and the more color the larger its
-    share of the time.
+    Boxes show the layer's name, type, output shape and parameters. With `costs`, a sequence of
+    LayerCost, they also show its time, operations, memory and kernels, colored by its share of the
+    time.
     """
     boxes = place_boxes(conf)
     if len(boxes) > MOST:
@@ -49,7 +49,7 @@ def network_picture(conf: "Conf", costs: Sequence[Any] = ()) -> Element | None:
 
 
 def place_boxes(conf: "Conf") -> dict[str, Corner]:
-    """Returns {input or layer: (x, y)} of the upper left corner of its box."""
+    """Returns {input or layer: (x, y)} of the top left corner of its box."""
     rows = dict.fromkeys(conf.input_shapes, 0)
     for place in conf.stack:
         rows[place.name] = 1 + max(rows[source] for source in place.sources)
@@ -101,7 +101,7 @@ def box(corner: Corner, lines: list[str], share: float = 0.0) -> list[Any]:
 
 
 def cut(line: str) -> str:
-    """Returns a line as a box has room for it; the box's title has the whole."""
+    """Cuts a line to the width of a box, whose title has it in full."""
     return line if len(line) <= LETTERS else f"{line[: LETTERS - 3]}..."
 
 

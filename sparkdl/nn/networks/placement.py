@@ -1,4 +1,4 @@
-"""A layer in its place in a network."""
+"""A layer at its position in a network."""
 
 from collections.abc import Iterable
 from itertools import pairwise
@@ -10,14 +10,14 @@ from sparkdl.nn.layers import Layer, ScoredLayer
 
 
 class PlacedLayer(NamedTuple):
-    """A layer in its place: with the network's choices filled in, its inputs and its shapes.
+    """A layer at its position: with the network's defaults applied, its inputs and its shapes.
 
-    `sources` are the names of the inputs and layers that it reads. A layer that shares the
-    parameters of another is `owned` by that one; else by itself.
+    `sources` are the names of the inputs and layers that it reads. `owner` is the layer whose
+    parameters it uses, by default itself.
     """
 
     index: int  # type: ignore[assignment]
-    layer: Any  # a Layer; that of an output is a ScoredLayer
+    layer: Any  # a Layer; for outputs a ScoredLayer
     sources: tuple[str, ...]
     in_shape: tuple
     out_shape: tuple[int, ...]
@@ -33,7 +33,7 @@ class PlacedLayer(NamedTuple):
 
     @property
     def label_shape(self) -> Shape:
-        """The shape of one example's label, of an output."""
+        """The shape of one example's label, for outputs."""
         return self.layer.label_shape(self.out_shape)
 
     @property
@@ -48,17 +48,17 @@ class PlacedLayer(NamedTuple):
 
     @property
     def state_shapes(self) -> Shapes:
-        """{name: shape for one example} of what it carries to a next batch."""
+        """{name: shape for one example} of the states that it carries to the next batch."""
         return self.layer.state_shapes(self.in_shape)
 
     def own_arrays(self, arrays: Values, kind: str) -> Values:
-        """Returns {name: array} of what this layer uses, from {"layer/name": array}."""
+        """Returns {name: array} of this layer's arrays, from {"layer/name": array}."""
         names = getattr(self.layer, kind)(self.in_shape)
         return {name: arrays[f"{self.owner}/{name}"] for name in names}
 
 
 def shape_after(layer: Layer, shape: Any, before: str | None) -> Shape:
-    """Returns the output shape of `layer`, or an error that names it and what it follows."""
+    """Returns the output shape of `layer`, or raises an error that names it and its predecessor."""
     try:
         out_shape = layer.out_shape(shape)
         if isinstance(layer, ScoredLayer):
@@ -70,7 +70,7 @@ def shape_after(layer: Layer, shape: Any, before: str | None) -> Shape:
 
 
 def channels_cure(shape: Any) -> str:
-    """Returns what to do about a shape that seems to have an image's channels last, or nothing."""
+    """Returns advice for a shape that seems to have channels last, or ""."""
     if not isinstance(shape, tuple) or len(shape) != 3:
         return ""
     first, *rest, last = shape
@@ -80,7 +80,7 @@ def channels_cure(shape: Any) -> str:
 
 
 def check_unique(names: Iterable[Any], what: str) -> None:
-    """Checks that no name comes twice."""
+    """Raises ConfigError if a name is repeated."""
     for one, two in pairwise(sorted(names)):
         if one == two:
             raise ConfigError(f"{what} must be unique, got {one!r} twice")

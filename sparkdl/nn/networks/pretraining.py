@@ -1,4 +1,4 @@
-"""A part of a network that learns without labels."""
+"""Unsupervised pretraining of one layer of a network."""
 
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING
@@ -15,21 +15,21 @@ if TYPE_CHECKING:
 
 
 def unsupervised_layers(conf: "Conf") -> list[str]:
-    """Returns the names of the layers that can learn without labels, each behind what it reads."""
+    """Returns the names of the layers that learn without labels, each after what it reads."""
     return [place.name for place in conf.stack if isinstance(place.layer, UnsupervisedLayer)]
 
 
 def pretraining(conf: "Conf", name: str) -> GraphConf:
-    """Returns the network that trains the layer `name` of `conf` to give its input back.
+    """Returns the network that trains the layer `name` of `conf` to reconstruct its input.
 
-    It is the graph of the layers that lead to it, as they are in use and with their weights fixed,
-    and the layer, whose loss it is. Parameters and buffers have the names that they have in `conf`.
+    It is the graph of the layers that lead there, in inference mode with fixed weights, plus the
+    layer itself, whose loss is used. Parameters and buffers keep their names in `conf`.
 
     Parameters
     ----------
     conf : NetworkConf or GraphConf
     name : str
-        Of an AutoEncoder, VariationalAutoencoder or another UnsupervisedLayer.
+        The name of an AutoEncoder, VariationalAutoencoder or another UnsupervisedLayer.
 
     Raises
     ------
@@ -49,7 +49,7 @@ def pretraining(conf: "Conf", name: str) -> GraphConf:
 
 
 def ancestors(conf: "Conf", name: str) -> set[str]:
-    """Returns the names of the layer, of all that it reads, and of their parameters' owners."""
+    """Returns the names of the layer, of all it depends on, and of their parameters' owners."""
     needed = {name}
     for place in reversed(conf.stack):
         needed |= {*place.sources, place.owner} if place.name in needed else set()
@@ -57,7 +57,7 @@ def ancestors(conf: "Conf", name: str) -> set[str]:
 
 
 def vertex(place: "PlacedLayer", name: str) -> Vertex:
-    """Returns a layer in its place in the network that trains the layer `name`."""
+    """Returns the vertex of a layer in the network that trains the layer `name`."""
     bare = replace(place.layer, name=None)
     layer = Reconstruction(layer=bare) if place.name == name else Frozen(layer=bare)
     shares = None if place.owner == place.name else place.owner

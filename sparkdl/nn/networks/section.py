@@ -1,4 +1,4 @@
-"""Neighboring layers of a network, whose parameters can be updated on their own."""
+"""A section of a network: adjacent layers whose parameters can be updated separately."""
 
 from collections.abc import Iterator
 from functools import cached_property
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
 
 class Section:
-    """To `update_params` it is a network of these layers alone.
+    """A network of these layers alone, as far as `update_params` is concerned.
 
     Parameters
     ----------
     network : Conf
     stack : tuple of PlacedLayer
-        Neighbors in the network's stack.
+        Adjacent layers of the network's stack.
     start : int
         Where their parameters begin in the network's vector.
     """
@@ -39,7 +39,7 @@ class Section:
 
     @cached_property
     def groups(self) -> Any:
-        """As Conf.groups."""
+        """See Conf.groups."""
         return optimizer_groups(self)
 
     def rate_at(self, iteration: float, epoch: float) -> float:
@@ -47,7 +47,7 @@ class Section:
         return rate_at(self.groups, iteration, epoch)
 
     def slots_in(self, vector: Value) -> Values:
-        """Returns {slot: view of the network's slot vector}, as `update` takes them."""
+        """Returns {slot: view of the network's slot vector}, as taken by `update`."""
         return {name: vector[place] for name, place in self._slot_places()}
 
     def update(
@@ -58,10 +58,10 @@ class Section:
         Parameters
         ----------
         params, grad : float32 (n,)
-            Of these layers.
+            Those of these layers.
         slots : {slot: float32 (n,)}
         rate : float, or float32 (groups,)
-            Of `rate_at`.
+            From `rate_at`.
         t : int
             Number of the update, from 1.
         """
@@ -79,9 +79,9 @@ class Section:
 
 
 def sections(network: "Conf", limit: int) -> "list[Section]":
-    """Returns at most so many Sections, about equal, that together are the parameters.
+    """Splits the network into at most `limit` Sections of similar numbers of parameters.
 
-    A network whose whole gradient is clipped by its norm is one.
+    A network whose whole gradient is clipped by norm is a single section.
     """
     if isinstance(network.clipping, ClipNorm):
         limit = 1

@@ -1,4 +1,4 @@
-"""A stage of a pipeline: neighboring layers of a network, which one worker computes."""
+"""A pipeline stage: adjacent layers of a network, computed by one worker."""
 
 from functools import cached_property
 from itertools import accumulate
@@ -15,22 +15,22 @@ if TYPE_CHECKING:
 
 
 class Stage:
-    """To `forward` it is a network of these layers alone, which reads what earlier ones give.
+    """A network of these layers alone, as far as `forward` is concerned.
 
     Parameters
     ----------
     network : Conf
     start, stop : int
-        Places of the network's stack.
+        Positions in the network's stack.
 
     Attributes
     ----------
     stack : tuple of PlacedLayer
     section : Section
-        Its parameters, as an update sees them.
+        Its parameters, for updates.
     reads, gives : tuple of str
-        Names of the inputs and layers whose values it gets from the stage before, and passes to
-        the one behind, in the order of the network. What a later stage reads passes through.
+        Names of the values received from the stage before and passed to the next one, in network
+        order. Values that only later stages read are passed through.
     """
 
     def __init__(self, network: "Conf", start: int, stop: int) -> None:
@@ -42,60 +42,60 @@ class Stage:
 
     @cached_property
     def input_shapes(self) -> Shapes:
-        """{name: shape of one example} of what it reads."""
+        """{name: shape of one example} of the values that it reads."""
         shapes = dict(self.network.input_shapes)
         shapes |= {place.name: place.out_shape for place in self.network.stack}
         return {name: shapes[name] for name in self.reads}
 
     @cached_property
     def outputs(self) -> "tuple[PlacedLayer, ...]":
-        """The network's outputs that lie in this stage."""
+        """The outputs of the network that are part of this stage."""
         return tuple(place for place in self.stack if place.is_output)
 
     @cached_property
     def outputs_with_labels(self) -> "tuple[PlacedLayer, ...]":
-        """Those that the data have labels for."""
+        """Its outputs for which the data has labels."""
         return tuple(place for place in self.outputs if place.layer.reads_labels)
 
     def label_column(self, place: "PlacedLayer") -> Any:
-        """As Conf.label_column."""
+        """See Conf.label_column."""
         return self.network.label_column(place)
 
     @cached_property
     def label_columns(self) -> tuple[str, ...]:
-        """The columns of a batch that hold the labels of its outputs."""
+        """The batch columns with labels of its outputs."""
         return tuple(dict.fromkeys(map(self.label_column, self.outputs_with_labels)))
 
     @cached_property
     def state_shapes(self) -> Shapes:
-        """As Conf.state_shapes, of its layers."""
+        """The part of Conf.state_shapes for its layers."""
         return dict(entries(self.stack, "state_shapes"))
 
     @cached_property
     def moved(self) -> tuple[str, ...]:
-        """Those of `reads` that layers have given: a gradient goes back to them."""
+        """The part of `reads` computed by layers, to which gradients are sent back."""
         return without_inputs(self.network, self.reads)
 
     @cached_property
     def passed(self) -> tuple[str, ...]:
-        """Those of `gives` that layers have given: a gradient comes back for them."""
+        """The part of `gives` computed by layers, for which gradients come back."""
         return without_inputs(self.network, self.gives)
 
 
 def crossing_values(network: "Conf", index: int) -> tuple[str, ...]:
-    """Returns the inputs and layers before place `index` of the stack that later layers read."""
+    """Returns the inputs and layers before position `index` that layers from there on read."""
     before = [*network.input_shapes, *(place.name for place in network.stack[:index])]
     wanted = {source for place in network.stack[index:] for source in place.sources}
     return tuple(name for name in before if name in wanted)
 
 
 def without_inputs(network: "Conf", names: tuple[str, ...]) -> tuple[str, ...]:
-    """Returns the names that are no inputs of the network."""
+    """Returns the names that are not inputs of the network."""
     return tuple(name for name in names if name not in network.input_shapes)
 
 
 def starts_of(network: "Conf") -> list[int]:
-    """Returns where in the parameter vector each layer of the stack begins, and where it ends."""
+    """Returns the offset of each layer in the parameter vector, and the total length."""
     return list(accumulate((size_of(place) for place in network.stack), initial=0))
 
 

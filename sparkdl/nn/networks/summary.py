@@ -1,4 +1,4 @@
-"""A network as a table that people read."""
+"""Text table of a network."""
 
 from math import prod
 from typing import TYPE_CHECKING
@@ -14,7 +14,7 @@ HEAD = ("layer", "type", "output shape", "parameters")
 def summary(network: "Conf", batch_size: int) -> str:
     """Returns a table of layers, output shapes and parameters, with the memory of a step.
 
-    Where layers branch and join, a column more says what each one reads.
+    If layers branch or join, an extra column shows what each one reads.
     """
     stack, inputs = network.stack, network.input_shapes
     rows: list[tuple[str, ...]]
@@ -31,7 +31,7 @@ def summary(network: "Conf", batch_size: int) -> str:
 
 
 def branches(network: "Conf") -> bool:
-    """Returns whether any layer reads something else than the output of the layer before it."""
+    """Returns whether any layer reads anything but the output of the layer before it."""
     names = [*network.input_shapes, *(place.name for place in network.stack)]
     before = zip(names[len(network.input_shapes) - 1 :], network.stack)
     return any(place.sources != (name,) for name, place in before)
@@ -40,8 +40,8 @@ def branches(network: "Conf") -> bool:
 def memory(network: "Conf", batch_size: int) -> dict[str, int]:
     """Returns the bytes of {parameters, gradients, slots, buffers, activations} in training.
 
-    Activations are the input and the output of each layer, which the way back needs. A program
-    that reuses memory may need less, a convolution's workspace comes on top.
+    Activations are the inputs of the network and the outputs of all layers, kept for the backward
+    pass. A program that reuses memory may need less; workspaces of convolutions come on top.
     """
     item = 4
     shapes = [*network.input_shapes.values(), *(place.out_shape for place in network.stack)]
@@ -56,7 +56,7 @@ def memory(network: "Conf", batch_size: int) -> dict[str, int]:
 
 
 def parameters(place: "PlacedLayer") -> str:
-    """Returns the number of a layer's parameters as text, or the layer that it shares them with."""
+    """Returns the number of a layer's parameters as text, or the layer that owns them."""
     if place.owner != place.name:
         return f"those of {place.owner}"
     return f"{sum(prod(shape) for shape in place.param_shapes.values()):,}"
@@ -72,7 +72,7 @@ def size(n: float) -> str:
 
 
 def table(rows: list[tuple[str, ...]], numbers: int = 1) -> list[str]:
-    """Formats lines in columns, the last `numbers` to the right, with rules at head and total."""
+    """Formats rows as aligned columns, the last `numbers` to the right, with two rules."""
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     rule = "-" * (sum(widths) + 2 * (len(widths) - 1))
     head, *body, total = [line(row, widths, numbers) for row in rows]

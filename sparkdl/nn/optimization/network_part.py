@@ -1,4 +1,4 @@
-"""A part of a network's parameters, as an update sees it that knows of no other."""
+"""A part of a network's parameters that can be updated without the rest."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -16,20 +16,20 @@ if TYPE_CHECKING:
 
 
 class ArrayParts(NamedTuple):
-    """A layer, and as much of its parameters as lies in the part: {name: (numbers,)}."""
+    """A layer, and the sizes of its parameters within the part: {name: (numbers,)}."""
 
     layer: Any
     param_shapes: Shapes
 
 
 class NetworkPart:
-    """What `update_params` needs to know of a network to update some of its parameters alone.
+    """What `update_params` reads of a network, restricted to some of its parameters.
 
     Parameters
     ----------
     network : NetworkConf or GraphConf
     part : VectorPart
-        Of the parameter vector.
+        The part of the parameter vector.
     """
 
     def __init__(self, network: "Conf", part: VectorPart) -> None:
@@ -47,7 +47,7 @@ class NetworkPart:
 
 
 def group_part(group: OptimizerGroup, part: VectorPart) -> OptimizerGroup:
-    """Returns an OptimizerGroup of the numbers of the group that lie in the part."""
+    """Returns an OptimizerGroup of the group's numbers within the part."""
     where = part.local(group.part)
     layout = Layout((("part", (length(where),)),))
     return OptimizerGroup(group.optimizer, where, layout, group.slots)
@@ -58,7 +58,7 @@ def length(part: slice) -> int:
 
 
 def slots_part(network: "Conf", part: VectorPart) -> VectorPart:
-    """Returns the part of the slot vector that belongs to a part of the parameter vector."""
+    """Returns the part of the slot vector for a part of the parameter vector."""
     slices, found = network.slots_layout.slices, []
     for group in network.groups:
         for name in group.slots.values():
@@ -67,9 +67,9 @@ def slots_part(network: "Conf", part: VectorPart) -> VectorPart:
 
 
 def check_parts(network: "Conf", owner: str) -> None:
-    """Raises ConfigError unless each number can be updated without a look at others.
+    """Raises ConfigError unless each number can be updated independently of the others.
 
-    `owner` is the option that asks for it.
+    `owner` is the option that requires it.
     """
     for what in whole_vector_members(network):
         raise ConfigError(
@@ -79,7 +79,7 @@ def check_parts(network: "Conf", owner: str) -> None:
 
 
 def whole_vector_members(network: "Conf") -> Iterator[str]:
-    """Yields in words what of a network's update needs norms of arrays, or of all."""
+    """Yields descriptions of the settings whose update needs more than single numbers."""
     if network.dtype == FLOAT16:
         yield "dtype 'float16' (its loss scale)"
     for group in network.groups:

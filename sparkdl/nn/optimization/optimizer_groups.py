@@ -1,4 +1,4 @@
-"""Stretches of the parameter vector that one optimizer moves."""
+"""Groups: slices of the parameter vector, each with one optimizer."""
 
 from itertools import groupby
 from typing import NamedTuple
@@ -11,10 +11,10 @@ from sparkdl.nn.optimizers import Optimizer
 
 
 class OptimizerGroup(NamedTuple):
-    """A stretch of the parameter vector, and the optimizer that moves it.
+    """A slice of the parameter vector, and the optimizer that updates it.
 
-    `slots` names the optimizer's slots in the slot vector: as the optimizer does where it moves all
-    there is, else with the first array of the stretch before ("dense_1/W:mean").
+    `slots` maps the optimizer's slot names to those in the slot vector: the same if the optimizer
+    updates all parameters, else prefixed with the first array of the slice ("dense_1/W:mean").
     """
 
     optimizer: Optimizer
@@ -24,7 +24,7 @@ class OptimizerGroup(NamedTuple):
 
 
 def optimizer_groups(network):
-    """Returns the Groups of a network: the longest stretches with one optimizer, at least one."""
+    """Returns the OptimizerGroups of a network, maximal slices of one optimizer; at least one."""
     entries = network.params_layout.entries
     owners = [optimizer_of(network, layer, name) for layer, name, _ in arrays(network)]
     ranges = [list(group) for _, group in groupby(zip(owners, entries), lambda pair: pair[0])]
@@ -46,7 +46,7 @@ def slot_names_of(optimizer):
 
 
 def place_groups(ranges):
-    """Yields a Group for each list of (optimizer, entry), one behind the other."""
+    """Yields an OptimizerGroup for each list of (optimizer, entry), at consecutive offsets."""
     start = 0
     for range_ in ranges:
         optimizer, layout = range_[0][0], Layout(tuple(entry for _, entry in range_))
@@ -56,14 +56,14 @@ def place_groups(ranges):
 
 
 def slots_layout(groups):
-    """Returns the layout of the slot vector; a slot is as long as its group's stretch."""
+    """Returns the layout of the slot vector; a slot is as long as its group's slice."""
     return Layout(
         tuple((name, (group.layout.size,)) for group in groups for name in group.slots.values())
     )
 
 
 def slot_starts(groups):
-    """Returns {slot: the number that it is filled with at first}, where that is not 0."""
+    """Returns {slot: initial value} for slots that do not start at 0."""
     return {
         group.slots[name]: value
         for group in groups
@@ -72,6 +72,6 @@ def slot_starts(groups):
 
 
 def rate_at(groups, iteration, epoch):
-    """Returns the learning rate of an update: a number, or float32 of each of several groups."""
+    """Returns the learning rate of an update: a number, or float32 (groups,) for several groups."""
     rates = [group.optimizer.rate_at(iteration, epoch) for group in groups]
     return rates[0] if len(rates) == 1 else np.array(rates, np.float32)

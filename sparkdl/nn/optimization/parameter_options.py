@@ -1,4 +1,4 @@
-"""Options per parameter array: a layer's own setting, or else the network's."""
+"""Options per parameter array: the layer's own setting, else the network's."""
 
 from math import prod
 
@@ -8,29 +8,29 @@ from sparkdl.nn.layers.core.parameters import TrainableLayer
 
 
 def option_of(layer, option):
-    """Returns an option of TrainableLayer; its default for layers that do not have it."""
+    """Returns an option of TrainableLayer, or its default for layers without it."""
     return getattr(layer, option, getattr(TrainableLayer, option))
 
 
 def is_bias(layer, name):
-    """Returns whether the bias_ options hold for the parameter `name`."""
+    """Returns whether the bias_ options apply to the parameter `name`."""
     return name in getattr(layer, "biases", ())
 
 
 def optimizer_of(network, layer, name):
-    """Returns the optimizer of the parameter `name` of `layer`."""
+    """Returns the optimizer of a layer's parameter `name`."""
     option = option_of(layer, "bias_optimizer") if is_bias(layer, name) else None
     return option or option_of(layer, "optimizer") or network.optimizer
 
 
 def rate_factor(layer, name):
-    """Returns the factor on the learning rate of the parameter `name` of `layer`."""
+    """Returns the learning rate factor of a layer's parameter `name`."""
     option = option_of(layer, "bias_rate_factor") if is_bias(layer, name) else None
     return option_of(layer, "rate_factor") if option is None else option
 
 
 def constraints_of(network, layer, name):
-    """Returns the constraints of the parameter `name` of `layer`; none where it is not moved."""
+    """Returns the constraints of a layer's parameter `name`; none if it is not trained."""
     if rate_factor(layer, name) == 0:
         return ()
     if is_bias(layer, name):
@@ -42,10 +42,7 @@ def constraints_of(network, layer, name):
 
 
 def incoming(layer, name, shape):
-    """Returns `Layer.incoming` of the parameter `name`.
-
-    Biases are one vector, whatever their axes.
-    """
+    """Returns `Layer.incoming` of the parameter `name`; biases are one vector in any shape."""
     return ((prod(shape),), (0,)) if is_bias(layer, name) else layer.incoming(name, shape)
 
 
@@ -59,7 +56,7 @@ def arrays(network):
 
 
 def moved_parts(network):
-    """Returns the slices of the parameter vector that updates move, without `fixed_parts`."""
+    """Returns the trained slices of the parameter vector, those outside `fixed_parts`."""
     fixed = fixed_parts(network)
     starts = [0, *(part.stop for part in fixed)]
     stops = [*(part.start for part in fixed), network.params_layout.size]
@@ -67,16 +64,14 @@ def moved_parts(network):
 
 
 def fixed_parts(network):
-    """Returns the slices of the parameter vector whose learning rate is 0, as in Frozen layers."""
+    """Returns the slices of the parameter vector with a learning rate of 0, as in Frozen layers."""
     slices = network.params_layout.slices.values()
     pairs = zip(arrays(network), slices, strict=True)
     return [part for (layer, name, _), part in pairs if rate_factor(layer, name) == 0]
 
 
 def spread(network, number, other=0):
-    """Returns `number(layer, name)` for each entry of the parameter vector.
-
-    The result is None if all are `other`.
+    """Returns `number(layer, name)` per entry of the parameter vector, None if all are `other`.
 
     Returns
     -------

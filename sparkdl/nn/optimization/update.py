@@ -1,7 +1,7 @@
-"""One update of the parameter vector: clip, then l1 and l2, then the optimizer; as Caffe does it.
+"""One update of the parameter vector: clipping, then l1 and l2, then the optimizer, as in Caffe.
 
-Decoupled weight decay, where the optimizer has it, comes last and sees the old parameters.
-Constraints hold for what comes out.
+Decoupled weight decay, if the optimizer has it, is applied last but reads the old parameters.
+Constraints apply to the result.
 """
 
 import numpy as np
@@ -20,7 +20,7 @@ from sparkdl.nn.optimization.penalty import add_penalty, decay_factor
 
 
 def update_params(network, params, grad, slots, rate, t):
-    """Returns the parameters and slots after one update. Arrays or Tensors.
+    """Returns the parameters and slots after one update, as arrays or Tensors like the inputs.
 
     Parameters
     ----------
@@ -28,15 +28,14 @@ def update_params(network, params, grad, slots, rate, t):
     params, grad : float (n,)
         `grad` is that of the mean loss of the batch.
     slots : dict of float vectors
-        By the names of network.slots_layout.
+        Keyed by the names of network.slots_layout.
     rate, t : float scalar
-        Learning rate (network.rate_at), and the number of this update, from 1. A network with
-        several optimizers has a rate for each of its groups, (groups,).
+        Learning rate (network.rate_at), and the number of this update, from 1. With several
+        optimizers, `rate` has one entry per group, (groups,).
 
     Returns
     -------
     params, slots
-        Like those given.
     """
     if network.clipping is not None:
         grad = network.clipping.clip(without_fixed(network, grad), network.params_layout)
@@ -54,9 +53,9 @@ def update_params(network, params, grad, slots, rate, t):
 
 
 def without_fixed(network, grad):
-    """Returns the gradient with zeros for parameters whose rate is 0, so that no norm counts them.
+    """Zeroes the gradient of parameters with a rate of 0, so that norms do not include it.
 
-    Caffe computes none for them, either.
+    Caffe does not compute these gradients at all.
     """
     factors = spread(network, rate_factor, other=1)
     if factors is None or network.clipping.elementwise or factors.all():
@@ -65,13 +64,13 @@ def without_fixed(network, grad):
 
 
 def part_of(vector, group):
-    """Returns the group's stretch of a vector."""
+    """Returns the group's slice of a vector."""
     size = vector.shape[0]
     return vector if group.layout.size == size else cut(vector, group.part)
 
 
 def rates_of(network, rate):
-    """Returns each group's learning rate: a number, or a vector where factors are not all 1."""
+    """Returns each group's learning rate, a vector if factors are not all 1."""
     groups = network.groups
     if len(groups) == 1:
         rates = [rate]
@@ -84,7 +83,7 @@ def rates_of(network, rate):
 
 
 def decays_of(network):
-    """Returns the decoupled decay of each entry of each group; None where a group has none."""
+    """Returns the decoupled decay of each group's entries; None for groups without."""
 
     def decay(layer, name):
         return optimizer_of(network, layer, name).weight_decay * decay_factor(layer, name)
@@ -97,7 +96,7 @@ def decays_of(network):
 
 
 def constrain_params(network, params):
-    """Returns `params` (n,) with the arrays that have constraints moved to where they may be."""
+    """Applies the constraints of each array to `params` (n,)."""
     layout, parts, touched = network.params_layout, [], False
     for (layer, name, shape), part in zip(arrays(network), layout.slices.values(), strict=True):
         array = cut(params, part)
@@ -109,10 +108,9 @@ def constrain_params(network, params):
 
 
 def constrain(constraint, array, layer, name, shape):
-    """Returns the parameter `name`, or a part of it, (n,), moved to where it may be.
+    """Applies a constraint to the parameter `name`, or a part of it, (n,).
 
-    An elementwise constraint needs no shape: of a NetworkPart there is none but the number of
-    elements.
+    Elementwise constraints need no shape, as a NetworkPart only knows the number of elements.
     """
     if constraint.elementwise:
         return constraint.apply(array)

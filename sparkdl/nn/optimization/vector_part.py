@@ -1,4 +1,4 @@
-"""Stretches of a vector as one shorter vector."""
+"""Slices of a vector, viewed as one shorter vector."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,12 +11,12 @@ from sparkdl.nn.hints import Value
 
 @dataclass(frozen=True)
 class VectorPart:
-    """Some stretches of a vector (n,), which lie one behind the other in a vector (size,).
+    """Some slices of a vector (n,), concatenated to a vector (size,).
 
     Parameters
     ----------
     slices : tuple of slice
-        In ascending order, apart from each other. Some may be empty.
+        In ascending order, without overlap. Some may be empty.
     """
 
     slices: tuple[slice, ...] = ()
@@ -38,12 +38,12 @@ class VectorPart:
             values[own] = vector[part]
 
     def put(self, values: Value, vector: Value) -> None:
-        """Writes the part's `values` (size,) to their places in a vector (n,)."""
+        """Writes the part's `values` (size,) to their positions in a vector (n,)."""
         for own, part in self._pairs():
             vector[part] = values[own]
 
     def _pairs(self) -> Iterator[tuple[slice, slice]]:
-        """Yields (where it lies in the part, where in the whole) of each stretch."""
+        """Yields (slice of the part, slice of the whole) for each slice."""
         start = 0
         for part in self.slices:
             stop = start + part.stop - part.start
@@ -51,11 +51,11 @@ class VectorPart:
             start = stop
 
     def local(self, stretch: slice) -> slice:
-        """Returns where the numbers of a stretch of the whole lie in the part; perhaps none do."""
+        """Returns the slice of the part within `stretch`, a slice of the whole; may be empty."""
         return slice(self._below(stretch.start), self._below(stretch.stop))
 
     def moved(self, stretch: slice, offset: int) -> "VectorPart":
-        """Returns the part of a stretch of the whole, where that begins at `offset`."""
+        """Returns the part within `stretch`, a slice of the whole, shifted to begin at `offset`."""
         inside = (
             slice(max(part.start, stretch.start), min(part.stop, stretch.stop))
             for part in self.slices
@@ -66,5 +66,5 @@ class VectorPart:
         )
 
     def _below(self, place: int) -> int:
-        """Returns how many numbers of the part lie before this place of the whole."""
+        """Returns how many numbers of the part precede this position of the whole."""
         return sum(max(0, min(part.stop, place) - part.start) for part in self.slices)

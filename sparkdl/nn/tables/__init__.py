@@ -1,1 +1,1 @@
-"""Tables of embeddings outside the parameter vector: a step costs what the rows it touches cost."""
+"""Embedding tables outside the parameter vector: a step costs only the rows that it touches."""

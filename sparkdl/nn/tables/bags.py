@@ -1,4 +1,4 @@
-"""Bags of rows: how an example's rows become one, and its gradient theirs."""
+"""Bags of rows: pooling of an example's rows, and the gradients of the rows."""
 
 from typing import NamedTuple
 
@@ -9,17 +9,17 @@ from sparkdl.nn.tables.row_keys import PADDING, RowKeys, join_keys, number_keys,
 
 
 class RowGradients(NamedTuple):
-    """Gradients of rows: their `keys`, RowKeys (n,), each once; and `rows` (n, dimension)."""
+    """Gradients of rows: distinct `keys`, RowKeys (n,), and `rows` (n, dimension)."""
 
     keys: RowKeys
     rows: np.ndarray
 
 
 class Bag(NamedTuple):
-    """The ids of one bag of each example.
+    """The ids of one bag for each example.
 
-    `table` is the number of its table, `ids` are (n, width), -1 for none. `factors` (n, width) are
-    those of the rows, 0 for none; None where there is one row of factor 1, or none.
+    `table` is the number of its table, `ids` are (n, width), -1 for padding. `factors` (n, width)
+    multiply the rows, 0 for padding; None if each example has at most one row, with a factor of 1.
     """
 
     table: int
@@ -27,7 +27,7 @@ class Bag(NamedTuple):
     factors: np.ndarray | None
 
     def pool(self, rows):
-        """Returns the bags (n, dimension), given the rows (n * width, dimension) of the ids."""
+        """Returns the pooled bags (n, dimension), given the ids' rows (n * width, dimension)."""
         if self.factors is None:
             return rows
         if self.factors.shape[1] == 1:
@@ -44,10 +44,10 @@ class Bag(NamedTuple):
 
 
 class Bags(NamedTuple):
-    """The bags of a batch whose rows are as wide.
+    """The bags of a batch whose rows have the same dimension.
 
-    `keys` (u,) are the rows that they read, each once, as they first appear. `numbers` say for each
-    id of each bag which of them it is, -1 for none.
+    `keys` (u,) are the distinct rows that they read, in order of first appearance. `numbers` has
+    the index in `keys` of each id of each bag, -1 for padding.
     """
 
     parts: list[Bag]
@@ -56,7 +56,7 @@ class Bags(NamedTuple):
 
     @classmethod
     def of(cls, parts):
-        """Returns the Bags of several, each a Bag."""
+        """Returns the Bags of a list of Bag."""
         tables = np.array([bag.table for bag in parts], np.int16)
         tables = tables.repeat([bag.ids.size for bag in parts])
         ids = [bag.ids.reshape(-1) for bag in parts]
@@ -65,8 +65,8 @@ class Bags(NamedTuple):
         return cls(parts, *number_keys(RowKeys(tables, ids)))
 
     def pool(self, rows):
-        """Returns [bags (n, dimension) of each part], given the rows (u, dimension) of keys."""
-        if self.numbers.size and self.numbers.min() == PADDING:  # which then is the last
+        """Returns [pooled bags (n, dimension) of each part], given the keys' rows (u, d)."""
+        if self.numbers.size and self.numbers.min() == PADDING:  # -1 then selects the zeros
             rows = np.concatenate([rows, np.zeros((1, rows.shape[1]), np.float32)])
         stops = np.cumsum([bag.ids.size for bag in self.parts])
         numbers = np.split(self.numbers, stops[:-1])
@@ -75,22 +75,22 @@ class Bags(NamedTuple):
         ]
 
     def spread(self, slopes):
-        """Returns the RowGradients that gradients (n, dimension) of the parts amount to."""
+        """Returns the RowGradients that follow from the parts' gradients (n, dimension)."""
         rows = [bag.spread(slope) for bag, slope in zip(self.parts, slopes, strict=True)]
         return RowGradients(self.keys, sum_rows(rows, self.numbers, len(self.keys.ids)))
 
 
 def make_bag(ids, combine, weights=None, table=0):
-    """Returns the Bag of ids (n, width), -1 where there is none.
+    """Returns the Bag of ids (n, width), with -1 for padding.
 
     Parameters
     ----------
     combine : str
-        "sum": w r, summed over an example's ids with rows r and weights w; "mean": that, divided
-        by the sum of the weights; "sqrtn": by the root of the sum of their squares. A bag without
-        ids is 0, and so is one whose divisor is 0.
+        "sum": sum of w r over an example's ids, with rows r and weights w; "mean": that, divided by
+        the sum of the weights; "sqrtn": by the square root of the sum of their squares. A bag
+        without ids, or with a divisor of 0, is 0.
     weights : (n, width) float, optional
-        1 unless given.
+        Default 1.
 
     References
     ----------
@@ -108,9 +108,9 @@ def make_bag(ids, combine, weights=None, table=0):
 
 
 def normalize(factors, combine):
-    """Returns the factors of rows, given their weights, 0 where there is no row.
+    """Returns the factors of rows, given their weights, 0 for padding.
 
-    They are 0 as well where what they are divided by is 0, as the weights 1 and -1 have a mean of.
+    They are also 0 if the divisor is 0, as is the mean of the weights 1 and -1.
     """
     if combine == "sum":
         return factors
@@ -122,16 +122,16 @@ def normalize(factors, combine):
 
 
 def scale_rows(factors):
-    """Returns factors times a power of two for each row, so that the largest is in [0.5, 1).
+    """Scales each row of factors by a power of two so that its largest magnitude is in [0.5, 1).
 
-    A quotient of them has the same bits, and no square or sum overflows or vanishes.
+    Quotients keep their bits, while squares and sums neither overflow nor underflow.
     """
     _, exponents = np.frexp(np.abs(factors).max(1, initial=0))
     return np.ldexp(factors, -exponents[:, None])
 
 
 def check_type(ids):
-    """Raises DataError unless ids are integers that int64 holds."""
+    """Raises DataError unless ids are integers that fit in int64."""
     if ids.dtype.kind not in "iu":
         raise DataError(f"ids must be integers, got {ids.dtype}; float32 is exact to 2^24 alone")
     if ids.dtype == np.uint64 and ids.size and ids.max() >= 2**63:
@@ -145,7 +145,7 @@ def check_range(ids):
 
 
 def merge(parts, factors=None):
-    """Returns the sum of several RowGradients, each with its factor, in the order given."""
+    """Returns the weighted sum of several RowGradients, with keys in order of first appearance."""
     factors = np.ones(len(parts), np.float32) if factors is None else factors
     scaled = [
         part.rows if factor == 1 else part.rows * np.float32(factor)
@@ -158,5 +158,5 @@ def merge(parts, factors=None):
 
 
 def unite(parts):
-    """Returns the keys of several RowKeys, each once."""
+    """Returns the distinct keys of several RowKeys."""
     return parts[0] if len(parts) == 1 else number_keys(join_keys(parts))[0]

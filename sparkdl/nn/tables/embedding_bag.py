@@ -1,4 +1,4 @@
-"""An input of a network that is made of the rows of a table."""
+"""A network input computed from the rows of a table."""
 
 from sparkdl.config import Choice, Config, Integer, Number, Of, Size, Text, dataclass, option
 from sparkdl.config.field_types import OptionalAnyOf
@@ -9,7 +9,7 @@ from sparkdl.nn.tables.table_group import TableGroup, check_optimizer
 
 COMBINE = ("sum", "mean", "sqrtn")
 UPDATES = Integer(minimum=1, limit=2**31 - 1)  # counts are int32
-OF_TABLE = "dimension", "scale", "min_updates", "expire_after"  # with its optimizer
+OF_TABLE = "dimension", "scale", "min_updates", "expire_after"  # of the table, with its optimizer
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,12 +84,12 @@ class EmbeddingBag(Config):
 
 
 def optimizers_of_tables(bags, default):
-    """Returns {table: its optimizer}, in the order in which bags name them."""
+    """Returns {table: its optimizer} in the order in which bags first name the tables."""
     return {bag.table_name: bag.optimizer or default for bag in bags}
 
 
 def check_bags(bags, default):
-    """Raises ConfigError for bags that name one table, or one column, and differ in it."""
+    """Raises ConfigError if bags of one table or one column have different options."""
     tables, widths = {}, {}
     for bag in bags:
         check_optimizer(bag.optimizer or default)
@@ -117,7 +117,7 @@ def check_bags(bags, default):
 
 
 def groups_of(conf, kind=TableGroup):
-    """Returns [TableGroup, or a `kind` of it] without rows: tables of equal options share one."""
+    """Returns empty groups of type `kind`, in which tables with equal options share one group."""
     optimizers, bags = optimizers_of_tables(conf.bags, conf.optimizer), {}
     for bag in conf.bags:
         bags.setdefault(bag.table_name, bag)
@@ -136,15 +136,16 @@ def groups_of(conf, kind=TableGroup):
 
 
 def load_groups(conf, arrays, kind=TableGroup):
-    """Returns what `groups_of` does, with the rows of {"table/array": vector}, or of what `kind`
-    loads in its place.
+    """Returns the groups of `groups_of` with rows loaded from {"table/array": vector}.
+
+    Instead of such a dict, `arrays` may be what a `kind` like ShardReaders loads.
 
     Raises
     ------
     ConfigError
-        A table that the network does not have.
+        For a table that the network does not have.
     ShapeError
-        Arrays that are not those of a table; see TableGroup.load.
+        For arrays that do not fit a table; see TableGroup.load.
     """
     groups = groups_of(conf, kind)
     check_names(groups, arrays)
@@ -154,19 +155,19 @@ def load_groups(conf, arrays, kind=TableGroup):
 
 
 def begin_tables(conf, arrays, other):
-    """Returns the {"table/array": vector} that a network begins with whose rows another trained.
+    """Returns the initial {"table/array": vector} of a network that starts with another's rows.
 
     Parameters
     ----------
     conf, arrays : NetworkConf or GraphConf, {"table/array": vector}
-        Of the network that trained the rows.
+        Those of the network that trained the rows.
     other : NetworkConf or GraphConf
-        Of the one that begins; tables that only one of them has are left out.
+        The network that starts with them; tables that only one of the networks has are omitted.
 
     Raises
     ------
     ConfigError
-        Where rows of a table of both have another dimension.
+        If a table has rows of another dimension in the two networks.
     """
     trained, begun = {bag.table_name: bag.dimension for bag in conf.bags}, {}
     for group in groups_of(other):
@@ -183,7 +184,7 @@ def begin_tables(conf, arrays, other):
 
 
 def check_names(groups, arrays):
-    """Raises ConfigError where names of arrays, in lists or not, are of no table of the groups."""
+    """Raises ConfigError for names, in a dict or list of dicts, of tables outside the groups."""
     if isinstance(arrays, list):
         for part in arrays:
             check_names(groups, part)
@@ -196,7 +197,7 @@ def check_names(groups, arrays):
 
 
 def unknown_table(table, known):
-    """Returns the error of arrays of a table, or of counts, that a network does not have."""
+    """Returns the error for arrays, or counts, of a table that a network does not have."""
     counted = [name for name in known if name_of_counts(name) == table]
     if counted:
         return ConfigError(

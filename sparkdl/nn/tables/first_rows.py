@@ -1,4 +1,4 @@
-"""Rows that were never updated."""
+"""Initial rows, before any update."""
 
 from zlib import crc32
 
@@ -8,7 +8,7 @@ from sparkdl import philox
 
 
 class FirstRows:
-    """The rows that keys of several tables begin with: a function of seed, table's name and id.
+    """The initial rows of several tables: functions of the seed, the table's name and the id.
 
     Numbers are uniform in [-scale, scale).
     """
@@ -18,7 +18,7 @@ class FirstRows:
         self._streams = np.array([crc32(name.encode()) for name in names], np.uint64)
 
     def of(self, keys):
-        """Returns the rows (n, dimension) of RowKeys (n,)."""
+        """Returns the initial rows (n, dimension) of RowKeys (n,)."""
         if not self.scale:
             return np.zeros((len(keys.ids), self.dimension), np.float32)
         ids, streams = keys.ids.astype(np.uint64), self._streams[keys.tables]

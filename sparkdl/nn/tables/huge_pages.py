@@ -1,7 +1,8 @@
 """Arrays in huge pages that grow without being copied.
 
-Rows are read at random. In pages of 4 KiB a row of a table of gigabytes costs a walk through the
-page table beside its cache line, and realloc, which moves pages to any address, splits large ones.
+Rows are read at random. In a table of gigabytes with 4 KiB pages, each row would cost a page table
+walk besides its cache line, and realloc, which moves pages to arbitrary addresses, splits huge
+pages.
 """
 
 import ctypes
@@ -13,13 +14,13 @@ from functools import cache
 import numpy as np
 
 PAGE = 1 << 21  # bytes of a huge page
-LARGE = 4 * PAGE  # bytes from which on an array has pages of its own
-NO_ACCESS, MAY_MOVE, FIXED = 0, 1, 2  # of mmap, and flags of mremap
+LARGE = 4 * PAGE  # bytes from which an array gets pages of its own
+NO_ACCESS, MAY_MOVE, FIXED = 0, 1, 2  # mmap's protection, and flags of mremap
 FAILED = ctypes.c_void_p(-1).value
 
 
 def allocate(shape, dtype):
-    """Returns an array of zeros, in huge pages where it is large."""
+    """Returns an array of zeros, in huge pages if it is large."""
     dtype = np.dtype(dtype)
     nbytes = math.prod(shape) * dtype.itemsize
     if nbytes < LARGE or system() is None:
@@ -28,9 +29,9 @@ def allocate(shape, dtype):
 
 
 def grow(array, length):
-    """Returns the rows of an array and zeros after them, `length` rows in all.
+    """Extends an array with zero rows to `length` rows.
 
-    The old array, and views of it, must not be used any more: their memory may be elsewhere.
+    The old array and its views must not be used any more: the memory may have moved.
     """
     shape, dtype = (length, *array.shape[1:]), array.dtype
     nbytes = math.prod(shape) * dtype.itemsize
@@ -46,33 +47,33 @@ def grow(array, length):
 
 
 class Pages:
-    """Zeros in huge pages, at an address that is a multiple of theirs.
+    """Zeros in huge pages, aligned to their size.
 
     Raises
     ------
     MemoryError
-        Where the system has not so much, in `resize` as well.
+        If the system lacks memory, also in `resize`.
     """
 
     def __init__(self, nbytes):
         size = whole_pages(nbytes)
         address = reserve(size, mmap.PROT_READ | mmap.PROT_WRITE)
-        system().madvise(check(address, size), size, mmap.MADV_HUGEPAGE)  # else in small ones
+        system().madvise(check(address, size), size, mmap.MADV_HUGEPAGE)  # small pages if it fails
         self._own(address, size)
 
     def resize(self, nbytes):
-        """Has more bytes, at another address; those that were there stay."""
+        """Grows to at least `nbytes`, possibly at another address, keeping the content."""
         size = whole_pages(nbytes)
         if size <= self.size:
             return
-        place = reserve(size, NO_ACCESS)  # an address alone
+        place = reserve(size, NO_ACCESS)  # address space only
         flags = MAY_MOVE if place == FAILED else MAY_MOVE | FIXED
         address = check(system().mremap(self.address, self.size, size, flags, place), size)
         self._end.detach()
         self._own(address, size)
 
     def array(self, shape, dtype):
-        """Returns the first numbers as an array, which keeps the memory."""
+        """Returns the first numbers as an array that keeps the memory alive."""
         place = {"data": (self.address, False), "typestr": dtype.str, "shape": shape}
         self.__array_interface__ = {"version": 3, **place}
         return np.asarray(self)
@@ -84,7 +85,7 @@ class Pages:
 
 
 def reserve(size, protection):
-    """Returns the address, a multiple of PAGE, of so many bytes of nobody else; or FAILED."""
+    """Reserves `size` bytes at a multiple of PAGE; returns the address, or FAILED."""
     library, flags = system(), mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
     start = library.mmap(None, size + PAGE, protection, flags, -1, 0)
     if start == FAILED:
@@ -97,12 +98,12 @@ def reserve(size, protection):
 
 
 def whole_pages(number):
-    """Returns the multiple of PAGE that is next."""
+    """Rounds up to a multiple of PAGE."""
     return -(-number // PAGE) * PAGE
 
 
 def check(address, size):
-    """Returns the address that the system gave, unless that is FAILED."""
+    """Returns the address, or raises MemoryError if it is FAILED."""
     if address == FAILED:
         raise MemoryError(f"the system has not {size} bytes for an array of a table")
     return address
@@ -110,7 +111,7 @@ def check(address, size):
 
 @cache
 def system():
-    """Returns the C library with its types, or None where it cannot move pages."""
+    """Returns the C library with its signatures, or None if it cannot move pages."""
     library = ctypes.CDLL(None)
     if not hasattr(library, "mremap"):
         return None

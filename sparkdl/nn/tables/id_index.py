@@ -1,4 +1,4 @@
-"""Places of rows by key: a hash table with open addressing, a batch at a time."""
+"""Positions of rows by key: a hash table with open addressing that works on batches."""
 
 import numpy as np
 
@@ -6,21 +6,21 @@ from sparkdl.engine.native import hash_tables
 from sparkdl.errors import UnsupportedError
 from sparkdl.nn.tables.row_keys import free_entries
 
-FIRST, FULL, AFTER_GROWTH = 1024, 0.65, 0.52  # entries at first; shares of them in use
-CHUNK = 1 << 20  # keys that are entered at once when the table grows
+FIRST, FULL, AFTER_GROWTH = 1024, 0.65, 0.52  # first entries; load factors around growth
+CHUNK = 1 << 20  # keys inserted at once when the table grows
 LARGEST = 2**31 - 1  # rows, as entries are int32
 
 
 class IdIndex:
-    """Finds the place of each key that was added: 0, 1, 2, ... in the order of adding.
+    """Finds the position of each added key: 0, 1, 2, ... in the order of insertion.
 
-    It keeps 4 bytes for each entry, 6 to 8 for a key; the keys themselves are the caller's arrays.
-    A compiled loop searches where there is a compiler, else numpy; places are the same.
+    It needs 4 bytes per entry, 6 to 8 per key; the keys themselves are arrays of the caller. A
+    compiled loop searches if there is a compiler, else numpy, with the same results.
 
     Parameters
     ----------
     tables : int
-        How many the keys are of.
+        The number of tables that keys refer to.
 
     References
     ----------
@@ -37,14 +37,14 @@ class IdIndex:
         return self._entries.nbytes
 
     def find(self, keys, known):
-        """Returns the places (n,) int64 of RowKeys, -1 where one was not added.
+        """Returns the positions (n,) int64 of RowKeys, -1 for keys that were not added.
 
         Parameters
         ----------
         keys : RowKeys
-            Of ids that are at least 0.
+            With ids of at least 0.
         known : RowKeys
-            By place.
+            The added keys by position.
         """
         places = np.empty(len(keys.ids), np.int64)
         try:
@@ -54,7 +54,7 @@ class IdIndex:
         return places
 
     def add(self, known, count):
-        """Adds known[old count:count], keys that differ and were not added before."""
+        """Adds known[old count:count], which must be distinct and new."""
         if count > FULL * len(self._entries):
             self._entries, self._count = free_entries(int(np.ceil(count / AFTER_GROWTH))), 0
         for start in range(self._count, count, CHUNK):
@@ -62,7 +62,7 @@ class IdIndex:
         self._count = count
 
     def _search(self, keys, known, places):
-        """Writes what `find` returns, by numpy."""
+        """Implements `find` with numpy."""
         places[:] = -1
         entries, waiting = self._homes(keys), np.arange(len(keys.ids))
         while len(waiting) and self._count:
@@ -84,7 +84,7 @@ class IdIndex:
         while len(waiting):
             at, places = entries[waiting], (start + waiting).astype(np.int32)
             free = self._entries[at] < 0
-            self._entries[at[free]] = places[free]  # of several for one entry, one has it then
+            self._entries[at[free]] = places[free]  # of several keys for one entry, one wins
             waiting = waiting[self._entries[at] != places]
             self._advance(entries, waiting)
 
@@ -93,7 +93,7 @@ class IdIndex:
         entries[which] %= len(self._entries)
 
     def _homes(self, keys):
-        """Returns the entry at which to begin for each key."""
+        """Returns the entry where probing begins for each key."""
         high = hash_keys(keys) >> np.uint64(32)
         return (high * np.uint64(len(self._entries)) >> np.uint64(32)).astype(np.int64)
 

@@ -1,4 +1,4 @@
-"""Which rows have been updated often enough to be kept."""
+"""A filter that keeps rows only after several updates."""
 
 import numpy as np
 
@@ -8,15 +8,15 @@ COUNT, LAST = "count", "last"
 
 
 class RowFilter:
-    """Counts the updates of ids that have no row yet; with the `minimum`-th they may have one.
+    """Counts the updates of ids without a row; at the `minimum`-th update an id gets one.
 
-    An id that was counted takes 24 bytes, 20 where ids do not expire, whatever the dimension. Its
-    count expires before the row that it gets, as it is not raised any more.
+    A counted id takes 24 bytes, or 20 if ids do not expire, for any dimension. Once it has a row,
+    its count is no longer raised, so it expires before the row.
 
     Parameters
     ----------
     names : tuple of str
-        Of the tables; keys have their numbers, from 0.
+        Names of the tables; keys refer to them by index.
     minimum : int
         Updates, at least 2.
     expires : bool
@@ -29,7 +29,7 @@ class RowFilter:
         self.store = RowStore(self.names, 0, (), (COUNT, LAST) if expires else (COUNT,))
 
     def admit(self, keys, t):
-        """Counts the update `t` of RowKeys (n,) without rows; returns which (n,) get theirs now."""
+        """Counts update `t` for RowKeys (n,) without rows; returns which (n,) now get rows."""
         places = self.store.find(keys)
         new = np.flatnonzero(places < 0)
         if len(new):
@@ -41,17 +41,17 @@ class RowFilter:
         return counts >= self.minimum
 
     def forget(self, oldest):
-        """Forgets counts that no update from `oldest` on has raised."""
+        """Forgets counts that were last raised before update `oldest`."""
         keep_since(self.store, oldest)
 
 
 def name_of_counts(table):
-    """Returns the name that the counts of a table have in its state."""
+    """Returns the name under which a table's state has its counts."""
     return f"{table}/seen"
 
 
 def keep_since(store, oldest):
-    """Forgets the rows of a RowStore whose LAST is below `oldest`."""
+    """Forgets the rows of a RowStore with LAST below `oldest`."""
     places = np.flatnonzero(store.whole(LAST) >= oldest)
     if len(places) < len(store):
         store.keep(places)

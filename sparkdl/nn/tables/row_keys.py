@@ -1,4 +1,4 @@
-"""Names of rows: a table of several, and an id; which of many are the same."""
+"""Keys of rows, a table and an id each, and the grouping of equal keys."""
 
 from typing import NamedTuple
 
@@ -8,11 +8,11 @@ from sparkdl.engine.native import hash_tables
 from sparkdl.errors import UnsupportedError
 
 PADDING = -1
-MOST_TABLES = 2**15  # as their numbers are int16
+MOST_TABLES = 2**15  # their indices are int16
 
 
 class RowKeys(NamedTuple):
-    """Rows of several tables: `tables` (n,) int16, `ids` (n,) int64; an id of -1 names none."""
+    """Keys of rows in several tables: `tables` (n,) int16, `ids` (n,) int64, -1 for padding."""
 
     tables: np.ndarray
     ids: np.ndarray
@@ -23,22 +23,22 @@ class RowKeys(NamedTuple):
         return cls(np.full(len(ids), table, np.int16), np.asarray(ids, np.int64))
 
     def take(self, places):
-        """Returns those at these places."""
+        """Returns the keys at these positions."""
         return RowKeys(self.tables[places], self.ids[places])
 
 
 def join_keys(parts):
-    """Returns the RowKeys of several, one behind the other."""
+    """Concatenates several RowKeys."""
     if len(parts) == 1:
         return parts[0]
     return RowKeys(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
 
 
 def number_keys(keys):
-    """Returns (the keys (u,), each once, as they first appear; numbers (n,)).
+    """Returns (distinct keys (u,) in order of first appearance, numbers (n,)).
 
-    The number of a key is its place among those; that of an id of -1 is -1. A compiled loop does it
-    where there is a compiler, else numpy; the result is the same.
+    The number of a key is its index in the distinct keys, -1 if its id is -1. A compiled loop does
+    it if there is a compiler, else numpy, with the same result.
     """
     count = len(keys.ids)
     numbers, firsts = np.empty(count, np.int64), np.empty(count, np.int64)
@@ -50,13 +50,13 @@ def number_keys(keys):
 
 
 def number_by_sorting(keys):
-    """Returns what `number_keys` does, by numpy."""
+    """Implements `number_keys` with numpy."""
     order = np.lexsort(keys[::-1])
     order = order[keys.ids[order] != PADDING]
     sorted_ = keys.take(order)
     starts = np.ones(len(order), bool)
     starts[1:] = np.diff(sorted_.ids).astype(bool) | np.diff(sorted_.tables).astype(bool)
-    firsts = order[starts]  # lexsort is stable
+    firsts = order[starts]  # the first of equal keys, as lexsort is stable
     by_appearance = np.argsort(firsts)
     ranks = np.empty(len(firsts), np.int64)
     ranks[by_appearance] = np.arange(len(firsts))
@@ -66,14 +66,14 @@ def number_by_sorting(keys):
 
 
 def sum_rows(parts, numbers, count):
-    """Returns (count, d): of each number the sum of those of the rows (n, d) that have it.
+    """Returns (count, d): for each number the sum of the rows (n, d) with that number.
 
-    Terms are added in their order, from 0 on; -1 is the number of those that are left out.
+    Terms are added in order, starting from 0; rows with the number -1 are ignored.
 
     Parameters
     ----------
     parts : list of arrays (m, d)
-        The rows, one part behind the other.
+        The rows, in consecutive parts.
     """
     sums = np.zeros((count, parts[0].shape[1]), np.float32)
     try:
@@ -86,5 +86,5 @@ def sum_rows(parts, numbers, count):
 
 
 def free_entries(size):
-    """Returns entries of a hash table without keys."""
+    """Returns the entries of an empty hash table."""
     return np.full(size, PADDING, np.int32)

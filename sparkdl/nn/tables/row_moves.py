@@ -1,4 +1,4 @@
-"""Moves of rows by an optimizer, in place: one compiled pass over them."""
+"""In-place updates of rows by an optimizer, in one compiled pass."""
 
 from functools import lru_cache
 
@@ -13,23 +13,23 @@ from sparkdl.engine.native.table_rows import OWN, PLACED, SHARED
 from sparkdl.errors import UnsupportedError
 
 ROWS, GRADIENTS, RATE, NUMBER = "rows", "gradients", "rate", "t"
-MANY = (1 << 13,)  # numbers: more than those of small arrays, which chains bring together
+MANY = (1 << 13,)  # more numbers than in small arrays, which chaining would merge
 
 
 class RowMoves:
-    """The formulas of an optimizer: those of numbers alone, then a chain over rows.
+    """The formulas of an optimizer: operations on scalars, then a chain over rows.
 
     Parameters
     ----------
     optimizer : Optimizer
-        Of `elementwise` ones.
+        One that is `elementwise`.
     """
 
     def __init__(self, optimizer):
         graph = into_chains(trace(optimizer), may_chain)
         chains = [node for node in graph.nodes if node.outputs[0].shape]
         alone = len(chains) == 1 and isinstance(chains[0].op, ChainOp)
-        results = [*graph.outputs.values()]  # a slot may have the gradient, or be as another one
+        results = [*graph.outputs.values()]  # a slot may equal the gradient or another slot
         whole = alone and len({*results}) == len(results) == len({*results} & {*chains[0].outputs})
         self._chain = chains[0] if whole else None
         self._numbers = [node for node in graph.nodes if node not in chains]
@@ -37,21 +37,22 @@ class RowMoves:
         self._results = {tensor: name for name, tensor in graph.outputs.items()}
 
     def run(self, arrays, places, gradients, rate, t):
-        """Moves rows.
+        """Updates rows in place.
 
         Parameters
         ----------
         arrays : {"rows" or a slot's name: (m, d) float32}
-            Those at `places` are changed.
+            Changed at `places`.
         places : (n,) int64
-            Each once.
+            Distinct.
         gradients : (n, d) float32
         rate, t : float32
 
         Raises
         ------
         UnsupportedError
-            Where the formulas are no such chain, or it cannot be compiled; no row has changed then.
+            If the formulas are not a single chain or it cannot be compiled; no row has changed
+            then.
         """
         if self._chain is None:
             raise UnsupportedError("the optimizer is no chain of elementwise operations")
@@ -68,18 +69,18 @@ class RowMoves:
 
 
 def number(value):
-    """Returns the operand of a number that all rows have in common."""
+    """Returns the operand for a number shared by all rows."""
     return np.asarray(value), SHARED
 
 
 @lru_cache(maxsize=32)
 def moves_of(optimizer):
-    """Returns the RowMoves of an optimizer, which are made once."""
+    """Returns the RowMoves of an optimizer, cached."""
     return RowMoves(optimizer)
 
 
 def trace(optimizer):
-    """Returns the Graph of a move, of rows as one vector."""
+    """Returns the Graph of an update, with the rows as one vector."""
     names = ROWS, GRADIENTS, *optimizer.slot_names
     inputs = {name: Tensor(Spec(MANY), name=name) for name in names}
     inputs |= {name: Tensor(Spec(()), name=name) for name in (RATE, NUMBER)}
@@ -91,5 +92,5 @@ def trace(optimizer):
 
 
 def decay_of(optimizer):
-    """Returns the decoupled decay of all rows, None for none."""
+    """Returns the decoupled weight decay of all rows, or None."""
     return np.float32(optimizer.weight_decay) if optimizer.weight_decay else None

@@ -1,4 +1,4 @@
-"""Rows in memory by key: their arrays, and the index that finds them."""
+"""Rows in memory: their arrays, and the index that finds them by key."""
 
 import numpy as np
 
@@ -8,22 +8,22 @@ from sparkdl.nn.tables.id_index import LARGEST, IdIndex
 from sparkdl.nn.tables.row_keys import RowKeys
 
 IDS, TABLES, CHANGED = "ids", "tables", "changed"
-ROOM = 64  # full arrays grow by this part of themselves
-CHUNK = 1 << 18  # rows that are copied at once
+ROOM = 64  # full arrays grow by 1 / ROOM of their length
+CHUNK = 1 << 18  # rows copied at once
 
 
 class RowStore:
-    """Rows (dimension,) float32 of several arrays, for keys of several tables, as they were added.
+    """Rows (dimension,) float32 of several arrays, in insertion order, for keys of several tables.
 
     Parameters
     ----------
     names : tuple of str
-        Of the tables; keys have their numbers, from 0.
+        Names of the tables; keys refer to them by index.
     dimension : int
     arrays : tuple of str
-        Names of the arrays that a row has a part of.
+        Names of the arrays with (dimension,) numbers per row.
     counts : tuple of str
-        Names of further arrays, of which a row has one number, an int32.
+        Names of further arrays with one int32 per row.
     """
 
     def __init__(self, names, dimension, arrays, counts=()):
@@ -48,22 +48,22 @@ class RowStore:
 
     @property
     def nbytes(self):
-        """Bytes of all arrays and of the index, room for growth too."""
+        """Bytes of all arrays and of the index, including room for growth."""
         return self._index.nbytes + sum(array.nbytes for array in self._arrays.values())
 
     def find(self, keys):
-        """Returns the places (n,) of RowKeys, -1 where one has none; the last ones are kept."""
+        """Returns the positions (n,) of RowKeys, -1 for unknown ones; caches the last result."""
         if self._found is None or self._found[0] is not keys:
             self._found = keys, self._index.find(keys, self._known)
         return self._found[1]
 
     def add(self, keys, values):
-        """Adds rows for keys that have none; returns their places.
+        """Adds rows for new keys; returns their positions.
 
         Parameters
         ----------
         keys : RowKeys (n,)
-            Each once.
+            Distinct.
         values : {name of an array: (n, dimension), or (n,) for a count; or one number}
         """
         start, self._count, self._found = self._count, self._count + len(keys.ids), None
@@ -78,47 +78,47 @@ class RowStore:
         return np.arange(start, self._count)
 
     def take(self, name, places):
-        """Returns the parts (n, dimension), or (n,), of rows in one array; a new array."""
+        """Returns rows (n, dimension), or counts (n,), of one array; a new array."""
         return self._arrays[name].take(places, axis=0)
 
     def put(self, name, places, values):
-        """Replaces what `take` returns."""
+        """Overwrites rows or counts of one array."""
         self.change((name,), places)[name][places] = values
 
     def change(self, names, places):
-        """Returns {name: array by place} for its rows at these places to be changed, no other."""
+        """Returns {name: array by position}, to be changed at these positions only."""
         if CHANGED in self._arrays:
             self._arrays[CHANGED][places] = True
         return {name: self._arrays[name] for name in names}
 
     def whole(self, name):
-        """Returns one array of all rows by place, for reading."""
+        """Returns one array of all rows by position, read-only by convention."""
         return self._arrays[name][: self._count]
 
     def keep(self, places):
-        """Forgets all rows but those at places (n,), which are 0, 1, ... then."""
+        """Forgets all rows but those at positions (n,), which become 0, 1, ..."""
         kept = {}
         for name, array in self._arrays.items():
             kept[name] = allocate((len(places), *array.shape[1:]), array.dtype)
-            array.take(places, axis=0, out=kept[name], mode="clip")  # "raise" copies once more
+            array.take(places, axis=0, out=kept[name], mode="clip")  # "raise" would buffer
         self.clear()
         self._arrays, self._count, self._has_forgotten = kept, len(places), True
         self._index.add(self._known, self._count)
 
     def track_changes(self):
-        """Begins to note which rows are added or replaced, a byte for each: none so far."""
+        """Starts to track which rows are added or replaced, with a byte per row."""
         self._arrays[CHANGED] = np.zeros(len(self._arrays[IDS]), bool)
         self._has_forgotten = False
 
     def changed(self):
-        """Returns the places of rows that have changed; None where some were forgotten."""
+        """Returns the positions of changed rows, or None if rows were forgotten."""
         changed = self._arrays[CHANGED][: self._count]
         return None if self._has_forgotten else np.flatnonzero(changed)
 
     def stream(self, places=None):
-        """Yields (name, dtype, numbers, iterator of arrays) of what `state` has, a chunk at a time.
+        """Yields (name, dtype, numbers, iterator of arrays) of the entries of `state`, in chunks.
 
-        Rows of a table come in the order of their ids; `places` (n,) are those that are wanted.
+        The rows of a table are sorted by id; `places` (n,) selects rows.
         """
         places = np.arange(self._count) if places is None else places
         tables = self._arrays[TABLES][places]
@@ -132,7 +132,7 @@ class RowStore:
                 yield f"{table}/{name}", array.dtype, numbers, self._chunks(name, own)
 
     def merge(self, state):
-        """Takes over rows of what `state` gave, in place of those of the same keys; see `load`."""
+        """Adds the rows of another `state`, replacing rows of the same keys; see `load`."""
         for number, table in enumerate(self.names):
             own = self._state_of(state, table)
             check_ids(table, own[IDS])
@@ -143,8 +143,8 @@ class RowStore:
     def state(self):
         """Returns {"table/array": vector}, copies.
 
-        The arrays of a table are "ids" (n,) int64, (n * dimension,) float32 for each of rows, and
-        (n,) int32 for each of counts.
+        The arrays of a table are "ids" (n,) int64, (n * dimension,) float32 for each array of rows,
+        and (n,) int32 for each array of counts.
         """
         tables, arrays = self._arrays[TABLES][: self._count], {}
         order = np.argsort(tables, kind="stable") if len(self.names) > 1 else None
@@ -158,14 +158,12 @@ class RowStore:
         return arrays
 
     def load(self, state):
-        """Takes over what `state` gave, where there are no rows yet.
-
-        A table without any arrays is empty.
+        """Loads a `state` into an empty store. A table without arrays is empty.
 
         Raises
         ------
         ShapeError
-            Arrays of other names, types or lengths, ids below 0 or twice.
+            For arrays of other names, types or lengths, and for negative or repeated ids.
         """
         states = {table: self._state_of(state, table) for table in self.names}
         for table, own in states.items():
@@ -181,12 +179,12 @@ class RowStore:
         self._index.add(self._known, self._count)
 
     def check_arrays(self, state):
-        """Raises ShapeError unless the arrays of `state` have the names, types and lengths."""
+        """Raises ShapeError unless the arrays of `state` have valid names, types and lengths."""
         for table in self.names:
             self._state_of(state, table)
 
     def load_all(self, states):
-        """Takes over what `state` gave each time, later rows in place of earlier ones of a key."""
+        """Loads several states, where later rows of a key replace earlier ones."""
         self.clear()
         first, *others = states or [{}]
         self.load(first)
@@ -212,7 +210,7 @@ class RowStore:
             self.add(keys.take(new), {name: of[new] for name, of in values.items()})
 
     def _no_rows(self):
-        """Returns {name of an array: itself, of no rows}."""
+        """Returns {name: empty array} of all arrays of rows and counts."""
         return {name: np.zeros((0, *shape), kind) for name, (kind, shape) in self._kinds.items()}
 
     def _make_room(self):
@@ -220,7 +218,7 @@ class RowStore:
             raise ConfigError(f"tables {self.names} must have at most {LARGEST} rows")
         if self._count > len(self._arrays[IDS]):
             room = self._count + self._count // ROOM
-            for name, array in self._arrays.items():  # nobody else has them
+            for name, array in self._arrays.items():  # nobody else holds them
                 self._arrays[name] = grow(array, room)
 
     def _state_of(self, state, table):
@@ -247,7 +245,7 @@ class RowStore:
 
 
 def check_ids(table, ids):
-    """Raises ShapeError unless ids are at least 0, each once."""
+    """Raises ShapeError unless ids are distinct and at least 0."""
     ids = np.sort(ids)
     if len(ids) and (ids[0] < 0 or (ids[1:] == ids[:-1]).any()):
         raise ShapeError(f"table {table!r} needs ids of at least 0, each once")

@@ -1,4 +1,4 @@
-"""Tables whose rows are as wide and move alike, kept as one."""
+"""A group of tables with equal options, stored as one."""
 
 import numpy as np
 
@@ -10,32 +10,34 @@ from sparkdl.nn.tables.row_moves import decay_of, moves_of
 from sparkdl.nn.tables.row_store import IDS, RowStore
 
 ROWS = "rows"
-CHUNK = 1 << 16  # numbers of rows that are moved at once: what an optimizer makes of them is cached
+CHUNK = 1 << 16  # numbers updated at once, so that the optimizer's temporaries stay in the cache
 
 
 class TableGroup:
-    """Rows of float32 for keys of several tables, with what an optimizer keeps for each.
+    """Float32 rows and optimizer slots for keys of several tables.
 
-    A step calls each kernel once for all tables of a group, however many there are. A row that was
-    never updated is a function of seed, table's name and id, and takes no memory. Reading adds no
-    rows; updating does. So the same updates give the same bits, whoever makes them.
+    A step calls each kernel once for all tables of a group. A row that was never updated is a
+    function of the seed, its table's name and its id, and takes no memory: updates add rows, reads
+    do not. The same updates therefore give the same bits in any process.
 
     Parameters
     ----------
     names : tuple of str
-        Of the tables; keys have their numbers, from 0.
+        Names of the tables; keys refer to them by index.
     dimension : int
-        Numbers of a row.
+        Numbers per row.
     optimizer : Optimizer
-        Works on the rows of an update alone, so Adam is lazy: the moments of other rows stay.
-        It must be one that computes number by number (Optimizer.elementwise).
+        Applied only to the rows of an update, so Adam is lazy: moments of other rows stay. It must
+        be elementwise (Optimizer.elementwise).
     seed : int
     scale : float
         Initial rows are uniform in [-scale, scale).
     min_updates : int
-        A row is kept, and moved, from this update of it on; those before leave it as it was.
+        A row is stored and trained from its update of this number on; earlier ones do not change
+        it.
     expire_after : int, optional
-        Each so many updates, rows that none of the last so many had are forgotten.
+        At every multiple of this number of updates, rows are forgotten that none of the last so
+        many updates touched.
 
     References
     ----------
@@ -64,26 +66,26 @@ class TableGroup:
             store.clear()
 
     def __len__(self):
-        """The number of rows that were updated at least once."""
+        """Returns the number of stored rows."""
         return len(self._store)
 
     @property
     def state_names(self):
-        """The names before the last "/" of those of `state`."""
+        """The names before the last "/" of the keys of `state`."""
         return self.names + (() if self._filter is None else self._filter.names)
 
     @property
     def stores(self):
-        """The RowStores of its rows and, where updates are counted, of the counts."""
+        """The RowStores of rows and, if updates are counted, of counts."""
         return [self._store] if self._filter is None else [self._store, self._filter.store]
 
     @property
     def nbytes(self):
-        """Bytes of all that is kept; see RowStore.nbytes."""
+        """Bytes of all stores; see RowStore.nbytes."""
         return sum(store.nbytes for store in self.stores)
 
     def read(self, keys):
-        """Returns the rows (n, dimension) of RowKeys (n,) of ids of at least 0; new arrays."""
+        """Returns the rows (n, dimension) of RowKeys (n,) with ids of at least 0; a new array."""
         places = self._store.find(keys)
         missing = np.flatnonzero(places < 0)
         if not len(missing):
@@ -95,12 +97,12 @@ class TableGroup:
         return rows
 
     def update(self, keys, gradients, rate, t):
-        """Moves the rows of keys by the optimizer's step.
+        """Applies one optimizer step to the rows of keys.
 
         Parameters
         ----------
-        keys : RowKeys (n,) of ids of at least 0
-            Each once.
+        keys : RowKeys (n,) with ids of at least 0
+            Distinct.
         gradients : (n, dimension) float32
         rate, t : float, int
             Learning rate, and number of the update, from 1.
@@ -108,9 +110,9 @@ class TableGroup:
         Raises
         ------
         ShapeError
-            Gradients of another shape.
+            For gradients of another shape.
         DivergedError
-            A gradient that is not finite; no row has changed then.
+            For a non-finite gradient; no row has changed then.
         """
         self._check(keys, gradients)
         gradients = np.ascontiguousarray(gradients, np.float32)
@@ -129,15 +131,15 @@ class TableGroup:
     def state(self):
         """Returns {"table/array": vector}, copies; see RowStore.state.
 
-        The arrays of rows are "rows" and the optimizer's slots, and "last", the update that had a
-        row last, where rows expire. Those of RowFilter are there where updates are counted.
+        The arrays are "rows", the optimizer's slots, and, if rows expire, "last", the last update
+        of each row. If updates are counted, the arrays of RowFilter are included.
         """
         return {name: array for store in self.stores for name, array in store.state().items()}
 
     def begin(self, arrays):
-        """Returns the `state` of a group that begins with the rows of {"table/array": vector}.
+        """Returns the `state` of a group that starts with the rows of {"table/array": vector}.
 
-        Slots of the optimizer and counts are as at first; ids and rows are not copied.
+        Optimizer slots and counts start anew; ids and rows are not copied.
         """
         state, start = {}, self.optimizer.slot_start
         for table in (name for name in self.names if f"{name}/{ROWS}" in arrays):
@@ -151,7 +153,7 @@ class TableGroup:
         return state
 
     def load(self, states):
-        """Takes over what `state` gave, or a list of such, whose later rows replace earlier ones.
+        """Loads a `state` or a list of states, where later rows replace earlier ones.
 
         See RowStore.load.
         """
@@ -160,7 +162,7 @@ class TableGroup:
             store.load_all(states)
 
     def _admit(self, keys, gradients, t):
-        """Returns those keys, with their gradients, whose rows are kept from this update on."""
+        """Returns the keys, with their gradients, that have or now get rows."""
         kept = self._store.find(keys) >= 0
         missing = np.flatnonzero(~kept)
         if not len(missing):
@@ -176,7 +178,7 @@ class TableGroup:
                 self._filter.forget(oldest)
 
     def _move_in_parts(self, places, gradients, rate, t):
-        """Does by numpy what RowMoves do."""
+        """Implements RowMoves with numpy."""
         size = max(1, CHUNK // self.dimension)
         for start in range(0, len(places), size):
             part = slice(start, start + size)
@@ -192,7 +194,7 @@ class TableGroup:
             store.put(name, places, values)
 
     def _places(self, keys):
-        """Returns the places of keys, where those without one have got one."""
+        """Returns the positions of keys, adding rows for unknown ones."""
         places = self._store.find(keys)
         missing = np.flatnonzero(places < 0)
         if len(missing):
@@ -215,7 +217,7 @@ class TableGroup:
 
 
 def check_optimizer(optimizer):
-    """Raises ConfigError for an optimizer that needs more than the rows of an update."""
+    """Raises ConfigError for an optimizer that is not elementwise."""
     if not optimizer.elementwise:
         raise ConfigError(
             f"EmbeddingBag.optimizer must compute number by number, got {optimizer.type_name}; "

@@ -1,4 +1,4 @@
-"""Rows of trained tables, to be read alone."""
+"""Read-only access to rows of trained tables."""
 
 from functools import partial
 
@@ -13,10 +13,10 @@ NO_IDS = np.zeros(0, np.int64)
 
 
 class TableReader:
-    """Reads as a TableGroup of the same options does, from the arrays that `load` is given.
+    """A read-only TableGroup over the arrays passed to `load`.
 
-    It copies nothing and has nothing to set up, so a process that reads takes 8 bytes and a row for
-    each id: places are found by bisection, and what optimizers keep is not there.
+    It copies nothing and builds no index, so it takes 8 bytes and a row per id: positions are found
+    by bisection, and optimizer slots are not loaded.
     """
 
     def __init__(self, names, dimension, optimizer, *, seed=0, scale=0.05, **_):
@@ -24,9 +24,9 @@ class TableReader:
         self._first, self._tables = FirstRows(names, dimension, seed, scale), []
 
     def load(self, states):
-        """Takes {"table/array": vector}, as `rows_to_read` gives them, or a list of such.
+        """Takes {"table/array": vector} as returned by `rows_to_read`, or a list of such.
 
-        Rows of later ones come in place of those of earlier ones.
+        Rows of later ones replace those of earlier ones.
         """
         states = states if isinstance(states, list) else [states]
         self._tables = [[self._rows_of(state, name) for state in states] for name in self.names]
@@ -38,7 +38,7 @@ class TableReader:
     def read(self, keys):
         """See TableGroup.read."""
         rows, missing = np.empty((len(keys.ids), self.dimension), np.float32), []
-        order = np.lexsort(keys[::-1])  # bisection is several times as fast in their order
+        order = np.lexsort(keys[::-1])  # bisection is several times faster in key order
         bounds = np.searchsorted(keys.tables[order], np.arange(len(self.names) + 1))
         for parts, start, stop in zip(self._tables, bounds[:-1], bounds[1:], strict=True):
             own = order[start:stop]
@@ -54,14 +54,14 @@ class TableReader:
 
 
 class ShardReaders:
-    """A TableReader for each owner of rows, as TableShards have them."""
+    """A TableReader per owner of rows, in the place of TableShards."""
 
     def __init__(self, *args, **options):
         self._new = partial(TableReader, *args, **options)
         self.names = self.state_names = self._new().names
 
     def load(self, shards):
-        """Takes [what a TableReader loads of each owner]."""
+        """Takes a list with the states of each owner's TableReader."""
         self._readers = [self._new() for _ in shards]
         for reader, states in zip(self._readers, shards, strict=True):
             reader.load(states)
@@ -76,7 +76,7 @@ class ShardReaders:
 
 
 def find(ids, wanted):
-    """Returns (places (n,) in ids of those that are wanted, which of these are there)."""
+    """Returns (positions (n,) in the sorted `ids`, which of `wanted` were found)."""
     if not len(ids):
         return np.zeros(len(wanted), np.int64), np.zeros(len(wanted), bool)
     places = np.searchsorted(ids, wanted)
@@ -85,9 +85,9 @@ def find(ids, wanted):
 
 
 def rows_to_read(arrays):
-    """Returns the {"table/array": vector} that a TableReader takes, given those of tables.
+    """Returns the {"table/array": vector} for a TableReader, from the arrays of tables.
 
-    Ids are in order, which costs a copy of the rows where they are not.
+    Ids are sorted; the rows are copied only if they were not.
     """
     found = {}
     for name, ids in arrays.items():

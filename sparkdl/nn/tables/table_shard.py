@@ -1,4 +1,4 @@
-"""The part of a table that one of several workers keeps."""
+"""The part of tables that one of several workers owns."""
 
 import numpy as np
 
@@ -10,10 +10,10 @@ from sparkdl.nn.tables.table_group import TableGroup
 
 
 class TableShard(TableGroup):
-    """The rows of a TableGroup that one worker owns; it reads those that it has pulled.
+    """The rows of a TableGroup that one worker owns; `read` returns rows that were pulled.
 
-    `update`, `state` and `load` are of its own rows. A row has the bits that it has in a whole
-    group: it begins with the same numbers, and one worker alone moves it.
+    `update`, `state` and `load` apply to its own rows. A row has the same bits as in an unsharded
+    group: it has the same initial values, and only one worker updates it.
     """
 
     def __init__(self, *args, **options):
@@ -21,42 +21,42 @@ class TableShard(TableGroup):
         self._pulled = None
 
     def clear(self):
-        """Forgets all rows, pulled ones too."""
+        """Forgets all rows, including pulled ones."""
         super().clear()
         self._pulled = None
 
     def hold(self, keys, rows):
-        """Keeps the rows (n, dimension) of keys (n,), each once, for `read`, in place of others."""
+        """Stores the rows (n, dimension) of distinct keys (n,) for `read`, replacing old ones."""
         index = IdIndex(len(self.names))
         index.add(keys, len(keys.ids))
         self._pulled = index, keys, rows
 
     def read(self, keys):
-        """Returns the rows (n, dimension) of keys (n,), among those that were pulled."""
+        """Returns the rows (n, dimension) of keys (n,) that were pulled."""
         if self._pulled is None:
             raise ConfigError(f"tables {self.names} are sharded; their rows must be pulled first")
         index, known, rows = self._pulled
         return rows.take(index.find(keys, known), axis=0)
 
     def read_own(self, keys):
-        """Returns the rows (n, dimension) of keys (n,) that this worker owns."""
+        """Returns the rows (n, dimension) of keys (n,) owned by this worker."""
         return super().read(keys)
 
 
 def owners_of(ids, workers):
-    """Returns the rank (n,) of the worker that owns each id: a hash of it, modulo the workers."""
+    """Returns the rank (n,) of each id's owner: its hash modulo the number of workers."""
     return (hash_keys(RowKeys.of(ids)) % np.uint64(workers)).astype(np.int64)
 
 
 def split_by_owner(ids, workers):
-    """Returns [places (m,) in `ids` of those that a worker owns] by rank, in their order."""
+    """Returns [positions (m,) in `ids` of the ids that a worker owns], by rank, in order."""
     owners = owners_of(ids, workers)
     order = np.argsort(owners, kind="stable")
     return np.split(order, np.searchsorted(owners[order], np.arange(1, workers)))
 
 
 def split_tables(arrays, workers):
-    """Returns [{"table/array": vector} of each worker], given those of whole tables."""
+    """Splits the {"table/array": vector} of whole tables into one per worker."""
     shards = [{} for _ in range(workers)]
     for name in arrays:
         table, _, kind = name.rpartition("/")
@@ -67,7 +67,7 @@ def split_tables(arrays, workers):
 
 
 def take_rows(arrays, table, places):
-    """Returns {"table/array": vector} of the rows of one table at these places."""
+    """Returns {"table/array": vector} of the rows of one table at these positions."""
     count, own = len(arrays[f"{table}/{IDS}"]), {}
     for name, array in arrays.items():
         if name.rpartition("/")[0] == table:
@@ -76,6 +76,6 @@ def take_rows(arrays, table, places):
 
 
 def join_tables(shards):
-    """Returns {"table/array": vector} of whole tables; the shards lose their arrays meanwhile."""
+    """Joins shards into the {"table/array": vector} of whole tables, emptying the shards."""
     names = list(shards[0])
     return {name: np.concatenate([shard.pop(name) for shard in shards]) for name in names}

@@ -1,4 +1,4 @@
-"""Recurrent operations: a node of the graph walks over all steps of its sequences."""
+"""Recurrent operations: one node of the graph loops over all steps of its sequences."""
 
 from sparkdl.engine.ops.recurrent.gru import gru
 from sparkdl.engine.ops.recurrent.lstm import lstm

@@ -1,4 +1,4 @@
-"""The same few functions on arrays and on tensors, so that a cell's equations stand once."""
+"""The same functions on arrays and on tensors, so that a cell's equations are written once."""
 
 import numpy as np
 
@@ -8,7 +8,7 @@ from sparkdl.engine.ops.matmul import matmul
 
 
 class RecurrentArrays:
-    """In numpy; `product` computes a matrix product."""
+    """The functions in numpy; `product` computes a matrix product."""
 
     tanh, reshape = staticmethod(np.tanh), staticmethod(np.reshape)
 
@@ -16,12 +16,12 @@ class RecurrentArrays:
         self.product = product
 
     def gate(self, x, slope):
-        """Returns the sigmoid, or where there is a slope: slope x + 0.5, kept within 0 and 1."""
-        # numpy's tanh is vectorized, and what it loses of tiny values is nothing to a gate
+        """Returns the sigmoid, or slope x + 0.5 clipped to [0, 1] if there is a slope."""
+        # numpy's tanh is vectorized; its error at tiny values does not matter to a gate
         return np.tanh(x * 0.5) * 0.5 + 0.5 if slope is None else np.clip(x * slope + 0.5, 0, 1)
 
     def where(self, condition, x, y):
-        """x where here (N, 1) is not 0, else y; most steps are there for all sequences."""
+        """Returns x where the condition (N, 1) is not 0, else y; fast if it holds everywhere."""
         return x if condition.all() else np.where(condition, x, y)
 
     def relu(self, x):
@@ -32,15 +32,15 @@ class RecurrentArrays:
         return x[:, t]
 
     def part(self, x, start, stop):
-        """Returns a stretch of the last axis."""
+        """Returns a slice of the last axis."""
         return x[..., start:stop]
 
     def join(self, steps):
-        """Returns sequences (N, T, ...) from their steps."""
+        """Stacks steps into sequences (N, T, ...)."""
         return np.stack(steps, axis=1)
 
     def stack_saved(self, saved):
-        """(T, N, ...) of the arrays (N, H) that each step leaves."""
+        """Returns the arrays (N, H) saved by each step as one array (T, N, arrays H)."""
         n, units = saved[0][0].shape
         together = np.empty((len(saved), n, len(saved[0]), units), saved[0][0].dtype)
         for step, arrays in zip(together, saved, strict=True):
@@ -50,7 +50,7 @@ class RecurrentArrays:
 
 
 class Tensors:
-    """As nodes of a graph; what each step cuts of the weights is cut once."""
+    """The functions as graph nodes; each slice of the weights is cut once for all steps."""
 
     where, tanh, relu, reshape = (
         where,

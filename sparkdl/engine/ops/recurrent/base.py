@@ -1,6 +1,6 @@
-"""Base of the recurrent operations: the walk over the steps, forwards or backwards.
+"""Base of the recurrent operations: the loop over the steps, forwards or backwards.
 
-Axes: N sequences, T steps, F features, H units. Weights have a block of H columns for each gate.
+Axes: N sequences, T steps, F features, H units. Weights have a block of H columns per gate.
 """
 
 from dataclasses import replace
@@ -19,7 +19,7 @@ from sparkdl.errors import ShapeError
 
 
 class RecurrentInputs(NamedTuple):
-    """The inputs of a recurrent operation by name; None for those that it does not have."""
+    """The inputs of a recurrent operation by name; None for absent ones."""
 
     x: Any
     wx: Any
@@ -33,51 +33,51 @@ class RecurrentInputs(NamedTuple):
 
 @dataclass(frozen=True)
 class RecurrentOp(Op):
-    """(y, last states ..., saved) of sequences x; `saved` is what the gradient needs of each step.
+    """(y, last states ..., saved) of sequences x; `saved` has what the gradient needs of each step.
 
     Parameters
     ----------
     keep : bool
-        An input keep (N, T): the states that enter step t are multiplied by keep[:, t], so that 0
-        starts a new sequence. Caffe's continuation indicators.
+        Adds an input keep (N, T), Caffe's continuation indicators: the states entering step t are
+        multiplied by keep[:, t], so 0 starts a new sequence.
     mask : bool
-        An input mask (N, T): where it is 0 the states pass the step unchanged, and y is 0. The last
-        states are then those of each sequence's last real step. DL4J's masks, and Keras' with
-        zero_output_for_mask.
+        Adds an input mask (N, T): where it is 0, the states pass the step unchanged and y is 0, so
+        the last states are those of each sequence's last real step. These are DL4J's masks, and
+        Keras' with zero_output_for_mask.
     backwards : bool
-        Start at the last step and go to the first.
+        Runs from the last step to the first.
 
     Shapes
     ------
     x (N, T, F), wx (F, gates H), wh (H, gates H), b (biases H,), first states (N, H) each,
     peepholes (3 H,), keep (N, T), mask (N, T); y (N, T, H), last states (N, H) each, saved (T, N,
-    arrays H) in the type of computing. keep and mask have no gradient.
+    arrays H) in the type of computation. keep and mask have no gradient.
     """
 
     floating = True
     gates: ClassVar[int]
     biases: ClassVar[int]
     states: ClassVar[int] = 1
-    saved_count: ClassVar[int]  # arrays (N, H) that a step leaves for its gradient
+    saved_count: ClassVar[int]  # arrays (N, H) that a step saves for its gradient
     peepholes: ClassVar[bool] = False
-    two_gradients: ClassVar[bool] = False  # whether those of z and of the product with wh differ
+    two_gradients: ClassVar[bool] = False  # whether z and the product with wh differ in gradient
 
     keep: bool = False
     mask: bool = False
     backwards: bool = False
 
     def step(self, m, z, states, inputs):
-        """(states after a step, arrays its gradient needs); z (N, gates H) is x wx + b."""
+        """Returns (states, arrays to save for the gradient) of a step; z (N, gates H): x wx + b."""
         raise NotImplementedError
 
     def back(self, product, gstates, saved, before, inputs):
-        """Returns a step's gradients in numpy: of z, of its product with wh, of earlier states."""
+        """Returns a step's gradients in numpy: of z, its product with wh, and the old states."""
         raise NotImplementedError
 
     def weight_gradient(self, product, gr, saved, before):
-        """Returns the gradient of wh.
+        """Returns the gradient of wh, given those of all steps' products with wh.
 
-        It takes the gradients of all steps' products, `saved` and the states before, as rows.
+        `gr`, `saved` and the states before have one row per step and sequence.
         """
         return product(before[0].T, gr)
 
@@ -92,7 +92,7 @@ class RecurrentOp(Op):
 
     @property
     def gradient_count(self):
-        """The number of inputs that have a gradient."""
+        """The number of inputs with a gradient."""
         return 4 + self.states + self.peepholes
 
     def shape(self, *inputs):
@@ -134,7 +134,7 @@ class RecurrentOp(Op):
         return self.run(Tensors(), *inputs)
 
     def run(self, m, *inputs):
-        """Multiplies with x for all steps at once, then goes step after step."""
+        """Multiplies x by wx for all steps at once, then loops over the steps."""
         grouped = self.group_inputs(*inputs)
         (n, steps, features), wide = grouped.x.shape, grouped.wx.shape[1]
         z = m.product(m.reshape(grouped.x, (n * steps, features)), grouped.wx)
@@ -151,7 +151,7 @@ class RecurrentOp(Op):
         return m.join(ys), *states, m.stack_saved(saved)
 
     def entering(self, m, states, inputs, t):
-        """Returns the states that step t goes on from."""
+        """Returns the states that enter step t."""
         if not self.keep:
             return states
         keep = m.reshape(m.at(inputs.keep, t), (-1, 1))
@@ -165,7 +165,7 @@ class RecurrentOp(Op):
 
 
 def apply_with_masks(op, x, *inputs, keep, mask):
-    """`op` with those indicators (N, T) that there are; without `saved`."""
+    """Applies `op` with the given indicators (N, T); returns its outputs without `saved`."""
     extra = [cast(inputs, x.dtype) for inputs in (keep, mask) if inputs is not None]
     op = replace(op, keep=keep is not None, mask=mask is not None)
     return op(x, *inputs, *extra)[:-1]

@@ -16,7 +16,7 @@ from sparkdl.engine.ops.base import Op, register
 @register
 @dataclass(frozen=True)
 class RecurrentGradOp(Op):
-    """The gradients of all inputs of `forward` but keep and mask, from those of y and last states.
+    """The gradients of all inputs of `forward` but keep and mask, given those of its outputs.
 
     Shapes
     ------
@@ -38,11 +38,11 @@ class RecurrentGradOp(Op):
         return 2 * self.forward.flops(*args[1 + self.forward.states : -1])
 
     def decompose(self, *args):
-        """Works all out from the inputs, not `saved`, so that it can be differentiated again."""
+        """Recomputes everything without `saved`, so that it can be differentiated again."""
         return self.through(self.forward.decompose, *args)
 
     def through(self, function, *args):
-        """Returns the gradients back through what `function` makes of the inputs of `forward`."""
+        """Returns the gradients of `function` at the inputs of `forward`."""
         count = 1 + self.forward.states
         inputs = args[count:-1]
         grads = pullback(function, inputs, (*args[:count], None))
@@ -53,7 +53,7 @@ class RecurrentGradOp(Op):
         return self.run(np.matmul, *args)
 
     def run(self, product, *args):
-        """Runs in numpy, with a matrix product of the caller's."""
+        """Computes the gradients in numpy, with the caller's matrix product."""
         forward, count = self.forward, 1 + self.forward.states
         inputs, saved = forward.group_inputs(*args[count:-1]), args[-1]
         units, (n, steps, features) = inputs.wh.shape[0], inputs.x.shape
@@ -70,7 +70,7 @@ class RecurrentGradOp(Op):
         return *grads, forward.peephole_gradient(gz, saved_arrays, before)
 
     def walk(self, product, gy, gstates, inputs, saved):
-        """Returns gradients of z and the products with wh, (T, N, gates H), and of first states."""
+        """Returns the gradients of z, of products with wh (T, N, gates H), and of first states."""
         forward, units = self.forward, inputs.wh.shape[0]
         gz = np.empty((*saved.shape[:2], inputs.wh.shape[1]), saved.dtype)
         gr = np.empty_like(gz) if forward.two_gradients else gz
@@ -95,5 +95,5 @@ class RecurrentGradOp(Op):
 
 
 def blocks(x, units):
-    """Returns views of the arrays (N, H) that lie side by side."""
+    """Returns views of the arrays (N, H) stored side by side."""
     return [x[:, start : start + units] for start in range(0, x.shape[1], units)]

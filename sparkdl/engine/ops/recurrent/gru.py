@@ -1,4 +1,4 @@
-"""Gated recurrent units, in the two forms that are in use."""
+"""Gated recurrent units, in both common forms."""
 
 import numpy as np
 
@@ -13,21 +13,21 @@ from sparkdl.engine.ops.recurrent.slopes import gate_slope, tanh_slope
 class GruOp(RecurrentOp):
     """With the blocks u, r, o: u = s(x wx_u + b_u + h wh_u), r likewise, h' = u h + (1 - u) o, and
 
-    o = tanh(x wx_o + b_o + (r h) wh_o), or with `reset_after` the reset gate behind the product:
-    o = tanh(x wx_o + b_o + r (h wh_o + b_4)), b_4 being a fourth block of b.
+    o = tanh(x wx_o + b_o + (r h) wh_o), or with `reset_after` the reset gate behind the product: o
+    = tanh(x wx_o + b_o + r (h wh_o + b_4)), b_4 being a fourth block of b.
 
-    s is the sigmoid, or slope z + 0.5 kept within 0 and 1 where there is a slope.
+    s is the sigmoid, or slope z + 0.5 clipped to [0, 1] if there is a slope.
 
     Parameters
     ----------
     reset_after : bool
         cuDNN's and PyTorch's form, and Keras' default; else that of the paper.
     slope : float, optional
-        Of the gates' hard sigmoid.
+        The slope of the gates' hard sigmoid.
 
     Shapes
     ------
-    See Recurrent; b (3 H,), or (4 H,) with `reset_after`; the state is h.
+    See RecurrentOp; b (3 H,), or (4 H,) with `reset_after`; the state is h.
 
     References
     ----------
@@ -95,6 +95,6 @@ class GruOp(RecurrentOp):
 
 
 def gru(x, wx, wh, b, h, *, keep=None, mask=None, backwards=False, reset_after=False, slope=None):
-    """(y (N, T, H), last h) of sequences x (N, T, F); see GruOp and RecurrentOp."""
+    """Returns (y (N, T, H), last h) of sequences x (N, T, F); see GruOp and RecurrentOp."""
     op = GruOp(backwards=backwards, reset_after=reset_after, slope=slope)
     return apply_with_masks(op, x, wx, wh, b, h, keep=keep, mask=mask)

@@ -13,19 +13,19 @@ from sparkdl.engine.ops.recurrent.slopes import gate_slope, tanh_slope
 class LstmOp(RecurrentOp):
     """With z = x wx + b + h wh in the blocks i, f, g, o (p: peepholes, where there are any):
 
-    i = s(z_i + p_i c), f = s(z_f + p_f c), c' = f c + i tanh(z_g), o = s(z_o + p_o c'),
-    h' = o tanh(c'); s is the sigmoid, or slope z + 0.5 kept within 0 and 1 where there is a slope.
+    i = s(z_i + p_i c), f = s(z_f + p_f c), c' = f c + i tanh(z_g), o = s(z_o + p_o c'), h' = o
+    tanh(c'); s is the sigmoid, or slope z + 0.5 clipped to [0, 1] if there is a slope.
 
     Parameters
     ----------
     peepholes : bool
-        An input p (3 H,) after the first states, in the blocks i, f, o.
+        Adds an input p (3 H,) after the first states, in the blocks i, f, o.
     slope : float, optional
-        Of the gates' hard sigmoid.
+        The slope of the gates' hard sigmoid.
 
     Shapes
     ------
-    See Recurrent; the states are h and c.
+    See RecurrentOp; the states are h and c.
 
     References
     ----------
@@ -73,7 +73,7 @@ class LstmOp(RecurrentOp):
 
 
 def lstm(x, wx, wh, b, h, c, *, peepholes=None, keep=None, mask=None, backwards=False, slope=None):
-    """(y (N, T, H), last h, last c) of sequences x (N, T, F); see LstmOp and RecurrentOp."""
+    """Returns (y (N, T, H), last h, last c) of x (N, T, F); see LstmOp and RecurrentOp."""
     op = LstmOp(backwards=backwards, peepholes=peepholes is not None, slope=slope)
     inputs = (wx, wh, b, h, c) if peepholes is None else (wx, wh, b, h, c, peepholes)
     return apply_with_masks(op, x, *inputs, keep=keep, mask=mask)

@@ -21,7 +21,7 @@ class SimpleRnnOp(RecurrentOp):
 
     Shapes
     ------
-    See Recurrent; the state is h.
+    See RecurrentOp; the state is h.
 
     References
     ----------
@@ -46,6 +46,6 @@ class SimpleRnnOp(RecurrentOp):
 
 
 def simple_rnn(x, wx, wh, b, h, *, keep=None, mask=None, backwards=False, activation="tanh"):
-    """(y (N, T, H), last h) of sequences x (N, T, F); see SimpleRnnOp and RecurrentOp."""
+    """Returns (y (N, T, H), last h) of sequences x (N, T, F); see SimpleRnnOp and RecurrentOp."""
     op = SimpleRnnOp(backwards=backwards, activation=activation)
     return apply_with_masks(op, x, wx, wh, b, h, keep=keep, mask=mask)

@@ -1,4 +1,4 @@
-"""Derivatives of squashing functions, from what they gave."""
+"""Derivatives of squashing functions, computed from their outputs."""
 
 
 def tanh_slope(y):
@@ -10,5 +10,5 @@ def relu_slope(y):
 
 
 def gate_slope(y, slope):
-    """Returns the derivative of the sigmoid, or of a hard one with this slope."""
+    """Returns the derivative of the sigmoid, or of a hard sigmoid of this slope."""
     return y * (1 - y) if slope is None else ((y > 0) & (y < 1)).astype(y.dtype) * slope

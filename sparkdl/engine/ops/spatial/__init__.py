@@ -1,1 +1,1 @@
-"""Operations on sequences, images and volumes: windows that slide, and other sizes."""
+"""Operations on sequences, images and volumes: sliding windows and resizing."""

@@ -1,6 +1,6 @@
-"""Convolution over one to three axes of space, and its two transposes, which are its gradients.
+"""Convolution over one to three spatial axes, and its two transposes, which are its gradients.
 
-Axes: N examples, C and O channels, G groups, K places of a window in C/G channels, P windows.
+Axes: N examples, C and O channels, G groups, K positions of a window in C/G channels, P windows.
 """
 
 from math import prod
@@ -16,29 +16,29 @@ from sparkdl.errors import ShapeError
 
 @dataclass(frozen=True)
 class ConvolutionOp(WindowOp):
-    """Attributes and views common to the three."""
+    """Attributes and views common to the three operations."""
 
     groups: int = 1
 
     def columns(self, x, out):
-        """(N, G, K, P): for each window the numbers it sees."""
+        """Returns the numbers under each window, (N, G, K, P)."""
         padded, n, groups = self.pad(x), len(x), self.groups
         cols = np.stack([padded[at] for at in self.offsets(out)], axis=2)
         return cols.reshape(n, groups, x.shape[1] // groups * prod(self.size), prod(out))
 
     def group_weights(self, w):
-        """(G, O/G, K)"""
+        """Returns the weights per group, (G, O/G, K)."""
         return w.reshape(self.groups, w.shape[0] // self.groups, -1)
 
     def maps(self, y):
-        """(N, G, O/G, P)"""
+        """Returns the outputs per group, (N, G, O/G, P)."""
         return y.reshape(len(y), self.groups, y.shape[1] // self.groups, prod(y.shape[2:]))
 
     def options(self):
         return self.size, self.stride, self.padding, self.dilation, self.groups
 
     def products(self, y, w):
-        """Returns flops of the convolution that gives y; its two gradients take as many."""
+        """Returns the flops of the convolution that gives y; each gradient takes as many."""
         return 2 * y.size * (w.size // w.shape[0])
 
 
@@ -50,7 +50,7 @@ class ConvOp(ConvolutionOp):
     References
     ----------
     Chellapilla, Puri, Simard, High performance convolutional neural networks (2006): the
-    reference gathers windows into columns and takes one matrix product for each example.
+    reference gathers windows into columns and computes one matrix product per example.
     """
 
     def shape(self, x, w):
@@ -79,7 +79,7 @@ class ConvOp(ConvolutionOp):
 @register
 @dataclass(frozen=True)
 class ConvGradInputOp(ConvolutionOp):
-    """The gradient of Conv for its input: also transposed convolution, to a space of `image`."""
+    """The gradient of ConvOp for its input: transposed convolution to a space of `image`."""
 
     image: tuple[int, ...] = ()
 
@@ -109,7 +109,7 @@ class ConvGradInputOp(ConvolutionOp):
 @register
 @dataclass(frozen=True)
 class ConvGradWeightOp(ConvolutionOp):
-    """The gradient of Conv for its weights."""
+    """The gradient of ConvOp for its weights."""
 
     def shape(self, gy, x):
         return Spec((gy.shape[1], x.shape[1] // self.groups, *self.size), x.dtype)
@@ -130,8 +130,8 @@ class ConvGradWeightOp(ConvolutionOp):
 def conv(x, w, stride=1, padding=0, dilation=1, groups=1):
     """Cross-correlation of x (N, C, ...) with filters w (O, C/groups, *size).
 
-    stride and dilation are a number or one for each axis of space; padding is that, or
-    ((before, after), ...).
+    stride and dilation are one number, or one per spatial axis; padding is that, or ((before,
+    after), ...).
     """
     size, *options = windows_of(w, stride, padding, dilation)
     return ConvOp(size, *options, int(groups))(x, w)
@@ -140,15 +140,15 @@ def conv(x, w, stride=1, padding=0, dilation=1, groups=1):
 def conv_transpose(x, w, space, stride=1, padding=0, dilation=1, groups=1):
     """Transposes a convolution with w (C, O/groups, *size): x (N, C, ...) to (N, O, *space).
 
-    The convolution of the result with these options has the space of x; where the stride leaves a
-    rest over, several spaces do that.
+    `space` must be one that the convolution with these options maps to the space of x; with a
+    stride above 1 there are several.
     """
     size, *options = windows_of(w, stride, padding, dilation)
     return ConvGradInputOp(size, *options, int(groups), image=numbers(space, len(size)))(x, w)
 
 
 def windows_of(w, stride, padding, dilation):
-    """(size, stride, padding, dilation) with an entry for each axis of space."""
+    """Returns (size, stride, padding, dilation) with an entry per spatial axis."""
     axes = len(w.shape) - 2
     if axes not in (1, 2, 3):
         raise ShapeError(f"conv needs filters (O, C/groups, 1 to 3 sizes), got {tuple(w.shape)}")

@@ -3,7 +3,7 @@
 References
 ----------
 Krizhevsky, Sutskever and Hinton, ImageNet classification with deep convolutional neural networks
-(2012), section 3.3. The constants are Caffe's: alpha is divided by how many numbers are summed.
+(2012), section 3.3. As in Caffe, alpha is divided by the count of numbers in the sum.
 """
 
 from sparkdl.config import dataclass
@@ -16,9 +16,9 @@ from sparkdl.errors import ShapeError
 
 @dataclass(frozen=True)
 class LocalOp(Op):
-    """The mean m(x) of `size` channels around each, or of size x size places within a channel.
+    """A mean m(x) over `size` neighboring channels, or size x size positions if `within` a channel.
 
-    What lies outside counts as 0.
+    Numbers outside count as 0.
     """
 
     floating = True
@@ -39,7 +39,7 @@ class LocalOp(Op):
         return x
 
     def around(self, x):
-        """m(x); it is its own transpose."""
+        """Returns m(x), which is its own transpose."""
         half = self.size // 2
         if self.within:
             return avg_pool(x, self.size, 1, half, count_padding=True)
@@ -49,7 +49,7 @@ class LocalOp(Op):
         return reshape(means, x.shape)
 
     def base(self, x):
-        """k + alpha m(x^2)"""
+        """Returns k + alpha m(x^2)."""
         return add(mul(self.around(square(x)), self.alpha), self.k)
 
 
@@ -84,5 +84,5 @@ class LrnGradOp(LocalOp):
 
 
 def lrn(x, size=5, alpha=1.0, beta=0.75, k=1.0, within=False):
-    """x (k + alpha m(x^2))^-beta, m being a mean over neighboring channels, or places `within`."""
+    """x (k + alpha m(x^2))^-beta, m a mean over neighboring channels, or positions if `within`."""
     return LrnOp(int(size), float(alpha), float(beta), float(k), bool(within))(x)

@@ -1,4 +1,4 @@
-"""Pooling over one to three axes of space: the largest, the mean or the norm of each window."""
+"""Pooling over one to three spatial axes: the maximum, mean or norm of each window."""
 
 from math import prod
 
@@ -11,12 +11,12 @@ from sparkdl.engine.ops.elementwise import abs, greater, maximum, mul, power, wh
 from sparkdl.engine.ops.spatial.window import WindowOp, numbers, see_something, sides, window_starts
 from sparkdl.errors import ShapeError
 
-TINY = float(np.finfo(np.float32).tiny)  # a sum below this is 0: its root has no gradient there
+TINY = float(np.finfo(np.float32).tiny)  # a smaller sum counts as 0, where its root has no gradient
 
 
 @dataclass(frozen=True)
 class PoolOp(WindowOp):
-    """Attributes common to all; padding never wins a maximum."""
+    """Attributes common to all pooling operations; padding never wins a maximum."""
 
     def shape(self, x):
         space = self.space(x)
@@ -32,7 +32,7 @@ class PoolOp(WindowOp):
         return self.size, self.stride, self.padding, self.dilation
 
     def winners(self, x, y):
-        """For each place in a window: where it is, and whose first maximum lies there."""
+        """Yields for each window position: its slices, and the windows whose maximum is there."""
         padded, open_ = self.pad(x, -np.inf), np.ones(y.shape, bool)
         for at in self.offsets(y.shape[2:]):
             wins = (padded[at] == y) & open_
@@ -43,7 +43,7 @@ class PoolOp(WindowOp):
 @register
 @dataclass(frozen=True)
 class MaxPoolOp(PoolOp):
-    """The largest number of each window; of equal ones the first gets the gradient."""
+    """The maximum of each window; among equal ones, the first gets the gradient."""
 
     def reference(self, x):
         padded, out = self.pad(x, -np.inf), self.out(x.shape[2:])
@@ -60,7 +60,7 @@ class MaxPoolOp(PoolOp):
 @register
 @dataclass(frozen=True)
 class MaxPoolGradOp(PoolOp):
-    """gy of each window at the place of its maximum, 0 elsewhere."""
+    """Routes the gy of each window to the position of its maximum; 0 elsewhere."""
 
     def shape(self, gy, x, y):
         return x
@@ -78,7 +78,7 @@ class MaxPoolGradOp(PoolOp):
 @register
 @dataclass(frozen=True)
 class MaxPoolPickOp(PoolOp):
-    """The numbers of g, shaped as x, at the place where each window of x has its maximum."""
+    """The numbers of g, shaped like x, at the maximum of each window of x."""
 
     def shape(self, g, x, y):
         return y
@@ -95,12 +95,12 @@ class MaxPoolPickOp(PoolOp):
 
 @dataclass(frozen=True)
 class AverageOp(PoolOp):
-    """A mean over the window, or over its part inside the space."""
+    """The mean over the window, or over its part inside the space."""
 
     count_padding: bool = False
 
     def counts(self, space, out, dtype):
-        """Returns by how much each window divides."""
+        """Returns the divisor of each window."""
         if self.count_padding:
             return np.full((1, 1, *out), prod(self.size), dtype)
         inside = self.pad(np.ones((1, 1, *space), dtype))
@@ -125,7 +125,7 @@ class AvgPoolOp(AverageOp):
 @register
 @dataclass(frozen=True)
 class AvgPoolGradOp(AverageOp):
-    """gy of each window spread evenly over it."""
+    """Spreads the gy of each window evenly over it."""
 
     image: tuple[int, ...] = ()
 
@@ -145,36 +145,36 @@ class AvgPoolGradOp(AverageOp):
 
 
 def max_pool(x, size, stride=None, padding=0, dilation=1):
-    """Returns the largest of each window; stride is the size unless given."""
+    """Returns the maximum of each window; stride defaults to the size."""
     return MaxPoolOp(*windows_of(x, size, stride, padding, dilation))(x)
 
 
 def pick_largest(g, x, size, stride=None, padding=0, dilation=1):
-    """Returns the numbers of g, shaped as x, at the first maximum of each window of x."""
+    """Returns the numbers of g, shaped like x, at the first maximum of each window of x."""
     options = windows_of(x, size, stride, padding, dilation)
     return MaxPoolPickOp(*options)(g, x, MaxPoolOp(*options)(x))
 
 
 def avg_pool(x, size, stride=None, padding=0, count_padding=False, dilation=1):
-    """Returns the mean of each window, of its part inside the space unless `count_padding`."""
+    """Returns the mean of each window, over its part inside the space unless `count_padding`."""
     return AvgPoolOp(*windows_of(x, size, stride, padding, dilation), bool(count_padding))(x)
 
 
 def lp_pool(x, size, stride=None, padding=0, p=2.0, dilation=1):
-    """(sum of |x|^p)^(1/p) over each window. Where that sum is 0, so is the gradient."""
+    """(sum of |x|^p)^(1/p) over each window. Where the sum is 0, so is the gradient."""
     options = windows_of(x, size, stride, padding, dilation)
     total = mul(AvgPoolOp(*options, True)(power(abs(x), p)), float(prod(options[0])))
     return norm_of(total, p)
 
 
 def norm_of(total, p):
-    """Returns the p-th root of a sum of powers; 0 without a gradient where that sum is 0."""
+    """Returns the p-th root of a sum of powers; where the sum is 0, 0 with a gradient of 0."""
     root = power(maximum(total, TINY), 1 / p)
     return where(greater(total, TINY), root, 0.0)
 
 
 def windows_of(x, size, stride, padding, dilation):
-    """(size, stride, padding, dilation) with an entry for each axis of space."""
+    """Returns (size, stride, padding, dilation) with an entry per spatial axis."""
     axes = len(x.shape) - 2
     if axes not in (1, 2, 3):
         raise ShapeError(f"pooling takes (N, C, 1 to 3 axes of space), got {tuple(x.shape)}")

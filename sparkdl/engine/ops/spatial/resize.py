@@ -1,4 +1,4 @@
-"""Sequences, images and volumes at another size, by the nearest number or a line between two."""
+"""Resizing of sequences, images and volumes, by nearest neighbor or linear interpolation."""
 
 import numpy as np
 
@@ -11,8 +11,9 @@ from sparkdl.errors import ShapeError
 
 @dataclass(frozen=True)
 class ResizingOp(Op):
-    """To lengths `space` along the axes of space. Of the two sizes, numbers lie at the centers of
-    cells of equal width, so a number of the result lies at (i + 1/2) from / to - 1/2 of the source.
+    """Resizing to the lengths `space`, with numbers at the centers of cells of equal width.
+
+    Number i of the result lies at (i + 1/2) from / to - 1/2 of the source.
     """
 
     floating = True
@@ -31,7 +32,7 @@ class ResizingOp(Op):
 @register
 @dataclass(frozen=True)
 class ResizeOp(ResizingOp):
-    """x (N, C, ...) at the lengths `space`."""
+    """x (N, C, ...) resized to the lengths `space`."""
 
     def reference(self, x):
         for axis, length in enumerate(self.space, 2):
@@ -45,7 +46,7 @@ class ResizeOp(ResizingOp):
 @register
 @dataclass(frozen=True)
 class ResizeGradOp(ResizingOp):
-    """The transpose of Resize: gy (N, C, ...) to the lengths `space` it came from."""
+    """The transpose of ResizeOp: gy (N, C, ...) back to the original lengths `space`."""
 
     def reference(self, gy):
         for axis, length in enumerate(self.space, 2):
@@ -57,12 +58,12 @@ class ResizeGradOp(ResizingOp):
 
 
 def along(x, axis, matrix):
-    """matrix (to, from) times x along an axis."""
+    """Multiplies x by a matrix (to, from) along an axis."""
     return np.moveaxis(np.moveaxis(x, axis, -1) @ matrix.T, -1, axis)
 
 
 def weights(source, target, linear, dtype):
-    """(target, source): what each number of the source gives to each of the target."""
+    """Returns the weight of each source number in each target number, (target, source)."""
     place = (np.arange(target) + 0.5) * source / target
     cells = np.arange(source)
     if not linear:
@@ -72,5 +73,5 @@ def weights(source, target, linear, dtype):
 
 
 def resize(x, space, linear=False):
-    """x (N, C, ...) with other lengths along its axes of space."""
+    """Resizes x (N, C, ...) along its spatial axes."""
     return ResizeOp(numbers(space, len(x.shape) - 2), bool(linear))(x)

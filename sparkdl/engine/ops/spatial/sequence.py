@@ -1,4 +1,4 @@
-"""Sequences as images of one row, so that what slides over images slides over them too.
+"""Sequences as images of one row, so that image operations work on them.
 
 Axes: N examples, T steps, F features, which are the channels of the image.
 """
@@ -12,7 +12,7 @@ from sparkdl.errors import ShapeError
 @register
 @dataclass(frozen=True)
 class SequenceToImageOp(Op):
-    """x (N, T, F) as (N, F, 1, T): the same memory where images lie channels last."""
+    """x (N, T, F) as (N, F, 1, T): the same memory if images are stored channels last."""
 
     def shape(self, x):
         if len(x.shape) != 3:
@@ -31,7 +31,7 @@ class SequenceToImageOp(Op):
 @register
 @dataclass(frozen=True)
 class ImageToSequenceOp(Op):
-    """x (N, F, 1, T) as (N, T, F), the way back."""
+    """x (N, F, 1, T) as (N, T, F), the inverse of SequenceToImageOp."""
 
     def shape(self, x):
         if len(x.shape) != 4 or x.shape[2] != 1:

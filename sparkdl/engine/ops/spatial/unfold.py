@@ -1,4 +1,4 @@
-"""The windows of an array beside each other, and their numbers back where they came from."""
+"""Extraction of sliding windows (im2col), and the transpose that adds them back (col2im)."""
 
 from math import prod
 
@@ -14,7 +14,7 @@ from sparkdl.errors import ShapeError
 @register
 @dataclass(frozen=True)
 class UnfoldOp(WindowOp):
-    """x (N, C, ...) to (N, C K, ...): the K numbers that each window sees of each channel."""
+    """x (N, C, ...) to (N, C K, ...): the K numbers of each channel under each window."""
 
     def shape(self, x):
         n, channels = x.shape[:2]
@@ -33,7 +33,7 @@ class UnfoldOp(WindowOp):
 @register
 @dataclass(frozen=True)
 class FoldOp(WindowOp):
-    """The transpose of UnfoldOp: each number added to the place of `image` that it was seen at."""
+    """The transpose of UnfoldOp: adds each number to its original position in `image`."""
 
     image: tuple[int, ...] = ()
 
@@ -57,5 +57,5 @@ class FoldOp(WindowOp):
 
 
 def unfold(x, size, stride, padding, dilation):
-    """Returns the windows of x; options have an entry for each axis of space, as in WindowOp."""
+    """Returns the windows of x; options have an entry per spatial axis, as in WindowOp."""
     return UnfoldOp(tuple(size), tuple(stride), tuple(padding), tuple(dilation))(x)

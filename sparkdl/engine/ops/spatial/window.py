@@ -1,7 +1,7 @@
-"""Windows that slide over sequences, images or volumes: what convolution and pooling share.
+"""Sliding windows over sequences, images or volumes, shared by convolution and pooling.
 
-Axes: N examples, C channels, then one, two or three axes of space (L; H, W; D, H, W). An option
-has an entry for each axis of space.
+Axes: N examples, C channels, then one, two or three spatial axes (L; H, W; D, H, W). An option has
+an entry per spatial axis.
 """
 
 from itertools import product
@@ -17,7 +17,7 @@ KINDS = {1: "sequences (N, C, L)", 2: "images (N, C, H, W)", 3: "volumes (N, C, 
 
 @dataclass(frozen=True)
 class WindowOp(Op):
-    """Base of the operations on sliding windows."""
+    """Base of the operations with sliding windows."""
 
     floating = True
     size: tuple[int, ...]
@@ -31,14 +31,14 @@ class WindowOp(Op):
         return tuple(d * (k - 1) + 1 for k, d in zip(self.size, self.dilation, strict=True))
 
     def space(self, x):
-        """Returns the lengths of x along its axes of space."""
+        """Returns the lengths of the spatial axes of x."""
         if len(x.shape) != len(self.size) + 2:
             kind = KINDS[len(self.size)]
             raise ShapeError(f"{self.kind} takes {kind}, got {tuple(x.shape)}")
         return tuple(x.shape[2:])
 
     def out(self, space):
-        """Returns the number of windows along each axis of `space`; a rest may be left over."""
+        """Returns the number of windows along each axis of `space`; a remainder is ignored."""
         if min(*self.size, *self.stride, *self.dilation) < 1:
             raise ShapeError(
                 f"{self.kind} needs size, stride and dilation of at least 1, got "
@@ -57,12 +57,12 @@ class WindowOp(Op):
         return np.pad(x, ((0, 0), (0, 0), *self.padding), constant_values=fill)
 
     def cut(self, x):
-        """Returns x without the padding that `pad` put around it."""
+        """Removes the padding that `pad` added."""
         sides = zip(x.shape[2:], self.padding, strict=True)
         return x[(..., *(slice(before, n - after) for n, (before, after) in sides))]
 
     def offsets(self, out):
-        """For each place in a window, the slices of a padded array that all windows see there."""
+        """Yields for each position in a window the slices of a padded array, over all windows."""
         axes = range(len(self.size))
         for place in product(*(range(k) for k in self.size)):
             yield (..., *(self.run(axis, place[axis], out) for axis in axes))
@@ -73,19 +73,19 @@ class WindowOp(Op):
 
 
 def window_starts(n, size, stride, padding, dilation):
-    """Returns where each window along an axis of n begins; below 0 in the padding in front."""
+    """Returns where each window along an axis of length n begins; negative in the padding."""
     before, after = padding
     return np.arange(-before, n + after - dilation * (size - 1), stride)
 
 
 def see_something(starts, n, size, dilation):
-    """Returns for each window along an axis of n whether one of its points is no padding."""
-    skipped = np.maximum(-(starts // dilation), 0)  # points in front of the axis
+    """Returns for each window along an axis of length n whether it covers more than padding."""
+    skipped = np.maximum(-(starts // dilation), 0)  # positions in front of the axis
     return (skipped < size) & (starts + skipped * dilation < n)
 
 
 def numbers(value, axes):
-    """Returns a number for each axis of space, from one number for all or from just that."""
+    """Returns one number per spatial axis, from a single number or a sequence."""
     value = (value,) * axes if np.ndim(value) == 0 else tuple(value)
     if len(value) != axes:
         raise ShapeError(f"{axes} axes of space need a number each, got {value}")
@@ -93,7 +93,7 @@ def numbers(value, axes):
 
 
 def sides(value, axes):
-    """((before, after), ...) from one number for all, a number for each axis, or just that."""
+    """Returns ((before, after), ...) from one number, one per axis, or one pair per axis."""
     value = (value,) * axes if np.ndim(value) == 0 else tuple(value)
     if len(value) != axes:
         raise ShapeError(f"{axes} axes of space need padding each, got {value}")
