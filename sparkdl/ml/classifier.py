@@ -172,18 +172,18 @@ class SparkNetworkClassificationModel(
 ):
     """Model of SparkNetworkClassifier.
 
-    It has the Params of its fit, but for `network` and `listeners`, and so says what a param map
-    chose: `model.getMaxIter()`. Those that only a fit reads have no setters, and a model that was
-    saved before it had them leaves them undefined.
+    It has the Params of its fit, except `network` and `listeners`, so it shows what a param map
+    chose: `model.getMaxIter()`. Params that only a fit reads have no setters, and are undefined in
+    models that were saved without them.
 
     Attributes
     ----------
     network : Network
         The trained network; it needs no Spark.
     labels : tuple of str, or None
-        Names of the classes, where the label's column had them.
+        Names of the classes, if the label column had them.
     history : History or None
-        Of the fit; a model that was loaded has none.
+        History of the fit; a loaded model has none.
     """
 
     _kept = ("labels",)
@@ -220,9 +220,9 @@ class SparkNetworkClassificationModel(
     def evaluate(self, dataset: DataFrame) -> Evaluation:
         """Returns an Evaluation over labelled data, with the names of the classes if known.
 
-        Its counts of classes, with accuracy, precision, recall and f1, are of those that
-        `transform` predicts, by `thresholds` if these are given. Loss, AUC and the probabilities
-        of `wrong` are as without them.
+        Counts of classes, with accuracy, precision, recall and f1, use the classes that `transform`
+        predicts, by `thresholds` if given. Loss, AUC and the probabilities of `wrong` ignore
+        thresholds.
         """
         return with_names(super().evaluate(dataset), self.network.conf, self.labels)
 

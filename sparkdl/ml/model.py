@@ -44,7 +44,7 @@ class NetworkModel(StageParams, TrainingParams, SavedStage):
     network : Network
         The trained network; it needs no Spark.
     history : History or None
-        Of the fit; a model that was loaded has none.
+        History of the fit; a loaded model has none.
     """
 
     _kept: ClassVar[tuple[str, ...]] = ()  # attributes that are saved beside the Params

@@ -120,9 +120,9 @@ class SparkNetworkEstimator(Estimator["SparkNetworkModel"], NetworkEstimator, Se
 class SparkNetworkModel(NetworkModel, SeveralColumns, Model):
     """Model of SparkNetworkEstimator.
 
-    It has the Params of its fit, but for `network` and `listeners`, and so says what a param map
-    chose: `model.getMaxIter()`. Those that only a fit reads have no setters, and a model that was
-    saved before it had them leaves them undefined.
+    It has the Params of its fit, except `network` and `listeners`, so it shows what a param map
+    chose: `model.getMaxIter()`. Params that only a fit reads have no setters, and are undefined in
+    models that were saved without them.
 
     Attributes
     ----------
@@ -131,7 +131,7 @@ class SparkNetworkModel(NetworkModel, SeveralColumns, Model):
     labels : {column of labels: names of its classes, or None}
         Columns by the names that the network has for them: "labels" where there is one.
     history : History or None
-        Of the fit; a model that was loaded has none.
+        History of the fit; a loaded model has none.
     """
 
     _kept = ("labels",)

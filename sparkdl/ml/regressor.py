@@ -119,16 +119,16 @@ def check_network(stage: Any, conf: Conf) -> None:
 class SparkNetworkRegressionModel(NetworkModel, RegressionModel[Any]):
     """Model of SparkNetworkRegressor.
 
-    It has the Params of its fit, but for `network` and `listeners`, and so says what a param map
-    chose: `model.getMaxIter()`. Those that only a fit reads have no setters, and a model that was
-    saved before it had them leaves them undefined.
+    It has the Params of its fit, except `network` and `listeners`, so it shows what a param map
+    chose: `model.getMaxIter()`. Params that only a fit reads have no setters, and are undefined in
+    models that were saved without them.
 
     Attributes
     ----------
     network : Network
         The trained network; it needs no Spark.
     history : History or None
-        Of the fit; a model that was loaded has none.
+        History of the fit; a loaded model has none.
     """
 
     def outputs(self) -> list[OutputColumns]:

@@ -60,19 +60,19 @@ class EnsembleModel(
 ):
     """An ensemble: networks whose predictions are combined.
 
-    Of a TuneEstimator it has the Params of the estimator, as other models have those of theirs, but
-    for `rawPredictionCol`: votes are made of nothing raw. `maxIter` and `batchSize` are undefined
-    where the networks were trained with different ones, and all of a fit where there was none.
+    If a TuneEstimator made it, it has the Params of the estimator, except `rawPredictionCol`: votes
+    have no raw predictions. `maxIter` and `batchSize` are undefined if the networks were trained
+    with different ones, and so are all Params of a fit if there was none.
 
     Parameters
     ----------
     networks : sequence of Network
-        Of one input and one output each, for the same records and labels.
+        Networks with one input and one output each, for the same records and labels.
     voting : "soft", "hard" or "weighted"
         "soft", "weighted": the mean of the probabilities, or of the values, with `weights` where
-        there are any. "hard": the class that most networks give, of several the first.
+        there are any. "hard": the class that most networks predict, the first of equals.
     weights : sequence of float, optional
-        Of the networks, at least 0. "weighted" needs them.
+        Weights of the networks, at least 0; required by "weighted".
     labels : sequence of str, optional
         Names of the classes.
 

@@ -35,7 +35,7 @@ class TuneEstimator(Estimator[Any]):
     """Searches for the network of an estimator, as a stage of a Pipeline.
 
     Its model is that of the estimator, with the best network, or an EnsembleModel of the best ones;
-    both are saved and loaded as those are. It is not saved itself, for `define` is a function.
+    both can be saved. It cannot be saved itself, since `define` is a function.
 
     Parameters
     ----------
@@ -47,8 +47,8 @@ class TuneEstimator(Estimator[Any]):
     trials : int
         Number of trials of the study in the end.
     study : optuna.Study, optional
-        As of Search: a fit goes on with it, so it is for the fits of one data set. None: each fit
-        has a new one.
+        As in Search: a fit continues it, so use it for one data set only. None: a new study for
+        each fit.
     models : int
         Number of best networks in the model.
     voting : "soft", "hard" or "weighted"
@@ -61,7 +61,7 @@ class TuneEstimator(Estimator[Any]):
     Attributes
     ----------
     search : Search or None
-        Of the last fit, with its study.
+        Search of the last fit, with its study.
 
     Examples
     --------

@@ -216,10 +216,10 @@ class Search:
             Networks.
         voting : "soft", "hard" or "weighted"
             "soft": the mean of the probabilities, or of the values. "hard": the class that most
-            networks give, of several the first. "weighted": the mean, weighted by the networks'
+            networks predict, the first of equals. "weighted": the mean, weighted by the networks'
             figures; of figures of which less is better, by one over them.
         weights : sequence of float, optional
-            Of the networks, the best first, in place of these.
+            Weights of the networks, the best first, instead of these.
         """
         from sparkdl.tune.ensemble import EnsembleModel
 

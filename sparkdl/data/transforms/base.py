@@ -72,7 +72,7 @@ class Transform(Member, package="sparkdl.data.transforms"):
         return trained
 
     def apply(self, batch: Batch, chance: "Chance | None") -> Batch:
-        """Returns the batch, with what chance decides drawn from `chance` (None: in use)."""
+        """Returns the changed batch; random choices are drawn from `chance` (None: inference)."""
         changed = self.change(self.find_column(batch).numbers(), chance)
         return batch.replace(**{self.column: changed})
 

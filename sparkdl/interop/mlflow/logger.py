@@ -24,16 +24,16 @@ log = logging.getLogger(__name__)
 class MLflowLogger(RunListener):
     """Logs a fit to MLflow: options, metrics by update, the report's page, the network.
 
-    Metrics have TensorBoard's names, and the update after which they hold as their step:
+    Metrics have the names of TensorBoard's, and as step the update after which they hold:
     "training/loss", "training/learning_rate", "validation/accuracy", "seconds/compute" ... Seconds
-    of the whole fit by phase are "phases/compute" and its like. A number that is not finite is left
-    out. Rounds that were lost with a worker stay; those that replace them have the same steps.
+    of the whole fit by phase are "phases/compute" and its like. Numbers that are not finite are
+    left out. Rounds that were lost with a worker stay, and their repetitions have the same steps.
 
-    A run that is active (`mlflow.start_run()`) takes the fit; another fit in it becomes a nested
-    run. Without one the fit is a run of its own, which ends as FINISHED, as FAILED where an error
-    has ended the fit, or as KILLED by Ctrl-C. A fit that goes on from an earlier one by the same
-    logger, such as `fit(resume=True)`, goes on in its run. A server that does not answer ends no
-    fit that has begun: a warning says so, and metrics wait.
+    An active run (`mlflow.start_run()`) takes the fit; a further fit in it becomes a nested run.
+    Without one the fit gets its own run, which ends as FINISHED, as FAILED after an error, or as
+    KILLED by Ctrl-C. A fit that resumes an earlier one by the same logger, such as
+    `fit(resume=True)`, continues its run. If the server stops answering, the fit continues with a
+    warning, and metrics wait.
 
     Parameters
     ----------

@@ -20,9 +20,9 @@ MODELS = (
 def choose_predictor(model: Any) -> Predictor:
     """Returns the Predictor of a model.
 
-    Files are computed by the engine, and take rows of their own lengths. An ONNX file of which
-    `read_onnx` makes no network (nodes without a layer, open axes, other numbers than floats and
-    ids that are looked up) is computed as it is, by an OnnxFunction, which the log says.
+    sparkdl's engine computes files, which take only rows of their own lengths. An ONNX file that
+    `read_onnx` cannot read (nodes without a layer, open axes, inputs other than floats and
+    embedding ids) is computed as it is, by an OnnxFunction, with a warning in the log.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ def choose_predictor(model: Any) -> Predictor:
     Raises
     ------
     ConfigError
-        It is nothing of this.
+        It is none of these.
     DataError, UnsupportedError, CheckpointError
         The file cannot be read.
     """

@@ -18,21 +18,21 @@ from sparkdl.training.saving.stored_tables import keep_files
 
 
 class NetworkPredictor(Predictor):
-    """A network of ours, computed by the engine on the processor.
+    """A sparkdl network, computed on the CPU.
 
-    What its fit did to rows (`Network.transform`) is done to these, too: rows are what they were to
-    `SparkNetwork.fit`.
+    The transform of its fit (`Network.transform`) is applied: rows are as `SparkNetwork.fit` took
+    them.
 
     Parameters
     ----------
     network : Network
     layers : {output: layer}, optional
-        None: the output layers under their names.
+        None: the output layers, under their names.
     input : str, optional
-        The name of an only input, in place of "features".
+        Name of a single input, instead of "features".
     pads : bool
         Whether sequences may have fewer steps than the network: they are padded with zeros, and
-        masked. False for a network that stands for a file, which takes its own lengths alone.
+        masked. False for a network read from a file, which takes only its own lengths.
     """
 
     def __init__(

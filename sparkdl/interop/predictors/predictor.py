@@ -25,9 +25,9 @@ class ArraySpec(NamedTuple):
 
 
 class Predictor(ABC):
-    """A model as a function of arrays, on its way to the processes that compute it.
+    """A model as a function of arrays, which is sent to the processes that compute it.
 
-    It is pickled, so it holds what the model is loaded from and not the model.
+    It is pickled, so it holds where to load the model from, not the model.
 
     Attributes
     ----------

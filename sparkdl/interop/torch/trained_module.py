@@ -18,7 +18,7 @@ def trained_module(network: Any) -> Any:
     Parameters
     ----------
     network : Network
-        Of a TorchModel; of a SparkNetwork its `network`.
+        Network of a TorchModel; for a SparkNetwork, its `network`.
 
     Raises
     ------

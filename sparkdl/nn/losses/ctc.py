@@ -35,7 +35,7 @@ class Ctc(Loss, name="ctc"):
     ignore_label: ClassVar = -1  # pads the labels
 
     label_length: int = option(Size(minimum=1), "Labels of an example.")
-    blank: int = option(Integer(minimum=0), "The class that stands for nothing.", default=0)
+    blank: int = option(Integer(minimum=0), "The blank class.", default=0)
 
     def label_shape(self, z_shape: Shape) -> Shape:
         if len(z_shape) != 2 or self.blank >= z_shape[1]:

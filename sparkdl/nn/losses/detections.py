@@ -18,7 +18,7 @@ class Detection(NamedTuple):
     label : int
         Its class, from 0.
     confidence : float
-        How sure the network is, in [0, 1].
+        Confidence of the network, in [0, 1].
     """
 
     left: float

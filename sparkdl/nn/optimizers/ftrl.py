@@ -16,14 +16,14 @@ class Ftrl(Optimizer):
     """FTRL-Proximal: n <- n + g^2; z <- z + g - (change of sqrt(n)) w / rate; the weight is 0
     where |z| <= l1, else (sign(z) l1 - z) / ((beta + sqrt(n)) / rate + l2).
 
-    A weight follows from z and n alone: it forgets its first value, and is exactly 0 until its
-    gradients add up to l1. So it suits linear models whose weights begin with 0, such as the wide
-    part of a wide and deep network, and no hidden layers.
+    A weight depends only on z and n: its initial value is ignored, and it is exactly 0 until its
+    gradients add up to l1. So Ftrl suits linear models whose weights start at 0, such as the wide
+    part of a wide and deep network, but not hidden layers.
 
     Where the rate is 0, a weight and its z and n stay as they are.
 
-    With a beta of 0 and a first n of 0.1 these are the numbers of Keras's and TensorFlow's
-    Ftrl, whose l2 is half of this one.
+    With a beta of 0 and an initial n of 0.1 it matches Keras's and TensorFlow's Ftrl, whose l2 is
+    half of this one.
 
     References
     ----------

@@ -12,8 +12,8 @@ PIECE = Row(of=(Integer(minimum=0), Of(family=Schedule, number=Number(above=0)))
 class SequentialSchedule(Schedule):
     """The last schedule that has started, which counts from its own start.
 
-    optax's join_schedules, PyTorch's SequentialLR; with numbers alone PiecewiseConstantSchedule. A
-    WarmUpSchedule goes on with one that counts from the beginning.
+    optax's join_schedules, PyTorch's SequentialLR; with only numbers, PiecewiseConstantSchedule.
+    The schedule after the warm-up of a WarmUpSchedule counts from the beginning instead.
     """
 
     schedules: Several[tuple[int, float | Schedule]] = option(

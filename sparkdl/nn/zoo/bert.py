@@ -62,7 +62,7 @@ def bert(
     activation : activation function
         Between the dense layers.
     epsilon : float
-        Of the normalizations.
+        Epsilon of the layer normalizations.
     segments : int, optional
         Number of texts that an example may have. A second input, "segments" (steps, 1), then tells
         the text of each token, and the column of the token ids is "tokens". None: all tokens are of

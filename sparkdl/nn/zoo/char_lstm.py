@@ -16,7 +16,7 @@ def char_lstm(
     Parameters
     ----------
     characters : int
-        Of the alphabet; a plain English text has about 65.
+        Size of the alphabet; a plain English text has about 65 characters.
     units, layers : int
         Width and number of LSTM layers.
     steps : int

@@ -30,7 +30,7 @@ def dlrm(
     numbers : int
         Width of the column "numbers"; at least 1.
     dimension : int
-        Of the vectors of ids, and of that of the numbers.
+        Size of the vectors of ids, and of the vector of the numbers.
     bottom, top : sequence of int
         Hidden layers of the perceptron of the numbers, which ends with `dimension`, and of that of
         the products, which ends with the score.

@@ -29,7 +29,7 @@ def factorization_machine(
     numbers : int
         Width of a column "numbers", which the score is linear in; 0: there is none.
     dimension : int
-        Of the vectors.
+        Size of the vectors.
     task : str
         "classification": the label is 1 or 0. "regression": it is a number.
     options : of GraphConf
@@ -60,7 +60,7 @@ def deep_fm(
     fields, numbers, dimension, task
         As in `factorization_machine`; the perceptron reads the numbers, too.
     units : sequence of int
-        Of the perceptron's hidden layers.
+        Widths of the perceptron's hidden layers.
     options : of GraphConf
 
     References

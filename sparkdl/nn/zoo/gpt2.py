@@ -53,7 +53,7 @@ def gpt2(
     activation : activation function, default Gelu(approximate=True)
         Between the dense layers.
     epsilon : float
-        Of the normalizations.
+        Epsilon of the layer normalizations.
     classes : int, optional
         Number of classes of texts, predicted from the last token. None: predict each next token.
     loss : loss, name or mapping

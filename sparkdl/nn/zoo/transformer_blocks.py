@@ -26,7 +26,7 @@ class Blocks:
         Whether a branch is normalized before its layers, x + layers(norm(x)), else behind the
         shortcut, norm(x + layers(x)).
     epsilon : float
-        Of the normalizations.
+        Epsilon of the layer normalizations.
     """
 
     width: int

@@ -31,13 +31,13 @@ def wide_deep(
     numbers : int
         Width of a column "numbers", which both parts read; 0: there is none.
     crosses : sequence of str
-        Columns of ids of combinations of fields, which the linear model alone reads.
+        Columns with ids of combinations of fields, which only the linear model reads.
     dimension : int
-        Of the vectors of ids.
+        Size of the vectors of ids.
     units : sequence of int
-        Of the perceptron's hidden layers.
+        Widths of the perceptron's hidden layers.
     wide_optimizer : Optimizer, optional
-        Of the linear model's weights of ids. None: the network's.
+        Optimizer of the linear model's id weights. None: the network's.
     task : str
         "classification": the label is 1 or 0. "regression": it is a number.
     options : of GraphConf

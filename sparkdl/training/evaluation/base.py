@@ -25,7 +25,7 @@ class Evaluation:
     wrong : sequence of WrongExample
         Of the 12 examples with the largest losses, the largest first: label, prediction, and the
         example as a small picture or as its first numbers. Networks fill it as they evaluate, also
-        on executors; an evaluation that is given predictions alone has none.
+        on executors; an evaluation that is given only predictions has none.
     """
 
     sums: ClassVar[tuple[str, ...]] = ("examples", "loss_sum", "wrong")
@@ -74,7 +74,7 @@ class Evaluation:
 
     @property
     def loss(self) -> float:
-        """Mean over all examples."""
+        """Mean loss over all examples."""
         return self.loss_sum / self.examples if self.examples else float("nan")
 
     @property

@@ -46,10 +46,11 @@ WITHOUT_EFFECT |= {"shard", "tables", "table_folder", "recompute", "rescale_ever
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingMaster(Member):
-    """Defines which worker computes what, and when they exchange; each has a file of its own.
+    """Base of all masters, which define what each worker computes and when workers exchange.
 
-    A master whose workers start anew in each round has `epoch`; one whose workers stay for the
-    whole fit (`resident`) has `strategy`, its half in the workers; see training/resident.
+    A master whose workers start anew in each round implements `epoch`; one whose workers stay for
+    the whole fit (`resident`) implements `strategy`, which runs in the workers; see
+    training/resident.
     """
 
     complete: ClassVar = True

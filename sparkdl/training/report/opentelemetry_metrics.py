@@ -8,11 +8,11 @@ from sparkdl.training.report.meter_listener import MeterListener
 
 
 class OpenTelemetryMetrics(MeterListener):
-    """Offers the figures of fits to OpenTelemetry, whose SDK exports them where it is told.
+    """Offers the metrics of fits to OpenTelemetry, whose SDK exports them as configured.
 
-    The names are those of PrometheusEndpoint with a point: `sparkdl.loss`, `sparkdl.rounds`,
-    `sparkdl.worker_seconds` with the attributes `worker` and `part` ... They are observed whenever
-    a reader of the provider asks, so a round costs no more than counting.
+    Names are those of PrometheusEndpoint, with dots: `sparkdl.loss`, `sparkdl.rounds`,
+    `sparkdl.worker_seconds` with the attributes `worker` and `part` ... They are observed when a
+    reader of the provider asks, so a round only has to count.
 
     Parameters
     ----------

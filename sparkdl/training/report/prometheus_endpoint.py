@@ -9,22 +9,22 @@ from sparkdl.training.report.meter_listener import MeterListener
 
 
 class PrometheusEndpoint(MeterListener):
-    """Serves the figures of fits at `/metrics`, in the text format that Prometheus scrapes.
+    """Serves the metrics of fits at `/metrics`, in the text format that Prometheus scrapes.
 
     All names begin with `sparkdl_`: `sparkdl_loss`, `sparkdl_learning_rate`,
     `sparkdl_examples_per_second`, `sparkdl_validation{figure="accuracy"}`, `sparkdl_rounds_total`,
     `sparkdl_restarts_total`, `sparkdl_worker_seconds_total{worker="0",part="compute"}` ... Counters
-    go on from fit to fit. Rounds that were lost with a worker are counted, and counted once more in
+    continue from fit to fit. Rounds that were lost with a worker are counted, and also counted in
     `sparkdl_lost_rounds_total`. `process_resident_memory_bytes` and its like are of the driver.
-    Nothing here is secret to who reaches the port: by default that is this machine alone. The
-    server ends with `close` or with the process.
+    Anyone who reaches the port can read the metrics: by default, only this machine. The server ends
+    with `close` or with the process.
 
     Parameters
     ----------
     port : int
         Port to listen on; 0: any free one.
     host : str
-        The address to listen at; "0.0.0.0" for all of this machine.
+        Address to listen on; "0.0.0.0" for all addresses of this machine.
 
     Attributes
     ----------

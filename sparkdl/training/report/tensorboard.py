@@ -28,10 +28,10 @@ BINS, HISTOGRAM = 40, 750  # of a histogram, and bytes that it takes at most wit
 class TensorBoard(Listener):
     """Writes a fit as TensorBoard's events: scalars, histograms, images, graph, hyperparameters.
 
-    Scalars stand at the update after which they hold: "training/loss", "training/learning_rate"
-    and "training/examples_per_second" of each round; "seconds/compute" and its like and
-    "exchange/bytes_sent", sums of each epoch; "validation/accuracy" and its like of each
-    evaluation; "update_ratio/dense_1/W" (log10) and "dead_units/dense_1" (a share) of each
+    Scalars are logged at the update after which they hold: "training/loss",
+    "training/learning_rate" and "training/examples_per_second" of each round; "seconds/compute" and
+    its like and "exchange/bytes_sent", sums of each epoch; "validation/accuracy" and its like of
+    each evaluation; "update_ratio/dense_1/W" (log10) and "dead_units/dense_1" (a share) of each
     inspection of an Inspector that stands before this listener. Each array of parameters has a
     histogram. At the end, where records are images, "most_wrong/1" and its like are those of the
     last evaluation with the largest losses. TensorBoard leaves out rounds that were lost with a
@@ -40,15 +40,16 @@ class TensorBoard(Listener):
     Parameters
     ----------
     folder : path
-        Of the run, on the driver; show it by `tensorboard --logdir` with the folder above it.
+        Folder of the run, on the driver; show it with `tensorboard --logdir` and the folder above
+        it.
     histograms : bool
-        Whether to write those of parameters: after the first and the last epoch, and after those
-        between for which there is room.
+        Whether to write histograms of parameters: after the first and the last epoch, and in
+        between as `bytes_per_round` allows.
     bytes_per_round : int, optional
-        How much the folder grows in a round, on average. The scalars of a round take some 120
-        bytes; what is left is room for epochs' sums and histograms (400 to 700 bytes an array).
-        The graph, the first and the last histograms, evaluations and inspections (some 50 bytes a
-        number) and images come on top. None: all is written after each epoch.
+        Average growth of the folder per round, in bytes. The scalars of a round take about 120
+        bytes; the rest is for epochs' sums and histograms (400 to 700 bytes per array). The graph,
+        the first and the last histograms, evaluations and inspections (about 50 bytes per number)
+        and images come on top. None: no limit; everything is written after each epoch.
 
     Raises
     ------

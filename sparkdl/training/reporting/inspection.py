@@ -27,7 +27,7 @@ class ArrayFigures(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class LayerReport:
-    """The layers of a network after so many updates.
+    """The layers of a network after a number of updates.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ class LayerReport:
         Updates per replica until then, and the epoch, from 0.
     arrays : {"layer/array": ArrayFigures}
     dead : {layer: (dead units, units)}
-        Of rectifiers: units that are 0 for all records of the sample.
+        Dead units of rectifiers: units that are 0 for all records of the sample.
     """
 
     iteration: int
@@ -50,19 +50,19 @@ class LayerReport:
 
 @dataclass(frozen=True, kw_only=True)
 class WrongExample:
-    """An example whose loss is large.
+    """An example with a large loss.
 
     Parameters
     ----------
     number : int
-        Of an Inspector its place in the sample, from 0; of an Evaluation the record's id.
+        For an Inspector, its place in the sample, from 0; for an Evaluation, the record's id.
     loss : float
     truth, prediction : str
-        Its label and what the network said, in words.
+        Its label and the network's prediction, as text.
     text : str
-        The example as text; empty where there is a picture.
+        The example as text; empty if there is an image.
     image : str
-        As a data URI of a PNG file; empty where it is none.
+        The example as the data URI of a PNG; empty if it is not an image.
     """
 
     number: int
@@ -75,12 +75,12 @@ class WrongExample:
 
 @dataclass(kw_only=True)
 class Inspection:
-    """What an Inspector has seen.
+    """Results of an Inspector.
 
     Parameters
     ----------
     examples, batch_size : int
-        Of the sample, and of those that the layers' figures are from.
+        Size of the sample, and number of examples from which the layers' figures are computed.
     layers : list of LayerReport
         In the order of updates.
     costs : list of LayerCost

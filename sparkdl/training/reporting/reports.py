@@ -18,7 +18,7 @@ PARTS = ("reading", "compute", "averaging", "overhead")
 
 
 class WorkerFigures(NamedTuple):
-    """The part of one worker in a round, or in several.
+    """What one worker did in one or several rounds.
 
     Parameters
     ----------
@@ -79,10 +79,10 @@ class RoundReport(_Timed):
     Parameters
     ----------
     epoch, round : int
-        Which one, both from 0.
+        Epoch and round, both from 0.
     rounds_in_epoch, iteration, examples, workers : int
-        Rounds that this epoch has; updates per replica after this round; examples trained in this
-        round; workers that trained them.
+        Rounds of this epoch; updates per replica after this round; examples trained in this round;
+        workers that trained them.
     loss : float
         Mean loss of the round's examples, each with the weights at its minibatch.
     seconds : dict
@@ -96,7 +96,7 @@ class RoundReport(_Timed):
     skipped : int
         Updates that workers skipped, each by itself, because a float16 gradient was not finite.
     devices : {str: int}
-        How many workers computed on each device, be it "the processor".
+        Number of workers that computed on each device; a CPU is called "the processor".
     rate_factor : float
         Factor that listeners had set on the learning rates of this round; see Steering.
     by_worker : tuple of WorkerFigures
@@ -168,9 +168,9 @@ class EpochReport(_Timed):
     Parameters
     ----------
     epoch, examples : int
-        Which one, from 0, and examples trained in it.
+        Number of the epoch, from 0, and examples trained in it.
     loss : float
-        Mean over the epoch's examples.
+        Mean loss of the epoch's examples.
     seconds : dict
         Wall-clock seconds by part (`PARTS`).
     validation : Evaluation or None
@@ -210,7 +210,7 @@ class EpochReport(_Timed):
 
 @dataclass(frozen=True, kw_only=True)
 class ValidationReport:
-    """The evaluation after so many updates, in this epoch.
+    """An evaluation after a number of updates.
 
     Parameters
     ----------
@@ -236,29 +236,29 @@ class ValidationReport:
 
 @dataclass(frozen=True, kw_only=True)
 class FitPlan:
-    """The plan of a fit, which listeners get at the start.
+    """The plan of a fit, which listeners receive at its start.
 
     Parameters
     ----------
     conf : NetworkConf
         The network.
     epochs, rounds_in_epoch, workers : int
-        Epochs that will be done in the end (counted from the network's first), rounds of each,
-        and workers.
+        Epochs at the end of the fit (counted from the network's first), rounds per epoch, and
+        workers.
     epoch, round, rounds, iteration : int
-        Counters of the TrainState it starts from: zeros, unless it goes on from an earlier fit.
+        Counters of the TrainState it starts from: zeros, unless it continues an earlier fit.
     updates : int or None
-        The update that it ends with, unless it ends with an epoch.
+        The update after which it ends, unless it ends with an epoch.
     extra : dict
-        What checkpoints shall hold besides the state; JSON values, and the state to end with.
+        Extra content of checkpoints, besides the state: JSON values, and the state to end with.
     figures : tuple of str or None
-        Names of the figures that epochs and evaluations will have; None where nobody knows.
+        Names of the metrics that epochs and evaluations will have; None if unknown.
     steering : Steering
-        Where listeners say how the fit is to go on.
+        Where listeners steer the fit.
     history : History
-        What has been done until now; it grows as the fit goes on.
+        The History so far; it grows during the fit.
     master : TrainingMaster or None
-        How it is trained; None where nobody knows.
+        The master that trains; None if unknown.
     """
 
     conf: Any
@@ -294,13 +294,13 @@ class Restart:
     Parameters
     ----------
     epoch, round : int
-        The next to train, both from 0.
+        Next epoch and round to train, both from 0.
     lost : int
         Rounds that were done and must be repeated.
     workers : int
-        How many there are now.
+        Number of workers now.
     reason : str
-        Who was lost, and how, or that more slots have come, or an executor will go.
+        Which worker was lost, and how; or that slots were added, or an executor will leave.
     """
 
     epoch: int

@@ -30,15 +30,15 @@ class Steering:
     rate_factor : float
         Factor of the learning rates with which the fit starts.
     earlier_ending : TrainState, optional
-        What the fit that this one goes on with would have ended with, where a listener had said so.
+        State with which the resumed fit would have ended, if a listener had chosen one.
 
     Attributes
     ----------
     end_reason : str or None
-        Why the fit was stopped, if it was told.
+        Why the fit was stopped, if a reason was given.
     stopped : bool
     error : BaseException or None
-        What has interrupted the fit, once it has.
+        The error that has interrupted the fit, if any.
     unheard : list of events
         Rounds that ended after the fit was interrupted, which no listener has heard of.
     """

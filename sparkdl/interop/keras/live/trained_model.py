@@ -13,7 +13,7 @@ def trained_model(network: Any) -> Any:
     Parameters
     ----------
     network : Network
-        Of a KerasModel; of a SparkNetwork its `network`.
+        Network of a KerasModel; for a SparkNetwork, its `network`.
 
     Raises
     ------

@@ -28,7 +28,7 @@ class Output(FullyConnected, ScoredLayer):
 
 @dataclass(frozen=True, kw_only=True)
 class RnnOutput(Output):
-    """An Output of sequences alone: a label for each step. DL4J RnnOutputLayer.
+    """An Output for sequences only: a label for each step. DL4J RnnOutputLayer.
 
     Shapes
     ------

@@ -22,7 +22,7 @@ class Dropout(DropoutNoise):
 
     References
     ----------
-    Srivastava et al., Dropout (2014), section 10: the inverted scaling, so nothing changes in use.
+    Srivastava et al., Dropout (2014), section 10: inverted scaling, so inference needs none.
     """
 
     low_precision: ClassVar = True
