@@ -1,4 +1,4 @@
-"""A fit of a network: with which state it begins, on what it is evaluated, what it leaves."""
+"""A fit of a network: its initial state, its evaluation, and the state that it leaves."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -45,29 +45,29 @@ def fit_network(
     ----------
     network : Network
     data : what workers.load takes
-    epochs : number of epochs to train, after those before; None: as many as `updates` takes
+    epochs : number of further epochs to train; None: as many as `updates` takes
     updates : the update to stop after at the latest, counted from the network's first, or None.
-        With asynchronous masters, and with backup workers, it may be some updates later
-    validation : data to evaluate on, or None; a Validation that the workers know is evaluated by
-        them, where they stay for the whole fit
-    validate_every : updates between two evaluations; None: there is one after each epoch
-    validate_first : whether there is one before the first update, too
-    evaluate : function (state, validation) -> Evaluation; None: on this process
+        With asynchronous masters and with backup workers it may be some updates later
+    validation : data to evaluate on, or None; resident workers evaluate a Validation themselves
+    validate_every : updates between two evaluations; None: evaluate after each epoch
+    validate_first : whether to evaluate before the first update, too
+    evaluate : function (state, validation) -> Evaluation; None: evaluate in this process
     listeners : sequence of Listener
     checkpoints : Checkpoints or None
-    resume : path of a checkpoint, or of a folder of them, to go on from: the fit then ends with
-        the weights that it would have had without the interruption, where two whole fits have the
-        same weights (not with asynchronous masters or backup workers). Another number of workers
-        is refused. True: the network's last fit, which was interrupted or stopped, goes on from
-        its state; where neither `epochs` nor `updates` is given, up to where it would have ended
-    changes : tuple of callable, what is done to the records to train on; see Schema
+    resume : path of a checkpoint, or of a folder of them, to resume: the fit then ends with the
+        weights that it would have had without the interruption, if two uninterrupted fits have
+        the same weights (not with asynchronous masters or backup workers). The number of workers
+        must be the same. True: resumes the network's last fit, which was interrupted or stopped,
+        from its state; without `epochs` and `updates`, up to where it would have ended
+    changes : tuple of callable, applied to the training records; see Schema
 
-    A state of elsewhere, with updates but no rounds, goes on at the place in the data where a fit
-    from the start has that many. One from inside an epoch goes on there where number of records,
-    workers and master are as they were; else the next epoch begins.
+    A state from elsewhere, with updates but no rounds, continues at the place in the data that a
+    fit from the start would have reached after the same updates. A state from inside an epoch
+    continues there if the numbers of records and workers and the master are unchanged; else the
+    next epoch begins.
 
-    A fit that is interrupted, by whatever it is, leaves the network the last state that the driver
-    knows, and a History that goes as far; but a DivergedError leaves it the state from before.
+    However a fit is interrupted, the network is left with the last state known to the driver and a
+    History up to that state; after a DivergedError it keeps its previous state.
 
     Returns
     -------
@@ -107,7 +107,7 @@ def fit_network(
 
 
 def check_followers(listeners, checkpoints):
-    """Returns the listeners as a tuple; ConfigError for what are none, or no Checkpoints."""
+    """Returns the listeners as a tuple; ConfigError if they or `checkpoints` have a wrong type."""
     sound = isinstance(listeners, Iterable) and not isinstance(listeners, str)
     found = tuple(listeners) if sound else (listeners,)
     if not sound or not all(isinstance(one, Listener) for one in found):
@@ -124,7 +124,7 @@ def check_followers(listeners, checkpoints):
 
 
 def require_tests(validate_every, validate_first, *given):
-    """Raises ConfigError for evaluations that are asked for where no data is given for them."""
+    """Raises ConfigError if evaluations are requested but no data is given for them."""
     asked = {"validate_every": validate_every, "validate_first": validate_first or None}
     for name, value in asked.items():
         if value is not None and all(one is None for one in given):
@@ -135,9 +135,9 @@ def require_tests(validate_every, validate_first, *given):
 
 
 class UnfinishedFit(NamedTuple):
-    """A fit that was interrupted or stopped, as `resume=True` goes on with it.
+    """An interrupted or stopped fit, which `resume=True` continues.
 
-    `extra` is what its checkpoints would hold.
+    `extra` is what its checkpoints would hold besides the state.
     """
 
     epochs: int
@@ -153,9 +153,9 @@ def check_counts(**given):
 
 
 def duration(network, epochs, updates, resume):
-    """Returns (epochs, updates) of a fit, which may be those of the fit that it goes on with.
+    """Returns (epochs, updates) of a fit, which may be those of the fit that it resumes.
 
-    Where `updates` alone say how long it lasts there are as many epochs: each has one at least.
+    If only `updates` is given, it is also the number of epochs: each has at least one update.
     """
     if resume is True and network.unfinished is None:
         raise ConfigError(
@@ -170,7 +170,7 @@ def duration(network, epochs, updates, resume):
 
 
 def start(network, master, resume):
-    """Returns (state, what checkpoints hold beside it) that a fit begins with."""
+    """Returns (state, what checkpoints hold besides it) at the beginning of a fit."""
     if resume is None:
         check_state(network.conf, network.state)
         return start_state(network.conf, master, network.state), {}
@@ -180,14 +180,14 @@ def start(network, master, resume):
 
 
 def train(network, trainer, blocks, state, epochs, transform, extra):
-    """Trains; leaves the network what there is in the end, also where the fit is interrupted."""
+    """Trains; leaves the network the final state, also if the fit is interrupted."""
     try:
         trainer.fit(blocks, state, epochs, transform, extra)
     except DivergedError:
         network.history = trainer.history
         raise
     except BaseException:
-        if trainer.history is not None:  # it had begun
+        if trainer.history is not None:  # the fit had begun
             leave(network, trainer, epochs, is_whole=False)
         raise
     leave(network, trainer, epochs, is_whole=not trainer.steering.stopped)
@@ -200,7 +200,7 @@ def leave(network, trainer, epochs, is_whole):
 
 
 def evaluation_options(network, master, validation, evaluate):
-    """Returns the options of a Trainer that say where to evaluate and on what."""
+    """Returns the options of a Trainer that say where, and on what, to evaluate."""
     if validation is None:
         return {}
     conf = network.conf
@@ -222,7 +222,7 @@ def evaluation_options(network, master, validation, evaluate):
 
 
 def require_records(batches):
-    """Raises DataError where this process reads what is evaluated, and there is nothing."""
+    """Raises DataError if this process reads the validation data and it is empty."""
     if isinstance(batches, CheckedBatches) and not any(map(len, batches)):
         raise DataError(
             "there are no records to evaluate on; give some, or a larger validation_split"
@@ -230,12 +230,12 @@ def require_records(batches):
 
 
 def validation_of(conf, source, changes=()):
-    """Returns the Validation of a source in this process."""
+    """Returns the Validation of a source that this process reads."""
     return Validation(CheckedBatches(conf, source, changes), Evaluator(conf, source.transform))
 
 
 def evaluate_on_driver(network, device):
-    """Returns a function (state, validation) -> Evaluation; its first call makes a network."""
+    """Returns a function (state, validation) -> Evaluation; its first call creates a network."""
 
     @cache
     def evaluator():
@@ -248,12 +248,12 @@ def evaluate_on_driver(network, device):
 
 
 def with_seed(master, state):
-    """Returns the master with the seed that the run has; its own may be None."""
+    """Returns the master with the seed of the run; its own may be None."""
     return replace(master, seed=state.seed)
 
 
 def load_to_resume(conf, path):
-    """Returns state and extra of the checkpoint at `path`, which must be of this network."""
+    """Returns state and extra of the checkpoint at `path`; CheckpointError for another network."""
     conf_of_checkpoint, state, extra = load_checkpoint(path)
     if conf_of_checkpoint != conf:
         raise CheckpointError(f"{path} holds another network than the one to be trained")

@@ -1,4 +1,4 @@
-"""Layers that learn without labels, one after the other, before the network is trained."""
+"""Layer-wise unsupervised pretraining of a network."""
 
 from dataclasses import replace
 
@@ -7,7 +7,7 @@ from sparkdl.nn.networks.pretraining import pretraining, unsupervised_layers
 
 
 def pretrain_layers(network, layers, fit):
-    """Trains layers; returns {name: History}; `network` takes over what they learn.
+    """Trains layers without labels, one by one; returns {name: History}. Updates `network`.
 
     Parameters
     ----------
@@ -33,8 +33,8 @@ def pretrain_one(network, name, fit):
 def with_arrays_of(network, other, start=""):
     """Returns the state of `network` with `other`'s values of the arrays that both have.
 
-    Those alone whose name has this `start`: averages round, so those of layers that are fixed may
-    come back a little changed.
+    Only arrays whose names have this `start` are copied: averaging rounds, so those of fixed layers
+    may have changed slightly.
     """
     vectors = {}
     for kind in ("params", "buffers"):

@@ -1,4 +1,4 @@
-"""A fit: epochs of rounds, with listeners, validation, and runs that go on where they stopped."""
+"""Main loop of a fit: epochs of rounds, with listeners, validation, checkpoints and resumption."""
 
 import json
 import logging
@@ -39,23 +39,23 @@ class Trainer:
     checkpoints : Checkpoints or None
     evaluate : function of a TrainState that gives an Evaluation, or None
     validation : Validation or None
-        What workers that stay evaluate themselves, in place of `evaluate`.
+        Data that resident workers evaluate themselves, in place of `evaluate`.
     figures : tuple of str or None
-        Names of the figures that epochs and evaluations have; None where nobody knows.
+        Names of the figures of epochs and evaluations; None if unknown.
     marks : Milestones
-        Where it ends, and where else workers meet; listeners may ask for more.
+        The end, and where else workers wait for each other; listeners may ask for more.
     without_group : TrainingMaster or None
-        What goes on where the workers of a resident master do not reach each other.
+        Takes over if the workers of a resident master do not reach each other.
     phases : Phases or None
-        The clock of the fit; None: it begins here.
+        The clock of the fit; None: it starts now.
     changes : tuple
-        What is done to the records; a resumed fit must do the same.
+        Applied to the records; a resumed fit must have the same.
 
     Attributes
     ----------
     state, history, extra
-        Of the fit that runs or has run, once it has begun: the last TrainState that the driver
-        knows, a History that goes as far, and what a checkpoint would hold besides.
+        Of the current or last fit, once it has begun: the last TrainState known to the driver, a
+        History up to that state, and what a checkpoint would hold besides.
     """
 
     def __init__(
@@ -89,10 +89,11 @@ class Trainer:
             raise ConfigError("with tbptt a fit cannot tell where updates are; give it epochs")
 
     def _in_order(self, listeners):
-        """Returns the listeners in the order in which they are told, with those of this class.
+        """Returns the listeners in the order of notification, including the trainer's own.
 
-        The checkpoint is written before others hear of the round: what they do may fail. But it
-        holds what listeners count and how they steer, and their figures are known by then.
+        The checkpoint is written before other listeners hear of the round, as they may fail. It
+        includes the counters and decisions of listeners that count or steer, which therefore come
+        first.
         """
         steering = [one for one in listeners if one.steers]
         counting = [one for one in listeners if one.counters and not one.steers]
@@ -104,10 +105,10 @@ class Trainer:
     def fit(self, blocks, state, epochs, transform=None, resumed=None):
         """Trains until `epochs` epochs after the state's own are done.
 
-        `resumed` is the extra of the checkpoint that the state is from, where a fit goes on: it
-        ends where that fit would have.
+        `resumed` is the extra of the checkpoint that the state is from, if a fit is resumed: it
+        then ends where that fit would have.
 
-        Leaves `state` and `history`; where nothing is left to do, the state is the given one.
+        Sets `state` and `history`; if there is nothing left to do, the state is the given one.
 
         Raises
         ------
@@ -116,7 +117,7 @@ class Trainer:
         """
         first = (resumed or {}).get("first_epoch", state.epoch)
         state = self._restore_worker_state(state, bool(resumed))
-        other_workers = (resumed or {}).get(BEGUN)  # have begun the epoch
+        other_workers = (resumed or {}).get(BEGUN)  # these have begun the epoch
         state = replace(state, place="" if other_workers else self.place(blocks))
         sums = (resumed or {}).get(SUMS)
         history = History(
@@ -162,7 +163,7 @@ class Trainer:
         self.state = self.steering.ending(self.state)
 
     def _keep(self, rounds, error):
-        """Makes state and history agree, of a fit that began with so many rounds done."""
+        """Makes state and history of an interrupted fit agree; it began after `rounds` rounds."""
         for event in self.steering.unheard:
             self.history.add_round(event.report)
             self.state = event.state or self.state
@@ -172,7 +173,7 @@ class Trainer:
         self.history.end_reason = f"interrupted by {type(error).__name__}; what is next is {where}"
 
     def _tell(self, tell, *arguments):
-        """Tells listeners of an event; one may have the fit end."""
+        """Notifies listeners of an event; one of them may stop the fit."""
         try:
             tell(*arguments)
         except StopTraining as stop:
@@ -180,9 +181,9 @@ class Trainer:
         self.phases.end("listeners")
 
     def locate(self, blocks, state):
-        """Returns the state at the place in the data that a fit has after so many updates.
+        """Returns the state at the place in the data that a fit reaches after as many updates.
 
-        So a state that comes with no more than its number of updates is gone on from.
+        For states that come with no other counter than their number of updates.
         """
         if not state.iteration:
             return state
@@ -197,10 +198,10 @@ class Trainer:
         return self.master.plan(self.workers, blocks, replace(state, epoch=epoch))
 
     def enter(self, blocks, state):
-        """Returns the state that a fit begins with which nobody resumes.
+        """Returns the initial state of a fit that is not resumed.
 
-        Its place inside an epoch is of use only with the rounds that it was in: with others the
-        next epoch begins, so that no record of theirs is left out.
+        A place inside an epoch is valid only for the same rounds: otherwise the next epoch begins,
+        so that no record of the new rounds is left out.
         """
         if state.starts_epoch or state.place == self.place(blocks):
             return state
@@ -212,9 +213,9 @@ class Trainer:
         return replace(state, epoch=state.epoch + 1, round=0, done=0)
 
     def place(self, blocks):
-        """Returns a text, the same where the rounds of an epoch have the same records.
+        """Returns a text that is the same whenever an epoch's rounds have the same records.
 
-        What the records hold is not looked at.
+        The contents of records are not compared.
         """
         return json.dumps({**self.fingerprint(blocks), "marks": None})  # marks only cut rounds
 
@@ -226,7 +227,7 @@ class Trainer:
         return {"master": type(self.master).__name__} | self.master.identity() | data
 
     def check_resumed(self, blocks, extra, resume):
-        """Raises CheckpointError where data, master or workers are not those of the checkpoint."""
+        """Raises CheckpointError if data, master or workers differ from the checkpoint's."""
         path = "the last fit" if resume is True else resume
         if "first_epoch" not in extra:
             raise CheckpointError(
@@ -271,7 +272,7 @@ class Trainer:
         return replace(state, worker_states=worker_states, owner=owner)
 
     def _due(self, state, heard):
-        """Returns the DueEvents of rounds that are done, of which listeners have not heard yet."""
+        """Returns the DueEvents of completed rounds that listeners have not been told of."""
         every, updates = self.marks.validate, heard["iteration"]
         ended = state.starts_epoch and heard["epoch"] < state.epoch
         if not state.iteration:
@@ -295,7 +296,7 @@ class Trainer:
         return drive_rounds(*parts, epochs, transform, self.evaluate, marks, steering, due)
 
     def _grouped_or_driven(self, supervisor, blocks, state, epochs, transform, extra, due):
-        """Yields events; where no group forms, the driver averages in its place."""
+        """Yields events; falls back to averaging by the driver if no group forms."""
         try:
             yield from supervisor.events()
         except NoGroup as lost:

@@ -1,4 +1,4 @@
-"""The records of a fit that are held out for validation, and the weights of their classes."""
+"""Split of a fit's records into training and validation, and their class weights."""
 
 from typing import NamedTuple
 
@@ -13,9 +13,9 @@ WEIGHTS = "give each record its weight, as a column"
 
 
 class Division(NamedTuple):
-    """What is done to the records to train on, and to those held out; None: there are none.
+    """Changes to the training records, and to those held out, or None without a split.
 
-    Both are functions Batch to Batch, as a Schema takes them.
+    Both are tuples of functions Batch to Batch, as a Schema takes them.
     """
 
     training: tuple = ()
@@ -31,7 +31,7 @@ def divide(conf, master, validation, share, class_weight):
     master : TrainingMaster
     validation : data or None
     share : float or None
-        Of the records, to be held out.
+        Fraction of the records to hold out.
     class_weight : {int: float} or None
     """
     weights = () if class_weight is None else (class_weights(conf, class_weight),)
@@ -50,7 +50,7 @@ def divide(conf, master, validation, share, class_weight):
 
 
 def require_whole(division):
-    """Raises ConfigError where a Division was asked for: a solver file says what to do."""
+    """Raises ConfigError if a Division was requested: solver files define test data and loss."""
     if division != Division():
         raise ConfigError(
             "validation_split and class_weight must be left out where a solver file says what is "
@@ -61,7 +61,7 @@ def require_whole(division):
 def class_weights(conf, factors):
     """Returns the change that gives records the factors of their classes.
 
-    Raises ConfigError where records have no class, or another number of them.
+    Raises ConfigError if records have no class, or `factors` has classes out of range.
     """
     columns = list(conf.label_columns)
     size = class_count(conf.label_columns[columns[0]]) if len(columns) == 1 else None
@@ -87,7 +87,7 @@ def class_weights(conf, factors):
 
 
 def class_count(place):
-    """Returns the number of classes of an output's labels, two of a yes or no; None: no classes."""
+    """Returns the number of classes of an output's labels, 2 if binary, or None without classes."""
     label = label_of(place)
     if label.kind == "class":
         return label.size if label.shape == () else None

@@ -1,4 +1,4 @@
-"""A few records as a network takes them."""
+"""Preparation and checks of minibatches for a network."""
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from sparkdl.training.inputs.schema import masks_of_labels_alone
 
 
 def prepare_minibatch(batch, transform, conf):
-    """Returns the batch transformed, less masks that say nothing.
+    """Returns the transformed batch without masks that are full.
 
     Parameters
     ----------
@@ -21,7 +21,7 @@ def prepare_minibatch(batch, transform, conf):
     Raises
     ------
     DataError
-        Where the transform makes features that are not finite; stored ones have been checked.
+        If the transform makes features that are not finite; stored ones have been checked.
     """
     if transform is not None:
         batch = transform(batch)
@@ -32,7 +32,7 @@ def prepare_minibatch(batch, transform, conf):
 
 
 def check_batch_size(batch_size):
-    """Raises ConfigError unless so many examples can be computed at once."""
+    """Raises ConfigError unless `batch_size` is an integer >= 1."""
     if not is_integer(batch_size, 1):
         raise ConfigError(
             f"Network.batch_size must be an integer >= 1, got {batch_size!r}; leave it out for as "

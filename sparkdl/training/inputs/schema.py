@@ -1,4 +1,4 @@
-"""Schema of a network's data, in the terms of the package that reads it."""
+"""Schema of a network's data, as the data package expects it."""
 
 from dataclasses import replace
 
@@ -11,21 +11,21 @@ from sparkdl.training.inputs.vocabularies import vocabularies_of
 
 
 def schema_of(conf, labels=True, transform=None, changes=()):
-    """Returns the Schema of the records that a network is trained on, evaluated or used on.
+    """Returns the Schema of the records that a network is trained, evaluated or used on.
 
     Parameters
     ----------
     labels : bool
         False for prediction.
     transform : callable or None
-        Of the source: records have the shape that it makes the network's inputs of.
+        Of the source: records have the shapes that it turns into the network's inputs.
     changes : tuple of callable
         Of the Schema.
 
     Raises
     ------
     ShapeError
-        Where it makes something else, whatever records are.
+        If the transform cannot produce the network's inputs from any record.
     """
     labels_of_outputs = {column: label_of(place) for column, place in conf.label_columns.items()}
     features = record_shapes(transform, conf.record_shapes)
@@ -44,29 +44,29 @@ def schema_of(conf, labels=True, transform=None, changes=()):
 
 
 def common_schema(conf, transform=None):
-    """Returns the Schema that networks have in common where they take the same records, however
-    many ids each of them knows.
+    """Returns the Schema shared by networks that take the same records, whatever their
+    vocabularies.
     """
     return replace(schema_of(conf, transform=transform), vocabularies={})
 
 
 def keeps_steps(conf, column, shapes):
-    """Returns whether records have as many steps at most as the network: a transform keeps them."""
+    """Returns whether records have as many steps as the network: the transform then keeps them."""
     return shapes[column][0] == conf.input_shapes[conf.feature_columns[column]][0]
 
 
 def feature_shapes(conf):
-    """Returns {column: shape of one example} of what a network computes on."""
+    """Returns {column: shape of one example} of the network's inputs."""
     return {column: conf.input_shapes[name] for column, name in conf.feature_columns.items()}
 
 
 def masks_of(conf, labels=True):
-    """Returns {column: column of its mask} of the columns that hold something for each step."""
+    """Returns {column: column of its mask} of the columns that have time steps."""
     return conf.feature_masks | (conf.label_masks if labels else {})
 
 
 def masks_of_labels_alone(conf):
-    """Returns the columns of masks of labels; those of what is read as features, too, are not."""
+    """Returns the mask columns of labels, except those that also mask features."""
     return {*conf.label_masks.values()} - {*conf.feature_masks.values()}
 
 

@@ -10,7 +10,7 @@ from sparkdl.errors import ConfigError
 from sparkdl.training.inputs.schema import schema_of
 
 Data = Batch | tuple[Any, Any] | Source
-# What to do with data that is of a package that we do not take data of.
+# Cures for data of packages that are not supported here.
 COLUMNS = "give its columns as arrays: (df[names].to_numpy(), df[label].to_numpy())"
 CURES = {"pandas": COLUMNS, "polars": COLUMNS, "pyspark": "SparkNetwork takes it"}
 
@@ -31,7 +31,7 @@ def as_source(data):
 
 
 class CheckedBatches:
-    """The Batches of a source, checked for a network; may be gone through several times."""
+    """The Batches of a source, checked for a network; can be iterated several times."""
 
     def __init__(self, conf, source, changes=()):
         self.schema = schema_of(conf, transform=source.transform, changes=changes)

@@ -1,13 +1,13 @@
-"""Which labels of a network are as many as the steps of its features, whatever these are."""
+"""Labels of a network that have as many time steps as its features."""
 
 from sparkdl.nn.execution.batch_tensors import tensor
 
 
 def labels_of_steps(conf, masks):
-    """Returns {column of labels: column of features that has as many steps}.
+    """Returns {label column: feature column with the same number of steps}.
 
-    Only where it is known: a mask of the features reaches the output as it was, so that no layer on
-    the way has changed the steps, and a label leaves no steps out by itself.
+    Only where this is certain: a mask of the features reaches the output unchanged, so no layer on
+    the way has changed the steps, and no label is ignored.
 
     Parameters
     ----------
@@ -25,7 +25,7 @@ def labels_of_steps(conf, masks):
 
 
 def columns_by_layer(conf, masks):
-    """Returns {layer: column of features whose mask is that of its output, None without one}."""
+    """Returns {layer: feature column whose mask its output has, None without one}."""
     names = {column: name for column, name in conf.feature_columns.items() if column in masks}
     given = {name: tensor(name, (1, conf.input_shapes[name][0])) for name in names.values()}
     found = dict.fromkeys(conf.input_shapes) | given

@@ -1,4 +1,4 @@
-"""Which features of a network are ids that a layer looks up, and how many ids it knows."""
+"""Features of a network that are ids for an embedding, and their vocabulary sizes."""
 
 from sparkdl.data.transforms.base import Transform
 from sparkdl.data.transforms.compose import Compose
@@ -9,11 +9,11 @@ LOOKUPS = (Embedding, EmbeddingSequence)
 
 
 def vocabularies_of(conf, transform=None):
-    """Returns {column of features: size of the vocabulary whose ids its records hold}.
+    """Returns {feature column: size of the vocabulary of its ids}.
 
-    Of inputs that a layer with a table reads itself, whatever else reads them; the smallest size
-    where several do. Columns that a transform may change are left out: what it makes is seen by
-    the layer alone.
+    Covers inputs read directly by an embedding layer, whatever else reads them; the smallest size
+    if several layers do. Columns that a transform may change are left out: only the layer sees the
+    result.
 
     Parameters
     ----------
@@ -33,14 +33,14 @@ def vocabularies_of(conf, transform=None):
 
 
 def innermost(layer):
-    """Returns the layer inside of all wrappers."""
+    """Returns the layer inside all wrappers."""
     while isinstance(layer, Wrapper):
         layer = layer.layer
     return layer
 
 
 def keeps_column(transform, column):
-    """Returns whether records are known to reach the network with a column as it is stored."""
+    """Returns whether a column is certain to reach the network as it is stored."""
     if isinstance(transform, Compose):
         return all(keeps_column(one, column) for one in transform.transforms)
     return transform is None or (isinstance(transform, Transform) and transform.column != column)

@@ -1,4 +1,4 @@
-"""Bases of the TrainingMasters: shared options, and how they describe a fit."""
+"""Base classes of the TrainingMasters: shared options, and the way a fit is described."""
 
 import json
 from collections.abc import Sequence
@@ -30,7 +30,7 @@ from sparkdl.nn.execution.device import DEVICES, device_for
 from sparkdl.training.rounds.replica import replica_for
 from sparkdl.training.saving.stored_tables import read_tables
 
-# On the weights. The number of workers has one, but here it is only asked for.
+# Options without effect on the weights. The actual number of workers is checked elsewhere.
 WITHOUT_EFFECT = {
     "prefetch",
     "storage_level",
@@ -186,7 +186,7 @@ class TrainingMaster(Member):
 
 @dataclass(frozen=True, kw_only=True)
 class ResidentMaster(TrainingMaster, abstract=True):
-    """A master whose workers stay for the whole fit and talk to each other."""
+    """A master whose workers stay for the whole fit and communicate with each other."""
 
     resident = True
 
@@ -285,14 +285,14 @@ class ResidentMaster(TrainingMaster, abstract=True):
         return False
 
     def replica(self, setup: Any, group: Any, share: Any) -> Any:
-        """Returns the Replica of a worker, loaded with the state that all start from.
+        """Returns the Replica of a worker, loaded with the state that all workers start from.
 
         Parameters
         ----------
         setup : FitSetup
         group : Group
         share : {name: vector}
-            What the driver has sent this worker alone.
+            Data that the driver has sent to this worker only.
         """
         replica, state = replica_for(setup.conf, self.device, self.backend), setup.state
         replica.load(state.params, state.buffers, state.slots)
@@ -300,16 +300,16 @@ class ResidentMaster(TrainingMaster, abstract=True):
         return replica
 
     def divide_state(self, conf: Any, state: Any, workers: int) -> Any:
-        """Returns (the TrainState that all workers are sent, function (rank)), in the driver.
+        """Returns (the TrainState sent to all workers, function (rank)), in the driver.
 
-        The function gives {name: vector}, what that worker is sent alone besides its own state.
+        The function gives {name: vector}, data sent to that worker only, besides its own state.
         """
         return state, lambda rank: {}
 
     def join_state(self, conf: Any, fields: Any, sent: Any) -> Any:
-        """Returns the fields of a TrainState after a snapshot, in the driver: it is whole again.
+        """Returns the fields of a complete TrainState after a snapshot, in the driver.
 
-        `sent` are the tables of the TrainState that all workers were sent.
+        `sent` are the tables of the TrainState that was sent to all workers.
         """
         return fields
 

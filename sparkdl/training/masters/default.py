@@ -1,4 +1,4 @@
-"""The TrainingMaster of a fit that names none."""
+"""The default TrainingMaster of a fit."""
 
 from sparkdl.nn.networks.base import Conf
 from sparkdl.training.masters.all_reduce.master import AllReduceSGD
@@ -7,5 +7,5 @@ from sparkdl.training.masters.parameter_averaging.master import ParameterAveragi
 
 
 def default_master(conf: Conf) -> TrainingMaster:
-    """Returns ParameterAveraging, or AllReduceSGD for a network with tables, which it exchanges."""
+    """Returns ParameterAveraging; AllReduceSGD if the network has tables, which it can exchange."""
     return AllReduceSGD() if conf.bags else ParameterAveraging()

@@ -1,4 +1,4 @@
-"""Base of the masters of whose network each worker has a part."""
+"""Base class of masters that split a network over workers."""
 
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
@@ -14,12 +14,12 @@ from sparkdl.training.masters.base import ResidentMaster
 
 @dataclass(frozen=True, kw_only=True)
 class DividedMaster(ResidentMaster, abstract=True):
-    """A master whose workers hold a network together, or several; activations travel between them.
+    """A master that splits each copy of the network over workers, which exchange activations.
 
-    Neighboring ranks hold a network; in each the parts have the same order.
+    Workers with adjacent ranks hold one copy; the parts have the same order in each copy.
     """
 
-    divided: ClassVar[str]  # what workers have, for errors
+    divided: ClassVar[str]  # name of the workers' parts in error messages
 
     updates_per_round: int = option(
         Integer(minimum=1),
@@ -29,16 +29,16 @@ class DividedMaster(ResidentMaster, abstract=True):
 
     @abstractmethod
     def refusals(self, conf: Any) -> Iterable[str]:
-        """Yields in words what a network has that is not trained in parts."""
+        """Yields descriptions of the network's features that this master does not support."""
 
     @abstractmethod
     def parts(self, conf: Any, workers: int) -> Sequence[VectorPart]:
-        """Returns the part of the parameters that each worker of a network has.
+        """Returns the part of the parameters that each worker of one copy of the network holds.
 
         Raises
         ------
         ConfigError
-            So many workers cannot hold the network.
+            If this number of workers cannot hold the network.
         """
 
     def validate(self) -> None:
@@ -60,7 +60,7 @@ class DividedMaster(ResidentMaster, abstract=True):
         return self.updates_per_round
 
     def processor(self) -> str:
-        """Returns the backend of this worker's processor; ConfigError where it would take a GPU."""
+        """Returns the CPU backend of this worker; raises ConfigError if it would use a GPU."""
         backend: str = choose_backend(self.device, self.backend)
         if backend == "cuda":
             raise ConfigError(

@@ -1,4 +1,4 @@
-"""A state of which each worker has a part: how the driver takes it apart, and together again."""
+"""A state of which each worker holds a part: how the driver splits and reassembles it."""
 
 from dataclasses import replace
 
@@ -6,24 +6,24 @@ import numpy as np
 
 from sparkdl.nn.optimization.network_part import slots_part
 
-PARAMS, SLOTS = "part.params", "part.slots"  # of what a worker is sent alone, and sends back
+PARAMS, SLOTS = "part.params", "part.slots"  # keys of the share a worker receives and sends back
 EMPTY = np.empty(0, np.float32)
 
 
 def common_state(replica):
-    """Returns what a worker says of a TrainState whose parts are sent as `worker_state`."""
+    """Returns a worker's fields of a TrainState whose parts travel as `worker_state`."""
     return {"params": EMPTY, "buffers": replica.buffers, "slots": EMPTY}
 
 
 def divide_state(conf, state, part_of):
-    """Returns (the TrainState without what is divided, function (rank) that gives its share).
+    """Returns (the TrainState without the divided vectors, function (rank) that gives its share).
 
     Parameters
     ----------
     conf : NetworkConf or GraphConf
     state : TrainState
     part_of : function (rank)
-        Gives the VectorPart of the parameters that the worker has.
+        Gives the VectorPart of the parameters that the worker holds.
 
     Returns
     -------
@@ -40,7 +40,7 @@ def divide_state(conf, state, part_of):
 
 
 def join_state(conf, fields, parts):
-    """Returns the fields of a TrainState, whole again, of which workers have sent their shares.
+    """Returns the fields of a complete TrainState, joined from the shares of workers.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ def join_state(conf, fields, parts):
     fields : {name: value}
         With the shares in "worker_states".
     parts : list of VectorPart
-        By rank; what further workers have sent is dropped, as others have the same.
+        By rank; the shares of any further workers are duplicates and are dropped.
     """
     states = [dict(state) for state in fields["worker_states"]]
     whole = {
@@ -61,7 +61,7 @@ def join_state(conf, fields, parts):
 
 
 def joined(states, name, parts, size):
-    """Returns the vector (size,) whose parts the states hold under a name, which they lose."""
+    """Returns the vector (size,) joined from parts that are popped from the states by name."""
     whole = np.empty(size, np.float32)
     for rank, state in enumerate(states):
         values = state.pop(name)

@@ -1,4 +1,4 @@
-"""Base of the strategies of workers that hold a network together."""
+"""Base class of the strategies of workers that split a network."""
 
 from contextlib import contextmanager
 
@@ -13,21 +13,21 @@ class DividedWorker(Strategy):
     Attributes
     ----------
     network_size : int
-        Workers that hold a network together.
+        Number of workers that hold one copy of the network together.
     """
 
     lockstep = True
     network_size: int
 
     def gather(self, params):
-        """Fills the parameters of the whole network with those of all its workers."""
+        """Fills the parameters of the whole network with those of all workers that hold it."""
         raise NotImplementedError
 
     def state(self):
         return common_state(self.worker.replica)
 
     def worker_state(self):
-        """Returns what the part has; of further networks nothing, as theirs is the same."""
+        """Returns the state of this worker's part; empty in other copies, which are equal."""
         replica = self.worker.replica
         if self.worker.rank < self.network_size:
             return {PARAMS: replica.params, SLOTS: replica.slots}
@@ -35,7 +35,7 @@ class DividedWorker(Strategy):
 
     @contextmanager
     def in_use(self):
-        """Gives a replica of the whole network, with the parameters of all parts."""
+        """Provides a replica of the whole network, with the parameters of all parts."""
         replica = self.worker.replica
         whole = make_replica(self.worker.conf, replica.backend)
         with self.worker.exchanging():

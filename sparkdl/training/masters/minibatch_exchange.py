@@ -1,4 +1,4 @@
-"""What workers tell each other of their minibatches, where several train on one of them."""
+"""Exchange of minibatch descriptions between workers that train on one minibatch together."""
 
 import json
 from math import prod
@@ -11,16 +11,16 @@ from sparkdl.nn.inputs.columns import columns_of
 
 
 class Minibatch(NamedTuple):
-    """What all know of a worker's minibatch.
+    """Description of a worker's minibatch, known to all workers.
 
     Parameters
     ----------
     form : list of (column, type, shape)
-        Of all its columns, wherever they are; the first one has an entry for each example.
+        Of all its columns, wherever they are stored; the first one has an entry for each example.
     share : float
         As GradientStep.share.
     begins : bool
-        Whether recurrent layers begin with it, rather than go on.
+        Whether recurrent layers start a new sequence with it rather than continue.
     """
 
     form: list
@@ -33,7 +33,7 @@ class Minibatch(NamedTuple):
 
 
 class MinibatchExchange:
-    """Base of what brings the minibatches of workers to others.
+    """Base class of exchanges that distribute workers' minibatches.
 
     Parameters
     ----------
@@ -42,30 +42,30 @@ class MinibatchExchange:
 
     def __init__(self, worker):
         self.worker = worker
-        self._states = None  # of the last step, one object for all chunks of a minibatch
+        self._states = None  # of the last step; all chunks of a minibatch share one object
 
     def _columns_of(self, step):
-        """Returns {column: array} of a step, the one with the ids behind the others."""
+        """Returns {column: array} of a step, with the ids last."""
         if step is None:
             return {}
         columns = columns_of(self.worker.conf, step.batch) | {IDS: step.batch.ids}
         return {name: np.ascontiguousarray(column) for name, column in columns.items()}
 
     def _meet(self, step, network):
-        """Tells all workers of this one's minibatch, or that it has none.
+        """Tells all workers about this worker's minibatch, or that it has none.
 
         Parameters
         ----------
         step : GradientStep or None
         network : Group
-            Of the workers that hold a network with this one; their ranks follow each other.
+            Of the workers that hold a network with this one; their ranks are consecutive.
 
         Returns
         -------
         own : {column: array}
             Of this worker's minibatch.
         here : list of Minibatch
-            Of the network's workers; None of one that has none.
+            Of the network's workers; None for a worker without one.
         examples : (int, int)
             Of the network, and of all networks.
         """
@@ -77,7 +77,7 @@ class MinibatchExchange:
         return own, here, tuple(counts)
 
     def _gather(self, step, own):
-        """Returns the Minibatch of each worker; None of one that has none."""
+        """Returns the Minibatch of each worker, None for a worker without one."""
         minibatch = None
         if step is not None:
             form = [[name, column.dtype.str, column.shape] for name, column in own.items()]
@@ -89,13 +89,13 @@ class MinibatchExchange:
 
 
 def pack(columns):
-    """Returns arrays behind each other, as bytes."""
+    """Returns the concatenated bytes of arrays."""
     data = [column.reshape(-1).view(np.uint8) for column in columns]
     return np.concatenate(data) if data else np.empty(0, np.uint8)
 
 
 def unpack(form, data):
-    """Returns {column: array} of what `pack` has put into `data`, given [(column, type, shape)]."""
+    """Returns {column: array} from the bytes written by `pack`, given [(column, type, shape)]."""
     columns, start = {}, 0
     for name, kind, shape in form:
         stop = start + nbytes_of([(name, kind, shape)])

@@ -1,4 +1,4 @@
-"""All TrainingMasters by name, as configurations name them."""
+"""Registry of the TrainingMasters, by the names used in configurations."""
 
 from typing import Any
 
@@ -29,5 +29,5 @@ MASTERS = {master.__name__: master for master in CLASSES}
 
 
 def training_master(options: Any) -> TrainingMaster:
-    """Returns the TrainingMaster that `options` is, names, or describes by a "type"."""
+    """Returns `options` if it is a TrainingMaster, or the one it names or describes by a "type"."""
     return Of(family=TrainingMaster).check(options, where="")

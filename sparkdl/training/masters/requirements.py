@@ -1,11 +1,11 @@
-"""What a fit is given to train by: a training master, and workers if any."""
+"""Checks of the training master and the workers given to a fit."""
 
 from sparkdl.errors import ConfigError, brief
 from sparkdl.training.masters.base import TrainingMaster
 
 
 def require_workers(master, workers):
-    """Raises ConfigError unless they are a TrainingMaster, and Workers or None."""
+    """Raises ConfigError unless given a TrainingMaster, and Workers or None."""
     if not isinstance(master, TrainingMaster):
         raise ConfigError(f"master must be a TrainingMaster, got {brief(master)}")
     if workers is not None and not hasattr(workers, "load"):

@@ -1,4 +1,4 @@
-"""The life cycle of a worker, from start to end."""
+"""Life cycle of a resident worker, from joining the group to its final report."""
 
 import logging
 import time
@@ -27,9 +27,9 @@ ADVICE = (
 
 
 def run_worker(secret, tls, shared, rank, blocks, validation):
-    """Runs the task of a resident master's workers; see Workers.launch.
+    """Runs the task of a resident master's worker; see Workers.launch.
 
-    The secret and the key of TLS come with the task: what workers share may travel in files.
+    The secret and the TLS key travel with the task, as data shared by workers may travel in files.
     """
     shared = replace(shared, secret=secret, tls=tls)
     limit_threads()
@@ -39,7 +39,7 @@ def run_worker(secret, tls, shared, rank, blocks, validation):
         report_errors(control),
     ):
         device = describe_device(choose_backend(shared.master.device, shared.master.backend))
-        control.report_device(device)  # first, since there may be none
+        control.report_device(device)  # first, since the device may be missing
         log.info("computes on %s", device)
         with (
             open_cache(blocks, control) as records,
@@ -56,27 +56,27 @@ def run_worker(secret, tls, shared, rank, blocks, validation):
 
 @contextmanager
 def report_errors(control, forming=False):
-    """Reports errors raised in here to the driver, before others see the consequences.
+    """Reports errors raised in this context to the driver, before peers notice the consequences.
 
     While a group is `forming`, an unreachable peer is reported as such.
     """
     try:
         yield
     except Exception as error:
-        with suppress(SparkdlError):  # the driver may be what is lost
+        with suppress(SparkdlError):  # the driver itself may be lost
             control.report_failure(error, forming and isinstance(error, PeerError))
         raise
 
 
 @contextmanager
 def open_cache(blocks, control):
-    """Opens a RecordCache with all blocks, and reports to the driver while they come."""
+    """Opens a RecordCache with all blocks, reporting progress to the driver while it is filled."""
     with closing(RecordCache(control.report_reading(blocks))) as records:
         yield records
 
 
 def join_group(shared, rank, device):
-    """Joins the Group of all workers; those who have their records wait for those who read more."""
+    """Joins the Group of all workers, waiting for those that are still reading records."""
     master = shared.master
     with meeting_at_driver(shared, rank) as rendezvous:
         sharing = rendezvous.all_gather(device, master.stall_timeout).count(device)
@@ -98,7 +98,7 @@ def join_group(shared, rank, device):
 def meeting_at_driver(shared, rank):
     """Returns the rendezvous of all workers, where the driver listens.
 
-    Spark's own, BarrierTaskContext.allGather, looks only once a second whether all are there.
+    Spark's own BarrierTaskContext.allGather polls only once a second.
     """
     return AddressRendezvous(
         shared.address,
@@ -111,7 +111,7 @@ def meeting_at_driver(shared, rank):
 
 
 class WorkerLifecycle:
-    """Epochs of rounds.
+    """Runs a worker's epochs and rounds.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ class WorkerLifecycle:
     control : Control
     worker : Worker
     records, validation_records : RecordCache
-        This worker's blocks, and its share of the data to evaluate on.
+        This worker's blocks, and its share of the validation data.
     """
 
     def __init__(self, shared, control, worker, records, validation_records):
@@ -128,7 +128,7 @@ class WorkerLifecycle:
         self.strategy = shared.master.strategy(worker)
 
     def run(self):
-        """Trains until all epochs are done, or the driver has the workers end."""
+        """Trains until all epochs are done or the driver ends the fit."""
         state = self.shared.state
         with closing(self.strategy):
             over = self._follow(state, self.shared.due_events)
@@ -143,7 +143,7 @@ class WorkerLifecycle:
             self.control.report_end(state.rounds, self.worker.sent_by_rank)
 
     def _follow(self, state, due):
-        """Does what is due after a round; returns whether the driver has the fit end with it."""
+        """Handles the events due after a round; returns whether the driver ends the fit with it."""
         if due.evaluation and self.shared.evaluator is not None:
             self._evaluate(state)
         if not (self.shared.steered and any(due)):
@@ -170,14 +170,14 @@ class WorkerLifecycle:
         metrics.duration = time.perf_counter() - start
 
     def _while_driver_lives(self, steps):
-        """Yields the steps, as long as the driver is there."""
+        """Yields the steps; raises an error once the driver is gone."""
         self.control.check()
         for step in steps:
             self.control.check()
             yield step
 
     def _tell(self, before, state, is_last):
-        """Sends snapshot and report, in this order: what is reported can be gone back to."""
+        """Sends the snapshot before the report, so that every reported round can be restored."""
         wanted = is_last or self.control.orders.wants_state(state.rounds)
         if wanted or self.shared.is_snapshot(before, state):
             self._send_snapshot(state)

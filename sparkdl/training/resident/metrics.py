@@ -1,4 +1,4 @@
-"""Figures of one worker's round, and their merge into the report of the round."""
+"""Metrics of a worker's round, and their merge into the report of the round."""
 
 from dataclasses import asdict, dataclass, fields
 
@@ -10,22 +10,23 @@ from sparkdl.training.reporting.reports import RoundReport, WorkerFigures
 
 @dataclass(kw_only=True)
 class WorkerMetrics:
-    """One worker's round; all are numbers, so that they travel as one vector.
+    """Metrics of one worker's round; all are numbers, so that they travel as one vector.
 
     Parameters
     ----------
     examples, loss : float
         Examples trained, and the sum of their losses.
     iteration : float
-        Updates that the replica has had after the round.
-    reading, exchanging, telling, duration : float
-        Seconds: waited for minibatches, for others, for the driver to take a state; and in all.
+        The replica's updates so far, after the round.
+    reading, exchanging, reporting, duration : float
+        Seconds spent waiting for minibatches, for other workers, for the driver to take a state;
+        and in total.
     sent : float
         Bytes sent to other workers over the network.
     dropped, skipped : float
-        Gradients that came too late to count; updates left out, as RoundReport has them.
+        Gradients that came too late to count; updates left out, as in RoundReport.
     memory : float
-        The most bytes that the process has had.
+        Peak memory of the process in bytes.
     finite : float
         1 if loss and weights are finite, else 0.
     """
@@ -52,7 +53,7 @@ class WorkerMetrics:
 
     @property
     def compute(self):
-        """Seconds; what is left of the duration."""
+        """Seconds of computation: the rest of the duration."""
         return max(0.0, self.duration - self.reading - self.exchanging - self.reporting)
 
     def report(self):
@@ -62,14 +63,14 @@ class WorkerMetrics:
 
 
 def merge_metrics(workers, epoch, part, devices=None, rate_factor=1.0):
-    """Returns the RoundReport of a round, or of a RoundPart, from the WorkerMetrics of all workers.
+    """Returns the RoundReport of a round, or of a RoundPart, from all workers' WorkerMetrics.
 
     Raises
     ------
     DivergedError
-        If loss or weights of one are no longer finite.
+        If the loss or the weights of a worker are no longer finite.
     WorkerError
-        If they have not trained the part's examples together.
+        If together they have not trained the part's examples.
     """
     number, examples = part.round, part.examples
     trained, loss = (sum(getattr(w, name) for w in workers) for name in ("examples", "loss"))
@@ -99,7 +100,7 @@ def merge_metrics(workers, epoch, part, devices=None, rate_factor=1.0):
 
 
 def seconds(workers):
-    """Returns the seconds of the round by part, of the worker that had most to do."""
+    """Returns the seconds of a round by activity, of the worker that read and computed longest."""
     slowest = max(workers, key=lambda worker: worker.reading + worker.compute)
     known = slowest.reading + slowest.compute + slowest.exchanging
     return {

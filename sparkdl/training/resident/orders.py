@@ -1,8 +1,8 @@
-"""Orders of the driver to a worker: rounds that all agree on, and its word after events.
+"""The driver's orders to a worker: rounds to stop or to report at, and replies to events.
 
-Workers run ahead of the driver and of each other. Asked to halt, each tells which round it has
-begun, and begins no other until the driver has named the largest of those: as the last one, or as
-the one after which it wants the state.
+Workers run ahead of the driver and of each other. When asked to halt, each reports which round it
+has begun, and begins no other until the driver has named the largest of these: as the last round,
+or as the one after which it wants the state.
 """
 
 import threading
@@ -11,7 +11,7 @@ from sparkdl.errors import WorkerError
 
 
 class Orders:
-    """What the driver has said; one thread takes it, another trains by it.
+    """Orders received from the driver; one thread receives them, another obeys them in training.
 
     Parameters
     ----------
@@ -27,7 +27,7 @@ class Orders:
         self._last, self._wanted = None, None  # rounds
 
     def take(self, meta):
-        """Takes a message of the driver; returns the answer to it, or None."""
+        """Handles a message of the driver; returns the reply, or None."""
         with self._changed:
             self._changed.notify_all()
             match meta:
@@ -45,12 +45,12 @@ class Orders:
         return None
 
     def wake(self):
-        """Lets those who wait look again whether the driver is there."""
+        """Wakes waiting threads, so that they check again whether the driver is alive."""
         with self._changed:
             self._changed.notify_all()
 
     def is_last(self, rounds):
-        """Returns whether the workers end after so many rounds; if not, the next one is begun."""
+        """Returns whether workers end after this many rounds; if not, marks the next as begun."""
         with self._changed:
             self._wait_for(lambda: not self._asked or self._last is not None)
             if self._last is None:
@@ -58,12 +58,12 @@ class Orders:
             return rounds == self._last
 
     def wants_state(self, rounds):
-        """Returns whether the driver has asked for the state after so many rounds."""
+        """Returns whether the driver has asked for the state after this many rounds."""
         with self._changed:
             return rounds == self._wanted
 
     def word(self, rounds):
-        """Returns what the driver has said to the events after so many rounds."""
+        """Waits for the driver's reply to the events after this many rounds; returns it."""
         with self._changed:
             self._wait_for(lambda: rounds in self._words)
             return self._words.pop(rounds)

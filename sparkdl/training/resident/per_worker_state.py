@@ -1,4 +1,4 @@
-"""State that each worker keeps for itself: its names, and its redistribution to other workers."""
+"""State that belongs to single workers: naming, and redistribution when their number changes."""
 
 import numpy as np
 
@@ -13,12 +13,12 @@ def prefix(name, state):
 
 
 def worker_state_part(name, state):
-    """Returns the part of a worker's state that `prefix` gave this name."""
+    """Returns the part of a worker's state to which `prefix` gave this name."""
     return {k.removeprefix(f"{name}."): v for k, v in state.items() if k.startswith(f"{name}.")}
 
 
 def copy_worker_state(state, name, out):
-    """Fills `out` with the vector of this name; CheckpointError if it does not fit."""
+    """Copies the vector of this name to `out`; raises CheckpointError if it does not fit."""
     vector = state.get(name)
     if vector is None or (vector.shape, vector.dtype) != (out.shape, out.dtype):
         available = sorted((n, str(x.dtype), x.shape) for n, x in state.items())
@@ -28,11 +28,11 @@ def copy_worker_state(state, name, out):
 
 
 def redistribute_worker_states(states, workers, averages):
-    """Returns the states of the workers, redistributed to another number of workers.
+    """Returns the workers' states, redistributed to another number of workers.
 
-    Worker r goes on with what worker r had, modulo the old number. But residuals, what codecs have
-    yet to send, are neither lost nor doubled: those of a worker that there is no longer are added
-    to another's, a further worker begins with zeros, and so their sum stays.
+    Worker r takes over the state of worker r, modulo the old number. The sum of residuals, which
+    codecs have yet to send, is preserved: residuals of a removed worker are added to another's, and
+    a new worker begins with zeros.
 
     Parameters
     ----------
@@ -40,8 +40,8 @@ def redistribute_worker_states(states, workers, averages):
         In the order of rank.
     workers : int
     averages : bool
-        Whether what is sent is averaged over workers, not added: residuals are then scaled, so that
-        what is yet to come moves the weights as far as it would have.
+        Whether messages are averaged over workers rather than summed: residuals are then scaled, so
+        that they still move the weights by the same amount.
     """
     before = len(states)
     if before in (0, workers):

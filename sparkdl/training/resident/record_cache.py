@@ -1,4 +1,4 @@
-"""Cache of a worker's records in files, so that they may exceed its memory."""
+"""File cache of a worker's records, which may thus exceed its memory."""
 
 import mmap
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ IDS = "ids"  # stands beside the columns in the files
 class RecordCache:
     """Blocks of records, written once and then read in any order, any number of times.
 
-    The files have no names: when the process ends, however it ends, they are gone.
+    The files have no names, so they disappear with the process, however it ends.
     """
 
     def __init__(self, blocks=()):
@@ -30,11 +30,11 @@ class RecordCache:
         self._pieces.setdefault(number, []).append(places)
 
     def __iter__(self):
-        """Returns the numbers of the blocks, in the order in which they first came."""
+        """Returns the numbers of the blocks, in order of first arrival."""
         return iter(self._pieces)
 
     def block(self, number):
-        """Returns the CachedBlock of this number; WorkerError if none of its records has come."""
+        """Returns the CachedBlock of this number; WorkerError if it has no records."""
         if number not in self._pieces:
             raise WorkerError(f"block {number} should be here, got only {sorted(self._pieces)}")
         return CachedBlock(self._pieces[number])
@@ -62,7 +62,7 @@ class RecordCache:
 
 @dataclass(eq=False)
 class Column:
-    """Rows of one shape and type, one behind the other in a file without a name."""
+    """Rows of one shape and type, appended to an unnamed file."""
 
     dtype: np.dtype
     shape: tuple[int, ...]
@@ -73,7 +73,7 @@ class Column:
         self._scratch = ScratchFile("sparkdl-")
 
     def append(self, array):
-        """Writes rows; returns where they are, as (self, start, stop)."""
+        """Writes rows; returns their position as (self, start, stop)."""
         start, self.count, self.rows = self.count, self.count + len(array), None
         self._scratch.append(np.ascontiguousarray(array).data.cast("B") if array.size else b"")
         return self, start, self.count
@@ -82,7 +82,7 @@ class Column:
         self._scratch.close()
 
     def all(self):
-        """Maps all rows into memory, (count, ...)."""
+        """Returns all rows (count, ...), memory-mapped."""
         if self.rows is None:
             shape = (self.count, *self.shape)
             self.rows = np.empty(shape, self.dtype) if 0 in shape else self._map(shape)
@@ -94,7 +94,7 @@ class Column:
 
 
 class CachedBlock:
-    """A block in the cache; its records are in the order of their ids, however they came.
+    """A block in the cache; its records are sorted by id, in whatever order they arrived.
 
     Parameters
     ----------
@@ -119,7 +119,9 @@ class CachedBlock:
 
 
 def locate(places):
-    """Returns (array, rows): where in an array the rows of all (Column, start, stop) are."""
+    """Returns (array, rows): an array, and the indices of the rows of all (Column, start, stop) in
+    it.
+    """
     column = places[0][0]
     if all(other is column for other, *_ in places):
         return column.all(), np.concatenate([np.arange(*bounds) for _, *bounds in places])

@@ -7,20 +7,20 @@ from itertools import zip_longest
 from sparkdl.data.batches.blocks import permutation
 from sparkdl.training.rounds.round_part import part_of
 
-BEGUN = "begun"  # where checkpoints have it in their extra
-DEALING = -1  # in the key of a permutation, where others have the number of an epoch or block
+BEGUN = "begun"  # key of the started epoch in a checkpoint's extra
+DEALING = -1  # in a permutation's key, in place of the number of an epoch or block
 
 
 @dataclass(frozen=True, kw_only=True)
 class StartedEpoch:
-    """An epoch that other workers have begun.
+    """An epoch begun by a different number of workers.
 
     Parameters
     ----------
     epoch, rounds : int
-        Which one, and its rounds that are done.
+        Number of the epoch, and of its rounds done.
     left : tuple of int
-        The blocks that nobody has trained in it.
+        The blocks not yet trained in it.
     """
 
     epoch: int
@@ -30,10 +30,10 @@ class StartedEpoch:
 
 @dataclass(frozen=True, kw_only=True)
 class BlockSchedule:
-    """A function of the seed and the number of workers: everyone works it out alone.
+    """Assignment of blocks to workers, which each process derives from the seed by itself.
 
-    Workers keep their blocks for the whole fit. Each has as many as any other, or one less, and
-    trains them in a new order in each epoch.
+    Workers keep their blocks for the whole fit. Their numbers of blocks differ by at most one; each
+    worker trains its blocks in a new order in each epoch.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ class BlockSchedule:
         Records of each block.
     workers, seed : int
     started_epoch : StartedEpoch or None
-        What is left of the first epoch is dealt evenly as well.
+        The rest of this epoch is distributed evenly as well.
     """
 
     sizes: tuple[int, ...]
@@ -63,27 +63,27 @@ class BlockSchedule:
         return _rounds(self, epoch)
 
     def first_round(self, epoch):
-        """Returns the number of the first of `rounds`."""
+        """Returns the number of the first of the epoch's `rounds`."""
         return self.started_epoch.rounds if self._has_begun(epoch) else 0
 
     def last_round(self, epoch):
-        """Returns the number of rounds that the epoch has had at its end."""
+        """Returns the number of rounds that the epoch has at its end."""
         return self.first_round(epoch) + len(self.rounds(epoch))
 
     def todo(self, state):
-        """Returns (number, blocks) of each round that is left of the state's epoch."""
+        """Returns (number, blocks) of each remaining round of the state's epoch."""
         first = self.first_round(state.epoch)
         return list(enumerate(self.rounds(state.epoch), first))[state.round - first :]
 
     def part(self, state, master, marks):
-        """Returns the RoundPart that is next."""
+        """Returns the next RoundPart."""
         blocks = self.rounds(state.epoch)[state.round - self.first_round(state.epoch)]
         return part_of(state, blocks, self.last_round(state.epoch), self.sizes, master, marks)
 
     def resize(self, workers, state):
-        """Returns the schedule for another number of workers, who go on where the state is.
+        """Returns the schedule for another number of workers, which continue from the state.
 
-        A round that was cut begins anew.
+        A round that was cut starts over.
         """
         if workers == self.workers:
             return self
@@ -104,7 +104,7 @@ class BlockSchedule:
 
 
 def schedule_of(blocks, workers, state, extra):
-    """Returns the BlockSchedule of a fit, perhaps resumed from a checkpoint with this `extra`."""
+    """Returns the BlockSchedule of a fit, possibly resumed from a checkpoint with this `extra`."""
     saved = extra.get(BEGUN)
     started = saved and StartedEpoch(**saved | {"left": tuple(saved["left"])})
     options = {"workers": workers.size, "seed": state.seed, "started_epoch": started}
@@ -112,7 +112,7 @@ def schedule_of(blocks, workers, state, extra):
 
 
 def write_schedule(schedule, extra):
-    """Records in checkpoints the workers there are now, and what these have begun with."""
+    """Records the current workers, and the epoch they started in, in a checkpoint's extra."""
     extra["workers"] = schedule.workers
     extra[BEGUN] = schedule.started_epoch and asdict(schedule.started_epoch)
 

@@ -1,4 +1,4 @@
-"""The minibatches of a round, as steps."""
+"""Minibatches of a round, as GradientSteps."""
 
 from sparkdl.data.batches.blocks import permutation
 from sparkdl.data.batches.prefetch import prefetch
@@ -9,9 +9,9 @@ from sparkdl.training.rounds.minibatches import minibatches, records, time_items
 
 
 def steps_of(shared, cache, number, part, worker):
-    """Yields steps of a block, in the order that is a function of seed and epoch; none for None.
+    """Yields the steps of a block in an order given by seed and epoch; none if `number` is None.
 
-    `part` says which of its minibatches.
+    `part` selects the block's minibatches.
     """
     if number is None:
         return
@@ -31,10 +31,10 @@ def steps_of(shared, cache, number, part, worker):
 
 
 def lockstep(steps, shared, part, worker):
-    """Yields the steps, and None behind them until no worker has any.
+    """Yields the steps, then None until no worker has any left.
 
-    How many there will be is known beforehand. With tbptt it depends on the records as well, so all
-    are asked before each.
+    The number of steps is known beforehand. With tbptt it also depends on the records, so workers
+    agree before each step.
     """
     if shared.conf.tbptt is not None:
         while worker.maximum((step := next(steps, None)) is not None):

@@ -1,8 +1,7 @@
-"""Base of the strategies, which run a master's part of the work in the workers. Each master that
-stays has one, beside its options.
+"""Base class of strategies, the part of a resident master that runs in its workers.
 
-A fit is epochs of rounds; in a round a worker trains the minibatches of one block, or of none. The
-life of a worker (lifecycle.py) does the rest: data, order, reports, snapshots, evaluation, faults.
+A fit is epochs of rounds; in a round a worker trains the minibatches of one block, or of none.
+lifecycle.py does the rest: data, order, reports, snapshots, evaluation, faults.
 """
 
 from contextlib import contextmanager
@@ -18,7 +17,7 @@ class GradientStep(NamedTuple):
     ----------
     batch : Batch
     share : float
-        Of the minibatch: 1, but with tbptt the part of its steps that this is.
+        Of the minibatch: 1, or with tbptt the fraction of its time steps in this chunk.
     states : dict or None
         For Replica.gradient.
     """
@@ -29,10 +28,10 @@ class GradientStep(NamedTuple):
 
 
 class Strategy:
-    """Trains and exchanges. The next master writes `round`, and what else differs for it.
+    """Trains and exchanges. A new master implements `round`, and overrides what differs for it.
 
-    `lockstep`: whether `round` gets as many steps in all workers, None where one has no more data,
-    as a strategy needs that exchanges after each step.
+    `lockstep`: whether `round` gets the same number of steps in all workers, None once a worker has
+    no more data. Strategies that exchange after each step need it.
 
     Parameters
     ----------
@@ -40,7 +39,7 @@ class Strategy:
         The options.
     worker : Worker
         Has the replica, loaded with the state that all start from; the Group; and `update`,
-        `gradient`, `apply`, which count what was trained. All exchange must stand inside
+        `gradient`, `apply`, which count what was trained. All exchange must take place inside
         `with worker.exchanging():`, which measures its time.
     """
 
@@ -52,25 +51,24 @@ class Strategy:
     def round(self, steps):
         """Trains one round.
 
-        Called equally often in all workers. Must take all of `steps`, an iterator of
-        GradientStep, which may be empty. Afterwards `worker.iteration` is the number of updates
-        done, the same in all workers where they keep together.
+        Called equally often in all workers. Must consume all of `steps`, an iterator of
+        GradientStep that may be empty. Afterwards `worker.iteration` is the number of updates done,
+        the same in all workers that update in step.
         """
         raise NotImplementedError
 
     def end_epoch(self):
-        """Called in all workers after the last round of an epoch, before its `state`."""
+        """Ends an epoch; called in all workers after its last round, before its `state`."""
 
     def state(self):
-        """Returns {"params", "buffers", "slots": vector}: what the fit would end with now.
+        """Returns {"params", "buffers", "slots": vector}: the result if the fit ended now.
 
-        And "tables": {"table/array": vector}, as `TrainState.tables`.
+        Includes "tables": {"table/array": vector}, as `TrainState.tables`, and may include
+        "master_state": {name: vector of floats}, further state of the master, which a resumed fit
+        finds in `worker.master_state`.
 
-        With "master_state": {name: vector of floats} for further state of the master, which
-        `worker.master_state` has again where a fit goes on.
-
-        Called in all workers after the same rounds, so it may exchange; the same bits in all. What
-        it gives is evaluated, kept in checkpoints, and started from after a worker was lost.
+        Called in all workers after the same rounds, so it may exchange; must be bitwise equal in
+        all. The state is evaluated, saved in checkpoints, and restored after a worker was lost.
         """
         replica = self.worker.replica
         vectors = {name: getattr(replica, name) for name in ("params", "buffers", "slots")}
@@ -78,27 +76,28 @@ class Strategy:
 
     @contextmanager
     def in_use(self):
-        """Gives a replica that has what `state` has, to evaluate; called in all workers."""
+        """Provides a replica with the vectors of `state`, for evaluation; called in all workers."""
         with with_vectors(self.worker.replica, self.state()):
             yield self.worker.replica
 
     def worker_state(self):
         """Returns {name: vector of floats}: the state of this worker alone, at the same time.
 
-        For example the residual of its codec; `worker.saved_state` has it again where a fit goes
-        on. Called in all workers where the state is sent to the driver, after `state`, and must not
-        exchange. Where the number of workers changes, per_worker_state.py redistributes it: to a
-        vector named RESIDUAL, or whose name ends so after a dot, those of others may be added.
+        For example the residual of its codec; a resumed fit finds it in `worker.saved_state`.
+        Called in all workers when the state is sent to the driver, after `state`; must not
+        exchange. When the number of workers changes, per_worker_state.py redistributes it: other
+        workers' vectors may be added to a vector named RESIDUAL, or whose name ends in that after a
+        dot.
         """
         return {}
 
     def close(self):
-        """Called in all workers at the end, also after a failure; must not wait for others."""
+        """Called in all workers at the end, even after a failure; must not wait for others."""
 
 
 @contextmanager
 def with_vectors(replica, vectors):
-    """Gives the replica other vectors for a while."""
+    """Temporarily replaces the replica's vectors."""
     saved = {name: getattr(replica, name) for name in VECTORS}
     if all(saved[name] is vectors[name] for name in VECTORS):
         yield

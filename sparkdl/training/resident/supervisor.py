@@ -1,6 +1,6 @@
-"""A fit whose workers stay, as the driver runs it.
+"""The driver's side of a fit with resident workers.
 
-After a loss there is a new group of workers, and so there is where executors come or will go.
+A new group of workers replaces one that has lost a worker, or when executors are added or removed.
 """
 
 import logging
@@ -27,15 +27,15 @@ from sparkdl.training.resident.snapshot_clock import SnapshotClock
 from sparkdl.training.resident.worker_group import LostWorker, WorkerGroup
 
 log = logging.getLogger(__name__)
-SALVAGE = 10.0  # seconds that the running round of an interrupted fit may take
+SALVAGE = 10.0  # most seconds to wait for the running round of an interrupted fit
 
 
 class NoGroup(Exception):
-    """Workers do not reach each other; why is the only argument."""
+    """Workers do not reach each other; the reason is the only argument."""
 
 
 class Supervisor:
-    """Launches workers, follows them, and launches others if some are lost or executors change.
+    """Launches and follows workers, and relaunches them if some are lost or executors change.
 
     Parameters
     ----------
@@ -44,14 +44,14 @@ class Supervisor:
     shared : FitSetup
         With the state to start from.
     extra : dict
-        What checkpoints hold besides the state; kept true where the number of workers changes.
+        What checkpoints hold besides the state; updated when the number of workers changes.
     validation : what `workers.launch` takes, or None
     evaluate : function of a TrainState that gives an Evaluation, or None
-        Where the driver evaluates.
+        For evaluation by the driver.
     steering : Steering
-        What listeners wish, looked at after each event.
+        The listeners' requests, checked after each event.
     replaceable : bool
-        Whether a fit whose workers do not reach each other can go on without a group.
+        Whether the fit can continue without a group if workers do not reach each other.
     """
 
     def __init__(
@@ -70,20 +70,20 @@ class Supervisor:
         self.extra, self.validation, self.evaluate = extra, validation, evaluate
         self.steering, self.replaceable = steering, replaceable
         self.reported_rounds = shared.state.rounds
-        self._at, self._devices = shared.state, {}  # the counters after the last reported round
-        self._reason = None  # why the group ends for the next one to have other slots
+        self._at, self._devices = shared.state, {}  # counters after the last reported round
+        self._reason = None  # why the group ends to be relaunched on other slots
 
     def events(self):
-        """Yields RoundDone, ValidationDone, EpochDone and RestartDone as they come.
+        """Yields RoundDone, ValidationDone, EpochDone and RestartDone as they happen.
 
         Raises
         ------
         NoGroup
             If the first workers cannot form a group, and the fit is `replaceable`.
         WorkerError
-            If workers were lost more than `max_restarts` times; why, the last time.
+            If workers were lost more than `max_restarts` times; it gives the last reason.
         SparkdlError
-            What else a worker has raised, as it is.
+            Any other error of a worker, unchanged.
         """
         if self._is_over or self.steering.stopped:
             return
@@ -112,7 +112,7 @@ class Supervisor:
 
     @property
     def _is_over(self):
-        """Whether all is trained, and listeners have heard of it."""
+        """Whether training is complete and listeners have been told."""
         return self.shared.over(self.shared.state) and not any(self.shared.due_events)
 
     def _attempt(self):
@@ -139,7 +139,7 @@ class Supervisor:
         self._clock = SnapshotClock(self.shared.master.snapshot_seconds, self.shared.state)
         while not self.shared.over(self._at) and self._at.rounds != last:
             if self.steering.stopped:
-                if steered or self._is_safe:  # workers know, or are of no more use
+                if steered or self._is_safe:  # workers have been told, or are no longer needed
                     return steered
                 last = group.halt() if last is None else last
             elif last is None and (reason := self._reason_to_move(self._at.rounds - begun)):
@@ -153,7 +153,7 @@ class Supervisor:
         return True
 
     def _reason_to_move(self, rounds):
-        """Returns why a group that has done so many rounds is to end for other slots, or None."""
+        """Returns why a group should move to other slots after this many rounds, or None."""
         is_due = rounds and rounds % self.shared.master.rescale_every == 0
         return self.workers.reason_to_move() if is_due else None
 
@@ -163,7 +163,7 @@ class Supervisor:
         return self._at.rounds == self.shared.state.rounds
 
     def _next_round(self, group):
-        """Returns the RoundDone that comes next, with the state if the driver is sent it."""
+        """Returns the next RoundDone, with the state if workers have sent it."""
         before, part = self._at, self.shared.part(self._at)
         reports = group.gather("report", before.rounds + 1)
         workers = [WorkerMetrics.of(vector) for [vector] in reports]
@@ -182,9 +182,9 @@ class Supervisor:
         return RoundDone(report, state)
 
     def _salvage(self, group):
-        """Has an interrupted fit end with the running round, unless that takes too long.
+        """Lets an interrupted fit finish its running round, unless that takes too long.
 
-        Listeners do not hear of it; the driver gets the state.
+        The driver gets the state; listeners are not told.
         """
         if self._is_safe:
             return
@@ -193,13 +193,13 @@ class Supervisor:
         while self._at.rounds < last and not self.shared.over(self._at):
             self.steering.unheard.append(self._next_round(group))
             if self.shared.steered and any(self.shared.due_events) and self._is_safe:
-                return  # they wait for a word
+                return  # workers wait for a reply
         group.finish()
 
     def _following(self, group):
         """Yields the events due after the round that led to the state, once.
 
-        Returns whether workers were told how to go on, if they wait for it.
+        Returns whether workers wait for a reply, which they have then been sent.
         """
         state, due = self.shared.state, self.shared.due_events
         evaluation = self._evaluation(group, state) if due.evaluation else None
@@ -223,7 +223,7 @@ class Supervisor:
         return None if self.evaluate is None else self.evaluate(state)
 
     def _merge(self, parts):
-        """Returns the Evaluation of all workers, added in the order of rank."""
+        """Returns the Evaluation of all workers, merged in the order of rank."""
         first, *rest = map(self.shared.evaluator.restore, parts)
         for other in rest:
             first = first.merge(other)
@@ -232,12 +232,14 @@ class Supervisor:
         return first
 
     def _go_back(self, reason):
-        """Deals the rest of the epoch anew to the workers that go on."""
+        """Goes back to the last state, and redistributes the rest of the epoch to the available
+        workers.
+        """
         state, schedule = self.shared.state, self.shared.schedule
         room = max(1, min(self.workers.size, self.workers.room()))
         schedule = schedule.resize(room, state)
         write_schedule(schedule, self.extra)
-        if schedule is not self.shared.schedule:  # a round that was cut begins anew
+        if schedule is not self.shared.schedule:  # a round that was cut starts over
             averages = self.shared.master.averages_messages
             states = redistribute_worker_states(state.worker_states, room, averages)
             state = replace(state, done=0, worker_states=states, place="")

@@ -1,10 +1,10 @@
-"""Synchronizes vectors that workers ought to hold alike."""
+"""Synchronization of vectors that should be equal on all workers."""
 
 
 def synchronize(worker):
-    """Gives all workers params, buffers and slots of the one with the most updates.
+    """Gives all workers the params, buffers and slots of the one with the most updates.
 
-    Of several it is the one of the lowest rank. So do DistLearn's synchronizeParameters.
+    Ties go to the lowest rank. This is DistLearn's synchronizeParameters.
     """
     largest = worker.maximum(worker.iteration * worker.size + worker.size - 1 - worker.rank)
     root = worker.size - 1 - largest % worker.size

@@ -14,7 +14,7 @@ from sparkdl.training.resident.metrics import WorkerMetrics
 
 
 class Worker:
-    """A replica, the other workers, and how far training has come.
+    """A replica, the other workers, and the progress of training.
 
     Attributes
     ----------
@@ -22,21 +22,21 @@ class Worker:
     replica : Replica
         Loaded with the state that all start from.
     group : Group
-        All workers; `rank` and `size` are its.
+        All workers; `rank` and `size` are those of the group.
     master_state : {name: vector}
         State of the master that all start from; empty at first.
     saved_state : {name: vector}
         State of this worker alone that it starts from.
     tables : {"table/array": vector} or StoredTables
-        What all are sent of the tables.
+        The tables as sent to all workers.
     epoch, iteration : int
-        The epoch under way; updates done so far, which rates depend on.
+        The current epoch; updates done so far, which learning rates depend on.
     rate_factor : float
         Of all learning rates.
     metrics : WorkerMetrics
-        Of the round under way.
+        Of the current round.
     start_buffers : vector
-        The buffers as all workers had them when they last had the same.
+        The buffers when they were last equal in all workers.
     """
 
     def __init__(self, shared, group, saved_state, share):
@@ -56,7 +56,7 @@ class Worker:
         self._shared, self._stores = shared, []
 
     def store(self, **options):
-        """Returns a KeyValueStore of all workers with these options; all call this."""
+        """Returns a KeyValueStore of all workers with these options; all must call this."""
         master, secret = self._shared.master, self._shared.secret
         limits = {"timeout": master.timeout, "stall_timeout": master.stall_timeout}
         where = {"ports": master.ports, "interface": master.interface} | self._shared.layers
@@ -89,33 +89,34 @@ class Worker:
         return self.group.size
 
     def update(self, step, age=None):
-        """Updates the replica once, by itself.
+        """Updates the replica once, without exchange.
 
         Parameters
         ----------
         age : int, optional
-            Updates that the slots have had with this one; else as many as the weights.
+            Number of updates of the slots including this one; the weights' by default.
         """
         rate, age = self._next(age)
         loss = self.replica.step(step.batch, rate, age, self.epoch, step.states)
         self.count(step, loss, len(step.batch))
 
     def gradient(self, step, after=None, queued=None):
-        """Fills replica.grad with the mean gradient of a step; returns its examples."""
+        """Fills replica.grad with the mean gradient of a step; returns its number of examples."""
         replica = self.replica
         loss, examples = replica.gradient(step.batch, self.epoch, after, step.states, queued)
         self.count(step, loss, examples)
         return examples
 
     def count(self, step, loss, examples):
-        """Counts what a step has trained, with the sum of its losses."""
+        """Counts the examples of a step, and the sum of their losses."""
         self.metrics.loss += step.share * loss
         self.metrics.examples += step.share * examples
 
     def all_finite(self):
-        """Returns whether replica.grad is finite in all workers; all must ask.
+        """Returns whether replica.grad is finite in all workers; all must call it.
 
-        If not, all get NaN in it: none updates. Only float16 looks; others' losses tell them.
+        If not, it becomes NaN in all of them, so that none updates. Only float16 is checked; with
+        other types the losses reveal it.
         """
         if self.conf.dtype != FLOAT16:
             return True
@@ -126,19 +127,19 @@ class Worker:
         return False
 
     def clear_fixed(self, vector):
-        """Sets the numbers of a gradient or step to 0 whose parameters no update moves.
+        """Zeroes the numbers of a gradient or step that belong to fixed parameters.
 
-        So a codec has room for those of others.
+        This leaves a codec more room for the others.
         """
         for part in self._fixed:
             vector[part] = 0
 
     def apply(self, age=None, conf=None):
-        """Updates once with replica.grad; `conf` may be a section of the network."""
+        """Makes one update with replica.grad; `conf` may be a section of the network."""
         self.replica.apply(*self._next(age, conf))
 
     def _next(self, age, conf=None):
-        """Returns (learning rate, number) of the next update, and tells the replica of it."""
+        """Returns (learning rate, number) of the next update, and sets the replica's counters."""
         rate = self.rate_of(conf or self.conf, self.iteration)
         self.replica.iteration, self.replica.epoch = self.iteration, self.epoch
         self.iteration += 1
@@ -150,7 +151,7 @@ class Worker:
 
     @contextmanager
     def exchanging(self):
-        """Counts the time in here as exchange, not as compute."""
+        """Counts the time spent in this context as exchange rather than compute."""
         start = time.perf_counter()
         try:
             yield
@@ -158,7 +159,7 @@ class Worker:
             self.metrics.exchanging += time.perf_counter() - start
 
     def maximum(self, number):
-        """Returns the largest of the workers' numbers; all must ask."""
+        """Returns the largest of the workers' numbers; all must call it."""
         with self.exchanging():
             numbers = np.array([number], np.int64)
             self.group.all_reduce(numbers, op="max")
@@ -167,7 +168,7 @@ class Worker:
     def is_finite(self):
         """Returns whether the weights and the round's loss are finite.
 
-        Infinities that a live model's buffers start from are constants.
+        Infinities in a live model's initial buffers are constants, and allowed.
         """
         with np.errstate(all="ignore"):
             total = self.replica.kept_params.sum(dtype=np.float64)

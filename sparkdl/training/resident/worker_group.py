@@ -19,14 +19,14 @@ from sparkdl.training.resident.driver_log import WorkerLog
 from sparkdl.training.resident.lifecycle import run_worker
 
 POLL = 0.2  # seconds
-GRACE = 2.0  # seconds in which the cause of a failure is reported, often after its consequences
+GRACE = 2.0  # seconds to wait for the cause of a failure, often reported after its consequences
 ENDING = 30.0  # seconds for workers that have done everything to end
 
 
 class LostWorker(Exception):
-    """A worker is gone; others may take over. `error` is the WorkerError that says so.
+    """A worker is gone; others may take over. `error` is the WorkerError that describes it.
 
-    `forming`: it has not reached the others of its group, which was yet to form.
+    `forming`: whether it was lost before it had reached the others of its group.
     """
 
     def __init__(self, error, forming=False):
@@ -35,7 +35,7 @@ class LostWorker(Exception):
 
 
 class WorkerGroup:
-    """Launches `live` on workers, and listens to them.
+    """Launches `run_worker` on workers, and receives their messages.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ class WorkerGroup:
         self.size, self.master = shared.schedule.workers, shared.master
         self._messages, self._received, self._wires = SimpleQueue(), {}, {}
         self._log = WorkerLog()
-        self._limit = math.inf  # when to wait no longer for messages
+        self._limit = math.inf  # deadline for messages
         secret, timeout = secrets.token_bytes(32), shared.master.timeout
         tls = self.master.tls and self.master.tls.for_job()
         self._endpoint = Endpoint(
@@ -80,14 +80,14 @@ class WorkerGroup:
             raise
 
     def gather(self, kind, key=None):
-        """Waits for a message of this kind from all workers; returns them by rank: [[array]].
+        """Waits for a message of this kind from all workers; returns [[array]] by rank.
 
         Raises
         ------
         LostWorker
-            If a worker is gone, or none says anything for `stall_timeout` seconds.
+            If a worker is gone, or none sends anything for `stall_timeout` seconds.
         SparkdlError
-            What else a worker has raised.
+            Any other error of a worker.
         """
         while len(there := self._received.get((kind, key), ())) < self.size:
             self._take(kind, there)
@@ -95,7 +95,7 @@ class WorkerGroup:
         return [messages[rank][1] for rank in range(self.size)]
 
     def snapshot(self, rounds):
-        """Returns the fields of a TrainState after so many rounds, None if rank 0 sent none."""
+        """Returns the fields of a TrainState after this many rounds; None if rank 0 sent none."""
         messages = self._received.pop(("snapshot", rounds), None)
         if messages is None:
             return None
@@ -112,7 +112,7 @@ class WorkerGroup:
         return self.master.join_state(self._conf, fields, self._tables)
 
     def _worker_states(self, rounds):
-        """Returns each worker's own state after so many rounds; of none, or of all."""
+        """Returns the workers' own states after this many rounds: those of all, or ()."""
         messages = self._received.pop(("worker_state", rounds), {})
         if len(messages) not in (0, self.size):
             raise WorkerError(
@@ -121,25 +121,25 @@ class WorkerGroup:
         return tuple(arrays_by_name(*messages[rank]) for rank in sorted(messages))
 
     def tell(self, meta):
-        """Sends a message to all workers; of one that has ended, others tell."""
+        """Sends a message to all workers; ignores those that are gone, which others report."""
         for wire in list(self._wires.values()):
             with suppress(PeerError):
                 wire.send(meta)
 
     def limit(self, seconds):
-        """Has all that is awaited from now on come within so many seconds."""
+        """Sets a deadline in this many seconds for all further messages."""
         self._limit = time.monotonic() + seconds
 
     def halt(self):
-        """Has all workers stop after the same round; returns how many are done then in all."""
+        """Stops all workers after the same round; returns the total of rounds done by then."""
         return self._name_round("last")
 
     def request_state(self):
-        """Has all workers send their state after the same round; returns how many are done then."""
+        """Makes all workers send their state after the same round; returns the rounds done then."""
         return self._name_round("snapshot")
 
     def _name_round(self, kind):
-        """Tells all workers the last round that one of them has begun; returns it."""
+        """Tells all workers the last round that any of them has begun; returns it."""
         self._received.pop(("halting", None), None)  # of an earlier call
         self.tell({"kind": "halt"})
         while len(begun := self._begun()) < self.size:
@@ -149,14 +149,14 @@ class WorkerGroup:
         return rounds
 
     def _begun(self):
-        """Returns the rounds that workers have begun, by rank, as they halt or have ended."""
+        """Returns the rounds that halting or finished workers have begun, by rank."""
         kinds = (self._received.get((kind, None), {}) for kind in ("halting", "done"))
         return {rank: meta["begun"] for kind in kinds for rank, (meta, _) in kind.items()}
 
     def finish(self):
-        """Waits until all workers have ended well.
+        """Waits until all workers have ended successfully.
 
-        Returns the bytes that each has sent to each, as rows by rank.
+        Returns the bytes that each worker has sent to each, as rows by rank.
         """
         sent = tuple(tuple(counts.tolist()) for [counts] in self.gather("done"))
         deadline = time.monotonic() + ENDING
@@ -165,12 +165,14 @@ class WorkerGroup:
         return sent
 
     def stop(self):
-        """Ends all that is left."""
+        """Stops all remaining workers."""
         self._launched.stop()
         self._endpoint.close()
 
     def _take(self, awaited, there):
-        """Takes the next message; one of the kind `awaited` has come from the ranks `there`."""
+        """Receives a message, while waiting for `awaited`, which the ranks `there` have sent
+        already.
+        """
         rank, meta, arrays = self._next(awaited, there)
         kind = meta["kind"]
         if kind == "failed":
@@ -193,7 +195,7 @@ class WorkerGroup:
         raise LostWorker(WorkerError(text))
 
     def _fail(self, error, lost, forming=False):
-        """Raises the cause: after the loss of one worker, the others report errors first."""
+        """Raises the cause of a failure: when a worker is lost, others report errors first."""
         deadline = time.monotonic() + GRACE
         while lost and time.monotonic() < deadline:
             cause = self._launched.error()
@@ -213,7 +215,7 @@ class WorkerGroup:
         raise error
 
     def _listen(self, rank, sock):
-        """Reads the messages of one worker, in a thread."""
+        """Receives the messages of one worker, in a thread."""
         with Wire(sock, sock.getpeername()[0], self.master.timeout, rank=rank) as wire:
             self._wires[rank] = wire
             try:
@@ -228,7 +230,7 @@ class WorkerGroup:
                     if meta["kind"] in ("done", "failed"):
                         return
             except SparkdlError as error:
-                what = getattr(error, "what", str(error))  # a PeerError's text names it as well
+                what = getattr(error, "what", str(error))  # a PeerError's text also names the peer
                 meta = error_to_json(PeerError(rank, wire.peer, what))
                 self._messages.put(
                     (rank, {"kind": "failed", "lost": True, "forming": False} | meta, [])
@@ -236,10 +238,10 @@ class WorkerGroup:
 
 
 def error_of(rank, meta):
-    """Returns the error that a worker has failed with."""
+    """Returns the error that made a worker fail."""
     return error_from_json(meta, f"worker {rank}")
 
 
 def prefer_cause(error, other):
-    """Returns the other error, if it is no mere consequence of a worker that is gone."""
+    """Returns the other error if only the first is a consequence of a lost peer, else None."""
     return other if isinstance(error, PeerError) and not isinstance(other, PeerError) else None

@@ -1,4 +1,4 @@
-"""Work of one worker in a round of parameter averaging."""
+"""Work of one worker in a round of parameter averaging by the driver."""
 
 import time
 from dataclasses import dataclass
@@ -22,25 +22,25 @@ from sparkdl.training.workers.contribution import Contribution
 
 @dataclass(frozen=True, kw_only=True)
 class Round:
-    """The data that all workers of a round share.
+    """The data shared by all workers of a round.
 
     Parameters
     ----------
     conf : NetworkConf
     state : TrainState
-        What every worker starts from.
+        The state that every worker starts from.
     examples : int
-        Of all workers together: a worker's vector weighs by its share of them.
+        Of all workers together: a worker's vector is weighted by its share of them.
     batch_size, prefetch : int
-        Examples of a minibatch, and how many minibatches are made ready ahead.
+        Examples of a minibatch, and number of minibatches prepared ahead.
     transform : callable or None
-        Batch to Batch, for each minibatch; `in_training` where it has that.
+        Batch to Batch, for each minibatch; its `in_training` is used if it has one.
     keep_slots : bool
-        Whether the optimizer's state is averaged too; else it starts anew in each round.
+        Whether the optimizer's state is averaged too; else it is reset in each round.
     device, backend : str
-        Where it is computed; see TrainingMaster.
+        Where to compute; see TrainingMaster.
     start, stop : int
-        Which minibatches of the blocks; None: up to the last.
+        Range of the blocks' minibatches; None: up to the last.
     """
 
     conf: Any
@@ -66,7 +66,7 @@ def train_block(shared, number, block):
 
 
 def train_replica(replica, shared, number, block, start):
-    """Trains a replica from the shared state on; see train_block."""
+    """Trains a replica, starting from the shared state; see train_block."""
     state = shared.state
     slots = state.slots if shared.keep_slots else initial_slots(shared.conf)
     replica.load(state.params, state.buffers, slots)

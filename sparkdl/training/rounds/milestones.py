@@ -1,4 +1,4 @@
-"""Milestones: updates that all workers of a fit wait for: its end, evaluations, snapshots."""
+"""Updates that all workers of a fit stop at: its end, evaluations, snapshots."""
 
 from dataclasses import dataclass
 
@@ -10,19 +10,19 @@ from sparkdl.errors import require
 class Milestones:
     """Updates at which rounds are cut, counted from the network's first.
 
-    What a round has left is trained in the next one, so nothing is trained twice or left out. How
-    asynchronous masters get on is not known before: they meet at the mark, or some updates after.
+    The rest of a cut round is trained in the next one, so nothing is trained twice or left out.
+    Asynchronous masters progress unpredictably: they stop at the mark, or some updates after it.
 
     Parameters
     ----------
     last : int or None
         The update that the fit ends with; None: it ends with an epoch.
     validate : int or None
-        Updates between two evaluations; None: there is one after each epoch.
+        Updates between two evaluations; None: evaluate after each epoch.
     first : bool
-        Whether there is one before the first update, too.
+        Whether to evaluate before the first update, too.
     show : tuple of int
-        After multiples of any of these listeners are given the state.
+        Listeners receive the state after multiples of any of these.
     """
 
     last: int | None = None
@@ -44,21 +44,21 @@ class Milestones:
         return (*self.show, *([self.validate] if self.validate else []))
 
     def updates_left(self, updates):
-        """Returns how many updates the next mark is away; None where there is none."""
+        """Returns the number of updates up to the next mark, or None if there is none."""
         ways = [n - updates % n for n in self.periods]
         ways += [] if self.last is None else [max(0, self.last - updates)]
         return min(ways, default=None)
 
     def over(self, updates):
-        """Returns whether the fit ends after so many updates."""
+        """Returns whether the fit ends after this many updates."""
         return self.last is not None and updates >= self.last
 
     def has_mark(self, before, after):
-        """Returns whether there is a mark among the updates from `before` on, up to `after`."""
+        """Returns whether there is a mark in the updates after `before`, up to `after`."""
         return self.over(after) or any(after // n > before // n for n in self.periods)
 
     def has_evaluation(self, before, after):
-        """Returns whether there is an evaluation, given the states before and after a round."""
+        """Returns whether an evaluation is due, given the states before and after a round."""
         if self.validate is None:
             return after.starts_epoch
         return after.iteration // self.validate > before.iteration // self.validate

@@ -1,4 +1,4 @@
-"""Minibatches of a block, and how long they were waited for."""
+"""Minibatches of a block, and the time spent waiting for them."""
 
 import time
 
@@ -6,7 +6,7 @@ from sparkdl.training.inputs.minibatch import prepare_minibatch
 
 
 def minibatches(block, order, size, transform, conf):
-    """Yields minibatches of the block in this order, the last one smaller, for the replica."""
+    """Yields prepared minibatches of the block in this order; the last one may be smaller."""
     for start in range(0, len(order), size):
         yield prepare_minibatch(block.take(order[start : start + size]), transform, conf)
 

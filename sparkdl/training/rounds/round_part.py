@@ -1,25 +1,25 @@
-"""Parts of a round, where an update that all workers wait for cuts it."""
+"""Parts of a round that is cut at an update which all workers wait for."""
 
 from dataclasses import replace
 from typing import NamedTuple
 
 from sparkdl.errors import ConfigError
 
-WALKED = 10_000  # updates up to which each part is gone through
-LONGEST_WALK = 1_000_000  # rounds, of which a second has about 200,000
+WALKED = 10_000  # updates up to which parts are counted one by one
+LONGEST_WALK = 1_000_000  # rounds; about 200,000 are counted per second
 
 
 class RoundPart(NamedTuple):
-    """Some minibatches of the blocks of one round.
+    """A range of minibatches of the blocks of one round.
 
     Parameters
     ----------
     round, rounds : int
-        Which round of the epoch, and how many it has.
+        Number of the round in the epoch, and the epoch's number of rounds.
     blocks : list of int or None
         Of each worker; None for one without.
     start, stop : int
-        Minibatches of each block; a shorter one has less, perhaps none.
+        Range of minibatches in each block; a shorter block has fewer, perhaps none.
     examples : int
         Of all workers.
     ends_round : bool
@@ -44,7 +44,7 @@ class RoundPart(NamedTuple):
         return [max(0, min(-(-n // size), self.stop) - self.start) for n in block_sizes]
 
     def after(self, state, iteration):
-        """Returns the state with the counters after this part and so many updates."""
+        """Returns the state with the counters after this part, at this iteration."""
         number = 0 if self.ends_epoch else self.round + self.ends_round
         counters = {"epoch": state.epoch + self.ends_epoch, "round": number}
         counters |= {"done": 0 if self.ends_round else self.stop}
@@ -57,9 +57,9 @@ def part_of(state, blocks, rounds, sizes, master, marks):
     Parameters
     ----------
     blocks : list of int or None
-        Those of the state's round.
+        Of the state's round.
     rounds : int
-        That the epoch has in all.
+        Number of rounds in the epoch.
     sizes : sequence of int
         Records of all blocks.
     master : TrainingMaster
@@ -78,27 +78,27 @@ def part_of(state, blocks, rounds, sizes, master, marks):
 
 
 def locate_update(state, plan, sizes, master, marks):
-    """Returns the state with the counters that a fit has after as many updates.
+    """Returns the state with the counters that a fit has after the same number of updates.
 
-    Whole epochs are counted at once where there are many. Then `rounds` takes each mark in them for
-    the end of a part, also where a round ends there anyway.
+    If there are many epochs, whole ones are counted at once. Then `rounds` counts each mark in them
+    as the end of a part, even if a round ends there anyway.
 
     Parameters
     ----------
     state : TrainState
-        Of which only updates and vectors are known.
+        Only its updates and vectors are known.
     plan : function of an epoch
-        It gives the rounds: lists of the blocks of each worker, None for one without.
+        Gives the rounds: lists of the blocks of each worker, None for one without.
     sizes : sequence of int
         Records of all blocks.
     master : TrainingMaster
     marks : Milestones
-        The last is at the updates of `state`.
+        The last one is at the updates of `state`.
 
     Raises
     ------
     ConfigError
-        There are too many updates to be counted, in epochs that differ.
+        If there are too many updates to count, in epochs that differ.
     """
     at = replace(state, epoch=0, round=0, done=0, rounds=0, iteration=0)
     if state.iteration > WALKED:
@@ -112,7 +112,7 @@ def locate_update(state, plan, sizes, master, marks):
 
 
 def skip_epochs(at, target, updates, marks):
-    """Returns the state at the beginning of the epoch that has the update `target`.
+    """Returns the state at the beginning of the epoch that contains the update `target`.
 
     Parameters
     ----------
@@ -134,7 +134,7 @@ def skip_epochs(at, target, updates, marks):
 
 
 def check_walk(target, rounds):
-    """Raises ConfigError where so many rounds would have to be counted one by one."""
+    """Raises ConfigError if too many rounds would have to be counted one by one."""
     if rounds > LONGEST_WALK:
         raise ConfigError(
             f"TrainState.iteration must be an update of the first {LONGEST_WALK} rounds, where "
@@ -144,7 +144,7 @@ def check_walk(target, rounds):
 
 
 class EpochUpdates:
-    """Updates of whole epochs, wherever marks cut them.
+    """Number of updates of whole epochs, wherever marks cut them.
 
     See `locate_update` for the parameters.
     """
@@ -156,7 +156,7 @@ class EpochUpdates:
         self.rounds = len(plan(0))
 
     def are_equal(self):
-        """Returns whether all epochs have as many, in whatever order they take their blocks."""
+        """Returns whether all epochs have the same number, whatever the order of their blocks."""
         alike = len(set(self.minibatches)) == 1
         alone = max(map(len, self.plan(0))) == 1
         return alike or alone or self.rounds == 1

@@ -1,4 +1,4 @@
-"""Slices of the gradient that are summed over workers as soon as they are final."""
+"""Slices of the gradient, summed over workers as soon as they are final."""
 
 from functools import partial
 
@@ -8,24 +8,24 @@ from sparkdl.exchange.compressed_sum import CompressedSum
 from sparkdl.training.resident.per_worker_state import prefix, worker_state_part
 
 GRADIENTS = "gradients"
-# Bytes of a bucket, least and most: fewer calls, or more that nothing hides.
+# Minimum and maximum bytes of a bucket. Larger ones need fewer calls, but overlap less.
 OVER_SOCKETS = 256 << 10, 4 << 20
 
 
 class Buckets:
     """Turns a replica's gradient into the weighted mean over all workers.
 
-    All workers exchange the buckets in one order, from the last layers to the first, as gradients
-    become final; the sum of the weights travels before them. A worker that is ahead waits for it
-    until the last one has begun too, and ends no later for that: the last one has more to do yet.
+    All workers exchange the buckets in the same order, from the last layers to the first, as
+    gradients become final; the sum of the weights travels first. A fast worker waits for that sum
+    until the slowest has begun too. This costs no time, as the slowest has more left to do.
 
     Parameters
     ----------
     worker : Worker
     nbytes : int
-        Size of a bucket; a larger array is one by itself.
+        Size of a bucket; a larger array has a bucket to itself.
     codec : Codec or None
-        With one, all is one bucket, encoded when the last gradient is final.
+        If given, there is a single bucket, encoded when the last gradient is final.
     """
 
     def __init__(self, worker, nbytes, codec=None):
@@ -40,11 +40,11 @@ class Buckets:
                 self._compressed.restore(worker_state_part(GRADIENTS, worker.saved_state))
 
     def worker_state(self):
-        """Returns the residuals of the codec, for Strategy.worker_state."""
+        """Returns the codec's residuals, for Strategy.worker_state."""
         return {} if self._compressed is None else prefix(GRADIENTS, self._compressed.state())
 
     def flush(self):
-        """Returns the residuals of the codec, summed over workers; None where they are zero."""
+        """Returns the codec's residuals summed over workers, or None if they are zero."""
         if self._compressed is None:
             return None
         with self.worker.exchanging():
@@ -56,46 +56,46 @@ class Buckets:
         return self.worker.replica.grad
 
     def begin(self, weight):
-        """Begins a new gradient; `weight` is that of all that this worker gives to it."""
+        """Begins a new gradient; `weight` is the total weight of this worker's contributions."""
         self._missing = [list(self._owners.values()).count(i) for i in range(len(self._slices))]
         self._pending = []
         self._total = np.array([weight], np.float64)
         self._counting = self.worker.group.start_all_reduce(self._total)
 
     def keep(self, weight):
-        """Keeps the replica's gradient, one of several that this worker gives."""
+        """Accumulates the replica's gradient, one of several that this worker contributes."""
         if self._earlier is None:
             self._earlier = np.zeros_like(self.grad)
         self._earlier += weight * self.grad
         self._keeps = True
 
     def last(self, step, weight):
-        """Computes this worker's last gradient, and sends its parts while the computation runs."""
+        """Computes this worker's last gradient and sends its parts while the computation runs."""
         after = self.when_final(weight, self._earlier if self._keeps else None)
         self.worker.gradient(step, after)
         if self._keeps:
             self._earlier[:], self._keeps = 0, False
 
     def when_final(self, weight, earlier):
-        """Returns the functions that Replica.gradient calls `after` each array is final.
+        """Returns {array: function for Replica.gradient to call once the array is final}.
 
         Parameters
         ----------
         weight : float
             Of the gradient that is being computed.
         earlier : vector or None
-            What is added to it, weighted already.
+            Already weighted gradients to add to it.
         """
         return {n: partial(self._final, i, weight, earlier) for n, i in self._owners.items()}
 
     def add_zeros(self) -> None:
-        """Gives zeros, as this worker has no gradient."""
+        """Contributes zeros, as this worker has no gradient."""
         self.grad[:] = 0
         for place in range(len(self._slices)):
             self._start(place)
 
     def end(self) -> None:
-        """Waits until all have come; the replica's gradient is the mean."""
+        """Waits for the sums of all buckets; the replica's gradient is then the mean."""
         with self.worker.exchanging():
             for pending in self._pending:
                 if pending is not None:
@@ -106,7 +106,7 @@ class Buckets:
                 self._compressed.sum(self.grad)
 
     def settle(self) -> None:
-        """Ends a round: nothing is under way any more, and all has gone well."""
+        """Ends a round: waits for pending exchanges and raises their errors."""
 
     def _final(self, place, weight, earlier):
         self._missing[place] -= 1
@@ -130,23 +130,23 @@ class Buckets:
 
 
 def bucket_bytes(master, conf):
-    """Returns the size of a bucket over sockets: the option's, or one that suits the network."""
+    """Returns the bytes of a bucket over sockets: the option, or a size that suits the network."""
     return master.bucket_bytes or clamp_bucket_bytes(conf, 16, *OVER_SOCKETS)
 
 
 def clamp_bucket_bytes(conf, parts, low, high):
-    """Returns the bytes of one of `parts` parts of a gradient, from `low` to `high`."""
+    """Returns the bytes of one of `parts` parts of a gradient, clamped to [low, high]."""
     return min(max(4 * conf.params_layout.size // parts, low), high)
 
 
 def cut_buckets(slices, size):
-    """Returns {name: bucket}, [slice of each bucket]: neighbors, from the vector's end on.
+    """Returns {name: bucket}, [slice of each bucket]: adjacent arrays, from the vector's end on.
 
     Parameters
     ----------
-    slices : {name: slice}, one behind the other
+    slices : {name: slice}, consecutive
     size : float
-        Numbers of a bucket: it ends with the array that makes it so large.
+        Numbers in a bucket: a bucket ends with the array that makes it at least this large.
     """
     owners, parts, stop = {}, [], None
     for name, part in reversed(slices.items()):

@@ -1,4 +1,4 @@
-"""Slices of a gradient on a device, summed there with those of other devices."""
+"""Slices of a gradient on a device, summed with those of other devices without leaving it."""
 
 from functools import partial
 
@@ -8,10 +8,10 @@ GRADIENT = "grad"
 
 
 class DeviceBuckets(Buckets):
-    """As Buckets, but the gradient never leaves the devices.
+    """Like Buckets, but the gradient never leaves the devices.
 
-    A bucket is summed on a stream of its own, beside the rest of the backward pass; the update
-    comes behind all sums on the device, and this process waits for none of them before `settle`.
+    Buckets are summed on a separate stream, overlapping with the rest of the backward pass. The
+    device runs the update after all sums; this process waits for them only in `settle`.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ class DeviceBuckets(Buckets):
             self.worker.group.settle()
 
     def _final(self, place, weight, mark):
-        """Begins a bucket: buckets begin in one order on all workers."""
+        """Starts the sums of buckets that are final, in the same order on all workers."""
         self._marks[place] = weight, mark
         while self._started in self._marks:
             self._sum(self._started, *self._marks[self._started])

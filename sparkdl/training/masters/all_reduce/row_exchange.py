@@ -1,4 +1,4 @@
-"""Gradients of tables' rows, summed over workers: only rows that a batch has touched travel."""
+"""Exchange of row gradients of tables; only rows that a batch has touched are sent."""
 
 from contextlib import nullcontext
 
@@ -13,8 +13,8 @@ ALIGNMENT = 8  # bytes, of each part of a message
 class RowExchange:
     """Turns a replica's row gradients into the weighted mean over all workers.
 
-    Each worker sends the ids and gradients of its rows to all others, and each adds them up in the
-    order of ranks. So all workers, which have all tables, keep the same bits.
+    Each worker sends the ids and gradients of its rows to all others and adds up what it receives
+    in the order of ranks, so that the full tables of all workers stay bitwise equal.
 
     Parameters
     ----------
@@ -27,22 +27,22 @@ class RowExchange:
         self._parts = []
 
     def begin(self, steps, following=None):
-        """Fetches the rows that the GradientSteps of an update read; all workers call it.
+        """Fetches the rows that the GradientSteps of an update read; all workers must call it.
 
-        It may begin to fetch those that `following`, the steps of the next update, read. None: the
-        next update is not known yet, in no worker.
+        May start to fetch the rows of `following`, the steps of the next update; None if these are
+        not known yet, on any worker.
         """
 
     def pulling(self):
-        """Returns a context in which the replica may read any batch; all workers enter it."""
+        """Returns a context in which the replica may read any batch; all workers must enter it."""
         return nullcontext()
 
     def keep(self, weight):
-        """Keeps the replica's row gradients, some of those that this worker gives."""
+        """Keeps the replica's row gradients as one contribution of this worker."""
         self._parts.append((weight, self.worker.replica.row_gradients))
 
     def end(self):
-        """Exchanges; the replica's row gradients are the mean."""
+        """Exchanges row gradients; the replica's are then the mean."""
         groups, parts = self.worker.replica.groups, self._parts
         weights, self._parts = [weight for weight, _ in parts], []
         own = [
@@ -58,7 +58,7 @@ class RowExchange:
         ]
 
     def _send(self, weight, own):
-        """Sends [RowGradients] to all that update them; returns what comes, by rank."""
+        """Sends [RowGradients] to all workers that update them; returns what arrives, by rank."""
         message = encode(weight, own)
         with self.worker.exchanging():
             return self.worker.group.all_gather_bytes(message)
@@ -77,13 +77,13 @@ def encode(weight, parts):
 
 
 def padded(array):
-    """Returns the bytes of an array, and those up to where the next one begins."""
+    """Returns the bytes of an array and its padding up to the next multiple of ALIGNMENT."""
     data = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
     return data, np.zeros(-len(data) % ALIGNMENT, np.uint8)
 
 
 def decode(message, widths):
-    """Returns (weight, [RowGradients of each group, with rows so wide]) of `encode`'s bytes."""
+    """Returns (weight, [RowGradients of each group]) from encoded bytes; `widths` are the rows'."""
     message, at, parts = message.tobytes(), 0, []
 
     def take(kind, count):

@@ -1,4 +1,4 @@
-"""Rows that workers pull from those who own them, perhaps ahead of their use."""
+"""Pull of rows from the workers that own them, possibly ahead of their use."""
 
 import numpy as np
 
@@ -9,19 +9,19 @@ from sparkdl.training.masters.all_reduce.row_exchange import decode, encode
 
 
 class RowPull:
-    """Asks the owners of rows for them; all workers make one at the same time.
+    """Fetches rows from their owners; all workers must create one at the same time.
 
-    A pull that was started goes on beside the computation. What owners update meanwhile, `refresh`
-    sends after it: of each row that has other bits, these.
+    A started pull runs concurrently with computation. `refresh` then sends the rows that owners
+    have updated in the meantime, if their bits differ.
 
     Parameters
     ----------
     worker : Worker
         Its replica's groups are TableShards.
     keys : list of RowKeys, or None
-        Each once, of each group; None for none.
+        Without duplicates, one per group; None for no keys.
     over : bool
-        Whether this worker pulls nothing more.
+        Whether this worker has nothing more to pull.
     """
 
     def __init__(self, worker, keys, over=False):
@@ -37,13 +37,13 @@ class RowPull:
         self._asked, self._given, self._pending, self.all_over = None, None, None, None
 
     def run(self):
-        """Gives the groups the rows, to read."""
+        """Fetches the rows and hands them to the groups."""
         with self.worker.exchanging():
             self._take(self.worker.group.ask(self._requests, self._answer))
         self._hold()
 
     def start(self):
-        """Begins to fetch the rows; `wait` must follow before any are updated."""
+        """Starts to fetch the rows; call `wait` before any of them are updated."""
         self._pending = self.worker.group.start_ask(self._requests, self._answer)
 
     def wait(self):
@@ -52,7 +52,7 @@ class RowPull:
             self._take(self._pending.wait())
 
     def refresh(self):
-        """Gives the groups the rows, to read, as they are after an update."""
+        """Fetches rows changed by an update, and hands all rows to the groups."""
         messages = []
         for asked, given in zip(self._asked, self._given, strict=True):
             fresh = self._rows_of(asked)
@@ -66,7 +66,7 @@ class RowPull:
         self._hold()
 
     def _answer(self, requests):
-        """Returns the bytes for each rank: the rows that it asks this worker for."""
+        """Returns the bytes of the rows that each rank has requested from this worker."""
         none = [0] * len(self.keys)
         said, parts = zip(*(decode(request, none) for request in requests), strict=True)
         self.all_over = all(said)
@@ -77,12 +77,12 @@ class RowPull:
         ]
 
     def _rows_of(self, keys):
-        """Returns [rows (n, dimension) of each group] that this worker owns."""
+        """Returns [rows (n, dimension) of each group], of keys that this worker owns."""
         groups = self.worker.replica.groups
         return [group.read_own(own) for group, own in zip(groups, keys, strict=True)]
 
     def _take(self, answers):
-        """Keeps the rows of all groups, from the answers of all ranks."""
+        """Stores the rows of all groups from the answers of all ranks."""
         answers, starts = [answer.view(np.float32) for answer in answers], [0] * len(answers)
         self._rows, groups = [], self.worker.replica.groups
         for group, own, by_rank in zip(groups, self.keys, self._places, strict=True):
@@ -100,14 +100,14 @@ class RowPull:
 
 
 def without_rows(keys):
-    """Returns RowGradients that say no more than these keys (n,): rows are (n, 0)."""
+    """Returns RowGradients with only these keys (n,): rows are (n, 0)."""
     return RowGradients(keys, np.zeros((len(keys.ids), 0), np.float32))
 
 
 def changed(old, new):
-    """Returns the rows (m, d) of `new` that differ from those of `old`, by their places in it.
+    """Returns the rows (m, d) of `new` that differ from those of `old`, as RowGradients.
 
-    They are RowGradients whose ids are the places.
+    Their ids are the positions of the rows.
     """
     places = np.flatnonzero((old != new).any(1))
     return RowGradients(RowKeys.of(places), new[places])

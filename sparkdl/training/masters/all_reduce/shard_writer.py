@@ -1,4 +1,4 @@
-"""Rows of a worker's tables, written to files at each snapshot: those that have changed."""
+"""Incremental files of a worker's table rows, written at each snapshot."""
 
 import json
 
@@ -7,16 +7,16 @@ import numpy as np
 from sparkdl.errors import DataError, WorkerError
 from sparkdl.training.saving.table_file import write_table_file
 
-FILES = "files"  # of what a worker sends of its rows: their names, as JSON
-OVERHEAD = 1.0  # of the rows in a first file, as many again in those after it
+FILES = "files"  # key under which a worker sends the names of its files, as JSON
+OVERHEAD = 1.0  # most rows in later files, as a share of those in the first
 MOST_FILES = 8
 
 
 class ShardWriter:
-    """Writes the rows that a worker owns, so that its files together have all of them.
+    """Writes the rows that a worker owns, so that its files together hold all of them.
 
-    The first file has all rows, each later one those that have changed since. Where these are as
-    many as the first one's, after eight files, or where rows were forgotten, it begins anew.
+    The first file has all rows, each later one those changed since. The writer starts over once the
+    later files would have more rows than the first, after eight files, or when rows were forgotten.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ class ShardWriter:
         self._files, self._numbers, self._count = [], [], 0  # rows of each file; files so far
 
     def write(self):
-        """Writes what is new; returns {FILES: the names of all files}, for `read_files`."""
+        """Writes changed rows; returns {FILES: the names of all files}, for `read_files`."""
         places = self._changed()
         if places is None:
             self._files, self._numbers = [], []
@@ -44,7 +44,7 @@ class ShardWriter:
         return {FILES: np.frombuffer(json.dumps(entries).encode(), np.uint8)}
 
     def _changed(self):
-        """Returns [places of changed rows of each store]; None where all must be written."""
+        """Returns [positions of each store's changed rows]; None if all must be written."""
         if len(self._files) in (0, MOST_FILES):
             return None
         places = [store.changed() for store in self._stores]
@@ -60,7 +60,7 @@ class ShardWriter:
         arrays = [one for store, own in pairs for one in store.stream(own)]
         try:
             file = write_table_file(path, arrays)
-        except DataError as error:  # others may succeed
+        except DataError as error:  # other workers may succeed
             raise WorkerError(f"worker {self.rank}: {error}") from error
         except OSError as error:
             raise WorkerError(f"worker {self.rank}: {path} cannot be written: {error}") from error
@@ -70,8 +70,8 @@ class ShardWriter:
 
 
 def read_files(folder, shard):
-    """Returns the TableFiles that a worker has written to a folder, given what `write` gave."""
-    from sparkdl.training.saving.table_folder import own_file  # a worker needs none of it
+    """Returns the TableFiles that a worker has written to a folder, given the result of `write`."""
+    from sparkdl.training.saving.table_folder import own_file  # workers don't need this import
 
     entries = json.loads(shard[FILES].tobytes())
     return tuple(own_file(folder, *entry, check=len(entries) == 1) for entry in entries)

@@ -1,4 +1,4 @@
-"""Slices of the gradient that are summed for the worker that keeps what they change."""
+"""Gradient buckets for sharded state: each is reduce-scattered to the workers that update it."""
 
 from weakref import WeakKeyDictionary
 
@@ -8,9 +8,9 @@ from sparkdl.training.masters.all_reduce.step_plan import exchanges, step_plan
 
 
 class OwnBuckets(Buckets):
-    """As Buckets, but each worker gets the mean of its part alone, in `replica.own_grad`.
+    """Like Buckets, but each worker receives the mean of only its own part, in `replica.own_grad`.
 
-    The gradient has memory from `begin` to `end`; the parameters, always.
+    The gradient is allocated from `begin` to `end`; the parameters are always allocated.
     """
 
     def begin(self, weight):
@@ -33,29 +33,29 @@ class OwnBuckets(Buckets):
         self._pending.append(self.worker.group.start_reduce_scatter(view))
 
     def own_share(self, place):
-        """Returns this worker's share of a bucket of the parameters, after an update."""
+        """Returns this worker's share of a bucket of parameters, after an update."""
         view = self.worker.replica.params[self._slices[place]]
         return view[self.worker.group.part(len(view))]
 
     def start_gather(self, place):
-        """Begins to fill a bucket of `replica.params` from the parts of all workers."""
+        """Starts to fill a bucket of `replica.params` with the parts of all workers."""
         view = self.worker.replica.params[self._slices[place]]
         return self.worker.group.start_all_gather(self.own_share(place), view)
 
     def gather(self):
-        """Fills all of `replica.params` from the parts of all workers."""
+        """Fills all of `replica.params` with the parts of all workers."""
         with self.worker.exchanging():
             for pending in [self.start_gather(i) for i in range(len(self._slices))]:
                 pending.wait()
 
 
 class PagedBuckets(OwnBuckets):
-    """As OwnBuckets, but a bucket of the gradient has memory only until its sum is made.
+    """Like OwnBuckets, but a bucket of the gradient is freed as soon as it has been reduced.
 
-    Where parameters are paged as well, a bucket of theirs is gathered before the first call that
-    reads it, while those before it run, and freed behind the last one before another's turn. What
-    is called when is a list that follows from the network's program, the same on all workers; one
-    that has no minibatch goes through the list without computing.
+    If parameters are paged as well, a bucket of them is gathered before the first call that reads
+    it, overlapping with earlier calls, and freed after the last one before other buckets are read.
+    The plan of these actions follows from the network's program and is the same on all workers; a
+    worker without a minibatch runs the plan without computing.
     """
 
     def __init__(self, worker, nbytes, batch_size):
@@ -91,7 +91,7 @@ class PagedBuckets(OwnBuckets):
         return replica.own_params[replica.part.local(self._slices[place])]
 
     def open_params(self) -> None:
-        """Gathers all parameters, for use; `close_params` frees them."""
+        """Gathers all parameters for use; `close_params` frees them."""
         for place in range(len(self._slices)):
             self._gather(place)
         for place in range(len(self._slices)):
@@ -102,7 +102,7 @@ class PagedBuckets(OwnBuckets):
             self._free(place)
 
     def _hooks(self, program):
-        """Returns {step of the program: what is called behind it}, and does what comes before."""
+        """Runs the actions due before the program; returns {step: function to call after it}."""
         plan = self._plan(program)
         self._act(plan.get(-1, ()))
         return {step: lambda todo=todo: self._act(todo) for step, todo in plan.items() if step >= 0}
@@ -141,7 +141,7 @@ class PagedBuckets(OwnBuckets):
         self._pages["grad"].acquire(self._slices[place])
 
     def _reduce(self, place):
-        """Begins the sum of a bucket, once that of the one before is made."""
+        """Starts reducing a bucket, once the previous bucket has been reduced."""
         self._finish(place - 1)
         view = self.grad[self._slices[place]]
         total = self._total_weight()
@@ -152,7 +152,7 @@ class PagedBuckets(OwnBuckets):
         self._start(place)
 
     def _finish(self, place):
-        """Waits for the sum of a bucket, keeps this worker's share of it, and frees the rest."""
+        """Waits until a bucket has been reduced, keeps this worker's share and frees the rest."""
         if place < 0:
             return
         with self.worker.exchanging():

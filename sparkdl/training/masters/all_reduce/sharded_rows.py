@@ -1,4 +1,4 @@
-"""Rows and row gradients of sharded tables: from the workers that own them, and to these."""
+"""Exchange of rows and row gradients of sharded tables between workers and the rows' owners."""
 
 from contextlib import contextmanager
 
@@ -9,12 +9,13 @@ from sparkdl.training.masters.all_reduce.row_pull import RowPull
 
 
 class ShardedRows(RowExchange):
-    """As RowExchange, for a replica whose tables are TableShards.
+    """Like RowExchange, for a replica whose tables are TableShards.
 
-    Before an update each worker pulls the rows of its minibatches from their owners. After it has
-    the gradients, each owner gets those of its rows, and adds them up in the order of ranks, as all
-    workers do where tables are whole: so rows have the same bits. The rows of the next update
-    travel while the gradients of this one are computed; those that it has changed, again after it.
+    Before an update each worker pulls the rows of its minibatches from their owners. Once it has
+    the gradients, it sends them to the rows' owners, which add them up in the order of ranks. All
+    workers do the same with whole tables, so the rows are bitwise equal. The rows of the next
+    update travel while the gradients of the current one are computed; rows that the current
+    update changes are sent again after it.
     """
 
     def __init__(self, worker):
@@ -37,9 +38,9 @@ class ShardedRows(RowExchange):
         super().end()
 
     def pull(self, keys, over=False):
-        """Pulls the rows of keys, [RowKeys, each once, of each group]; all workers call it.
+        """Pulls the rows of keys: [RowKeys of each group, no duplicates]; all workers call it.
 
-        None stands for no keys. Returns whether all workers have said that they are `over`.
+        None stands for no keys. Returns True if all workers have said that they are `over`.
         """
         pull = RowPull(self.worker, keys, over)
         pull.run()
@@ -47,9 +48,10 @@ class ShardedRows(RowExchange):
 
     @contextmanager
     def pulling(self):
-        """Has the replica pull for each batch that it reads; all workers leave this together.
+        """Makes the replica pull the rows of each batch that it reads, until all workers are done.
 
-        They may have as many batches as they like: who has no more answers the others.
+        Workers may read different numbers of batches: those that finish early keep answering the
+        rest.
         """
         replica = self.worker.replica
         replica.pull = self.pull
@@ -64,7 +66,7 @@ class ShardedRows(RowExchange):
         return self.worker.replica.keys_of([step.batch for step in steps]) if steps else None
 
     def _send(self, weight, own):
-        """Sends the owners of rows [RowGradients]; returns the messages for this worker."""
+        """Sends [RowGradients] to the rows' owners; returns the messages for this worker."""
         split = [(part, split_by_owner(part.keys.ids, self.worker.size)) for part in own]
         messages = [
             encode(weight, [take(part, by[r]) for part, by in split])

@@ -1,4 +1,4 @@
-"""Strategy of AllReduceSGD in a worker that keeps and updates a part of the state."""
+"""Strategy of AllReduceSGD in a worker that keeps and updates only its shard of the state."""
 
 from contextlib import contextmanager
 
@@ -15,10 +15,10 @@ PAGED = {"optimizer": ("grad",), "gradients": ("grad",), "parameters": ("grad", 
 
 
 class ShardedWorker(AllReduceWorker):
-    """As AllReduceWorker, with the same bits, but the update is shared out.
+    """Like AllReduceWorker, with bitwise equal results, but each worker updates only its shard.
 
-    Each worker gets the sum of the gradients of its part, updates that, and gives it to the others:
-    after the update, or where parameters are sharded too, bucket by bucket while they compute.
+    Each worker receives the summed gradients of its shard, updates the shard and shares it with the
+    others: after the update or, if parameters are sharded too, bucket by bucket during computation.
     """
 
     def __init__(self, master, worker):
@@ -38,7 +38,7 @@ class ShardedWorker(AllReduceWorker):
             self._buckets.gather()
 
     def end_epoch(self) -> None:
-        """Leaves all as it is: a number has one owner, and all have it from there."""
+        """Does nothing: each number has a single owner, so workers cannot drift apart."""
 
     def state(self):
         return common_state(self.worker.replica)
@@ -49,7 +49,7 @@ class ShardedWorker(AllReduceWorker):
 
     @contextmanager
     def in_use(self):
-        """Gathers the parameters, where only parts are here, for as long as they are in use."""
+        """Gathers the parameters while they are in use, if this worker holds only a shard."""
         replica = self.worker.replica
         if "params" not in replica.pages:
             yield replica
@@ -62,7 +62,7 @@ class ShardedWorker(AllReduceWorker):
 
 
 def sharded_replica(master, setup, group, share):
-    """Returns the replica of a worker, with its share of the state; ConfigError on a GPU."""
+    """Returns a worker's replica with its share of the state; raises ConfigError on a GPU."""
     backend = choose_backend(master.device, master.backend)
     if backend == "cuda":
         raise ConfigError(

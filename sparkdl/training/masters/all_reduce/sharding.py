@@ -1,4 +1,4 @@
-"""Which worker keeps what of a sharded state."""
+"""Assignment of the parts of a sharded state to workers."""
 
 from dataclasses import replace
 
@@ -12,13 +12,13 @@ from sparkdl.training.resident.per_worker_state import prefix, worker_state_part
 from sparkdl.training.saving.stored_tables import StoredTables
 
 SHARDS = ("optimizer", "gradients", "parameters")
-TABLES = "tables"  # of what a worker is sent of its rows, and sends back
+TABLES = "tables"  # prefix of the row arrays that a worker receives and sends back
 
 
 def params_part(master, conf, rank, workers):
     """Returns the VectorPart of the parameters that a worker keeps: its share of each bucket.
 
-    It is the share that the worker sums in an all-reduce of the bucket.
+    It equals the share that the worker sums in an all-reduce of the bucket.
     """
     _, buckets = cut_buckets(conf.params_layout.slices, bucket_bytes(master, conf) / 4)
     parts = []
@@ -29,14 +29,14 @@ def params_part(master, conf, rank, workers):
 
 
 def divide_state(master, conf, state, workers):
-    """Returns what `divided_state.divide_state` does, for the shares of so many workers."""
+    """Returns the result of `divided_state.divide_state` for the shares of `workers` workers."""
     return divided_state.divide_state(
         conf, state, lambda rank: params_part(master, conf, rank, workers)
     )
 
 
 def join_state(master, conf, fields):
-    """Returns what `divided_state.join_state` does, for the shares of all workers."""
+    """Returns the result of `divided_state.join_state` for the shares of all workers."""
     workers = len(fields["worker_states"])
     parts = [params_part(master, conf, rank, workers) for rank in range(workers)]
     return divided_state.join_state(conf, fields, parts)
@@ -45,9 +45,9 @@ def join_state(master, conf, fields):
 def divide_tables(master, state, workers):
     """Returns (a TrainState without rows, function (rank) that gives a worker its rows).
 
-    What lies in files is read by the workers. The state says where, and where they are to write.
+    Workers read rows stored in files themselves. The state says where to read and write them.
     """
-    from sparkdl.training.saving.table_folder import make_folder  # a worker needs none of it
+    from sparkdl.training.saving.table_folder import make_folder  # workers don't need this import
 
     tables, shards = state.tables, {}
     if not isinstance(tables, StoredTables):
@@ -59,7 +59,7 @@ def divide_tables(master, state, workers):
 
 
 def rows_of(setup, rank, share):
-    """Returns [{"table/array": vector}] that a worker begins with; see TableGroup.load."""
+    """Returns [{"table/array": vector}], the rows a worker starts with; see TableGroup.load."""
     tables = setup.state.tables
     if tables:
         return tables.read_own(rank, setup.schedule.workers)
@@ -67,8 +67,10 @@ def rows_of(setup, rank, share):
 
 
 def join_tables_of(fields, sent):
-    """Returns the fields of a TrainState with all tables, whose workers have sent shards, or have
-    written these to the folder of the tables that they were `sent`.
+    """Returns the fields of a TrainState with all tables, joined from the workers' shards.
+
+    Workers have either sent their shards or written them to the folder of `sent`, the tables that
+    they received.
     """
     from sparkdl.training.saving.table_folder import sweep
 

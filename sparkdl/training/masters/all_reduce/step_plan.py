@@ -1,23 +1,24 @@
-"""What a worker with a sharded state does between the calls of a program, and in what order."""
+"""Actions of a worker with a sharded state between the calls of a program, and their order."""
 
 from itertools import pairwise
 
-AFTER, BEFORE = 0, 1  # what follows a call comes before what the next one needs
+AFTER, BEFORE = 0, 1  # sort key: actions after a call precede those that prepare the next one
 
 
 def step_plan(grads, params=None):
-    """Returns {step: [(action, bucket)]} to be done behind each step, -1 before the first.
+    """Returns {step: [(action, bucket)]} to run after each step; step -1 is before the first.
 
-    "open" gives a bucket of the gradient memory before the first step that touches it; "reduce"
-    sums it over workers behind the last one, in the order of buckets. "gather" begins to fetch a
-    bucket of parameters, "await" ends that before the first step of several that need it, and
-    "free" follows the last of these. A bucket is needed from a step to the next one that reads it
-    unless a step between them reads another; one is fetched while the one before it is in use.
+    "open" allocates a bucket of the gradient before the first step that touches it; "reduce" sums
+    it over workers after the last one, in the order of buckets. "gather" starts to fetch a bucket
+    of parameters, "await" waits for it before the first of the steps that need it, and "free"
+    releases it after the last of these. A bucket stays from one step that reads it to the next
+    unless a step between them reads another bucket; one is fetched while the previous one is in
+    use.
 
     Parameters
     ----------
     grads, params : list of list of int
-        The steps that touch each bucket, in order. Without params these are there at all times.
+        The steps that touch each bucket, in order. Without params, parameters are always present.
     """
     events, last = [], -1
     for bucket, steps in enumerate(grads):
@@ -32,7 +33,7 @@ def step_plan(grads, params=None):
 
 
 def needs(params):
-    """Returns [(first step, last step, bucket)], in order: when buckets have to be there."""
+    """Returns sorted [(first step, last step, bucket)]: when buckets must be present."""
     touched = sorted((step, bucket) for bucket, steps in enumerate(params) for step in steps)
     found = []
     for bucket, steps in enumerate(params):
@@ -49,7 +50,7 @@ def needs(params):
 
 
 def gather_events(spans):
-    """Yields (step, whether before or after, action, bucket) of the needs, in order."""
+    """Yields (step, BEFORE or AFTER, action, bucket) for each span, in order."""
     freed, earlier = {}, -1
     for first, last, bucket in spans:
         begin = earlier if freed.get(bucket, -2) <= earlier else first - 1
@@ -60,6 +61,6 @@ def gather_events(spans):
 
 
 def exchanges(plan):
-    """Returns the actions of a plan in which all workers take part, in their order."""
+    """Returns the collective actions of a plan, in their order."""
     todo = [action for step in sorted(plan) for action in plan[step]]
     return [action for action in todo if action[0] in ("gather", "reduce")]

@@ -16,7 +16,7 @@ from sparkdl.training.resident.per_worker_state import prefix
 from sparkdl.training.resident.strategy import Strategy
 from sparkdl.training.resident.synchronization import synchronize
 
-ON_DEVICES = 4 << 20, 32 << 20  # bytes of a bucket, least and most
+ON_DEVICES = 4 << 20, 32 << 20  # minimum and maximum bytes of a bucket
 
 
 class AllReduceWorker(Strategy):
@@ -34,7 +34,7 @@ class AllReduceWorker(Strategy):
         self._writer = folder and ShardWriter(folder, worker.rank, worker.replica.groups)
 
     def buckets(self):
-        """Returns what sums the gradient in the way that the workers exchange."""
+        """Returns the Buckets that suit the way in which workers exchange."""
         return buckets_for(self.master, self.worker)
 
     def round(self, steps):
@@ -70,13 +70,13 @@ class AllReduceWorker(Strategy):
             yield replica
 
     def flush(self):
-        """Returns `Buckets.flush`, for a strategy that goes on in another way."""
+        """Returns `Buckets.flush`, for a strategy that continues with another kind of exchange."""
         return self._buckets.flush()
 
     def _updates(self, steps):
-        """Yields (the steps of an update, perhaps none; those of the next one, where it is known).
+        """Yields (the steps of an update, perhaps none; the next update's, or None if unknown).
 
-        With tbptt the next steps depend on what these leave behind.
+        With tbptt the next steps depend on the state that these leave behind.
         """
         groups = iter(lambda: list(islice(steps, self.master.accumulate)), [])
         own = ([step for step in group if step is not None] for group in groups)
@@ -85,7 +85,7 @@ class AllReduceWorker(Strategy):
         return pairwise(chain(own, [None]))
 
     def _update(self, steps, following=None):
-        """Updates all workers once; `steps` are this one's own, perhaps none."""
+        """Makes one update on all workers; `steps` are this worker's own, perhaps none."""
         weights = [self._weight(step) for step in steps]
         self._buckets.begin(sum(weights))
         if self._rows is not None:
@@ -118,7 +118,7 @@ class AllReduceWorker(Strategy):
 
 
 def buckets_for(master, worker):
-    """Returns the buckets that sum the gradient in the way that the workers exchange."""
+    """Returns the buckets that suit the way in which workers exchange."""
     conf = worker.conf
     if isinstance(worker.group, DeviceGroup) and master.codec is None:
         nbytes = master.bucket_bytes or clamp_bucket_bytes(conf, 6, *ON_DEVICES)

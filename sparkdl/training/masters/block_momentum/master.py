@@ -1,4 +1,4 @@
-"""Block momentum: averages of workers that train alone, filtered with momentum."""
+"""Block momentum: the average of independently trained workers, filtered with momentum."""
 
 import math
 from typing import Any

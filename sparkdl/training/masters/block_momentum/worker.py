@@ -1,4 +1,4 @@
-"""Strategy of BlockMomentum in a worker: averages pass through a filter with momentum."""
+"""Strategy of BlockMomentum in a worker: averages pass through a momentum filter."""
 
 import numpy as np
 
@@ -16,14 +16,14 @@ class BlockMomentumWorker(ParameterAveragingWorker):
         self._weights, self._step = params.copy(), np.zeros_like(params)
         if "block_step" in worker.master_state:
             np.copyto(self._step, worker.master_state["block_step"])
-        for part in fixed_parts(worker.conf):  # which older checkpoints may have a step of
+        for part in fixed_parts(worker.conf):  # older checkpoints may have a step for these
             self._step[part] = 0
         self._look_ahead()
 
     def round(self, steps):
         before = self.worker.replica.params.copy()
         super().round(steps)
-        with np.errstate(all="ignore"):  # whether all is finite is asked of the round
+        with np.errstate(all="ignore"):  # the round checks that all numbers are finite
             self._step *= self._momentum
             self._step += self._rate * (self.worker.replica.params - before)
             self._weights += self._step
@@ -34,7 +34,7 @@ class BlockMomentumWorker(ParameterAveragingWorker):
         return super().state() | {"params": self._weights, "master_state": master_state}
 
     def _look_ahead(self) -> None:
-        """Gives the replica what a block begins with."""
+        """Sets the replica's parameters to the starting point of the next block."""
         np.copyto(self.worker.replica.params, self._weights)
         if self.master.use_nesterov_momentum:
             self.worker.replica.params += self._momentum * self._step

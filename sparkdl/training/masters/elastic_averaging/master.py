@@ -1,4 +1,4 @@
-"""Elastic averaging: workers train on their own, tied to a center by springs."""
+"""Elastic averaging: workers train independently, tied to a center by springs."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Strategies of ElasticAveraging in a worker: synchronous, or around a store."""
+"""Strategies of ElasticAveraging in a worker: synchronous, or through a key-value store."""
 
 import numpy as np
 
@@ -22,11 +22,11 @@ class ElasticWorker(Strategy):
         self._alpha = np.float32(alpha)
         self._center = worker.replica.params.copy()
         self._moved = np.empty_like(self._center)
-        self._fixed = fixed_parts(worker.conf)  # to which a codec may add noise
+        self._fixed = fixed_parts(worker.conf)  # a codec may add noise to these
         if worker.saved_state:
             for name in WORKER_VECTORS:
                 copy_worker_state(worker.saved_state, name, getattr(worker.replica, name))
-        for part in self._fixed:  # which workers of an older checkpoint may have of their own
+        for part in self._fixed:  # in older checkpoints these may differ between workers
             worker.replica.params[part] = self._center[part]
 
     def round(self, steps):
@@ -44,7 +44,7 @@ class ElasticWorker(Strategy):
         mean_buffers(self.worker, trained)
 
     def state(self):
-        """Returns the center; optimizer state is the mean over workers."""
+        """Returns the center as parameters, and the mean optimizer state over workers."""
         slots = self.worker.replica.slots / np.float32(self.worker.size)
         with self.worker.exchanging():
             if len(slots):
@@ -57,19 +57,19 @@ class ElasticWorker(Strategy):
         return {name: getattr(self.worker.replica, name) for name in WORKER_VECTORS}
 
     def _train(self, step):
-        """Updates the worker alone, if there is a step; returns how many examples it had."""
+        """Updates this worker alone if there is a step; returns the number of its examples."""
         if step is None:
             return 0.0
         self.worker.update(step)
         return step.share * len(step.batch)
 
     def _exchange(self, trained):
-        """Draws the worker and the center nearer to each other, if it has trained anything."""
+        """Pulls the worker and the center together, if the worker has trained anything."""
         with self.worker.exchanging(), np.errstate(all="ignore"):
             self._move(trained)
 
     def _away(self):
-        """Moves the worker towards the center; returns how far, in the other direction."""
+        """Moves the worker towards the center; returns the opposite of that move."""
         params = self.worker.replica.params
         np.subtract(params, self._center, out=self._moved)
         self._moved *= self._alpha
@@ -84,7 +84,7 @@ class ElasticWorker(Strategy):
 
 
 class SynchronousElasticWorker(ElasticWorker):
-    """Workers hold the same center, and exchange at the same time."""
+    """All workers hold the same center and exchange at the same time."""
 
     lockstep = True
 
@@ -120,7 +120,7 @@ class SynchronousElasticWorker(ElasticWorker):
 
 
 class StoreElasticWorker(ElasticWorker):
-    """The center is in a store; each worker exchanges with it when it gets there."""
+    """The center is in a key-value store; each worker exchanges with it independently."""
 
     def __init__(self, master, worker):
         super().__init__(master, worker)
@@ -144,7 +144,7 @@ class StoreElasticWorker(ElasticWorker):
             self._store.push(CENTRE, self._away())
 
     def _settle(self) -> None:
-        """Ends a round after all have pushed; none pushes before all are here."""
+        """Pulls the center after all have pushed; no worker pushes again before all have pulled."""
         self._pull()
         self.worker.group.barrier()
 

@@ -1,4 +1,4 @@
-"""Gradient sharing: after each minibatch workers exchange gradients in a few bits."""
+"""Gradient sharing: workers exchange heavily compressed gradients after each minibatch."""
 
 from typing import Any
 

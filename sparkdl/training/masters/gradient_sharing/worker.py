@@ -1,4 +1,4 @@
-"""Strategies of GradientSharing in a worker: it shares gradients, or updates."""
+"""Strategies of GradientSharing in a worker: sharing of gradients, or of updates."""
 
 import numpy as np
 
@@ -11,7 +11,7 @@ SUMS = "sums"
 
 
 class SharingWorker(Strategy):
-    """Base of both kinds of sharing: after each step all workers have the same weights."""
+    """Base class of both kinds of sharing: all workers have the same weights after each step."""
 
     lockstep = True
 
@@ -37,11 +37,11 @@ class SharingWorker(Strategy):
         return prefix(SUMS, self._sums.state())
 
     def exchange(self, step):
-        """Updates all workers once; `step` is this worker's own, or None."""
+        """Makes one update on all workers; `step` is this worker's own, or None."""
         raise NotImplementedError
 
     def combine(self, x, step):
-        """Replaces x, the vector that a step gave, by the combination of all workers' vectors."""
+        """Replaces x, the vector of a step, by the combination of all workers' vectors."""
         mean = self.master.combine == "mean"
         share = 0.0 if step is None else len(step.batch) / self.master.batch_size_per_worker
         with self.worker.exchanging():
@@ -56,7 +56,7 @@ class SharingWorker(Strategy):
 
 
 class GradientSharingWorker(SharingWorker):
-    """Shares gradients; all workers make the same update with the combination."""
+    """Shares gradients; all workers make the same update with the combined gradient."""
 
     def exchange(self, step):
         if step is not None:
@@ -81,17 +81,17 @@ class UpdateSharingWorker(SharingWorker):
     def exchange(self, step):
         np.copyto(self._before, self.worker.replica.params)
         if step is None:
-            self.worker.iteration += 1  # as the others' updates
+            self.worker.iteration += 1  # keeps pace with the other workers' updates
         else:
             self.worker.update(step)
         params = self.worker.replica.params
         params -= self._before
         self.combine(params, step)
-        self.worker.clear_fixed(params)  # to which a codec may add noise
+        self.worker.clear_fixed(params)  # a codec may add noise to fixed parameters
         params += self._before
 
     def state(self):
-        """Returns the state; optimizer state is the mean over workers."""
+        """Returns the state; its optimizer state is the mean over workers."""
         state = super().state()
         with self.worker.exchanging():
             slots = state["slots"] / np.float32(self.worker.size)

@@ -1,4 +1,4 @@
-"""Local SGD: first in step, then alone for some minibatches between averages, fewer and fewer."""
+"""Local SGD: a synchronous warm-up, then averages of independent workers at adaptive intervals."""
 
 from typing import Any
 

@@ -55,9 +55,9 @@ class LocalSGDWorker(ParameterAveragingWorker):
         return super().worker_state() | self._warm_up.worker_state()
 
     def _train(self, step, number):
-        """Updates the worker alone, if there is a step; returns its part of examples."""
+        """Updates this worker alone if there is a step; returns its share of examples."""
         if step is None:
-            self.worker.iteration += 1  # as the others' updates
+            self.worker.iteration += 1  # keeps pace with the other workers' updates
             return 0.0
         age = None if self.master.average_optimizer_state else number
         if self._kept_back is None:
@@ -67,18 +67,18 @@ class LocalSGDWorker(ParameterAveragingWorker):
         return step.share * len(step.batch)
 
     def _update_with_kept_back(self, step, age):
-        """Updates the worker with all that was kept back added to its gradient, as all do."""
+        """Updates the worker, adding the warm-up's summed codec residuals to its gradient."""
         self.worker.gradient(step)
         self.worker.replica.grad += self._kept_back
         self.worker.apply(age)
         self._kept_back = None
 
     def _meet(self, examples):
-        self._kept_back = None  # a worker without examples has it from the others' mean
+        self._kept_back = None  # a worker without examples receives it with the mean of the others
         self._average(examples)
 
     def _tell_losses(self) -> None:
-        """Sums the losses of all workers, the same sum on each."""
+        """Adds the sum of all workers' losses to the period's, which is the same on each worker."""
         metrics = self.worker.metrics
         with self.worker.exchanging():
             total = np.array([metrics.loss, metrics.examples])
@@ -86,22 +86,22 @@ class LocalSGDWorker(ParameterAveragingWorker):
 
 
 class Period:
-    """The number of minibatches between two averages, which follows the losses."""
+    """The number of minibatches between two averages, adapted to the loss."""
 
     def __init__(self, master):
         self.master, self.now, self._first = master, master.period, 0.0
         self._loss, self._examples = 0.0, 0.0
 
     def add(self, loss, examples):
-        """Adds a round's sum of losses, and its examples."""
+        """Adds a round's sum of losses and its number of examples."""
         self._loss += float(loss)
         self._examples += float(examples)
 
     def adapt(self) -> None:
-        """Adapts at the end of an epoch."""
+        """Adapts the period at the end of an epoch."""
         loss = self._loss / self._examples
         self._loss = self._examples = 0.0
-        if not math.isfinite(loss):  # of which the driver makes an error
+        if not math.isfinite(loss):  # the driver raises an error for it
             return
         self._first = self._first or loss
         target = math.ceil(self.master.period * math.sqrt(max(0.0, loss / self._first)))

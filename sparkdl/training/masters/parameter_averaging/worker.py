@@ -1,4 +1,4 @@
-"""Parameter averaging by the workers themselves."""
+"""Strategy of ParameterAveraging in a worker: workers average among themselves."""
 
 import numpy as np
 
@@ -19,18 +19,18 @@ CHANGES = "changes"
 
 
 class ParameterAveragingWorker(Strategy):
-    """Strategy that trains a block alone, then takes the mean of all workers by examples.
+    """Strategy that trains a block alone, then takes the mean of all workers weighted by examples.
 
-    The parameters that are trained and the slots lie one behind the other in one vector that is
-    summed, and the number of examples behind them: a worker without data adds zeros. Few buffers
-    lie in the tail of that vector; many have an exchange of their own. With a codec, what is summed
-    of the weights is how far they have come since the last mean, by itself.
+    One vector is summed over workers: the trained parameters, the slots and, at its end, the number
+    of examples, so that a worker without data adds zeros. A few buffers travel in the tail of that
+    vector; more of them are exchanged separately. With a codec, the weights are left out: their
+    change since the last mean is summed by itself.
     """
 
     def __init__(self, master, worker):
         super().__init__(master, worker)
         replica, codec = worker.replica, master.codec
-        self._averaged = []  # (name of the vector, stretch of it, where that stands in the sum)
+        self._averaged = []  # (name of the vector, slice of it, slice of the sum)
         if codec is None:
             self._take_up("params", moved_parts(worker.conf))
         if master.average_optimizer_state:
@@ -66,14 +66,14 @@ class ParameterAveragingWorker(Strategy):
         return {} if self._changes is None else prefix(CHANGES, self._changes.state())
 
     def _take_up(self, name, parts):
-        """Notes that these stretches of a vector are averaged."""
+        """Registers slices of a vector to be averaged."""
         stop = self._averaged[-1][-1].stop if self._averaged else 0
         for part in parts:
             start, stop = stop, stop + part.stop - part.start
             self._averaged.append((name, part, slice(start, stop)))
 
     def _begin(self) -> None:
-        """Gives all workers the same weights; they train alone from now on."""
+        """Prepares the next block: resets optimizer state, or notes the weights it starts from."""
         if not self.master.average_optimizer_state:
             np.copyto(self.worker.replica.slots, initial_slots(self.worker.conf))
         if self._changes is not None:
@@ -83,13 +83,13 @@ class ParameterAveragingWorker(Strategy):
         with (
             self.worker.exchanging(),
             np.errstate(all="ignore"),
-        ):  # the check of the result finds numbers that are not finite
+        ):  # the result is checked for non-finite numbers
             self._add_up(examples)
             if self._changes is not None:
                 self._add_changes(np.float32(examples) / self._sum[-1])
         if not self._summed_buffers:
             mean_buffers(self.worker, examples)
-        self._begin()  # no worker's own are left, so that all have the same state
+        self._begin()  # drops the workers' own state, so that all have the same
 
     def _add_up(self, examples):
         replica, count = self.worker.replica, self._summed_buffers
@@ -103,10 +103,10 @@ class ParameterAveragingWorker(Strategy):
         buffers[:] = start[:] = mean_from(self._tail, buffers)
 
     def _add_changes(self, share):
-        """Moves the weights from the last mean by the sum of all workers' shares of change."""
+        """Adds the sum of all workers' weighted changes to the weights of the last mean."""
         params = self.worker.replica.params
         params -= self._start
         params *= share
         self._changes.sum(params)
-        self.worker.clear_fixed(params)  # to which a codec may add noise
+        self.worker.clear_fixed(params)  # a codec may add noise to fixed parameters
         params += self._start

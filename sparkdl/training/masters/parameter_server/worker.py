@@ -1,4 +1,4 @@
-"""Strategy of ParameterServer in a worker, which trains and may keep parameters for all."""
+"""Strategy of ParameterServer in a worker, which trains and may also serve parameters."""
 
 import numpy as np
 
@@ -19,10 +19,10 @@ PUSHES = "pushes"
 
 
 class ParameterServerWorker(Strategy):
-    """Pushes sums of gradients, weighted by examples, and pulls into its replica.
+    """Pushes sums of gradients, weighted by examples, and pulls parameters into its replica.
 
-    A worker that has trained its part of a round rests: nobody waits for its pushes. When all
-    rest, they pull the same parameters and go on together.
+    A worker that has finished its part of a round is suspended: nobody waits for its pushes. Once
+    all are suspended, they pull the same parameters and continue together.
     """
 
     def __init__(self, master, worker):
@@ -73,7 +73,7 @@ class ParameterServerWorker(Strategy):
         return {"params": replica.params, "buffers": replica.buffers, "slots": self._kept}
 
     def worker_state(self):
-        """Returns what the codec keeps back of pushes: residuals as one vector, all else by key."""
+        """Returns the codec's state for pushes: residuals as one vector, everything else by key."""
         states = {key: self._store.compression_state(key) for key in self._sections}
         if not all(states.values()):
             return {}
@@ -87,7 +87,7 @@ class ParameterServerWorker(Strategy):
         self._store.abandon()
 
     def _start(self) -> None:
-        """Hands over what training starts from."""
+        """Hands the initial parameters and codec state to the store."""
         self._store.set_optimizer(self._update, with_context=True)
         if self.master.codec is not None:
             self._store.set_compression(self.master.codec)
@@ -97,7 +97,7 @@ class ParameterServerWorker(Strategy):
             self._restore(worker_state_part(PUSHES, self.worker.saved_state))
 
     def _restore(self, saved_state):
-        """Restores what is kept back; a key that is new continues as the first of all."""
+        """Restores the codec's state; a new key takes over the state of the first one."""
         first, residual = next(iter(self._sections)), np.zeros_like(self.worker.replica.params)
         copy_worker_state(saved_state, RESIDUAL, residual)
         for key, part in self._parts(residual).items():
@@ -108,25 +108,25 @@ class ParameterServerWorker(Strategy):
             self._store.restore_compression(key, state | {RESIDUAL: part})
 
     def _begin(self) -> None:
-        """Updates of the own copy, between two pulls, start anew: no slots of them are kept."""
+        """Resets the optimizer state that the worker uses for its own updates between two pulls."""
         if self.master.fetch_every > 1:
             np.copyto(self.worker.replica.slots, initial_slots(self.worker.conf))
             self._own_age = 0
 
     def _gradient(self, step):
-        """Adds the gradient of a step to those that wait to be pushed; returns its examples."""
+        """Adds the gradient of a step to those waiting to be pushed; returns its examples."""
         self.worker.gradient(step)
         examples, grad = len(step.batch), self.worker.replica.grad
         if self.worker.conf.dtype == FLOAT16 and not np.isfinite(grad).all():
             return examples
-        with np.errstate(all="ignore"):  # the end of the round checks that all is finite
+        with np.errstate(all="ignore"):  # checked for non-finite numbers when the round ends
             self._sum += np.float32(examples) * grad
         self._weight += examples
         self._count += 1
         return examples
 
     def _push(self) -> None:
-        """Pushes the sum of mean gradients, as many as were added up, if there are any."""
+        """Pushes the sum of the accumulated gradients, if there are any."""
         if not self._count:
             return
         if self.master.codec is not None:
@@ -136,7 +136,7 @@ class ParameterServerWorker(Strategy):
             outcomes = self._store.push(
                 list(parts), list(parts.values()), weight=self._weight / self._count
             )
-        if any(outcome.dropped for outcome in outcomes):  # by one server at least
+        if any(outcome.dropped for outcome in outcomes):  # by at least one server
             self.worker.metrics.dropped += self._count
         self._sum[:], self._weight, self._count = 0, 0.0, 0
 
@@ -152,7 +152,7 @@ class ParameterServerWorker(Strategy):
         worker.replica.apply(rate, self._own_age)
 
     def _meet(self) -> None:
-        """Waits until all have pushed and pulled, before one of them pushes again."""
+        """Waits until all have pushed and pulled, before any of them pushes again."""
         with self.worker.exchanging():
             self._store.suspend()
             self.worker.group.barrier()
@@ -171,7 +171,7 @@ class ParameterServerWorker(Strategy):
         if self.master.scale_by_staleness:
             rate = rate / max(1, about.others)
         params, after = section.update(value, gradient, slots, rate, iteration + 1)
-        if self.master.mode == "hogwild":  # keeps what others have added meanwhile
+        if self.master.mode == "hogwild":  # keeps concurrent changes of others
             value += params - value
         else:
             np.copyto(value, params)

@@ -1,4 +1,4 @@
-"""The minibatches of a pipeline's workers on their way to the stages that need their columns."""
+"""Distribution of minibatch columns to the pipeline stages that need them."""
 
 from collections.abc import Callable
 from itertools import pairwise
@@ -21,17 +21,17 @@ TAG = 1  # of messages with columns
 
 
 class Microbatch(NamedTuple):
-    """Some rows of a worker's minibatch.
+    """A slice of the rows of a worker's minibatch.
 
     Parameters
     ----------
     minibatch : Minibatch
     place : (int, int)
-        The worker, and the number of the part.
+        The worker's rank, and the number of the slice.
     shapes : ((column, shape), ...)
         Of all its columns.
     columns : callable
-        Returns {column: array (rows, ...)} of those that this stage needs; waits for them.
+        Waits for the columns that this stage needs; returns {column: array (rows, ...)}.
     """
 
     minibatch: Minibatch
@@ -41,7 +41,7 @@ class Microbatch(NamedTuple):
 
 
 class BatchExchange(MinibatchExchange):
-    """Sends the columns of minibatches to the stages.
+    """Sends the columns of minibatches to the stages that need them.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ class BatchExchange(MinibatchExchange):
         The workers of one pipeline, by stage.
     stages : list of Stage
     microbatches : int
-        Into which each minibatch is cut.
+        Number of microbatches per minibatch.
     """
 
     def __init__(self, worker, pipe, stages, microbatches):
@@ -58,7 +58,7 @@ class BatchExchange(MinibatchExchange):
         self.pipe, self.stages, self.microbatches = pipe, stages, microbatches
 
     def exchange(self, step):
-        """Sends this worker's minibatch, or that it has none, and takes part in that of others.
+        """Sends this worker's minibatch, or that it has none, and receives those of others.
 
         Parameters
         ----------
@@ -71,7 +71,7 @@ class BatchExchange(MinibatchExchange):
         examples : (int, int)
             Of the pipeline, and of all pipelines.
         pending : list of Pending
-            Wait for these before the batch may change.
+            Wait for these before changing the batch.
         """
         own, here, counts = self._meet(step, self.pipe)
         rank = self.pipe.rank
@@ -88,7 +88,7 @@ class BatchExchange(MinibatchExchange):
         return self.pipe.start_send(pack([own[name] for name in names]), to, TAG)
 
     def _receive(self, minibatch, source):
-        """Returns a function that gives {column: array} of what a worker sends this stage."""
+        """Returns a function that waits for the columns of a worker and returns {column: array}."""
         needed = columns_for(
             self.worker.conf, self.stages, self.pipe.rank, [name for name, *_ in minibatch.form]
         )
@@ -105,7 +105,7 @@ class BatchExchange(MinibatchExchange):
 
 
 def columns_for(conf, stages, number, present):
-    """Returns the columns that a stage needs, of those that are present, in their order."""
+    """Returns the present columns that a stage needs, in their order."""
     needed = {IDS, WEIGHTS}
     if number == 0:
         needed |= {*conf.feature_columns, *map(mask_of, conf.feature_columns)}
@@ -115,7 +115,7 @@ def columns_for(conf, stages, number, present):
 
 
 def cut_minibatch(minibatch, source, columns, count):
-    """Yields the Microbatches of a minibatch: as many as asked for, none of them empty."""
+    """Yields the Microbatches of a minibatch: up to `count`, none of them empty."""
     edges = cuts(minibatch.examples, min(count, minibatch.examples))
     for number, (start, stop) in enumerate(pairwise(edges)):
         sizes = ((n, (stop - start, *shape[1:])) for n, _, shape in minibatch.form if n != IDS)
@@ -124,5 +124,5 @@ def cut_minibatch(minibatch, source, columns, count):
 
 
 def rows_of(columns, rows):
-    """Returns a function that gives the rows of what `columns` gives."""
+    """Returns a function that gives these rows of the result of `columns`."""
     return lambda: {name: column[rows] for name, column in columns().items()}

@@ -1,4 +1,4 @@
-"""Where a network is cut into stages: where little travels, and no stage has much more to do."""
+"""Choice of stage boundaries that balance the stages and keep traffic between them low."""
 
 from functools import lru_cache
 from itertools import pairwise
@@ -12,8 +12,8 @@ from sparkdl.nn.execution.value_shapes import trace_values
 from sparkdl.nn.inputs.columns import nominal_shapes
 from sparkdl.nn.networks.stage import Stage, crossing_values, starts_of
 
-EXAMPLES = 7  # of a traced batch: a prime, as no other length is
-BANDWIDTH = 1.25e9  # bytes between two workers in a second: 10 Gb/s
+EXAMPLES = 7  # size of a traced batch: a prime, unlike other lengths
+BANDWIDTH = 1.25e9  # bytes per second between two workers: 10 Gb/s
 
 
 @lru_cache(maxsize=4)
@@ -30,14 +30,14 @@ def stages_of(conf, wanted, workers):
     Raises
     ------
     ConfigError
-        Where the network has no such stages, or the workers are no multiple of them.
+        If the network has no such stages, or the number of workers is no multiple of theirs.
     """
     edges = edges_of(conf, wanted, workers)
     return tuple(Stage(conf, start, stop) for start, stop in pairwise(edges))
 
 
 def edges_of(conf, wanted, workers):
-    """Returns the places of the stack at which stages begin, and its end."""
+    """Returns the stack indices at which stages begin, and the stack's length."""
     end = len(conf.stack)
     if wanted == "auto":
         counts = [n for n in range(workers, 0, -1) if workers % n == 0]
@@ -75,10 +75,10 @@ def refuse(must, value, cure):
 
 
 def cut_places(conf):
-    """Returns the places of the stack, in order, at which a stage may begin.
+    """Returns the stack indices, in order, at which a stage may begin.
 
-    All that crosses has an entry for each example, and no layer has the parameters of one on the
-    other side.
+    Every value that crosses the cut has an entry for each example, and no layer shares parameters
+    with a layer on the other side.
     """
     values, _ = traced(conf)
     index = {place.name: i for i, place in enumerate(conf.stack)}
@@ -91,18 +91,18 @@ def cut_places(conf):
 
 
 class Costs(NamedTuple):
-    """What stages of a network cost.
+    """Costs of the stages of a network.
 
     Parameters
     ----------
     edges : list of int
-        Places of the stack at which a stage may begin, and its end.
+        Stack indices at which a stage may begin, and the stack's length.
     starts : list of int
         As `starts_of` gives them.
     seconds : array (layers + 1,)
-        Of an example in all layers before a place.
+        Per example, cumulative over the layers before each index.
     crossing : {edge: seconds}
-        For what crosses there.
+        Per example, for the values that cross the edge.
     """
 
     edges: list
@@ -122,9 +122,9 @@ def costs_of(conf):
 
 
 def best_edges(conf, count):
-    """Returns edges of so many stages of which the slowest is as fast as can be; None without any.
+    """Returns the edges of `count` stages whose slowest is fastest, or None if there are none.
 
-    Each stage has parameters. What crosses an edge counts for the stage behind it.
+    Each stage has parameters. Transfer across an edge counts for the stage after it.
     """
     allowed, starts, seconds, crossing = costs_of(conf)
     best = {0: (0.0, [0])}  # {edge: (seconds of the slowest stage up to it, edges)}
@@ -143,17 +143,17 @@ def best_edges(conf, count):
 
 @lru_cache(maxsize=4)
 def traced(conf):
-    """Returns what `trace_values` gives for EXAMPLES of the network's own shapes."""
+    """Returns the result of `trace_values` for EXAMPLES of the network's nominal shapes."""
     return trace_values(conf, nominal_shapes(conf, EXAMPLES))
 
 
 def crossing_bytes(conf, cut):
-    """Returns the bytes of an example that cross a cut, both ways."""
+    """Returns the bytes per example that cross a cut, in both directions."""
     return sum(bytes_across(conf, traced(conf)[0], cut))
 
 
 def bytes_across(conf, values, cut):
-    """Returns the bytes of an example that cross a cut: (forward, and of their gradients back)."""
+    """Returns the bytes per example that cross a cut: (values forward, gradients back)."""
     names = crossing_values(conf, cut) if 0 < cut < len(conf.stack) else ()
     sizes = {name: values[name].spec.nbytes // EXAMPLES for name in names}
     back = sum(size for name, size in sizes.items() if name not in conf.input_shapes)

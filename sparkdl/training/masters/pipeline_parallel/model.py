@@ -1,4 +1,4 @@
-"""What the cost model needs to know of a network that is cut into stages."""
+"""The cost model's description of a network that is cut into stages."""
 
 from itertools import pairwise
 from math import prod
@@ -16,7 +16,7 @@ from sparkdl.training.masters.pipeline_parallel.cuts import (
 
 
 def pipeline_models(conf, workers, batch_size, microbatches=4):
-    """Returns the PipelineModels of all numbers of stages, above 1, that divide the workers."""
+    """Returns the PipelineModels of all numbers of stages above 1 that divide the workers."""
     counts = [count for count in range(2, workers + 1) if workers % count == 0]
     found = ((count, best_edges(conf, count)) for count in counts)
     return [
@@ -27,7 +27,7 @@ def pipeline_models(conf, workers, batch_size, microbatches=4):
 
 
 def pipeline_model(conf, edges, batch_size, microbatches):
-    """Returns the PipelineModel of a network that is cut at these edges."""
+    """Returns the PipelineModel of a network cut at these edges."""
     (values, _), costs, stages = traced(conf), costs_of(conf), list(pairwise(edges))
     inputs = sum(prod(shape) for shape in conf.input_shapes.values())
     start, stop = max(stages, key=lambda stage: np.ptp(costs.seconds[list(stage)]))

@@ -1,4 +1,4 @@
-"""What stages pass to their neighbors: values forward, gradients back."""
+"""Transfer of values to the next stage and of gradients to the previous one."""
 
 from math import prod
 
@@ -6,7 +6,7 @@ import numpy as np
 
 
 class Passage:
-    """Arrays of microbatches that come from a neighboring stage, or go to it, one way.
+    """One-way transfer of microbatch arrays to or from a neighboring stage.
 
     Parameters
     ----------
@@ -14,7 +14,7 @@ class Passage:
         Of the pipeline, by stage.
     peer, tag : int
     shapes : list of {name: shape}
-        Of what is passed, for each microbatch.
+        Of the transferred arrays, for each microbatch.
     """
 
     def __init__(self, group, peer, tag, shapes):
@@ -22,14 +22,14 @@ class Passage:
         self._sending, self._coming = [], {}
 
     def send(self, number, arrays):
-        """Sends float32 arrays {name: array} of a microbatch, which may change after that."""
+        """Sends float32 arrays {name: array} of a microbatch; they are copied first."""
         flat, views = self._room(number)
         for name, view in views.items():
             np.copyto(view, arrays[name])
         self._sending.append(self.group.start_send(flat, self.peer, self.tag))
 
     def receive(self, number):
-        """Returns {name: array} of a microbatch; those of the next one may come meanwhile."""
+        """Returns {name: array} of a microbatch, and starts to receive the next one."""
         self.expect(number)
         pending, views = self._coming.pop(number)
         self.expect(number + 1)
@@ -37,14 +37,14 @@ class Passage:
         return views
 
     def expect(self, number):
-        """Makes room for what comes of a microbatch, if there is such a one."""
+        """Starts to receive a microbatch, if there is one with this number."""
         if number < len(self.shapes) and number not in self._coming:
             flat, views = self._room(number)
             pending = self.group.start_receive(flat, self.peer, self.tag)
             self._coming[number] = pending, views
 
     def settle(self):
-        """Waits until all has been sent."""
+        """Waits until everything has been sent."""
         while self._sending:
             self._sending.pop(0).wait()
 

@@ -1,4 +1,4 @@
-"""The microbatches of an update on their way through a stage, forward and back."""
+"""Forward and backward passes of an update's microbatches through a stage."""
 
 from functools import lru_cache, partial
 
@@ -11,11 +11,11 @@ from sparkdl.training.masters.pipeline_parallel.passage import Passage
 from sparkdl.training.masters.pipeline_parallel.schedule import FORWARD, one_forward_one_backward
 
 VALUES, GRADIENTS = 2, 3  # tags of messages between stages
-KEPT = 64  # shapes of microbatches whose boundaries are remembered
+KEPT = 64  # microbatch shapes whose boundary shapes are cached
 
 
 class StagePass:
-    """Takes microbatches through the stage of a worker.
+    """Runs microbatches through a worker's stage.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ class StagePass:
         self._states = {}  # {place of a Microbatch: states of the stage's recurrent layers}
 
     def run(self, microbatches, scale):
-        """Adds the gradients of microbatches to the replica's; losses count times `scale`."""
+        """Adds the gradients of microbatches to the replica's; losses are multiplied by `scale`."""
         under_way, neighbors = {}, self._passages(microbatches)
         order = one_forward_one_backward(self.pipe.rank, self.pipe.size, len(microbatches))
         for way, number in order:
@@ -45,7 +45,7 @@ class StagePass:
                 passage.settle()
 
     def _passages(self, microbatches):
-        """Returns {name: Passage} to and from the neighbors that there are."""
+        """Returns {name: Passage} to and from the existing neighbors."""
         before, behind = self.pipe.rank - 1, self.pipe.rank + 1
         bounds = [self._boundaries(part.shapes) for part in microbatches]
         names = ("values in", before, VALUES), ("values out", behind, VALUES)
@@ -57,7 +57,7 @@ class StagePass:
         }
 
     def _forward(self, number, microbatch, scale, neighbors):
-        """Takes a microbatch forward; returns the run that it is in."""
+        """Runs the forward pass of a microbatch; returns its pending run."""
         with self.worker.exchanging():
             columns = microbatch.columns()
             feeds = self._values(number, columns, neighbors)
@@ -74,7 +74,7 @@ class StagePass:
         return run
 
     def _backward(self, number, run, neighbors):
-        """Takes a microbatch back."""
+        """Runs the backward pass of a microbatch."""
         feeds = {}
         if "gradients in" in neighbors:
             with self.worker.exchanging():
@@ -85,12 +85,12 @@ class StagePass:
 
     @property
     def _read_first(self):
-        """The columns that the first stage takes as values and masks."""
+        """The columns of values and masks that the first stage reads."""
         columns = self.worker.conf.feature_columns
         return {*columns, *map(mask_of, columns)}
 
     def _values(self, number, columns, neighbors):
-        """Returns {input: array} of values and masks: of the columns, or of the stage before."""
+        """Returns {input: array} of values and masks, from the columns or the previous stage."""
         if "values in" in neighbors:
             return neighbors["values in"].receive(number)
         features = self.worker.conf.feature_columns.items()
@@ -99,7 +99,9 @@ class StagePass:
         return values | {name: columns[c] for name, c in masks.items() if c in columns}
 
     def _states_of(self, microbatch):
-        """Returns what recurrent layers go on from, to be filled; None without tbptt."""
+        """Returns the states that recurrent layers continue from, updated in place; None without
+        tbptt.
+        """
         if self.worker.conf.tbptt is None:
             return None
         if microbatch.minibatch.begins:
@@ -108,7 +110,7 @@ class StagePass:
 
 
 def boundary_shapes(conf, stage, shapes):
-    """Returns {passage: {name: shape}} of what a microbatch of these columns takes across."""
+    """Returns {passage: {name: shape}} of the arrays that a microbatch sends across boundaries."""
     values, masks = trace_values(conf, shapes)
 
     def forward(names):

@@ -1,4 +1,4 @@
-"""Strategy of PipelineParallel in a worker: one stage, for the microbatches of all workers."""
+"""Strategy of PipelineParallel in a worker: one stage, for the microbatches of its pipeline."""
 
 import numpy as np
 
@@ -14,7 +14,8 @@ from sparkdl.training.resident.buffer_mean import mean_buffers
 class PipelineWorker(DividedWorker):
     """Strategy of PipelineParallel in a worker.
 
-    Ranks one behind the other are a pipeline; what has the same stage in several sums gradients.
+    Consecutive ranks form a pipeline; workers with the same stage of different pipelines sum
+    gradients.
     """
 
     def __init__(self, master, worker):
@@ -32,13 +33,13 @@ class PipelineWorker(DividedWorker):
         self._own_buffers = numbers_of(worker.conf.buffers_layout, self.stage)
 
     def round(self, steps):
-        trained = np.zeros(2, np.int64)  # by this pipeline, by all
+        trained = np.zeros(2, np.int64)  # examples of this pipeline, and of all
         for step in steps:
             trained += self._update(step)
         self._share_buffers(*trained)
 
     def _update(self, step):
-        """Updates all workers once; returns the examples of the pipeline, and of all."""
+        """Makes one update on all workers; returns the examples of the pipeline, and of all."""
         worker = self.worker
         with worker.exchanging():
             microbatches, examples, sending = self._batches.exchange(step)
@@ -55,7 +56,7 @@ class PipelineWorker(DividedWorker):
         return examples
 
     def _share_buffers(self, examples, total):
-        """Gives all workers the buffers of all stages, of several pipelines the weighted mean."""
+        """Gives all workers the buffers of all stages, averaged over pipelines by examples."""
         mean_buffers(self.worker, examples / total, self._own_buffers)
 
     def gather(self, params):
@@ -66,7 +67,7 @@ class PipelineWorker(DividedWorker):
 
 
 def numbers_of(layout, stage):
-    """Returns which numbers (n,) of the buffers belong to layers of a stage."""
+    """Returns a mask (n,) of the buffer numbers that belong to layers of a stage."""
     names = {place.name for place in stage.stack}
     own = np.zeros(layout.size, bool)
     for name, part in layout.split_by_layer.items():
@@ -75,7 +76,7 @@ def numbers_of(layout, stage):
 
 
 def stage_replica(master, setup, group, share):
-    """Returns the replica of a worker's stage; ConfigError on a GPU."""
+    """Returns the replica of a worker's stage; raises ConfigError on a GPU."""
     backend = master.processor()
     stages = stages_of(setup.conf, master.stages, group.size)
     stage = stages[group.rank % len(stages)]

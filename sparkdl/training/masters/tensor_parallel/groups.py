@@ -1,10 +1,10 @@
-"""The workers that hold a network together."""
+"""Number of workers that hold one copy of a network together."""
 
 from sparkdl.errors import ConfigError
 
 
 def degree_of(master, workers):
-    """Returns how many workers hold a network; ConfigError where that does not divide them."""
+    """Returns the number of workers that hold a network; ConfigError unless it divides them all."""
     degree = workers if master.degree == "auto" else master.degree
     if workers % degree:
         raise ConfigError(

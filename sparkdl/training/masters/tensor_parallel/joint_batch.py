@@ -1,4 +1,4 @@
-"""The minibatches of several workers as one, which each of them gets."""
+"""The minibatches of several workers, joined into one that each of them receives."""
 
 import json
 from typing import NamedTuple
@@ -14,12 +14,12 @@ from sparkdl.training.masters.minibatch_exchange import MinibatchExchange, pack,
 
 
 class JointBatch(NamedTuple):
-    """The minibatches of a group of workers as one.
+    """The minibatches of a group of workers, concatenated.
 
     Parameters
     ----------
     batch : Batch
-        By rank.
+        In the order of ranks.
     share : float
         As GradientStep.share.
     states : dict or None
@@ -32,7 +32,7 @@ class JointBatch(NamedTuple):
 
 
 class JointBatches(MinibatchExchange):
-    """Joins the minibatches of the workers that have parts of the same layers.
+    """Joins the minibatches of workers that hold parts of the same layers.
 
     Parameters
     ----------
@@ -57,15 +57,15 @@ class JointBatches(MinibatchExchange):
         Returns
         -------
         joint : JointBatch or None
-            Of all in the group; None where none of them has a minibatch.
+            Of all workers in the group; None if none of them has a minibatch.
         examples : (int, int)
             Of the group, and of all groups.
 
         Raises
         ------
         DataError
-            Where minibatches differ in more than the number of examples, and the masks that they
-            have: a worker leaves out one that says nothing.
+            If minibatches differ in more than the number of examples and the masks present: a
+            worker leaves out a mask that is full.
         """
         own, here, counts = self._meet(step, self.parts)
         present = [minibatch for minibatch in here if minibatch is not None]
@@ -83,7 +83,9 @@ class JointBatches(MinibatchExchange):
         return JointBatch(Batch.concat(batches), present[0].share, states), counts
 
     def _states_of(self, minibatch):
-        """Returns what recurrent layers go on from, to be filled; None without tbptt."""
+        """Returns the states that recurrent layers continue from, updated in place; None without
+        tbptt.
+        """
         if self.worker.conf.tbptt is None:
             return None
         if minibatch.begins:
@@ -92,7 +94,7 @@ class JointBatches(MinibatchExchange):
 
 
 def masks_in(minibatches, names):
-    """Returns {column: (type, shape of one example)} of the masks that some Minibatches have.
+    """Returns {column: (type, shape of one example)} of the masks that any Minibatch has.
 
     Parameters
     ----------
@@ -105,9 +107,9 @@ def masks_in(minibatches, names):
 
 
 def check_alike(minibatches, masks):
-    """Raises DataError unless Minibatches differ in nothing but the number of examples.
+    """Raises DataError unless Minibatches differ only in the number of examples.
 
-    Each counts as one that has all `masks`, as `masks_in` gives them.
+    Each is treated as if it had all `masks`, as `masks_in` gives them.
     """
     shapes = [shapes_with(minibatch, masks) for minibatch in minibatches]
     pairs = zip(minibatches, shapes, strict=True)
@@ -128,9 +130,9 @@ def shapes_with(minibatch, masks):
 
 
 def batch_of(minibatch, data, masks, of_labels):
-    """Returns the Batch of a worker's packed columns, and of the `masks` that it lacks.
+    """Returns the Batch of a worker's packed columns and of the `masks` that it lacks.
 
-    These are full, or those `of_labels` none.
+    Missing masks are filled with 1, or with NO_MASK if they are `of_labels`.
     """
     columns = {name: column.copy() for name, column in unpack(minibatch.form, data).items()}
     idle = {

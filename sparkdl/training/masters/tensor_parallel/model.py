@@ -1,4 +1,4 @@
-"""What the cost model needs to know of a network whose layers are divided."""
+"""The cost model's description of a network whose layers are split."""
 
 from math import prod
 
@@ -9,19 +9,19 @@ from sparkdl.nn.inputs.columns import nominal_shapes
 from sparkdl.nn.networks.layer_splits import Split, layer_splits
 from sparkdl.training.masters.pipeline_parallel.cuts import EXAMPLES, traced
 
-SUMMED = Split.ROWS, Split.HEADS  # what they give, forward
-COPIED = {*Split} - {Split.INSIDE, Split.ROWS}  # what they read, on the way back
-CLASSES = 1, 3  # numbers of an example in each sum of a softmax and its cross entropy
+SUMMED = Split.ROWS, Split.HEADS  # splits whose outputs are summed in the forward pass
+COPIED = {*Split} - {Split.INSIDE, Split.ROWS}  # splits whose input gradients are summed
+CLASSES = 1, 3  # numbers per example in each sum of a softmax and its cross entropy
 
 
 def tensor_models(conf, workers, batch_size):
-    """Returns the TensorModels of all degrees, above 1, that divide the workers and some layer."""
+    """Returns the TensorModels of all degrees above 1 that divide the workers and some layer."""
     degrees = [degree for degree in range(2, workers + 1) if workers % degree == 0]
     return [tensor_model(conf, d, batch_size) for d in degrees if layer_splits(conf, d)]
 
 
 def tensor_model(conf, degree, batch_size):
-    """Returns the TensorModel of a network that so many workers hold together."""
+    """Returns the TensorModel of a network split over `degree` workers."""
     (values, _), splits = traced(conf), layer_splits(conf, degree)
     seconds = estimate_layer_seconds(conf, values, EXAMPLES)
     divided = sum(s for s, place in zip(seconds, conf.stack, strict=True) if place.name in splits)
@@ -40,7 +40,7 @@ def tensor_model(conf, degree, batch_size):
 
 
 def summed_bytes(conf, values, splits):
-    """Yields the bytes of an example in each sum, forward and back."""
+    """Yields the bytes per example of each sum, forward and backward."""
     trained = trained_values(conf)
     for place in conf.stack:
         split = splits.get(place.name)
@@ -54,7 +54,7 @@ def summed_bytes(conf, values, splits):
 
 
 def trained_values(conf):
-    """Returns the names of layers that gradients go back to: with parameters, or behind such."""
+    """Returns the names of layers that gradients flow back to: with parameters, or after such."""
     found = set()
     for place in conf.stack:
         shared = place.owner != place.name

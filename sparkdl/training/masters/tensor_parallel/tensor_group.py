@@ -1,4 +1,4 @@
-"""The workers that have parts of the same layers, as the operations of a program call them."""
+"""Collective operations of a program over the workers that hold parts of the same layers."""
 
 import time
 
@@ -6,7 +6,7 @@ import numpy as np
 
 
 class TensorGroup:
-    """A Group to the collective operations of the engine; measures the time that they take.
+    """Adapts a Group to the engine's collective operations, and measures their time.
 
     Parameters
     ----------
@@ -15,7 +15,7 @@ class TensorGroup:
     Attributes
     ----------
     seconds : float
-        That calls have taken since `take_seconds`.
+        Time spent in calls since the last `take_seconds`.
     """
 
     def __init__(self, group):
@@ -30,7 +30,7 @@ class TensorGroup:
         return x
 
     def all_gather(self, x):
-        """Returns (size, *x.shape): x of each worker, a new array."""
+        """Returns a new array (size, *x.shape) with the x of each worker."""
         start = time.perf_counter()
         out = np.empty((self.size, *x.shape), x.dtype)
         self.group.all_gather(x.reshape(-1), out.reshape(-1))
@@ -38,6 +38,6 @@ class TensorGroup:
         return out
 
     def take_seconds(self):
-        """Returns `seconds`, which begin anew."""
+        """Returns `seconds` and resets them."""
         seconds, self.seconds = self.seconds, 0.0
         return seconds

@@ -16,7 +16,8 @@ from sparkdl.training.resident.buffer_mean import mean_buffers
 class TensorWorker(DividedWorker):
     """Strategy of TensorParallel in a worker.
 
-    Neighboring ranks have the parts of a replica; what has the same part in several sums gradients.
+    Consecutive ranks hold the parts of a replica; workers with the same part of different replicas
+    sum gradients.
     """
 
     def __init__(self, master, worker):
@@ -37,7 +38,7 @@ class TensorWorker(DividedWorker):
             mean_buffers(self.worker, trained)
 
     def _update(self, step):
-        """Updates all workers once; returns the examples of this replica."""
+        """Makes one update on all workers; returns the examples of this replica."""
         worker = self.worker
         with worker.exchanging():
             joint, (examples, total) = self._batches.exchange(step)
@@ -59,7 +60,7 @@ class TensorWorker(DividedWorker):
         return examples
 
     def end_epoch(self):
-        """Gives all who have the same numbers those of the first: hosts may round differently."""
+        """Broadcasts the numbers that several workers hold, as hosts may round differently."""
         replica, network = self.worker.replica, self.worker.replica.conf
         slots = slots_part(network, network.common)
         with self.worker.exchanging():
@@ -79,7 +80,7 @@ class TensorWorker(DividedWorker):
 
 
 def split_replica(master, setup, group, share):
-    """Returns the replica of a worker's part; ConfigError on a GPU."""
+    """Returns the replica of a worker's part; raises ConfigError on a GPU."""
     backend = master.processor()
     degree = degree_of(master, group.size)
     parts = group
