@@ -36,6 +36,7 @@ class KerasModel(LiveModel):
     With a cross-entropy `loss` the model returns logits, and `output_activation` turns them into
     predictions. For image outputs (H, W, units), predictions and labels are (units, H, W), as with
     any sparkdl network; a model with data_format="channels_first" returns that shape itself.
+
     Executors need keras and its backend. They receive the function `make` by cloudpickle; saved
     models hold only its name. Dropout is seeded by the seed, the epoch and the records, so a fit is
     reproducible bit for bit. It computes on the CPU or, with device="cuda", on a GPU.

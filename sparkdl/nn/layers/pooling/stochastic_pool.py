@@ -15,9 +15,10 @@ TINY = 1e-30  # far below what a drawn number may be, and no kernel takes it for
 
 @dataclass(frozen=True, kw_only=True)
 class StochasticPool2D(Pool):
-    """In training, draws one number of each window with a probability proportional to its size; at
-    inference, takes the mean weighted by these probabilities. Numbers must be >= 0; padding is
-    never drawn.
+    """Draws one number of each window in training, and takes a weighted mean at inference.
+
+    Probabilities and weights are proportional to the numbers, which must be >= 0; padding is never
+    drawn.
 
     Shapes
     ------
