@@ -15,7 +15,7 @@ MODES = "constant", "edge", "reflect"
 
 @dataclass(frozen=True, kw_only=True)
 class Pad(Transform):
-    """Adds a border to images. With a Crop of the old size after it, it shifts their content."""
+    """Adds a border to images. Followed by a Crop of the old size, it shifts them at random."""
 
     size: TwoSizes = option(
         Sizes(axes=2, of=Size(minimum=0), spread=True),

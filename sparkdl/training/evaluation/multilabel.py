@@ -27,8 +27,7 @@ CURVE_CELLS = 2**22  # of the positive and the negative scores each
 
 @dataclass(eq=False)
 class MultiLabelEvaluation(PerColumn, Evaluation):
-    """Counts of correct and wrong answers per label, and of scores; one label is binary
-    classification.
+    """Counts of correct and wrong answers per label, and of scores; also for binary classification.
 
     Labels that are probabilities are a yes from 0.5 on; the loss is that of the probabilities.
 

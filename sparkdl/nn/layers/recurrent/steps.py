@@ -38,8 +38,7 @@ class Masking(Layer):
 
 @dataclass(frozen=True, kw_only=True)
 class LastTimeStep(Layer):
-    """Takes the last step of each sequence that the mask does not leave out. DL4J
-    LastTimeStepVertex.
+    """Takes the last unmasked step of each sequence. DL4J LastTimeStepVertex.
 
     Shapes
     ------

@@ -12,7 +12,7 @@ from sparkdl.training.masters.parameter_server.worker import ParameterServerWork
 
 @dataclass(frozen=True, kw_only=True)
 class ParameterServer(ResidentMaster):
-    """Parameter server: some workers store the parameters and update them with what all push.
+    """Parameter server: workers push gradients to those that store and update the parameters.
 
     The optimizer runs where the parameters are stored. A layer's parameters stay together; ClipNorm
     needs the whole gradient, so one worker then stores all.
