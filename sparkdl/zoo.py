@@ -1,4 +1,4 @@
-"""Well-known networks, as configurations to train: functions with the options of a Conf."""
+"""Well-known networks: functions that return configurations to train, and take their options."""
 
 from sparkdl.nn import zoo as _zoo
 from sparkdl.nn.zoo import *  # noqa: F403

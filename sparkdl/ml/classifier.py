@@ -218,7 +218,8 @@ class SparkNetworkClassificationModel(
         return tuple(self.getThresholds())
 
     def evaluate(self, dataset: DataFrame) -> Evaluation:
-        """Returns an Evaluation over labelled data, with the names of the classes if known.
+        """Evaluates the model on labelled data and returns an Evaluation, with class names if
+        known.
 
         Counts of classes, with accuracy, precision, recall and f1, use the classes that `transform`
         predicts, by `thresholds` if given. Loss, AUC and the probabilities of `wrong` ignore

@@ -163,7 +163,9 @@ class NetworkModel(StageParams, TrainingParams, SavedStage):
         return schema_of(self.network.conf, labels=False, transform=self.getPreprocessing())
 
     def evaluate(self, dataset: DataFrame) -> Evaluation:
-        """Returns an Evaluation over labelled data, with the names of the classes if known."""
+        """Evaluates the model on labelled data and returns an Evaluation, with class names if
+        known.
+        """
         require_frame(dataset)
         features, labels = self.feature_names(dataset.columns), self.label_names()
         preprocessing, net = self.getPreprocessing(), self.spark_network()

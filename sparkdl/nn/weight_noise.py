@@ -37,8 +37,7 @@ class DropConnect(WeightNoise, name="drop_connect"):
 
     rate: float = option(
         Number(minimum=0, below=1),
-        "Share that is dropped. DL4J's number is the share that stays, and it does not scale "
-        "what stays.",
+        "Dropout rate. DL4J's number is the share that stays, and it does not scale what stays.",
         default=0.5,
     )
 

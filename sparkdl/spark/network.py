@@ -301,7 +301,7 @@ class SparkNetwork(NetworkInUse):
         transform: Change | Literal[False] | None = None,
         device: str | None = None,
     ) -> Evaluation:
-        """Returns an Evaluation of the network over labelled data.
+        """Evaluates the network on labelled data and returns an Evaluation.
 
         Parameters
         ----------

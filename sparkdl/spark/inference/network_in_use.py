@@ -115,13 +115,13 @@ class NetworkInUse:
         device: str | None = None,
         keep: str | Iterable[str] | None = None,
     ) -> RDD | DataFrame:
-        """Computes the outputs of layers for each record, as inputs for other learners.
+        """Computes the outputs of layers for each record, as features for other learners.
 
         Parameters
         ----------
         data : data
         layers : str or sequence of str
-            Names of layers, as `conf` has them.
+            Names of layers in `conf`.
         features, transform, device
             As in `evaluate`.
         keep

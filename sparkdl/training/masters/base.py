@@ -265,9 +265,9 @@ class ResidentMaster(TrainingMaster, abstract=True):
     )
     exchange: str = option(
         Choice(of=WISHES),
-        '"auto": NCCL if all workers have a GPU of their own and NCCL, else sockets; "nccl": '
-        'NCCL, or an error; "sockets": through the hosts\' memory. Codecs and key-value stores '
-        "always use sockets.",
+        '"auto": NCCL if all workers have a GPU of their own and NCCL, else through the hosts; '
+        '"nccl": NCCL, or an error; "sockets": through the hosts. Codecs and key-value stores '
+        "always go through the hosts.",
         default="auto",
     )
     codec: OptionalAnyOf[Codec] = option(

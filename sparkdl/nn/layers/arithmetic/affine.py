@@ -52,7 +52,7 @@ class Affine(Factors):
         "Number of axes of an example that they have; with 0 they are one number each.",
         default=1,
     )
-    scale: bool = option(Boolean(), "Whether there is a gamma.", default=True)
+    scale: bool = option(Boolean(), "Whether to scale by a gamma.", default=True)
     shift: bool = option(
         Boolean(), "Whether there is a beta; True where scale is False.", default=True
     )

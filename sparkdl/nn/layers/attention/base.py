@@ -43,7 +43,7 @@ class Attention(WeightedLayer, abstract=True):
         Size(minimum=1), "d. None: the width of the queries / heads.", default=None
     )
     units: int | None = option(
-        Size(minimum=1), "Width of the output. None: that of the queries.", default=None
+        Size(minimum=1), "Number of output units. None: that of the queries.", default=None
     )
     causal: bool = option(Boolean(), "Whether step t attends to steps 0 to t only.", default=False)
     dropout: float = option(

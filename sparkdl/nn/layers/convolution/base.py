@@ -54,7 +54,7 @@ class Convolution(WindowLayer, ActivatedLayer, abstract=True):
 class Filters(WeightedLayer, abstract=True):
     """A layer whose output has as many channels as it has filters."""
 
-    filters: int = option(Size(minimum=1), "Channels of the output.")
+    filters: int = option(Size(minimum=1), "Number of output channels.")
 
     def outputs(self) -> int:
         return self.filters

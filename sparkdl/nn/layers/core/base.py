@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 class Layer(Member, package="sparkdl.nn.layers"):
     """Base of all layers. A layer holds options only: parameters and buffers are handed to it.
 
-    Shapes that layers ask for and tell are those of one example: rows (F,), sequences (T, F),
-    images (C, H, W), volumes (C, D, H, W). Arrays have the batch in front: (N, F), (N, C, H, W).
-    A `multi_input` layer is given a tuple wherever others are given one shape or array.
+    Shapes that layers take and return are those of one example: rows (F,), sequences (T, F), images
+    (C, H, W), volumes (C, D, H, W). Arrays have the batch in front: (N, F), (N, C, H, W). A
+    `multi_input` layer is given a tuple wherever others are given one shape or array.
     """
 
     inherited: ClassVar[tuple[str, ...]] = ()  # options that are the network's where None

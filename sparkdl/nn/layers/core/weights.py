@@ -20,7 +20,7 @@ class WeightedLayer(TrainableLayer, abstract=True):
     inherited: ClassVar[tuple[str, ...]] = ("initializer", "l1", "l2")
     penalized: ClassVar[tuple[str, ...]] = ("W",)
 
-    bias: bool = option(Boolean(), "Whether there is a b.", default=True)
+    bias: bool = option(Boolean(), "Whether to add a bias b.", default=True)
     initializer: OptionalAnyOf[Initializer] = option(
         Of(family=Initializer), "Initializer of W. None: the network's.", default=None
     )

@@ -22,7 +22,7 @@ class FullyConnected(WeightedLayer, abstract=True):
 
     takes_rows: ClassVar = True
 
-    units: int = option(Size(minimum=1), "Width of the output.")
+    units: int = option(Size(minimum=1), "Number of output units.")
 
     def weight_shape(self, in_shape: Shape) -> Shape:
         return (self.rows(in_shape)[-1], self.units)

@@ -46,10 +46,10 @@ class BatchNorm(TrainableLayer):
     )
     epsilon: float = option(Number(above=0), "Number added to the variance.", default=1e-5)
     scale: bool = option(
-        Boolean(), "Whether there is a gamma. Caffe's BatchNorm has none.", default=True
+        Boolean(), "Whether to scale by a gamma. Caffe's BatchNorm has none.", default=True
     )
     shift: bool = option(
-        Boolean(), "Whether there is a beta. Caffe's BatchNorm has none.", default=True
+        Boolean(), "Whether to add a beta. Caffe's BatchNorm has none.", default=True
     )
     variance: str = option(
         Choice(of=("biased", "unbiased")),

@@ -44,8 +44,8 @@ class LayerNorm(TrainableLayer):
         default=None,
     )
     epsilon: float = option(Number(above=0), "Number added to the variance.", default=1e-5)
-    scale: bool = option(Boolean(), "Whether there is a gamma.", default=True)
-    shift: bool = option(Boolean(), "Whether there is a beta.", default=True)
+    scale: bool = option(Boolean(), "Whether to scale by a gamma.", default=True)
+    shift: bool = option(Boolean(), "Whether to add a beta.", default=True)
 
     def mixes_steps(self, in_shape: Shape) -> bool:
         """Returns whether the steps of a sequence are among what is normalized together."""

@@ -37,7 +37,7 @@ class Noise(Layer, abstract=True):
 class DropoutNoise(Noise, abstract=True):
     """Noise whose strength is a rate."""
 
-    rate: float = option(Number(minimum=0, below=1), "Share that is dropped.", default=0.5)
+    rate: float = option(Number(minimum=0, below=1), "Dropout rate.", default=0.5)
 
     def forward(self, params: Values, x: Value, run: Run) -> Value:
         return x if self.rate == 0 else super().forward(params, x, run)
@@ -114,7 +114,7 @@ class GaussianDropout(DropoutNoise):
 
     rate: float = option(
         Number(minimum=0, below=1),
-        "The Dropout of this rate has the same variance.",
+        "Dropout with this rate has the same variance.",
         default=0.5,
     )
 

@@ -42,7 +42,7 @@ class VariationalAutoencoder(ActivatedLayer, UnsupervisedLayer):
 
     takes_rows: ClassVar = True
 
-    units: int = option(Size(minimum=1), "Numbers in z.")
+    units: int = option(Size(minimum=1), "Number of latent variables.")
     encoder: Several[int] = option(
         WIDTHS, "Widths of the layers from x to z, each followed by `activation`.", default=(100,)
     )
