@@ -322,7 +322,7 @@ class Network:
 
     @refuse_unknown_options
     def evaluate(self, data: Data) -> Evaluation:
-        """Evaluates on a Batch, a pair (features, labels) or a source, and returns an Evaluation."""
+        """Evaluates on a Batch, a pair (features, labels) or a source; returns an Evaluation."""
         result = new_evaluation(self.conf)
         evaluate_batches(self._load(), self._batches(as_source(data), labels=True), result)
         if not result.examples:
