@@ -1,4 +1,4 @@
-"""Which columns of a DataFrame feed which inputs and outputs of a network."""
+"""Mapping of DataFrame columns to the inputs and outputs of a network."""
 
 from collections.abc import Collection
 from typing import Any
@@ -17,7 +17,7 @@ def only_names(
 
     `known` are the columns of the DataFrame; see `own_name`.
 
-    Raises ConfigError where a network has several inputs, or labels.
+    Raises ConfigError if a network has several inputs, or labels.
     """
     kind = type(owner).__name__
     for what, columns in ("inputs", conf.record_shapes), ("labels", conf.label_columns):
@@ -31,8 +31,8 @@ def only_names(
 def own_name(owner: Any, conf: Conf, given: str, known: Collection[str]) -> str:
     """Returns the name of the only column of features.
 
-    It is its own, as a bag has one, where featuresCol was not set and there is no "features", as
-    SparkNetwork has it.
+    If featuresCol was not set and there is no column "features", this is the network's own name for
+    it, such as a bag's column; SparkNetwork does the same.
     """
     [column] = conf.record_shapes
     is_given = given != FEATURES or owner.isSet("featuresCol") or FEATURES in known
@@ -40,7 +40,7 @@ def own_name(owner: Any, conf: Conf, given: str, known: Collection[str]) -> str:
 
 
 def keep_own_name(model: Any, conf: Conf, known: Collection[str]) -> None:
-    """Has a model read a sole bag from the column from which its fit has read it."""
+    """Makes a model with a single bag read it from the column that its fit has read."""
     given, columns = model.getFeaturesCol(), [*conf.record_shapes]
     if isinstance(given, str) and len(columns) == 1 and columns != [FEATURES]:
         model._set(featuresCol=own_name(model, conf, given, known))
@@ -53,7 +53,7 @@ def several_names(
     label: str | list[str],
     known: Collection[str] = (),
 ) -> tuple[dict, dict]:
-    """Returns the same as `only_names` for as many columns of inputs and labels as there are.
+    """Returns the same as `only_names`, for any number of columns of inputs and labels.
 
     A bag has a column of ids, and perhaps one of weights.
     """
@@ -69,9 +69,9 @@ def several_names(
 def name_each(
     owner: object, param: str, columns: list[str], given: str | list[str], default: str
 ) -> dict[str, str]:
-    """Returns {column of a batch: its name in a DataFrame}: by place, unless given its own.
+    """Returns {column of a batch: its name in a DataFrame}, by position or with default names.
 
-    Raises ConfigError where there are more or fewer names.
+    Raises ConfigError if there are too many or too few names.
     """
     names = [given] if isinstance(given, str) else given
     if len(names) == len(columns):
@@ -84,9 +84,9 @@ def name_each(
 
 
 def output_names(owner: object, param: str, outputs: list[str], given: str | list[str]) -> list:
-    """Returns the name of each output's column; of several one name is made longer by theirs.
+    """Returns the name of each output's column; a single name is suffixed if there are several.
 
-    Raises ConfigError where there are more or fewer names.
+    Raises ConfigError if there are too many or too few names.
     """
     if isinstance(given, str):
         several = given and len(outputs) > 1

@@ -1,9 +1,9 @@
 """Networks, masters and transforms as JSON texts: values of Params that pyspark.ml can write.
 
-Listeners, which cannot be written, stay what they are.
+Listeners, which cannot be written, stay as they are.
 
-Each `to_...` is the typeConverter of a Param: it takes the object or its JSON, and refuses what is
-neither with a TypeError, as pyspark.ml's converters do.
+Each `to_...` is the typeConverter of a Param: it takes the object or its JSON, and raises TypeError
+for anything else, as pyspark.ml's converters do.
 """
 
 import json
@@ -24,7 +24,7 @@ NETWORKS = "a NetworkConf, GraphConf, Network, or the JSON of a conf"
 
 
 def to_network(value: Any) -> str | Network:
-    """Returns the JSON of a network, or a Network that brings weights along as it is."""
+    """Returns the JSON of a network; a Network, which brings weights, is returned as it is."""
     if isinstance(value, Network):
         return value
     if isinstance(value, Conf):
@@ -35,7 +35,7 @@ def to_network(value: Any) -> str | Network:
 
 
 def to_master(value: Any) -> str:
-    """Returns the JSON of a TrainingMaster, given as such, as its JSON or as its name."""
+    """Returns the JSON of a TrainingMaster, given as object, JSON or name."""
     if isinstance(value, str):
         value = master_of(value)
     if not isinstance(value, TrainingMaster):
@@ -64,7 +64,7 @@ def to_listeners(value: Any) -> list[Listener]:
 
 
 def to_names(value: Any) -> str | list[str]:
-    """Returns the name of a column, or a list of such."""
+    """Returns the name of a column, or a list of names."""
     if isinstance(value, str):
         return value
     return TypeConverters.toListString(value)
@@ -72,7 +72,7 @@ def to_names(value: Any) -> str | list[str]:
 
 @lru_cache(maxsize=16)
 def conf_of(text: str) -> Conf:
-    """Returns the NetworkConf or GraphConf of a JSON text; ConfigError where it is none."""
+    """Returns the NetworkConf or GraphConf of a JSON text; raises ConfigError if it is none."""
     return conf_from_json(text)
 
 

@@ -1,4 +1,4 @@
-"""Base of the estimators: Params to a fit, and on disk."""
+"""Base class of the estimators: setting of Params, and persistence."""
 
 from collections.abc import Callable
 from typing import Any, Self
@@ -11,9 +11,9 @@ from sparkdl.training.network import Network
 
 
 class NetworkEstimator(FitParams, SavedStage):
-    """Base of the estimators."""
+    """Base class of the estimators."""
 
-    _input_kwargs: dict[str, Any]  # what pyspark's keyword_only was given
+    _input_kwargs: dict[str, Any]  # arguments recorded by pyspark's keyword_only
 
     @keyword_only
     def setParams(self, **params: Any) -> Self:
@@ -21,7 +21,7 @@ class NetworkEstimator(FitParams, SavedStage):
         return self._set(**self._input_kwargs)
 
     def model_with_values(self, model: Any) -> Any:
-        """Returns a model of this stage with its Params and, as models of pyspark.ml, its uid."""
+        """Returns a model of this stage with its Params and, as in pyspark.ml, its uid."""
         return self._copyValues(model._resetUid(self.uid))
 
     def networks_to_write(self) -> list[Network]:

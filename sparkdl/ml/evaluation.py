@@ -1,4 +1,4 @@
-"""Evaluations with the names of classes."""
+"""Evaluations with class names."""
 
 from collections.abc import Sequence
 
@@ -9,9 +9,9 @@ from sparkdl.training.evaluation import Evaluation, evaluation_for
 
 
 def with_names(evaluation: Evaluation, conf: Conf, labels: Sequence[str] | None) -> Evaluation:
-    """Returns the evaluation with its classes named; as it is where names are not those of all.
+    """Returns the evaluation with named classes, or unchanged if the names do not fit.
 
-    One output that says yes or no has the name of the class that is a yes, the second.
+    A single binary output is named after the positive class, the second one.
     """
     names = names_of_outputs(conf, labels or ())
     if names is None:
@@ -25,7 +25,7 @@ def with_names(evaluation: Evaluation, conf: Conf, labels: Sequence[str] | None)
 
 
 def names_of_outputs(conf: Conf, labels: Sequence[str]) -> tuple[str, ...] | None:
-    """Returns a name for each output, or None where the classes' names do not fit them."""
+    """Returns a name for each output, or None if the class names do not fit."""
     kind = kind_of_output(conf.main)
     if kind == CLASSES and len(labels) == conf.output_size:
         return tuple(labels)

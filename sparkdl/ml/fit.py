@@ -1,4 +1,4 @@
-"""What an estimator's fit does: a DataFrame and Params to SparkNetwork.fit."""
+"""Fit of an estimator: runs SparkNetwork.fit on a DataFrame, with options from its Params."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -38,7 +38,7 @@ def fit_network(
     Raises
     ------
     ConfigError, DataError
-        Before any job: a bad Param, a column that is missing or of another type or width.
+        Before any job: for a bad Param, or a column that is missing or of a wrong type or width.
     """
     require_frame(dataset)
     if dataset.isStreaming:
@@ -75,7 +75,7 @@ def require_epochs(stage: FitParams) -> None:
 
 
 def network_to_train(stage: FitParams) -> Network:
-    """Returns a new Network with the stage's seed, or one with the weights that it goes on from."""
+    """Returns a new Network with the stage's seed, or one that continues from given weights."""
     given = stage.getNetwork()
     if isinstance(given, Network):
         if stage.isDefined(stage.seed) and stage.getSeed() != given.conf.seed:
@@ -88,7 +88,7 @@ def network_to_train(stage: FitParams) -> Network:
 
 
 def master_to_train(stage: FitParams, conf: Conf | None = None) -> TrainingMaster:
-    """Returns the stage's master, for a network, with the options that are Params of their own."""
+    """Returns the stage's master, for a network, with the options that have Params of their own."""
     options: dict[str, Any] = {}
     if stage.isDefined(stage.batchSize):
         options["batch_size_per_worker"] = stage.getBatchSize()
@@ -98,7 +98,7 @@ def master_to_train(stage: FitParams, conf: Conf | None = None) -> TrainingMaste
 
 
 def stopping(stage: FitParams, evaluates: bool) -> list[Listener]:
-    """Returns the listener that ends a fit early, or keeps its best weights, if one is wanted."""
+    """Returns the listener that stops early or restores the best weights, if one is wanted."""
     best = stage.getRestoreBestWeights()
     if not (best or stage.isDefined(stage.patience)):
         return []

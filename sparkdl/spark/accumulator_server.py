@@ -1,9 +1,8 @@
-"""The server of a driver that takes what tasks add to accumulators, and the end of its connection.
+"""Silent handling of the end of a connection in the driver's accumulator server.
 
-The JVM has one connection to it, which it closes when it has no more use for it: at its end, or
-when it collects garbage of a session that stops. PySpark then prints a traceback, most times too
-late to be seen, as the process is gone: of EOFError, or of ConnectionError where the JVM was gone
-before the answer to its last update.
+The JVM has one connection to this server, and closes it at its own end, or when it collects garbage
+of a stopped session. PySpark then prints a traceback, usually too late to be seen: of EOFError, or
+of ConnectionError if the JVM was gone before its last update was answered.
 """
 
 import sys
@@ -13,9 +12,9 @@ from pyspark import SparkContext
 
 
 def expect_hang_up(context: SparkContext) -> None:
-    """Makes the accumulator server of a context take the end of a connection for what it is."""
+    """Makes a context's accumulator server treat the end of a connection as normal."""
     server = getattr(context, "_accumulatorServer", None)
-    if server is None:  # PySpark may call it otherwise some day; then it prints as before
+    if server is None:  # PySpark may rename it one day; then it prints as before
         return
     print_error = server.handle_error
 

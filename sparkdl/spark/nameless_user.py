@@ -1,6 +1,6 @@
-"""Users without an entry among the system's users, as containers have them: Java knows no home.
+"""Support for users without a passwd entry, as in containers.
 
-Its user.home is "?" then, and Spark wants the folder of packages there, even where there are none.
+Java then sets user.home to "?", where Spark looks for its package folder even without packages.
 """
 
 import os
@@ -16,9 +16,9 @@ FOLDER = "spark.jars.ivy"
 
 
 def is_nameless() -> bool:
-    """Returns whether this process's user has no entry."""
+    """Returns whether this process's user has no passwd entry."""
     try:
-        import pwd  # which Windows has not
+        import pwd  # missing on Windows
 
         return not pwd.getpwuid(os.getuid()).pw_name
     except KeyError:
@@ -28,7 +28,7 @@ def is_nameless() -> bool:
 
 
 def package_folder(known: Mapping[str, str]) -> dict[str, str]:
-    """Returns Spark's option for a folder of packages that exists, for a user without a name.
+    """Returns the Spark option for a package folder that exists, for a user without a passwd entry.
 
     Parameters
     ----------
@@ -36,13 +36,13 @@ def package_folder(known: Mapping[str, str]) -> dict[str, str]:
     """
     if FOLDER in known:
         return {}
-    with suppress(OSError, UnsupportedError):  # Spark then says what it lacks
+    with suppress(OSError, UnsupportedError):  # Spark then reports what it lacks
         path = Path(tempfile.gettempdir(), f"sparkdl-{os.getuid()}-ivy")
         return {FOLDER: str(make_own_folder(path))}
     return {}
 
 
 def name_user() -> None:
-    """Gives a user without a name one for Spark, which refuses to start for none."""
+    """Gives a user without a passwd entry a name, as Spark refuses to start without one."""
     if is_nameless():
         os.environ.setdefault("SPARK_USER", f"uid-{os.getuid()}")

@@ -278,7 +278,7 @@ class SparkNetwork(NetworkInUse):
             if division.held_out is not None:
                 held_out = source
             self._remember(source)
-            # What cannot be read is refused before anything is trained.
+            # Unreadable data is refused before training begins.
             with open_validation(self.sc, self.conf, held_out, division.held_out or ()) as on:
                 options["validation"] = on
                 return fit_network(self.network, source, self.master, workers, epochs, **options)
@@ -352,7 +352,7 @@ class SparkNetwork(NetworkInUse):
         return self.conf.summary(batch_size)
 
     def _require_frames(self, data, validation=None, trigger=None):
-        """Raises UnsupportedError for what needs a SparkContext, ConfigError for two sessions."""
+        """Raises UnsupportedError if data needs a SparkContext, ConfigError for two sessions."""
         if self.recipe is not None:
             raise unsupported("a solver file", "its sources are read by RDDs; give network and df")
         for given in (data, *([] if validation is None else [validation])):
@@ -367,7 +367,7 @@ class SparkNetwork(NetworkInUse):
             )
 
     def _fit_on_connect(self, source, epochs, validation, division, options):
-        from sparkdl.spark.connect.fit import fit as connect_fit  # most sessions need none of it
+        from sparkdl.spark.connect.fit import fit as connect_fit  # most sessions don't need it
 
         tests, changes = None, ()
         if validation is not None:
@@ -380,9 +380,9 @@ class SparkNetwork(NetworkInUse):
         return connect_fit(self.sc, *parts, options)
 
     def _remember(self, source):
-        """Keeps what a fit does to an RDD or DataFrame, for uses that are given nothing else.
+        """Keeps the transform of an RDD or DataFrame as the default for later uses.
 
-        Not what a source does: a DataFrame may hold what comes out of it.
+        A source's transform is not kept: a DataFrame may hold its results already.
         """
         if not is_records(source.data):
             return

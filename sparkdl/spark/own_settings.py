@@ -1,4 +1,4 @@
-"""The settings of Spark that are ours, of which one that is misspelt would have no effect."""
+"""Check of sparkdl's own Spark settings, as a misspelt one would have no effect."""
 
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
@@ -13,7 +13,7 @@ KNOWN = (kept_data.SETTING, waiting.SETTING)
 
 
 def check_own_settings(sc: SparkContext) -> None:
-    """Raises ConfigError for a setting of the context or the session that begins as ours, unknown.
+    """Raises ConfigError for an unknown setting of the context or session with sparkdl's prefix.
 
     Session settings are those that `kept_data` looks at.
     """
@@ -25,7 +25,7 @@ def check_own_settings(sc: SparkContext) -> None:
 
 
 def own_names(sc):
-    """Returns the names of settings that begin as ours; three calls of the JVM."""
+    """Returns the names of settings with sparkdl's prefix, in three calls of the JVM."""
     names = {PREFIX + pair._1() for pair in sc._conf._jconf.getAllWithPrefix(PREFIX)}
     session = SparkSession.getActiveSession() or SparkSession._instantiatedSession
     if session is not None:

@@ -1,6 +1,6 @@
-"""Sessions with the settings that sparkdl needs, which print nothing and leave nothing behind.
+"""Spark sessions with sparkdl's settings, which print nothing and leave nothing behind.
 
-What Spark and its JVM print goes to a file; it is named where something failed, else deleted.
+The output of Spark and its JVM goes to a file; an error names it, otherwise it is deleted.
 """
 
 import os
@@ -39,19 +39,19 @@ from sparkdl.spark.start_failures import (
 
 TWO_EXECUTORS = "local-cluster[2,1,1024]"
 ALWAYS = {
-    "spark.ui.showConsoleProgress": "false",  # it would overwrite our own progress bar
+    "spark.ui.showConsoleProgress": "false",  # would overwrite our own progress bar
 }
-# JVMs that live for minutes, beside workers that want the cores: of the time that their optimizing
-# compiler and parallel collector take, little comes back. What `extraJavaOptions` say holds.
-COLLECTOR = re.compile(r"-XX:\+Use(?!Serial)\w+GC\b")  # another than ours
+# These JVMs live for minutes and share the cores with workers: the time spent by the optimizing
+# compiler and the parallel collector hardly pays off. `extraJavaOptions` take precedence.
+COLLECTOR = re.compile(r"-XX:\+Use(?!Serial)\w+GC\b")  # a collector other than ours
 FRUGAL = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 ON_THIS_MACHINE = {
     "spark.ui.enabled": "false",
     "spark.log.level": "ERROR",
     "spark.driver.defaultJavaOptions": FRUGAL,
     "spark.executor.defaultJavaOptions": FRUGAL,
-    # A worker's process is not told that its task was cancelled: to wait before it is killed, 2 s
-    # unless set, is only to wait.
+    # A worker's process is not told that its task was cancelled, so the delay before it is killed,
+    # 2 s by default, would serve nothing.
     "spark.python.task.killTimeout": "100ms",
 }
 
@@ -62,22 +62,22 @@ def session(
 ) -> Iterator[SparkSession]:
     """Runs a SparkSession for the length of a block.
 
-    A session that is running already is used, and not stopped.
+    A session that is already running is used, and not stopped.
 
     Parameters
     ----------
     master : str
         Where to run: "local[4]", "local-cluster[executors,cores,megabytes]" (real executor
-        processes on this machine), "yarn" ... Under spark-submit its master holds instead.
+        processes on this machine), "yarn" ... Under spark-submit its master takes precedence.
     config : dict or None
-        Options of Spark; those given to spark-submit hold instead.
+        Options of Spark; those given to spark-submit take precedence.
     name : str
         Of the application.
 
     Raises
     ------
     UnsupportedError
-        Spark cannot start: no Java, an unknown master, one that does not listen, a refused option.
+        If Spark cannot start: no Java, an unknown or unreachable master, a refused option.
     """
     if SparkContext._active_spark_context is not None:
         yield SparkSession.builder.getOrCreate()
@@ -126,14 +126,14 @@ def start(
 
 
 def stop(spark: SparkSession, keep_log: bool = False) -> None:
-    """Ends the session; the folders that a local-cluster's executors worked in go too."""
+    """Stops the session; also removes the work folders of a local-cluster's executors."""
     log = log_of(spark)
     try:
         stop_context(spark)
     except (Py4JNetworkError, ConnectionError) as error:
         if not is_of_jvm(error):
             raise
-        forget_jvm()  # it has ended before us
+        forget_jvm()  # it has already ended
     if log is not None and not keep_log:
         log.unlink(missing_ok=True)
 
@@ -142,7 +142,7 @@ def stop_context(spark):
     context = spark.sparkContext
     number, owns_cluster = context.applicationId, str(context.master).startswith("local-cluster")
     spark.stop()
-    if owns_cluster:  # a driver in a container of YARN has no Spark home to ask for
+    if owns_cluster:  # a driver in a YARN container has no Spark home
         folder = Path(_find_spark_home(), "work", number)
         shutil.rmtree(folder, ignore_errors=True)
         with suppress(OSError):  # another application is using it
@@ -150,10 +150,9 @@ def stop_context(spark):
 
 
 def log_of(spark: SparkSession) -> Any:
-    """Returns the file that takes what the JVM prints.
+    """Returns the file with the JVM's output.
 
-    None if it was started elsewhere, or printed only to a file that is gone with an earlier
-    session.
+    None if the JVM was started elsewhere, or its file was deleted with an earlier session.
     """
     return printed_to(spark.sparkContext._gateway)
 
@@ -173,11 +172,11 @@ def defaults(master: str, submitted: bool) -> dict[str, Any]:
 
 
 def without_second_collector(options: dict[str, Any]) -> dict[str, Any]:
-    """Returns the options; those that choose a collector lose ours: a JVM refuses to have two.
+    """Returns the options without our garbage collector where another is chosen: JVMs refuse two.
 
-    A collector may also stand in spark-defaults.conf, or in JAVA_TOOL_OPTIONS.
+    The other may also be set in spark-defaults.conf or JAVA_TOOL_OPTIONS.
     """
-    if FRUGAL not in options.values():  # a driver in a container may lack an installation to ask
+    if FRUGAL not in options.values():  # a driver in a container may have no Spark home
         return options
     settings, tools = spark_defaults() | options, os.environ.get("JAVA_TOOL_OPTIONS", "")
     chosen = [
@@ -199,11 +198,11 @@ def spark_defaults() -> dict[str, str]:
 
 
 def of_cluster(megabytes: str) -> dict[str, Any]:
-    """Returns the options of executors on this machine, of so much memory each."""
+    """Returns the options of executors on this machine, with this much memory each."""
     return {
-        # Else an executor asks for 1 GB, and with less it would be waited for without end.
+        # By default an executor asks for 1 GB; with less, Spark would wait for it forever.
         "spark.executor.memory": f"{megabytes}m",
-        # The names of work folders too: else the same where two sessions start in one second.
+        # Also names work folders, which would clash if two sessions started in the same second.
         "spark.deploy.appIdPattern": f"app-%s-%04d-{os.getpid()}",
     }
 
@@ -213,7 +212,7 @@ def is_local(master: str) -> bool:
 
 
 def as_text(value: Any) -> str:
-    """Returns a text as Spark writes it: true, not True."""
+    """Returns a value as text in Spark's form: true, not True."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
@@ -226,7 +225,7 @@ def gateway(options: Mapping[str, Any], submitted: bool) -> Any:
     with tempfile.NamedTemporaryFile(prefix="sparkdl-spark-", suffix=".log", delete=False) as log:
         try:
             launched = launch_gateway(conf, {"stdout": log, "stderr": subprocess.STDOUT})
-        except (RuntimeError, OSError) as error:  # also PySparkRuntimeError, from 3.5 on
+        except (RuntimeError, OSError) as error:  # includes PySparkRuntimeError since 3.5
             raise UnsupportedError(why_not(Path(log.name), options, error)) from error
     launched.sparkdl_log = log.name
     return launched
@@ -246,7 +245,7 @@ def create_session(conf: Any, master: str) -> SparkSession:
 
 
 def gone_because(started: Any) -> str:
-    """Returns why a JVM has ended while it began a session, and forgets it."""
+    """Returns why a JVM has ended while starting a session, and forgets it."""
     forget_jvm()
     printed = printed_to(started)
     if printed is None:
@@ -256,5 +255,5 @@ def gone_because(started: Any) -> str:
 
 
 def is_for_the_user(error: BaseException) -> bool:
-    """Returns whether the error says all there is to say."""
+    """Returns whether the error needs no further explanation."""
     return isinstance(error, SparkdlError) and not isinstance(error, WorkerError)

@@ -1,9 +1,9 @@
-"""The folder of a driver's sockets, which nobody but its user can enter.
+"""The folder of a driver's Unix sockets, which only its user can enter.
 
-Over TCP, executors and their Python processes wait 40 ms for each other several times a task.
-PySpark asks nobody for a token at a Unix socket, and unpickles what comes: whoever can open it runs
-code as this user. So there are such sockets only where all processes of a session can have one
-folder that is theirs alone, which is on one machine; elsewhere Spark's TCP and its tokens stay.
+Over TCP, executors and their Python processes wait 40 ms for each other several times per task. On
+a Unix socket PySpark requires no token and unpickles what it receives: whoever can open it runs
+code as this user. So Unix sockets are used only if all processes of a session can share a private
+folder, that is on one machine; otherwise Spark's TCP with its tokens stays.
 """
 
 import atexit
@@ -18,16 +18,16 @@ from typing import Any
 
 PREFIX = "sparkdl-sockets-"
 LOCK = "lock"
-LONGEST = 60  # bytes; with a name of 42 a path has to stay below 104, which all systems take
+LONGEST = 60  # bytes; with a name of 42 the path stays below 104, the limit on all systems
 
-_held: dict[str, Any] = {}  # folder: its lock, which goes with this process
+_held: dict[str, Any] = {}  # {folder: its lock, released when this process ends}
 
 
 @cache
 def own_socket_folder() -> Path | None:
-    """Returns the folder of all sessions of this process, with which it goes.
+    """Returns the folder shared by all sessions of this process, removed at its exit.
 
-    A JVM asks for it once: where a session ended with its folder, the next could collect nothing.
+    A JVM reads it only once: if it went with one session, the next could collect nothing.
     """
     folder = new_socket_folder()
     atexit.register(remove_socket_folder, folder)
@@ -35,24 +35,24 @@ def own_socket_folder() -> Path | None:
 
 
 def new_socket_folder() -> Path | None:
-    """Returns a new folder of mode 0700; None where paths of temporary files are too long."""
+    """Returns a new folder of mode 0700; None if it cannot be created."""
     base = tempfile.gettempdir()
     if len(os.fsencode(base)) + len(PREFIX) + 10 > LONGEST:
         base = "/tmp"
     remove_abandoned(Path(base))
     try:
-        folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=base))  # 0700, whatever the umask says
+        folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=base))  # 0700, whatever the umask
     except OSError:
         return None
     lock = (folder / "new").open("wb")
     fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    (folder / "new").rename(folder / LOCK)  # nobody sees it before it is held
+    (folder / "new").rename(folder / LOCK)  # visible only once it is held
     _held[str(folder)] = lock
     return folder
 
 
 def socket_options(folder: Path | None) -> dict[str, str]:
-    """Returns the options by which Spark has its sockets in a folder; none without one."""
+    """Returns the options that make Spark put its sockets in a folder; {} without one."""
     if folder is None:
         return {}
     return {
@@ -70,7 +70,7 @@ def remove_socket_folder(folder: Path | None) -> None:
 
 
 def remove_abandoned(base: Path) -> None:
-    """Deletes this user's folders of drivers that were killed: nobody holds their locks."""
+    """Deletes this user's folders of killed drivers: those whose locks nobody holds."""
     for folder in base.glob(f"{PREFIX}*"):
         with suppress(OSError):
             if folder.lstat().st_uid != os.getuid() or folder.is_symlink():

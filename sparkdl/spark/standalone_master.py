@@ -1,19 +1,19 @@
-"""A standalone Spark's master, asked for before a JVM that would try for a minute and more."""
+"""Reachability check of a standalone master, as a JVM would retry for over a minute."""
 
 from sparkdl.errors import UnsupportedError
 from sparkdl.exchange.connections.deadline import Deadline
 from sparkdl.exchange.connections.sockets import connect
 
 SCHEME = "spark://"
-TIME_LIMIT = 5.0  # seconds for each of several masters
-PORT = 7077  # Spark's own, where a URL has none
+TIME_LIMIT = 5.0  # seconds for each master
+PORT = 7077  # Spark's default
 
 
 def check_standalone_master(master: str) -> None:
-    """Raises UnsupportedError where nobody listens at the addresses of a spark:// URL.
+    """Raises UnsupportedError if nobody listens at the addresses of a spark:// URL.
 
-    URLs of other kinds are left to Spark. One of several masters, host1:port1,host2:port2, is
-    enough: the others may be on standby.
+    Other URLs are left to Spark. One of several masters, host1:port1,host2:port2, is enough: the
+    others may be on standby.
     """
     if not master.startswith(SCHEME):
         return
@@ -30,7 +30,7 @@ def check_standalone_master(master: str) -> None:
 
 
 def why_unreachable(place: str) -> str | None:
-    """Returns why there is no connection to a host and port, or None where there is one."""
+    """Returns why a host and port cannot be connected to, or None if they can."""
     host, _, port = place.rpartition(":") if ":" in place else (place, "", str(PORT))
     if not port.isdecimal():
         return f"no port {port!r}"

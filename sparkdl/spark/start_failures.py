@@ -1,4 +1,4 @@
-"""Why Spark does not start, in a sentence: from what its JVM has printed, or before it begins."""
+"""Explanations of why Spark does not start, from its JVM's output or from checks beforehand."""
 
 import logging
 import os
@@ -49,11 +49,11 @@ def tell_wait(master: str, printed: Path) -> None:
 
 
 def why_not(printed: Path, options: Mapping[str, Any], error: BaseException) -> str:
-    """Returns why a JVM did not start, from the file of what it printed, which it deletes."""
+    """Returns why a JVM did not start, from its output; deletes its log."""
     lines = lines_of(printed)
     printed.unlink()
     for line in lines:
-        if "org.apache.spark.SparkException: " in line:  # Java is fine, an option is not
+        if "org.apache.spark.SparkException: " in line:  # an option is at fault, not Java
             return refusal(options["spark.master"], line.partition("SparkException: ")[2])
     for line in lines:
         if NO_JAVA.search(line):
@@ -69,13 +69,13 @@ def refusal(master: str, why: str) -> str:
 
 
 def lines_of(printed: Path) -> list[str]:
-    """Returns the lines of a file that are not blank."""
+    """Returns the non-blank lines of a log."""
     lines = printed.read_text(errors="replace").split("\n")
     return [line.strip() for line in lines if line.strip()]
 
 
 def first_cause(lines: Iterable[str]) -> str | None:
-    """Returns what the first line that tells of a failure says, without what stands before it."""
+    """Returns the message of the first line that reports a failure, without its prefix."""
     for line in lines:
         if found := CAUSE.search(line):
             return line[found.end() :]
@@ -83,9 +83,9 @@ def first_cause(lines: Iterable[str]) -> str | None:
 
 
 def check_work_folder(master: str, home: str) -> None:
-    """Raises UnsupportedError for a local-cluster whose executors could have no folders.
+    """Raises UnsupportedError if a local-cluster's executors could not create their folders.
 
-    Spark makes them in "work" below its own folder, and nothing can tell it another place.
+    Spark creates them in "work" below its own folder, which cannot be configured.
     """
     if not master.startswith("local-cluster"):
         return

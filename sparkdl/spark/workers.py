@@ -1,4 +1,4 @@
-"""Workers that are tasks of ordinary Spark jobs, so that Spark itself retries what is lost."""
+"""Workers that are tasks of ordinary Spark jobs, so that Spark itself retries lost ones."""
 
 import logging
 import time
@@ -46,7 +46,7 @@ from sparkdl.training.workers.contribution import Failure, group, levels, total,
 
 log = logging.getLogger(__name__)
 LEAVING = "decommissioned: executor {}"
-LOOK = 1.0  # seconds from one look at executors that may leave to the next
+LOOK = 1.0  # seconds between two checks for executors that will leave
 
 
 class SparkWorkers:
@@ -81,11 +81,11 @@ class SparkWorkers:
         self.sc, self._size, self._device, self._resources = sc, size, device, resources
         self._stall_timeout, self._longest_round = stall_timeout, None
         self._last_slots, self._team = 0, Team.of((), 1)  # of the last launch
-        self._holders: set[str] = set()  # executors at the first launch, which hold the records
-        self._leaving: set[str] = set()  # those that were to go at the last one
+        self._holders: set[str] = set()  # executors of the first launch, which hold the records
+        self._leaving: set[str] = set()  # executors that were to leave at the last launch
         self._looked = 0.0
         self._reason: str | None = (
-            None  # why the next launch is on other slots, though nobody was lost
+            None  # why the next launch uses other slots, though no worker was lost
         )
 
     @property
@@ -96,7 +96,7 @@ class SparkWorkers:
 
     @property
     def _gpus_per_task(self) -> int:
-        """GPUs that a task owns, each for a worker of those that stay; 1 where it owns none."""
+        """GPUs per task, one for each of its resident workers; 1 if tasks own none."""
         if self._device == "cpu":
             return 1
         return max(1, int(gpus_of_a_task(self.sc, self._resources)))
@@ -107,7 +107,7 @@ class SparkWorkers:
 
     def load(self, data: Any, schema: Any, size: int, options: Any) -> Any:
         """Reads SparkRecords on the executors and keeps them there in blocks; see Workers.load."""
-        from sparkdl.spark.records.kept_data import open_data  # an executor needs none of it
+        from sparkdl.spark.records.kept_data import open_data  # executors don't need this import
 
         with job(self.sc, "records to blocks", "reading the data"):
             return load_blocks(
@@ -133,7 +133,7 @@ class SparkWorkers:
 
     @contextmanager
     def _round(self, description):
-        """Describes the jobs of a round; a task that stalls in them is run again."""
+        """Describes the jobs of a round; a task that stalls in them is rerun."""
         start, questions = time.perf_counter(), []
         if self._stall_timeout is not None:
             limits = self._stall_timeout, self._longest_round
@@ -180,15 +180,15 @@ class SparkWorkers:
         return max(1, concurrent_tasks(self.sc, self._resources))
 
     def _tasks_wanted(self, workers):
-        """Returns in how many tasks no worker would share what another could have."""
+        """Returns the number of tasks at which no worker shares a core or GPU needlessly."""
         return -(-workers // self._gpus_per_task)
 
     def _workers_each(self, workers, slot_count):
-        """Returns how many workers a task has where so many tasks run at once."""
+        """Returns the number of workers per task if `slot_count` tasks run at once."""
         return max(self._gpus_per_task, -(-workers // slot_count))
 
     def _is_crowded(self):
-        """Returns whether workers of the last launch share tasks as there were too few slots."""
+        """Returns whether workers of the last launch share tasks for lack of slots."""
         return self._team.workers_per_task > self._gpus_per_task
 
     def reason_to_move(self) -> str | None:
@@ -234,8 +234,8 @@ class SparkWorkers:
         )
 
     def _count_launch(self, blocks, validation, reason):
-        """Counts a launch, unless all that hold records stay; what leaves is read elsewhere."""
-        from sparkdl.spark.records.validation_records import (  # an executor needs none of it
+        """Counts a launch, unless all executors with records stay; rereads records that leave."""
+        from sparkdl.spark.records.validation_records import (  # executors don't need this import
             ValidationRecords,
         )
 
@@ -257,14 +257,14 @@ class SparkWorkers:
 
 
 def contributions(task, shared, parts, numbers, chosen, device, threads):
-    """Returns an RDD of (rank, Contribution), one for each of the chosen blocks, `parts`."""
+    """Returns an RDD of (rank, Contribution), one for each of the chosen blocks in `parts`."""
     ranks = [chosen.index(number) for number in numbers]
     compute = partial(contribute, task, shared, numbers, ranks)
     return parts.mapPartitionsWithIndex(partial(run_with_threads, threads, device, compute))
 
 
 def run_with_threads(threads, device, compute, partition, items):
-    """Runs a task of a round with so many threads; see `computing_with`."""
+    """Runs a task of a round with this many threads; see `computing_with`."""
     with computing_with(threads):
         yield from run_partition_on_device(device, compute, partition, items)
 
@@ -292,11 +292,11 @@ def contribute(task, shared, numbers, ranks, index, pieces):
 
 
 def tree(ranked, count, depth, add):
-    """Returns (rank, sum) pairs at the driver: few, since executors have added neighbors.
+    """Returns (rank, sum) pairs at the driver: few, since executors add groups of them first.
 
     Parameters
     ----------
-    ranked : RDD of (rank, value), for each rank below `count` one
+    ranked : RDD of (rank, value), one for each rank below `count`
     add : function of a list of such pairs that gives the sum in the order of their ranks
     """
     remaining = count
@@ -314,6 +314,6 @@ def by_group(count, groups, pair):
 
 
 def add_groups(add, keyed):
-    """Yields (group, its sum), whatever order its values came in."""
+    """Yields (group, its sum), whatever the order of its values."""
     groups, pairs = zip(*keyed, strict=True)
     yield groups[0], add(pairs)

@@ -1,4 +1,4 @@
-"""Checks of a cluster: from the facts of its processes to problems, each with its cure."""
+"""Checks that derive a cluster's problems, each with its cure, from the facts of its processes."""
 
 GIGABYTE = 2**30
 NEEDED = "sparkdl", "numpy", "pyarrow", "pandas"
@@ -108,10 +108,10 @@ CHECKS = (
 
 
 def minor(version):
-    """Returns "3.11" of "3.11.7"."""
+    """Returns "3.11" for "3.11.7"."""
     return version.rpartition(".")[0]
 
 
 def find_problems(driver, executors):
-    """Returns the problems that the checks find, in their order."""
+    """Returns the problems found by the checks, in their order."""
     return [problem for check in CHECKS for problem in check(driver, executors)]

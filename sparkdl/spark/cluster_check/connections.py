@@ -1,12 +1,12 @@
-"""Connections between tasks that run at once, as workers make them. Imports no sparkdl."""
+"""Connections between concurrent tasks, as workers make them. Imports no sparkdl."""
 
 import json
 import socket
 
 from pyspark import BarrierTaskContext
 
-NEIGHBORS = 8  # that each task connects to: all pairs of a hundred would take long
-TIME_LIMIT = 5.0  # seconds of one connection
+NEIGHBORS = 8  # tasks that each task connects to; all pairs of a hundred would take long
+TIME_LIMIT = 5.0  # seconds per connection
 
 
 def connect_tasks(_):
@@ -20,11 +20,11 @@ def connect_tasks(_):
         count = len(places)
         for step in range(1, min(NEIGHBORS, count - 1) + 1):
             yield from failed_connection(host, *places[(own + step) % count])
-        context.barrier()  # until then the others may still come
+        context.barrier()  # until then other tasks may still connect
 
 
 def failed_connection(source, host, port):
-    """Yields why there is no connection from here to there, if there is none."""
+    """Yields why a connection from here to there fails, if it does."""
     try:
         socket.create_connection((host, port), TIME_LIMIT).close()
     except OSError as error:

@@ -10,16 +10,16 @@ COLUMNS = "", "host", "Python", "cores", "threads", "memory", "disk", "GPUs", "p
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """What a cluster is like, and what is to mend before it trains.
+    """Facts of a cluster, and the problems to fix before training.
 
     Parameters
     ----------
     driver : dict
         Facts of the driver's Python: versions, processor, free memory and disk (bytes), GPUs.
     executors : list of dict
-        The same of each executor, with `clock_error` in seconds against the driver.
+        The same of each executor, with `clock_error` in seconds relative to the driver.
     problems : list of str
-        Each with its cure; empty where nothing is to mend.
+        Each with its cure; empty if there are none.
     """
 
     driver: dict[str, Any]
@@ -35,7 +35,7 @@ class Diagnosis:
 
 
 def cells(facts):
-    """Returns the cells of a process's line."""
+    """Returns the table cells of a process."""
     return (
         facts["name"],
         facts["host"],
@@ -54,6 +54,6 @@ def size(count):
 
 
 def table(rows):
-    """Returns lines whose columns stand below each other."""
+    """Returns lines with aligned columns."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]

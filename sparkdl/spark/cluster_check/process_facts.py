@@ -1,6 +1,6 @@
 """Facts of a Python process: versions, processor, memory, disk, clock, GPUs.
 
-It travels to executors as it stands, for they may lack sparkdl: it imports nothing else.
+This module is pickled by value, as executors may lack sparkdl, so it must not import sparkdl.
 """
 
 import glob
@@ -14,7 +14,7 @@ import sys
 import tempfile
 import time
 
-MODULES = "sparkdl", "pyspark"  # that may come without an installation
+MODULES = "sparkdl", "pyspark"  # may be importable without being installed
 PACKAGES = "numpy", "pyarrow", "pandas", "onednn-cpu-gomp", "safetensors", "cupy-cuda13x"
 FEATURES = "avx2", "avx512f", "avx512_bf16", "amx_bf16"
 KILOBYTE = 1024
@@ -40,7 +40,7 @@ def process_facts(name):
 
 
 def package_versions():
-    """Returns {package: version}, or None in place of a version, or why it cannot be imported."""
+    """Returns {package: version}; None if missing, or why it cannot be imported."""
     found = {name: module_version(name) for name in MODULES}
     for name in PACKAGES:
         try:
@@ -60,7 +60,7 @@ def module_version(name):
 
 
 def library_problem():
-    """Returns why the processor's library cannot be used here; None where it can."""
+    """Returns why oneDNN cannot be used here, or None if it can."""
     try:
         backends = importlib.import_module("sparkdl.engine.backends")
         return backends.absent("onednn")
@@ -69,15 +69,15 @@ def library_problem():
 
 
 def processor_flags():
-    """Returns the names of what the processor can do; none where the system does not tell."""
+    """Returns the processor's feature flags; an empty set if the system does not report them."""
     found = re.search(r"^(?:flags|Features)\s*:(.*)$", read("/proc/cpuinfo"), re.MULTILINE)
     return set(found[1].split()) if found else set()
 
 
 def free_memory():
-    """Returns the bytes that this process could still take, None where nothing tells.
+    """Returns the bytes that this process could still allocate, or None if unknown.
 
-    A container's limit counts where it is less than what the machine has.
+    A container's limit counts if it is lower than the machine's free memory.
     """
     available = re.search(r"^MemAvailable:\s*(\d+) kB", read("/proc/meminfo"), re.MULTILINE)
     free = [int(available[1]) * KILOBYTE] if available else []
@@ -88,7 +88,7 @@ def free_memory():
 
 
 def free_disk():
-    """Returns the free bytes of Spark's folder on this host with fewest."""
+    """Returns the free bytes of the fullest of Spark's folders on this host."""
     places = os.environ.get("LOCAL_DIRS") or os.environ.get("SPARK_LOCAL_DIRS")
     folders = places.split(",") if places else [tempfile.gettempdir()]
     return min(
@@ -97,7 +97,7 @@ def free_disk():
 
 
 def read(path):
-    """Returns a text of the system, "" where there is none."""
+    """Returns the text of a system file, "" if there is none."""
     try:
         with open(path) as file:
             return file.read()

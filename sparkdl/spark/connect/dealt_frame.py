@@ -1,6 +1,7 @@
-"""Rows of packed records, each in the partition of the worker that it is for.
+"""Distribution of packed records to the partitions of the workers that they are for.
 
-Spark places a row by the hash of its key, so a worker's key is a number whose hash leads to it.
+Spark assigns a row to a partition by the hash of its key, so a worker's key is a number whose hash
+gives its partition.
 """
 
 from functools import partial
@@ -17,9 +18,9 @@ from sparkdl.spark.connect.packed_frame import (
     rows_of,
 )
 
-TRIES = 64  # numbers for each worker: that one is missed has a probability of e^-64
+TRIES = 64  # numbers tried per worker: the probability of missing one is e^-64
 KEYED_COLUMNS = f"key long, {COLUMNS}"
-_keys = {}  # {number of tasks: their keys}: Spark's hash of a number is the same in each session
+_keys = {}  # {number of tasks: their keys}; Spark's hash is the same in all sessions
 
 
 def deal_frame(spark, dealing, packed, validation, team):
@@ -41,7 +42,7 @@ def deal_frame(spark, dealing, packed, validation, team):
 
 
 def keys_of_tasks(spark, size):
-    """Returns for each task a key whose rows `repartition` gives to it."""
+    """Returns for each task a key whose rows `repartition` assigns to it."""
     if size not in _keys:
         numbers = spark.range(0, TRIES * size, 1, 1)
         rows = numbers.selectExpr("id", f"pmod(hash(id), {size}) AS task").collect()
@@ -51,7 +52,7 @@ def keys_of_tasks(spark, size):
 
 
 def deal_pieces(dealing, team, keys, tables):
-    """Yields the pieces of blocks among a partition's records."""
+    """Yields the pieces of blocks from a partition's records."""
     for partition, rows in partitions_of(rows_of(tables)):
         batches = map(batch_of, rows)
         for number, piece in dealing.pieces(partition, batches):
@@ -59,13 +60,13 @@ def deal_pieces(dealing, team, keys, tables):
 
 
 def partitions_of(rows):
-    """Yields (partition, iterator of its rows): a task has the rows of one, or none."""
+    """Yields (partition, iterator of its rows); a task has the rows of at most one."""
     for row in rows:
         yield row["partition"], chain([row], rows)
 
 
 def deal_batches(team, keys, tables):
-    """Yields the rows of validation."""
+    """Yields the rows of validation data."""
     for row in rows_of(tables):
         yield keyed(keys[team.rank((row["partition"], row["position"]))], row)
 

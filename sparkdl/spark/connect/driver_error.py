@@ -1,7 +1,7 @@
-"""Errors of the driver's part of a fit on their way to the client, where they keep their class.
+"""Transport of a fit's errors from its driver to the client, where they keep their class.
 
-Classes are looked up among what the client has imported; nothing is imported or unpickled for them,
-and their constructors do not run.
+Classes are looked up among the client's imported modules; nothing is imported or unpickled for
+them, and their constructors do not run.
 """
 
 import sys
@@ -9,16 +9,16 @@ from traceback import TracebackException
 
 from sparkdl.error_messages import KINDS, error_from_json, error_to_json, shorten
 
-PLAIN = str, int, float, bool, type(None)  # kinds of values that travel
+PLAIN = str, int, float, bool, type(None)  # types of values that are sent
 TOO_GENERAL = Exception, BaseException, object
 
 
 def driver_error_to_json(error):
-    """Returns the JSON object from which `driver_error_from_json` makes the error again."""
+    """Returns the JSON object from which `driver_error_from_json` restores the error."""
     text = shorten(str(TracebackException.from_exception(error)))
     args = error.args
     if isinstance(error, OSError) and len(args) == 2 and error.filename is not None:
-        args = (*args, error.filename)  # which the constructor has taken out
+        args = (*args, error.filename)  # removed by the constructor
     is_plain = all(isinstance(value, PLAIN) for value in args)
     own = vars(error).items()
     return error_to_json(error) | {
@@ -30,10 +30,10 @@ def driver_error_to_json(error):
 
 
 def driver_error_from_json(meta):
-    """Returns the error that `driver_error_to_json` was given: same class, text and notes.
+    """Returns the error given to `driver_error_to_json`: same class, text and notes.
 
-    Of a class that is not known here it is an error of the nearest class that is, and its text
-    names the other; a WorkerError where there is none.
+    If its class is not known here, the nearest known base class is used, and the text names the
+    original; a WorkerError if there is none.
     """
     plain = error_from_json(meta, "the fit")
     own, *others = (find_class(*names) for names in meta["classes"])
@@ -53,7 +53,7 @@ def driver_error_from_json(meta):
 
 
 def find_class(module, name):
-    """Returns the class of errors of this name in a module that has been imported, or None."""
+    """Returns the error class of this name in an imported module, or None."""
     found = sys.modules.get(module)
     for part in name.split("."):
         found = getattr(found, "__dict__", {}).get(part)
@@ -61,9 +61,9 @@ def find_class(module, name):
 
 
 def make_error(kind, values, text, attributes):
-    """Returns an error of a class as its constructor has left another, or None.
+    """Returns an error of a class without running its constructor, or None.
 
-    What else the class needs for its text may not have come along.
+    None if its text needs something that was not sent.
     """
     builtin = next(one for one in kind.__mro__ if one.__module__ == "builtins")
     try:

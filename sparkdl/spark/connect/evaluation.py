@@ -1,4 +1,4 @@
-"""An evaluation over Spark Connect: executors count, the client adds up."""
+"""Evaluation over Spark Connect: executors count, the client sums."""
 
 from functools import partial
 
@@ -23,9 +23,9 @@ def evaluate(model, records, schema, evaluator, device):
     Raises
     ------
     ConfigError
-        The evaluator cannot be pickled.
+        If the evaluator cannot be pickled.
     DataError
-        There are no records.
+        If there are no records.
     """
     check_pickles(model, evaluator)
     compute = partial(evaluate_partition, LocalValue(model), evaluator)

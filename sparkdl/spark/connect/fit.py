@@ -1,4 +1,4 @@
-"""A fit over Spark Connect, on the side of its client: data to workers, results to the network."""
+"""The client's side of a fit over Spark Connect: data to workers, results to the network."""
 
 import logging
 import time
@@ -52,7 +52,7 @@ from sparkdl.training.workers.base import Validation
 
 log = logging.getLogger(__name__)
 STEERING = Monitor, TerminateOnTime
-DEALT = "with the blocks"  # where the batches to evaluate on are
+DEALT = "with the blocks"  # location of the validation batches
 
 
 def fit(spark, network, master, source, epochs, validation, changes, options):
@@ -67,13 +67,13 @@ def fit(spark, network, master, source, epochs, validation, changes, options):
     epochs : int or None
     validation : (SparkRecords, Schema, Evaluator) or None
     changes : tuple of callable
-        What is done to the records to train on; see Schema.
+        Applied to the training records; see Schema.
     options : dict
-        The rest of those of fit_network.
+        The remaining options of fit_network.
     """
     listeners = list(options["listeners"])
     check_listeners(listeners)
-    tests = validation and validation[1:]  # what a client knows of its DataFrame stays with it
+    tests = validation and validation[1:]  # without the DataFrame, which stays with the client
     check_pickles(network.conf, master, listeners, source.transform, changes, tests)
     epochs, options = lasting(network, epochs, options)
     master, why = staying(master)
@@ -108,7 +108,7 @@ def fit(spark, network, master, source, epochs, validation, changes, options):
 
 
 def lasting(network, epochs, options):
-    """Returns (epochs, options) of a fit, how long it lasts among them, checked as classic ones."""
+    """Returns the checked (epochs, options) of a fit, as a classic one would resolve them."""
     resume = None if options["resume"] is False else options["resume"]
     check_counts(updates=options["updates"], validate_every=options["validate_every"])
     epochs, updates = duration(network, epochs, options["updates"], resume)
@@ -116,7 +116,7 @@ def lasting(network, epochs, options):
 
 
 def goes_on_from(network, extra, epochs, options):
-    """Returns the UnfinishedFit that a fit goes on with, or None."""
+    """Returns the UnfinishedFit that a fit resumes, or None."""
     if options["resume"] is None:
         return None
     if options["resume"] is True:
@@ -125,7 +125,7 @@ def goes_on_from(network, extra, epochs, options):
 
 
 def trainer_of(conf, master, options):
-    """Returns a Trainer as the stage will have it, for the checks that come before."""
+    """Returns a Trainer like the stage's, for checks beforehand."""
     marks = Milestones(
         last=options["updates"],
         validate=options["validate_every"],
@@ -136,7 +136,7 @@ def trainer_of(conf, master, options):
 
 
 def plan_of(stage, workers):
-    """Returns the FitPlan of a fit in a stage, for listeners on this side."""
+    """Returns the FitPlan of a fit in a stage, for listeners of the client."""
     state, goes_on = stage.state, stage.unfinished is not None
     first = stage.unfinished.extra["first_epoch"] if goes_on else state.epoch
     size = SimpleNamespace(size=workers)
@@ -156,7 +156,7 @@ def plan_of(stage, workers):
 
 
 def check_listeners(listeners):
-    """Raises UnsupportedError for a listener that belongs on the driver."""
+    """Raises UnsupportedError for a listener that must run on the driver."""
     for listener in listeners:
         if not isinstance(listener, STEERING):
             raise unsupported(
@@ -167,7 +167,7 @@ def check_listeners(listeners):
 
 
 def staying(master):
-    """Returns (a master whose workers stay, the reason for it or None); launched once."""
+    """Returns (a master with resident workers, the reason for its choice or None)."""
     why = None
     if getattr(master, "aggregation", None) == "auto":
         master = replace(master, aggregation="peers")
@@ -191,7 +191,7 @@ def deal_records(packed, options, size):
 
 
 def shares_of(state, extra, blocks, size):
-    """Returns the numbers of each worker's blocks, as the fit in the stage deals them."""
+    """Returns the numbers of each worker's blocks, as in the fit inside the stage."""
     workers = SimpleNamespace(size=size)
     return schedule_of(blocks, workers, state, extra).shares
 
@@ -199,13 +199,13 @@ def shares_of(state, extra, blocks, size):
 def run(spark, dealt, stage):
     """Returns the FitResult of a barrier stage over the dealt records.
 
-    Where a worker is lost the stage begins anew, up to the master's max_restarts times. Spark does
-    not see to it, since the stage is the last of its job: so they are counted here.
+    If a worker is lost the stage starts over, up to the master's max_restarts times. Restarts are
+    counted here, as Spark does not limit them for the last stage of a job.
 
     Raises
     ------
     WorkerError
-        Workers were lost more often than that; why, the last time.
+        If workers were lost more often than that; it gives the last reason.
     """
     left = most = stage.master.max_restarts
     while True:
@@ -220,7 +220,7 @@ def run(spark, dealt, stage):
 
 
 def run_once(spark, dealt, stage):
-    """Returns the FitResult of a barrier stage; LostWorker where it may begin anew."""
+    """Returns the FitResult of a barrier stage; raises LostWorker if it may start over."""
     results = dealt.mapInArrow(partial(run_stage, stage), RESULTS, barrier=True)
     doing = "workers that train together"
     with interrupted_with_us(spark), clear_errors(doing):
@@ -234,10 +234,11 @@ def run_once(spark, dealt, stage):
 
 
 def keep(network, result, listeners, why):
-    """Leaves network and listeners what the fit has left on the executor; returns its History.
+    """Transfers the results of the fit on the executor to network and listeners; returns its
+    History.
 
-    What a fit leaves that fails is what a classic one does: nothing where it had not begun, and
-    where it diverged no more than the History.
+    A failed fit leaves the same as a classic one: nothing if it had not begun, and only the History
+    if it diverged.
     """
     error = None if result.error is None else driver_error_from_json(result.error)
     if result.history is not None:

@@ -1,4 +1,4 @@
-"""A DataFrame's records, checked and packed as rows of bytes that Spark keeps for a fit."""
+"""A DataFrame's records, checked, packed as rows of bytes and cached by Spark for a fit."""
 
 from functools import partial
 
@@ -21,7 +21,7 @@ ARROW = arrow_schema(COLUMNS)
 
 
 class PackedFrame:
-    """The records of SparkRecords, a row for each Batch of a partition.
+    """SparkRecords as packed rows, one for each Batch of a partition.
 
     Parameters
     ----------
@@ -41,9 +41,9 @@ class PackedFrame:
         Raises
         ------
         DataError
-            For the first record that cannot be used, and where there are none.
+            For the first unusable record, or if there are none.
         """
-        with clear_errors("reading the data"):  # added up here: that is one job, and no shuffle
+        with clear_errors("reading the data"):  # summed here: a single job, without a shuffle
             rows = self.frame.select("partition", "count", "nbytes", "error").collect()
         rows.sort(key=lambda row: row["partition"])
         for *_, error in rows:
@@ -70,7 +70,7 @@ def pack_tables(schema, columns, tables):
 
 
 def packed_row(partition, position, item, number=None):
-    """Returns the row of a Batch or a Failure; `number` is that of the block it is a piece of."""
+    """Returns the row of a Batch or a Failure; `number` is that of the block it belongs to."""
     row = {"partition": partition, "position": position, "number": number, "count": 0, "nbytes": 0}
     if isinstance(item, Failure):
         return row | {"error": error_to_text(item.error)}
@@ -90,7 +90,7 @@ def rows_of(tables):
 
 
 def batch_of(row):
-    """Returns the Batch, or the Failure, of a row."""
+    """Returns the Batch or Failure of a row."""
     if row["error"] is not None:
         return Failure(error_from_text(row["error"]))
     return unpack_batch(row["packed"])

@@ -1,6 +1,6 @@
-"""Sessions and DataFrames of Spark Connect, told apart without loading its client.
+"""Recognition of sessions and DataFrames of Spark Connect, without loading its client.
 
-That client needs packages of its own: pip install "sparkdl-hadoop[connect]".
+The client needs further packages: pip install "sparkdl-hadoop[connect]".
 """
 
 import uuid
@@ -19,13 +19,13 @@ HOME = "pyspark.sql.connect."
 
 
 def is_connect(value: Any) -> bool:
-    """Returns whether a session or DataFrame is of Spark Connect."""
+    """Returns whether a session or DataFrame belongs to Spark Connect."""
     return any(kind.__module__.startswith(HOME) for kind in type(value).__mro__)
 
 
 def check_client() -> None:
-    """Raises UnsupportedError where pyspark's client of Spark Connect lacks what a fit needs."""
-    if not HAS_TAGS:  # they came with barriers of mapInArrow
+    """Raises UnsupportedError if pyspark's client of Spark Connect lacks what a fit needs."""
+    if not HAS_TAGS:  # introduced together with barriers of mapInArrow
         raise UnsupportedError(
             f"Spark Connect needs pyspark 3.5 or newer, got {pyspark.__version__}: that has no "
             "tags there, and no barrier for mapInArrow; use a session without sc://"
@@ -39,24 +39,26 @@ def is_frame(value: Any) -> TypeGuard[DataFrame]:
 
 
 def are_of_one_session(frame: Any, other: Any) -> bool:
-    """Returns whether one session of Spark Connect has both DataFrames, by whatever object."""
+    """Returns whether both DataFrames belong to the same session of Spark Connect."""
     return frame.sparkSession.session_id == other.sparkSession.session_id
 
 
 def context_of(session: Any) -> Any:
-    """Returns what runs a session's jobs: its SparkContext; over Spark Connect itself."""
+    """Returns the object that runs a session's jobs: its SparkContext, or itself over Spark
+    Connect.
+    """
     return session if is_connect(session) else session.sparkContext
 
 
 def spark_context(session: Any, what: str) -> Any:
-    """Returns a session's SparkContext; UnsupportedError for `what` where it has none."""
+    """Returns a session's SparkContext; raises UnsupportedError for `what` if it has none."""
     if is_connect(session):
         raise unsupported(what, "it needs a SparkContext; use a session without sc://")
     return session.sparkContext
 
 
 def current_context() -> Any:
-    """Returns what runs the jobs of this process."""
+    """Returns the object that runs the jobs of this process."""
     if not is_remote():
         return SparkContext.getOrCreate()
     from pyspark.sql.connect.session import SparkSession as ConnectSession
@@ -65,18 +67,18 @@ def current_context() -> Any:
 
 
 def current_session(context: Any) -> Any:
-    """Returns a session in which a context makes DataFrames."""
+    """Returns a session for a context to create DataFrames."""
     return context if is_connect(context) else SparkSession.builder.getOrCreate()
 
 
 def unsupported(what: str, cure: str) -> UnsupportedError:
-    """Returns the error for what only a SparkContext can do."""
+    """Returns the error for a feature that needs a SparkContext."""
     return UnsupportedError(f"{what} cannot work over Spark Connect: {cure}")
 
 
 @contextmanager
 def interrupted_with_us(spark):
-    """Ends on the server what is run in here, where it ends early on this side."""
+    """Interrupts on the server what runs inside this context, if it ends early here."""
     tag = f"sparkdl-{uuid.uuid4().hex}"
     spark.addTag(tag)
     try:

@@ -11,14 +11,14 @@ DIVIDING = "spark.default.parallelism", "spark.sql.leafNodeDefaultParallelism"
 
 
 def workers_of(spark, wanted):
-    """Returns the number of workers: as many as are wanted, else one for each slot.
+    """Returns the number of workers: as requested, or one per slot.
 
     Raises
     ------
     ConfigError
-        There are fewer slots: Spark's scheduler would fail, and end the server's SparkContext.
+        If there are fewer slots: Spark's scheduler would fail, and end the server's SparkContext.
     UnsupportedError
-        The server's allocation is dynamic.
+        If the server uses dynamic allocation.
     """
     if is_dynamic(spark):
         raise unsupported(
@@ -37,13 +37,13 @@ def workers_of(spark, wanted):
 
 
 def is_dynamic(spark):
-    """Returns whether the server asks for executors and gives them back as its jobs need them."""
+    """Returns whether the server allocates executors dynamically."""
     in_driver = LOCAL.match(spark.conf.get("spark.master", ""))
     return not in_driver and is_true(spark.conf.get("spark.dynamicAllocation.enabled", "false"))
 
 
 def known_slots(spark):
-    """Returns the number of tasks that run at once, or None where no setting says it."""
+    """Returns the number of tasks that run at once, or None if no setting tells."""
     master = spark.conf.get("spark.master", "")
     cores_of_task = int(spark.conf.get("spark.task.cpus", "1"))
     if match := LOCAL.match(master):
@@ -60,7 +60,7 @@ def known_slots(spark):
 def local_cores(spark, threads):
     """Returns the number of cores of a server without executors, or None.
 
-    `threads` is what its master has in brackets: a number, "*" for all cores, None for one.
+    `threads` is the number in brackets of its master, "*" for all cores, None for one.
     """
     if threads != "*":
         return int(threads or 1)
@@ -70,6 +70,6 @@ def local_cores(spark, threads):
 
 
 def count_cores(spark):
-    """Returns into how many parts Spark divides a range: unless set otherwise, one for a core."""
+    """Returns the number of partitions into which Spark splits a range: by default one per core."""
     numbers = spark.range(1 << 16).selectExpr("spark_partition_id() AS task").distinct()
     return max(1, numbers.count())

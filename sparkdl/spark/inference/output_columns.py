@@ -1,4 +1,4 @@
-"""Columns of a DataFrame for what a network's outputs give: predictions, probabilities, scores."""
+"""DataFrame columns of a network's outputs: predictions, probabilities, scores."""
 
 from typing import NamedTuple
 
@@ -11,17 +11,18 @@ CLASSES, YES_OR_NO, VALUES = "classes", "yes or no", "values"  # kinds of output
 
 
 class OutputColumns(NamedTuple):
-    """The columns of one output; "" is the name of one that is not wanted.
+    """The columns of one output; "" for a column that is not wanted.
 
     Parameters
     ----------
     layer : str
     kind : str
-        CLASSES: a probability for each; YES_OR_NO: that of class 1 alone; VALUES: neither.
+        CLASSES: a probability per class; YES_OR_NO: only that of class 1; VALUES: neither.
     prediction, probability, raw : str
-        Names of the class or values, the probabilities, and the scores; see raw_scores.
+        Names of the columns of classes or values, probabilities, and scores; see raw_scores.
     thresholds : tuple of float, optional
-        The class is that of the largest probability / threshold; see HasThresholds of pyspark.ml.
+        The class with the largest probability / threshold is predicted; see HasThresholds of
+        pyspark.ml.
     """
 
     layer: str
@@ -33,7 +34,7 @@ class OutputColumns(NamedTuple):
 
     @property
     def layers(self):
-        """Names of what is asked of the network."""
+        """Names of the outputs requested from the network."""
         return [self.layer, *([self.layer + Z] if self.raw else [])]
 
     def arrays(self, results):
@@ -54,7 +55,7 @@ def wanted(columns):
 
 
 def probabilities(y, kind):
-    """Returns (n, classes) float64, or what sequences have for each step as it is."""
+    """Returns (n, classes) float64; outputs of sequences are returned as they are."""
     if y.ndim > 2:
         return y
     y = y.astype(np.float64)
@@ -62,11 +63,11 @@ def probabilities(y, kind):
 
 
 def raw_scores(z, kind):
-    """Returns a score of each class, (n, classes) float64, or what sequences have as it is.
+    """Returns the scores of classes, (n, classes) float64; those of sequences as they are.
 
-    That is z, but of two classes -m and m, for BinaryClassificationEvaluator and OneVsRest of
-    pyspark.ml look at the second number alone. m is z of a yes or no; of two units it is half the
-    z of class 1 minus that of class 0, so that softmax gives what it gives of z.
+    Scores are z, except for two classes: -m and m, as BinaryClassificationEvaluator and OneVsRest
+    of pyspark.ml use only the second number. m is z of a binary output; of two units it is half the
+    difference of z between class 1 and class 0, which leaves the softmax unchanged.
     """
     if z.ndim > 2:
         return z
@@ -87,7 +88,7 @@ def predict_class(y, thresholds):
 
 
 def divide_by_thresholds(y, thresholds):
-    """Returns each probability / threshold, (n, classes); of which the largest is predicted."""
+    """Returns each probability / threshold, (n, classes); the class of the largest is predicted."""
     if thresholds is None:
         return y
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -96,7 +97,7 @@ def divide_by_thresholds(y, thresholds):
 
 
 def layers_of(outputs):
-    """Returns what several OutputColumns ask of a network, each once."""
+    """Returns the outputs that several OutputColumns need from a network, without duplicates."""
     return tuple(dict.fromkeys(layer for output in outputs for layer in output.layers))
 
 

@@ -1,4 +1,4 @@
-"""Networks in use on Spark: predictions, features and evaluations, a partition at a time."""
+"""Prediction, feature extraction and evaluation on Spark, partition by partition."""
 
 import math
 from collections import deque
@@ -22,7 +22,7 @@ from sparkdl.training.rounds.replica import limit_threads
 from sparkdl.training.workers.contribution import Failure, unwrap
 
 NO_ARROW = {"yearmonthinterval", "interval"}  # types that pyspark does not convert
-VECTOR = "vector"  # as the type of pyspark.ml's vectors calls itself
+VECTOR = "vector"  # simpleString of the type of pyspark.ml's vectors
 
 
 def load_replica(model):
@@ -56,7 +56,7 @@ def feature_batches(model, layers, transform, batches):
 
 
 def evaluate_partition(model, evaluator, partition, batches):
-    """Yields the partition's number with its Evaluation, or with the Failure in it."""
+    """Yields the partition's number with its Evaluation, or with the Failure that occurred."""
     try:
         yield partition, evaluator.evaluate(load_replica(model), sound(batches))
     except SparkdlError as error:
@@ -64,7 +64,7 @@ def evaluate_partition(model, evaluator, partition, batches):
 
 
 def sound(batches):
-    """Yields the batches; the error of a Failure among them is raised."""
+    """Yields the batches; raises the error of a Failure among them."""
     for batch in batches:
         if isinstance(batch, Failure):
             raise batch.error.with_traceback(None)
@@ -72,9 +72,9 @@ def sound(batches):
 
 
 def brief_errors(items):
-    """Yields the items; an error of ours among them loses the frames in which it arose.
+    """Yields the items; drops the traceback frames of sparkdl's own errors.
 
-    A user's own action shows what PySpark makes of it, which has the traceback first.
+    PySpark shows the traceback of an error in a user's action before its message.
     """
     try:
         yield from items
@@ -83,9 +83,8 @@ def brief_errors(items):
 
 
 def merge_evaluations(ranked):
-    """Returns the Evaluations of (rank, Evaluation) pairs as one, in the order of rank, so that
-    sums come out the same each time. Where there are Failures it is the one of the lowest rank
-    instead.
+    """Returns the Evaluations of (rank, Evaluation) pairs merged in the order of rank, so that sums
+    are reproducible; or the Failure of the lowest rank, if there are any.
     """
     results = [result for _, result in sorted(ranked, key=itemgetter(0))]
     failures = [result for result in results if isinstance(result, Failure)]
@@ -95,7 +94,7 @@ def merge_evaluations(ranked):
 def total_evaluation(ranked):
     """Returns the Evaluation of all (rank, Evaluation or Failure) pairs.
 
-    Raises the error of a Failure, and DataError where there are no records.
+    Raises the error of a Failure, and DataError if there are no records.
     """
     result = unwrap(merge_evaluations(ranked)) if ranked else None
     if result is None or not result.examples:
@@ -104,8 +103,8 @@ def total_evaluation(ranked):
 
 
 def check_new(names, new):
-    """Raises ConfigError where a DataFrame has columns of the names of the StructFields `new`."""
-    new_names = [field.name.lower() for field in new]  # Spark knows no upper and lower case
+    """Raises ConfigError if a DataFrame already has columns named like the StructFields `new`."""
+    new_names = [field.name.lower() for field in new]  # Spark ignores case
     clashes = [name for name in names if name.lower() in new_names]
     if clashes:
         raise ConfigError(
@@ -118,7 +117,7 @@ def check_new(names, new):
 
 
 def check_kept(fields):
-    """Raises DataError for a column that cannot go through Python and back."""
+    """Raises DataError for a column that cannot be converted to Python and back."""
     for field in fields:
         if field.dataType.typeName() in NO_ARROW:
             kind = field.dataType.simpleString()
@@ -129,27 +128,27 @@ def check_kept(fields):
 
 
 def column_function(fields, conf, transform, columns, new, compute, keep=None, layers=()):
-    """Returns a function for mapInArrow that adds columns, and the schema of what it gives.
+    """Returns a function for mapInArrow that adds columns, and the schema of its result.
 
     Parameters
     ----------
     fields : StructType
-        The schema of the DataFrames that the function is for.
+        The schema of the function's input DataFrames.
     columns : str, or {column of a batch: column of the DataFrame}
-        Those of features. A name alone stands for all where the network has one input.
+        Feature columns. If the network has one input, the name of its column is enough.
     new : sequence of StructField
-        Of what is added.
+        The columns to add.
     compute : function of an iterator of Batches
-        Yields {name: array} for each, of records as they are before `transform`.
+        Yields {name: array} for each, from records before `transform`.
     keep : str or sequence of str, optional
-        The columns of the DataFrame that the result has, too. None: all.
+        Columns of the DataFrame to keep in the result. None: all.
     layers : sequence of str
-        What `compute` asks of the network: the wider it is, the fewer records are read at once.
+        Outputs that `compute` requests: the wider they are, the fewer records are read at once.
 
     Raises
     ------
     ConfigError, DataError
-        The columns to read are not there or cannot be the network's, or those to add are there.
+        If columns to read are missing or do not fit the network, or columns to add exist already.
     """
     schema = schema_of(conf, labels=False, transform=transform)
     if not isinstance(columns, dict):
@@ -166,9 +165,9 @@ def column_function(fields, conf, transform, columns, new, compute, keep=None, l
 
 
 def places_of(names, keep):
-    """Returns the places of the columns to keep among all.
+    """Returns the indices of the columns to keep.
 
-    Raises DataError where one is not there, or more than one has its name.
+    Raises DataError if a column is missing or its name is ambiguous.
     """
     if keep is None:
         return range(len(names))
@@ -179,7 +178,9 @@ def places_of(names, keep):
 
 
 def narrow_frame(frame, columns, keep):
-    """Returns the DataFrame of the columns that are read or kept: Spark reads no others."""
+    """Returns the DataFrame with only the columns that are read or kept, so that Spark reads no
+    others.
+    """
     if keep is None:
         return frame
     names = unique_names([*columns, *unique_names(keep)])
@@ -188,19 +189,19 @@ def narrow_frame(frame, columns, keep):
 
 
 def unique_names(given):
-    """Returns a name, or several, as a list that has each once."""
+    """Returns one or several names as a list without duplicates."""
     return [given] if isinstance(given, str) else list(dict.fromkeys(given))
 
 
 def output_bytes(conf, layers):
-    """Returns the bytes of what some layers give for a record, as float64."""
+    """Returns the bytes per record of some layers' outputs, as float64."""
     names = [name.removesuffix(Z) for name in layers]
     shapes = {place.name: place.out_shape for place in conf.stack}
     return sum(8 * math.prod(shapes[name]) for name in names)
 
 
 def extend_tables(schema, columns, places, kinds, compute, beside, tables):
-    """Yields the Arrow tables of a partition with the new columns behind those of `places`.
+    """Yields a partition's Arrow tables with the columns at `places`, followed by the new ones.
 
     `kinds` is {new column: whether it holds vectors}, `beside` as in `check_pieces`.
     """
@@ -217,7 +218,7 @@ def extend_tables(schema, columns, places, kinds, compute, beside, tables):
 
 
 def check_tables(schema, columns, tables, pending, beside=0):
-    """Yields the Batch of each piece of Arrow tables, which is put into `pending`."""
+    """Yields the Batch of each piece of the Arrow tables, and appends the piece to `pending`."""
     partition = TaskContext.get().partitionId()
     for piece, batch in check_pieces(schema, columns, partition, tables, beside):
         pending.append(piece)
@@ -225,9 +226,9 @@ def check_tables(schema, columns, tables, pending, beside=0):
 
 
 def arrow_column(array, kind=None):
-    """Returns (n,) as numbers, (n, ...) as lists of numbers.
+    """Returns (n,) as an array of numbers, (n, ...) as lists of numbers.
 
-    `kind` is their type in Arrow; None: that of the numbers, lists of float32.
+    `kind` is the Arrow type; None: the array's own type, or lists of float32.
     """
     if array.ndim == 1:
         return pyarrow.array(array) if kind is None else pyarrow.array(array).cast(kind)
@@ -237,7 +238,7 @@ def arrow_column(array, kind=None):
 
 
 def vector_column(array):
-    """Returns (n, k) as vectors of pyspark.ml, all of them dense."""
+    """Returns (n, k) as dense vectors of pyspark.ml."""
     n, k = array.shape
     bounds = np.arange(0, n * k + 1, k, dtype=np.int32)
     values = pyarrow.array(array.astype(np.float64).reshape(-1))
@@ -251,7 +252,7 @@ def vector_column(array):
 
 
 def prediction_fields(conf, prediction="prediction", probability="probability"):
-    """Returns the columns that predict adds; unless given, their names are those of pyspark.ml."""
+    """Returns the columns that predict adds, named as in pyspark.ml by default."""
     single = len(conf.outputs[0].out_shape) == 1
     if conf.loss.predicts == "class":
         return [number(prediction) if single else numbers(prediction), numbers(probability)]
@@ -275,7 +276,7 @@ def prediction_columns(names, model, transform, batches):
 
 
 def output_columns(conf, z):
-    """Returns the arrays of the columns from what the output layer gives."""
+    """Returns the arrays of the prediction columns, given the output layer's values."""
     if conf.loss.predicts == "class":
         best = z.argmax(axis=2 if z.ndim == 3 else 1)
         kind = np.float64 if best.ndim == 1 else np.float32
@@ -293,7 +294,7 @@ def layer_columns(layers, model, transform, batches):
 
 
 def check_layers(conf, layers):
-    """Returns the names of some layers as a list, each once, if a network has them."""
+    """Returns layer names as a list without duplicates; ConfigError unless the network has them."""
     layers = unique_names(layers)
     known = [place.name for place in conf.stack]
     if not layers or any(name not in known for name in layers):

@@ -1,4 +1,4 @@
-"""Rows of an Arrow table as arrays for a predictor, with what is wrong with some of them."""
+"""Rows of an Arrow table as arrays for a predictor, with the errors of rows that are unusable."""
 
 import math
 from typing import NamedTuple
@@ -13,12 +13,12 @@ PREPARE = "predict_column.prepare"
 
 
 class RowGroup(NamedTuple):
-    """Rows whose arrays have the same shapes, so that they are computed at once.
+    """Rows whose arrays have the same shapes, so that they can be computed at once.
 
     Parameters
     ----------
     places : array of int (n,)
-        Of the rows in their table.
+        Indices of the rows in their table.
     arrays : {name: array (n, ...)}
     """
 
@@ -27,19 +27,19 @@ class RowGroup(NamedTuple):
 
 
 def read_groups(table, inputs, prepare=None):
-    """Returns the RowGroups of a table, and {place: error} of the rows that have no arrays.
+    """Returns the RowGroups of a table, and {place: error} of the rows that cannot be read.
 
     Parameters
     ----------
     inputs : {input: (column, ArraySpec)}
     prepare : function, optional
-        See predict_column; it is given all columns of `table`.
+        See predict_column; it receives all columns of `table`.
 
     Raises
     ------
     ConfigError
-        `prepare` returns something else than a row of each input for each that it is given. No row
-        is to blame for that, so it is raised for a row alone, too.
+        If `prepare` does not return one row of each input per given row. No single row is to blame
+        for this, so it is raised even when rows are tried one by one.
     """
 
     def arrays_of(part):
@@ -53,9 +53,9 @@ def read_groups(table, inputs, prepare=None):
 
 
 def prepare_rows(prepare, part, inputs):
-    """Returns {input: array (n, ...)} of what `prepare` makes of a table with n rows."""
+    """Returns {input: array (n, ...)} made by `prepare` from a table with n rows."""
     values, n = prepare(part.to_pydict()), part.num_rows
-    if not hasattr(values, "keys"):  # as a DataFrame of pandas has, too
+    if not hasattr(values, "keys"):  # a pandas DataFrame has keys, too
         raise ConfigError(f"{PREPARE} must return {{input: array}}, got {brief(values)}")
     if missing := [name for name in inputs if name not in values]:
         names = ", ".join(map(repr, missing))
@@ -69,7 +69,7 @@ def prepare_rows(prepare, part, inputs):
 
 
 def compute_groups(run, group):
-    """Returns the RowGroups of what `run` makes of one, and {place: error}."""
+    """Returns the RowGroups of the results of `run` for a group, and {place: error}."""
 
     def results(start, n):
         part = {name: array[start : start + n] for name, array in group.arrays.items()}
@@ -83,10 +83,10 @@ def compute_groups(run, group):
 
 
 def try_rows(function, n):
-    """Returns RowGroups of function(start, rows), of all rows at once if that can be.
+    """Returns RowGroups of function(start, rows), computed for all rows at once if possible.
 
-    Else of each row alone: those of the same shapes are put together, and the errors of the others
-    are returned as {place: Exception}. A ConfigError is raised: it is of all rows.
+    Otherwise it is called for each row: results of the same shapes are grouped, and errors are
+    returned as {place: Exception}. A ConfigError concerns all rows, and is raised.
     """
     try:
         return [RowGroup(np.arange(n), function(0, n))], {}
@@ -125,9 +125,9 @@ def columns_of(table, inputs):
 
 
 def as_input(array, name, spec):
-    """Returns an array as an input takes it.
+    """Returns an array converted for an input.
 
-    Raises DataError where it has another shape, or numbers that are no such integers.
+    Raises DataError if it has another shape, or numbers that do not fit an integer type.
     """
     if array.dtype.kind not in "biuf":
         raise DataError(f"{name!r} must be numbers, got {array.dtype}")
@@ -135,7 +135,7 @@ def as_input(array, name, spec):
 
 
 def as_shape(array, name, shape):
-    """Returns an array (n, *shape); flat rows are brought to the shape."""
+    """Returns an array (n, *shape), reshaping flat rows."""
     given = array.shape[1:]
     same = len(given) == len(shape)
     if same and all(want in (None, got) for want, got in zip(shape, given, strict=True)):
@@ -151,7 +151,7 @@ def as_shape(array, name, shape):
 
 
 def as_type(array, name, dtype):
-    """Returns the array in a type; numbers for integers must be such."""
+    """Returns the array in a type; DataError for numbers that an integer type cannot hold."""
     if np.dtype(dtype).kind in "iu" and not np.can_cast(array.dtype, dtype):
         bad = outside(array, np.iinfo(dtype))
         if bad.any():
@@ -160,9 +160,9 @@ def as_type(array, name, dtype):
 
 
 def outside(array, limits):
-    """Returns where numbers are none of a type of integers, whose limits are given."""
+    """Returns a mask of the numbers that an integer type with these limits cannot hold."""
     if array.dtype.kind != "f":
         return (array < limits.min) | (array > limits.max)
     y = array.astype(np.float64, copy=False)
-    end = float(limits.max + 1)  # a power of 2; the limit itself may be no float64
+    end = float(limits.max + 1)  # a power of 2, exact in float64 unlike some limits
     return (y != np.rint(y)) | (y < limits.min) | (y >= end)

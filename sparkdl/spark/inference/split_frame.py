@@ -1,4 +1,4 @@
-"""DataFrames that executors compute from splits, a partition for each."""
+"""DataFrames that executors compute from splits, one partition per split."""
 
 from functools import partial
 
@@ -20,13 +20,13 @@ def compute_frame(spark, splits, key, columns, compute, device, tally=None):
     key : str
         The column of names.
     columns : sequence of str
-        Those of arrays.
+        The columns of arrays.
     compute : function split -> iterator of (list of str (n), {column: float32 (n, numbers)})
-        Runs on the executors, whenever Spark gets to it.
+        Runs on the executors, lazily.
     device : str
-        Where it computes; of a TrainingMaster.
+        Where to compute; as in TrainingMaster.
     tally : DeviceTally, optional
-        Is told where tasks compute.
+        Counts the devices that tasks compute on.
     """
     fields = StructType([StructField(key, StringType(), False), *map(numbers, columns)])
     each = partial(run_on_device, device, partial(tables, key, columns, compute), tally=tally)
@@ -34,7 +34,7 @@ def compute_frame(spark, splits, key, columns, compute, device, tally=None):
 
 
 def tables(key, columns, compute, splits):
-    """Yields Arrow record batches of the splits that are given."""
+    """Yields Arrow record batches of the given splits."""
     for split in splits_in(splits):
         for names, arrays in compute(split):
             values = [

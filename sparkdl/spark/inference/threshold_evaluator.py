@@ -1,4 +1,4 @@
-"""Evaluations of the classes that thresholds choose."""
+"""Evaluation of classes that are chosen by thresholds."""
 
 from dataclasses import replace
 from itertools import chain
@@ -20,12 +20,12 @@ OF_PROBABILITIES = {*Evaluation.sums, "scores"}  # counts that thresholds do not
 class ThresholdEvaluator(Evaluator):
     """Counts the classes that a model with thresholds predicts.
 
-    Losses, ROC and AUC are those of the probabilities.
+    Losses, ROC and AUC are computed from the probabilities.
 
     Parameters
     ----------
     conf, transform
-        As of Evaluator.
+        As for Evaluator.
     kind : str
         Of the output, CLASSES or YES_OR_NO.
     thresholds : tuple of float
@@ -43,14 +43,14 @@ class ThresholdEvaluator(Evaluator):
         return counts.evaluation()
 
     def decide(self, y):
-        """Returns numbers in [0, 1], as many as the network gives, by which the class is chosen.
+        """Returns numbers in [0, 1], shaped like the network's outputs, that choose the class.
 
-        Of several classes these are their places by probability / threshold, the best one is 1.
+        For several classes they are ranks by probability / threshold; the best class has 1.
         """
         ratios = divide_by_thresholds(probabilities(y, self.kind), self.thresholds)
         if self.kind != CLASSES:
             return ratios.argmax(axis=1)[:, np.newaxis].astype(np.float64)
-        order = np.argsort(-ratios, axis=1, kind="stable")  # the first of equals is before others
+        order = np.argsort(-ratios, axis=1, kind="stable")  # ties go to the first class
         places = 1 - np.arange(ratios.shape[1]) / ratios.shape[1]
         chosen = np.empty(ratios.shape)
         np.put_along_axis(chosen, order, places[np.newaxis], axis=1)
@@ -58,7 +58,7 @@ class ThresholdEvaluator(Evaluator):
 
 
 class ThresholdCounts:
-    """What `evaluate_batches` adds to: an evaluation of probabilities, and one of choices."""
+    """Accumulator for `evaluate_batches`: one evaluation of probabilities, and one of choices."""
 
     def __init__(self, evaluator):
         self._decide = evaluator.decide
@@ -67,11 +67,11 @@ class ThresholdCounts:
         self.wrong, self.labels = self._plain.wrong, self._plain.labels
 
     def add(self, predictions, labels, losses):
-        self._plain.add(predictions, labels, losses)  # which checks them
+        self._plain.add(predictions, labels, losses)  # checks them
         self._chosen.add(self._decide(predictions), labels, losses)
 
     def evaluation(self):
-        """Returns the Evaluation of both."""
+        """Returns both evaluations combined."""
         for name in set(self._plain.sums) - OF_PROBABILITIES:
             setattr(self._plain, name, getattr(self._chosen, name))
         self._plain.wrong = self.wrong
@@ -79,7 +79,7 @@ class ThresholdCounts:
 
 
 def without_scores(evaluation):
-    """Returns an Evaluation like an empty one that sorts no scores, whose AUC nobody wants."""
+    """Returns a copy of an empty Evaluation that sorts no scores, as its AUC is not used."""
     if "scores" not in evaluation.sums:
         return evaluation
     return replace(evaluation, bins=1, exact_scores=0)

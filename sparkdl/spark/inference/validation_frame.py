@@ -1,4 +1,4 @@
-"""Validations of a fit as a DataFrame."""
+"""Validation results of a fit as a DataFrame."""
 
 import numpy as np
 from pyspark.sql.types import ArrayType, DoubleType, LongType, StructField, StructType
@@ -11,9 +11,9 @@ def validation_frame(spark, history):
 
     Returns
     -------
-    DataFrame of `iteration`, and for each figure a column of float64 lists: what a test net's
-    outputs are on average, as CaffeOnSpark's trainWithValidation has it, or accuracy, loss ... of
-    other networks.
+    DataFrame with `iteration`, and for each figure a column of float64 lists: the mean outputs of
+    a Caffe test net, as in CaffeOnSpark's trainWithValidation, or accuracy, loss ... of other
+    networks.
     """
     evaluations = [(one.iteration, one.validation.figures()) for one in history.validations]
     names = dict.fromkeys(name for _, figures in evaluations for name in figures)
@@ -23,5 +23,5 @@ def validation_frame(spark, history):
 
 
 def numbers(value):
-    """Returns a figure as a list; None where there was none."""
+    """Returns a figure as a list, or None if there is none."""
     return None if value is None else np.ravel(value).astype(float).tolist()

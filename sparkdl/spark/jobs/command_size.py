@@ -1,4 +1,4 @@
-"""Keeps what the function of an RDD holds, as the secret of a fit, out of files."""
+"""Check that a function with secrets is not so large that Spark writes it to files."""
 
 from pyspark.serializers import CloudPickleSerializer
 
@@ -9,16 +9,16 @@ OPTION = "spark.broadcast.UDFCompressionThreshold"
 
 
 def check_command(sc, rdd):
-    """Raises ConfigError where Spark would write the function of an RDD to disks.
+    """Raises ConfigError if Spark would write the function of an RDD to disk.
 
-    It sends a function with each task, in memory, but a large one as a broadcast: in a file of the
-    driver, and in blocks of the executors. What makes it large belongs into a SharedValue.
+    Spark sends functions with each task, in memory, but large ones as broadcasts: in a file of the
+    driver and in blocks of the executors. Large data belongs in a SharedValue.
 
     Parameters
     ----------
     sc : SparkContext
     rdd : PipelinedRDD
-        What mapPartitions gives, before anything else is asked of it.
+        The result of mapPartitions, before any other use.
     """
     if encrypts(sc):
         return
@@ -26,7 +26,7 @@ def check_command(sc, rdd):
     size = len(CloudPickleSerializer().dumps(command))
     limit = sc._jvm.PythonUtils.getBroadcastThreshold(sc._jsc)
     if size > limit:
-        sc._pickled_broadcast_vars.clear()  # else they would go with the thread's next job
+        sc._pickled_broadcast_vars.clear()  # or they would be sent with the thread's next job
         raise ConfigError(
             f"{OPTION} must be at least {size} bytes, got {limit}: Spark writes larger functions "
             "to disks, and this one holds the secret of the job"

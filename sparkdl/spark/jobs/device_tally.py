@@ -1,4 +1,4 @@
-"""Tally of the devices that tasks have computed on, which Spark adds up with their results."""
+"""Tally of the devices that tasks have computed on, a Spark accumulator."""
 
 from collections import Counter
 
@@ -6,7 +6,7 @@ from pyspark.accumulators import AccumulatorParam
 
 
 class Counts(AccumulatorParam):
-    """Counters that are added."""
+    """Adds Counters, for an accumulator."""
 
     def zero(self, value):
         return Counter()
@@ -17,7 +17,7 @@ class Counts(AccumulatorParam):
 
 
 class DeviceTally:
-    """The number of tasks that have computed on each device; those that failed do not count.
+    """The number of tasks that have computed on each device; failed tasks do not count.
 
     Parameters
     ----------
@@ -28,7 +28,7 @@ class DeviceTally:
         self._counts = sc.accumulator(Counter(), Counts())
 
     def add(self, device):
-        """Notes in a task that it computes on this device, in words."""
+        """Records, in a task, the device that it computes on."""
         self._counts.add(Counter([device]))
 
     @property

@@ -1,6 +1,6 @@
-"""Carries an error of a task to the driver, to which Spark hands only text.
+"""Transport of a task's error to the driver, which receives only text from Spark.
 
-So the error carries what it is made of in a note, which Python writes below the error's own line.
+The error carries its contents in a note, which Python prints below the error's own line.
 """
 
 from contextlib import contextmanager
@@ -12,7 +12,7 @@ NOTE = "sparkdl error: "
 
 @contextmanager
 def note_errors():
-    """Attaches a note to an error raised here, in a task; `read_noted_error` makes it again."""
+    """Attaches a note to errors raised inside, in a task; `read_noted_error` restores them."""
     try:
         yield
     except Exception as error:
@@ -23,10 +23,10 @@ def note_errors():
 def read_noted_error(text, whose):
     """Returns the error that a task has noted in Spark's text, or None.
 
-    Of what is no SparkdlError it says `whose` it was.
+    Errors that are no SparkdlError name `whose` they were.
     """
     notes = [line.removeprefix(NOTE) for line in text.splitlines() if line.startswith(NOTE)]
     try:
         return error_from_text(notes[-1], whose) if notes else None
-    except (ValueError, RecursionError):  # a text that was cut
+    except (ValueError, RecursionError):  # a truncated text
         return None

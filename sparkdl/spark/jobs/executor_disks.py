@@ -1,4 +1,4 @@
-"""Where an executor keeps its files."""
+"""Local disks of an executor."""
 
 import os
 

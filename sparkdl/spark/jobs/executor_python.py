@@ -1,4 +1,4 @@
-"""The Python of the executors: it must have what the driver's has."""
+"""Checks that the executors' Python matches the driver's."""
 
 import os
 import re
@@ -30,10 +30,10 @@ CURE = (
 
 
 def check_executor_python(sc):
-    """Raises ConfigError where executors on this machine have a Python without sparkdl.
+    """Raises ConfigError if executors on this machine have a Python without sparkdl.
 
-    Nothing is asked where it is the driver's own. Those of other machines are known only once
-    they have a task; see `python_cure`.
+    Skipped if it is the driver's own Python. Executors on other machines can be checked only once
+    they run a task; see `python_cure`.
     """
     path = shutil.which(sc.pythonExec)
     is_own = path is not None and os.path.abspath(path) == sys.executable
@@ -55,7 +55,7 @@ def brings_packages(sc):
 
 @lru_cache
 def find_problem(path):
-    """Returns why the Python at `path` cannot run tasks of this driver, or an empty text."""
+    """Returns why the Python at `path` cannot run tasks of this driver, or ""."""
     try:
         done = subprocess.run(
             [path, "-c", PROGRAM], capture_output=True, text=True, timeout=LIMIT, check=False
@@ -69,7 +69,7 @@ def find_problem(path):
 
 
 def python_cure(why):
-    """Returns what to do where a task failed as it lacks a package or module, else nothing."""
+    """Returns the remedy for a task that failed for lack of a package or module, else ""."""
     if lacks_package(why) or "PYTHON_VERSION_MISMATCH" in why:
         return f"; {CURE}"
     return f"; {SEND_MODULE}" if lacks_own_module(why) else ""
@@ -80,8 +80,8 @@ def lacks_package(why):
 
 
 def lacks_own_module(why):
-    """Returns whether a task failed as it has not a module of the user's: another one would, too.
+    """Returns whether a task lacks one of the user's modules, so that a retry would fail as well.
 
-    Packages may be about to be removed, with a container that a cluster kills.
+    A missing package, in contrast, may mean that the cluster is just removing a container.
     """
     return bool(ABSENT.match(why)) and not lacks_package(why)

@@ -1,19 +1,19 @@
 """Tags of jobs, by which they are found and cancelled.
 
-Spark 3.4 has none: there the job group stands in, as the user's own with the tags behind it; to
-cancel the user's own group does not end those jobs.
+Spark 3.4 has none: there the tags are appended to the user's own job group. Cancelling the user's
+group does not end those jobs.
 """
 
 from pyspark import SparkContext
 
 HAS_TAGS = hasattr(SparkContext, "addJobTag")
 JOB_GROUP = "spark.jobGroup.id"
-MARK = " with tags "  # between a group of the user's own and our tags
+MARK = " with tags "  # between the user's own group and our tags
 GROUPS: dict[str, set[str]] = {}  # of each tag, on Spark 3.4
 
 
 def add_tag(sc, tag, has_tags=HAS_TAGS):
-    """Gives the jobs that this thread runs from here on a tag."""
+    """Adds a tag to the jobs that this thread runs from now on."""
     if has_tags:
         sc.addJobTag(tag)
     else:
@@ -21,7 +21,7 @@ def add_tag(sc, tag, has_tags=HAS_TAGS):
 
 
 def remove_tag(sc, tag, has_tags=HAS_TAGS):
-    """Takes a tag from the jobs that this thread runs from here on."""
+    """Removes a tag from the jobs that this thread runs from now on."""
     if has_tags:
         sc.removeJobTag(tag)
     else:
@@ -29,7 +29,7 @@ def remove_tag(sc, tag, has_tags=HAS_TAGS):
 
 
 def cancel_tag(sc, tag, has_tags=HAS_TAGS):
-    """Cancels the jobs that run with a tag."""
+    """Cancels the running jobs with a tag."""
     if has_tags:
         sc.cancelJobsWithTag(tag)
         return
@@ -38,7 +38,7 @@ def cancel_tag(sc, tag, has_tags=HAS_TAGS):
 
 
 def job_ids(sc, tag, has_tags=HAS_TAGS):
-    """Returns the numbers of the jobs with a tag, also of those that have ended."""
+    """Returns the numbers of all jobs with a tag, including ended ones."""
     tracker = sc._jsc.sc().statusTracker()
     if has_tags:
         return list(tracker.getJobIdsForTag(tag))
@@ -46,9 +46,9 @@ def job_ids(sc, tag, has_tags=HAS_TAGS):
 
 
 def count_tasks(sc, tag):
-    """Returns how many tasks of the jobs with a tag run.
+    """Returns the number of running tasks of jobs with a tag.
 
-    Those of a cancelled job end some seconds later.
+    Tasks of a cancelled job end some seconds later.
     """
     tracker, running = sc._jsc.sc().statusTracker(), 0
     for number in job_ids(sc, tag):
@@ -64,7 +64,7 @@ def group_tags(sc):
 
 
 def set_group(sc, tags):
-    """Puts tags behind the user's own job group, in place of those that stand there."""
+    """Appends these tags to the user's own job group, replacing previous ones."""
     group = read_group(sc)[0]
     if tags:
         group += MARK + " ".join(tags)
@@ -74,7 +74,7 @@ def set_group(sc, tags):
 
 
 def read_group(sc):
-    """Returns (the user's own group, our tags with spaces between)."""
+    """Returns (the user's own group, our tags separated by spaces)."""
     own, _, tags = (sc.getLocalProperty(JOB_GROUP) or "").partition(MARK)
     return own, tags
 

@@ -1,4 +1,4 @@
-"""A thread that looks at a job while it runs, and cancels it where something is wrong with it."""
+"""A thread that checks a job while it runs, and cancels it if something is wrong."""
 
 import time
 from contextlib import contextmanager
@@ -9,25 +9,25 @@ from pyspark.errors import PySparkException
 
 from sparkdl.spark.jobs.slots import elements, value_of
 
-POLL = 1.0  # seconds between two looks
+POLL = 1.0  # seconds between two checks
 
 
 @contextmanager
 def watch_job(sc, description, *questions):
-    """Asks questions about the job run inside; one that is answered with an error cancels it.
+    """Checks the job run inside; a check that returns an error cancels the job.
 
     Parameters
     ----------
     description : str
-        By which Spark knows the job.
+        Identifies the job in Spark.
     questions : objects with `begin` and `look`
-        `look(jobs)` is asked again and again from `begin` seconds on, of Spark's data of the jobs
-        with the description that run. It gives the error that cancels them, or None.
+        After `begin` seconds `look(jobs)` is called repeatedly, with Spark's data about the running
+        jobs with this description. It returns the error that cancels them, or None.
 
     Raises
     ------
     SparkdlError
-        That of the question.
+        Returned by a check.
     """
     watch = JobWatch(sc, description, questions)
     try:
@@ -41,7 +41,7 @@ def watch_job(sc, description, *questions):
 
 
 class JobWatch:
-    """The thread; `error` says why it has cancelled the job, or is None."""
+    """The watching thread; `error` is why it has cancelled the job, or None."""
 
     def __init__(self, sc, description, questions):
         self._sc, self._description, self._questions = sc, description, list(questions)
@@ -52,7 +52,7 @@ class JobWatch:
         self._closed.set()
 
     def _run(self):
-        if self._closed.wait(min(one.begin for one in self._questions)):  # as most jobs end by then
+        if self._closed.wait(min(one.begin for one in self._questions)):  # most jobs end by then
             return
         while self._questions and self.error is None and not self._closed.wait(POLL):
             seconds = time.monotonic() - self._start
@@ -72,12 +72,12 @@ class JobWatch:
 
 
 def jobs_described(sc, description):
-    """Returns Spark's data of the running jobs with a description."""
+    """Returns Spark's data about the running jobs with a description."""
     return [job for job in running_jobs(sc) if value_of(job.description()) == description]
 
 
 def running_jobs(sc):
-    """Returns Spark's data of the jobs that run."""
+    """Returns Spark's data about running jobs."""
     statuses = sc._jvm.java.util.Collections.singletonList(
         sc._jvm.org.apache.spark.JobExecutionStatus.RUNNING
     )

@@ -1,4 +1,4 @@
-"""The driver's JVM, which may be killed: each call then fails, also in pyspark's cleaning up."""
+"""Handling of a killed driver JVM: after that every call fails, even in pyspark's cleanup."""
 
 import os
 from contextlib import contextmanager
@@ -14,7 +14,7 @@ GONE = "the driver's JVM is gone: it was killed, or had no memory left; begin a 
 
 @contextmanager
 def living_jvm(doing):
-    """Raises a WorkerError where nobody answers Python's calls of the JVM any more."""
+    """Raises a WorkerError if the JVM no longer answers Python's calls."""
     try:
         yield
     except (Py4JNetworkError, ConnectionError) as error:
@@ -24,7 +24,7 @@ def living_jvm(doing):
 
 
 def is_of_jvm(error):
-    """Returns whether an error says that the JVM does not answer."""
+    """Returns whether an error means that the JVM does not answer."""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
@@ -33,7 +33,7 @@ def is_of_jvm(error):
 
 
 def forget_jvm():
-    """Lets this process begin another session: pyspark would go on with the JVM that is gone."""
+    """Lets this process start another session; pyspark would otherwise keep using the dead JVM."""
     SparkContext._active_spark_context = None
     SparkContext._gateway = SparkContext._jvm = None
     SparkSession._instantiatedSession = None

@@ -1,4 +1,4 @@
-"""The memory of Spark's JVMs, as its driver has heard of it."""
+"""Memory of Spark's JVMs, as reported to the driver."""
 
 import logging
 
@@ -9,14 +9,14 @@ from sparkdl.spark.jobs.slots import known_executors, value_of
 
 log = logging.getLogger(__name__)
 PARTS = "JVMHeapMemory", "JVMOffHeapMemory"
-MOST = 64  # executors that are asked for: each takes some calls of the JVM
+MOST = 64  # executors queried: each takes several calls of the JVM
 
 
 def jvm_memory(sc):
-    """Returns the most bytes that each JVM has used at once, heap and the rest: {name: bytes}.
+    """Returns the peak memory of each JVM in bytes, on and off the heap: {name: bytes}.
 
-    Executors tell theirs every ten seconds (`spark.executor.heartbeatInterval`): one that has told
-    nothing yet is left out, and so are those beyond MOST.
+    Executors report every ten seconds (`spark.executor.heartbeatInterval`): those that have not
+    reported yet are left out, as are those beyond MOST.
     """
     try:
         found = {name_of(one): memory_of(one) for one in known_executors(sc)[: MOST + 1]}

@@ -1,8 +1,8 @@
-"""Signs each log line of a worker with its rank and host, since logs are read together.
+"""Prefix of a worker's log lines: its rank and host, as the logs of workers are read together.
 
-Lines go to standard error, which Spark and YARN keep with each executor's other output. Where the
-driver is the executor, that is the driver's terminal, where they would break Spark's progress bar:
-warnings alone are written there.
+Lines go to standard error, which Spark and YARN keep with each executor's other output. In local
+mode that is the driver's terminal, where they would break Spark's progress bar: only warnings are
+written there.
 """
 
 import logging
@@ -12,13 +12,13 @@ from contextlib import contextmanager
 
 from pyspark import TaskContext
 
-ON_DRIVER = "sparkdl.onDriver"  # a local property of jobs
+ON_DRIVER = "sparkdl.onDriver"  # local property of jobs
 SPARKDL = logging.getLogger("sparkdl")
 
 
 @contextmanager
 def sign_logs(rank, size):
-    """Signs what sparkdl logs inside, with rank and host: from INFO on, but on a driver."""
+    """Prefixes sparkdl's logs with rank and host; logs from INFO on, except on a driver."""
     handler = logging.StreamHandler(sys.stderr)
     sender = f"rank {rank} of {size} on {platform.node()}"
     handler.setFormatter(logging.Formatter(f"%(asctime)s %(levelname)s {sender}: %(message)s"))
@@ -34,6 +34,6 @@ def sign_logs(rank, size):
 
 
 def is_on_driver():
-    """Returns whether this is a task in the driver's own process, whose terminal others use."""
+    """Returns whether this task runs in the driver's own process, whose terminal is shared."""
     task = TaskContext.get()
     return task is not None and task.getLocalProperty(ON_DRIVER) is not None

@@ -1,7 +1,7 @@
-"""Large values that all processes of an executor have in common: in a file that they map.
+"""Large values shared by all processes of an executor through a memory-mapped file.
 
-So a model lies once in the memory of an executor, however many processes it has, and of a table
-only the pages that are read.
+A model thus occupies memory once per executor, however many processes it has, and a table only
+the pages that are read.
 """
 
 import contextlib
@@ -24,9 +24,9 @@ from sparkdl.own_folders import (
 log = logging.getLogger(__name__)
 
 FOLDER, LOCK = "sparkdl-shared", "lock"
-KEPT = 4  # files of an executor; one that is deleted while processes map it stays until they end
+KEPT = 4  # files per executor; processes that map a deleted one keep it until they end
 ALIGNMENT = 64  # bytes, of each part
-PATIENCE = 120.0  # seconds for another process to write the file
+PATIENCE = 120.0  # seconds to wait for another process to write the file
 
 
 def map_value(disk, name, load):
@@ -39,7 +39,7 @@ def map_value(disk, name, load):
     name : str
         Of the value.
     load : callable
-        Returns the parts, bytes-like, where no process of the executor has written them yet.
+        Returns the bytes-like parts, if no process of the executor has written them yet.
     """
     folder = make_own_folder(Path(disk, FOLDER))
     path = folder / name
@@ -59,7 +59,7 @@ def map_value(disk, name, load):
 
 @contextlib.contextmanager
 def locked(path):
-    """Holds the lock of a file, which ends with its process; gives False if others keep it."""
+    """Holds a file lock, released when its process ends; gives False if it cannot be acquired."""
     with open(path, "w", opener=open_private) as file:
         end = time.monotonic() + PATIENCE
         while not (mine := try_lock(file)) and time.monotonic() < end:
@@ -68,7 +68,7 @@ def locked(path):
 
 
 def write_parts(path, parts):
-    """Writes a file that appears at once: how many parts, their sizes, and the parts."""
+    """Writes a file atomically: the number of parts, their sizes, and the parts."""
     views = [memoryview(part).cast("B") for part in parts]
     with replaced_file(path, 0o600) as file:
         file.write(np.array([len(views), *map(len, views)], np.int64).tobytes())
@@ -78,7 +78,7 @@ def write_parts(path, parts):
 
 
 def read_parts(path):
-    """Returns read-only memoryviews of what `write_parts` has written."""
+    """Returns read-only memoryviews of the parts written by `write_parts`."""
     with open_own(path) as file:
         whole = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
     count = int(np.frombuffer(whole, np.int64, 1)[0])
@@ -91,7 +91,7 @@ def read_parts(path):
 
 
 def delete_oldest(folder):
-    """Deletes all files but the last ones that were written or opened."""
+    """Deletes all files except the KEPT most recently used."""
     files = [path for path in folder.iterdir() if path.name != LOCK]
     for path in sorted(files, key=lambda path: path.stat().st_mtime_ns)[:-KEPT]:
         path.unlink()

@@ -1,7 +1,7 @@
-"""A link from Spark's own pages to the page of a fit.
+"""Link from Spark's web UI to the page of a fit.
 
-Spark shows links in descriptions of jobs only where they lead to a place on its own server. So a
-place there, /sparkdl, redirects to the page, and the descriptions of our jobs lead to that place.
+In job descriptions Spark shows only links to its own server. So a path there, /sparkdl, redirects
+to the page, and the descriptions of our jobs link to it.
 """
 
 import logging
@@ -14,14 +14,14 @@ PLACE = "/sparkdl"
 LINK = f', <a href="{PLACE}/">its page</a>'
 REDIRECT = "createRedirectHandler"  # of org.apache.spark.ui.JettyUtils, whose defaults follow it
 
-linked: WeakSet = WeakSet()  # SparkContexts whose pages lead to one
+linked: WeakSet = WeakSet()  # SparkContexts whose pages link to a fit's page
 log = logging.getLogger(__name__)
 
 
 def link_page(sc, listeners):
-    """Has Spark's pages lead to that of the first listener which wants it, if there is one.
+    """Links Spark's pages to that of the first listener that wants it, if there is one.
 
-    The link stays until another fit replaces it. Where Spark has no pages, the log says so.
+    The link stays until another fit replaces it. If Spark has no pages, this is logged.
     """
     pages = [one.url for one in listeners if getattr(one, "spark_link", False)]
     if not pages:
@@ -34,21 +34,21 @@ def link_page(sc, listeners):
         found.get().detachHandler(PLACE)
         found.get().attachHandler(redirect(sc, pages[0]))
         linked.add(sc)
-    except (Py4JError, PySparkException) as error:  # nothing of this is in Spark's public API
+    except (Py4JError, PySparkException) as error:  # none of this is public API of Spark
         log.warning("Spark's pages cannot lead to %s: %s", PLACE, str(error).splitlines()[0])
 
 
 def redirect(sc, url):
-    """Returns a handler that sends whoever asks for PLACE to a URL."""
+    """Returns a handler that redirects requests for PLACE to a URL."""
     jetty = sc._jvm.org.apache.spark.ui.JettyUtils
     defaults = [getattr(jetty, f"{REDIRECT}$default${number}") for number in (3, 4, 5)]
     arguments = [PLACE, url, *(default() for default in defaults)]
     try:
         return getattr(jetty, REDIRECT)(*arguments)
-    except Py4JError:  # newer ones than Spark 4.1 take an option more
+    except Py4JError:  # versions after Spark 4.1 take one more option
         return getattr(jetty, REDIRECT)(*arguments, getattr(jetty, f"{REDIRECT}$default$6")())
 
 
 def link_of(sc):
-    """Returns what descriptions of jobs end with: a link, or nothing."""
+    """Returns the end of job descriptions: a link, or ""."""
     return LINK if sc in linked else ""

@@ -1,21 +1,21 @@
-"""Time that a task's process took from its start to our first function, imports included."""
+"""Time from the start of a task's process to our first function, imports included."""
 
 import os
 import time
 from pathlib import Path
 
 _asked = []
-_noted = []  # seconds, before they are asked for
+_noted = []  # seconds noted before they are asked for
 
 
 def note_start():
-    """Notes the age of this process, which `seconds_to_start` gives later."""
+    """Notes the age of this process, which `seconds_to_start` returns later."""
     if not (_asked or _noted):
         _noted.append(age())
 
 
 def seconds_to_start():
-    """Returns the age of this process, at the first call; later 0. Elsewhere than on Linux 0."""
+    """Returns the startup seconds of this process at the first call, else 0; always 0 off Linux."""
     if _asked:
         return 0.0
     _asked.append(True)
@@ -23,7 +23,7 @@ def seconds_to_start():
 
 
 def age():
-    """Returns the seconds since this process was started; 0 elsewhere than on Linux."""
+    """Returns the seconds since this process was started; 0 off Linux."""
     try:
         fields = Path("/proc/self/stat").read_text().rpartition(")")[2].split()
         start_time = int(fields[19]) / os.sysconf("SC_CLK_TCK")  # "starttime", in ticks since boot

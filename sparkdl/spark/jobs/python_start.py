@@ -1,4 +1,4 @@
-"""Python on the executors, started while the driver still plans the first job of a session."""
+"""Early start of Python on the executors, while the driver still plans a session's first job."""
 
 from contextlib import suppress
 
@@ -6,21 +6,21 @@ from pyspark import InheritableThread
 
 from sparkdl.spark.jobs.slots import is_on
 
-MOST = 64  # tasks; where there are more slots, the others start Python when they read
+MOST = 64  # tasks; further slots start Python when they read
 _begun = set()  # applications
 
 
 def start_python(sc, task):
-    """Has the executors start Python and import what a task's module does; waits for nothing.
+    """Makes executors start Python and import the task's module, without waiting for it.
 
-    It is done once for an application, by a small job of the caller's own description and tags.
-    What goes wrong is for the jobs after it to say.
+    Runs once per application, as a small job with the caller's description and tags. Failures are
+    left to the jobs after it to report.
 
     Parameters
     ----------
     sc : SparkContext
     task : function of an iterator
-        Of a module that executors have.
+        From a module that executors have.
     """
     is_reused = is_on(sc, "spark.python.worker.reuse", "true")
     if sc.applicationId in _begun or not is_reused:
@@ -31,6 +31,6 @@ def start_python(sc, task):
 
 def run(sc, task):
     """Runs a task in each slot of the first executors."""
-    with suppress(Exception):  # jobs after it say what is wrong
+    with suppress(Exception):  # later jobs report what is wrong
         count = min(sc.defaultParallelism, MOST)
         sc.parallelize(range(count), count).mapPartitions(task).count()

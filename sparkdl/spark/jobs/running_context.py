@@ -1,4 +1,4 @@
-"""The session that a SparkNetwork is made with: there, of Spark, and not stopped."""
+"""Checks that a SparkNetwork gets a Spark session that has not been stopped."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -18,7 +18,7 @@ STOPPED = (
 
 
 def needs_session(constructor: Callable[P, None]) -> Callable[P, None]:
-    """Makes a constructor refuse to begin without a session or context that runs, given first."""
+    """Makes a constructor check that its first argument is a running session or context."""
 
     @wraps(constructor)
     def checked(*values: P.args, **options: P.kwargs) -> None:
@@ -30,7 +30,7 @@ def needs_session(constructor: Callable[P, None]) -> Callable[P, None]:
 
 
 def require_session(given: Any) -> None:
-    """Raises ConfigError unless a value is a session or context of Spark that runs."""
+    """Raises ConfigError unless given a running session or context of Spark."""
     if is_connect(given):
         return require_running(given)
     if not isinstance(given, SparkContext | SparkSession):
@@ -43,7 +43,7 @@ def require_session(given: Any) -> None:
 
 
 def require_running(sc: Any) -> None:
-    """Raises ConfigError where a SparkContext, or a session of Spark Connect, was stopped."""
+    """Raises ConfigError if a SparkContext, or a session of Spark Connect, was stopped."""
     if was_stopped(sc):
         raise ConfigError(STOPPED)
 

@@ -1,7 +1,6 @@
-"""Functions that tasks are given, which say what an executor lacks of them.
+"""Functions sent to tasks, with a clear error if an executor lacks their module.
 
-Spark unpickles what a task is given before any code of ours runs, and tells no more than that a
-module is missing.
+Spark unpickles a task before any code of ours runs, and reports only that a module is missing.
 """
 
 from collections.abc import Callable
@@ -12,7 +11,7 @@ from sparkdl.spark.jobs.user_code import pickle_value
 
 
 class SentFunction:
-    """A function that arrives as itself; ConfigError, with the cure, where its module is missing.
+    """A function that unpickles as itself; raises ConfigError with a cure if its module is missing.
 
     Parameters
     ----------
@@ -30,5 +29,5 @@ class SentFunction:
 
 
 def open_function(rest: bytes, arrays: list[Any]) -> Callable[..., Any]:
-    """Returns the function that a SentFunction was made of."""
+    """Returns the function that a SentFunction was made from."""
     return open_shared(rest, arrays).value

@@ -1,8 +1,7 @@
-"""One value for all tasks of a job.
+"""Values shared by all tasks of a job.
 
-A broadcast alone is not enough: it is pickled plainly, and so could not carry a function from a
-user's script or notebook. What goes into it here is pickled as Spark pickles functions, with the
-arrays beside, uncopied.
+A plain broadcast cannot carry functions from a user's script or notebook, as it uses plain pickle.
+Values here are pickled as Spark pickles functions, with their arrays out of band, uncopied.
 """
 
 import errno
@@ -23,12 +22,12 @@ from sparkdl.spark.jobs.mapped_value import map_value
 from sparkdl.spark.jobs.user_code import digest_code, pickle_value
 
 LARGE = 16 << 20  # bytes of a value's arrays
-LEFT = {}  # {file: weak reference of the JVM}, of broadcasts that a driver's Python has let go of
-OPEN = WeakKeyDictionary()  # {broadcast: its value}, in the process of a task
+LEFT = {}  # {file: weak reference in the JVM}, of broadcasts that Python no longer refers to
+OPEN = WeakKeyDictionary()  # {broadcast: its value}, in a task's process
 
 
 class LocalValue(NamedTuple):
-    """A SharedValue in a process that Spark does not know."""
+    """A SharedValue's counterpart in a process that Spark does not know."""
 
     value: Any
 
@@ -39,7 +38,7 @@ class LocalValue(NamedTuple):
 
 
 def open_shared(rest, arrays):
-    """Returns the LocalValue of what a broadcast carries; ConfigError where a module is missing."""
+    """Returns the LocalValue in a broadcast; raises ConfigError if a module is missing."""
     try:
         return LocalValue(cloudpickle.loads(rest, buffers=arrays))
     except (AttributeError, ImportError) as error:
@@ -53,15 +52,15 @@ def open_shared(rest, arrays):
 
 
 def broadcast(sc, value):
-    """Returns the broadcast of a value that can be pickled; DataError where the disk is full."""
-    made = Broadcast.__new__(Broadcast)  # one that fails knows its file, too
+    """Returns the broadcast of a picklable value; raises DataError if the disk is full."""
+    made = Broadcast.__new__(Broadcast)  # knows its file even if __init__ fails
     remove_left()
     try:
         Broadcast.__init__(made, sc, value, sc._pickled_broadcast_vars)
         in_jvm = sc._jvm.java.lang.ref.WeakReference(made._jbroadcast)
         finalize(made, LEFT.__setitem__, made._path, in_jvm).atexit = False
         return made
-    except Exception as error:  # of pickle's own, which says of an OSError what it said
+    except Exception as error:  # pickle wraps an OSError in its own, with the same message
         remove_file(vars(made).get("_path"))
         if os.strerror(errno.ENOSPC) not in str(error):
             raise
@@ -72,7 +71,7 @@ def broadcast(sc, value):
 
 
 def remove_file(path):
-    """Removes what a broadcast has written; its room is free at once, though it is open still."""
+    """Removes a broadcast's file; truncates it first, as it may still be open."""
     if path is not None:
         with suppress(OSError):
             os.truncate(path, 0)
@@ -80,28 +79,28 @@ def remove_file(path):
 
 
 def remove_left():
-    """Removes files of broadcasts that no DataFrame needs; Spark keeps them until it stops."""
+    """Removes files of broadcasts that no DataFrame needs; Spark would keep them until it stops."""
     for path, in_jvm in LEFT.copy().items():
         if not is_needed(in_jvm):
-            LEFT.pop(path, None)  # which another thread may have done
+            LEFT.pop(path, None)  # another thread may have done so
             remove_file(path)
 
 
 def is_needed(in_jvm):
-    """Returns whether anything in the JVM refers to what a weak reference of it leads to."""
+    """Returns whether the JVM object of a weak reference is still referenced."""
     try:
         return in_jvm.get() is not None
-    except Py4JError:  # that JVM is gone
+    except Py4JError:  # the JVM is gone
         return False
 
 
 def encrypts(sc):
-    """Returns whether Spark encrypts what it writes to disks, as files of ours are not."""
+    """Returns whether Spark encrypts its files on disk; files of ours are not encrypted."""
     return sc._encryption_enabled
 
 
 def copy_bytes(array):
-    """Returns the bytes of a PickleBuffer, which has no length, as those who encrypt ask for."""
+    """Returns the bytes of a PickleBuffer; encryption needs a length, which PickleBuffers lack."""
     with array.raw() as raw:
         return raw.tobytes() if raw.readonly else bytearray(raw)
 
@@ -109,8 +108,8 @@ def copy_bytes(array):
 class SharedValue:
     """A value that is sent to each executor once, however many tasks run there.
 
-    Spark frees it once neither this nor a DataFrame or RDD refers to it. Its `unpersist` would not
-    do for what is computed later: it deletes the files that an executor still knows the names of.
+    Spark frees it once neither this nor a DataFrame or RDD refers to it. `unpersist` would not do
+    for lazily computed DataFrames: it deletes files whose names executors still refer to.
     """
 
     def __init__(self, sc, value):
@@ -130,7 +129,7 @@ class SharedValue:
 
     @property
     def kept_value(self):
-        """On an executor: the value, one object for all tasks of a process; none may change it.
+        """On an executor: the value, one immutable object for all tasks of a process.
 
         The processes of an executor share the memory of large arrays.
         """
@@ -140,7 +139,7 @@ class SharedValue:
 
     def _map(self):
         rest, *arrays = map_value(local_disks()[0], self._name, self._parts)
-        vars(self._broadcast).pop("_value", None)  # this process's own copy
+        vars(self._broadcast).pop("_value", None)  # frees this process's own copy
         return open_shared(rest, arrays).value
 
     def _parts(self):
@@ -148,24 +147,25 @@ class SharedValue:
         return [rest, *arrays]
 
     def has_code_of(self, value):
-        """Returns whether a value that is else the one shared has the code that was sent, too.
+        """Returns whether the user code in an otherwise equal value is the same as when this was
+        sent.
 
-        Where a user's code is pickled with it, that may have changed since.
+        User code that is pickled by value may have changed since.
         """
         return self._code is None or self._code == digest_code(pickle_value(value)[0])
 
     def to_local(self):
-        """Returns the pickled form for a process unknown to Spark: there it is a LocalValue."""
+        """Returns the pickled form for a process unknown to Spark, which gets a LocalValue."""
         return open_shared, self._broadcast.value
 
     def destroy(self):
-        """Frees it everywhere; no task may need it any more."""
+        """Frees the value everywhere; no task may need it any more."""
         self._broadcast.destroy()
 
 
 @contextmanager
 def sharing(sc, value):
-    """Shares a value as a SharedValue that lives for one job."""
+    """Provides a SharedValue that lives for one job."""
     shared = SharedValue(sc, value)
     try:
         yield shared

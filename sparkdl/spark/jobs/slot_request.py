@@ -1,4 +1,4 @@
-"""Requests for slots, where Spark decides by the tasks that wait how many executors there are."""
+"""Requests for task slots under dynamic allocation, where pending tasks make Spark add some."""
 
 import logging
 import time
@@ -16,18 +16,18 @@ from sparkdl.spark.jobs.slots import concurrent_tasks, dynamic, executors, optio
 from sparkdl.spark.jobs.task_resources import with_resources
 
 log = logging.getLogger(__name__)
-PATIENCE = 15.0  # seconds in which no executor has come, after which no more are waited for
-ENDING = 15.0  # seconds: Spark kills the process of a cancelled task after some 4
+PATIENCE = 15.0  # seconds without a new executor, after which to stop waiting
+ENDING = 15.0  # seconds; Spark kills the process of a cancelled task after about 4
 POLL = 0.1
-WISHING, RESTING = 60.0, 60.0  # seconds of a wish, and from one to the next
-LIMIT = 3600.0  # seconds after which a task of the request ends, whatever becomes of the driver
+WISHING, RESTING = 60.0, 60.0  # seconds of a request, and of the pause before the next
+LIMIT = 3600.0  # seconds after which a task of the request ends, even if the driver is gone
 
 
 def request_slots(sc, count, resources=None):
-    """Has Spark start executors until so many tasks run at once, if its allocation is dynamic.
+    """Makes Spark start executors until `count` tasks can run at once, under dynamic allocation.
 
-    A job of so many tasks waits until there is room for all, the most executors that the session
-    allows are there, or no other one has come for PATIENCE.
+    A job with that many tasks waits until all fit, the session's maximum of executors is reached,
+    or no further executor has come for PATIENCE.
     """
     if not dynamic(sc) or has_room(sc, count, resources):
         return
@@ -41,24 +41,24 @@ def request_slots(sc, count, resources=None):
 
 
 def has_room(sc, count, resources):
-    """Returns whether there are so many slots, or the session allows no more executors."""
+    """Returns whether there are `count` slots, or the session allows no more executors."""
     return concurrent_tasks(sc, resources) >= count or not may_grow(sc)
 
 
 def may_grow(sc):
-    """Returns whether the session allows more executors than there are."""
+    """Returns whether the session allows further executors."""
     return executors(sc) < int(option(sc, "spark.dynamicAllocation.maxExecutors", str(1 << 31)))
 
 
 @contextmanager
 def tasks_waiting(sc, count, resources):
-    """Has so many tasks do nothing inside, of jobs with the tag it gives; they are gone then."""
+    """Runs `count` idle tasks inside this context; gives their job tag. They have ended on exit."""
     tag = f"sparkdl-{uuid.uuid4().hex}"
 
     def run():
         add_tag(sc, tag)
         tasks = with_resources(sc.parallelize(range(count), count), resources)
-        with suppress(Py4JError, PySparkException):  # it is cancelled
+        with suppress(Py4JError, PySparkException):  # the job is cancelled
             with describe_jobs(sc, f"a request for {count} slots"):
                 tasks.foreach(wait)
 
@@ -69,15 +69,15 @@ def tasks_waiting(sc, count, resources):
     finally:
         deadline = time.monotonic() + ENDING
         while (thread.is_alive() or count_tasks(sc, tag)) and time.monotonic() < deadline:
-            cancel_tag(sc, tag)  # again, as its job may only now begin
+            cancel_tag(sc, tag)  # again, as its job may have begun only now
             time.sleep(POLL)
 
 
 class SlotWish:
-    """A request for more slots beside a stage: Spark starts executors when the cluster has room.
+    """A request for more slots alongside a stage: Spark adds executors once the cluster has room.
 
-    Its tasks do nothing in the slots that come. Those that have come and are still of no use are
-    free now and then: for other jobs, or for Spark to give them back.
+    Idle tasks occupy the slots that come. Slots that cannot be used yet are released from time to
+    time, for other jobs or for Spark to give them back.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ class SlotWish:
         Slots besides those of the stage.
     resources : ResourceProfile or None
     has_begun : function
-        Whether the stage's tasks run: before that they would lose their slots to these.
+        Whether the stage's tasks run: before that the request would take their slots.
     """
 
     def __init__(self, sc, count, resources, has_begun):
@@ -108,11 +108,11 @@ class SlotWish:
                 self._withdrawn.wait(RESTING)
 
     def withdraw(self):
-        """Has its tasks end; waits for nothing."""
+        """Ends the request's tasks, without waiting for them."""
         self._withdrawn.set()
 
     def wait(self):
-        """Waits until its tasks are gone."""
+        """Waits until the request's tasks are gone."""
         self._thread.join(2 * ENDING)
 
 

@@ -9,41 +9,41 @@ from sparkdl.spark.jobs.job import CANCELLED, TRACEBACK, cancellation, error_in_
 from sparkdl.spark.jobs.slots import elements, value_of
 
 LOST = re.compile(r"barrier task \w+\(\d+, (\d+)\) finished unsuccessfully\.\s*(.*)", re.DOTALL)
-MOST_TASKS = 10000  # attempts of a stage that are looked at
+MOST_TASKS = 10000  # task attempts of a stage that are examined
 
 
 def failure(text):
-    """Returns the error that a failed stage's message stands for.
+    """Returns the error described by a failed stage's message.
 
-    A SparkdlError that a task raised is itself again; else it is a WorkerError that names the rank
-    of the worker that was lost, and how, or a ConfigError where each worker would be lost so.
+    A SparkdlError that a task raised is restored; otherwise a WorkerError names the rank of the
+    lost worker and the reason, or a ConfigError if every retry would fail in the same way.
     """
     lost = LOST.search(text)
     noted = read_noted_error(text, f"worker {lost[1]}" if lost else "a worker")
     if noted is not None:
         return noted
-    if CANCELLED.search(text):  # Spark should not try it again
+    if CANCELLED.search(text):  # not to be retried
         return cancellation("the workers' job")
     if lost is not None:
         return loss(f"worker {lost[1]}", lost[2])
-    return error_in_text(text, "the workers' job")  # of where blocks are handed out, perhaps
+    return error_in_text(text, "the workers' job")  # perhaps from handing out blocks
 
 
 def first_failure(sc, jobs):
-    """Returns the error of the first task of a job's last stage that has failed, or None.
+    """Returns the error of the first failed task of a job's last stage, or None.
 
-    An ordinary stage goes on after that: Spark starts the task again, some times.
+    An ordinary stage continues after a failure: Spark retries the task a few times.
 
     Parameters
     ----------
-    jobs : numbers of jobs, of which the last counts
+    jobs : numbers of jobs, of which the last one counts
     """
     stages = [stage for job in jobs[-1:] for stage in stages_of(sc, job)]
     info = sc._jsc.sc().statusTracker().getStageInfo(max(stages, default=-1))
     if not info.isDefined() or not info.get().numFailedTasks():
         return None
     failed = [task for task in tasks_of(sc, max(stages)) if task.errorMessage().isDefined()]
-    if not failed:  # the store is about to hear of it
+    if not failed:  # the status store lags behind
         return None
     first = min(failed, key=lambda task: (task.attempt(), task.launchTime().getTime()))
     text, whose = value_of(first.errorMessage()), f"worker {first.index()}"
@@ -51,7 +51,7 @@ def first_failure(sc, jobs):
 
 
 def loss(whose, text):
-    """Returns the error of a lost worker: a ConfigError where another try would be lost, too."""
+    """Returns the error of a lost worker: a ConfigError if a retry would fail in the same way."""
     why = loss_reason(text)
     kind = ConfigError if lacks_own_module(why) else WorkerError
     return kind(f"{whose}: {why}{python_cure(why)}")
@@ -63,12 +63,12 @@ def stages_of(sc, job):
 
 
 def tasks_of(sc, stage, attempt=0):
-    """Returns Spark's data of the tasks of an attempt of a stage."""
+    """Returns Spark's data about the tasks of a stage attempt."""
     return elements(sc._jsc.sc().statusStore().taskList(stage, attempt, MOST_TASKS))
 
 
 def loss_reason(text):
-    """Returns the cause of a lost worker, in a line."""
+    """Returns the cause of a lost worker, in one line."""
     if TRACEBACK in text:
         return reason(text)
     line = re.sub(r"^([a-z]+\.)+[A-Z]\w+: ", "", text.split("\n", 1)[0])

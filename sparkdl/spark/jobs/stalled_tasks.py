@@ -1,6 +1,6 @@
-"""Ends a task that keeps the others of its job waiting, so that Spark runs it again.
+"""Restart of tasks that stall and keep the rest of their job waiting.
 
-Spark waits without an end for a process that is stopped or hangs while its executor answers.
+Spark waits indefinitely for a Python process that is stopped or hangs while its executor responds.
 """
 
 import logging
@@ -11,13 +11,13 @@ from sparkdl.spark.jobs.slots import elements
 from sparkdl.spark.jobs.stage_failure import tasks_of
 
 log = logging.getLogger(__name__)
-SLOWER = 10  # times as long as an earlier round: where no task has ended, one may just be long
-MOST_ENDED = 3  # tasks of one job
-GRACE = 30.0  # seconds that Spark may take to end one
+SLOWER = 10  # times an earlier round: if no task has ended yet, tasks may just take long
+MOST_ENDED = 3  # killed tasks per job
+GRACE = 30.0  # seconds that Spark may take to end a task
 
 
 class StalledTasks:
-    """Has Spark run tasks again that still run when no other has ended for so long.
+    """Makes Spark rerun tasks that still run when no other task has ended for `limit` seconds.
 
     Parameters
     ----------
@@ -26,8 +26,8 @@ class StalledTasks:
     limit : float
         Seconds.
     usual : float, optional
-        Seconds that such a job takes. Tasks of which none has ended are left alone where it is not
-        known, as all of them may need longer than `limit`.
+        Usual seconds of such a job. If unknown, nothing is killed before the first task has ended,
+        as all tasks may need longer than `limit`.
     """
 
     def __init__(self, sc, description, limit, usual=None):
@@ -36,9 +36,7 @@ class StalledTasks:
         self._is_told, self.begin = False, limit / 2
 
     def look(self, jobs):
-        """Returns a WorkerError where MOST_ENDED tasks of the job were ended and one stalls again,
-        or where one cannot be ended.
-        """
+        """Returns a WorkerError if a task stalls after MOST_ENDED kills, or cannot be killed."""
         stages, now = running_stages(self._sc, jobs), time.monotonic()
         seen = [progress(stage) for stage in stages]
         if seen != self._seen or not any(stage.numActiveTasks() for stage in stages):
@@ -86,20 +84,20 @@ class StalledTasks:
 
 
 def running_stages(sc, jobs):
-    """Returns Spark's data of the running stages of jobs."""
+    """Returns Spark's data about the running stages of jobs."""
     of_jobs = {stage for job in jobs for stage in elements(job.stageIds())}
     stages = elements(sc._jsc.sc().statusStore().activeStages())
     return [stage for stage in stages if stage.stageId() in of_jobs]
 
 
 def progress(stage):
-    """Returns figures of a stage that change where a task begins or ends."""
+    """Returns figures of a stage that change whenever a task begins or ends."""
     counts = stage.numCompleteTasks(), stage.numFailedTasks(), stage.numKilledTasks()
     return stage.stageId(), stage.attemptId(), stage.numActiveTasks(), *counts
 
 
 def running_tasks(sc, stages):
-    """Returns Spark's data of the running tasks of stages."""
+    """Returns Spark's data about the running tasks of stages."""
     tasks = [task for one in stages for task in tasks_of(sc, one.stageId(), one.attemptId())]
     return [task for task in tasks if task.status() == "RUNNING"]
 
@@ -109,5 +107,5 @@ def places(sc, stages):
 
 
 def place(task):
-    """Returns which task runs where, for messages."""
+    """Describes a task and where it runs, for messages."""
     return f"task {task.index()} on {task.host()} (executor {task.executorId()})"

@@ -1,4 +1,4 @@
-"""What a task that trains takes of its executor, where it is not what all tasks take."""
+"""Executor resources of training tasks, where they differ from the session's."""
 
 import os
 from contextlib import contextmanager
@@ -13,12 +13,12 @@ THREADS = "OMP_NUM_THREADS"
 
 
 def known_profile(sc, resources):
-    """Returns a ResourceProfile as this cluster knows it, or None for none.
+    """Returns a ResourceProfile registered with this cluster, or None if given None.
 
     Raises
     ------
     ConfigError
-        It is no ResourceProfile, or the cluster takes none such.
+        If it is no ResourceProfile, or the cluster does not accept it.
     """
     if resources is None:
         return None
@@ -33,14 +33,14 @@ def known_profile(sc, resources):
 
 
 def with_resources(rdd, resources):
-    """Returns an RDD whose tasks take the resources of a profile; of the session if None."""
+    """Returns an RDD whose tasks use the resources of a profile, or of the session if None."""
     return rdd if resources is None else rdd.withResources(resources)
 
 
 def threads_of_a_task(sc, resources):
-    """Returns with how many threads a task computes that a profile gives its cores, else None.
+    """Returns the number of compute threads of a task if a profile gives its cores, else None.
 
-    None leaves it to the executor, which has spark.task.cpus, or what its environment says.
+    None leaves it to the executor: spark.task.cpus, or its environment.
     """
     if resources is None or option(sc, f"spark.executorEnv.{THREADS}") is not None:
         return None
@@ -50,7 +50,7 @@ def threads_of_a_task(sc, resources):
 
 @contextmanager
 def computing_with(threads):
-    """Has this process, and those that it starts, compute with so many threads; None as before."""
+    """Sets the number of compute threads of this process and its children; None leaves it."""
     before = os.environ.get(THREADS)
     try:
         if threads is not None:

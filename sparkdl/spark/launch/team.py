@@ -1,11 +1,11 @@
-"""Workers that train together in a barrier stage: their ranks and their shares."""
+"""Ranks and shares of workers that train together in a barrier stage."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
 
 
 class WorkerRank(NamedTuple):
-    """Rank of a worker, and the number of those that train together."""
+    """Rank of a worker, and the number of workers that train together."""
 
     rank: int
     size: int
@@ -13,14 +13,14 @@ class WorkerRank(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Team:
-    """Workers of a barrier stage, whose ranks go through its tasks one after the other.
+    """Workers of a barrier stage, with consecutive ranks within and across its tasks.
 
     Parameters
     ----------
     owners : {int: int}
-        The rank that each block goes to, by the block's number.
+        {number of a block: rank of its worker}.
     size, workers_per_task : int
-        Workers in all, and in a task; the last task may have fewer.
+        Workers in total, and per task; the last task may have fewer.
     """
 
     owners: dict[int, int]
@@ -29,7 +29,7 @@ class Team:
 
     @classmethod
     def of(cls, shares, workers_per_task):
-        """Makes a team of workers whose blocks have these numbers."""
+        """Returns the team of workers whose shares are these block numbers."""
         owners = {number: rank for rank, share in enumerate(shares) for number in share}
         return cls(owners=owners, size=len(shares), workers_per_task=workers_per_task)
 
@@ -47,7 +47,7 @@ class Team:
         return [WorkerRank(rank, self.size) for rank in self.ranks(task)]
 
     def rank(self, key):
-        """Returns the rank that an item goes to; neighbors in a partition of validation part."""
+        """Returns the rank that an item goes to; adjacent batches of validation data part."""
         return sum(key) % self.size if isinstance(key, tuple) else self.owners[key]
 
     def task(self, key):

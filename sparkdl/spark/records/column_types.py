@@ -1,13 +1,13 @@
-"""Columns as text, such as "key long, packed binary": what Arrow and Spark's SQL make of it."""
+"""Arrow and Spark schemas from text such as "key long, packed binary"."""
 
 import pyarrow
 from pyspark.sql.types import StructType
 
-ALIASES = {"int": "int32", "long": "int64"}  # of Spark's types that Arrow calls otherwise
+ALIASES = {"int": "int32", "long": "int64"}  # Arrow's names of Spark's types, where they differ
 
 
 def arrow_schema(columns: str) -> pyarrow.Schema:
-    """Returns the columns as Arrow has them."""
+    """Returns the Arrow schema of the columns."""
     pairs = map(str.split, columns.split(", "))
     return pyarrow.schema(
         [(name, pyarrow.type_for_alias(ALIASES.get(kind, kind))) for name, kind in pairs]
@@ -15,7 +15,7 @@ def arrow_schema(columns: str) -> pyarrow.Schema:
 
 
 def sql_schema(columns: str) -> StructType:
-    """Returns the columns as Spark has them; the JVM's own parser starts slowly."""
+    """Returns the Spark schema of the columns; the JVM's own parser starts slowly."""
     schema = StructType()
     for name, kind in map(str.split, columns.split(", ")):
         schema.add(name, "integer" if kind == "int" else kind)

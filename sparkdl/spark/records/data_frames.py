@@ -24,15 +24,15 @@ from sparkdl.spark.jobs.slots import is_true
 from sparkdl.spark.records.locality import split_frame, splits_in
 from sparkdl.training.inputs.schema import schema_of
 
-ENDING = "*.[pP][aA][rR][qQ][uU][eE][tT]"  # of the files that `Parquet` takes
-HALVES = re.compile(r"\bhalffloat\b(?!:)")  # in Arrow's text of a type, but for a field's name
+ENDING = "*.[pP][aA][rR][qQ][uU][eE][tT]"  # pattern of the files that `Parquet` takes
+HALVES = re.compile(r"\bhalffloat\b(?!:)")  # in Arrow's text of a type, except as a field's name
 
 
 def as_frame(spark, source, conf):
     """Returns a source as a DataFrame with transformed features, and the name of their column.
 
-    Parquet keeps all its columns. Other sources give id (partition << 40 | position), label where
-    they have one, and features.
+    Parquet keeps all its columns. Other sources give id (partition << 40 | position), label if they
+    have one, and features.
     """
     if isinstance(source, Parquet):
         column, wanted = source.features, filter(None, (source.features, source.label))
@@ -49,40 +49,40 @@ def as_frame(spark, source, conf):
 
 
 def record_schema(source, conf):
-    """Returns the Schema of a source's records; only arrays may come without labels."""
+    """Returns the Schema of a source's records; only arrays may lack labels."""
     labelled = getattr(source, "labels", True) is not None
     return schema_of(conf, labelled, source.transform)
 
 
 def label_type(schema):
-    """Returns the Spark type of the column of labels."""
-    label = schema.outputs.get("labels")  # those of several outputs are left out
+    """Returns the label column in a Spark schema text, or "" without one."""
+    label = schema.outputs.get("labels")  # labels of several outputs are left out
     if label is None:
         return ""
     return ", label int" if label.kind == "class" and not label.shape else ", label array<float>"
 
 
 def uri(path):
-    """Returns the path for Spark, which else takes local ones for its default file system's.
+    """Returns the path for Spark, which resolves bare local paths against its default file system.
 
-    Nothing is percent-encoded, for Hadoop decodes nothing.
+    Nothing is percent-encoded, as Hadoop decodes nothing.
     """
     return f"file://{files.absolute(path)}" if files.is_local(path) else files.absolute(path)
 
 
 def parquet_frame(spark, path, columns=()):
-    """Returns the records of a Parquet file, or of all files that `Parquet` takes below a folder.
+    """Returns the records of a Parquet file, or of all files that `Parquet` finds below a folder.
 
-    Spark descends into no folders but those of columns, as day=1, which it adds, and takes the
-    types of one file for those of all. Where others lie beside such folders, or files have other
-    columns or types, all are read: their records have nulls in columns and fields of structs that
-    they lack, and numbers the wider type.
+    Spark itself descends only into partition folders such as day=1, whose columns it adds, and
+    applies one file's types to all. Here all files are read, even beside such folders and with
+    other columns or types: records have nulls in columns and struct fields that they lack, and
+    numbers take the wider type.
 
     Raises
     ------
     DataError
-        A file lacks one of the `columns` or has one of a type that Spark has not, or columns of two
-        files do not fit together.
+        If a file lacks one of the `columns` or has one of a type that Spark lacks, or columns of
+        two files do not fit together.
     """
     groups = {}
     for file, schema in file_schemas(path, columns).items():
@@ -92,7 +92,7 @@ def parquet_frame(spark, path, columns=()):
     if not files.is_directory(path):
         return spark.read.parquet(literal(uri(path)))
     reader = spark.read.options(basePath=uri(path), pathGlobFilter=ENDING)
-    if len(groups) == 1:  # Spark lists folders in less time than thousands of files
+    if len(groups) == 1:  # Spark takes a folder faster than thousands of files
         [((_, names), _)] = groups
         return reader.option("recursiveFileLookup", not names).parquet(literal(uri(path)))
     typed = {name for _, kind in groups for name, what in kind if what != pyarrow.null()}
@@ -100,13 +100,13 @@ def parquet_frame(spark, path, columns=()):
     for (_, kind), alike in groups.items():
         frame = reader.parquet(*[literal(uri(file)) for file in alike])
         empty = [name for name, what in kind if what == pyarrow.null() and name in typed]
-        frames[alike[0]] = frame.drop(*empty)  # Spark takes columns without any value for int
+        frames[alike[0]] = frame.drop(*empty)  # Spark reads columns without values as int
     require_fitting_types(frames, is_true(spark.conf.get("spark.sql.caseSensitive")))
     return reduce(partial(DataFrame.unionByName, allowMissingColumns=True), frames.values())
 
 
 def require_known_types(file, schema):
-    """Raises DataError for a column of half floats, also in lists: Spark has no such type."""
+    """Raises DataError for columns or lists of half floats, a type that Spark lacks."""
     for field in schema:
         if HALVES.search(str(field.type)):
             raise DataError(
@@ -116,9 +116,9 @@ def require_known_types(file, schema):
 
 
 def require_fitting_types(frames, case_sensitive):
-    """Raises DataError unless columns are of types that fit together in all {file: frame}.
+    """Raises DataError unless columns have compatible types in all {file: frame}.
 
-    Spark would make numbers of texts.
+    Spark would silently convert texts to numbers.
     """
     known = {}  # {column: {text of a type: (the first file, type)}}
     for file, frame in frames.items():
@@ -137,7 +137,7 @@ def require_fitting_types(frames, case_sensitive):
 
 
 def fit_together(one, other):
-    """Returns whether one type holds the values of both: the same, or numbers where they differ.
+    """Returns whether one type can hold the values of both: they are equal, or both numeric.
 
     Structs may lack fields of the other.
     """
@@ -152,7 +152,7 @@ def fit_together(one, other):
 
 
 def folder_columns(path, file):
-    """Returns (folder, names) of the columns that Spark adds: ("a", ("day",)) of a/day=1/b/c."""
+    """Returns (folder, names) of partition columns: ("a", ("day",)) of a/day=1/b/c."""
     folders = file.removeprefix(files.absolute(path).rstrip("/")).split("/")[1:-1]
     while folders and "=" not in folders[-1]:
         folders.pop()
@@ -163,12 +163,12 @@ def folder_columns(path, file):
 
 
 def literal(path):
-    """Returns a path for Spark's readers, which else take a[1] as a pattern."""
+    """Returns a path escaped for Spark's readers, which would take a[1] as a pattern."""
     return re.sub(r"[][{}*?\\]", r"\\\g<0>", path)
 
 
 def transform_frame(frame, column, transform, conf):
-    """Returns the frame with another content of the column of features."""
+    """Returns the frame with its column of features transformed."""
     if transform is None:
         return frame
     new = StructField(column, ArrayType(FloatType()))

@@ -1,15 +1,15 @@
-"""What an RDD or a DataFrame is, so that the same one is known again.
+"""Identity of an RDD or a DataFrame, by which the same data is recognized.
 
-Two identities are equal only where Spark would give the same records in the same partitions. So all
-that is not known to do so has none:
+Two identities are equal only if Spark is certain to give the same records in the same partitions.
+Data for which this is not known has no identity:
 
-* An RDD is the same Python object, whose function and files are as they were. That its functions
-  give the same records for the same input is what Spark itself rests on: it computes a lost
-  partition again.
-* A DataFrame has the same optimized plan, in which times of day have become values, under the same
-  settings; its plan is deterministic, but for random numbers as in seeded_plans.py, and begins with
-  files as they were, an RDD of the same identity, or values. Tables of a catalogue, databases and
-  streams are none of these.
+* An RDD must be the same Python object, with unchanged function and files. That its functions give
+  the same records for the same input is an assumption of Spark itself, which recomputes lost
+  partitions.
+* A DataFrame must have the same optimized plan, in which times of day have become values, under
+  the same settings; its plan must be deterministic, except for random numbers as in
+  seeded_plans.py, and start from unchanged files, an RDD of the same identity, or values. Tables
+  of a catalogue, databases and streams do not qualify.
 """
 
 import hashlib
@@ -37,8 +37,8 @@ from sparkdl.spark.records.seeded_plans import (
     class_of,
 )
 
-MOST_RDDS = 256  # of a lineage: each takes some calls
-CONSTANT_RDDS = {  # whose records Spark has: in the driver, or in files of its own
+MOST_RDDS = 256  # most RDDs of a lineage: each takes several JVM calls
+CONSTANT_RDDS = {  # Spark has their records: in the driver, or in files of its own
     "org.apache.spark.rdd.EmptyRDD",
     "org.apache.spark.rdd.LocalCheckpointRDD",
     "org.apache.spark.rdd.ParallelCollectionRDD",
@@ -53,7 +53,7 @@ FILE_INDEX = f"{EXECUTION}datasources.InMemoryFileIndex"
 
 
 class DataIdentity(NamedTuple):
-    """What is read of records, as a Schema and {column: name}, and what they are."""
+    """Identity of records, with what is read of them: a Schema and {column: name}."""
 
     schema: Any
     columns: dict[str, str]
@@ -61,7 +61,7 @@ class DataIdentity(NamedTuple):
 
 
 class RddIdentity(NamedTuple):
-    """A Python object, while there is one; the digest of its function; its lineage's identity."""
+    """A weak reference to the Python object, the digest of its function, its lineage's identity."""
 
     owner: Any
     function: bytes | None
@@ -69,10 +69,10 @@ class RddIdentity(NamedTuple):
 
 
 def identify(records, schema):
-    """Returns the DataIdentity of SparkRecords; None where it is not known what they are."""
+    """Returns the DataIdentity of SparkRecords; None if it cannot be determined."""
     try:
         what = identify_data(records, schema)
-    except (Py4JError, PySparkException):  # another release of Spark's, or faults in the data
+    except (Py4JError, PySparkException):  # another release of Spark, or faults in the data
         return None
     columns = schema.fields(records.features, records.label, records.weights)
     return None if what is None else DataIdentity(schema, columns, what)
@@ -89,7 +89,7 @@ def identify_data(records, schema):
 
 @dataclass(frozen=True, eq=False)
 class FramePlan:
-    """Optimized plan of a DataFrame, with all that decides on its partitions.
+    """Optimized plan of a DataFrame, with everything that determines its partitions.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ class FramePlan:
     parallelism : int
         Cores that Spark plans for.
     owner : weak reference to the Python object, or None
-        It is there where the plan holds records in the driver's memory, which must be free to go.
+        Set if the plan holds records in the driver's memory, which must remain free to go.
     """
 
     plan: Any
@@ -127,16 +127,16 @@ def rdd_identity(rdd):
 def function_digest(rdd):
     """Returns a digest of a Python function with the values that it uses.
 
-    It is pickled once more by each job; variables of a notebook may by then have others.
+    Each job pickles the function again; a notebook's variables may have changed by then.
     """
-    function = getattr(rdd, "func", None)  # of an RDD that Python computes from another
+    function = getattr(rdd, "func", None)  # of an RDD computed by Python
     return None if function is None else hashlib.sha256(cloudpickle.dumps(function)).digest()
 
 
 class FrameIdentity(NamedTuple):
-    """The identities of what a plan begins with, and the plan.
+    """The identities of a plan's origins, and the plan.
 
-    The origins end with the numbers of the cached RDDs that it reads: these keep what was in files.
+    The origins end with the ids of the cached RDDs that it reads, whose files may have changed.
     """
 
     origins: tuple[Any, ...]
@@ -148,7 +148,7 @@ class FrameIdentity(NamedTuple):
 
 
 def frame_identity(data, frame):
-    """Returns the FrameIdentity of a DataFrame, of which `frame` has the columns to read."""
+    """Returns the FrameIdentity of a DataFrame; `frame` has only its columns to read."""
     execution = frame._jdf.queryExecution()
     analyzed = execution.analyzed()
     if not analyzed.subqueriesAll().isEmpty():
@@ -167,17 +167,17 @@ def frame_identity(data, frame):
 
 
 def holds_records(leaf, origin):
-    """Returns whether records of this beginning of a plan take memory of the driver."""
+    """Returns whether the records of a plan's leaf occupy memory of the driver."""
     if class_of(leaf) == LOGICAL_RDD:
         return any(not stamps for _, stamps in origin)
     return class_of(leaf) == LOCAL_RELATION
 
 
 def leaf_identity(leaf):
-    """Returns the identity of what a plan begins with; None where it is not known."""
+    """Returns the identity of a plan's leaf; None if it is not known."""
     kind = class_of(leaf)
     if kind in CONSTANT_LEAVES:
-        return ()  # the plan has the values
+        return ()  # the values are in the plan
     if kind == LOGICAL_RDD:
         return lineage_identity(leaf.rdd())
     if kind == LOGICAL_RELATION and class_of(leaf.relation()) == FILES_RELATION:
@@ -188,7 +188,7 @@ def leaf_identity(leaf):
 
 
 def lineage_identity(rdd):
-    """Returns numbers of the RDDs that one of the JVM is computed from first, and their files."""
+    """Returns (id, file stamps) of the RDDs that a JVM RDD originates from; None if unknown."""
     waiting, seen, origins = [rdd], set(), []
     while waiting:
         one = waiting.pop()
@@ -206,7 +206,7 @@ def lineage_identity(rdd):
 
 
 def origin_identity(rdd):
-    """Returns the stamps of an RDD that is computed from none; None where it is not known."""
+    """Returns the file stamps of an RDD without dependencies; None if not known."""
     kind = class_of(rdd)
     if kind in CONSTANT_RDDS:
         return ()
@@ -221,7 +221,7 @@ def origin_identity(rdd):
 
 
 def stamps_of(paths):
-    """Returns the stamps of files by Hadoop's paths, in which a local one may be file:/path."""
+    """Returns the stamps of files given as Hadoop paths, in which a local one may be file:/path."""
     paths = [re.sub(r"^file:/+", "/", path) for path in paths]
     files.forget_listings(paths[:MOST_FILES])
     return stamp_files(paths)

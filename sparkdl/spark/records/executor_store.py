@@ -1,7 +1,7 @@
 """All partitions of a data set, stored on the executors that have read them.
 
-Spark keeps the figures of each partition in its cache. So it knows which executor has the records,
-and reads those of a lost one again.
+Spark caches the figures of each partition, and so knows which executor has the records; it rereads
+those of a lost executor.
 """
 
 import time
@@ -32,15 +32,15 @@ class ExecutorStore:
 
     Parameters
     ----------
-    rdd : RDD of StoredPartition, or of Rows like these
-        At most one in a partition. What makes it writes the folder.
+    rdd : RDD of StoredPartition, or of Rows with the same fields
+        At most one per partition. Computing it writes the folder.
     key : str
         Of the data set, as in `store_batches`.
 
     Attributes
     ----------
     partitions : list of StoredPartition
-        As they were read first, or as `locate` has found them.
+        As first read, or as last found by `locate`.
     counts : list of int
         Records of each partition.
     nbytes : int
@@ -48,7 +48,7 @@ class ExecutorStore:
     """
 
     def __init__(self, rdd, key):
-        # Without the Python objects that it was made from: these may be gone before it is.
+        # Without a reference to the Python objects it was made from, which may be freed earlier.
         plain = RDD(rdd._jrdd, rdd.context, rdd._jrdd_deserializer)
         self.rdd, self._key = plain.persist(LEVEL), key
         self.partitions, self.counts, self.nbytes = [], [], 0
@@ -59,7 +59,7 @@ class ExecutorStore:
         Raises
         ------
         DataError
-            For the first record that cannot be used, and where there are none.
+            For the first unusable record, or if there are none.
         """
         began = time.perf_counter()
         self.partitions, self.counts = self._figures()
@@ -70,14 +70,14 @@ class ExecutorStore:
         return reading_phases(self.partitions, passed)
 
     def locate(self):
-        """Finds the folders as they are now; what was lost with an executor is read again.
+        """Finds the folders' current locations; data lost with an executor is read again.
 
-        All is where some was removed on an executor that lives, as by what cleans up old files.
+        All data is reread if a live executor lacks some, for example after a cleanup of old files.
 
         Raises
         ------
         DataError
-            As `measure`, and where a partition has other records than it had.
+            As `measure`, and if a partition's number of records has changed.
         """
         sc = self.rdd.context
         with staying_with_data(sc), job(sc, "lost records are read again", "reading lost records"):
@@ -93,7 +93,7 @@ class ExecutorStore:
                 )
 
     def _figures(self):
-        """Returns the StoredPartitions, and how many records each partition has."""
+        """Returns the StoredPartitions, and the number of records of each partition."""
         partitions = [StoredPartition(*row) for row in self.rdd.collect()]
         errors = [stored.error for stored in partitions if stored.error is not None]
         if errors:
@@ -104,7 +104,7 @@ class ExecutorStore:
         return partitions, counts
 
     def is_whole(self):
-        """Returns whether the executors still have all that was read first; asks each of them."""
+        """Asks all executors whether they still have everything that was first read."""
         try:
             sc = self.rdd.context
             looking = job(sc, "kept records are looked up", "looking up kept records")
@@ -115,10 +115,11 @@ class ExecutorStore:
         return {stored.folder for stored in self.partitions} <= set(found)
 
     def read_again(self):
-        """Has the next job that needs the records read them anew, on executors that stay.
+        """Makes the next job that needs the records reread them, on executors that stay.
 
-        Those of a lost executor are read again by themselves. One that is being decommissioned has
-        its figures in the cache still, or Spark has copied them, and its folders go with it.
+        Records of a lost executor are reread automatically. An executor that is being
+        decommissioned still has its figures in the cache, or Spark has copied them, but its folders
+        go with it.
         """
         self.rdd.unpersist(blocking=True)
         self.rdd.persist(LEVEL)
@@ -128,25 +129,25 @@ class ExecutorStore:
         return self.rdd.mapPartitionsWithIndex(partial(stored_pieces, dealing, wanted))
 
     def remove(self):
-        """Has all executors remove the folders; waits for none, as they may be busy or lost."""
+        """Makes all executors remove the folders, without waiting: they may be busy or lost."""
         with suppress(Py4JError, PySparkException, AttributeError):  # Spark was stopped
             self.rdd.unpersist()
             sc = self.rdd.context
             with outside_job_group(sc), describe_jobs(sc, "records are removed"):
-                # Tasks that have failed may have left something, too.
+                # Failed tasks may have left folders, too.
                 self._on_executors(remove_folders)._jrdd.countAsync()
 
     def _on_executors(self, task):
-        """Returns an RDD with a partition for each executor, which gets the key."""
+        """Returns the RDD of a task run on each executor, which receives the key."""
         places = [[location] for location in executor_locations(self.rdd.context)]
         keys = [self._key] * len(places)
         return parallelize_at(self.rdd.context, keys, places).mapPartitions(task)
 
 
 def reading_phases(partitions, passed):
-    """Returns what of the seconds that passed was what, as its slowest task had it.
+    """Splits the seconds that passed into phases, according to the slowest task.
 
-    Python starts in a process's first task; what no task knows of is the start of the job.
+    Python starts in a process's first task; time that no task accounts for is the start of the job.
     """
     reading = min(passed, max(stored.seconds for stored in partitions))
     python = min(passed - reading, max(stored.python for stored in partitions))

@@ -1,4 +1,4 @@
-"""What a DataFrame's schema says of its columns, asked before there is any job."""
+"""Checks of a DataFrame's schema against a network's, before any job."""
 
 import math
 
@@ -18,11 +18,11 @@ from sparkdl.data.readers.encodings.arrow_columns import IMAGE, KINDS, VECTOR, r
 from sparkdl.errors import DataError
 
 WHERE = "the DataFrame"
-MOST = 4  # names of parts of a vector that an error shows
+MOST = 4  # most names shown in an error
 
 
 def check_fields(fields, columns, schema):
-    """Raises DataError where a column cannot be what a network takes.
+    """Raises DataError if a column cannot be what a network takes.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ def check_fields(fields, columns, schema):
 
 
 def require_one(name, names):
-    """Raises DataError unless exactly one of a DataFrame's columns has a name."""
+    """Raises DataError unless exactly one column of a DataFrame has this name."""
     require_column(name, names, WHERE)
     if names.count(name) > 1:
         raise DataError(
@@ -56,9 +56,9 @@ def require_one(name, names):
 
 
 def check_features(field, shape, cure="VectorAssembler puts several columns together"):
-    """Raises DataError where a column's type, or the width of its vectors, is not `shape`'s.
+    """Raises DataError if a column's type, or the width of its vectors, does not match `shape`.
 
-    `cure` says what makes lists of single numbers.
+    `cure` says how to combine single numbers.
     """
     kind, where = field.dataType, f"{WHERE}: column {field.name!r}"
     if not has_numbers(kind):
@@ -77,7 +77,7 @@ def check_features(field, shape, cure="VectorAssembler puts several columns toge
 
 
 def check_ids(field, shape):
-    """Raises DataError where a column cannot hold ids: integers, or lists of them."""
+    """Raises DataError unless a column holds integers or lists of them, as ids must be."""
     kind = field.dataType
     if not has_integers(kind):
         raise DataError(
@@ -88,7 +88,7 @@ def check_ids(field, shape):
 
 
 def cure_for_ids(name, kind):
-    """Returns what makes ids of a column of another Spark type."""
+    """Returns how to make ids from a column of another Spark type."""
     of_list = isinstance(kind, ArrayType)
     if is_text(kind):
         return f"F.xxhash64({name!r}).bitwiseAND(2**63 - 1) makes ids of texts"
@@ -97,14 +97,14 @@ def cure_for_ids(name, kind):
         return f"F.transform({name!r}, {one}) makes ids of texts"
     if isinstance(kind, UserDefinedType):
         return f"vector_to_array(F.col({name!r})).cast('array<long>') makes ids of whole numbers"
-    if isinstance(kind, DateType):  # which Spark casts to no number
+    if isinstance(kind, DateType):  # Spark cannot cast dates to numbers
         return f"F.unix_date({name!r}) makes ids of dates"
     to = "array<long>" if of_list else "long"
     return f"F.col({name!r}).cast({to!r}) makes ids of whole numbers"
 
 
 def check_label(field, label):
-    """Raises DataError where a column's type, or its number of classes, is not the label's."""
+    """Raises DataError if a column's type or number of classes does not match the label's."""
     kind, where = field.dataType, f"{WHERE}: column {field.name!r}"
     if not has_numbers(kind):
         got = kind.simpleString() + (cure_for_texts(field.name) if is_text(kind) else "")
@@ -117,14 +117,14 @@ def check_label(field, label):
 
 
 def cure_for_texts(name):
-    """Returns "; " and what makes labels of a column of texts, under a name that is free."""
+    """Returns "; " and how to make labels from a column of texts, under an unused name."""
     index = f"{name}_index"
     stage = f"StringIndexer(inputCol={name!r}, outputCol={index!r})"
     return f"; index it first: {stage}, then label={index!r}, of a stage labelCol={index!r}"
 
 
 def check_factor(field):
-    """Raises DataError unless a column holds a number for each record."""
+    """Raises DataError unless a column holds one number per record."""
     if not is_number(field.dataType):
         got = field.dataType.simpleString()
         raise DataError(f"{WHERE}: column {field.name!r} must hold a number a record, got {got}")
@@ -159,7 +159,7 @@ def has_integers(kind):
 
 
 def attributes(field):
-    """Returns what pyspark.ml has noted of a column: {} where there is nothing."""
+    """Returns pyspark.ml's metadata of a column, {} without any."""
     noted = (field.metadata or {}).get("ml_attr")
     return noted if isinstance(noted, dict) else {}
 
@@ -185,6 +185,6 @@ def named_parts(field):
 
 
 def parts(noted):
-    """Returns what is noted of each number of a vector, in their order."""
+    """Returns the metadata of each number of a vector, in order."""
     groups = noted.get("attrs") or {}
     return sorted((one for group in groups.values() for one in group), key=lambda one: one["idx"])

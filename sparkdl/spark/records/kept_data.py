@@ -1,15 +1,15 @@
 """Data that fits have read, kept on the executors for later fits of the same data.
 
     identity of a later fit's data    what happens
-    equal, all folders there          the folders are used; nothing is read, checked or counted
-    equal, some folders gone          what is left of them is removed, the data is read
+    equal, all folders present        the folders are used; nothing is read, checked or counted
+    equal, some folders gone          the remaining ones are removed, the data is read
     another, or none                  the data is read
 
-The data of a fit that failed, or that launched its workers again, is removed. So are the data sets
-that were not used for longest, where all take more bytes than the setting spark.sparkdl.keptData
-says: of the SparkSession or of the SparkContext, 4g unless given, 0 for none. Where executors come
-and go (spark.dynamicAllocation.enabled) none is kept, as Spark would never give back an executor
-that has some. What is left goes with the SparkContext.
+Data of a fit that failed or relaunched its workers is removed. So are the least recently used data
+sets, once all together exceed the setting spark.sparkdl.keptData of the SparkSession or the
+SparkContext: 4g by default, 0 to keep nothing. Under dynamic allocation
+(spark.dynamicAllocation.enabled) nothing is kept, as Spark would never release an executor that
+holds data. Everything else is removed with the SparkContext.
 """
 
 import logging
@@ -40,7 +40,7 @@ PLAIN = (
 SETTING, DEFAULT = "spark.sparkdl.keptData", "4g"
 keeping = ContextVar("keeping", default=True)
 _lock = threading.Lock()
-_kept: Any = None, None  # of the SparkContext that was used last: a process has one at a time
+_kept: Any = None, None  # of the last SparkContext used: a process has one at a time
 
 
 class DataSet:
@@ -55,7 +55,7 @@ class DataSet:
     Attributes
     ----------
     users : int
-        Fits that use it now: while there are any, it is not removed.
+        Number of fits that use it now: it is not removed while there are any.
     is_sound : bool
         Whether it may be kept.
     """
@@ -66,20 +66,20 @@ class DataSet:
 
 
 class KeptData:
-    """The data sets of a SparkContext that later fits find.
+    """The data sets of a SparkContext that later fits can find.
 
     Parameters
     ----------
     limit : function () -> int
-        Bytes that all may take.
+        Maximum bytes of all data sets together.
     """
 
     def __init__(self, limit: Callable[[], int]) -> None:
         self._limit, self._lock = limit, threading.RLock()
-        self._sets: list[DataSet] = []  # the one used last stands last
+        self._sets: list[DataSet] = []  # least recently used first
 
     def find(self, identity: Any) -> DataSet | None:
-        """Returns the DataSet of this identity, for one more user, or None."""
+        """Returns the DataSet of this identity, counting one more user, or None."""
         with self._lock:
             self._keep_only([one for one in self._sets if not is_gone(one.identity)])
             found = next((one for one in self._sets if one.identity == identity), None)
@@ -92,7 +92,7 @@ class KeptData:
         return None
 
     def release(self, data_set: DataSet, keep: bool) -> None:
-        """Ends a use of a data set, which is removed unless all its users say to keep it."""
+        """Ends a use of a data set, which is removed unless all its users want to keep it."""
         with self._lock:
             data_set.users -= 1
             data_set.is_sound &= keep
@@ -103,18 +103,20 @@ class KeptData:
             self.shrink()
 
     def shrink(self) -> None:
-        """Removes what was not used for longest, until the rest is within the limit."""
+        """Removes the least recently used data sets, until the rest is within the limit."""
         with self._lock:
             if self._sets:
                 self._keep_only(within(self._limit(), self._sets))
 
     def clear(self) -> None:
-        """Removes all that is in no use, and the rest after its last use."""
+        """Removes all data sets, those in use after their last use."""
         with self._lock:
             self._keep_only([])
 
     def _is_worth_keeping(self, data_set, others):
-        """Returns whether it is within the limit, and no other fit has read the same meanwhile."""
+        """Returns whether it is within the limit, and no other fit has read the same data
+        meanwhile.
+        """
         twice = any(one.identity == data_set.identity for one in others)
         return not twice and data_set.store.nbytes <= self._limit()
 
@@ -136,7 +138,7 @@ class OpenedData(NamedTuple):
     was_kept : bool
         Whether an earlier fit has read it.
     seconds : {str: float}
-        That reading took now, by phase.
+        Of reading it now, by phase.
     """
 
     data_set: DataSet
@@ -159,7 +161,7 @@ def remove_unused(data_set):
 
 
 def within(limit, data_sets):
-    """Returns the last of the data sets, as many as take no more than `limit` bytes."""
+    """Returns the last data sets that together take at most `limit` bytes."""
     while sum(one.store.nbytes for one in data_sets) > limit:
         data_sets = data_sets[1:]
     return data_sets
@@ -181,7 +183,7 @@ def clear_kept_data(sc: SparkContext | SparkSession) -> None:
 
 @contextmanager
 def keeping_nothing():
-    """Has the fits inside neither keep data nor look for it, as theirs does not come again."""
+    """Makes the fits inside neither keep data nor look for it, as their data is not used again."""
     token = keeping.set(False)
     try:
         yield
@@ -190,7 +192,7 @@ def keeping_nothing():
 
 
 def size_limit(sc):
-    """Returns how many bytes all data that is kept may take."""
+    """Returns the maximum bytes of all kept data."""
     if dynamic(sc):
         return 0
     text = option(sc, SETTING, DEFAULT)
@@ -206,15 +208,15 @@ def size_limit(sc):
 
 
 def open_data(sc: SparkContext, records: Any, schema: Any) -> OpenedData:
-    """Finds the data set of SparkRecords among those that are kept, or reads it.
+    """Finds SparkRecords among the kept data sets, or reads them.
 
     Raises
     ------
     DataError
-        For the first record that cannot be used, and where there are none.
+        For the first unusable record, or if there are none.
     """
     kept = kept_data(sc)
-    kept.shrink()  # the setting may be another by now
+    kept.shrink()  # the setting may have changed
     identity = identify(records, schema) if keeping.get() and size_limit(sc) else None
     found = None if identity is None else kept.find(identity)
     if found is not None:

@@ -1,4 +1,4 @@
-"""Splits as tasks that run near their bytes, where executors run on the hosts of HDFS."""
+"""Splits as tasks that run near their bytes, if executors run on the hosts of HDFS."""
 
 import warnings
 from collections import Counter
@@ -12,11 +12,11 @@ from pyspark.sql.types import BinaryType, StructField, StructType
 from sparkdl.data.hadoop import SCHEMES
 from sparkdl.spark.jobs.job import message
 
-NOBODY = ("localhost",)  # the host that file systems without blocks report
+NOBODY = ("localhost",)  # the host reported by file systems without blocks
 
 
 def split_rdd(sc, splits):
-    """Returns an RDD with a partition for each split, which prefers the hosts of its bytes."""
+    """Returns an RDD with one partition per split, which prefers the hosts of its bytes."""
     hosts = hosts_of(sc, splits)
     if not any(hosts):
         return sc.parallelize(splits, max(len(splits), 1))
@@ -24,13 +24,13 @@ def split_rdd(sc, splits):
 
 
 def parallelize_at(sc, values, hosts):
-    """Returns an RDD with a partition for each value, which prefers these hosts or executors."""
+    """Returns an RDD with one partition per value, which prefers these hosts or executors."""
     pickled = CPickleSerializer()
     return RDD(make_located_rdd(sc, list(map(pickled.dumps, values)), hosts, "[B"), sc, pickled)
 
 
 def split_frame(spark, splits):
-    """Makes a DataFrame of the splits, whose one column holds them pickled."""
+    """Returns a DataFrame of the splits, pickled in its only column."""
     sc, dumps = spark.sparkContext, CPickleSerializer().dumps
     rows = [(dumps(split),) for split in splits]
     located = make_located_rdd(sc, rows, hosts_of(sc, splits), "[Ljava.lang.Object;")
@@ -40,7 +40,7 @@ def split_frame(spark, splits):
 
 
 def splits_in(tables):
-    """Yields the splits that Arrow tables of such a DataFrame hold, on an executor."""
+    """Yields, on an executor, the splits in Arrow tables of a `split_frame`."""
     for table in tables:
         yield from map(CPickleSerializer().loads, table.column(0).to_pylist())
 
@@ -48,8 +48,8 @@ def splits_in(tables):
 def hosts_of(sc, splits):
     """Returns the hosts that hold the bytes of each split.
 
-    Hadoop's own client in the driver's JVM says who does, with Spark's configuration and tokens:
-    one question for each file.
+    The Hadoop client in the driver's JVM is asked once per file, with Spark's configuration and
+    tokens.
     """
     blocks = {}
     return [
@@ -58,7 +58,7 @@ def hosts_of(sc, splits):
 
 
 def preferred_hosts(spans, blocks_of):
-    """Returns the hosts that hold at least half of the bytes, those with most first.
+    """Returns the hosts that hold at least half of the bytes, in descending order.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def preferred_hosts(spans, blocks_of):
 
 
 def blocks_of(sc, path, known):
-    """Returns [(start, stop, hosts)] of a file's blocks; nothing where it is not on HDFS."""
+    """Returns [(start, stop, hosts)] of a file's blocks; [] if it is not on HDFS."""
     if path.partition(":")[0] not in SCHEMES:
         return []
     if path not in known:
@@ -107,7 +107,7 @@ def ask_block_hosts(sc, path):
 
 
 def make_located_rdd(sc, items, hosts, kind):
-    """Returns a JavaRDD of bytes, or of tuples as arrays, one a partition, with these hosts.
+    """Returns a JavaRDD of bytes, or of tuples as arrays, one per partition, with preferred hosts.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ def make_located_rdd(sc, items, hosts, kind):
     known = {names: i for i, names in enumerate(dict.fromkeys(map(tuple, hosts)))}
     lists = seq([seq(list(names)) for names in known])
     numbers = [known[tuple(names)] for names in hosts]
-    # A call for each item would take seconds for some thousand. A Seq is a function of a number.
+    # A call per item would take seconds for thousands of them. A Seq is a function of an index.
     located = seq(send_to_jvm(jvm, numbers)).map(lists, *builder)
     pairs = seq(send_to_jvm(jvm, items)).zip(located, *builder).toSeq()
     tag = jvm.scala.reflect.ClassTag.apply(jvm.java.lang.Class.forName(kind))
@@ -127,14 +127,12 @@ def make_located_rdd(sc, items, hosts, kind):
 
 
 def scala_builder(jvm):
-    """Returns the last arguments of a collection's methods: before Scala 2.13 (Spark 3), how the
-    result is built.
-    """
+    """Returns the last arguments of Scala collection methods: a builder before 2.13 (Spark 3)."""
     if jvm.scala.util.Properties.versionNumberString() >= "2.13":
         return ()
     return (getattr(getattr(jvm, "scala.collection.Seq$"), "MODULE$").canBuildFrom(),)
 
 
 def send_to_jvm(jvm, values):
-    """Returns a list as one of the JVM, in one call."""
+    """Returns a list as a JVM list, in one call."""
     return jvm.net.razorvine.pickle.Unpickler().loads(bytearray(CPickleSerializer().dumps(values)))

@@ -1,4 +1,4 @@
-"""Records for the tests of a recipe."""
+"""Validation records of a recipe's tests."""
 
 from functools import partial
 
@@ -21,7 +21,7 @@ def batches_of_tests(sc, confs, tests):
     confs : sequence of NetworkConf or GraphConf
         See Recipe.test_confs.
     tests : sequence of SparkRecords
-        For each conf; or none at all.
+        One per conf; or none at all.
     """
     rdds = []
     for number, records in enumerate(tests):

@@ -1,7 +1,7 @@
-"""Turns the data handed to fit into an RDD of Batches, read and checked on the executors.
+"""Conversion of a fit's data to an RDD of Batches, read and checked on the executors.
 
-A record that cannot be used becomes a Failure among the Batches, not an exception: Spark would try
-the task again, four times, and bury the reason in a stack trace.
+An unusable record becomes a Failure among the Batches, not an exception: Spark would retry the
+task, four times, and bury the reason in a stack trace.
 """
 
 import platform
@@ -39,7 +39,7 @@ Change = Callable[[Batch], Batch]  # of a minibatch
 PACKED_COLUMNS = "packed binary, error string"
 PACKED = arrow_schema(PACKED_COLUMNS)
 KINDS = "an RDD, a DataFrame or a source such as LMDB(path)"
-# What to do with data that is of another package, or of none.
+# Cures for data of another package, or of none.
 CURES = {
     "pandas": "make one that Spark has: spark.createDataFrame(df)",
     "polars": "make one that Spark has: spark.createDataFrame(df.to_pandas())",
@@ -50,21 +50,21 @@ FOR_ARRAYS = "arrays are a source as Arrays(features, labels)"
 
 
 def is_records(data: Any) -> bool:
-    """Returns whether data are an RDD or a DataFrame, and no source."""
+    """Returns whether data are an RDD or a DataFrame rather than a source."""
     return isinstance(data, RDD) or is_frame(data)
 
 
 @dataclass(frozen=True)
 class SparkRecords:
-    """Data of any kind that Spark can read, and the columns of it to take.
+    """Data of any kind that Spark can read, with the columns to take.
 
     Parameters
     ----------
     data : RDD, DataFrame or Source
     features, label, weights : str
-        Columns, where the records have names; of several features or labels each has its own.
+        Columns, if records have names; several features or labels each have their own.
     transform : callable or None
-        What a worker does to each minibatch, of an RDD or DataFrame; sources have their own.
+        Applied by workers to each minibatch of an RDD or DataFrame; sources have their own.
     """
 
     data: Any
@@ -107,7 +107,7 @@ class SparkRecords:
         return split_rdd(sc, splits).mapPartitions(read)
 
     def stored(self, sc, schema, key):
-        """Returns an RDD of StoredPartition: it reads and checks the data once, where it lies.
+        """Returns an RDD of StoredPartition that reads and checks the data once, where it lies.
 
         Parameters
         ----------
@@ -117,7 +117,7 @@ class SparkRecords:
         if not isinstance(self.data, DataFrame):
             store = partial(store_batches, key)
             return self.batches(sc, schema).mapPartitionsWithIndex(store)
-        start_python(sc, begin_reading)  # to plan the job takes the driver a second at first
+        start_python(sc, begin_reading)  # planning the first job takes the driver a second
         chosen, columns = self.select_columns(schema)
         store = partial(store_tables, schema, columns, key)
         chosen, store = with_plain_names(chosen, store)
@@ -132,32 +132,32 @@ class SparkRecords:
             return chosen.mapInArrow(read, sql_schema(PACKED_COLUMNS)).rdd.map(of_row)
 
     def select_columns(self, schema):
-        """Returns the DataFrame of the columns that are needed, and their names."""
+        """Returns the DataFrame of the needed columns, and their names."""
         fields = self.data.schema
         columns = schema.fields(self.features, self.label, self.weights, fields.names)
         check_fields(fields, columns, schema)
-        names = dict.fromkeys(columns.values())  # some may be the same
+        names = dict.fromkeys(columns.values())  # without duplicates
         return select_columns(self.data, names), columns
 
 
 def cure_for(data):
-    """Returns what to do with data that Spark cannot read as they are."""
+    """Returns how to convert data that Spark cannot read as they are."""
     return frame_cure(data) or FOR_ARRAYS
 
 
 def cure_for_frame(data):
-    """Returns how data of any kind become a DataFrame of Spark, where nothing else is taken."""
+    """Returns how to convert data to a Spark DataFrame, where nothing else is accepted."""
     return frame_cure(data) or FOR_RECORDS
 
 
 def frame_cure(data):
-    """Returns what to do with a table of another package; None for what is none."""
+    """Returns how to convert a table of another package; None for anything else."""
     kind = kind_of(data)
     return next((CURES[name] for name in CURES if kind.startswith(f"{name}.")), None)
 
 
 def quote_name(name):
-    """Returns the name of a column, which may have dots and backticks, as Spark reads it."""
+    """Returns a column name quoted for Spark; it may contain dots and backticks."""
     escaped = name.replace("`", "``")
     return f"`{escaped}`"
 
@@ -171,9 +171,9 @@ def begin_reading(rows):
 def records_to_evaluate(data, features, label, transform, weights=None):
     """Returns SparkRecords with the columns of a fit; a source has a transform of its own.
 
-    Losses are weighted where a DataFrame has the column `weights`.
+    Losses are weighted if a DataFrame has the column `weights`.
     """
-    if is_frame(data):  # over Spark Connect it seems to have any attribute
+    if is_frame(data):  # over Spark Connect hasattr is True for any name
         known = weights if weights in data.columns else None
         return SparkRecords(data, features, label, known, transform)
     change = None if hasattr(data, "splits") else transform
@@ -194,7 +194,7 @@ def read_splits(schema, read, splits):
 
 
 def on_this_host(batches):
-    """Yields the batches; an error says on which host, as its disk may be at fault."""
+    """Yields the batches; errors name the host, as its disk may be at fault."""
     try:
         yield from batches
     except DataError as error:
@@ -202,7 +202,7 @@ def on_this_host(batches):
 
 
 def until_failure(batches):
-    """Yields the batches, and a Failure in place of one of sparkdl's errors, which ends them."""
+    """Yields the batches; an error of sparkdl ends them with a Failure."""
     try:
         yield from batches
     except SparkdlError as error:
@@ -210,7 +210,7 @@ def until_failure(batches):
 
 
 def store_tables(schema, columns, key, tables):
-    """Yields the row of figures of a DataFrame's partition, whose records it stores."""
+    """Stores the records of a DataFrame's partition; yields its row of figures."""
     partition = TaskContext.get().partitionId()
     batches = table_batches(schema, columns, partition, tables)
     yield from map(as_table, store_batches(key, partition, batches))
@@ -232,14 +232,14 @@ def to_row(item):
 
 
 def table_batches(schema, columns, partition, tables):
-    """Yields the checked Batches of a partition's Arrow tables that have records left."""
+    """Yields the non-empty checked Batches of a partition's Arrow tables."""
     for _, batch in check_pieces(schema, columns, partition, tables):
         if len(batch):
             yield batch
 
 
 def pack_batch(batch):
-    """Returns a Batch as bytes of numpy's own format."""
+    """Returns a Batch as bytes in numpy's own format."""
     file = BytesIO()
     columns = {f".{name}": column for name, column in batch.columns.items()}
     np.savez(file, ids=batch.ids, **columns)
@@ -247,14 +247,14 @@ def pack_batch(batch):
 
 
 def unpack_batch(data):
-    """Returns the Batch of such bytes."""
+    """Returns the Batch from bytes of `pack_batch`."""
     with np.load(BytesIO(data), allow_pickle=False) as arrays:
         ids, columns = arrays["ids"], {n: arrays[n] for n in arrays.files if n != "ids"}
     return Batch(ids=ids, columns={name[1:]: column for name, column in columns.items()})
 
 
 def of_row(row):
-    """Returns the Batch, or the Failure, of a row."""
+    """Returns the Batch or Failure of a row."""
     if row.error is None:
         return unpack_batch(bytes(row.packed))
     return Failure(error_from_text(row.error))

@@ -1,9 +1,9 @@
-"""Plans with random numbers of a fixed seed, as the folds of pyspark's CrossValidator have them.
+"""Plans with seeded random numbers, such as the folds of pyspark's CrossValidator.
 
-Spark draws such numbers row by row, for each partition anew. They are the same ones each time where
-rows come in one order: from a plan that moves no rows between partitions, or from rows that Spark
-has cached. Behind a shuffle rows come as they arrive, and a plan that is computed again draws other
-numbers for them.
+Spark draws such numbers row by row, starting anew in each partition. They are reproducible only if
+rows have a fixed order: in a plan that moves no rows between partitions, or for rows that Spark
+has cached. After a shuffle rows come as they arrive, and a recomputed plan draws other numbers for
+them.
 """
 
 from sparkdl.spark.jobs.slots import elements
@@ -18,9 +18,9 @@ ALIAS, LITERAL = f"{EXPRESSIONS}Alias", f"{EXPRESSIONS}Literal"
 
 
 def cached_rows(execution):
-    """Returns numbers of the cached RDDs that a plan with random numbers reads.
+    """Returns the ids of the cached RDDs that a plan with random numbers reads.
 
-    None where its rows may be others each time. A frame that is cached again has another number.
+    None if its rows may differ each time. A frame that is cached again has another id.
 
     Parameters
     ----------
@@ -41,9 +41,9 @@ def cached_rows(execution):
 
 
 def cache_numbers(execution):
-    """Returns numbers of the cached RDDs that a plan reads: a frame cached again has another.
+    """Returns the ids of the cached RDDs that a plan reads; a frame cached again has another id.
 
-    None where one is not computed yet, which takes a job.
+    None if one has not been computed yet, which would take a job.
     """
     leaves = elements(execution.withCachedData().collectLeaves())
     cached = [leaf.cacheBuilder() for leaf in leaves if class_of(leaf) == CACHED]
@@ -60,12 +60,12 @@ def nodes_of(plan):
 
 
 def is_seeded(node):
-    """Returns whether of all that is random a node has columns of seeded numbers alone."""
+    """Returns whether a node's only nondeterministic expressions are seeded random numbers."""
     return all(is_drawn(each) for each in elements(node.expressions()) if not each.deterministic())
 
 
 def is_drawn(expression):
-    """Returns whether an expression is a random number of a fixed seed, named or not."""
+    """Returns whether an expression is a random number with a fixed seed, aliased or not."""
     kind, inner = class_of(expression), elements(expression.children())
     if kind == ALIAS:
         return is_drawn(inner[0])
@@ -73,23 +73,23 @@ def is_drawn(expression):
 
 
 def keeps_order(node):
-    """Returns whether the rows of a node come in one order, if those that it reads do."""
+    """Returns whether a node's rows have a fixed order, given that its input has."""
     if class_of(node) == LOGICAL_RDD:
         return is_determinate(node.rdd())
     return class_of(node) in IN_ORDER or node.children().isEmpty()
 
 
 def number_of_cache(builder):
-    """Returns the number of the RDD of cached rows; None where Spark may drop and draw them anew.
+    """Returns the id of the RDD of cached rows; None if Spark may drop and redraw them.
 
-    On a disk they stay.
+    Rows on disk stay.
     """
     rows = builder.cachedColumnBuffers()
     return rows.id() if builder.storageLevel().useDisk() or is_determinate(rows) else None
 
 
 def is_determinate(rdd):
-    """Returns whether an RDD that is computed again has the same rows in the same order."""
+    """Returns whether a recomputed RDD has the same rows in the same order."""
     return rdd.outputDeterministicLevel().toString() == "DETERMINATE"
 
 

@@ -1,6 +1,6 @@
 """A partition's records in a folder of the executor that has read it: writing, reading, removing.
 
-The folders lie where Spark keeps the files of the executor, and go with it at the latest.
+The folders are among Spark's files of the executor, and go with it at the latest.
 """
 
 import os
@@ -30,18 +30,18 @@ ARROW = arrow_schema(COLUMNS)
 
 
 class StoredPartition(NamedTuple):
-    """Figures of a partition, all that the driver gets of it.
+    """Figures of a partition, the only data of it that the driver gets.
 
     Parameters
     ----------
     partition, count, nbytes : int
         Its number, its records, and the bytes of their arrays.
     folder : str
-        Of the executor.
+        On the executor.
     seconds, python : float
-        Seconds of the task, and before it those in which its process has started.
+        Seconds of the task, and of its process's start before it.
     error : str or None
-        JSON of why its records cannot be used.
+        JSON of the error if its records cannot be used.
     """
 
     partition: int
@@ -54,12 +54,12 @@ class StoredPartition(NamedTuple):
 
 
 def store_batches(key, partition, batches):
-    """Writes Batches, or what comes before a Failure; yields the StoredPartition.
+    """Writes the Batches before the first Failure; yields the StoredPartition.
 
     Parameters
     ----------
     key : str
-        Of the data set, which the folders of all its partitions have in their paths.
+        Of the data set, part of the path of all its partitions' folders.
     """
     python, began = seconds_to_start(), time.perf_counter()
     freeze_modules()
@@ -74,18 +74,18 @@ def store_batches(key, partition, batches):
 
 
 def partition_folder(key, partition, attempt):
-    """Returns the folder for a partition; the executor's disks take turns."""
+    """Returns the folder for a partition; partitions alternate between the executor's disks."""
     disks = local_disks()
     return os.path.join(disks[partition % len(disks)], f"sparkdl-{key}", f"{partition}.{attempt}")
 
 
 def as_table(stored):
-    """Returns the Arrow record batch of a StoredPartition, a row of the COLUMNS."""
+    """Returns a StoredPartition as an Arrow record batch of one row."""
     return pyarrow.RecordBatch.from_pylist([stored._asdict()], schema=ARROW)
 
 
 def stored_pieces(dealing, wanted, partition, rows):
-    """Yields (block, its records) of a partition, whose StoredPartition is the only row."""
+    """Yields (block, its records) of a partition, whose only row is its StoredPartition."""
     freeze_modules()
     folders = [StoredPartition(*row).folder for row in rows]
     batches = (batch for path in folders for batch in read_records(path))
@@ -93,7 +93,7 @@ def stored_pieces(dealing, wanted, partition, rows):
 
 
 def remove_folders(keys):
-    """Removes what data sets have left in the folders of this task's executor."""
+    """Removes data sets from the folders of this task's executor."""
     for key in keys:
         for disk in local_disks():
             shutil.rmtree(Path(disk, f"sparkdl-{key}"), ignore_errors=True)
@@ -101,9 +101,9 @@ def remove_folders(keys):
 
 
 def list_folders(keys):
-    """Yields the folders of data sets that this task's executor has, with all that belongs there.
+    """Yields the complete folders of data sets on this task's executor.
 
-    What cleans up temporary files may have removed some of it.
+    A cleanup of temporary files may have removed parts of others.
     """
     for key in keys:
         for disk in local_disks():

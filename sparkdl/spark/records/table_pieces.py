@@ -1,7 +1,7 @@
-"""Arrow tables of a partition to checked Batches, a bounded number of bytes at a time.
+"""Conversion of a partition's Arrow tables to checked Batches of bounded size.
 
-Spark counts the rows of a table, 10,000 by default, whatever their width. Sparse vectors take a few
-bytes in Arrow, and megabytes as arrays.
+Spark limits tables by rows, 10,000 by default, whatever their width. A sparse vector may take a few
+bytes in Arrow, and megabytes as an array.
 """
 
 import pyarrow.compute as pc
@@ -19,7 +19,7 @@ def check_pieces(schema, columns, partition, tables, beside=0):
     schema : Schema
     columns : {column of a batch: column of the tables}
     beside : int
-        Bytes that a record needs for what is computed of it.
+        Further bytes per record, for computed results.
     """
     start, where = 0, f"partition {partition}"
     options = {"sequences": schema.masks, "sizes": schema.sizes, "singles": schema.singles}
@@ -30,7 +30,7 @@ def check_pieces(schema, columns, partition, tables, beside=0):
 
 
 def cut_tables(schema, columns, tables, beside=0):
-    """Yields pieces of the tables that have rows: as many as fit into WINDOW_BYTES as arrays."""
+    """Yields non-empty pieces of the tables that fit into WINDOW_BYTES as arrays."""
     for table in tables:
         if table.num_rows:
             nbytes = beside + row_bytes(schema, columns, table)
@@ -40,7 +40,7 @@ def cut_tables(schema, columns, tables, beside=0):
 
 
 def row_bytes(schema, columns, table):
-    """Returns about how many bytes a record of the table has as arrays."""
+    """Returns the approximate bytes of a record of the table as arrays."""
     present = set(table.schema.names)
     return sum(
         max(schema.column_bytes.get(column, 0), stored_bytes(table.column(name)))
@@ -50,7 +50,7 @@ def row_bytes(schema, columns, table):
 
 
 def stored_bytes(column):
-    """Returns the bytes of a value of a column as it is stored, of sparse vectors made dense."""
+    """Returns the bytes per value of a stored column, counting sparse vectors as dense."""
     mean = column.nbytes // len(column)
     if not types.is_struct(column.type) or column.type.get_field_index("size") < 0:
         return mean

@@ -1,4 +1,4 @@
-"""Records that a fit evaluates on: read once, where they lie, and kept for the next fit."""
+"""Validation records: read once, where they lie, and kept for the next fit."""
 
 from contextlib import contextmanager
 from functools import cached_property
@@ -24,7 +24,7 @@ DRAWS_NONE = (
 
 
 class ValidationRecords:
-    """Batches of records on the executors, which are read when they are first asked for.
+    """Batches of validation records on the executors, read on first use.
 
     Parameters
     ----------
@@ -32,13 +32,13 @@ class ValidationRecords:
     records : SparkRecords
     schema : Schema
     drawn : bool
-        Whether they are those that `validation_split` draws.
+        Whether they are drawn by `validation_split`.
 
     Raises
     ------
     ConfigError, DataError
-        For what is known before any job; then, as they are read, for the first record that cannot
-        be used, and where there are none.
+        For problems known before any job; later, when records are read, for the first unusable one,
+        or if there are none.
     """
 
     def __init__(
@@ -58,31 +58,31 @@ class ValidationRecords:
 
     @property
     def rdd(self):
-        """An RDD of the Batches, each partition where its folder lies."""
+        """An RDD of the Batches, each partition located with its folder."""
         return self.opened.store.rdd.mapPartitions(stored_batches)
 
     def share(self, rank, size):
-        """Returns the StoredBatches of a worker, one of `size`, that can open all folders."""
+        """Returns the StoredBatches of one of `size` workers, which can open all folders."""
         folders = {each.partition: each.folder for each in self.opened.store.partitions}
         return StoredBatches(folders=folders, rank=rank, size=size)
 
     def locate(self):
-        """Finds the folders as they are now; see ExecutorStore.locate."""
+        """Finds the folders' current locations; see ExecutorStore.locate."""
         self.opened.store.locate()
 
     def read_again(self):
-        """Has the next launch read the records anew; see ExecutorStore.read_again."""
+        """Makes the next launch reread the records; see ExecutorStore.read_again."""
         self.opened.store.read_again()
 
     def close(self, keep=False):
-        """Frees what the executors hold; with `keep`, the records may stay for the next fit."""
+        """Frees the executors' storage; with `keep`, records may stay for the next fit."""
         if "opened" in vars(self):
             self.opened.release(keep)
 
 
 @contextmanager
 def open_validation(sc, conf, records, changes=()):
-    """Gives the Validation of SparkRecords for one fit of a network; None where there are none."""
+    """Provides the Validation of SparkRecords for one fit of a network, or None without records."""
     if records is None:
         yield None
         return
@@ -92,11 +92,11 @@ def open_validation(sc, conf, records, changes=()):
 
 
 def stored_batches(rows):
-    """Yields the Batches of a partition, whose StoredPartition is the only row."""
+    """Yields the Batches of a partition, whose only row is its StoredPartition."""
     for row in rows:
         yield from read_records(StoredPartition(*row).folder)
 
 
 def rdd_of(batches):
-    """Returns what a Validation has to evaluate on as an RDD of Batch and Failure, or None."""
+    """Returns validation data as an RDD of Batch and Failure, or None."""
     return batches.rdd if isinstance(batches, ValidationRecords) else batches

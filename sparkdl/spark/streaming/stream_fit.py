@@ -1,11 +1,11 @@
-"""A network trained on a stream: Spark runs a query, and each of its micro-batches is a fit.
+"""Training on a stream: Spark runs a query, and each of its micro-batches is a fit.
 
-After each the model is saved with the micro-batch's number, and only then does Spark note it as
-done. A query that is started again on the same folder therefore begins with the next one, or is
-given the last one once more, which is known by its number and left out.
+After each micro-batch the model is saved with its number, and only then does Spark mark it as done.
+So a query that is restarted on the same folder begins with the next micro-batch, or receives the
+last one again, which is recognized by its number and skipped.
 
-Training stays in the thread that asked for it: Spark interrupts the query's own thread to stop it,
-and what training has to clean up would fail there.
+Training stays in the thread that asked for it: Spark stops a query by interrupting its thread, and
+cleanup after training would fail there.
 """
 
 import logging
@@ -26,7 +26,7 @@ from sparkdl.training.reporting.listeners import Listener
 
 log = logging.getLogger(__name__)
 POLL = 0.05
-GRACE = 60.0  # seconds for a query to end that is no longer active
+GRACE = 60.0  # seconds for an inactive query to end
 ENDING = {"availableNow", "once"}  # triggers of queries that end by themselves
 
 
@@ -35,7 +35,7 @@ class StreamEnded(SparkdlError):
 
 
 class MicroBatchQueue:
-    """The hand-over of micro-batches, at which the query's thread waits for their training."""
+    """Hands micro-batches over to training; the query's thread waits until each is trained."""
 
     def __init__(self):
         self._items, self.closed = queue.SimpleQueue(), False
@@ -58,7 +58,7 @@ class MicroBatchQueue:
 
 
 class StreamTrainer(Listener):
-    """A network in training, and the micro-batches that it has been trained on.
+    """A network in training, and the last micro-batch it was trained on.
 
     Parameters
     ----------
@@ -72,11 +72,11 @@ class StreamTrainer(Listener):
     def __init__(self, network, fit, place):
         self._network, self._fit, self._place = network, fit, place
         self.history, self.query = History(), None
-        self.last = None  # number of the last micro-batch that was trained on
-        self.stopped = None  # why a listener has stopped the training
+        self.last = None  # number of the last trained micro-batch
+        self.stopped = None  # why a listener has stopped training
 
     def take(self, frame, number):
-        """Trains on a micro-batch, unless that has been done, and saves the model."""
+        """Trains on a micro-batch, unless this has been done, and saves the model."""
         if self._place is None or self._place.awaits(number):
             with suppress(NoRecords), keeping_nothing(), self._whole():  # a filter may leave none
                 self._add(self._fit(frame, self))
@@ -86,7 +86,7 @@ class StreamTrainer(Listener):
 
     @contextmanager
     def _whole(self):
-        """Takes back what was trained on a micro-batch that fails: Spark will give it again."""
+        """Rolls back training on a micro-batch that fails, as Spark will give it again."""
         state = self._network.state
         try:
             yield
@@ -103,7 +103,7 @@ class StreamTrainer(Listener):
             raise StreamEnded("its query was stopped")
 
     def note(self, number):
-        """Returns the note that is added to an error."""
+        """Returns the note to add to an error."""
         good = None if self._place is None else self._place.newest
         return f"in micro-batch {number} of a stream; the last checkpoint is {good}"
 
@@ -113,13 +113,13 @@ class StreamTrainer(Listener):
 
 
 def fit_stream(network, frame, fit, trigger=None, checkpoints=None):
-    """Trains until the stream ends; returns the History, whose `end_reason` says why it did.
+    """Trains until the stream ends; returns the History, with the reason as `end_reason`.
 
     Parameters
     ----------
     network : Network
-        Trained in place; where `checkpoints` has one of this stream, it goes on from that.
-    frame : DataFrame that streams
+        Trained in place; continues from a checkpoint of this stream in `checkpoints`, if any.
+    frame : streaming DataFrame
     fit : function (DataFrame of a micro-batch, listener) -> History
     trigger : dict or None
         Options of DataStreamWriter.trigger.
@@ -128,11 +128,12 @@ def fit_stream(network, frame, fit, trigger=None, checkpoints=None):
     Raises
     ------
     ConfigError
-        The query cannot be started.
+        If the query cannot be started.
     CheckpointError
-        The folder's checkpoint is not of this stream, or is behind it.
+        If the folder's checkpoint is of another stream, or behind it.
     WorkerError
-        The query failed, as its source cannot be read. Errors of training are themselves.
+        If the query failed, for example to read its source. Errors of training are raised as they
+        are.
     """
     place = None if checkpoints is None else StreamFolder(checkpoints, network)
     micro_batches, trainer = MicroBatchQueue(), StreamTrainer(network, fit, place)
@@ -180,7 +181,7 @@ def start_query(writer, trigger, place):
 
 
 def train_on(trainer, batch, number, done):
-    """Trains on a micro-batch; returns whether it did, and the query was not stopped meanwhile."""
+    """Trains on a micro-batch; returns False if the query was stopped meanwhile."""
     try:
         trainer.take(batch, number)
     except StreamEnded as error:
@@ -188,14 +189,14 @@ def train_on(trainer, batch, number, done):
         return False
     except BaseException as error:
         error.add_note(trainer.note(number))
-        done.set_exception(error)  # so that Spark does not note it as done
+        done.set_exception(error)  # so that Spark does not mark it as done
         raise
     done.set_result(None)
     return True
 
 
 def finish(query):
-    """Waits for the thread of a query that is no longer active."""
+    """Waits for the thread of an inactive query."""
     with suppress(PySparkException):  # `outcome` raises the cause
         if not query.awaitTermination(GRACE):
             text = f"its query {query.id} is not active, but runs on after {GRACE:g} s"
@@ -203,7 +204,7 @@ def finish(query):
 
 
 def outcome(query, trainer, is_complete):
-    """Returns the History of a query that has ended. Raises WorkerError where it failed."""
+    """Returns the History of a query that has ended; raises WorkerError if it failed."""
     failure = query.exception()
     if failure is not None and trainer.stopped is None:
         raise WorkerError(f"the stream failed {trainer.where}: {reason(message(failure))}")

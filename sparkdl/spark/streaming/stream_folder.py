@@ -1,4 +1,4 @@
-"""Folders of a stream's checkpoints: the model's, and those of Spark's own query."""
+"""Folder of a stream's checkpoints: the model's, and those of Spark's query."""
 
 from sparkdl.data import files
 from sparkdl.errors import CheckpointError, brief, require
@@ -21,12 +21,12 @@ class StreamFolder:
     ----------
     checkpoints : Checkpoints
     network : Network
-        Takes the state of the newest whole checkpoint, where there is one.
+        Takes the state of the newest complete checkpoint, if there is one.
 
     Raises
     ------
     CheckpointError
-        They are of another network, of no stream, or none is whole.
+        If they are of another network or of no stream, or none is complete.
     """
 
     def __init__(self, checkpoints, network):
@@ -64,7 +64,7 @@ class StreamFolder:
         Raises
         ------
         CheckpointError
-            It is that of another query, or there were others between.
+            If it is of another query, or some before it are missing.
         """
         query = self._id()
         if self._query not in (None, query):

@@ -1,4 +1,4 @@
-"""Texts as ids of tokens, in a task."""
+"""Encoding of texts as token ids, in a task."""
 
 import os
 from functools import lru_cache
@@ -8,11 +8,11 @@ import pandas as pd
 from sparkdl.spark.text.token_kinds import load_tokenizers
 
 PADS = ("[PAD]", "<pad>")
-PARTS = {"ids": "ids", "mask": "attention_mask", "segments": "type_ids"}  # names of the package
+PARTS = {"ids": "ids", "mask": "attention_mask", "segments": "type_ids"}  # names in tokenizers
 
 
 def load_tokenizer(content):
-    """Returns the tokenizers.Tokenizer of a text of JSON, which pads and cuts nothing."""
+    """Returns the tokenizers.Tokenizer of a JSON text, without padding and truncation."""
     tokenizer = load_tokenizers().Tokenizer.from_str(content)
     tokenizer.no_padding()
     tokenizer.no_truncation()
@@ -21,8 +21,8 @@ def load_tokenizer(content):
 
 @lru_cache(maxsize=4)
 def load_encoder(content, steps, pad):
-    """Returns the tokenizer that cuts, and pads, as asked; a process makes it once."""
-    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")  # tasks have a core each
+    """Returns the tokenizer with truncation and padding as asked, cached per process."""
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")  # tasks have one core each
     tokenizer = load_tokenizer(content)
     if steps is not None:
         tokenizer.enable_truncation(steps)
@@ -33,7 +33,7 @@ def load_encoder(content, steps, pad):
 
 
 def padding_of(tokenizer):
-    """Returns (token, id) of padding: 0 where a tokenizer has none of its own."""
+    """Returns (token, id) of padding; id 0 if the tokenizer has no padding token."""
     known = [(token, tokenizer.token_to_id(token)) for token in PADS]
     return next(((t, number) for t, number in known if number is not None), (PADS[0], 0))
 

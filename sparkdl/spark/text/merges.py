@@ -1,25 +1,25 @@
-"""The merges of byte pair encoding, learned from words and how often each occurs."""
+"""Merges of byte pair encoding, learned from words and their counts."""
 
 import heapq
 from collections import Counter, defaultdict
 from itertools import pairwise
 
-ALPHABET = 1000  # characters, the most frequent ones
+ALPHABET = 1000  # most frequent characters kept
 
 
 class Merges:
-    """A vocabulary that grows by the most frequent pair of neighbors, until it is large enough.
+    """A vocabulary that grows by the most frequent pair of adjacent tokens, up to a given size.
 
-    Of pairs that occur as often the one of the smaller ids is merged first.
+    Among equally frequent pairs the one with smaller ids is merged first.
 
     Parameters
     ----------
     words : {word: int}
-        How often each occurs.
+        Counts of words.
     first : list of str
-        Tokens that are there in any case, with the ids 0, 1 ...
+        Tokens that are always present, with the ids 0, 1 ...
     prefix : str
-        Of tokens that go on within a word: "##" for WordPiece, "" for BPE.
+        Of tokens that continue a word: "##" for WordPiece, "" for BPE.
 
     Attributes
     ----------
@@ -66,7 +66,7 @@ class Merges:
         """Merges until there are `size` tokens, or no pair occurs `least` times."""
         while len(self.vocabulary) < size and self.queue:
             count, pair = heapq.heappop(self.queue)
-            if -count != self.pairs[pair]:  # it has become rarer since it was queued
+            if -count != self.pairs[pair]:  # rarer than when it was queued
                 self._queue(pair)
                 continue
             if -count < max(least, 1):
@@ -94,7 +94,7 @@ class Merges:
             self._queue(each)
 
     def _count(self, before, after, place, changed):
-        """Counts the pairs of a word anew; those that become more frequent are `changed`."""
+        """Updates the counts of a word's pairs; adds new pairs to `changed`."""
         for pair in pairwise(before):
             self.pairs[pair] -= self.counts[place]
         for pair in pairwise(after):
@@ -104,7 +104,7 @@ class Merges:
 
 
 def replace_pair(symbols, pair, new):
-    """Returns the symbols with each occurrence of a pair as one symbol, from the left."""
+    """Returns the symbols with each occurrence of a pair replaced by one symbol, from the left."""
     found, place = [], 0
     while place < len(symbols):
         if tuple(symbols[place : place + 2]) == pair:

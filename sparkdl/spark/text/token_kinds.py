@@ -1,4 +1,4 @@
-"""What tokenizers of each kind do with a text before and after it is cut."""
+"""Construction and training of tokenizers of each kind."""
 
 from sparkdl.errors import ConfigError, needs_package
 from sparkdl.spark.text.merges import Merges
@@ -9,7 +9,7 @@ GPT = "<|endoftext|>"
 
 
 def load_tokenizers():
-    """Returns the package tokenizers; ConfigError where it is not installed."""
+    """Returns the package tokenizers; raises ConfigError if it is not installed."""
     where = "tokenizers in each process"
     with needs_package("a Tokenizer", where, "pip install tokenizers", ConfigError):
         import tokenizers
@@ -17,7 +17,7 @@ def load_tokenizers():
 
 
 def untrained(kind, lowercase):
-    """Returns a tokenizers.Tokenizer that cuts texts into words, and has no tokens yet."""
+    """Returns a tokenizers.Tokenizer that splits texts into words, still without tokens."""
     package = load_tokenizers()
     if kind == "wordpiece":
         tokenizer = package.Tokenizer(package.models.WordPiece(unk_token=BERT[1]))
@@ -34,7 +34,7 @@ def untrained(kind, lowercase):
 
 
 def train(tokenizer, kind, words, size, least):
-    """Returns the text of a tokenizer.json with the tokens that {word: count} give."""
+    """Returns the tokenizer.json text with the tokens learned from {word: count}."""
     package = load_tokenizers()
     special = BERT if kind == "wordpiece" else (GPT,)
     letters = () if kind == "wordpiece" else sorted(package.pre_tokenizers.ByteLevel.alphabet())

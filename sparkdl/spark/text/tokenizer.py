@@ -22,7 +22,7 @@ from sparkdl.spark.text.word_counts import count_words
 
 LONGEST = 64 << 20  # bytes of a tokenizer.json
 LISTS = ArrayType(IntegerType())
-HELD = "sparkdl_tokens"  # the struct of all lists, on the way
+HELD = "sparkdl_tokens"  # temporary column, the struct of all lists
 
 
 class Tokenizer:
@@ -195,7 +195,7 @@ def column_encoder(parts, content, steps, pad):
 
 
 def check_training(kind, tokens, min_count):
-    """Raises ConfigError for an option that is not as `train` says."""
+    """Raises ConfigError for an invalid option of `train`."""
     if kind not in KINDS:
         raise ConfigError(f"Tokenizer.kind must be one of {KINDS}, got {kind!r}")
     for name, value in {"tokens": tokens, "min_count": min_count}.items():
@@ -204,7 +204,7 @@ def check_training(kind, tokens, min_count):
 
 
 def check_texts(frame, columns):
-    """Raises DataError for a column that is not there, or holds no texts."""
+    """Raises DataError for a column that is missing or holds no texts."""
     if len(columns) not in (1, 2):
         raise ConfigError(f"Tokenizer.column must be one name or a pair, got {columns}")
     for column in columns:

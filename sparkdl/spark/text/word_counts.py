@@ -1,4 +1,4 @@
-"""How often each word of a column of texts occurs."""
+"""Counts of the words in a column of texts."""
 
 from collections import Counter
 
@@ -9,14 +9,14 @@ from pyspark.sql.types import LongType, StringType, StructField, StructType
 from sparkdl.spark.inference.arrow_map import map_in_arrow
 from sparkdl.spark.text.token_kinds import untrained
 
-MOST = 200_000  # words counted at once by a task
+MOST = 200_000  # distinct words that a task counts at once
 FIELDS = StructType([StructField("word", StringType()), StructField("count", LongType())])
 
 
 def count_words(frame, column, kind, lowercase, least):
-    """Returns {word: int} of a DataFrame's texts, of words that occur `least` times or more.
+    """Returns {word: int} of a DataFrame's texts, for words that occur at least `least` times.
 
-    Executors cut the texts and count; the driver gets the sums.
+    Executors split the texts and count; the driver gets the sums.
     """
 
     def count(batches):
@@ -35,7 +35,7 @@ def count_words(frame, column, kind, lowercase, least):
 
 
 def cutter(kind, lowercase):
-    """Returns a function that gives the words of a text."""
+    """Returns a function that splits a text into words."""
     tokenizer = untrained(kind, lowercase)
     normalizer, splitter = tokenizer.normalizer, tokenizer.pre_tokenizer
 
