@@ -35,7 +35,7 @@ class SparkdlError(Exception):
 
 
 class ConfigError(SparkdlError, ValueError):
-    """An option has a value that cannot work.
+    """An option has an invalid value.
 
     `place` is the path of fields with which the text of a nested option's error begins.
     """
@@ -44,11 +44,11 @@ class ConfigError(SparkdlError, ValueError):
 
 
 class ShapeError(SparkdlError, ValueError):
-    """Arrays, layers or vectors whose shapes do not fit together."""
+    """Arrays, layers or vectors have shapes that do not fit together."""
 
 
 class OperandError(SparkdlError, ValueError):
-    """A kernel would leave the memory of an operand, or misread its numbers; names the operand."""
+    """A kernel would read or write outside an operand, or misread its numbers; names the operand."""
 
 
 class DataError(SparkdlError, ValueError):
@@ -56,11 +56,11 @@ class DataError(SparkdlError, ValueError):
 
 
 class NoRecords(DataError):
-    """There is not one record to train on."""
+    """There are no records to train on."""
 
 
 class CheckpointError(SparkdlError, ValueError):
-    """A saved model or checkpoint that is missing, damaged or not ours."""
+    """A saved model or checkpoint is missing, damaged, or not sparkdl's."""
 
 
 class UnsupportedError(SparkdlError, RuntimeError):
@@ -76,7 +76,7 @@ class WorkerError(SparkdlError, RuntimeError):
 
 
 class PeerError(WorkerError):
-    """Another process of a group is gone, silent, or sent what cannot be.
+    """Another process of a group is gone, silent, or has sent invalid data.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ class PeerError(WorkerError):
 
 
 class LostRecords(WorkerError):
-    """Records that an executor has stored are not where a worker looks for them."""
+    """Records that an executor stored are no longer where a worker looks for them."""
 
 
 class DivergedError(SparkdlError, RuntimeError):

@@ -15,8 +15,7 @@ MOST_SPLITS = 4096
 
 @dataclass(frozen=True, kw_only=True)
 class Split(FrozenFields):
-    """A part of a source that is read in one piece. Small, for it travels from the driver to an
-    executor.
+    """A part of a source that is read in one piece; small, as the driver sends it to an executor.
 
     Parameters
     ----------
@@ -57,10 +56,10 @@ class Source(Member, package="sparkdl.data"):
     paths: ClassVar[tuple[str, ...]] = ()
 
     def check(self) -> None:
-        """Raises DataError if the data is not there; reads none of it."""
+        """Raises DataError if the data does not exist; reads none of it."""
 
     def splits(self) -> list[Split]:
-        """Returns all splits, in order, from metadata alone. Runs on the driver."""
+        """Returns all splits, in order, using only metadata. Runs on the driver."""
         raise NotImplementedError
 
     def identity(self) -> Any:

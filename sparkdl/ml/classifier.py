@@ -37,11 +37,11 @@ from sparkdl.training.reporting.listeners import Listener
 
 
 class SparkNetworkClassifier(ProbabilisticClassifier, NetworkEstimator, HasClassWeights):
-    """Classifies records by a network that Spark's executors train.
+    """Classifies records with a network trained on Spark's executors.
 
-    The network ends in an output of a probability for each class (`Output(units=3)`), or in one of
-    a single yes or no (`Output(units=1, loss="sigmoid_cross_entropy")`). The same Params give the
-    same weights as SparkNetwork.fit with the same options, bit for bit.
+    The network ends in an output with a probability for each class (`Output(units=3)`), or in a
+    binary output (`Output(units=1, loss="sigmoid_cross_entropy")`). The same Params give the same
+    weights as SparkNetwork.fit with the same options, bit for bit.
 
     Parameters
     ----------
@@ -58,8 +58,8 @@ class SparkNetworkClassifier(ProbabilisticClassifier, NetworkEstimator, HasClass
         Classes from 0 on. Texts are indexed first: StringIndexer(inputCol=..., outputCol="label"),
         whose names of classes the model keeps.
     predictionCol, probabilityCol, rawPredictionCol : str
-        Columns that the model adds: the class (double), the probability of each (vector), and what
-        these are made of (vector); by default "prediction", "probability", "rawPrediction". "" for
+        Columns that the model adds: the class (double), the class probabilities (vector), and the
+        raw predictions (vector); by default "prediction", "probability", "rawPrediction". "" for
         none.
     maxIter : int, default 1
         Epochs.
@@ -242,7 +242,7 @@ class SparkNetworkClassificationModel(
         return Vectors.dense(self._probabilities(value)[0])
 
     def predictRaw(self, value: Any) -> DenseVector:
-        """Returns for one record what the probabilities are made of."""
+        """Returns the raw prediction of one record, from which the probabilities follow."""
         main = self.network.conf.main
         [z] = self.layer_values(value, main.name + Z)
         return Vectors.dense(raw_scores(z[None], kind_of_output(main))[0])

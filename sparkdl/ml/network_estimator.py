@@ -25,7 +25,7 @@ from sparkdl.training.reporting.listeners import Listener
 
 
 class SparkNetworkEstimator(Estimator["SparkNetworkModel"], NetworkEstimator, SeveralColumns):
-    """Fits a network of any kind: with several inputs or outputs, on sequences or images.
+    """Trains a network of any kind: with several inputs or outputs, on sequences or images.
 
     The same Params give the same weights as SparkNetwork.fit with the same options, bit for bit.
 

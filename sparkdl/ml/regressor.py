@@ -21,7 +21,7 @@ from sparkdl.training.reporting.listeners import Listener
 
 
 class SparkNetworkRegressor(Regressor, NetworkEstimator):
-    """Predicts numbers by a network that Spark's executors train.
+    """Predicts numbers with a network trained on Spark's executors.
 
     The network ends in an output of values, such as `Output(units=1, loss="mse")`. The same Params
     give the same weights as SparkNetwork.fit with the same options, bit for bit.

@@ -50,7 +50,7 @@ class DropConnect(WeightNoise, name="drop_connect"):
 class GaussianWeightNoise(WeightNoise, name="gaussian_weight_noise"):
     """Normal numbers that are added to the weights or multiplied with them."""
 
-    std: float = option(Number(above=0), "Their standard deviation.", default=0.01)
+    std: float = option(Number(above=0), "Standard deviation of the noise.", default=0.01)
     additive: bool = option(
         Boolean(),
         "w + noise of mean 0; else w times noise of mean 1. DL4J WeightNoise.",

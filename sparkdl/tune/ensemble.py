@@ -120,7 +120,7 @@ class EnsembleModel(
 
     @property
     def vote(self) -> Vote:
-        """How the networks vote, as executors are told."""
+        """How the networks vote, as sent to executors."""
         kind = kind_of_output(self._conf.main)
         return Vote(kind, self.voting, self.weights, self._thresholds())
 
@@ -131,7 +131,7 @@ class EnsembleModel(
         return tuple(self.getThresholds())
 
     def predict(self, features: Any) -> np.ndarray:
-        """Returns what the networks give together for features (n, ...), in this process.
+        """Returns the combined prediction for features (n, ...), computed in this process.
 
         Probabilities (n, classes), with "hard" shares of the votes, or values (n, k).
         """

@@ -13,7 +13,7 @@ POSITION_BITS = 40
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Batch:
-    """Columns of equal length with the identity of each record.
+    """Columns of equal length, with an id for each record.
 
     Parameters
     ----------

@@ -25,7 +25,7 @@ def words_of(caption):
 
 
 class Vocab:
-    """The words of captions and their numbers, which are CaffeOnSpark's for the same file.
+    """A vocabulary of captions, with the numbers that CaffeOnSpark gives to words.
 
     Number 0 is the start and end of a sentence, 1 stands for words that are not here; as in
     CaffeOnSpark the most frequent word has the number 1 as well.
@@ -63,7 +63,7 @@ class Vocab:
             raise DataError(f"{path} is no vocabulary: {error}") from error
 
     def save(self, path):
-        """Writes such a file; one that is there is replaced."""
+        """Writes a file for `load`; an existing one is replaced."""
         files.write(path, "".join(f"{word}\n" for word in self.words).encode())
 
     def encode(self, caption, length):

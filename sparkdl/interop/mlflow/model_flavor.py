@@ -23,7 +23,7 @@ def log_model(
     run_id: str | None = None,
     registered_model_name: str | None = None,
 ) -> Any:
-    """Logs a network as an MLflow model of a run; `mlflow.pyfunc` loads it, as Spark's UDF, too.
+    """Logs a network as an MLflow model of a run; `mlflow.pyfunc` loads it, also as a Spark UDF.
 
     Parameters
     ----------

@@ -11,7 +11,7 @@ from sparkdl.training.evaluation.base import Evaluation
 
 @dataclass(eq=False)
 class MeanLoss(Evaluation):
-    """The loss alone, as the network computes it.
+    """Only the loss, as the network computes it.
 
     Parameters
     ----------

@@ -112,7 +112,7 @@ class History:
         return EpochSums.of(rounds[::-1], self.earlier)
 
     def go_back(self, restart: Restart) -> None:
-        """Forgets the rounds that are lost, and what the workers before have sent."""
+        """Drops rounds that were lost, and the counts of bytes that earlier workers sent."""
         self.sent_between = ()
         self.restarts.append(restart)
         self.restart_times.append(self.wall)
@@ -143,12 +143,12 @@ class History:
 
     @property
     def skipped(self) -> int:
-        """Updates left out in all rounds; see RoundReport."""
+        """Updates skipped in all rounds; see RoundReport."""
         return sum(report.skipped for report in self.rounds)
 
     @property
     def devices(self) -> dict[str, int]:
-        """{device: workers} of the round in which most workers computed; of equals the last.
+        """{device: workers} of the round with the most workers, the last of equals.
 
         In other rounds, as the last of an epoch often is, some workers may have had no records.
         """
@@ -166,7 +166,7 @@ class History:
 
     @property
     def workers(self) -> int:
-        """The most workers whose figures a round has."""
+        """Largest number of workers in a round."""
         return max((len(report.by_worker) for report in self.rounds), default=0)
 
     def by_worker(self) -> list[WorkerFigures]:

@@ -46,7 +46,7 @@ class Listener:
         """Called when a fit begins; `plan` is a FitPlan."""
 
     def resume(self, counters: dict[str, Any]) -> None:
-        """Called after on_fit_start of a fit that goes on, with what was counted before."""
+        """Called after on_fit_start of a resumed fit, with the earlier counts."""
         vars(self).update(counters)
 
     def on_round(self, report: RoundReport, state: "TrainState | None") -> None:

@@ -64,7 +64,7 @@ class Monitor(Listener):
         self.watch(figures[self.monitor], state)
 
     def watch(self, value: float, state: Any) -> None:
-        """Called with each value of the figure, and the state that has it."""
+        """Called with each value of the metric, and the state that has it."""
         raise NotImplementedError
 
     @property

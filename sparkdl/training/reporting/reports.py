@@ -42,7 +42,7 @@ class WorkerFigures(NamedTuple):
 
     @property
     def busy(self) -> float:
-        """Seconds that the others may have waited for it: it read and computed."""
+        """Seconds of reading and computing, for which others may have waited."""
         return self.reading + self.compute
 
     @classmethod
@@ -198,7 +198,7 @@ class EpochReport(_Timed):
 
     @property
     def score(self) -> float | None:
-        """Accuracy or R2 on the validation data; None without such."""
+        """Accuracy or R2 on the validation data; None without validation data."""
         return None if self.validation is None else self.validation.score
 
     def to_dict(self) -> dict[str, Any]:

@@ -105,7 +105,7 @@ class TextSequences(StoredSource, SplitByRecords, name="Text"):
 
     @cached_property
     def alphabet(self) -> Characters:
-        """The Characters that are given, saved, or in the file; found when first asked for."""
+        """The given or saved Characters, or those of the file; read when first needed."""
         if self.characters is None:
             return Characters.of_file(self.path)
         if isinstance(self.characters, str):

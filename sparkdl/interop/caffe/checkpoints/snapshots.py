@@ -62,7 +62,7 @@ def save_snapshot(conf, state, prefix, layers=None, format="BINARYPROTO", name="
 
 
 def load_snapshot(conf, state, path, layers=None, weights=None):
-    """Returns the state that a .solverstate and its weights say, to go on from.
+    """Returns the training state of a .solverstate and its weights, to resume from.
 
     Parameters
     ----------

@@ -37,7 +37,8 @@ class SolverState:
 
 
 def read_solver_state(path):
-    """Returns the SolverState in a file, local or a URI; what it holds decides, not its name.
+    """Returns the SolverState in a file, local or a URI; its content tells the format, not its
+    name.
 
     Raises
     ------

@@ -12,7 +12,7 @@ CLASSES = "com.yahoo.ml.caffe."
 
 
 def source_of(data):
-    """Returns the source of the data that a layer of Caffe names, with what it does to them.
+    """Returns the source of the data that a Caffe layer names, with the layer's transforms.
 
     Images are mirrored in training only, while Caffe mirrors them in tests as well.
 

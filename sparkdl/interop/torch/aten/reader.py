@@ -33,7 +33,7 @@ CHECKS = re.compile(r"_assert.*|_guards_fn")  # calls that compute nothing
 
 @dataclass(frozen=True, kw_only=True)
 class ModuleNet:
-    """A network that was made of a module.
+    """A network made from a module.
 
     Parameters
     ----------

@@ -15,7 +15,7 @@ from sparkdl.nn.layers.core.run import Run
 
 @dataclass(frozen=True, kw_only=True)
 class Learned(Factors):
-    """The same W for each example; of the input only the batch's size matters. Caffe's Parameter.
+    """A learned array W, the same for each example of the input's batch. Caffe's Parameter.
 
     Shapes
     ------

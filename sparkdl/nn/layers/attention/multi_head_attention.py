@@ -11,7 +11,7 @@ from sparkdl.nn.layers.core.run import Run
 
 @dataclass(frozen=True, kw_only=True)
 class MultiHeadAttention(Attention):
-    """The steps of the first input attend to those of the second; see Attention.
+    """Attention: softmax(Q K^T / sqrt(d)) V in each head, from the first input to the second.
 
     Inputs are queries, keys and values. Without a third the keys are the values as well (cross
     attention); with a single input it is self-attention.

@@ -10,7 +10,7 @@ from sparkdl.nn.layers.core.run import Run
 
 @dataclass(frozen=True, kw_only=True)
 class SelfAttention(Attention):
-    """Self-attention: every step attends to all steps of its sequence; see Attention.
+    """Self-attention: softmax(Q K^T / sqrt(d)) V in each head, over all steps of a sequence.
 
     Shapes
     ------

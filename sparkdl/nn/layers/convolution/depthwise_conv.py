@@ -118,7 +118,7 @@ class SeparableConv(Depthwise, Filters, abstract=True):
 
 @dataclass(frozen=True, kw_only=True)
 class SeparableConv1D(SeparableConv):
-    """Depthwise convolution of sequences, then a mix of the features.
+    """Depthwise separable convolution of sequences: by feature, then across features.
 
     Shapes
     ------
@@ -131,7 +131,7 @@ class SeparableConv1D(SeparableConv):
 
 @dataclass(frozen=True, kw_only=True)
 class SeparableConv2D(SeparableConv):
-    """Depthwise convolution of images, then a mix of the channels.
+    """Depthwise separable convolution of images: by channel, then across channels.
 
     Shapes
     ------

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Layer(Member, package="sparkdl.nn.layers"):
-    """Base of all layers. A layer holds options only: parameters and buffers are handed to it.
+    """Base of all layers. A layer holds only options; parameters and buffers are passed to it.
 
     Shapes that layers take and return are those of one example: rows (F,), sequences (T, F), images
     (C, H, W), volumes (C, D, H, W). Arrays have the batch in front: (N, F), (N, C, H, W). A

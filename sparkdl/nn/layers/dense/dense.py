@@ -12,7 +12,7 @@ from sparkdl.nn.layers.dense.fully_connected import FullyConnected
 
 @dataclass(frozen=True, kw_only=True)
 class Dense(ActivatedLayer, FullyConnected):
-    """y = activation(x W + b).
+    """A fully connected layer: y = activation(x W + b).
 
     Shapes
     ------

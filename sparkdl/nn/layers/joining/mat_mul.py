@@ -12,7 +12,7 @@ from sparkdl.nn.layers.joining.merge import JoiningLayer
 
 @dataclass(frozen=True, kw_only=True)
 class MatMul(JoiningLayer):
-    """a b, matrix by matrix along the last two axes: what attention is made of. Masks hide nothing.
+    """The matrix product a b along the last two axes, as in attention. Masks are ignored.
 
     Shapes
     ------

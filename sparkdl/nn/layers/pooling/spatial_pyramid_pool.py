@@ -17,7 +17,7 @@ from sparkdl.nn.layers.windows.spatial_layer import SpatialLayer
 
 @dataclass(frozen=True, kw_only=True)
 class SpatialPyramidPool(SpatialLayer):
-    """Level l of the pyramid pools each channel to 2^l x 2^l bins; all levels in one row.
+    """Pools each channel to 2^l x 2^l bins at each level l, and concatenates the levels in a row.
 
     Shapes
     ------

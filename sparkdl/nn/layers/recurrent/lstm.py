@@ -14,7 +14,7 @@ from sparkdl.nn.layers.recurrent.base import GatedRecurrent
 
 @dataclass(frozen=True, kw_only=True)
 class LSTM(GatedRecurrent):
-    """c <- f c + i tanh(g), h <- o tanh(c), with i, f, g, o from x W + h RW + b; y is h.
+    """An LSTM: c <- f c + i tanh(g), h <- o tanh(c), with i, f, g, o from x W + h RW + b; y is h.
 
     Shapes
     ------

@@ -13,7 +13,7 @@ from sparkdl.nn.layers.recurrent.base import Recurrent
 
 @dataclass(frozen=True, kw_only=True)
 class SimpleRnn(Recurrent):
-    """h <- activation(x W + h RW + b); y is h.
+    """A simple recurrent layer: h <- activation(x W + h RW + b); y is h.
 
     Shapes
     ------

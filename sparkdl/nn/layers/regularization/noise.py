@@ -101,7 +101,7 @@ class AlphaDropout(DropoutNoise):
 
 @dataclass(frozen=True, kw_only=True)
 class GaussianDropout(DropoutNoise):
-    """While training, x times normal numbers with mean 1 and variance rate / (1 - rate).
+    """In training, multiplies x by normal noise with mean 1 and variance rate / (1 - rate).
 
     Shapes
     ------
@@ -125,14 +125,14 @@ class GaussianDropout(DropoutNoise):
 
 @dataclass(frozen=True, kw_only=True)
 class GaussianNoise(Noise):
-    """While training, x plus normal numbers with mean 0 and standard deviation `std`.
+    """In training, adds normal noise with mean 0 and standard deviation `std` to x.
 
     Shapes
     ------
     x, y (batch, ...), of one shape
     """
 
-    std: float = option(Number(minimum=0), "Their standard deviation.", default=0.1)
+    std: float = option(Number(minimum=0), "Standard deviation of the noise.", default=0.1)
 
     def perturb(self, x: Value, run: Run) -> Value:
         return ops.add(x, ops.mul(run.normal(x.shape[1:]), self.std))
@@ -140,7 +140,7 @@ class GaussianNoise(Noise):
 
 @dataclass(frozen=True, kw_only=True)
 class RRelu(Noise):
-    """x above 0, else slope x, the slope uniform in [low, high) while training, else their mean.
+    """x above 0, else slope x; the slope is uniform in [low, high) in training, else the mean.
 
     Shapes
     ------
