@@ -48,7 +48,7 @@ class ShapeError(SparkdlError, ValueError):
 
 
 class OperandError(SparkdlError, ValueError):
-    """A kernel would read or write outside an operand, or misread its numbers; names the operand."""
+    """A kernel would leave an operand's memory, or misread its numbers; names the operand."""
 
 
 class DataError(SparkdlError, ValueError):

@@ -344,7 +344,7 @@ class SparkNetwork(NetworkInUse):
 
     @classmethod
     def load(cls, sc: Context, path: str | PathLike[str], tm: TrainingMaster | None = None) -> Self:
-        """Returns the network that `save` wrote; CheckpointError if it is damaged or not a model."""
+        """Returns the network that `save` wrote; CheckpointError if it is damaged or no model."""
         return cls(sc, Network.load(path), tm)
 
     def summary(self, batch_size: int = 64) -> str:

@@ -365,7 +365,7 @@ class Network:
 
     @classmethod
     def load(cls, path: str | PathLike[str], device: str = "auto") -> Self:
-        """Returns the network that `save` wrote; CheckpointError if it is damaged or not a model."""
+        """Returns the network that `save` wrote; CheckpointError if it is damaged or no model."""
         conf, state, extra = load_model(path)
         network = cls(conf, state, device)
         network.transform = transform_from_json(path, extra)
