@@ -1,4 +1,4 @@
-"""Data: readers turn storage into Batches; with schemas, transforms and prefetching."""
+"""Data: readers that turn storage into Batches, with schemas, transforms and prefetching."""
 
 from sparkdl.lazy_names import homes, lazy_names
 
@@ -35,6 +35,6 @@ BESIDE = {
 
 HOMES = homes(READERS) | homes(BESIDE)
 MEMBERS = homes(READERS)
-MEMBERS["Text"] = MEMBERS.pop("TextSequences")  # as JSON and YAML call it
+MEMBERS["Text"] = MEMBERS.pop("TextSequences")  # its name in JSON and YAML
 __all__ = list(HOMES)
 __getattr__, __dir__ = lazy_names(__name__, HOMES)

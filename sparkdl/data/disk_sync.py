@@ -1,11 +1,11 @@
-"""What was written brought to the disk, where it outlasts a loss of power."""
+"""Flushes files to disk, so that they survive a loss of power."""
 
 import os
 from contextlib import suppress
 
 
 def sync_tree(path):
-    """Waits until the disk has a file, or a folder and all that is in it. Raises OSError."""
+    """Flushes a file, or a folder with all its contents, to disk. Raises OSError."""
     if not os.path.isdir(path):
         return sync(path)
     for folder, _, names in os.walk(path):
@@ -15,7 +15,7 @@ def sync_tree(path):
 
 
 def sync_folder(path):
-    """Waits until the disk has the names in a folder; some systems have no such thing."""
+    """Flushes the names in a folder to disk, on systems that support it."""
     with suppress(OSError):
         sync(path)
 

@@ -1,4 +1,4 @@
-"""What file systems tell of files: sizes, and by what a change is noticed."""
+"""Facts about files from their file systems: size, and what reveals a change."""
 
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -8,7 +8,7 @@ from typing import NamedTuple
 from sparkdl.data.file_systems import name_errors, resolve
 
 DIGESTS = ("ETag", "etag", "Content-MD5", "Digest", "md5Hash", "sha", "CRC")
-TOLD = (  # of a file's changes, as its system calls it: times first
+TOLD = (  # keys of the file systems that reveal changes, times first
     *("modificationTime", "mtime", "modified", "LastModified", "Last-Modified", "last_modified"),
     *("modify", "updated", "created", "date_time"),
     *DIGESTS,
@@ -17,7 +17,7 @@ TIMES = ("mtime", "modified", "LastModified", "last_modified")
 
 
 class About(NamedTuple):
-    """What a file system tells of a file or folder when it is asked once.
+    """Facts about a file or folder from one request to its file system.
 
     Attributes
     ----------
@@ -26,13 +26,13 @@ class About(NamedTuple):
     size : int
         Bytes.
     stamp : str
-        Another when the file is changed; empty where its system tells nothing of that.
+        Changes when the file changes; empty if the file system reveals no changes.
     modified : datetime or None
-        When it was changed; None where its system does not tell.
+        Time of the last change; None if unknown.
     has_digest : bool
-        Whether its system tells what is another with each content.
+        Whether the file system provides a digest of the contents.
     asked : datetime
-        When it was asked: no change after that is in the answer.
+        Time of the request; later changes are not reflected.
     """
 
     kind: str
@@ -44,7 +44,7 @@ class About(NamedTuple):
 
 
 def describe(path):
-    """Returns what there is to know About a file or folder. Most systems are asked once."""
+    """Returns the facts About a file or folder, usually with a single request."""
     asked = datetime.now(UTC)
     with name_errors(path, "looked up"):
         fs, inner = resolve(path)
@@ -59,7 +59,7 @@ def describe(path):
 
 
 def _modified(fs, inner, told):
-    """Returns the datetime that a file system has for a file, or None; asks where it told none."""
+    """Returns a file's modification time or None; asks the file system if it was not told."""
     times = (told[name] for name in TIMES if isinstance(told.get(name), datetime))
     with suppress(NotImplementedError, KeyError):
         time = next(times, None) or fs.modified(inner)
@@ -67,6 +67,6 @@ def _modified(fs, inner, told):
 
 
 def _web_time(text):
-    """Returns the datetime of a header, None where it has none."""
+    """Parses a time in an HTTP header; returns None if it is missing or invalid."""
     with suppress(TypeError, ValueError):
         return parsedate_to_datetime(text)

@@ -1,4 +1,4 @@
-"""Stamps of files: as long as they are equal, the files have not been changed."""
+"""Stamps of files, which are equal as long as the files have not changed."""
 
 import os
 from datetime import timedelta
@@ -8,15 +8,15 @@ from sparkdl.data import files
 from sparkdl.data.file_facts import describe
 from sparkdl.errors import DataError
 
-MOST_FILES = 4096  # to ask for each of more would take as long as to read some
-COARSE = timedelta(seconds=2)  # a file may change again within the tick of its system's clock
+MOST_FILES = 4096  # beyond this, asking for each file takes as long as reading some
+COARSE = timedelta(seconds=2)  # a file may change twice within one tick of its file system's clock
 
 
 def stamp_files(paths):
     """Returns the stamps of files, and of all files in folders, in the order of their paths.
 
-    None where these would not show each change: a system that tells no times, or whole seconds of a
-    file that is younger than that; and where a path is not there, or there are too many.
+    Returns None if the stamps might miss a change: the file system provides no times, or only whole
+    seconds for a file that is too new. Also if a path is missing, or there are too many files.
     """
     try:
         found = files_of(paths)
@@ -27,8 +27,11 @@ def stamp_files(paths):
 
 
 def files_of(paths):
-    """Returns {file, also in folders: as `files_at`}, sorted; None once there are too many."""
-    if len({*paths}) > MOST_FILES:  # which spares a question for each
+    """Returns {file: facts as from `files_at`}, sorted, including files in folders.
+
+    Returns None if there are more than MOST_FILES.
+    """
+    if len({*paths}) > MOST_FILES:  # spares the requests for each of them
         return None
     found = {}
     for file, about in chain.from_iterable(map(files_at, paths)):
@@ -39,7 +42,7 @@ def files_of(paths):
 
 
 def files_at(path):
-    """Yields (file, what is known About it or None): of the path, or all in it that is read."""
+    """Yields (file, facts About it or None) for the path, or for all data files in a folder."""
     about = None if files.is_local(path) else describe(path)
     is_folder = files.is_directory(path) if about is None else about.kind == "directory"
     if is_folder:
@@ -49,8 +52,8 @@ def files_at(path):
 
 
 def stamp_file(path, about=None):
-    """Returns what is another once a file has been changed; None where that is not sure."""
-    if files.is_local(path):  # the time of the inode's change cannot be set back
+    """Returns a value that changes when the file does, or None if that is not certain."""
+    if files.is_local(path):  # the inode's change time cannot be set back
         found = os.stat(files.local_path(path))
         return path, found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino
     about = about or describe(path)
@@ -58,7 +61,7 @@ def stamp_file(path, about=None):
 
 
 def may_hide_changes(about):
-    """Returns whether a file may have been changed since, and yet have the stamp that it had."""
+    """Returns whether a file may have changed since then and still have the same stamp."""
     changed = about.modified
     if changed is not None and (changed.microsecond or is_old(changed, about.asked)):
         return False
@@ -66,5 +69,5 @@ def may_hide_changes(about):
 
 
 def is_old(time, asked):
-    """Returns whether a later change has another time, though both are of whole seconds."""
+    """Returns whether a later change must have another time, even in whole seconds."""
     return asked - time.astimezone(asked.tzinfo) >= COARSE

@@ -1,4 +1,4 @@
-"""The file systems that paths lead to: this machine's, HDFS, and any other that fsspec knows."""
+"""File systems of paths: the local one, HDFS, and any other that fsspec supports."""
 
 import os
 import re
@@ -10,18 +10,18 @@ from sparkdl.data import hadoop
 from sparkdl.errors import DataError
 
 LOCAL = (None, "file", "local")
-SCHEME = re.compile("[A-Za-z][A-Za-z0-9+.-]+")  # of two letters at least: C: is a disk
-SCHEMES = ("file", *hadoop.SCHEMES)  # which one slash may follow
+SCHEME = re.compile("[A-Za-z][A-Za-z0-9+.-]+")  # at least two letters: C: is a drive
+SCHEMES = ("file", *hadoop.SCHEMES)  # schemes that may be followed by a single slash
 LOCAL_URI = re.compile("(file|local):(//(?:localhost(?=/))?)?(.*)", re.DOTALL)
 
 
 def is_local(path):
-    """Returns whether the path is one of this machine's own file system."""
+    """Returns whether the path is on this machine's file system."""
     return scheme_of(path) in LOCAL
 
 
 def resolve(path):
-    """Returns (fsspec's file system, the path there). Raises DataError."""
+    """Returns (fsspec file system, path in it). Raises DataError."""
     uri = _as_uri(path)
     local = LOCAL_URI.match(uri)
     if local:
@@ -39,16 +39,16 @@ def resolve(path):
 
 
 def scheme_of(path):
-    """Returns the scheme of a URI, None of a path."""
+    """Returns the scheme of a URI, or None for a path."""
     path = _as_uri(path)
     scheme, colon, _ = path.partition(":")
-    if colon and scheme in hadoop.SCHEMES:  # also hdfs:/path, as Hadoop writes it
+    if colon and scheme in hadoop.SCHEMES:  # includes hdfs:/path, as Hadoop writes it
         return scheme
     return fsspec.core.split_protocol(path)[0]
 
 
 def _as_uri(path):
-    """Returns the path as a text; the scheme of a URI, which ignores case, in small letters."""
+    """Returns the path as a str, with the scheme of a URI, which ignores case, in lower case."""
     path = os.fspath(path)
     scheme, colon, rest = path.partition(":")
     if SCHEME.fullmatch(scheme) and (rest.startswith("//") or scheme.lower() in SCHEMES):
@@ -57,16 +57,16 @@ def _as_uri(path):
 
 
 def _is_chain(path):
-    """Returns whether fsspec reads a path through another of its systems: simplecache::/a/b.
+    """Returns whether fsspec reads the path through another of its systems: simplecache::/a/b.
 
-    Else "::" is a part of the path as any other.
+    Otherwise "::" is an ordinary part of the path.
     """
     first, colons, _ = path.partition("::")
     return bool(colons) and first in fsspec.available_protocols()
 
 
 def _refuse_relative(path, scheme, slashes, rest):
-    """Raises DataError unless a URI of this machine has an absolute path, as RFC 8089 asks."""
+    """Raises DataError unless a local URI has an absolute path, as RFC 8089 requires."""
     if rest.startswith("/"):
         return
     if slashes:
@@ -79,7 +79,7 @@ def _refuse_relative(path, scheme, slashes, rest):
 
 @contextmanager
 def name_errors(path, done):
-    """Raises the block's errors of file systems as DataErrors that name the path."""
+    """Turns file system errors in the block into DataErrors that name the path."""
     try:
         yield
     except FileNotFoundError:

@@ -1,7 +1,6 @@
-"""File access: local paths, HDFS, and any other URI that fsspec knows.
+"""File access: local paths, HDFS, and any other URI that fsspec supports.
 
-Used as `files.open(...)`; paths are strings or Paths, and what goes wrong is a DataError that
-names them.
+Used as `files.open(...)`. Paths are strings or Paths; errors are DataErrors that name them.
 """
 
 import os
@@ -17,34 +16,34 @@ from sparkdl.data.disk_sync import sync_folder, sync_tree
 from sparkdl.data.file_systems import is_local, name_errors, resolve
 from sparkdl.errors import DataError
 
-UPLOAD = "._COPYING_"  # ends the name of a file that `hdfs dfs -put` has not yet copied whole
-HIDDEN = re.compile(r"\.(.+)\.(new|old)-[0-9a-f]{8}")  # what `_beside` names
+UPLOAD = "._COPYING_"  # suffix of files that `hdfs dfs -put` has not fully copied yet
+HIDDEN = re.compile(r"\.(.+)\.(new|old)-[0-9a-f]{8}")  # names from `_beside`
 
 
 def open(path, mode="rb"):
-    """Opens a file for reading or writing; folders above one to write are made."""
+    """Opens a file for reading or writing; missing parent folders of a written file are created."""
     with name_errors(path, "opened"):
         fs, inner = resolve(path)
         if "w" in mode:
             fs.makedirs(_parent(inner), exist_ok=True)
         file = fs.open(inner, mode)
-    finalize(file, id, fs).atexit = False  # an archive that is let go closes what is read of it
+    finalize(file, id, fs).atexit = False  # a garbage-collected archive would close its open files
     return file
 
 
 def read(path):
-    """Returns the bytes of a file, which an object store gives by one request."""
+    """Returns the contents of a file, with a single request to an object store."""
     with name_errors(path, "opened"):
         fs, inner = resolve(path)
         if fs.async_impl:
-            with suppress(Exception):  # which opening it names; and an empty one has no first byte
-                return fs.cat_file(inner, start=0)  # without it, s3fs asks for the size first
+            with suppress(Exception):  # `open` reports it; or the file is empty
+                return fs.cat_file(inner, start=0)  # without `start`, s3fs first asks for the size
     with open(path) as file:
         return file.read()
 
 
 def write(path, content):
-    """Puts a file with `content`, bytes, at `path`, whole or not at all."""
+    """Atomically writes `content`, bytes, to the file `path`."""
     path = os.fspath(path)
     with name_errors(path, "written"):
         fs, inner = resolve(path)
@@ -61,21 +60,21 @@ def write(path, content):
 
 
 def exists(path):
-    """Returns whether there is a file or a folder."""
+    """Returns whether a file or folder exists."""
     with name_errors(path, "looked up"):
         fs, inner = resolve(path)
         return fs.exists(inner)
 
 
 def is_directory(path):
-    """Returns whether there is a folder."""
+    """Returns whether a folder exists."""
     with name_errors(path, "looked up"):
         fs, inner = resolve(path)
         return fs.isdir(inner)
 
 
 def check_parents(path):
-    """Raises DataError where a local path is below a file."""
+    """Raises DataError if a local path lies below a file."""
     if not is_local(path):
         return
     for parent in Path(absolute(path)).parents:
@@ -98,29 +97,29 @@ def list(path):
 
 
 def is_hidden(name):
-    """Returns whether Spark hides files and folders of this name: marks, unfinished output.
+    """Returns whether Spark ignores files and folders of this name, such as unfinished output.
 
-    Those that begin with "." or "_", and uploads in progress; but _day=1 is a folder of the column
-    _day.
+    These are names that begin with "." or "_", and uploads in progress. But _day=1 is a folder of
+    the partition column _day.
     """
     marked = name.startswith("_") and "=" not in name
     return name.startswith(".") or marked or name.endswith(UPLOAD)
 
 
 def is_dotted(name):
-    """Returns whether a name begins with "."; cameras call images _MG_1234.JPG."""
+    """Returns whether a name begins with "."; cameras use names such as _MG_1234.JPG."""
     return name.startswith(".")
 
 
 def tree(path, hidden=is_hidden):
-    """Returns the sorted paths of all files below a folder, but those with hidden names."""
+    """Returns the sorted paths of all files below a folder, except those with hidden names."""
     return [*walk(path, hidden)]
 
 
 def walk(path, hidden=is_hidden, above=()):
-    """Yields what `tree` returns, one by one; `above` has the places of the folders above.
+    """Yields the paths of `tree` one by one; `above` has the identities of the parent folders.
 
-    A link to one of these leads to nothing new.
+    A link to one of these is skipped.
     """
     root, entries, place = os.fspath(path).rstrip("/"), _entries(path), _place(path)
     if place in above:
@@ -129,14 +128,14 @@ def walk(path, hidden=is_hidden, above=()):
         if hidden(name):
             continue
         below = f"{root}/{name}"
-        if kind == "directory" or (kind != "file" and is_directory(below)):  # or a link to one
+        if kind == "directory" or (kind != "file" and is_directory(below)):  # or a link to a folder
             yield from walk(below, hidden, (*above, place))
         else:
             yield below
 
 
 def _place(path):
-    """Returns what paths that lead to one folder share, where there may be several."""
+    """Returns the identity of a folder, equal for all paths that lead to it."""
     if not is_local(path):
         return os.fspath(path)
     with name_errors(path, "listed"):
@@ -145,9 +144,9 @@ def _place(path):
 
 
 def forget_listings(paths):
-    """Lets the file systems of paths list them anew: those of object stores keep what they list.
+    """Makes the file systems of paths list them anew, as those of object stores cache listings.
 
-    Nothing happens where one cannot be reached.
+    File systems that cannot be reached are skipped.
     """
     for path in paths:
         with suppress(DataError):
@@ -155,14 +154,14 @@ def forget_listings(paths):
 
 
 def remove(path):
-    """Deletes a file, or a folder and all in it; nothing happens where there is none."""
+    """Deletes a file, or a folder with its contents, if it exists."""
     with name_errors(path, "removed"), suppress(FileNotFoundError):
         fs, inner = resolve(path)
         fs.rm(inner, recursive=True)
 
 
 def move(path, target):
-    """Renames a file or folder; there must be nothing at `target`."""
+    """Renames a file or folder; `target` must not exist."""
     with name_errors(path, "moved"):
         fs, inner = resolve(path)
         fs.mv(inner, resolve(target)[1], recursive=True)
@@ -170,9 +169,9 @@ def move(path, target):
 
 @contextmanager
 def atomic_directory(path):
-    """Makes a new folder to write to, which replaces `path` if the block ends without an error.
+    """Creates a new folder, which replaces `path` if the block ends without an error.
 
-    Yields the path of a new folder beside `path`; see `atomic_path`.
+    Yields its path, beside `path`; see `atomic_path`.
     """
     with atomic_path(path) as temporary:
         with name_errors(path, "written"):
@@ -183,10 +182,10 @@ def atomic_directory(path):
 
 @contextmanager
 def atomic_path(path):
-    """Yields a path beside `path`; what is written there replaces it if the block ends well.
+    """Yields a path beside `path`, which replaces `path` if the block ends without an error.
 
-    After an error it is deleted and what stood at `path` is untouched; readers see the old file or
-    folder or the new one, whole.
+    After an error it is deleted, and `path` is unchanged. Readers see either the old or the new
+    file or folder, complete.
     """
     path = os.fspath(path).rstrip("/")
     with name_errors(path, "written"):
@@ -206,17 +205,17 @@ def atomic_path(path):
 
 
 def absolute(path):
-    """Returns the path as other processes can use it: local ones absolute, URIs as they are."""
+    """Returns the path for use in other processes: local paths absolute, URIs unchanged."""
     return resolve(path)[1] if is_local(path) else os.fspath(path)
 
 
 def local_path(path):
-    """Returns the absolute path that a local path or a file: URI means.
+    """Returns the absolute path of a local path or a file: URI.
 
     Raises
     ------
     DataError
-        It is on another file system.
+        If it is on another file system.
     """
     if not is_local(path):
         raise DataError(
@@ -226,7 +225,7 @@ def local_path(path):
 
 
 def _entries(path):
-    """Returns (name, kind) of what a folder holds, sorted; found in one go, not one by one."""
+    """Returns the sorted (name, kind) of a folder's entries, from a single listing."""
     with name_errors(path, "listed"):
         fs, inner = resolve(path)
         if not fs.isdir(inner):
@@ -236,9 +235,9 @@ def _entries(path):
 
 
 def _replace(fs, new, target):
-    """Renames `new` to `target`; a full folder steps aside first, as no system can swap two.
+    """Renames `new` to `target`; an existing `target` is first renamed, then deleted.
 
-    Of this machine's own, the disk has the one before the other goes.
+    On a local disk, the new one is flushed before the old one is deleted.
     """
     is_local_disk = isinstance(fs, LocalFileSystem)
     if is_local_disk:
@@ -259,7 +258,7 @@ def _replace(fs, new, target):
 
 
 def parse_hidden(name):
-    """Returns (name, "new" or "old") of what a write has put beside a name, or None."""
+    """Returns (name, "new" or "old") for a temporary name made by `_beside`, else None."""
     match = HIDDEN.fullmatch(name)
     return match and match.groups()
 

@@ -1,12 +1,12 @@
-"""Files of other file systems, copied once to each host: memory maps need a file of its own disk.
+"""Copies of remote files, one per host, as memory maps need files on a local disk.
 
-A copy is good for as long as the original's stamp stays: its size, and all that its file system
-tells of changes. Where that tells nothing, each use copies anew. Processes of a host take turns by
-a lock, which the system frees when its holder dies. The folder of copies is kept within a budget:
-those that were not used for longest go first.
+A copy is valid while the original's stamp is unchanged: its size, and what its file system reveals
+about changes. If that is nothing, each use makes a new copy. Processes of a host take turns with a
+lock, which the system releases when its holder dies. The folder of copies is kept within a budget;
+the least recently used ones are deleted first.
 
-SPARKDL_COPIES, a folder of this user alone (else below the user's cache), and SPARKDL_COPIES_BYTES
-change the place and the budget.
+SPARKDL_COPIES sets the folder, which must be private to this user (by default in the user's cache),
+and SPARKDL_COPIES_BYTES the budget.
 """
 
 import os
@@ -35,29 +35,29 @@ from sparkdl.own_folders import (
 BUDGET = 200 * 2**30  # bytes
 CHUNK = 2**24
 NAMES = re.compile(r"[0-9a-f]{16}-.*(?<!\.lock)", re.DOTALL)  # of copies, also unfinished ones
-TRIES = 3  # to copy a file that changes meanwhile
+TRIES = 3  # copies of a file that changes meanwhile
 STALL_TIMEOUT = 120.0  # seconds without progress of another process's copy
-RECENT = 60.0  # seconds in which a copy that was used is not deleted
+RECENT = 60.0  # seconds since its last use in which a copy is not deleted
 
 
 def host_copy(path, sha256=None):
-    """Returns the path of a copy on this host of a file on any file system.
+    """Returns the path of a local copy of a file on any file system.
 
-    Made if there is none of the file as it is now. Where a change just now may not show in the
-    file's stamp, it is made two seconds later: from then on changes do.
+    Makes the copy if there is none of the file's current version. If a change just now might not
+    show in the file's stamp, it first waits two seconds, after which changes do show.
 
     Parameters
     ----------
     path : str
     sha256 : str, optional
-        Of what the file must hold.
+        Expected digest of the contents.
 
     Raises
     ------
     DataError
-        Naming the path and this host: it cannot be read, it holds something else, it is changed
-        while it is copied, the disk is full, the budget is too small, or another process has held
-        the lock without progress for 120 seconds.
+        With the path and this host: the file cannot be read, has other contents or changes while it
+        is copied; the disk is full; the budget is too small; or another process has held the lock
+        for 120 seconds without progress.
     """
     for _ in range(TRIES - 1):
         with suppress(ChangedMeanwhile):
@@ -70,10 +70,10 @@ class ChangedMeanwhile(DataError):
 
 
 def _copy_of(path, sha256):
-    """Returns the path of a copy; see host_copy."""
+    """Makes or finds the copy, with a single try; see host_copy."""
     size, target, is_known = place_of(path, sha256)
     with _name_errors(path):
-        make_own_folder(target.parent)  # first: what lies elsewhere may be another user's
+        make_own_folder(target.parent)  # first, as files elsewhere may belong to another user
         if not (is_known and is_whole(target, size)):
             with _hold_lock(path, target):
                 if not (is_known and is_whole(target, size)):
@@ -82,14 +82,14 @@ def _copy_of(path, sha256):
                         time.sleep(COARSE.total_seconds())
                     _copy(path, size, target, sha256)
     with suppress(OSError):
-        os.utime(target)  # used now
+        os.utime(target)  # marks it as used now
     return str(target)
 
 
 def place_of(path, sha256=None):
-    """Returns (bytes, where the copy is or will be, whether that is where no other one is).
+    """Returns (size in bytes, path of the copy, whether that path identifies the contents).
 
-    Of a file as it is now, or must be.
+    They refer to the current version of the file, or to the contents with digest `sha256`.
     """
     about = describe(path)
     name = os.fspath(path).rstrip("/").rpartition("/")[2]
@@ -99,9 +99,9 @@ def place_of(path, sha256=None):
 
 
 def folder():
-    """Returns the folder of the copies.
+    """Returns the folder for copies.
 
-    In a container of YARN it is among its files, which go with the application.
+    In a YARN container it is in the application's local folder, and deleted with the application.
     """
     chosen, of_yarn = os.environ.get("SPARKDL_COPIES"), os.environ.get("LOCAL_DIRS")
     if chosen:
@@ -120,16 +120,16 @@ def is_whole(target, size):
 
 
 def _copy(path, size, target, sha256):
-    """Copies to another name and renames, so that the file at `target` is whole."""
+    """Copies to a temporary name and renames, so that the file at `target` is complete."""
     part = partial(target)
-    part.unlink(missing_ok=True)  # of a process that has died
+    part.unlink(missing_ok=True)  # left by a process that has died
     try:
         with files.open(path) as source, open(part, "x+b", opener=open_private) as out:
             shutil.copyfileobj(source, out, CHUNK)
             copied = out.tell()
             if copied != size:
                 raise DataError(f"{path}: has {size} bytes, but {copied} came; was it changed?")
-            if sha256 is not None:  # what is verified once must stay so
+            if sha256 is not None:  # a verified copy must survive a crash
                 out.flush()
                 os.fsync(out.fileno())
                 _verify(path, out, sha256)
@@ -148,7 +148,7 @@ def _verify(path, copy, sha256):
 
 
 def _make_room(path, size, place):
-    """Deletes the copies that were not used for longest, until the new one fits the budget."""
+    """Deletes the least recently used copies until the new one fits into the budget."""
     room = budget("SPARKDL_COPIES_BYTES", BUDGET)
     if size > room:
         text = f"its {size} bytes are above the budget of {room}; raise SPARKDL_COPIES_BYTES"
@@ -163,7 +163,7 @@ def _make_room(path, size, place):
 
 @contextmanager
 def _hold_lock(path, target):
-    """Keeps others on this host out, and waits for one that copies as long as it makes progress."""
+    """Excludes other processes of this host; waits while another one's copy makes progress."""
     name = f"{target.name}.lock"
     with open(target.with_name(name), "wb", opener=open_private) as lock:
         seen, since = -1, time.monotonic()
@@ -184,7 +184,7 @@ def partial(target):
 
 @contextmanager
 def _name_errors(path):
-    """Names this host in errors of its disk."""
+    """Adds this host to errors of its disk."""
     try:
         yield
     except (OSError, UnsupportedError) as error:

@@ -1,6 +1,6 @@
-"""Records in a folder, written once as they are and then mapped into memory.
+"""Store of records in a folder, written once and then memory-mapped.
 
-One file holds the arrays of all batches, one behind the other; an index says what lies where.
+One file holds the arrays of all batches, one after the other; an index has their places.
 """
 
 import json
@@ -17,21 +17,21 @@ from sparkdl.errors import DataError, LostRecords, UnsupportedError
 from sparkdl.own_folders import make_own_folder, open_own, open_private
 
 RECORDS, INDEX = "records", "index.json"
-ALIGNMENT = 64  # bytes, of a processor's cache lines
+ALIGNMENT = 64  # bytes, the size of a cache line
 
 
 def write_records(folder, batches):
-    """Writes Batches to a new folder, which is there once it is complete.
+    """Writes Batches to a new folder, which appears once it is complete.
 
-    Returns (records, bytes of their arrays). Memory holds one batch at a time. The folder that it
-    lies in is of this user alone, and is made if there is none.
+    Returns (number of records, bytes of their arrays). Only one batch is in memory at a time. The
+    parent folder is created if needed, and must be private to this user.
 
     Raises
     ------
     UnsupportedError
-        Another user owns the folder that it would lie in, or can write there.
+        If another user owns the parent folder or can write to it.
     DataError
-        The disk takes no more; names the folder and the bytes.
+        If the disk is full; names the folder and the bytes.
     """
     folder = Path(folder)
     beside = folder.with_name(f"{folder.name}.part")
@@ -52,14 +52,14 @@ def write_records(folder, batches):
 def read_records(folder):
     """Yields the Batches of a folder in the order in which they were written.
 
-    Their arrays are views of the file, which cannot be written to.
+    Their arrays are read-only views of the mapped file.
 
     Raises
     ------
     LostRecords
-        There is no such folder on this machine.
+        If there is no such folder on this machine.
     DataError
-        The folder does not hold what was written, or another user could have changed it.
+        If the folder's contents are not those written, or another user could have changed them.
     """
     if not os.path.isdir(folder):
         raise LostRecords(f"{folder}: must hold records, {platform.node()} has no such folder")
@@ -71,7 +71,7 @@ def read_records(folder):
 
 
 def is_complete(folder):
-    """Returns whether a folder has the files of records, in full length."""
+    """Returns whether a folder has complete record files."""
     try:
         map_file(Path(folder, RECORDS), read_index(folder)["bytes"])
     except DataError:
@@ -85,7 +85,7 @@ class RecordWriter:
     Attributes
     ----------
     count, nbytes : int
-        Records, and bytes of their arrays.
+        Number of records, and bytes of their arrays.
     """
 
     def __init__(self, folder):
@@ -94,7 +94,7 @@ class RecordWriter:
         try:
             make_own_folder(folder.parent)
             folder.mkdir(mode=0o700)
-            # Without a buffer, an error comes with the bytes that it is about.
+            # Unbuffered, so that an error occurs with the write that causes it.
             self._file = open(  # noqa: SIM115, lives as we do
                 folder / RECORDS, "xb", buffering=0, opener=open_private
             )
@@ -110,7 +110,7 @@ class RecordWriter:
         self._file.close()
 
     def finish(self, folder):
-        """Writes the index, and gives the folder its name."""
+        """Writes the index, and renames the folder to its final name."""
         index = {"bytes": self._end, "batches": self._batches}
         try:
             with open(self._folder / INDEX, "x", opener=open_private) as file:
@@ -120,7 +120,7 @@ class RecordWriter:
             self._refuse(error)
 
     def _write(self, array):
-        """Writes an array; returns its type, shape and place."""
+        """Writes an array; returns its dtype, shape and offset."""
         start = -(-self._end // ALIGNMENT) * ALIGNMENT
         data = np.ascontiguousarray(array).data.cast("B") if array.size else b""
         try:
@@ -148,7 +148,7 @@ def read_index(folder):
 
 
 def map_file(path, nbytes):
-    """Maps a file of so many bytes into memory."""
+    """Maps a file of `nbytes` bytes into memory."""
     try:
         with open_own(path) as file:
             found = os.fstat(file.fileno()).st_size
@@ -160,7 +160,7 @@ def map_file(path, nbytes):
 
 
 def view(data, kind, shape, start):
-    """Returns the array of this type and shape that starts there."""
+    """Returns the array with this dtype and shape at offset `start`."""
     dtype, size = np.dtype(kind), int(np.prod(shape, dtype=np.int64))
     if not size:
         return np.empty(shape, dtype)

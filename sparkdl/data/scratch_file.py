@@ -1,4 +1,4 @@
-"""A temporary file without a name, which goes with its process; names the disk that is full."""
+"""Unnamed temporary file, which vanishes with its process; errors name a full disk."""
 
 import platform
 import tempfile
@@ -7,21 +7,21 @@ from sparkdl.errors import WorkerError
 
 
 class ScratchFile:
-    """A file below TMPDIR to append to; `file` is what is read, or mapped into memory.
+    """An append-only file below TMPDIR; `file` can be read or memory-mapped.
 
     Parameters
     ----------
     prefix : str
-        Of its name, where the system cannot do without one.
+        Prefix of its name, on systems that require one.
     """
 
     def __init__(self, prefix):
-        # Without a buffer, an error comes with the bytes that it is about.
+        # Unbuffered, so that an error occurs with the write that causes it.
         self.file = tempfile.TemporaryFile(prefix=prefix, buffering=0)  # noqa: SIM115, lives as we do
         self.nbytes = 0
 
     def append(self, data):
-        """Writes bytes at the end; returns where they start. WorkerError if there is no room."""
+        """Appends bytes; returns their offset. Raises WorkerError if there is no room."""
         start, left = self.nbytes, memoryview(data)
         self.nbytes += len(left)
         try:

@@ -1,4 +1,4 @@
-"""Bases of the data sources that executors read themselves."""
+"""Bases of data sources, which executors read directly."""
 
 import math
 from collections.abc import Iterator
@@ -20,19 +20,19 @@ class Split(FrozenFields):
     Parameters
     ----------
     partition : int
-        Number of the split among those of its source; it is the first part of its records' ids.
+        Index of the split in its source; the first part of its records' ids.
     count : int or None
-        Records, None where finding out would mean reading them.
+        Number of records; None if it is unknown without reading them.
     """
 
     partition: int
     count: int | None
 
     def spans(self) -> list[tuple[str, int, int | None]]:
-        """Returns [(path, start, stop)] of the bytes that it reads; None stops at a file's end.
+        """Returns the byte ranges that it reads, [(path, start, stop)]; None stops at a file's end.
 
-        By these it is given to a host that has them. Empty where no host has them nearer than
-        another: data in memory, files that every host copies or that lie anywhere.
+        They are used to assign it to a host that has the data. Empty if no host is nearer: for data
+        in memory, or files that every host copies or that may be anywhere.
         """
         return []
 
@@ -81,17 +81,17 @@ class Source(Member, package="sparkdl.data"):
 
 
 def is_own_class(source):
-    """Returns whether a source's class is sparkdl's own, not one that somebody derived from it."""
+    """Returns whether a source's class is part of sparkdl, not derived by a user."""
     return type(source).__module__.startswith("sparkdl.data.")
 
 
 def check_batches(read, split, schema):
-    """Yields Batches of a split as a network with this schema takes them.
+    """Yields the checked Batches of a split, as a network with this schema takes them.
 
     Raises
     ------
     DataError
-        For the first record that does not fit, naming file, place and record.
+        For the first record that does not fit; names file, place and record.
     """
     for batch in read(split):
         checked = schema.check(batch, str(split))
@@ -100,7 +100,7 @@ def check_batches(read, split, schema):
 
 
 def read_splits(source, schema):
-    """Returns the checked Batches of each split of a source, as lists.
+    """Returns lists of the checked Batches of each split of a source.
 
     Raises
     ------
@@ -113,9 +113,9 @@ def read_splits(source, schema):
 
 
 def split_bounds(count, records_per_split=None, smallest=SMALLEST_SPLIT):
-    """Returns pairs (start, stop) that cut `count` records into splits.
+    """Returns (start, stop) pairs that cut `count` records into splits.
 
-    They are small, so that workers get nearly equal shares, unless that makes too many.
+    Splits are small, so that workers get nearly equal shares, unless there would be too many.
     """
     size = records_per_split or max(smallest, math.ceil(count / MOST_SPLITS))
     return [(start, min(start + size, count)) for start in range(0, count, size)]

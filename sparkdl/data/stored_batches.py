@@ -1,4 +1,4 @@
-"""The batches that a worker evaluates, of a data set whose partitions lie in folders."""
+"""Batches that a worker evaluates, from partitions stored in folders."""
 
 from dataclasses import dataclass
 
@@ -7,9 +7,9 @@ from sparkdl.data.record_store import read_records
 
 @dataclass(frozen=True, kw_only=True)
 class StoredBatches:
-    """The batches that one worker of several evaluates, by the folders of partitions.
+    """The batches that one of several workers evaluates, from the folders of the partitions.
 
-    Neighbors in a partition go to different workers, as Team.rank has it.
+    Consecutive batches of a partition go to different workers, as in Team.rank.
     """
 
     folders: dict[int, str]

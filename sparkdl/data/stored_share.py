@@ -1,4 +1,4 @@
-"""The share of a worker in a data set whose partitions lie in folders of its machine."""
+"""Share of a worker in a data set whose partitions are stored in folders of its machine."""
 
 from dataclasses import dataclass
 from itertools import accumulate
@@ -12,15 +12,15 @@ from sparkdl.data.record_store import read_records
 
 @dataclass(frozen=True, kw_only=True)
 class StoredShare:
-    """Some of the blocks that the records in these folders were dealt into.
+    """Some of the blocks into which the records of these folders are dealt.
 
     Parameters
     ----------
     dealing : Dealing
     folders : {int: str}
-        Of each partition that has records.
+        Folder of each partition with records.
     numbers : frozenset of int
-        Of the blocks.
+        Numbers of the blocks.
     """
 
     dealing: Dealing
@@ -28,12 +28,12 @@ class StoredShare:
     numbers: frozenset[int]
 
     def blocks(self):
-        """Yields (number, Batch) of each block; memory holds one at a time.
+        """Yields (number, Batch) of each block, with one in memory at a time.
 
         Raises
         ------
         LostRecords
-            A folder is not there.
+            If a folder is missing.
         """
         if self.dealing.scatter:
             yield from self._scattered_blocks()
@@ -52,7 +52,7 @@ class StoredShare:
 
 
 class StoredPieces:
-    """The pieces of scattered blocks in the folder of one partition, in any order."""
+    """The pieces of scattered blocks in one partition's folder, in random access."""
 
     def __init__(self, dealing, partition, folder, numbers):
         self._batches = list(read_records(folder))
@@ -63,12 +63,12 @@ class StoredPieces:
         self._owners = owners[self._rows]
 
     def piece(self, number):
-        """Returns the partition's records of a block; None without any."""
+        """Returns the partition's records of a block, or None if it has none."""
         start, stop = np.searchsorted(self._owners, [number, number + 1])
         return self._take(self._rows[start:stop]) if stop > start else None
 
     def _take(self, rows):
-        """Returns the records at these rows, which ascend."""
+        """Returns the records at these ascending rows."""
         bounds = np.searchsorted(rows, self._ends)
         pieces, start = [], 0
         for batch, end, stop in zip(self._batches, self._ends, bounds, strict=True):

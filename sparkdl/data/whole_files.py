@@ -1,4 +1,4 @@
-"""Files of others that are read whole, no further than they may be long."""
+"""Reads of whole untrusted files, up to a size limit."""
 
 import os
 import stat
@@ -10,13 +10,13 @@ KINDS = {stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a dev
 
 
 def read_whole(path, most=None):
-    """Returns the bytes of a file, local or a URI.
+    """Reads a whole file, local or a URI.
 
     Raises
     ------
     DataError
-        It cannot be read, has more than `most` bytes, or is a pipe or device, which may have no
-        end.
+        If it cannot be read, has more than `most` bytes, or is a pipe or device, which may be
+        endless.
     """
     refuse_endless(path)
     with files.open(path, "rb") as file:
@@ -27,12 +27,12 @@ def read_whole(path, most=None):
 
 
 def refuse_endless(path):
-    """Raises DataError for a local pipe, socket or device, and for a link to one."""
+    """Raises DataError for a local pipe, socket or device, or a link to one."""
     if not files.is_local(path):
         return
     try:
         kind = stat.S_IFMT(os.stat(files.absolute(path)).st_mode)
-    except (OSError, ValueError):  # which opening it names
+    except (OSError, ValueError):  # opening the file reports it
         return
     if kind not in (stat.S_IFREG, stat.S_IFDIR):
         raise DataError(f"{path}: must be a file, got {KINDS.get(kind, 'a device')}")

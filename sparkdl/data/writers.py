@@ -1,4 +1,4 @@
-"""Batches to files that Hadoop's world reads."""
+"""Writers of Batches in formats of the Hadoop world."""
 
 import shutil
 import tempfile
@@ -17,10 +17,10 @@ from sparkdl.errors import DataError
 
 
 def write_parquet(path: str | PathLike[str], batches: Iterable[Batch]) -> int:
-    """Writes a folder of one Parquet file: features as bytes (uint8) or lists, and labels.
+    """Writes a folder with one Parquet file: features as bytes (uint8) or lists, and labels.
 
-    The first batch says the types, but float16 becomes float32, as Spark reads no other. Returns
-    the number of records. Raises DataError where something is there, or there are no records, or
+    The first batch determines the types, except that float16 becomes float32, as Spark cannot read
+    it. Returns the number of records. Raises DataError if the path exists, there are no records, or
     some do not fit these types.
     """
     with new_folder(path) as folder, files.open(f"{folder}/part-00000.parquet", "wb") as file:
@@ -42,9 +42,9 @@ def write_parquet(path: str | PathLike[str], batches: Iterable[Batch]) -> int:
 def write_sequence_datums(
     path: str | PathLike[str], batches: Iterable[Batch], compression: str = "none"
 ) -> int:
-    """Writes a folder of one SequenceFile: Datums under the keys 00000000, 00000001 and so on.
+    """Writes a folder with one SequenceFile of Datums, with keys 00000000, 00000001 and so on.
 
-    Returns the number of records. Raises DataError where something is there, or there are none.
+    Returns the number of records. Raises DataError if the path exists, or there are no records.
     """
     with new_folder(path) as folder:
         pairs = ((key.decode(), value) for key, value in datums(batches))
@@ -55,7 +55,7 @@ def write_sequence_datums(
 
 
 def write_lmdb_anywhere(path: str | PathLike[str], batches: Iterable[Batch]) -> int:
-    """Writes as write_lmdb does, on any file system: here first, then it copies."""
+    """As write_lmdb, but on any file system: the database is written here, then copied."""
     if files.is_local(path):
         return write_lmdb(path, batches)
     with new_folder(path) as target, tempfile.TemporaryDirectory() as folder:
@@ -67,7 +67,7 @@ def write_lmdb_anywhere(path: str | PathLike[str], batches: Iterable[Batch]) -> 
 
 
 def new_folder(path):
-    """Returns `files.atomic_directory` of a path where nothing is yet."""
+    """Returns `files.atomic_directory` of a path that must not exist."""
     if files.exists(path):
         raise DataError(f"{path}: something is there already; remove it or choose another path")
     return files.atomic_directory(path)
@@ -88,7 +88,7 @@ def table_of(batch):
 
 
 def nested_lists(y):
-    """Returns an array (n, ...) as an Arrow array of numbers, or of lists, of any length each."""
+    """Converts an array (n, ...) to an Arrow array of numbers, or of lists."""
     native = y.astype(y.dtype.newbyteorder("="), copy=False)
     column = pa.array(native.ravel())
     for size in reversed(y.shape[2:]):
@@ -100,7 +100,7 @@ def nested_lists(y):
 
 
 def cast_table(table, schema, where):
-    """Returns the table with the types of a schema. Raises DataError where they lose values."""
+    """Casts a table to a schema. Raises DataError if values would be lost."""
     if table.schema.equals(schema):
         return table
     try:

@@ -1,1 +1,1 @@
-"""Batches of records: their columns and checks; cutting, shuffling, padding, prefetching."""
+"""Batches of records: columns and their checks; cutting, shuffling, padding, prefetching."""

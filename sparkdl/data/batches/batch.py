@@ -1,4 +1,4 @@
-"""The Batch of records, which every reader gives and every replica takes."""
+"""Batch of records, the output of every reader and the input of every replica."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -94,13 +94,13 @@ class Batch:
 
 
 def record_ids(partition: int, start: int, count: int) -> np.ndarray:
-    """Returns the ids (count,) uint64 of consecutive records: partition << 40 | position in it."""
+    """Returns ids (count,) uint64 of consecutive records: partition << 40 | position."""
     first = (int(partition) << POSITION_BITS) + int(start)
     return np.arange(first, first + count, dtype=np.uint64)
 
 
 def position(record_id: int) -> int:
-    """Returns the position in its partition of the record with this id."""
+    """Returns a record's position in its partition, from its id."""
     return int(record_id) & ((1 << POSITION_BITS) - 1)
 
 

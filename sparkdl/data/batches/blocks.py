@@ -1,4 +1,4 @@
-"""Order and size of the blocks that a worker trains on."""
+"""Size and order of the blocks that a worker trains on."""
 
 import struct
 from hashlib import blake2b
@@ -10,10 +10,10 @@ from sparkdl.errors import ConfigError
 
 
 def permutation(seed, *key, n):
-    """Returns an order (n,) of n records that depends on the integers `seed` and `key` only.
+    """Returns a permutation (n,) of n records that depends only on the integers `seed` and `key`.
 
-    It is the order of n raw 64-bit Philox numbers, so it is the same on every machine and, unlike
-    `Generator.permutation`, under every version of numpy.
+    It is the sorting order of n raw 64-bit Philox numbers, so it is the same on every machine and,
+    unlike `Generator.permutation`, in every version of numpy.
     """
     digest = blake2b(struct.pack(f"<{1 + len(key)}q", seed, *key), digest_size=16).digest()
     bits = np.random.Philox(key=int.from_bytes(digest, "little")).random_raw(n)
@@ -21,9 +21,9 @@ def permutation(seed, *key, n):
 
 
 def blocks(batches, size):
-    """Cuts and joins batches into blocks of `size` records; the last one holds the rest, if any.
+    """Cuts and joins batches into blocks of `size` records; the last block may be smaller.
 
-    Order is kept and each record is copied at most once.
+    Keeps the order, and copies each record at most once.
     """
     if size < 1:
         raise ConfigError(f"blocks need a size of at least 1 record, got {size}")

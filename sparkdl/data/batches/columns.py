@@ -1,14 +1,14 @@
-"""Checks and converts the columns of a batch that a network reads, a whole column at once."""
+"""Checks and conversions of a batch's columns for a network, one whole column at a time."""
 
 import math
 
 import numpy as np
 
-NO_MASK = -1.0  # fills the row of a record whose labels have no mask of their own
+NO_MASK = -1.0  # fills the mask row of a record whose labels have no mask
 
 
 class Violation(Exception):
-    """A record that cannot be used: its row in the column, and what is wrong with it."""
+    """An unusable record: its row in the column, and what is wrong with it."""
 
     def __init__(self, row, text):
         super().__init__(text)
@@ -16,26 +16,26 @@ class Violation(Exception):
 
 
 def feature_column(x, shape, what="features"):
-    """Converts features to (n, *shape), uint8 if they are that, else float32.
+    """Converts features to (n, *shape); uint8 is kept, other types become float32.
 
     Parameters
     ----------
     x : ndarray (n, ...)
-        Records of as many numbers as `shape` has, flat or in that shape.
+        Records of the given shape, or flat.
     shape : tuple of int or None
-        Where sizes are free, None, records must come in such a shape.
+        None stands for any size; records must then have that many axes.
 
     Raises
     ------
     Violation
-        For the first record with a wrong count, axes in another order, or a number that is not
+        For the first record with a wrong size, axes in a different order, or a number that is not
         finite in float32.
     """
     return _numbers(x, shape, what, keep_bytes=True)
 
 
 def id_column(x, shape, what):
-    """Converts ids to (n, *shape) int64; they are integers of at least -1, which stands for none.
+    """Converts ids to (n, *shape) int64; they must be integers >= -1, where -1 stands for none.
 
     Raises Violation.
     """
@@ -49,7 +49,7 @@ def id_column(x, shape, what):
 
 
 def whole_column(x, shape, what):
-    """Converts whole numbers of any type to (n, *shape) int64, which holds them exactly.
+    """Converts whole numbers of any type to (n, *shape) int64 without loss.
 
     Raises Violation.
     """
@@ -63,14 +63,14 @@ def whole_column(x, shape, what):
 
 
 def _as_int64(x, what):
-    """Returns whole numbers as int64; raises Violation for the first integer above all of these."""
+    """Converts whole numbers to int64; raises Violation for the first that is too large."""
     if x.dtype == np.uint64:
         _refuse(x, x > np.iinfo(np.int64).max, f"{what} must be below 2^63")
     return x.astype(np.int64, copy=False)
 
 
 def require_vocabulary(x, count, what):
-    """Raises Violation for the first of a column's numbers that is no id in [0, count)."""
+    """Raises Violation for the first number of a column that is not an id in [0, count)."""
     x = x.reshape(len(x), math.prod(x.shape[1:]))
     if x.dtype.kind == "f":
         _refuse(x, x != np.floor(x), f"{what} must be whole numbers, as they are ids")
@@ -79,21 +79,22 @@ def require_vocabulary(x, count, what):
 
 
 def value_column(y, shape):
-    """Converts labels to (n, *shape) float32; single numbers will do for shape (1,). Raises
-    Violation.
+    """Converts labels to (n, *shape) float32; scalars fit the shape (1,).
+
+    Raises Violation.
     """
     return _numbers(y, shape, "label", keep_bytes=False)
 
 
 def class_column(y, classes, shape=(), ignored=None):
-    """Converts labels to (n, *shape) int32, and checks them.
+    """Checks class labels and converts them to (n, *shape) int32.
 
-    They come as whole numbers in [0, classes), as `ignored`, or as exact one-hot vectors.
+    They must be whole numbers in [0, classes) or `ignored`, or exact one-hot vectors.
 
     Raises
     ------
     Violation
-        For the first label that is neither.
+        For the first invalid label.
     """
     _require_numeric(y, "label")
     n, places = len(y), math.prod(shape)
@@ -107,29 +108,33 @@ def class_column(y, classes, shape=(), ignored=None):
 
 
 def is_int32(number):
-    """Returns whether an integer is one that labels are stored as."""
+    """Returns whether an integer fits into int32, the type of labels."""
     return -(2**31) <= number < 2**31
 
 
 def one_hot_column(y, shape):
-    """Converts numbers of classes to one-hot vectors (n, *shape) float32; the last axis is that of
-    the classes. Raises Violation.
+    """Converts class labels to one-hot vectors (n, *shape) float32, along the last axis.
+
+    Raises Violation.
     """
     *places, classes = shape
     return np.eye(classes, dtype=np.float32)[class_column(y, classes, tuple(places))]
 
 
 def factor_column(x, shape, what):
-    """Converts factors to (n, *shape) float32, at least 0: those of examples. Raises Violation."""
+    """Converts factors of examples to (n, *shape) float32; they must be >= 0.
+
+    Raises Violation.
+    """
     y = _numbers(x, shape, what, keep_bytes=False)
     _refuse(y, y < 0, f"{what} must be at least 0")
     return y
 
 
 def mask_column(x, shape, what, of_labels=False):
-    """Converts masks to (n, T) float32, 1 for a step and 0 for padding. Raises Violation.
+    """Converts masks to (n, T) float32: 1 for a step, 0 for padding.
 
-    Of labels a record may have none: its row is NO_MASK.
+    With `of_labels`, a record without a mask has the row NO_MASK. Raises Violation.
     """
     y = _numbers(x, shape, what, keep_bytes=False)
     wrong = (y != 0) & (y != 1)
@@ -169,7 +174,7 @@ def _first_strange(x):
 
 
 def require_shape(got, shape, what, row=0):
-    """Raises Violation for record `row` unless what has the shape `got` can be read as `shape`."""
+    """Raises Violation for record `row` unless the shape `got` can be read as `shape`."""
     if None in shape:
         return _require_free_shape(got, shape, what)
     if math.prod(got) != math.prod(shape):
@@ -191,7 +196,7 @@ def _require_free_shape(got, shape, what):
 
 
 def _long_axes(shape):
-    """Returns the axes that hold more than one number.
+    """Returns the axes of size other than 1.
 
     So (28, 28), (1, 28, 28) and (28, 28, 1) are the same.
     """
@@ -201,7 +206,7 @@ def _long_axes(shape):
 def require_finite(x, what):
     """Raises Violation for the first number that is not finite."""
     with np.errstate(all="ignore"):
-        total = np.add.reduce(x, axis=None)  # finite only if every number is, and one fast pass
+        total = np.add.reduce(x, axis=None)  # one fast pass; finite only if all numbers are
     if np.isfinite(total):
         return
     strange = np.argwhere(~np.isfinite(x.reshape(len(x), -1)))
@@ -230,12 +235,12 @@ def _refuse(y, wrong, rule, cure=None, form=""):
 
 
 def units_for(label):
-    """Returns what to do about a label that is no class: there may be too few units."""
+    """Returns the advice for a label out of range: the output layer may have too few units."""
     return f"; Output.units must be {int(label) + 1} for it at least" if 0 <= label < np.inf else ""
 
 
 def vocabulary_for(number):
-    """Returns what to do about an id that a vocabulary lacks: it may be too small."""
+    """Returns the advice for an id out of range: the vocabulary may be too small."""
     return f"; vocabulary_size must be {int(number) + 1} for it at least" if number >= 0 else ""
 
 

@@ -1,8 +1,8 @@
-"""Assignment of records to blocks, fixed for a whole fit; a worker trains one block in a round.
+"""Assignment of records to blocks for a whole fit; a worker trains on one block per round.
 
-Two ways. *Within partitions*: each partition is shuffled in windows and cut, so a partition's last
-block may be short. *Scattered*: every record goes to a block at random over the whole data set, so
-all blocks but one are full; each record travels by itself, so it costs a real shuffle.
+There are two ways. *Within partitions*: each partition is shuffled in windows and cut into blocks,
+so its last block may be short. *Scattered*: each record of the data set goes to a random block, so
+all blocks but one are full, at the cost of a full shuffle.
 """
 
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from sparkdl.errors import DataError, require
 
 WAYS = ("always", "uneven", "never")
 WINDOW_BYTES = 64 << 20
-SHORT_SHARE = 1.1  # within partitions, unless that makes more blocks than this times the fewest
+SHORT_SHARE = 1.1  # scatter if blocks within partitions exceed the fewest possible by this factor
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,13 +26,13 @@ class Dealing:
     Parameters
     ----------
     counts : tuple of int
-        Records of each partition.
+        Number of records in each partition.
     size : int
-        Records of a full block.
+        Number of records in a full block.
     scatter : bool
-        Over the whole data set, or within partitions.
+        Whether to scatter over the whole data set, instead of cutting within partitions.
     window : int
-        Records that are shuffled together within a partition, a multiple of `size`.
+        Number of records shuffled together within a partition, a multiple of `size`.
     seed : int
     """
 
@@ -48,23 +48,23 @@ class Dealing:
 
     @cached_property
     def sizes(self):
-        """Records of each block."""
+        """Number of records in each block."""
         if self.scatter:
             return cut(sum(self.counts), self.size)
         return [size for count in self.counts for size in cut(count, self.size)]
 
     def pieces(self, partition, batches, wanted=None):
-        """Returns (block, its records) for the batches of a partition, in the partition's order.
+        """Yields (block, records) for the batches of a partition, in the partition's order.
 
         Parameters
         ----------
         wanted : set of int, optional
-            The blocks to give; all of them if None.
+            The blocks to yield; None: all.
 
         Raises
         ------
         DataError
-            If they are not as many records as were counted.
+            If the number of records differs from the count.
         """
         batches = check_count(batches, partition, self.counts[partition])
         start = sum(self.counts[:partition])
@@ -74,7 +74,7 @@ class Dealing:
         return self._cut(batches, partition, first, wanted)
 
     def owners(self, partition):
-        """Returns the block (count,) of each record of a partition, scattered ones alone."""
+        """Returns the block of each record of a partition, (count,), when records are scattered."""
         start = sum(self.counts[:partition])
         positions = np.arange(start, start + self.counts[partition])
         return shuffle_positions(positions, sum(self.counts), self.seed) // self.size
@@ -101,7 +101,7 @@ class Dealing:
 
 
 def check_count(batches, partition, count):
-    """Yields the batches, if they hold `count` records."""
+    """Yields the batches; raises DataError unless they have `count` records in all."""
     actual = 0
     for batch in batches:
         actual += len(batch)
@@ -116,23 +116,23 @@ def check_count(batches, partition, count):
 
 
 def assemble_block(pieces):
-    """Returns the block made of its pieces, in an order that does not depend on theirs."""
+    """Joins the pieces of a block in an order that does not depend on theirs."""
     block = Batch.concat(pieces)
     return block.take(np.argsort(block.ids, kind="stable"))
 
 
 def deal(counts, nbytes, size, workers, repartition, seed):
-    """Returns the Dealing for partitions of `counts` records and `nbytes` in all.
+    """Returns the Dealing for partitions of `counts` records and `nbytes` in total.
 
     Parameters
     ----------
     size : int
-        Records that a worker trains on in a round.
+        Number of records that a worker trains on per round.
     workers : int
-        Blocks are made smaller where there would be fewer of them than workers.
+        Blocks are made smaller if there would be fewer blocks than workers.
     repartition : "always", "uneven" or "never"
-        Scatter; or only where partitions are so small or uneven that many blocks would be
-        short; or not.
+        Whether to scatter: always, only if partitions are so small or uneven that many blocks would
+        be short, or never.
     """
     total = sum(counts)
     size = max(1, min(size, -(-total // workers)))
@@ -149,10 +149,10 @@ def cut(count, size):
 
 
 def shuffle_positions(positions, total, seed):
-    """Returns where a seeded shuffle of `total` records puts those at `positions`.
+    """Returns the places of `positions` after a seeded shuffle of `total` records.
 
-    A Feistel network permutes the smallest square power of two that holds all; what falls outside
-    `total` goes through again, which leaves a permutation of the rest.
+    A Feistel network permutes the smallest power of four that is at least `total`. Results outside
+    `total` go through it again (cycle walking), which leaves a permutation of `total` records.
 
     References
     ----------
@@ -175,7 +175,10 @@ def feistel(values, half, keys):
 
 
 def mix_bits(x):
-    """Mixes bits: each of the result depends on all of x (Steele, Lea, Flood, SplitMix, 2014)."""
+    """Mixes bits: each bit of the result depends on all of x.
+
+    From SplitMix (Steele, Lea and Flood, 2014).
+    """
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return x ^ (x >> np.uint64(31))

@@ -1,4 +1,4 @@
-"""Reads ahead in a thread, so that storage and compute work at the same time."""
+"""Prefetching in a thread, so that reading and computing overlap."""
 
 import threading
 import weakref
@@ -8,11 +8,11 @@ from sparkdl.errors import ConfigError
 
 
 def prefetch(iterator, depth):
-    """Returns an iterator over the same items that keeps up to `depth` of them ready.
+    """Returns an iterator over the same items that reads up to `depth` of them ahead.
 
-    Reading begins at once. Has `close()`, after which the thread ends as soon as the item it
-    works on is there; dropping the iterator does the same. An error of the source is raised in
-    its place among the items. With depth 0 there is no thread.
+    Reading begins at once. After `close()`, or when the iterator is garbage-collected, the thread
+    ends with the item it is reading. An error of the source is raised in its place among the items.
+    With depth 0 there is no thread.
     """
     if depth < 0:
         raise ConfigError(f"prefetch needs a depth of at least 0 items, got {depth}")
@@ -20,11 +20,11 @@ def prefetch(iterator, depth):
 
 
 class Prefetch:
-    """The reader's side; see `prefetch`."""
+    """Consumer side of prefetching; see `prefetch`."""
 
     def __init__(self, iterator, depth):
         self._buffer = Buffer(depth)
-        # The thread knows the buffer alone: were it to know the reader, it would keep it alive.
+        # The thread refers only to the buffer, as a reference to this object would keep it alive.
         thread = threading.Thread(
             target=_fill, args=(self._buffer, iterator), name="sparkdl-prefetch", daemon=True
         )
@@ -39,14 +39,14 @@ class Prefetch:
         return self._buffer.get()
 
     def close(self, timeout=5.0):
-        """Stops reading; waits at most `timeout` seconds for an item that is being read."""
+        """Stops reading; waits at most `timeout` seconds for the item being read."""
         self._close()
         if self._thread is not threading.current_thread():
             self._thread.join(timeout)
 
 
 class Buffer:
-    """Items between a thread that puts and one that gets; either may stop at any time."""
+    """A bounded queue between a producer and a consumer thread; either may stop at any time."""
 
     def __init__(self, depth):
         self._depth = depth
@@ -56,7 +56,7 @@ class Buffer:
         self._error = None
 
     def put(self, item):
-        """Waits for room and adds the item; returns whether more are wanted."""
+        """Adds the item and waits for room; returns whether more items are wanted."""
         with self._changed:
             self._items.append(item)
             self._changed.notify_all()
@@ -64,13 +64,16 @@ class Buffer:
             return not self._stopped
 
     def end(self, error=None):
-        """Ends the items; `error` is raised after those that are there."""
+        """Ends the items; `error` is raised after the remaining ones."""
         with self._changed:
             self._ended, self._error = True, None if self._stopped else error
             self._changed.notify_all()
 
     def get(self):
-        """Returns the next item. Raises StopIteration at the end, or once the source's error."""
+        """Returns the next item.
+
+        At the end it raises StopIteration, or once the source's error.
+        """
         with self._changed:
             self._changed.wait_for(lambda: self._items or self._ended or self._stopped)
             if self._items:
@@ -83,7 +86,7 @@ class Buffer:
         raise StopIteration
 
     def stop(self) -> None:
-        """Stops the source: no further item is wanted."""
+        """Stops the source and discards the items."""
         with self._changed:
             self._stopped = True
             self._items.clear()
@@ -97,7 +100,7 @@ def _fill(buffer, iterator):
         for item in iterator:
             if not buffer.put(item):
                 break
-            del item  # or one more batch than asked for stays in memory
+            del item  # else one more batch than `depth` stays in memory
         if hasattr(iterator, "close"):
             iterator.close()
     except BaseException as caught:

@@ -1,4 +1,4 @@
-"""Sequences of different length in one array: padded at the end, with a mask of the real steps."""
+"""Sequences of different lengths in one array, padded at the end, with a mask of real steps."""
 
 import math
 from collections.abc import Sequence
@@ -14,13 +14,13 @@ from sparkdl.errors import DataError
 
 @dataclass(frozen=True, eq=False)
 class Ragged:
-    """A column of records of different length, one behind the other.
+    """A column of records of different lengths, concatenated.
 
     Parameters
     ----------
     values : ndarray (total, ...)
     lengths : ndarray (n,)
-        How many of them each record has.
+        Number of values in each record.
     """
 
     values: np.ndarray
@@ -31,30 +31,30 @@ class Ragged:
 
     @classmethod
     def of(cls, arrays):
-        """Makes sequences from one array (length, ...) a record."""
+        """Builds a Ragged from one array (length, ...) per record."""
         lengths = np.array([len(array) for array in arrays], np.int64)
         return cls(np.concatenate(arrays), lengths)
 
     @classmethod
     def even(cls, x):
-        """Makes sequences from an array (n, length, ...) or (n,)."""
+        """Builds a Ragged from an array (n, length, ...) or (n,)."""
         x = x[:, np.newaxis] if x.ndim == 1 else x
         return cls(x.reshape(-1, *x.shape[2:]), np.full(len(x), x.shape[1]))
 
     def as_array(self):
-        """Returns an array (n, length, ...) where all records have one length, None elsewhere."""
+        """Returns an array (n, length, ...) if all records have the same length, else None."""
         if not len(self) or (self.lengths != self.lengths[0]).any():
             return None
         return self.values.reshape(len(self), self.lengths[0], *self.values.shape[1:])
 
     def pad(self, steps, shape, what):
-        """Returns an array (n, steps, size), padded with zeros, and a mask (n, steps) float32.
+        """Returns an array (n, steps, size) padded with zeros, and its mask (n, steps) float32.
 
-        A record is steps of `shape`, which has `size` numbers: each by itself, or all numbers one
-        behind the other. Raises Violation for one that is not, or has more than `steps`.
+        A record is a sequence of steps of `shape`, with `size` numbers each, or all these numbers
+        in a flat row. Raises Violation for other records, and for more than `steps` steps.
         """
         size = math.prod(shape)
-        in_rows = size == 1 and (self.lengths == 1).all()  # (1, T): no other reading of it
+        in_rows = size == 1 and (self.lengths == 1).all()  # shape (1, T) has no other meaning
         if self.values.ndim > 1 and not in_rows:
             self._require_steps(steps, shape, what)
         counts = self.lengths * math.prod(self.values.shape[1:])
@@ -67,7 +67,7 @@ class Ragged:
         return y, present.astype(np.float32)
 
     def _require_steps(self, steps, shape, what):
-        """Raises Violation unless what has an axis of steps has steps of `shape`, or flat ones."""
+        """Raises Violation unless values with a step axis have steps of `shape`, or flat ones."""
         got, size = self.values.shape[1:], math.prod(shape)
         numbers, row = math.prod(got), int(np.argmax(self.lengths > 0))
         if not self.lengths.any():
@@ -86,24 +86,24 @@ class Ragged:
 
 
 def steps_of(size, what):
-    """Returns what is asked of sequences whose steps have `size` numbers."""
+    """Describes the requirement on sequences whose steps have `size` numbers."""
     return f"{what} must have steps of {size} number{'' if size == 1 else 's'}"
 
 
 def pad_sequences(x, shape, what, also=None):
-    """Returns a raw column as (n, T, ...) of sequences padded to `shape`, and their mask (n, T).
+    """Pads sequences of a raw column to `shape`; returns (n, T, ...) and the mask (n, T).
 
     Parameters
     ----------
     x : ndarray (n, ...) or Ragged
     shape : (T, ...)
     also : int or None
-        As many numbers a record will do too: classes as one-hot vectors.
+        Alternative number of values per record: that of one-hot vectors.
 
     Raises
     ------
     Violation
-        For the first record that is no sequence of at most T steps.
+        For the first record that is not a sequence of at most T steps.
     """
     whole = x.as_array() if isinstance(x, Ragged) else x
     if whole is not None and math.prod(whole.shape[1:]) in (math.prod(shape), also):
@@ -115,12 +115,12 @@ def pad_sequences(x, shape, what, also=None):
 def require_steps_of_labels(x, y, what):
     """Raises Violation for the first record with more labels than steps.
 
-    Fewer say that the other steps have none.
+    Fewer labels are fine: the other steps then have none.
 
     Parameters
     ----------
     x, y : ndarray (n, T)
-        The masks of features and labels that were padded; rows of NO_MASK are those of T labels.
+        Masks of the padded features and labels; a row of NO_MASK means T labels.
     """
     steps, labels = x.sum(axis=1), np.abs(y).sum(axis=1)
     wrong = labels > steps
@@ -131,18 +131,18 @@ def require_steps_of_labels(x, y, what):
 
 
 def pad(sequences: Sequence[Any], steps: int | None = None) -> tuple[np.ndarray, np.ndarray]:
-    """Pads sequences of different length to one array and a mask, for sources in memory.
+    """Pads sequences of different lengths to one array and a mask, for in-memory sources.
 
     Parameters
     ----------
     sequences : list of array-like (length, ...)
     steps : int or None
-        Steps of the result; None: as many as the longest has.
+        Number of steps in the result; None: that of the longest sequence.
 
     Returns
     -------
-    x : ndarray (n, steps, ...), zeros behind each sequence
-    mask : float32 ndarray (n, steps), 1 where a step is and 0 behind
+    x : ndarray (n, steps, ...), with zeros after each sequence mask : float32 ndarray (n, steps), 1
+    for steps and 0 for padding
 
     Raises
     ------
@@ -160,18 +160,18 @@ def pad(sequences: Sequence[Any], steps: int | None = None) -> tuple[np.ndarray,
 
 
 def without_full_rows(mask):
-    """Returns a mask of labels that was made, with NO_MASK for records that were not padded.
+    """Returns a generated label mask with NO_MASK in the rows of records that were not padded.
 
-    Those have no mask of their own: which of their steps count, the network knows.
+    Such records have no own mask: the network knows which of their steps count.
     """
     return np.where(mask.all(axis=1, keepdims=True), np.float32(NO_MASK), mask)
 
 
 def without_full_masks(batch, masks, of_labels=()):
-    """Returns the batch less the masks that say nothing: a network is faster then.
+    """Returns the batch without masks that have no effect, which makes the network faster.
 
-    They are those of `masks` that leave nothing out, and those `of_labels` that no record has; a
-    full one of labels says that all steps count, whatever the features' mask says.
+    They are masks of `masks` without padding, and masks of `of_labels` with only NO_MASK. A label
+    mask of ones is kept: it says that all steps count, whatever the features' mask says.
     """
     idle = dict.fromkeys(masks, 1) | dict.fromkeys(of_labels, NO_MASK)
     names = [n for n, x in idle.items() if n in batch.columns and (batch.columns[n] == x).all()]

@@ -1,4 +1,4 @@
-"""Base of the HDFS file systems, as an fsspec file system."""
+"""Base of the HDFS file systems, which follow fsspec."""
 
 import os
 from abc import abstractmethod
@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 from fsspec import AbstractFileSystem
 
-_clients = {}  # (class, scheme, authority) -> client; it keeps its connections
+_clients = {}  # {(class, scheme, authority): client}, to reuse connections
 
 
 class HadoopFiles(AbstractFileSystem):
@@ -17,7 +17,7 @@ class HadoopFiles(AbstractFileSystem):
     ----------
     scheme : str
     authority : str
-        host:port or a name service; empty: as the cluster's configuration says.
+        host:port or a name service; empty: as in the cluster's configuration.
     """
 
     cachable, root_marker = False, "/"
@@ -29,11 +29,11 @@ class HadoopFiles(AbstractFileSystem):
     @staticmethod
     @abstractmethod
     def new_client(scheme, authority):
-        """Returns a client of the library for the cluster."""
+        """Returns the library's client for a cluster."""
 
     @property
     def client(self):
-        """The one of this process."""
+        """This process's client for the cluster."""
         key = type(self), self.scheme, self.authority
         if key not in _clients:
             _clients[key] = self.new_client(self.scheme, self.authority)
@@ -44,12 +44,12 @@ class HadoopFiles(AbstractFileSystem):
 
     @classmethod
     def _strip_protocol(cls, path):
-        return path  # as it is: # and ? may stand in the name of a file
+        return path  # unchanged, as # and ? are legal in file names
 
     def exists(self, path, **options):
         """Returns whether the path exists.
 
-        fsspec's own takes a cluster that is down for a missing file.
+        Overridden because fsspec reports a file as missing if the cluster is down.
         """
         with suppress(FileNotFoundError):
             return bool(self.info(path))
@@ -65,9 +65,9 @@ class HadoopFiles(AbstractFileSystem):
 
 
 def as_time(milliseconds):
-    """Returns the datetime so many milliseconds after 1970."""
+    """Converts milliseconds since 1970 to a datetime."""
     return datetime.fromtimestamp(milliseconds / 1000, UTC)
 
 
-# Threads of hdfs-native do not live on in a fork, where even dropping a client waits for ever.
+# Threads of hdfs-native do not survive a fork, and even dropping a client would then hang.
 os.register_at_fork(before=_clients.clear)

@@ -2,8 +2,8 @@
 
 References
 ----------
-Hadoop's class Configuration: later files win unless a property is final, ${name} and ${env.NAME}
-are filled in. HDFS High Availability: dfs.ha.namenodes.
+Hadoop's class Configuration: later files win unless a property is final; ${name} and ${env.NAME}
+are substituted. HDFS High Availability: dfs.ha.namenodes.
 """
 
 import os
@@ -16,16 +16,16 @@ from xml.etree import ElementTree
 from sparkdl.errors import DataError
 
 FILES = ("core-site.xml", "hdfs-site.xml")
-OF_SPARK = Path("__spark_conf__", "__hadoop_conf__")  # in YARN's containers, sent by spark-submit
+OF_SPARK = Path("__spark_conf__", "__hadoop_conf__")  # in YARN containers, shipped by spark-submit
 VARIABLE = re.compile(r"\$\{([^${}\s]+)\}")
-DEEPEST = 20  # variables in variables
-EVERY = ("0.0.0.0", "[::]", "::")  # a server's own address: all of its host's
+DEEPEST = 20  # nesting of variables
+EVERY = ("0.0.0.0", "[::]", "::")  # wildcard addresses of a server
 RPC_PORT, WEB_PORTS = 8020, {"http": 9870, "https": 9871}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Configuration:
-    """Properties by name, and the folder they were read from; None and nothing without one."""
+    """Properties by name, and the folder they were read from; None and {} without a folder."""
 
     folder: Path | None
     properties: dict[str, str]
@@ -37,7 +37,7 @@ class Configuration:
         Raises
         ------
         DataError
-            HADOOP_CONF_DIR is no folder, or a file in it cannot be read.
+            If HADOOP_CONF_DIR is not a folder, or a file in it cannot be read.
         """
         folder = _folder()
         merged, final = {}, set()
@@ -51,15 +51,15 @@ class Configuration:
 
     @property
     def is_secure(self):
-        """True if users are known by Kerberos."""
+        """True if the cluster authenticates users by Kerberos."""
         return self.properties.get("hadoop.security.authentication", "simple") == "kerberos"
 
     def namenodes(self, service):
-        """Returns the names of a name service's NameNodes; empty where it is a host."""
+        """Returns the names of a name service's NameNodes; empty if it is a host."""
         return _names(self.properties.get(f"dfs.ha.namenodes.{service}", ""))
 
     def authority(self, scheme, authority):
-        """Returns host:port or the name service of a URI; fs.defaultFS where it says none."""
+        """Returns host:port or the name service of a URI, by default that of fs.defaultFS."""
         if authority:
             return authority
         default = self.properties.get("fs.defaultFS", "")
@@ -71,17 +71,17 @@ class Configuration:
         return default.partition("://")[2].partition("/")[0]
 
     def rpc_authority(self, authority):
-        """Returns the `authority` for native RPC, in which a host has a port."""
+        """Returns the authority for native RPC, with a port if it is a host."""
         chosen = self.authority("hdfs", authority)
         return chosen if self.namenodes(chosen) or ":" in chosen else f"{chosen}:{RPC_PORT}"
 
     def web_scheme(self):
-        """Returns the scheme by which the cluster's web servers answer."""
+        """Returns the scheme of the cluster's web servers."""
         only_https = self.properties.get("dfs.http.policy") == "HTTPS_ONLY"
         return "swebhdfs" if only_https else "webhdfs"
 
     def web_authority(self, authority):
-        """Returns the authority of WebHDFS for one of native RPC."""
+        """Converts an authority for native RPC to one for WebHDFS."""
         chosen = self.rpc_authority(authority)
         default = self.properties.get("fs.defaultFS", "").rstrip("/")
         is_default = default == f"hdfs://{chosen}" or f"{default}:{RPC_PORT}" == f"hdfs://{chosen}"
@@ -95,7 +95,7 @@ class Configuration:
         Parameters
         ----------
         authority : str
-            host:port, a host, a name service, or nothing: then as the configuration says.
+            host:port, a host, a name service, or empty: as in the configuration.
         protocol : str
             "http" or "https".
         """
@@ -121,9 +121,9 @@ class Configuration:
         ]
 
     def _with_host(self, address, rpc):
-        """Returns the address of a web server that listens on all of its host's.
+        """Returns a web server's address, with a host in place of a wildcard.
 
-        Its host is that of native RPC, by the property `rpc`, as HDFS has it.
+        The host is that of native RPC, given by the property `rpc`, as in HDFS.
         """
         host, _, port = address.rpartition(":")
         known = self.properties.get(rpc, "").rpartition("://")[2].partition("/")[0]
@@ -133,10 +133,10 @@ class Configuration:
 
 
 def user():
-    """Returns the name of the user where there is no Kerberos."""
+    """Returns the user's name on a cluster without Kerberos."""
     try:
         return os.environ.get("HADOOP_USER_NAME") or getuser()
-    except (KeyError, OSError):  # as in containers that run as any number
+    except (KeyError, OSError):  # for example in containers that run with an arbitrary uid
         text = f"uid {os.getuid()} has no name on this machine; set HADOOP_USER_NAME"
         raise DataError(f"HDFS must know the user's name, but {text}") from None
 
@@ -163,7 +163,7 @@ def _merge(path, properties, final):
 
 
 def _properties(path):
-    """Yields (name, value, whether it is final) of a file and those that it includes."""
+    """Yields (name, value, is final) for a file and the files that it includes."""
     try:
         root = ElementTree.parse(path).getroot()
     except (ElementTree.ParseError, OSError) as error:
@@ -177,10 +177,7 @@ def _properties(path):
 
 
 def _substitute_variables(value, properties):
-    """Returns the value with ${name} and ${env.NAME} put in.
-
-    Unknown ones stay, as Hadoop has it.
-    """
+    """Substitutes ${name} and ${env.NAME} in a value; like Hadoop, leaves unknown ones."""
     for _ in range(DEEPEST):
         filled = VARIABLE.sub(lambda match: _variable(match, properties), value)
         if filled == value:

@@ -1,6 +1,6 @@
-"""HDFS by its own protocol, with the library hdfs-native: name services, Kerberos, other replicas.
+"""HDFS by native RPC with the library hdfs-native: name services, Kerberos, replica failover.
 
-It authenticates by the delegation tokens that YARN gives to containers, else by Kerberos tickets.
+It authenticates with the delegation tokens of YARN containers, else with Kerberos tickets.
 """
 
 import io
@@ -21,10 +21,10 @@ from sparkdl.errors import SparkdlError
 
 log = logging.getLogger(__name__)
 
-BUFFER = 2**20  # bytes; measured: 64 KB reads take five times as long
-PIECE = 2**24  # bytes that one call reads at most: each has a limit
-LIMIT = 120.0  # seconds for a piece, or the end, of a file to be taken
-# Seconds for an answer or a piece. Linux takes 127 s to find that a host is gone; then the library
+BUFFER = 2**20  # bytes; reads of 64 KB took five times as long
+PIECE = 2**24  # largest read per call, in bytes, as each call has a time limit
+LIMIT = 120.0  # seconds to write a piece of a file, or to complete it
+# Seconds for an answer or a piece. Linux takes 127 s to detect a lost host, after which the library
 # asks another.
 ANSWER = 300.0
 SWITCHES = "dfs.client.failover.max.attempts"
@@ -32,21 +32,21 @@ REMOTE = re.compile(r'RPCError\("(?:\w+\.)*(\w+)", "(.*?)(?:\\n.*)?"\)', re.DOTA
 
 
 class NativeFiles(HadoopFiles):
-    """A cluster's files.
+    """Files of a cluster, by native RPC.
 
     Parameters
     ----------
     scheme : str
         "hdfs" or "viewfs".
     authority : str
-        host:port or a name service; empty: that of fs.defaultFS.
+        host:port or a name service; empty: fs.defaultFS.
     """
 
     protocol = ("hdfs", "viewfs")
 
     @staticmethod
     def new_client(scheme, authority):
-        """Returns a Client, which is given the settings of the cluster's files."""
+        """Returns a Client with the settings of the cluster's configuration files."""
         conf = Configuration.read()
         chosen = conf.authority(scheme, authority)
         config = dict(conf.properties)
@@ -55,7 +55,7 @@ class NativeFiles(HadoopFiles):
             nodes = conf.namenodes(chosen)
             if nodes:
                 config[f"dfs.ha.namenodes.{chosen}"] = ",".join(nodes)
-            else:  # no other to switch to; else it waits three minutes for one that is down
+            else:  # no failover; by default it waits three minutes for a host that is down
                 config.setdefault(SWITCHES, "2")
         with plain(f"{scheme}://{chosen}"):
             return Client(f"{scheme}://{chosen}", config)
@@ -87,32 +87,31 @@ class NativeFiles(HadoopFiles):
         raise ValueError(f"mode must be rb or wb, got {mode}")
 
     def _elsewhere(self):
-        if self.scheme == "hdfs":  # viewfs is of several clusters
+        if self.scheme == "hdfs":  # viewfs may span several clusters
             return partial(write_elsewhere, self.authority)
 
 
 class ReplicatedWrite:
-    """Writes a file as a whole, and again if that fails.
+    """Writes a whole file, and retries it if that fails.
 
-    The library gives a write up when a node dies that the NameNode still believes in, for ten
-    minutes unless it is told otherwise, and a small cluster has no other to take part. So each
-    further try is of one replica less. Once the file is there the NameNode is asked for as many as
-    were wanted: it makes them when it can.
+    The NameNode keeps assigning a dead node for ten minutes by default, the library then aborts the
+    write, and a small cluster has no other node. So each retry uses one replica less. Once the file
+    is written, the NameNode is asked for the original number, which it restores when it can.
 
-    The NameNode gives a host its own DataNode first, and the library cannot refuse one. So where
-    one replica fails too, further tries are by WebHDFS first, which can.
+    The NameNode assigns a host its own DataNode first, and the library cannot exclude it. So if a
+    single replica fails as well, retries first go through WebHDFS, which can.
 
     Parameters
     ----------
     client : Client
     path : str
     elsewhere : function of (path, file) or None
-        Writes the file by a DataNode that is not this host's own.
+        Writes the file to DataNodes of other hosts.
     """
 
     def __init__(self, client, path, elsewhere=None):
         self._client, self._path, self._elsewhere = client, path, elsewhere
-        self._wanted = self._replicas = None  # as many as the cluster makes by itself
+        self._wanted = self._replicas = None  # None: the cluster's default
         self._is_elsewhere = False
 
     def send(self, content):
@@ -120,7 +119,7 @@ class ReplicatedWrite:
             self._send(content)
 
     def _sent_elsewhere(self, content):
-        """Returns whether a DataNode of another host has taken the file."""
+        """Returns whether a DataNode of another host has accepted the file."""
         try:
             self._elsewhere(self._path, content)
         except OSError as error:
@@ -135,7 +134,7 @@ class ReplicatedWrite:
         out = answer(self._path, self._client.create, self._path, options)
         with plain(self._path):
             try:
-                while piece := content.read(BUFFER):  # bytes: a memoryview takes four times as long
+                while piece := content.read(BUFFER):  # bytes: memoryviews take four times as long
                     call_within(LIMIT, "DataNodes did not accept it", out.write, piece)
                 call_within(LIMIT, "DataNodes did not accept it", out.close)
             except BaseException:
@@ -145,7 +144,10 @@ class ReplicatedWrite:
                 self._ask_for_more()
 
     def _take_back(self):
-        """Removes the part, which the library waits for, and wants less the next time."""
+        """Deletes the partial file, for which the library still waits.
+
+        The next try then uses one replica less, or after the last one, another host.
+        """
         with suppress(OSError):
             replicas = answer(self._path, self._client.get_file_info, self._path).replication
             answer(self._path, self._client.delete, self._path, False)
@@ -161,25 +163,25 @@ class ReplicatedWrite:
 
 
 def write_elsewhere(authority, path, content):
-    """Writes a file by WebHDFS; OSError if the cluster has none that this process can use."""
+    """Writes a file by WebHDFS; raises OSError if this process cannot use the cluster's."""
     conf = Configuration.read()
     try:
         scheme, place = conf.web_scheme(), conf.web_authority(authority)
         web_client.write_elsewhere(scheme, place, path, content)
-    except (SparkdlError, OSError, ValueError) as error:  # whatever it is, the next try may do
+    except (SparkdlError, OSError, ValueError) as error:  # whatever the error, a retry may succeed
         raise OSError(f"no DataNode of another host: {reason(error)}") from error
 
 
 def answer(path, call, *arguments):
-    """Returns what the cluster says to call(*arguments) on a path; OSError if that is nothing."""
+    """Returns the cluster's answer to call(*arguments) about a path; raises OSError without one."""
     with plain(path):
         return call_within(ANSWER, "HDFS did not answer", call, *arguments)
 
 
 def call_within(seconds, failure, call, *arguments):
-    """Returns call(*arguments); raises OSError if it takes longer than so many seconds.
+    """Returns call(*arguments); raises OSError if it takes longer than `seconds`.
 
-    The library may wait for ever for what a node that died owes it. Then its thread is given up.
+    The library may wait forever for a node that has died; its thread is then abandoned.
     """
     ended = SimpleQueue()
 
@@ -200,7 +202,7 @@ def call_within(seconds, failure, call, *arguments):
 
 
 class NativeReader(RangeReader):
-    """A file that is read, unbuffered."""
+    """A file opened for reading, unbuffered."""
 
     def __init__(self, uri, inner):
         super().__init__(uri, len(inner))
@@ -214,7 +216,7 @@ class NativeReader(RangeReader):
 
 
 def entry(status):
-    """Returns a file's status as fsspec's info dict."""
+    """Converts a file's status to fsspec's info dict."""
     return {
         "name": status.path,
         "size": status.length,
@@ -225,7 +227,7 @@ def entry(status):
 
 @contextmanager
 def plain(path):
-    """Raises errors of the library as OSErrors of one line, without Java's stack."""
+    """Turns the library's errors into OSErrors of one line, without Java's stack trace."""
     try:
         yield
     except FileNotFoundError as error:

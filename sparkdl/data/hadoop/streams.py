@@ -1,4 +1,4 @@
-"""Files of HDFS: reads by ranges, writes at the close, retries and errors."""
+"""Streams of HDFS files: reads of ranges, writes on close, retries and errors."""
 
 import io
 import os
@@ -8,16 +8,16 @@ import time
 
 from sparkdl.errors import DataError
 
-IN_MEMORY = 2**26  # bytes of a file to write; longer ones lie on this host's disk meanwhile
-PAUSE, TRIES = 0.5, 7  # seconds, doubled each time: 32 in all, while a node dies and is missed
+IN_MEMORY = 2**26  # bytes of a file being written that stay in memory, not on disk
+PAUSE, TRIES = 0.5, 7  # seconds, doubled each time: 32 in total, until a dead node is noticed
 
 
 class RequestRefused(OSError):
-    """An answer, not a failure: asking again is of no use."""
+    """An answer, not a failure: retrying is useless."""
 
 
 class RangeReader(io.RawIOBase):
-    """A file whose bytes come by `read_range(start, length)`.
+    """A file read in ranges by `read_range(start, length)`.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ class RangeReader(io.RawIOBase):
         length = max(0, min(limit, self.size - self._at))
         try:
             content = self.read_range(self._at, length) if length else b""
-        except OSError as error:  # here, for who reads does not know whose file it is
+        except OSError as error:  # caught here, as callers do not know the file's name
             where = f"from byte {self._at} on {platform.node()}"
             raise DataError(f"{self.uri}: cannot be read {where}: {reason(error)}") from error
         self._at += len(content)
@@ -65,13 +65,12 @@ class RangeReader(io.RawIOBase):
 
 
 class UploadOnClose(io.RawIOBase):
-    """A file to write. It lies here until it is closed, so that it can be sent again as a whole.
+    """A file being written. It is spooled until it is closed, so that the upload can be retried.
 
     Parameters
     ----------
-    send : function of a file with all that was written
-    uri : str or None
-        Which a DataError of the close names; None: the OSError of `send` is raised.
+    send : function of a file with the whole contents uri : str or None
+        Named in the DataError of a failed close; None: the OSError of `send` is raised.
     """
 
     def __init__(self, send, uri=None):
@@ -104,9 +103,9 @@ class UploadOnClose(io.RawIOBase):
 
 
 def again(attempt, tries):
-    """Calls attempt() until it succeeds, so many tries.
+    """Calls attempt() until it succeeds, at most `tries` times.
 
-    Only an OSError of the network or a node is waited out.
+    Retries only after OSErrors of the network or a node.
     """
     for remaining in reversed(range(tries)):
         try:
@@ -120,5 +119,5 @@ def again(attempt, tries):
 
 
 def reason(error):
-    """Returns the first line of an error, without the stack of the server's Java."""
+    """Returns the first line of an error, without the server's Java stack trace."""
     return str(error).split("\n")[0].strip() or type(error).__name__

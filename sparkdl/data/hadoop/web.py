@@ -1,7 +1,7 @@
-"""HDFS over HTTP (WebHDFS, HttpFS), with the library hdfs: where only web ports are open.
+"""HDFS over HTTP (WebHDFS, HttpFS) with the library hdfs, for networks with only web ports open.
 
-Slower than native RPC: a fourth of its rate where a file is read in order, a tenth for small ranges
-(`python build.py bench hdfs`).
+Slower than native RPC: a fourth of its rate for sequential reads, a tenth for small ranges; see
+`python build.py bench hdfs`.
 """
 
 import io
@@ -13,22 +13,22 @@ from sparkdl.data.hadoop.web_client import Detour, new_client
 from sparkdl.data.hadoop.web_errors import plain
 from sparkdl.errors import brief
 
-BUFFER = 2**22  # bytes: a range costs two requests
-TRIES = 3  # of a range
-LARGEST = 2**63  # bytes of a file
-LATEST = 2**45  # milliseconds from 1970: more than a thousand years
+BUFFER = 2**22  # bytes: each range costs two requests
+TRIES = 3  # per range
+LARGEST = 2**63  # largest file size in bytes
+LATEST = 2**45  # milliseconds since 1970: more than a thousand years
 
 
 class WebFiles(HadoopFiles):
-    """A cluster's files.
+    """Files of a cluster, over HTTP.
 
     Parameters
     ----------
     scheme : str
         "webhdfs", or "swebhdfs" for HTTPS.
     authority : str
-        host:port of a NameNode's web server or of HttpFS, or a name service; empty: as the
-        configuration says.
+        host:port of a NameNode's web server or of HttpFS, or a name service; empty: as in the
+        configuration.
     """
 
     protocol = ("webhdfs", "swebhdfs")
@@ -74,7 +74,7 @@ class WebFiles(HadoopFiles):
 
 
 class WebWrite:
-    """Writes a file as a whole."""
+    """Writes a whole file."""
 
     def __init__(self, path, detour):
         self._path, self._detour = path, detour
@@ -85,14 +85,14 @@ class WebWrite:
 
 
 class WebReader(RangeReader):
-    """A file that is read, unbuffered: a request for each range."""
+    """A file opened for reading, unbuffered: one request for each range."""
 
     def __init__(self, uri, path, size, detour):
         super().__init__(uri, size)
         self._path, self._detour = path, detour
 
     def read_range(self, start, length):
-        """Reads a range; after a failure again, from another DataNode."""
+        """Reads a range; after a failure, retries from another DataNode."""
         return again(lambda: self._read(start, length), TRIES)
 
     def _read(self, start, length):
@@ -107,7 +107,7 @@ class WebReader(RangeReader):
 
 
 def until_passed(length, pieces):
-    """Yields pieces of bytes; the last is the first with which there are more than `length`."""
+    """Yields pieces of bytes, until they exceed `length` bytes in total."""
     for piece in pieces:
         yield piece
         length -= len(piece)
@@ -116,7 +116,7 @@ def until_passed(length, pieces):
 
 
 def entry(path, status):
-    """Returns a file's status as fsspec's info dict."""
+    """Converts a file's status to fsspec's info dict."""
     size, modified = status["length"], status["modificationTime"]
     if not (is_integer(size, 0) and size < LARGEST):
         raise RequestRefused(f"FileStatus.length must be an integer >= 0, got {brief(size)}")

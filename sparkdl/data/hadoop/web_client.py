@@ -1,4 +1,4 @@
-"""Clients of WebHDFS, with the library hdfs, and DataNodes' hosts that they do not ask again."""
+"""Clients of WebHDFS with the library hdfs, and avoidance of failed DataNodes."""
 
 import socket
 import time
@@ -14,19 +14,19 @@ from sparkdl.data.hadoop.streams import RequestRefused, reason
 from sparkdl.data.hadoop.web_errors import place_of, plain
 from sparkdl.errors import needs_package
 
-TIMEOUTS = 10.0, 60.0  # seconds to connect, and for the next bytes
-AVOIDED = 60.0  # seconds for which a host that failed is not asked
+TIMEOUTS = 10.0, 60.0  # seconds to connect, and to receive further bytes
+AVOIDED = 60.0  # seconds for which a failed host is avoided
 
 
 def new_client(scheme, authority, session=None):
-    """Returns a Client of all NameNodes of a name service: the one that is active answers.
+    """Returns a Client for all NameNodes of a name service, of which the active one answers.
 
     Parameters
     ----------
     scheme, authority : str
         See WebFiles.
     session : requests.Session or None
-        With parameters that each request is to have.
+        May have parameters for all requests.
     """
     session = session or Session()
     if scheme == "swebhdfs":
@@ -43,7 +43,7 @@ def new_client(scheme, authority, session=None):
 
 
 class NoHttp(BaseAdapter):
-    """Sends nothing: of swebhdfs:// all goes over TLS, also where a server redirects to."""
+    """Refuses plain HTTP: swebhdfs:// must use TLS throughout, including after redirects."""
 
     def send(self, request, **options):
         raise RequestRefused(
@@ -52,7 +52,7 @@ class NoHttp(BaseAdapter):
         )
 
     def close(self):
-        """Nothing is open."""
+        """Does nothing: nothing is open."""
 
 
 def urls_of(conf, scheme, authority):
@@ -62,9 +62,10 @@ def urls_of(conf, scheme, authority):
 
 
 class Detour:
-    """The tries of one file: none asks a DataNode's host that failed before.
+    """Tries for one file that avoid the hosts of DataNodes that have failed.
 
-    The NameNode names DataNodes that have died until it misses them, a host's own first.
+    Until the NameNode notices that a DataNode is dead, it keeps naming it, and a host's own
+    DataNode first.
 
     Parameters
     ----------
@@ -72,13 +73,13 @@ class Detour:
     """
 
     def __init__(self, files):
-        self._files, self._failed = files, {}  # {address: when}
+        self._files, self._failed = files, {}  # {address: time of failure}
 
     @contextmanager
     def client(self):
-        """Yields a Client for a try.
+        """Yields a Client for one try.
 
-        Where the NameNode has no other DataNode left, the next try asks those that failed, too.
+        If the NameNode has no other DataNodes left, the next try may use the failed ones again.
         """
         avoided = self._avoided()
         try:
@@ -105,21 +106,21 @@ class Detour:
         url = urlsplit(error.request.url if error.request is not None else "")
         namenodes = urls_of(Configuration.read(), self._files.scheme, self._files.authority)
         if url.hostname and f"{url.scheme}://{url.netloc}".lower() not in map(str.lower, namenodes):
-            with suppress(OSError):  # it has no address: the NameNode is asked again
+            with suppress(OSError):  # the host is unknown: ask the NameNode again
                 found = socket.getaddrinfo(url.hostname, None, type=socket.SOCK_STREAM)
                 self._failed |= {one[4][0]: time.monotonic() for one in found}
 
 
 @contextmanager
 def client_avoiding(scheme, authority, hosts):
-    """Yields a Client for whom the NameNode names no DataNodes of these hosts (IP addresses)."""
+    """Yields a Client for which the NameNode excludes DataNodes on these hosts (IP addresses)."""
     with closing(Session()) as session:
         session.params = {"excludedatanodes": ",".join(hosts)}
         yield new_client(scheme, authority, session)
 
 
 def write_elsewhere(scheme, authority, path, content):
-    """Writes a file by a DataNode that is not this host's own.
+    """Writes a file to DataNodes of other hosts.
 
     Parameters
     ----------
@@ -135,7 +136,7 @@ def write_elsewhere(scheme, authority, path, content):
 
 
 def own_address(url):
-    """Returns the address with which this host asks the host of a URL, None if that has none.
+    """Returns this host's source address for a URL's host, or None if it is unknown.
 
     Nothing is sent.
     """

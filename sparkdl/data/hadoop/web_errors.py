@@ -1,4 +1,4 @@
-"""Errors of WebHDFS as OSErrors that show no URL: a DataNode's has a token of the user in it."""
+"""Errors of WebHDFS as OSErrors without URLs, as a DataNode's URL contains a user token."""
 
 from contextlib import contextmanager, suppress
 from urllib.parse import urlsplit
@@ -10,23 +10,23 @@ from sparkdl.data.hadoop.streams import RequestRefused, reason
 from sparkdl.errors import SparkdlError
 
 WRONG_ANSWER = KeyError, TypeError, AttributeError, IndexError, ValueError, RecursionError
-OF_URLS = frozenset("/?=")  # no text with one of these is shown
+OF_URLS = frozenset("/?=")  # texts with one of these are not shown
 
 
 @contextmanager
 def plain(path):
-    """Raises errors of HDFS, of HTTP, and of answers that are none, as OSErrors of one line."""
+    """Turns errors of HDFS and HTTP, and invalid answers, into OSErrors of one line."""
     try:
         yield
     except HdfsError as error:
         if error.exception == "FileNotFoundException":
             raise FileNotFoundError(path) from None
         raise RequestRefused(reason(error)) from error
-    except SparkdlError:  # many are ValueErrors
+    except SparkdlError:  # some are ValueErrors
         raise
     except RequestException as error:
         if not isinstance(error, JSONDecodeError):
-            raise OSError(failure(error)) from None  # its own text has the URL
+            raise OSError(failure(error)) from None  # its own text contains the URL
         raise RequestRefused(wrong_answer(error)) from error
     except WRONG_ANSWER as error:
         raise RequestRefused(wrong_answer(error)) from error
@@ -37,9 +37,9 @@ def wrong_answer(error):
 
 
 def failure(error):
-    """Returns a RequestException in words: its kind, whom it was about, and what the system said.
+    """Describes a RequestException: its kind, the server, and the system's reason.
 
-    "ConnectionError with 10.0.0.7:9864: Connection refused".
+    For example "ConnectionError with 10.0.0.7:9864: Connection refused".
     """
     url = error.request.url if error.request is not None else None
     about = f" with {place}" if (place := place_of(url or "")) else ""
@@ -48,14 +48,14 @@ def failure(error):
 
 
 def place_of(url):
-    """Returns host:port of a URL, without a user's name or password; empty if it has none."""
+    """Returns host:port of a URL, without user name and password, or ""."""
     with suppress(ValueError):
         return urlsplit(url).netloc.rpartition("@")[2]
     return ""
 
 
 def causes(error):
-    """Yields an error and those that it tells of; not what else was handled meanwhile."""
+    """Yields an error and its causes, but not errors that were being handled meanwhile."""
     yield error
     for one in (*error.args, getattr(error, "reason", None), error.__cause__):
         if isinstance(one, BaseException):
@@ -63,6 +63,6 @@ def causes(error):
 
 
 def own_text(error):
-    """Returns what an error says, empty where that may be of a URL."""
+    """Returns an error's text, or "" if it may contain a URL."""
     text = getattr(error, "strerror", None) or next(iter(error.args), None)
     return text if isinstance(text, str) and not OF_URLS & set(text) else ""

@@ -1,1 +1,1 @@
-"""Storage formats, each turned into Batches."""
+"""Readers of storage formats, which yield Batches."""

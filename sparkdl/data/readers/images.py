@@ -1,4 +1,4 @@
-"""Image files: a folder with a sub-folder for each class, or a list of files and labels."""
+"""Reader of image files: one sub-folder per class, or a list of files and labels."""
 
 import logging
 from collections.abc import Collection, Iterator
@@ -24,7 +24,7 @@ log = logging.getLogger("sparkdl.data")
 
 @dataclass(frozen=True, kw_only=True)
 class ImageFiles(Split):
-    """Some files below a folder, with their labels."""
+    """Some files below a folder, and their labels."""
 
     path: str
     names: tuple[str, ...]
@@ -167,7 +167,7 @@ class Images(StoredSource, Reader, ImageSource, SplitByRecords):
 
 @cache
 def tell_empty(path, classes):
-    """Logs once which classes have no images: a label that no record has may be an oversight."""
+    """Logs once which classes have no images, as a label without records may be a mistake."""
     log.warning("%s: no images are in the folders of the classes %s", path, [*classes])
 
 

@@ -1,4 +1,4 @@
-"""TensorFlow's files of Example messages."""
+"""Reader of TensorFlow's files of Example messages."""
 
 import gzip
 import math
@@ -24,13 +24,13 @@ from sparkdl.data.readers.encodings.tf_example import feature, numbers, one_stri
 from sparkdl.data.source import Split
 from sparkdl.errors import DataError
 
-HEAD, TAIL = struct.Struct("<QI"), struct.Struct("<I")  # length and its checksum; that of the data
+HEAD, TAIL = struct.Struct("<QI"), struct.Struct("<I")  # length, its checksum; that of the data
 GZIP = b"\x1f\x8b\x08"
 
 
 @dataclass(frozen=True, kw_only=True)
 class RecordFile(Split):
-    """All records of a file of so many bytes."""
+    """All records of a file of `size` bytes."""
 
     path: str
     size: int
@@ -105,21 +105,21 @@ class TFRecords(StoredSource, Reader, NumberOrImageSource):
 
 @contextmanager
 def open_records(split):
-    """Opens the file, decompressed if it is gzipped; with the most bytes of a record then."""
+    """Opens the file, decompressing gzip; yields it with the size limit of a record."""
     with open_listed(split, split.size) as file:
         head = file.read(HEAD.size)
         file.seek(0)
-        if head.startswith(GZIP) and not is_length_valid(head):  # a length may be these bytes too
+        if head.startswith(GZIP) and not is_length_valid(head):  # a length can begin like gzip, too
             with gzip.open(file) as inner:
                 yield inner, room(split.size)
         else:
-            yield file, math.inf  # its own end limits records
+            yield file, math.inf  # only the end of the file limits records
 
 
 def read_records(split, file, largest):
-    """Yields the bytes of each record, of at most so many.
+    """Yields the bytes of each record, of at most `largest` bytes.
 
-    Raises DataError where the file is cut short or damaged.
+    Raises DataError if the file is truncated or damaged.
     """
     count = 0
     try:
@@ -145,11 +145,11 @@ def next_record(window, largest):
 
 
 def is_length_valid(head):
-    """Returns whether the checksum after a length is right."""
+    """Returns whether the checksum after a length is correct."""
     return len(head) == HEAD.size and masked_crc(head[:8]) == HEAD.unpack(head)[1]
 
 
 def masked_crc(content):
-    """Returns the masked CRC-32C of bytes, as TensorFlow and LevelDB store it."""
+    """Returns the masked CRC-32C of `content`, as TensorFlow and LevelDB store it."""
     crc = google_crc32c.value(content)
     return ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF

@@ -1,1 +1,1 @@
-"""The records that a network takes, and Batches made of them."""
+"""Records that a network takes, and their conversion to Batches."""

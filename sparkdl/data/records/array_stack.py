@@ -1,4 +1,4 @@
-"""A list of equal values, of any kind that holds numbers, to one array."""
+"""Stacking of values of equal shape, of any kind that holds numbers, into one array."""
 
 import numpy as np
 
@@ -14,12 +14,12 @@ def stack(values, what, dtype=None):
         Numbers, nested lists, numpy arrays, scipy sparse rows, objects with `toArray` (pyspark
         vectors), or bytes; one kind in a list.
     dtype : numpy dtype or None
-        What arrays are turned into on the way, unless all are uint8.
+        Type to which arrays are converted, unless all are uint8.
 
     Raises
     ------
     Violation, or any error of the values' own classes
-        If the values cannot be one array. A list of one value gives the message for users.
+        If the values cannot form one array. For a list of one value, the message is fit for users.
     """
     first = values[0]
     if isinstance(first, bytes | bytearray):
@@ -44,7 +44,7 @@ def _stack_arrays(values, what, dtype):
     if not all(dtype.kind in "biuf" for dtype in dtypes):
         raise Violation(0, f"{what} must be numbers, got an array of {dtypes.pop()}")
     dtype = None if dtypes == {np.dtype(np.uint8)} else dtype
-    with np.errstate(over="ignore"):  # an overflow is refused as not finite
+    with np.errstate(over="ignore"):  # infinity is refused later as not finite
         flat = np.concatenate(values, axis=None, dtype=dtype, casting="unsafe")
     return flat.reshape(len(values), *shape)
 

@@ -1,4 +1,4 @@
-"""Changes of checked records where they are read: a part of them, weights by their classes."""
+"""Changes of checked records as they are read: selection of a part, class weights."""
 
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -12,20 +12,20 @@ DIGEST = 8  # bytes of a record's hash
 
 @dataclass(frozen=True, kw_only=True)
 class PartByHash:
-    """Keeps the records that are drawn, or all others.
+    """Keeps the drawn records, or all others.
 
-    Each record is drawn by a hash of what it holds, and the seed: whoever reads the data, in
-    whatever order and partitions, the same are drawn, and equal records stay together.
+    Records are drawn by a hash of their contents and the seed. So the same ones are drawn whatever
+    the reader, order and partitions, and equal records stay together.
 
     Parameters
     ----------
     share : float
-        Chance of a record to be drawn.
+        Probability that a record is drawn.
     seed : int
     columns : tuple of str
-        Features and labels, which a record is known by; those that a batch lacks do not count.
+        Columns of features and labels to hash; those missing from a batch are skipped.
     drawn : bool
-        Whether those that are drawn are kept.
+        Whether to keep the drawn records.
     """
 
     share: float
@@ -38,7 +38,7 @@ class PartByHash:
         return batch.take(np.flatnonzero(drawn == self.drawn))
 
     def _numbers(self, batch):
-        """Returns a number in [0, 1) for each record."""
+        """Returns a pseudo-random number in [0, 1) for each record."""
         columns = [
             np.ascontiguousarray(batch.columns[n]) for n in self.columns if n in batch.columns
         ]
@@ -53,14 +53,14 @@ class PartByHash:
 
 @dataclass(frozen=True, kw_only=True)
 class ClassWeights:
-    """Multiplies the weights of records, 1 unless they have some, by factors of their classes.
+    """Multiplies the weights of records (default 1) by factors of their classes.
 
     Parameters
     ----------
     column : str
-        Of the classes, one for each record: (n,), or (n, 1) of a yes or no.
+        Column of one class per record: (n,), or (n, 1) if binary.
     factors : tuple of float
-        Of each class; labels that are none of them have 1.
+        Factor of each class; other labels have factor 1.
     """
 
     column: str

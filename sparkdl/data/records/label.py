@@ -20,13 +20,13 @@ class Label:
     size : int
         Number of classes, or of values.
     shape : tuple of int or None
-        Of the label of an example: (T,) for a class a step. None: () for a class, (size,) for
-        values.
+        Shape of an example's label, such as (T,) for a class per step. None: () for a class,
+        (size,) for values.
     ignored : int or None
-        A class outside the range that is allowed too: the loss does not count it.
+        A label outside the range that is also allowed, and ignored by the loss.
     one_hot : bool
-        Whether values are 1 at a class and 0 elsewhere, or its probabilities, so that the number
-        of a class stands for them.
+        Whether values are one-hot or class probabilities, so that labels may also be given as class
+        numbers.
     """
 
     kind: str
@@ -47,5 +47,5 @@ class Label:
 
     @property
     def one_hot_size(self):
-        """Numbers of a label whose classes come as one-hot vectors, None for values."""
+        """Number of values in a one-hot label, None if the kind is "values"."""
         return math.prod(self.shape) * self.size if self.kind == "class" else None

@@ -1,7 +1,7 @@
-"""Records of an iterator, in whatever form users have them, to Batches.
+"""Conversion of an iterator of records, in any supported form, to Batches.
 
-Millions of records pass here one Python object each, so a chunk of them is stacked by numpy at
-once; only when that fails are its records looked at singly.
+Millions of records may pass here as Python objects, so numpy stacks a whole chunk at once; only if
+that fails are its records examined one by one.
 """
 
 from collections.abc import Mapping
@@ -21,9 +21,9 @@ KINDS = "a (features, label) pair, a Row or dict with named columns, or a Labele
 
 
 def read_records(schema, iterator, partition, size, fields):
-    """Yields Batches of as many records as `chunk_size` says; see Schema.records.
+    """Yields Batches of up to `chunk_size` records; see Schema.records.
 
-    `fields` are {column: name in records}, those of features first.
+    `fields` are {column: name in records}, features first.
     """
     iterator, start = iter(iterator), 0
     for first in islice(iterator, 1):
@@ -35,28 +35,28 @@ def read_records(schema, iterator, partition, size, fields):
 
 
 def chunk_size(schema, first, size, fields):
-    """Returns how many records are read at once: at most `size`, and WINDOW_BYTES as arrays."""
+    """Returns the number of records to read at once: at most `size`, and WINDOW_BYTES as arrays."""
     nbytes = max(sum(schema.column_bytes.values()), _stored_bytes(schema, first, fields))
     return max(1, min(size, WINDOW_BYTES // max(1, nbytes)))
 
 
 def _stored_bytes(schema, record, fields):
-    """Returns the bytes of a record's arrays as they are given; 0 where it cannot be used."""
+    """Returns the bytes of a record's arrays as given; 0 if it is unusable."""
     try:
         return sum(column.nbytes for column in _stack_columns(schema, [record], fields).values())
-    except Exception:  # whatever the records' own classes raise
+    except Exception:  # whatever the record classes raise
         return 0
 
 
 def _convert(schema, chunk, fields, where, start):
     try:
         return _columns(schema, chunk, fields)
-    except Exception:  # whatever the records' own classes raise
+    except Exception:  # whatever the record classes raise
         return _one_by_one(schema, chunk, fields, where, start)
 
 
 def _one_by_one(schema, chunk, fields, where, start):
-    """Returns columns of records that differ in kind; names the first one that cannot be used."""
+    """Converts records that differ in kind; raises DataError for the first unusable one."""
     rows = []
     for i, record in enumerate(chunk, start):
         try:
@@ -78,19 +78,19 @@ def _stack_columns(schema, chunk, fields):
 
 
 def _stack_column(values, name, schema):
-    """Returns the column's array; of sequences that differ in length a Ragged."""
+    """Returns the column's array, or a Ragged if sequences differ in length."""
     what = "label" if name in schema.outputs else name
     dtype = np.float32 if name in schema.inputs and name not in schema.longs else None
     try:
         return stack(values, what, dtype)
-    except Exception:  # whatever the values' own classes raise
+    except Exception:  # whatever the value classes raise
         if name not in schema.masks:
             raise
         return Ragged.of([stack([value], what, dtype)[0] for value in values])
 
 
 def _split(schema, chunk, fields):
-    """Returns {column: list of values}, with the columns of the first record."""
+    """Returns {column: list of values}, as the first record has them."""
     first, labelled = chunk[0], bool(schema.outputs)
     if (columns := _column_names(first)) is not None:
         by = attrgetter if hasattr(first, "_fields") else itemgetter
@@ -114,7 +114,7 @@ def _column_names(record):
     if isinstance(record, Mapping):
         return list(record)
     names = getattr(record, "__fields__", None)  # pyspark Row
-    return names if names is not None else getattr(record, "_fields", None)  # named tuple
+    return names if names is not None else getattr(record, "_fields", None)  # namedtuple
 
 
 def _column_by_name(chunk, name, columns, by):
@@ -124,9 +124,9 @@ def _column_by_name(chunk, name, columns, by):
 
 
 def _is_pair(record, labelled):
-    """Returns whether a record is a pair (features, label).
+    """Returns whether a record is a (features, label) pair.
 
-    Without labels, the first part of a tuple decides.
+    Without labels, a tuple counts as a pair if its first element is not a scalar.
     """
     if labelled:
         return isinstance(record, tuple | list) and len(record) == 2
@@ -136,7 +136,7 @@ def _is_pair(record, labelled):
 def _pairs(chunk):
     plain = set(map(type, chunk)) <= {tuple, list}
     if not plain and any(_column_names(record) is not None for record in chunk):
-        raise Violation(0, "pairs and named columns in one chunk")  # hence record by record
+        raise Violation(0, "pairs and named columns in one chunk")  # then record by record
     return zip(*((x, y) for x, y in chunk))
 
 

@@ -39,38 +39,38 @@ class Schema:
     Parameters
     ----------
     features : tuple of int, or {column: tuple of int}
-        Shape of the features as they are stored, (C, H, W) for images, (F,) for rows, (T, F) for
-        sequences; None stands for a size that is free, since a transform brings it to the
-        network's. One shape is that of the column "features".
+        Shape of the stored features: (C, H, W) for images, (F,) for rows, (T, F) for sequences.
+        None stands for a free size, which a transform adapts to the network. A single shape is that
+        of the column "features".
     labels : str or None, or {column: Label}
-        "class": one of `label_size` classes. "values": `label_size` numbers. None: no labels are
-        wanted, and any there are dropped. A kind is that of the column "labels"; see Label.
+        "class": one of `label_size` classes. "values": `label_size` numbers. None: no labels; any
+        that exist are dropped. A single kind is that of the column "labels"; see Label.
     label_size : int
-        Number of classes or of values, where `labels` is a kind.
+        Number of classes or of values, if `labels` is a kind.
     ids : set of str
-        Columns of `features` that hold ids: integers of at least -1, kept as int64.
+        Columns of `features` that hold ids: integers >= -1, kept as int64.
     integers : set of str
         Columns of `features` that hold whole numbers of any type, kept as int64.
     vocabularies : {column: int}
-        Columns of `features` whose numbers are ids of a layer's vocabulary, with its size: they
-        are whole numbers in [0, size).
+        Columns of `features` whose numbers are ids in [0, size) of a layer's vocabulary, with its
+        size.
     masks : {column: column}
-        Columns of sequences, whose first axis is time, with those of their masks (n, T): records
-        may have fewer steps, and are padded. A mask that is not there is made. Of labels, a record
-        that is not padded has none then: its row is -1, and the mask of the output counts.
+        Columns of sequences, whose first axis is time, and their mask columns (n, T). Records may
+        have fewer steps, and are padded; a missing mask is created. In a created label mask, the
+        row of a record without padding is -1, so that the output's mask applies.
     steps : {column: column}
-        Columns of labels, with those of features that have as many steps; both are in `masks`.
-        Compared where neither mask is there.
+        Columns of labels, and the features with as many steps; both are in `masks`. Their lengths
+        are compared if neither mask is given.
     changes : tuple of callable
-        Batch to Batch: what is done to records once they are checked, as in changes.py. It may
-        leave some out.
+        Functions Batch to Batch applied to checked records, as in changes.py; they may drop
+        records.
 
-    A column "weights" (n,) is passed on where there is one: factors of the examples' losses.
+    A column "weights" (n,), with factors of the examples' losses, is passed on if present.
 
     Raises
     ------
     ConfigError
-        A parameter out of its range; features or labels named "weights", where there are labels.
+        If a parameter is out of range, or, with labels, features or labels are named "weights".
     """
 
     features: tuple[int, ...] | dict[str, tuple[int, ...]]
@@ -110,7 +110,7 @@ class Schema:
 
     @cached_property
     def sizes(self):
-        """{column: how many numbers each record has} of features, where that is fixed."""
+        """{column: numbers per record} of features whose size is fixed."""
         shapes = {c: shape for c, shape in self.inputs.items() if c not in self.masks}
         return {c: math.prod(shape) for c, shape in shapes.items() if None not in shape}
 
@@ -121,7 +121,7 @@ class Schema:
 
     @cached_property
     def column_bytes(self):
-        """{column: bytes of a record in it}, with those of a mask; sizes that are free count 1."""
+        """{column: bytes per record}, including masks; free sizes count as 1."""
         shapes = self.inputs | {name: label.shape for name, label in self.outputs.items()}
         masks = {c: 4 * (shapes[c][0] or 1) for c in self.masks if c in shapes}
         return {
@@ -131,7 +131,7 @@ class Schema:
 
     @cached_property
     def singles(self):
-        """Columns that become float32 from whatever numbers are given."""
+        """Columns that become float32 whatever numbers are given."""
         values = {c for c, label in self.outputs.items() if label.kind == "values"}
         one_hot = {c for c in values if self.outputs[c].one_hot}
         return frozenset((self.inputs.keys() - self.longs) | (values - one_hot))
@@ -139,9 +139,8 @@ class Schema:
     def fields(self, features=FEATURES, label="label", weights=None, names=None):
         """Returns {column: name in records}.
 
-        These are the names given, where there is one column of the kind, and those of the columns
-        where there are several. `names` are all that the records have, where they are known; see
-        `with_own_name`.
+        A single column of a kind has the given name; several columns keep their own names. `names`
+        are all names in the records, if known; see `with_own_name`.
         """
         one_in, one_out = len(self.inputs) == 1, len(self.outputs) == 1
         found = {column: features if one_in else column for column in self.inputs}
@@ -150,10 +149,10 @@ class Schema:
         return found if names is None else self.with_own_name(found, names)
 
     def with_own_name(self, fields, names):
-        """Returns {column: name in records}, given `fields` and all names in records.
+        """Returns {column: name in records}, given `fields` and all names in the records.
 
-        The only features are read from their own column, as a bag has one, where records have no
-        "features" and no other name was given.
+        A single feature column with its own name, such as a bag's, is read under that name if the
+        records have no "features" and no other name was given.
         """
         own, *others = self.inputs
         if others or fields[own] != FEATURES or FEATURES in names:
@@ -161,7 +160,7 @@ class Schema:
         return fields | {own: own}
 
     def _under_own_name(self, batch):
-        """Returns a batch in which "features" have the name of the only features."""
+        """Returns a batch with "features" renamed to the name of the only features."""
         own, *others = self.inputs
         if others or own == FEATURES or FEATURES not in batch.columns:
             return batch
@@ -173,11 +172,11 @@ class Schema:
     ):
         """Returns Batches of up to `size` checked records from an iterator of any kind of records.
 
-        Records of many bytes make smaller Batches; see `chunk_size`.
+        Large records make smaller Batches; see `chunk_size`.
 
         A record is a (features, label) pair, a Row or dict with the columns `features`, `label` and
-        `weights` (see `fields`), a LabeledPoint, or, where no labels are wanted, bare features.
-        Features may be numpy arrays, lists, scipy sparse rows, pyspark vectors or bytes.
+        `weights` (see `fields`), a LabeledPoint, or, without labels, bare features. Features may be
+        numpy arrays, lists, scipy sparse rows, pyspark vectors or bytes.
 
         Raises
         ------
@@ -190,7 +189,7 @@ class Schema:
         return filter(len, map(self._change, batches)) if self.changes else batches
 
     def check(self, batch, where):
-        """Returns the batch as the network takes it: columns converted, checked, others dropped.
+        """Returns the batch as the network takes it: columns checked and converted, others dropped.
 
         Raises
         ------
@@ -215,9 +214,9 @@ class Schema:
         return batch
 
     def convert(self, raw, features=FEATURES):
-        """Returns {column: array} from raw {column: array (n, ...) or Ragged}.
+        """Converts raw {column: array (n, ...) or Ragged} to {column: array}.
 
-        Raises Violation, in which the only features are called `features`.
+        Raises Violation, which calls a single feature column `features`.
         """
         columns, one = {}, len(self.inputs) == 1
         for name, shape in self.inputs.items():
@@ -243,7 +242,7 @@ class Schema:
         return id_column if name in self.ids else whole
 
     def _fill(self, raw, name, columns, shape, what, also=None):
-        """Returns the raw column `name`, sequences padded, with their mask entered in `columns`."""
+        """Returns the raw column `name`, with sequences padded; adds their mask to `columns`."""
         x, mask = raw[name], self.masks.get(name)
         if mask is None:
             return x
@@ -255,7 +254,7 @@ class Schema:
 
 
 def weights_taken():
-    """Returns the error of features or labels named as the weights of records are."""
+    """Returns the error for features or labels named like the column of weights."""
     return ConfigError(
         f"GraphConf must have no input, bag or label with the column {WEIGHTS!r} where it is "
         "trained or evaluated, as weights of records are read from there; rename the input, or "
@@ -264,7 +263,7 @@ def weights_taken():
 
 
 def label_column(y, label):
-    """Returns a label's column as it is stored. Raises Violation."""
+    """Converts the column of a label to its stored form. Raises Violation."""
     if label.kind == "class":
         return class_column(y, label.size, label.shape, label.ignored)
     if label.one_hot and math.prod(y.shape[1:]) == math.prod(label.shape[:-1]):
@@ -273,5 +272,5 @@ def label_column(y, label):
 
 
 def is_shape(shape):
-    """Returns whether `shape` is one of an example, with sizes that may be free."""
+    """Returns whether `shape` is valid for an example; sizes may be None."""
     return bool(shape) and all(n is None or is_integer(n, 1) for n in shape)

@@ -1,1 +1,1 @@
-"""Data sets inside the package."""
+"""Data sets included in the package."""

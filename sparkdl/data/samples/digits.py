@@ -1,4 +1,4 @@
-"""The sample inside the package: 10,000 handwritten digits, the MNIST test set."""
+"""Sample data set in the package: 10,000 handwritten digits, the MNIST test set."""
 
 import gzip
 from importlib.resources import files
@@ -31,7 +31,7 @@ def digits(part: str = "train") -> Batch:
 
 
 def _read(name):
-    """Returns the numbers of an IDX file: magic number with count of axes, sizes, bytes."""
-    resource = files("sparkdl.data.samples").joinpath(name)  # also inside a zip of --py-files
+    """Reads the numbers of an IDX file: magic number with the number of axes, sizes, bytes."""
+    resource = files("sparkdl.data.samples").joinpath(name)  # works inside a zip of --py-files, too
     content = gzip.decompress(resource.read_bytes())
     return np.frombuffer(content, np.uint8, offset=4 + 4 * content[3])

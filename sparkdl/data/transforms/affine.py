@@ -1,17 +1,17 @@
-"""Subtract and multiply: the step from stored bytes to float32, where most of the time goes."""
+"""Conversion of stored bytes to float32 with a mean and a factor, which dominates the time."""
 
 from sparkdl.data.transforms.float_buffers import float_buffer
 
-CHUNK = 1 << 17  # numbers that stay in the cache from one pass over them to the next
+CHUNK = 1 << 17  # numbers that stay in the cache between passes
 
 
 def affine(x, mean=None, factor=None):
-    """Returns (x - mean) * factor as float32, both broadcast to an example.
+    """Returns (x - mean) * factor as float32; mean and factor broadcast to an example.
 
-    None leaves a step out.
+    None skips a step.
 
-    Each step is a pass over a few examples: numpy casts and subtracts faster one after the other
-    than in one call, as long as what is cast is still in the cache.
+    Each step is a pass over a few examples: separate casts and subtractions are faster in numpy
+    than combined ones, as long as the data stays in the cache.
     """
     y = float_buffer(x.shape)
     step = max(1, CHUNK * len(x) // max(x.size, 1))

@@ -1,4 +1,4 @@
-"""Bases of the transforms, which may differ in training and in use and may change shapes."""
+"""Bases of the transforms, which may be random in training and may change shapes."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -11,22 +11,22 @@ from sparkdl.data.batches.batch import Batch
 from sparkdl.data.transforms.pixels import Pixels, as_pixels, compute_pixels
 from sparkdl.errors import ConfigError, ShapeError
 
-STREAM = 1 << 31  # of random numbers; the layers of a network have those below
+STREAM = 1 << 31  # first stream of random numbers; layers use those below
 
 
 @dataclass(frozen=True, kw_only=True)
 class Chance(FrozenFields):
     """Random numbers of a minibatch's records.
 
-    They are a function of seed, record, epoch and place alone, so that a record is treated the same
-    whichever worker, partition or minibatch it lands in.
+    They depend only on seed, record, epoch and place, so a record is treated the same in whatever
+    worker, partition or minibatch it is.
 
     Parameters
     ----------
     ids : (n,) uint64
     seed, epoch : int
     place : int
-        Of the transform among those of the data.
+        Position of the transform in its sequence.
     """
 
     ids: np.ndarray
@@ -35,11 +35,11 @@ class Chance(FrozenFields):
     place: int = 0
 
     def uniform(self, count: int) -> np.ndarray:
-        """Returns (n, count) float32 in [0, 1), the same ones each time."""
+        """Returns (n, count) float32 in [0, 1), the same on each call."""
         return philox.uniform(self.ids, self.epoch, count, self.seed, STREAM + self.place)
 
     def at(self, place: int) -> "Chance":
-        """Returns the random numbers of the transform at another place."""
+        """Returns the random numbers for the transform at another position."""
         return Chance(ids=self.ids, seed=self.seed, epoch=self.epoch, place=place)
 
 
@@ -109,21 +109,21 @@ class Transform(Member, package="sparkdl.data.transforms"):
 
 @dataclass(frozen=True, kw_only=True)
 class PixelTransform(Transform, abstract=True):
-    """A transform of pixels, which adds its part to the description of the changes.
+    """A transform of pixels that adds its part to a description, to be computed later.
 
-    A subclass says `describe` in the place of `change`.
+    A subclass defines `describe` instead of `change`.
     """
 
     def apply(self, batch: Batch, chance: "Chance | None") -> Batch:
         return batch.replace(**{self.column: self.describe(self.find_column(batch), chance)})
 
     def describe(self, pixels: Pixels, chance: "Chance | None") -> Pixels:
-        """Returns the Pixels with this transform added to them."""
+        """Returns the Pixels with this transform added."""
         raise NotImplementedError
 
 
 def in_training(transform: Any, seed: int, epoch: int, leave: Iterable[str] = ()) -> Any:
-    """Returns the transform that a worker applies in training; a plain function ignores epochs."""
+    """Returns the transform for an epoch of training; a plain function ignores the epoch."""
     if isinstance(transform, Transform):
         return transform.in_training(seed, epoch, leave)
     at = getattr(transform, "in_training", None)
@@ -131,23 +131,23 @@ def in_training(transform: Any, seed: int, epoch: int, leave: Iterable[str] = ()
 
 
 def record_shapes(transform: Any, shapes: dict[str, Any]) -> dict[str, Any]:
-    """Returns {column: shape of records} which a source's transform turns into `shapes`.
+    """Returns {column: shape of records} that a source's transform turns into `shapes`.
 
-    What a plain function does is not known: its records must have the network's shapes.
+    The effect of a plain function is unknown: its records must already have these shapes.
     """
     known = getattr(transform, "in_shapes", None)
     return shapes if known is None else known(shapes)
 
 
 def image_shape(owner, shape):
-    """Returns (C, H, W), if `shape` is that of an image. Raises ShapeError."""
+    """Returns `shape` as (C, H, W). Raises ShapeError if it is not an image's."""
     if len(shape) != 3:
         raise ShapeError(f"{type(owner).__name__} needs images (C, H, W), got {tuple(shape)}")
     return tuple(shape)
 
 
 def require_result(owner, gives, expected):
-    """Raises ShapeError unless what a transform gives is wanted, where None takes any size."""
+    """Raises ShapeError unless a transform gives the expected shape; None takes any size."""
     sizes = zip(gives, expected, strict=False)
     if len(gives) != len(expected) or any(n not in (None, size) for size, n in sizes):
         name = type(owner).__name__

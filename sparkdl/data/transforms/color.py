@@ -1,4 +1,4 @@
-"""Transforms of colors."""
+"""Color transforms of images."""
 
 from typing import Any
 
@@ -130,12 +130,12 @@ class ChannelSwap(Transform):
 
 
 def gray(x):
-    """Returns (..., 1, H, W) of images (..., 3, H, W) float32."""
+    """Converts images (..., 3, H, W) float32 to gray (..., 1, H, W)."""
     return (x * LUMA).sum(axis=-3, keepdims=True)
 
 
 def blend(x, y, share):
-    """Returns share x + (1 - share) y"""
+    """Returns share x + (1 - share) y."""
     return (x - y) * share + y
 
 

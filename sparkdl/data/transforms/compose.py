@@ -1,4 +1,4 @@
-"""Transforms one after the other."""
+"""Sequences of transforms."""
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
@@ -61,12 +61,12 @@ class Compose(Transform):
 
 
 def in_order(transforms: Iterable[Any], scale: Any) -> Any:
-    """Joins transforms and then a Scale into one; None where nothing is left to do."""
+    """Combines transforms and a final Scale into one; returns None if there is nothing to do."""
     remaining = [*transforms, *([] if scale == Scale() else [scale])]
     return Compose(remaining) if len(remaining) > 1 else (remaining or [None])[0]
 
 
 def flatten_transforms(transforms):
-    """Yields the transforms; those within a Compose stand beside the others."""
+    """Yields the transforms, with those inside a Compose in its place."""
     for one in transforms:
         yield from one.transforms if isinstance(one, Compose) else (one,)

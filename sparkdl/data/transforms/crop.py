@@ -1,4 +1,4 @@
-"""A part of each image."""
+"""Crops of images."""
 
 from dataclasses import replace
 from typing import Any

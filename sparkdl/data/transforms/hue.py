@@ -1,13 +1,13 @@
-"""Hue, the place of a color on the circle red - yellow - green - cyan - blue - magenta."""
+"""Hue: the position of a color on the circle red - yellow - green - cyan - blue - magenta."""
 
 import numpy as np
 
 
 def shift_hue(x, part):
-    """Returns RGB image (3, H, W) float32 with hues turned by a part of the circle.
+    """Shifts the hues of an RGB image (3, H, W) float32 by a fraction of the circle.
 
-    Value and saturation (HSV) stay. A turn moves no channel out of [least, most] of its pixel, so
-    only the hue is converted there and back.
+    Value and saturation (HSV) are unchanged. A shift moves no channel out of the range of its
+    pixel's channels, so only the hue needs conversion.
 
     References
     ----------
@@ -21,7 +21,7 @@ def shift_hue(x, part):
 
 
 def sixths(x, largest, span):
-    """Returns hue in [-1, 5) sixths of the circle; 0 for greys."""
+    """Returns the hue in sixths of the circle, in [-1, 5); 0 for grays."""
     red, green, blue = x
     hue = (red - green) / span + 4
     hue = np.where(largest == green, (blue - red) / span + 2, hue)
@@ -29,6 +29,6 @@ def sixths(x, largest, span):
 
 
 def strength(k):
-    """Returns how far below `most` a channel is, in spans; k in [0, 12) has the period 6."""
+    """Returns how far a channel is below the largest, in spans; k in [0, 12) has period 6."""
     k[k >= 6] -= 6
     return np.clip(np.minimum(k, 4 - k), 0, 1)

@@ -1,16 +1,15 @@
-"""Values of images between their pixels."""
+"""Interpolation of images between pixels."""
 
 import numpy as np
 
 
 def bilinear(x, box, size):
-    """Returns the part `box` of images at another size, interpolated between four pixels.
+    """Resamples the part `box` of images to another size by bilinear interpolation.
 
     Parameters
     ----------
-    x : ndarray (..., H, W), uint8 or float32
-    box : (top, left, height, width), numbers, not only whole ones
-    size : (height, width) of the result
+    x : ndarray (..., H, W), uint8 or float32 box : (top, left, height, width), numbers, possibly
+    fractional size : (height, width) of the result
 
     Returns
     -------
@@ -18,7 +17,7 @@ def bilinear(x, box, size):
 
     References
     ----------
-    Pixels are areas whose middle counts: torch's interpolate with align_corners=False,
+    Pixels are areas, sampled at their centers: torch's interpolate with align_corners=False,
     jax.image.resize without antialias.
     """
     top, left, height, width = box
@@ -27,7 +26,7 @@ def bilinear(x, box, size):
 
 
 def neighbors(start, length, count, size):
-    """Returns, for `count` places from `start`, the pixel before, the one after, and its share."""
+    """Returns, for `count` places from `start`, the pixels before and after, and the weight."""
     places = start + (np.arange(count) + 0.5) * (length / count) - 0.5
     places = np.clip(places, 0, size - 1)
     before = places.astype(int)
@@ -46,7 +45,7 @@ def interpolate_axis(x, axis, before, after, share):
 
 
 def round_to(y, dtype, white=255):
-    """Returns float32 `y` as `dtype`: bytes are rounded and cut to [0, white]."""
+    """Converts float32 `y` to `dtype`; bytes are clipped to [0, white] and rounded."""
     if dtype != np.uint8:
         return y
     return np.rint(np.clip(y, 0, white, out=y), out=y).astype(np.uint8)

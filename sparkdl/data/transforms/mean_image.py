@@ -1,4 +1,4 @@
-"""The mean of a data set, subtracted number by number."""
+"""Subtraction of the mean image of a data set."""
 
 from functools import cached_property
 from typing import Any
@@ -60,7 +60,7 @@ class MeanImage(PixelTransform):
 
 
 def read(path):
-    """Returns the array of a .npy file on any file system. Raises DataError."""
+    """Reads the array of a .npy file on any file system. Raises DataError."""
     with files.open(path) as content:
         try:
             return np.load(content, allow_pickle=False)

@@ -1,4 +1,4 @@
-"""Images seen in a mirror."""
+"""Mirroring of images."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Numbers of classes as vectors."""
+"""One-hot encoding of class numbers."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ class OneHot(Transform):
     classes: int = option(Size(minimum=1), "Number of classes.")
 
     def change(self, x: np.ndarray, chance: Chance | None) -> np.ndarray:
-        inside = (x >= 0) & (x < self.classes)  # before the cast, which wraps and drops fractions
+        inside = (x >= 0) & (x < self.classes)  # before the cast, which wraps and truncates
         if x.size and not inside.all():
             raise DataError(
                 f"OneHot needs numbers in [0, {self.classes}), got {x.min()} to {x.max()}"

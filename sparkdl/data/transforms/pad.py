@@ -1,4 +1,4 @@
-"""A border around images."""
+"""Padding of images."""
 
 from typing import Any
 

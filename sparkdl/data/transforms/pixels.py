@@ -1,7 +1,7 @@
-"""Descriptions of image transforms, computed here by numpy or by a GPU while it trains.
+"""Descriptions of image transforms, computed here with numpy or by a GPU during training.
 
-Crop, Mirror, MeanImage, Scale and Normalize add their part to a description. All numbers that
-chance decides are drawn by then, so whoever carries it out gets the same result, bit by bit.
+Crop, Mirror, MeanImage, Scale and Normalize add their part to a description. All random numbers in
+it are already drawn, so every device computes the same result, bit by bit.
 """
 
 from dataclasses import dataclass, replace
@@ -17,24 +17,23 @@ AXES = "vertical", "horizontal"  # columns of `turned`
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Pixels:
-    """A column of a batch that is still to be computed: of the window of each image
+    """A column of a batch that is still to be computed. For the window of each image it is
 
     (images - mean) * factor
 
-    as float32, one step after the other, then mirrored. Without `wide` numbers stay as they are
-    stored.
+    as float32, step by step, then mirrored. Without `wide`, numbers keep their stored type.
 
     Parameters
     ----------
     images : ndarray (n, ...)
-        As they are stored, usually (n, C, H, W) uint8.
+        The stored images, usually (n, C, H, W) uint8.
     size : (height, width) of the window, or None for whole images
     corners : int32 (n, 2), the window's first row and column, or None
     turned : bool (n, 2), whether rows and whether columns come in reverse order, or None
     mean, factor : float32 that broadcasts to a stored image, or None
-        The factor is the same in all places of a channel.
+        The factor is constant within a channel.
     wide : bool
-        Whether the result is float32; where there is a mean or a factor.
+        Whether the result is float32; required with a mean or a factor.
     """
 
     images: np.ndarray
@@ -68,37 +67,37 @@ class Pixels:
 
     @property
     def nbytes(self) -> int:
-        """Bytes that are held now, those of the stored images."""
+        """Bytes of the stored images."""
         return self.images.nbytes
 
     @property
     def in_place(self) -> bool:
-        """True if each number is where it is stored."""
+        """True if pixels are not moved: no window, no mirroring."""
         return self.size is None and self.turned is None
 
     def with_mean(self, mean):
-        """Returns the Pixels minus a float32 mean of their present shape."""
+        """Returns the Pixels minus a float32 mean of their current shape."""
         varies = mean.ndim == 3 and mean.shape[1:] != (1, 1)
         fits = self.mean is None and self.factor is None and (self.in_place or not varies)
         return replace(self if fits else self.compute(), mean=mean, wide=True)
 
     def times(self, factor):
-        """Returns the Pixels multiplied by a factor of each channel."""
+        """Returns the Pixels multiplied by a factor per channel."""
         return replace(self if self.factor is None else self.compute(), factor=factor, wide=True)
 
     def compute(self):
-        """Returns the Pixels with nothing left to do."""
+        """Returns the Pixels with all steps computed."""
         return Pixels(images=self.numbers())
 
     def numbers(self):
-        """Returns the result: `images` itself where there is nothing to do, else a new array."""
+        """Computes the result; returns `images` itself if there is nothing to do."""
         if not self.in_place and self.mean is not None and self.mean.shape[1:] != (1, 1):
             return self._one_by_one()
         images = self.images if self.in_place else self._view()
         return affine(images, self.mean, self.factor) if self.wide else images
 
     def _view(self):
-        """Returns windows of the stored numbers, mirrored."""
+        """Returns the windows of the stored images, mirrored."""
         x, kind = self.images, self.images.dtype
         y = float_buffer(self.shape) if kind == np.float32 else np.empty(self.shape, kind)
         for i, (window, turns) in enumerate(self._places()):
@@ -107,7 +106,7 @@ class Pixels:
         return y
 
     def _one_by_one(self):
-        """Subtracts another mean at each place: the part of it below the window."""
+        """Computes image by image, for a mean that varies within a channel."""
         y = float_buffer(self.shape)
         spare = np.empty(y.shape[1:], np.float32)
         for i, (window, turns) in enumerate(self._places()):
@@ -121,7 +120,7 @@ class Pixels:
         return y
 
     def _places(self):
-        """Returns, for each image, the window's index and (rows, columns reversed), each if any."""
+        """Returns each image's window (an index or None) and flips (vertical, horizontal) or ()."""
         windows, turned = [None] * len(self), [()] * len(self)
         if self.size is not None:
             height, width = self.size
@@ -142,7 +141,7 @@ def mirror_pixels(x, vertical, horizontal):
 def reverse_rows(x):
     """Returns `x` with its last axis reversed.
 
-    Bytes are reversed in words of 8, and within each: a sixth of the time of one by one.
+    Bytes are reversed as words of 8 bytes with swapped byte order, which takes a sixth of the time.
     """
     if x.dtype != np.uint8 or x.shape[-1] % WORD or not x.flags.c_contiguous:
         return x[..., ::-1]
@@ -155,7 +154,7 @@ def as_pixels(column):
 
 
 def compute_pixels(batch, but=()):
-    """Returns the batch with all Pixels computed, except of images in one of the types `but`."""
+    """Returns the batch with all Pixels computed, except images of the types `but`."""
     waiting = {n: c for n, c in batch.columns.items() if isinstance(c, Pixels)}
     done = {n: c.numbers() for n, c in waiting.items() if c.images.dtype not in but}
     return batch.replace(**done) if done else batch

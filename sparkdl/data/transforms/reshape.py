@@ -1,4 +1,4 @@
-"""Another shape of the same numbers."""
+"""Reshaping of records."""
 
 import math
 from typing import Any
@@ -33,4 +33,4 @@ class ReshapeRecords(Transform):
 
     def in_shape(self, shape: Any) -> Any:
         require_result(self, self.shape, shape)
-        return self.shape  # which takes rows of as many numbers too
+        return self.shape  # flat rows of that many numbers fit, too

@@ -1,4 +1,4 @@
-"""Images at another size."""
+"""Resizing of images."""
 
 from typing import Any
 
@@ -26,7 +26,7 @@ class Resize(Transform):
         if x.shape[2:] == self.size:
             return x
         y = np.empty((*x.shape[:2], *self.size), x.dtype)
-        for i, image in enumerate(x):  # one by one, for what is between stays in the cache
+        for i, image in enumerate(x):  # one by one, to keep intermediate results in the cache
             y[i] = round_to(bilinear(image, (0, 0, *x.shape[2:]), self.size), x.dtype)
         return y
 

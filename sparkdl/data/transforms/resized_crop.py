@@ -1,4 +1,4 @@
-"""A part of each image, of any size, brought to one size."""
+"""Random crops resized to one size."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -57,7 +57,7 @@ class RandomResizedCrop(Transform):
         return y
 
     def boxes(self, chance: Chance, height: int, width: int) -> Iterator[tuple[int, ...]]:
-        """Yields (top, left, height, width) of each record's window, whole numbers."""
+        """Yields each record's window (top, left, height, width) in whole pixels."""
         u = chance.uniform(2 * TRIES + 2)
         areas = height * width * interpolate(u[:, :TRIES], *self.area)
         ratios = np.exp(interpolate(u[:, TRIES : 2 * TRIES], *np.log(self.ratio)))
@@ -85,7 +85,7 @@ def interpolate(u, low, high):
 
 
 def central_window(height, width, low, high):
-    """Returns the largest central window with width / height in [least, most], whole numbers."""
+    """Returns the largest central window with width / height in [low, high], in whole pixels."""
     ratio = min(max(width / height, low), high)
     h = min(height, max(1, round(width / ratio)))
     w = min(width, max(1, round(height * ratio)))

@@ -1,4 +1,4 @@
-"""Images turned by an angle."""
+"""Random rotation of images."""
 
 from functools import lru_cache
 
@@ -39,11 +39,11 @@ class Rotate(Transform):
 
 
 def rotate_image(x, angle, fill):
-    """Returns image (C, H, W) turned counter-clockwise by `angle` radians, float32."""
+    """Rotates an image (C, H, W) counter-clockwise by `angle` radians; returns float32."""
     channels, height, width = x.shape
     down, right = centered_coordinates(height, width)
     cos, sin = np.float32(np.cos(angle)), np.float32(np.sin(angle))
-    # Places in the image with a border of one pixel around it, so one more.
+    # Coordinates in the image with a border of one pixel, hence one more.
     rows = np.clip(cos * down + sin * right + (height + 1) / 2, 0, height + 1)
     columns = np.clip(cos * right - sin * down + (width + 1) / 2, 0, width + 1)
     top = np.minimum(rows.astype(np.int64), height)
@@ -59,14 +59,14 @@ def rotate_image(x, angle, fill):
 
 @lru_cache(maxsize=8)
 def centered_coordinates(height, width):
-    """Returns the distances of pixels from the center, float32 (height, 1) and (1, width)."""
+    """Returns the offsets of pixels from the center, float32 (height, 1) and (1, width)."""
     down = np.arange(height, dtype=np.float32) - np.float32((height - 1) / 2)
     right = np.arange(width, dtype=np.float32) - np.float32((width - 1) / 2)
     return down[:, np.newaxis], right[np.newaxis]
 
 
 def interpolate(first, second, share):
-    """Returns a mixture of both, in place of the second."""
+    """Returns the weighted mean of both, overwriting `second`."""
     second -= first
     second *= share
     second += first

@@ -1,4 +1,4 @@
-"""Scaling of features by numbers that the user gives."""
+"""Scaling of features by given numbers."""
 
 from dataclasses import replace
 from typing import Any
@@ -14,7 +14,7 @@ from sparkdl.errors import ShapeError
 
 @dataclass(frozen=True, kw_only=True)
 class NotZero(Number):
-    """A number that can be divided by."""
+    """A number other than 0."""
 
     phrase, plural = "a number, not 0", "numbers, not 0"
 
@@ -24,7 +24,7 @@ class NotZero(Number):
 
 @dataclass(frozen=True, kw_only=True)
 class PerChannel(Sequence):
-    """A sequence of numbers, an array of them, or one alone, kept as a sequence of one."""
+    """A sequence or array of numbers, or a single number, which becomes a sequence of one."""
 
     def check(self, value, where):
         value = value.tolist() if isinstance(value, np.ndarray | np.generic) else value
@@ -97,8 +97,9 @@ class Normalize(PixelTransform):
 
 
 def channels(owner, field, shape):
-    """Returns the field's numbers as float32 that broadcast to an example of `shape`. Raises
-    ShapeError.
+    """Returns the field's numbers as float32 that broadcast to an example of `shape`.
+
+    Raises ShapeError.
     """
     numbers, count = getattr(owner, field), shape[0]
     if len(numbers) not in (1, count):

@@ -1,1 +1,1 @@
-"""Files of Avro records."""
+"""Avro files of records."""

@@ -1,4 +1,4 @@
-"""Avro's files of records."""
+"""Reader of Avro files."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -22,7 +22,7 @@ from sparkdl.errors import DataError
 
 @dataclass(frozen=True, kw_only=True)
 class AvroRange(ByteSplit):
-    """The blocks behind the markers in bytes `start` to `stop` of a file."""
+    """The blocks whose preceding marker begins in bytes `start` to `stop` of a file."""
 
     def __str__(self) -> str:
         return f"{self.path}, records of bytes {self.start} to {self.stop}"
@@ -64,9 +64,9 @@ class AvroFiles(StoredSource, Reader, NumberOrImageSource, SplitByBytes):
             yield from batches(split, stored, columns, lambda one: length(one[self.features]))
 
     def _float_types(self, path, schema):
-        """Returns {field that is read: `float_type` of it}.
+        """Returns {field that is read: its `float_type`}.
 
-        Raises DataError unless a schema has each of these fields once.
+        Raises DataError unless the schema has each of these fields exactly once.
         """
         if not isinstance(schema, dict) or schema["type"] != "record":
             raise DataError(f"{path}: must hold records of named fields, got {schema!r:.80}")
@@ -97,20 +97,20 @@ class AvroFiles(StoredSource, Reader, NumberOrImageSource, SplitByBytes):
 
 
 def length(value):
-    """Returns about how much room a value takes."""
+    """Returns the approximate size of a value."""
     return len(value) if hasattr(value, "__len__") else 1
 
 
 def numbers(value, row, name, dtype):
-    """Returns uint8 of bytes, int64 of whole numbers or else `dtype`, in the shape that they have.
+    """Converts a value to an array of its shape.
 
-    Raises Violation.
+    Bytes become uint8, whole numbers int64, others `dtype`. Raises Violation.
     """
     if isinstance(value, bytes):
         return np.frombuffer(value, np.uint8)
     try:
         array = np.array(value)
-    except ValueError:  # lists of different length
+    except ValueError:  # lists of different lengths
         array = np.array(None)
     if array.dtype.kind not in "biuf" or not array.size:
         raise Violation(row, f"field {name!r} must be bytes, or hold numbers, got {value!r:.80}")

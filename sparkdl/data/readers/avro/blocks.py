@@ -1,7 +1,7 @@
-"""Records of a part of an Avro file: a header and blocks, each with a marker behind it.
+"""Records of a part of an Avro file, which has a header and blocks, each followed by a marker.
 
-Files are others': what is compressed is decompressed here, within bounds, and fastavro, which
-decodes records in C, gets plain blocks of a schema that has been looked at.
+Files are untrusted: data is decompressed here within bounds, and fastavro, which decodes records in
+C, only gets uncompressed blocks with a checked schema.
 
 References
 ----------
@@ -23,7 +23,7 @@ from sparkdl.errors import DataError
 MAGIC, MARKER = b"Obj\x01", 16
 META = {"type": "map", "values": "bytes"}
 NUMBER = "long"
-CODECS = {  # those that we decompress; fastavro gets snappy's blocks as they are
+CODECS = {  # decompressed here; fastavro gets snappy blocks unchanged
     "null": bytes,
     "deflate": decompression.inflate_raw,
     "bzip2": decompression.bunzip2,
@@ -33,7 +33,7 @@ CODECS = {  # those that we decompress; fastavro gets snappy's blocks as they ar
 
 
 class AvroFile:
-    """An open file: its schema, and its blocks, plain, as a stream for fastavro."""
+    """An open file: its schema, and its uncompressed blocks as a stream for fastavro."""
 
     def __init__(self, file):
         self.window = FileWindow(file, 0)
@@ -72,7 +72,7 @@ class AvroFile:
         return list(next(self._blocks))
 
     def _plain(self, content):
-        """Returns (a block's content as fastavro gets it, bytes of its records)."""
+        """Returns (a block's contents for fastavro, uncompressed size in bytes)."""
         if self.codec in CODECS:
             content = CODECS[self.codec](content)
             return content, len(content)
@@ -84,7 +84,7 @@ class AvroFile:
 
 
 class WindowStream:
-    """The window that an AvroFile reads, as fastavro asks for it."""
+    """An AvroFile's window with the `read` method that fastavro calls."""
 
     def __init__(self, avro):
         self.avro = avro
@@ -94,18 +94,18 @@ class WindowStream:
 
 
 def open_blocks(path, file):
-    """Returns the AvroFile behind the header of a file. Raises DataError."""
+    """Reads a file's header and returns the AvroFile. Raises DataError."""
     with convert_errors(path):
         return AvroFile(file)
 
 
 def records(split, file, avro):
-    """Yields the dicts of all blocks whose preceding marker begins in the split's bytes.
+    """Yields the records, as dicts, of all blocks whose preceding marker begins in the split.
 
     Raises
     ------
     DataError
-        The file is cut short or damaged.
+        If the file is truncated or damaged.
     """
     count = 0
     window = avro.window = FileWindow(file, max(avro.first, split.start))
@@ -121,7 +121,7 @@ def records(split, file, avro):
 
 @contextmanager
 def convert_errors(where):
-    """Blames an error raised here on the file, whatever fastavro and its codecs raise."""
+    """Turns any error in the block, whatever fastavro raises, into a DataError on the file."""
     try:
         yield
     except Violation as offence:

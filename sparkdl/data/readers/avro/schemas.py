@@ -1,35 +1,35 @@
-"""Avro schemas that fastavro can follow: it decodes in C, as deep and as long as a schema says.
+"""Checks of Avro schemas, as fastavro decodes in C as deeply and as long as a schema demands.
 
-A record inside itself ends in a crash, and an array of things that take no bytes never ends.
+A recursive record would crash it, and an array of items without bytes would never end.
 """
 
 import numpy as np
 
 from sparkdl.data.batches.columns import Violation
 
-DEEPEST, MOST_TYPES = 64, 10_000  # types within types; all of them, where each use is counted
+DEEPEST, MOST_TYPES = 64, 10_000  # nesting of types; number of types, counting each use
 PRIMITIVES = dict.fromkeys(("int", "long", "float", "double", "bytes", "string", "boolean"), 1)
 PRIMITIVES["null"] = 0
-WIDE = {"double", "int", "long"}  # float32 does not hold all of their values
+WIDE = {"double", "int", "long"}  # not all of their values fit into float32
 
 
 def check_schema(schema):
-    """Raises Violation for a schema, as fastavro.parse_schema returns it, that must not be read."""
+    """Raises Violation for a schema, as from fastavro.parse_schema, that is unsafe to decode."""
     width, _ = SchemaWalk().measure(schema, 0)
     if not width:
         raise Violation(0, "must have records of at least one byte each")
 
 
 def float_type(schema):
-    """Returns the dtype that holds a field's numbers, where they are not all whole.
+    """Returns the dtype for a field's numbers if they are not all whole.
 
-    It is float32 where Avro's floats are the only numbers of the field, else float64.
+    It is float32 if the field has only Avro's floats, else float64.
     """
     return np.float64 if WIDE.intersection(leaf_types(schema)) else np.float32
 
 
 def leaf_types(schema):
-    """Yields the names of the types that a type, as unions and arrays within each other, has."""
+    """Yields the names of the primitive types in a type, through unions and arrays."""
     if isinstance(schema, str):
         yield schema
     elif isinstance(schema, list):
@@ -40,13 +40,13 @@ def leaf_types(schema):
 
 
 class SchemaWalk:
-    """A walk through a schema: each type's least bytes, and how many types it is made of."""
+    """A walk through a schema that measures each type: its least bytes, and its number of types."""
 
     def __init__(self):
-        self.named = {}  # what has been measured; None: this type is being defined
+        self.named = {}  # measures by name; None: the type is being defined
 
     def measure(self, schema, depth):
-        """Returns (least bytes of a value, types)."""
+        """Returns (least bytes of a value, number of types)."""
         if depth > DEEPEST:
             raise Violation(0, f"must have at most {DEEPEST} types within each other")
         if isinstance(schema, list):

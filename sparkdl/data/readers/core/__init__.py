@@ -1,1 +1,1 @@
-"""Parts that the readers share: paths, splits of files, batches of a few megabytes."""
+"""Parts shared by the readers: paths, splits of files, batches of a few megabytes."""

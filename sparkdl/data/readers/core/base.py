@@ -1,4 +1,4 @@
-"""Bases of the readers: a path, a transform of each minibatch, splits by records or by bytes."""
+"""Bases of the readers: a path, a transform for minibatches, splits by records or by bytes."""
 
 from collections.abc import Callable, Collection, Iterable
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
@@ -38,7 +38,7 @@ SHORTHANDS = {
 
 @dataclass(frozen=True, kw_only=True)
 class TransformRequirement(Requirement):
-    """The transform of each minibatch; a list of transforms is kept as one."""
+    """The transform of minibatches; a list of transforms is combined into one."""
 
     phrase = "a Transform, a list of them, or a function Batch to Batch"
     plural = "transforms or functions Batch to Batch"
@@ -57,12 +57,12 @@ class TransformRequirement(Requirement):
 
 @dataclass(frozen=True, kw_only=True)
 class Reader(Source, abstract=True):
-    """A source whose minibatches go through a transform of the user's."""
+    """A source with a user-defined transform of its minibatches."""
 
     shorthands: ClassVar[tuple[str, ...]] = tuple(SHORTHANDS)
-    usual_scale: ClassVar[float] = 1.0  # beside transforms and mean, where no scale is given
+    usual_scale: ClassVar[float] = 1.0  # default scale when only transforms or mean are given
 
-    if TYPE_CHECKING:  # the shorthands, which `expand_shorthands` takes
+    if TYPE_CHECKING:  # shorthands that `expand_shorthands` accepts
         transforms: Shorthand[Iterable[Transform | str | dict]] = option(SEVERAL, "", default=())
         scale: Shorthand[float] = option(NotZero(), "", default=1.0)
         mean: Shorthand[float | Iterable[float]] = option(SEVERAL, "", default=())
@@ -76,7 +76,7 @@ class Reader(Source, abstract=True):
 
     @classmethod
     def expand_shorthands(cls, options: dict[str, Any]) -> dict[str, Any]:
-        """Returns the options with `transforms`, `scale` and `mean` as one `transform`."""
+        """Returns the options with `transforms`, `scale` and `mean` combined into `transform`."""
         words = [name for name in SHORTHANDS if name in options]
         if not words:
             return options
@@ -90,7 +90,7 @@ class Reader(Source, abstract=True):
 
 @dataclass(frozen=True, kw_only=True)
 class StoredSource(Source, abstract=True):
-    """A source of the data stored at a path."""
+    """A source of data stored at a path."""
 
     path: PathName = option(
         Path(), "A file or folder, local or a URI; the same on every machine.", kw_only=False
@@ -98,7 +98,7 @@ class StoredSource(Source, abstract=True):
 
     @property
     def paths(self) -> Collection[str]:  # type: ignore[override]
-        """All that must be there."""
+        """All paths that must exist."""
         return (self.path,)
 
     def check(self) -> None:
@@ -107,7 +107,7 @@ class StoredSource(Source, abstract=True):
                 raise DataError(f"{path}: there is no such file or folder")
 
     def identity(self) -> Any:
-        """Returns class, options, and the stamps of all files; see Source.identity."""
+        """Returns the class, its options, and the stamps of all files; see Source.identity."""
         if not is_own_class(self):
             return None
         files.forget_listings(self.paths)
@@ -115,13 +115,13 @@ class StoredSource(Source, abstract=True):
         return None if stamps is None else (type(self), self.read_options(), stamps)
 
     def stamped_paths(self) -> Collection[str]:
-        """Returns the files that records come from, and folders of such."""
+        """Returns the files or folders that records come from."""
         return self.paths
 
 
 @dataclass(frozen=True, kw_only=True)
 class SplitByRecords(Source, abstract=True):
-    """A source whose splits have a number of records."""
+    """A source whose splits have a fixed number of records."""
 
     records_per_split: int | None = option(
         Integer(minimum=1),
@@ -132,7 +132,7 @@ class SplitByRecords(Source, abstract=True):
 
 @dataclass(frozen=True, kw_only=True)
 class SplitByBytes(Source, abstract=True):
-    """A source whose splits are ranges of bytes."""
+    """A source whose splits are byte ranges."""
 
     bytes_per_split: int | None = option(
         Integer(minimum=1),
@@ -162,7 +162,7 @@ class ImageSource(Source, abstract=True):
 
 @dataclass(frozen=True, kw_only=True)
 class NumberOrImageSource(ImageSource, abstract=True):
-    """A source of named values, the features of which may be encoded images."""
+    """A source of named values, whose features may be encoded images."""
 
     content: str = option(
         Choice(of=("numbers", "images")),

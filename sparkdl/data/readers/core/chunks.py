@@ -1,4 +1,4 @@
-"""Records one by one to Batches of a few megabytes."""
+"""Grouping of records into Batches of a few megabytes."""
 
 from itertools import islice
 
@@ -10,11 +10,11 @@ from sparkdl.errors import DataError
 
 BYTES_PER_BATCH = 2**22
 RECORDS_PER_BATCH = 1024
-VIEWS_PER_BATCH = 256  # small images then stay in a core's cache while they are put together
+VIEWS_PER_BATCH = 256  # keeps small images in a core's cache while they are joined
 
 
 def chunks(values, nbytes=len):
-    """Yields lists of values, each of at most so many records, or bytes and one more record."""
+    """Yields lists of at most RECORDS_PER_BATCH values; each ends once it has BYTES_PER_BATCH."""
     chunk, size = [], 0
     for value in values:
         chunk.append(value)
@@ -27,7 +27,7 @@ def chunks(values, nbytes=len):
 
 
 def view_chunks(views):
-    """Yields lists of memoryviews as `chunks` does; they are small, so it takes many at once."""
+    """Yields lists of memoryviews like `chunks`, but takes many small ones at once."""
     while chunk := list(islice(views, VIEWS_PER_BATCH)):
         fits = sum(map(len, chunk)) <= BYTES_PER_BATCH
         yield from [chunk] if fits else chunks(chunk)
@@ -42,7 +42,7 @@ def batches(split, records, columns, nbytes=len):
 
 
 def chunk_batch(split, start, values, columns):
-    """Returns the Batch of some records of a split, of which `start` came before.
+    """Returns the Batch of a chunk of a split's records, after `start` previous records.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ def chunk_batch(split, start, values, columns):
 
 
 def stack_arrays(arrays, what="features"):
-    """Stacks arrays of one shape into one. Raises Violation for the first of another."""
+    """Stacks arrays of equal shape. Raises Violation for the first with another shape."""
     shape = arrays[0].shape
     for row, array in enumerate(arrays):
         if array.shape != shape:

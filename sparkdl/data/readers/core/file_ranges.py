@@ -1,4 +1,4 @@
-"""The files of a source, and how they are cut where they are cut by bytes."""
+"""Files of a source, and their division into byte ranges."""
 
 import math
 import os
@@ -13,7 +13,7 @@ SMALLEST_RANGE = 2**20
 
 @dataclass(frozen=True, kw_only=True)
 class ByteSplit(Split):
-    """The records that begin in bytes `start` up to, not including, `stop` of a file."""
+    """The records that begin in bytes `start` to `stop` (exclusive) of a file."""
 
     path: str
     start: int
@@ -24,7 +24,7 @@ class ByteSplit(Split):
 
 
 def open_listed(split, stop):
-    """Opens the file of a split, which must still reach up to byte `stop`. Raises DataError."""
+    """Opens the file of a split; raises DataError unless it still has `stop` bytes."""
     file = files.open(split.path)
     try:
         require_as_listed(split.path, "bytes", stop, min(stop, length_of(split.path, file)))
@@ -35,32 +35,32 @@ def open_listed(split, stop):
 
 
 def length_of(path, file):
-    """Returns the bytes of a file that was just opened. DataError where it is a mere stream."""
+    """Returns the size of a newly opened file; raises DataError if it cannot seek."""
     try:
         length = file.seek(0, os.SEEK_END)
         file.seek(0)
         return length
-    except ValueError as error:  # of a web server that answers no requests for ranges
+    except ValueError as error:  # from web servers without range requests
         text = f"must be read from any byte on, got: {error}; copy it to another file system"
         raise DataError(f"{path}: {text}") from None
 
 
 def require_as_listed(where, what, listed, count):
-    """Raises DataError unless there are as many as when the files were listed."""
+    """Raises DataError unless the count is the same as when files were listed."""
     if count != listed:
         text = f"must have {listed} {what}, got {count}; was it changed since it was listed?"
         raise DataError(f"{where}: {text}")
 
 
 def data_files(path, endings=()):
-    """Returns absolute paths: `path` itself, or all files below it with one of the `endings`.
+    """Returns sorted absolute paths: `path` itself, or all files below it with given `endings`.
 
-    They are sorted.
+    Without `endings`, all files count.
 
     Raises
     ------
     DataError
-        There is none.
+        If there are none.
     """
     files.forget_listings([path])
     if not files.is_directory(path):
@@ -74,15 +74,14 @@ def data_files(path, endings=()):
 
 
 def byte_splits(kind, path, bytes_per_split=None, endings=(), about=lambda path: {}):
-    """Returns splits that cut files by bytes; reads nothing but their sizes.
+    """Returns splits of files by bytes; reads only the files' sizes.
 
     Parameters
     ----------
-    kind : class below ByteSplit
-    path : str
-        Of the source.
+    kind : subclass of ByteSplit path : str
+        Path of the source.
     bytes_per_split : int or None
-        None: 1 MiB, or more where that made over 4,096 splits.
+        None: 1 MiB, or more if that would give over 4,096 splits.
     endings : see `data_files`
     about : function path of a file -> {field of its splits: value}
     """
@@ -95,7 +94,7 @@ def byte_splits(kind, path, bytes_per_split=None, endings=(), about=lambda path:
 
 
 def byte_ranges(path, paths, bytes_per_split=None):
-    """Returns (path, start, stop) that cut the files found below a source's path."""
+    """Returns the byte ranges (path, start, stop) of the files found below a source's path."""
     sizes = {one: files.size(one) for one in paths}
     total = sum(sizes.values())
     if total == 0:

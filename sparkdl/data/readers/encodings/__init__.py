@@ -1,1 +1,1 @@
-"""Encodings of one value or record, whatever file it stands in."""
+"""Encodings of single values or records, independent of the file format."""

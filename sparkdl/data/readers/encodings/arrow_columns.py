@@ -1,4 +1,4 @@
-"""Columns of Arrow tables to arrays; shared by Parquet files and DataFrames."""
+"""Conversion of Arrow columns to arrays, for Parquet files and DataFrames."""
 
 import math
 from contextlib import suppress
@@ -21,36 +21,36 @@ VECTOR = {
     "indices": pa.list_(pa.int32()),
     "values": pa.list_(pa.float64()),
 }
-# Those in which spark.read.format("image") gives images, and OpenCV's types of theirs in bytes.
+# Fields of images from spark.read.format("image"), and OpenCV's codes for byte images.
 NUMBERS_OF_IMAGE = ("mode", "nChannels", "height", "width")
 IMAGE = {"origin", "data", *NUMBERS_OF_IMAGE}
-BYTE_MODES = {0: 1, 16: 3, 24: 4}  # {mode: channels}
+BYTE_MODES = {0: 1, 16: 3, 24: 4}  # {OpenCV type: channels}
 
 
 def table_batch(table, columns, where, partition, start=0, sequences=(), sizes=None, singles=()):
-    """Returns a Batch of some columns of a table or record batch, dtypes as stored.
+    """Returns a Batch of some columns of a table or record batch, with dtypes as stored.
 
     Parameters
     ----------
     columns : dict of str to str
         Name in the batch to name in the table.
     where : str
-        Begins the message of an error.
+        Prefix of error messages.
     start : int
         Position in the partition of the table's first record.
     sequences : names in the batch
-        Of columns whose records may differ in length; they become Ragged where they do.
+        Columns whose records may differ in length; they become Ragged.
     sizes : {name in the batch: int}, optional
-        How many numbers each record of some columns has.
+        Known number of values per record.
     singles : names in the batch
-        Of columns whose vectors are wanted as float32.
+        Columns whose vectors should become float32.
 
     Raises
     ------
     DataError
-        A column is missing, or not of numbers, or a record has a null or another length.
+        If a column is missing or not numeric, or a record has a null or a different length.
     """
-    # Once: it is made anew each time.
+    # pyarrow creates the schema anew on each access
     arrays, schema = {}, table.schema
     for name, column in columns.items():
         require_one(column, schema, where)
@@ -65,16 +65,16 @@ def table_batch(table, columns, where, partition, start=0, sequences=(), sizes=N
 
 
 def require_column(column, names, where):
-    """Raises DataError unless `column` is one of `names`; the nearest one is offered."""
+    """Raises DataError, with the nearest name, unless `column` is one of `names`."""
     if column not in names:
         hint = suggestion(column, names, "")
         raise DataError(f"{where}: has no column {column!r}; columns are {list(names)}{hint}")
 
 
 def require_one(column, schema, where):
-    """Raises DataError unless a schema has one column of the name.
+    """Raises DataError unless a schema has exactly one column of this name.
 
-    It is found by hash, for tables may have 100,000.
+    Looks it up by hash, as tables may have 100,000 columns.
     """
     count = len(schema.get_all_field_indices(column))
     refuse_repeated(column, count, where)
@@ -83,7 +83,7 @@ def require_one(column, schema, where):
 
 
 def refuse_repeated(column, count, where, cure="rename all but one"):
-    """Raises DataError where `count`, the columns of a name, is more than one."""
+    """Raises DataError if there is more than one column of this name."""
     if count > 1:
         raise DataError(f"{where}: has {count} columns {column!r}; {cure}")
 
@@ -91,15 +91,15 @@ def refuse_repeated(column, count, where, cure="rename all but one"):
 def to_array(column, ragged=False, size=None, dtype=np.float64):
     """Converts an Arrow column (or chunked column) of n records to an array (n, ...).
 
-    Numbers give (n,), lists of k of them (n, k), nested lists (n, k, m), Spark vectors (n, k)
-    of `dtype`, binary uint8 (n, bytes), Spark's images uint8 (n, C, H, W), BGR. Lists of different
-    length give a Ragged, where it may be.
+    Numbers become (n,), lists of k numbers (n, k), nested lists (n, k, m), Spark vectors (n, k) of
+    `dtype`, binary uint8 (n, bytes), and Spark's images uint8 (n, C, H, W), BGR. With `ragged`,
+    lists become a Ragged.
 
     Raises
     ------
     Violation
-        For the first record that is null or holds one, or has another length than the first, or
-        another number of numbers than `size`, where that is known.
+        For the first record that is or contains a null, differs in length from the first, or does
+        not have `size` numbers, if given.
     """
     y = _to_array(column, ragged, size, dtype)
     if size is not None and len(y) and math.prod(y.shape[1:]) != size:
@@ -110,7 +110,7 @@ def to_array(column, ragged=False, size=None, dtype=np.float64):
 def _to_array(column, ragged, size, dtype):
     if isinstance(column, pa.ChunkedArray):
         column = column.combine_chunks()
-    if isinstance(column, pa.ChunkedArray):  # without chunks, in older versions of pyarrow
+    if isinstance(column, pa.ChunkedArray):  # no chunks, in older versions of pyarrow
         column = pa.concat_arrays(column.chunks)
     if isinstance(column, pa.ExtensionArray):
         column = column.storage
@@ -166,7 +166,7 @@ def _binary(column, binary, size):
 
 
 def _vectors(column, wanted, dtype):
-    """Returns the values of vectors: dense ones have type 1, sparse ones type 0 and indices."""
+    """Returns the values of vectors: dense ones have type 1; sparse ones type 0, with indices."""
     column = _with_all_fields(column)
     _require_vectors(column)
     kind, size = column.field("type").to_numpy(), column.field("size").to_numpy(False)
@@ -175,7 +175,7 @@ def _vectors(column, wanted, dtype):
     length = _same_length(pa.array(lengths), wanted)
     rows = np.repeat(np.arange(len(column)), counts)
     first = np.repeat(np.cumsum(counts) - counts, counts)
-    places = np.arange(len(rows)) - first  # of a dense vector; a sparse one says them
+    places = np.arange(len(rows)) - first  # for dense vectors; sparse ones have indices
     indices = column.field("indices").flatten().to_numpy()
     places[np.repeat(kind, counts) == 0] = indices
     if (outside := (places < 0) | (places >= length)).any():
@@ -185,15 +185,15 @@ def _vectors(column, wanted, dtype):
     if values.null_count:
         raise Violation(rows[_first(pc.is_null(values))], "must have a value, got null")
     y = np.zeros((len(column), length), dtype)
-    with np.errstate(over="ignore"):  # an overflow is refused as not finite
+    with np.errstate(over="ignore"):  # infinity is refused later as not finite
         y[rows, places] = values.to_numpy()
     return y
 
 
 def _with_all_fields(column):
-    """Returns vectors with the four fields and types of Spark.
+    """Returns vectors with Spark's four fields and types.
 
-    JSON has no fields that are null in all records, and its empty lists are of no type.
+    JSON omits fields that are null in all records, and its empty lists have no element type.
     """
     have = {field.name for field in column.type}
     try:
@@ -220,7 +220,7 @@ def _require_vectors(column):
 
 
 def _images(column):
-    """Returns the pixels of images of one size, channels first: Spark has them last."""
+    """Returns the pixels of images of equal size, channels first; Spark stores them last."""
     about = [
         column.field(name).to_numpy(False) for name in ("mode", "nChannels", "height", "width")
     ]
@@ -234,7 +234,7 @@ def _images(column):
 
 
 def _require_bytes(rows):
-    """Raises Violation for the first image that is not of bytes, or of another size."""
+    """Raises Violation for the first image that is not of bytes, or differs in size."""
     for row, (mode, channels, *size) in enumerate(rows.tolist()):
         if BYTE_MODES.get(mode) != channels:
             raise Violation(row, f"must hold images of bytes, got OpenCV's type {mode}")
@@ -254,7 +254,7 @@ def _scalars(column):
 
 
 def _decimals(column):
-    """Returns decimals as float64; as int64 where their type has whole numbers, and they fit."""
+    """Converts decimals to int64 if their type has no fraction and they fit, else to float64."""
     if column.type.scale == 0:
         with suppress(pa.ArrowInvalid):
             return column.cast(pa.int64())
@@ -262,7 +262,7 @@ def _decimals(column):
 
 
 def _same_length(lengths, size=None):
-    """Returns the length that all records have, `size` if that is known; 0 of no record."""
+    """Returns the common length of all records, `size` if given; 0 without records."""
     lengths = lengths.to_numpy(zero_copy_only=False)
     if not len(lengths):
         return 0

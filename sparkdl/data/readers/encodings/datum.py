@@ -1,7 +1,7 @@
-"""Caffe's Datum message: one image and its label.
+"""Codec for Caffe's Datum message: one image and its label.
 
-Databases of it repeat the same few bytes around every image, so these are compared rather than
-parsed, and an image is copied once, from the memory map to its place in the batch.
+Databases repeat the same few bytes around every image, so these are compared rather than parsed,
+and an image is copied only once, from the memory map to its place in the batch.
 """
 
 import math
@@ -17,7 +17,7 @@ from sparkdl.data.readers.encodings.protobuf_messages import messages
 Datum = messages(
     "sparkdl.datum",
     {
-        "Datum": [  # of Caffe 1.0
+        "Datum": [  # as in Caffe 1.0
             ("channels", 1, "int32"),
             ("height", 2, "int32"),
             ("width", 3, "int32"),
@@ -31,7 +31,7 @@ Datum = messages(
 
 
 def encode(x, label=None):
-    """Returns the bytes of an image's Datum (C, H, W): uint8 as `data`, else as `float_data`."""
+    """Encodes an image (C, H, W) as a Datum: uint8 as `data`, other types as `float_data`."""
     channels, height, width = x.shape
     datum = Datum(channels=channels, height=height, width=width)
     if label is not None:
@@ -46,21 +46,21 @@ def encode(x, label=None):
 def decode(values, size=None, exif_orientation=False):
     """Decodes serialized Datums: images (n, C, H, W), uint8 or float32, and labels (n,) int32.
 
-    Encoded ones (JPEG, PNG) are decoded, colored ones to BGR, as Caffe does.
+    JPEG or PNG images in Datums are decoded; colors become BGR, as in Caffe.
 
     Parameters
     ----------
     values : list of memoryview
         At least one.
     size : (height, width) or None
-        Resized bilinearly to it.
+        Images are resized bilinearly to it.
     exif_orientation : bool
-        Whether encoded ones are turned as the orientation in their EXIF says.
+        Whether encoded images are rotated according to their EXIF orientation.
 
     Raises
     ------
     Violation
-        For the first value that is no Datum of numbers, or of another shape than the first.
+        For the first value that is no valid Datum, or whose shape differs from the first.
     """
     options = size, exif_orientation
     first, _ = _parse(values[0], 0, *options)
@@ -69,9 +69,9 @@ def decode(values, size=None, exif_orientation=False):
 
 
 def _decode_alike(values, shape):
-    """As `decode`, for values that begin with the same bytes; None where one does not.
+    """Decodes values that all begin with the same bytes; returns None if they do not.
 
-    What is done to each value by itself would take longer than all the copying, so it is little.
+    It does as little as possible per value, as that would take longer than all the copying.
     """
     head, count = _head(shape), len(values)
     heads, images, tails = _split_values(values, len(head), len(head) + math.prod(shape))
@@ -85,7 +85,10 @@ def _decode_alike(values, shape):
 
 
 def _split_values(values, start, stop):
-    """Returns the values up to `start`, joined; those up to `stop`, joined; the rest in a list."""
+    """Splits values at `start` and `stop` into three parts.
+
+    Returns the first parts joined, the second parts joined, and a list of the third parts.
+    """
     if len(set(map(len, values))) > 1:
         tails = [bytes(value[stop:]) for value in values]
         images = bytearray().join([value[start:stop] for value in values])
@@ -98,14 +101,14 @@ def _split_values(values, start, stop):
 
 @lru_cache(maxsize=8)
 def _head(shape):
-    """Returns the encoded bytes that precede an image of this shape."""
+    """Returns the encoded bytes before an image of this shape."""
     size = math.prod(shape)
     return encode(np.zeros(shape, np.uint8))[:-size]
 
 
 @lru_cache(maxsize=2**16)
 def _label(tail):
-    """Returns the label in what follows an image, None if there is more in it than that."""
+    """Returns the label after an image, or None if there is anything else."""
     try:
         datum = Datum.FromString(tail)
     except message.DecodeError:

@@ -1,7 +1,7 @@
-"""What was compressed, decompressed to a size that follows from what went in.
+"""Decompression with bounds on the size of the output.
 
-A megabyte can hold gigabytes of zeros. Whoever reads it gets at most ten times as much and 64 MB,
-or a ValueError; so no file of others takes the memory of an executor.
+A compressed megabyte can hold gigabytes of zeros. The output is limited to ten times the input plus
+64 MB, beyond which there is a ValueError, so an untrusted file cannot exhaust an executor's memory.
 """
 
 import bz2
@@ -12,46 +12,46 @@ from types import ModuleType
 from typing import Any
 
 SMALL, RATIO = 64 << 20, 10
-RAW_DEFLATE, GZIP = -15, 31  # zlib's numbers for formats
+RAW_DEFLATE, GZIP = -15, 31  # zlib's codes for formats
 
 
 def room(nbytes: int) -> int:
-    """Returns how many bytes may come out of so many."""
+    """Returns how many bytes `nbytes` of input may expand to."""
     return SMALL + RATIO * nbytes
 
 
 def inflate(content):
-    """Returns the bytes of a zlib stream."""
+    """Decompresses a zlib stream."""
     return _members(zlib.decompressobj, content)
 
 
 def inflate_raw(content):
-    """Returns the bytes of a deflate stream without a header."""
+    """Decompresses a deflate stream without a header."""
     return _members(lambda: zlib.decompressobj(RAW_DEFLATE), content, several=False)
 
 
 def gunzip(content):
-    """Returns the bytes of gzip's members."""
+    """Decompresses the members of a gzip file."""
     return _members(lambda: zlib.decompressobj(GZIP), content)
 
 
 def bunzip2(content):
-    """Returns the bytes of bzip2 streams."""
+    """Decompresses bzip2 streams."""
     return _members(bz2.BZ2Decompressor, content)
 
 
 def unxz(content):
-    """Returns the bytes of xz streams."""
+    """Decompresses xz streams."""
     return _members(lzma.LZMADecompressor, content)
 
 
 def unzstd(content):
-    """Returns the bytes of zstandard frames."""
+    """Decompresses zstandard frames."""
     return _members(_zstd().ZstdDecompressor, content)
 
 
 def snappy_size(content):
-    """Returns how many bytes a raw snappy block says it holds."""
+    """Returns the uncompressed size stated in a raw snappy block."""
     size = 0
     for place, byte in enumerate(content[:5]):
         size |= (byte & 127) << 7 * place
@@ -61,17 +61,17 @@ def snappy_size(content):
 
 
 def check_room(size: int, nbytes: int) -> None:
-    """Raises ValueError where `nbytes` claim to hold more than may come out of them."""
+    """Raises ValueError if `nbytes` claim to expand to more than allowed."""
     if size > room(nbytes):
         raise ValueError(f"{nbytes} bytes must hold at most {room(nbytes)}, got {size}")
 
 
 def _members(new: Any, content: bytes, several: bool = True) -> bytes:
-    """Returns what one decompressor after the other makes of the content."""
+    """Decompresses all members of the content, each with a new decompressor."""
     pieces, left = [], room(len(content))
     while True:
         one = new()
-        piece = one.decompress(content, left + 1)  # one more, so that too many are noticed
+        piece = one.decompress(content, left + 1)  # one more byte, to detect excess
         pieces.append(piece)
         left -= len(piece)
         if left < 0:

@@ -1,4 +1,4 @@
-"""A file's bytes one after the other, whatever the size of what is read at once."""
+"""Sequential access to a file's bytes, read in chunks."""
 
 from sparkdl.data.batches.columns import Violation
 from sparkdl.data.readers.encodings.hadoop_format import INT, get_vint
@@ -8,34 +8,34 @@ LONGEST_VINT = 9
 
 
 class FileWindow:
-    """The bytes of a file from a place on, read in chunks."""
+    """The bytes of a file from a position on, read in chunks."""
 
     def __init__(self, file, position):
         self._file, self._bytes, self._at, self.position = file, b"", 0, position
         file.seek(position)
 
     def more(self) -> bool:
-        """Returns whether a byte follows."""
+        """Returns whether another byte follows."""
         return bool(self.ahead(1))
 
     def ahead(self, count):
-        """Returns the next `count` bytes, fewer at the end of the file, without going there."""
+        """Returns the next `count` bytes, fewer at the end of the file, without consuming them."""
         missing = count - (len(self._bytes) - self._at)
         if missing > 0:
             self._bytes, self._at = b"".join([self._bytes[self._at :], *self._pieces(missing)]), 0
         return self._bytes[self._at : self._at + count]
 
     def _pieces(self, missing):
-        """Yields at least so many bytes more, if there are.
+        """Yields at least `missing` further bytes, if there are.
 
-        What a damaged length says is not believed.
+        Reads in bounded steps, as a damaged file may state any length.
         """
         while missing > 0 and (piece := self._file.read(min(max(CHUNK, missing), LARGEST))):
             yield piece
             missing -= len(piece)
 
     def take(self, count):
-        """Returns the next `count` bytes. Raises Violation where there are fewer."""
+        """Consumes and returns the next `count` bytes. Raises Violation if there are fewer."""
         if count < 0:
             raise Violation(0, f"is damaged: a length is {count}")
         available = self.ahead(count)
@@ -56,7 +56,7 @@ class FileWindow:
         return n
 
     def seek(self, pattern, stop):
-        """Goes to the next place of `pattern` below `stop`; returns whether there is one."""
+        """Moves to the next `pattern` that begins before `stop`; returns whether there is one."""
         while self.position < stop:
             available = self.ahead(CHUNK)
             place = available.find(pattern)

@@ -1,4 +1,4 @@
-"""Building blocks of Hadoop's SequenceFiles: numbers, Writables, codecs, the header.
+"""Elements of Hadoop's SequenceFile format: numbers, Writables, codecs, the header.
 
 References
 ----------
@@ -15,11 +15,11 @@ from sparkdl.data.batches.columns import Violation
 from sparkdl.data.readers.encodings.decompression import bunzip2, gunzip, inflate
 
 MAGIC, VERSION = b"SEQ", 6
-ESCAPE = b"\xff\xff\xff\xff"  # a length of -1: a sync marker follows
+ESCAPE = b"\xff\xff\xff\xff"  # length -1: a sync marker follows
 SYNC_BYTES = 16
 INT, LONG = struct.Struct(">i"), struct.Struct(">q")
 HADOOP = "org.apache.hadoop.io."
-CODECS = {  # name: compress, decompress
+CODECS = {  # {name: (compress, decompress)}
     "DefaultCodec": (zlib.compress, inflate),
     "DeflateCodec": (zlib.compress, inflate),
     "GzipCodec": (gzip.compress, gunzip),
@@ -36,17 +36,17 @@ WRITABLES = ("Text", "BytesWritable", "NullWritable", *FIXED)
 
 @dataclass(frozen=True, kw_only=True)
 class SequenceHeader:
-    """The header of a file.
+    """The header of a SequenceFile.
 
     Parameters
     ----------
     key, value : str
-        Writables, by their names in org.apache.hadoop.io.
+        Names of Writables in org.apache.hadoop.io.
     compression : "none", "record" or "block"
     codec : str or None
         One of CODECS.
     sync : bytes
-        The marker that stands between records now and then.
+        Marker inserted between records at intervals.
     size : int
         Bytes of the header.
     """
@@ -59,7 +59,7 @@ class SequenceHeader:
     size: int = 0
 
     def encode(self):
-        """Returns the bytes of the header; `size` plays no part."""
+        """Returns the bytes of the header; `size` is ignored."""
         classes = text(HADOOP + self.key) + text(HADOOP + self.value)
         flags = bytes([self.compression != "none", self.compression == "block"])
         codec = text(f"{HADOOP}compress.{self.codec}") if self.codec else b""
@@ -67,9 +67,9 @@ class SequenceHeader:
 
 
 def read_header(content):
-    """Returns the SequenceHeader at the start of `content`.
+    """Parses the SequenceHeader at the start of `content`.
 
-    Raises Violation for a file that cannot be read.
+    Raises Violation if the file is not supported.
     """
     if content[:3] != MAGIC or len(content) < 4:
         raise Violation(0, f"must be a SequenceFile, but begins with {bytes(content[:4])!r}")
@@ -123,7 +123,7 @@ def vint(n):
 
 
 def get_vint(content, at):
-    """Returns (int, place behind it). Raises IndexError at the end."""
+    """Returns (int, position after it). Raises IndexError at the end."""
     first = content[at] - 256 if content[at] > 127 else content[at]
     if first >= -112:
         return first, at + 1
@@ -136,7 +136,7 @@ def get_vint(content, at):
 
 
 def text(value):
-    """Returns a str as Text writes it."""
+    """Encodes a str as Text does."""
     encoded = value.encode()
     return vint(len(encoded)) + encoded
 
@@ -158,7 +158,7 @@ def serialize(kind, value):
 
 
 def deserialize(kind, content):
-    """Returns the str, bytes, None or number of a Writable. Raises Violation."""
+    """Parses a Writable into a str, bytes, None or a number. Raises Violation."""
     try:
         if kind == "Text":
             size, at = get_vint(content, 0)

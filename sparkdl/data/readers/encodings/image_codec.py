@@ -1,6 +1,6 @@
-"""Image files' bytes to arrays and back.
+"""Codec between image files and arrays.
 
-PIL is imported when there is one to decode: most sources hold none.
+PIL is imported on first use, as most sources have no images.
 """
 
 import io
@@ -14,41 +14,41 @@ from sparkdl.data.transforms.interpolate import bilinear, round_to
 
 ENDINGS = (".jpg", ".jpeg", ".png", ".bmp", ".gif", ".webp", ".tif", ".tiff", ".ppm", ".pgm")
 CHANNELS = ("RGB", "BGR", "gray")
-EXIF_ORIENTATION = (  # what an option of this name does
+EXIF_ORIENTATION = (  # help text for options of this name
     "Whether encoded images are rotated by the orientation in their EXIF data, as OpenCV does. "
     "False: they stay as the camera stored them."
 )
 GRAYS = ("1", "L", "LA")
-ORIENTATION = 0x112  # the tag of EXIF and of TIFF
-DEEP = re.compile(r"[IF].*|.*;16[BLN]")  # modes of more than 8 bits a channel, but not BGR;16
+ORIENTATION = 0x112  # the Orientation tag of EXIF and TIFF
+DEEP = re.compile(r"[IF].*|.*;16[BLN]")  # modes with more than 8 bits per channel, except BGR;16
 
 
 def decode_image(content, channels=None, size=None, row=0, exif_orientation=False):
-    """Returns uint8 (C, H, W) from the bytes of a JPEG, PNG, BMP ... file.
+    """Decodes a JPEG, PNG, BMP ... file into uint8 (C, H, W).
 
     Parameters
     ----------
     channels : "RGB", "BGR", "gray" or None
-        None: one channel where the file has one, else RGB.
+        None: gray if the file is gray, else RGB.
     size : (height, width) or None
-        Resized bilinearly to it, as `Resize` does.
+        The image is resized bilinearly to it, as by `Resize`.
     row : int
-        Of the record, for the error.
+        Row of the record, for errors.
     exif_orientation : bool
-        Whether it is turned as the orientation in its EXIF says, before it is resized. A TIFF file
-        is turned in any case, by PIL.
+        Whether to rotate the image according to its EXIF orientation before resizing. PIL rotates
+        TIFF files in any case.
 
     Raises
     ------
     Violation
-        They are not those of an image, or cut short, or of more than 8 bits a channel.
+        If the bytes are not an image, truncated, or have more than 8 bits per channel.
     """
     from PIL import Image, UnidentifiedImageError
 
     try:
         with Image.open(io.BytesIO(content)) as image:
             x = _array(image, channels, row)
-            if exif_orientation:  # asked for when the image is loaded: PIL has turned a TIFF then
+            if exif_orientation:  # read after loading: PIL has by then rotated a TIFF
                 x = np.ascontiguousarray(turn(x, orientation_of(image)))
             return resize_image(x, size)
     except UnidentifiedImageError:
@@ -58,7 +58,7 @@ def decode_image(content, channels=None, size=None, row=0, exif_orientation=Fals
 
 
 def orientation_of(image):
-    """Returns the orientation in the EXIF of PIL's image; 1 where there is none to be read."""
+    """Returns the EXIF orientation of a PIL image; 1 if there is none or it is unreadable."""
     try:
         return image.getexif().get(ORIENTATION, 1)
     except (LookupError, OSError, SyntaxError, TypeError, ValueError, struct.error):
@@ -66,7 +66,7 @@ def orientation_of(image):
 
 
 def turn(x, orientation):
-    """Returns an image (C, H, W) upright that a camera has stored in an orientation, 1 to 8.
+    """Returns an image (C, H, W) upright, given the EXIF orientation, 1 to 8, of its pixels.
 
     References
     ----------
@@ -80,7 +80,7 @@ def turn(x, orientation):
 
 
 def encode_image(x, kind="PNG"):
-    """Encodes uint8 (C, H, W) as an image file: 1 channel is gray, 3 are RGB."""
+    """Encodes uint8 (C, H, W) as an image file; 1 channel is gray, 3 are RGB."""
     from PIL import Image
 
     content = io.BytesIO()
@@ -90,7 +90,7 @@ def encode_image(x, kind="PNG"):
 
 
 def resize_image(x, size):
-    """Returns uint8 (C, H, W) at another size, if one is given."""
+    """Resizes uint8 (C, H, W) to `size`, if given."""
     if size is None or x.shape[1:] == tuple(size):
         return x
     return round_to(bilinear(x, (0, 0, *x.shape[1:]), size), x.dtype)
@@ -108,9 +108,9 @@ def _array(image, channels, row):
 
 
 def _modes(image):
-    """Yields the mode of PIL's image, and those in which the file has it: PIL cuts RGB;16B to RGB.
+    """Yields the mode of a PIL image, and its modes in the file, as PIL reduces RGB;16B to RGB.
 
-    A PPM says its largest number in place of that.
+    A PPM file states its largest value instead of a mode.
     """
     yield image.mode
     for *_, said in image.tile:

@@ -1,6 +1,6 @@
-"""Java objects as ObjectOutputStream writes them: as much as tuples of strings and numbers need.
+"""Reader of Java's serialized objects, limited to tuples of strings and numbers.
 
-Nothing is run or made but str, int, float, bool and lists, whatever the bytes say.
+It creates only str, int, float, bool and lists, and runs no code, whatever the bytes say.
 
 References
 ----------
@@ -12,18 +12,18 @@ import struct
 MAGIC = b"\xac\xed\x00\x05"
 NULL, REFERENCE, CLASS, OBJECT, STRING, END = 0x70, 0x71, 0x72, 0x73, 0x74, 0x78
 FIRST_HANDLE = 0x7E0000
-PLAIN = 2  # flags of a class that writes its fields and nothing more
+PLAIN = 2  # flag of a class without a custom form
 PRIMITIVES = {"B": "b", "C": "H", "D": "d", "F": "f", "I": "i", "J": "q", "S": "h", "Z": "?"}
 DEEPEST = 16
 
 
 def read_object(content):
-    """Returns the object: str, None, a number, or for others the list of its fields' values.
+    """Returns the object: a str, None, a number, or else the list of its fields' values.
 
     Raises
     ------
     ValueError
-        It is something else, or cut short.
+        If it is of another kind, or truncated.
     """
     if bytes(content[:4]) != MAGIC:
         raise ValueError(f"no Java object, but {bytes(content[:8])!r}")
@@ -65,7 +65,7 @@ class _Stream:
         return self._handles[place]
 
     def _class(self, depth):
-        """Returns a class's name, and the kinds of its fields, those of classes above it first."""
+        """Returns (name, kinds of fields) of a class, with superclass fields first."""
         tag = self._number("B")
         if tag == NULL or depth > DEEPEST:
             return "", []
@@ -88,7 +88,7 @@ class _Stream:
     def _field(self, depth):
         kind, _ = chr(self._number("B")), self._string()
         if kind not in PRIMITIVES:
-            self.object(depth + 1)  # the name of its class
+            self.object(depth + 1)  # its class name
         return kind
 
     def _number(self, form):

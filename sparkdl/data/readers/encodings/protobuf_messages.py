@@ -1,4 +1,4 @@
-"""Classes of protocol buffers' messages, from a table of their fields."""
+"""Protocol buffer message classes created from a table of their fields."""
 
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
@@ -6,14 +6,14 @@ Field = descriptor_pb2.FieldDescriptorProto
 
 
 def messages(name, table):
-    """Returns {message: class} in a pool of their own.
+    """Creates message classes in a separate pool; returns {message: class}.
 
-    Others' descriptors may be in the same process.
+    The default pool may contain other descriptors of the same names.
 
     Parameters
     ----------
     name : str
-        Of the package.
+        Name of the package.
     table : {message: [(field, number, type)]}
         Types are "int32", "bytes" ... or other messages of the table, with "*" if repeated.
     """

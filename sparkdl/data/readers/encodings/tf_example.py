@@ -1,8 +1,8 @@
-"""TensorFlow's Example message: features by name, each a list of bytes, floats or integers.
+"""Parser of TensorFlow's Example message: named lists of bytes, floats or integers.
 
 References
 ----------
-tensorflow/core/example/example.proto; its map is, on the wire, repeated pairs.
+tensorflow/core/example/example.proto; its map is encoded as repeated pairs.
 """
 
 import numpy as np
@@ -32,19 +32,19 @@ Example = MESSAGES["Example"]
 
 
 def parse(content, row):
-    """Returns {name: Feature} of a serialized Example. Raises Violation."""
+    """Parses a serialized Example into {name: Feature}. Raises Violation."""
     try:
         example = Example.FromString(bytes(content))
     except message.DecodeError:
         raise Violation(row, f"must be an Example, got {bytes(content[:16])!r}") from None
     entries = {entry.key: entry.value for entry in example.features.feature}
-    if not all(isinstance(key, str) for key in entries):  # upb keeps what is no UTF-8 as bytes
+    if not all(isinstance(key, str) for key in entries):  # upb gives invalid UTF-8 as bytes
         raise Violation(row, f"must have features with names, got {[*entries]!r:.80}")
     return entries
 
 
 def feature(features, name, row):
-    """Returns the Feature of that name. Raises Violation, and offers the nearest."""
+    """Returns the Feature of a name. Raises Violation, which suggests the nearest name."""
     if name not in features:
         hint = suggestion(name, features, "")
         raise Violation(row, f"has no feature {name!r}; features are {sorted(features)}{hint}")
@@ -52,7 +52,7 @@ def feature(features, name, row):
 
 
 def numbers(feature, name, row):
-    """Returns float32 or int64 (k,), or uint8 of one string of bytes."""
+    """Returns a feature's numbers: float32 or int64 (k,), or uint8 of a single byte string."""
     if feature.HasField("bytes_list"):
         return np.frombuffer(one_string(feature, name, row), np.uint8)
     if feature.HasField("float_list"):
@@ -61,7 +61,7 @@ def numbers(feature, name, row):
 
 
 def one_string(feature, name, row):
-    """Returns the bytes of a feature that is one string of them. Raises Violation."""
+    """Returns the bytes of a feature with a single byte string. Raises Violation."""
     values = feature.bytes_list.value
     if len(values) != 1:
         raise Violation(row, f"feature {name!r} must be one string of bytes, got {len(values)}")

@@ -1,1 +1,1 @@
-"""LMDB databases of Caffe's Datums, read and written."""
+"""Reader and writer of LMDB databases of Caffe's Datums."""

@@ -1,4 +1,4 @@
-"""LMDB databases of Caffe's Datum messages."""
+"""Reader of LMDB databases of Caffe's Datum messages."""
 
 import os
 from collections.abc import Collection, Iterator
@@ -23,7 +23,7 @@ from sparkdl.errors import DataError
 
 @dataclass(frozen=True, kw_only=True)
 class KeyRange(Split):
-    """The records from key `first` up to, not including, key `stop` (None: to the end)."""
+    """The records from key `first` to key `stop` (exclusive; None: to the end)."""
 
     path: str
     first: bytes
@@ -113,9 +113,9 @@ class LMDB(StoredSource, Reader, SplitByRecords):
 
 
 def smallest_split(path, count):
-    """Returns the least number of records that is worth opening the file for.
+    """Returns the smallest number of records worth opening the file for.
 
-    To open it takes as long as reading 200 KB of it.
+    Opening it takes as long as reading 200 KB.
     """
     nbytes = (
         os.path.getsize(data_file(path)) if files.is_local(path) else files.size(remote_file(path))
@@ -124,7 +124,7 @@ def smallest_split(path, count):
 
 
 def find_ends(path):
-    """Returns (records, first key, last key)."""
+    """Returns (number of records, first key, last key)."""
     if not files.is_local(path):
         return ends(path, remote_file(path))
     with reading(path, ends=True) as transaction:
@@ -138,12 +138,12 @@ def find_ends(path):
 
 
 def first_image(path):
-    """Returns the first record's image (C, H, W), None where there is none; reads it in place.
+    """Returns the first record's image (C, H, W), or None without records; copies no remote file.
 
     Raises
     ------
     DataError
-        There is no such LMDB, it is damaged, or the record is no Datum.
+        If there is no such LMDB, it is damaged, or the record is not a Datum.
     """
     if files.is_local(path):
         with reading(path, ends=True) as transaction:
@@ -161,14 +161,14 @@ def first_image(path):
 
 
 def _first_keys(path, step):
-    """Returns the first key and every `step`-th one after it."""
+    """Returns the first key and every `step`-th key after it."""
     with reading(path) as transaction:
         keys = transaction.cursor().iternext(keys=True, values=False)
         return [bytes(key) for key in islice(keys, 0, None, step)]
 
 
 def _consecutive(first, last, count):
-    """Returns whether keys are numbers of one width without gaps, as Caffe's tools write them."""
+    """Returns whether keys are consecutive numbers of equal width, as Caffe's tools write them."""
     digits = first.isdigit() and last.isdigit() and len(first) == len(last)
     return digits and int(last) - int(first) + 1 == count
 
@@ -179,7 +179,7 @@ def _values(cursor, split):
 
 
 def _seek(cursor, split):
-    """Stands at the first record of a split."""
+    """Moves the cursor to the first record of a split."""
     if not cursor.set_range(split.first) or cursor.key() != split.first:
         raise DataError(f"{split}: this key is missing; was the LMDB changed since it was listed?")
 

@@ -1,7 +1,7 @@
-"""LMDB files opened safely: once in a process, and never cut short.
+"""Safe access to LMDB files: each opened once per process, and checked for truncation.
 
-LMDB maps its file into memory. Reading past the end of one that was cut short would kill the
-process with SIGBUS, so the size is compared with what the file says of itself.
+LMDB maps its file into memory. Reading past the end of a truncated file would kill the process with
+SIGBUS, so its size is compared with the size that it states.
 """
 
 import os
@@ -24,7 +24,7 @@ PAGE_HEADER = 16
 META = struct.Struct("=IIQQI92xQQ")  # magic, version, address, map size, page size, last page, txn
 LARGEST_PAGE = 65536
 CURE = "copy or convert it again"
-OPEN = "already open in this process"  # ends what LMDB says of a file that others opened here
+OPEN = "already open in this process"  # LMDB's message if other code has the file open here
 ADDRESSES = (
     "a mapped file takes addresses, not memory: raise `ulimit -v`, leave out "
     "spark.executor.pyspark.memory"
@@ -32,7 +32,7 @@ ADDRESSES = (
 
 _open: dict[
     tuple[int, int], Any
-] = {}  # (device, inode) -> _Entry; LMDB refuses to open a file twice in a process
+] = {}  # {(device, inode): _Entry}; LMDB cannot open a file twice in a process
 _lock = threading.Lock()
 
 
@@ -43,7 +43,7 @@ class _Entry:
 
 
 class Meta(NamedTuple):
-    """The contents of a meta page; there are two, and the one with the later transaction holds."""
+    """A meta page; of the two, the one with the later transaction is valid."""
 
     transaction: int
     page_size: int
@@ -52,20 +52,20 @@ class Meta(NamedTuple):
 
 @contextmanager
 def reading(path, first=None, stop=None, ends=False):
-    """Opens a read-only transaction without locks; processes share the map below.
+    """Opens a read-only transaction without locks; processes share the mapped memory.
 
-    The pages that lead from key `first` to behind key `stop` are looked at before; with `ends`
-    those of the first and last key alone.
+    First checks the pages on the way to keys `first` to `stop`; with `ends`, only those to the
+    first and last key.
 
     Parameters
     ----------
     path : str
-        The folder of data.mdb, or a file like it; on another file system it is copied here first.
+        The folder of data.mdb, or such a file; a remote one is first copied to this host.
 
     Raises
     ------
     DataError
-        There is none, it is no LMDB, it is cut short, or LMDB itself finds damage in it.
+        If it is missing, not an LMDB or truncated, or LMDB finds it damaged.
     """
     file = data_file(path)
     try:
@@ -84,7 +84,7 @@ def reading(path, first=None, stop=None, ends=False):
 
 
 def _describe(error):
-    """Returns what is wrong with a file, and the cure."""
+    """Describes what is wrong with a file, and the cure."""
     text = str(error).rstrip(".")
     if text.endswith(OPEN):
         return "must not be open elsewhere in this process; close the lmdb.Environment"
@@ -92,7 +92,7 @@ def _describe(error):
 
 
 def data_file(path):
-    """Returns the absolute path of the file with the data, or of this host's copy of it."""
+    """Returns the absolute path of the data file, or of this host's copy of it."""
     if not is_local(path):
         return os.path.realpath(host_copy(remote_file(path)))
     file_path = local_path(path)
@@ -107,7 +107,7 @@ def data_file(path):
 
 
 def remote_file(path):
-    """Returns the file that holds the data on another file system."""
+    """Returns the data file of an LMDB on another file system."""
     if not files.is_directory(path):
         return path
     inner = f"{path.rstrip('/')}/data.mdb"
@@ -117,7 +117,7 @@ def remote_file(path):
 
 
 def check_file(path, file):
-    """Raises DataError unless the file is an LMDB and as long as it says."""
+    """Raises DataError unless the file is an LMDB and not truncated."""
     size = os.path.getsize(file)
     with open(file, "rb") as content:
         first = _meta(path, content.read(PAGE_HEADER + META.size))
@@ -149,7 +149,7 @@ def _environment(path, file):
         entry = _open.get(key)
         if entry is None:
             check_file(path, file)
-            tree_of(file)  # a map may be told to lie at any address
+            tree_of(file)  # a file can request any address for its map
             entry = _open[key] = _Entry(_map(file))
         entry.users += 1
     try:
@@ -170,7 +170,7 @@ def _release(key, entry):
 
 
 def _forget() -> None:
-    """Closes after a fork what the parent had open; it stays open there."""
+    """Closes inherited environments after a fork; the parent's remain open."""
     global _lock
     _lock = threading.Lock()  # another thread of the parent may have held it
     while _open:

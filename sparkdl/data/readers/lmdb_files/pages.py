@@ -1,8 +1,8 @@
-"""The pages of an LMDB that a read will touch, looked at first: LMDB believes what is in them.
+"""Checks of the LMDB pages that a read will touch, as LMDB itself trusts their contents.
 
-It is C on a mapped file. A damaged number in a page makes it read elsewhere, which ends the process
-by a signal. So the way from the root to the leaves of a range is walked here, as LMDB walks it, and
-each page and each node in it must lie where it can.
+LMDB is C code on a mapped file: a damaged number in a page makes it read out of bounds, which kills
+the process. So this module first walks from the root to the leaves of a range, as LMDB does, and
+checks that each page and node lies within bounds.
 
 References
 ----------
@@ -33,36 +33,36 @@ DB = struct.Struct("=IHHQQQQQ")  # pad, flags, depth, pages of three kinds, entr
 META_SIZE = PAGE.size + META.size + 2 * DB.size + 16
 SMALLEST_PAGE, LARGEST_PAGE = 512, 65536
 FIXED_MAP, DUPLICATES, METAS = 1, 4 | 16 | 32, 8
-KINDS = 0x6F  # of a page's flags, those that say what it is
-WORD = 2  # bytes of the numbers that pages are made of
+KINDS = 0x6F  # mask of the page flags that give its kind
+WORD = 2  # size in bytes of a page's numbers
 AT_ONCE = 512  # leaves
 LONGEST_KEY = 511
-MOST_FILES, MOST_BRANCHES = 16, 4096  # that are remembered
+MOST_FILES, MOST_BRANCHES = 16, 4096  # numbers of entries that are cached
 
 _trees: OrderedDict[tuple[str | int, ...], "CheckedTree"] = OrderedDict()
 
 
 class Damage(ValueError):
-    """A page that LMDB must not be led to."""
+    """A page that LMDB must not read."""
 
 
 def check_range(file, first, stop):
-    """Raises Damage unless all pages from key `first` to behind key `stop` can be read.
+    """Raises Damage unless all pages from key `first` to just after key `stop` are valid.
 
-    None: from the beginning, to the end.
+    None stands for the beginning and the end.
     """
     tree_of(file).check(first, stop)
 
 
 def check_ends(file):
-    """Raises Damage unless the pages of the first and the last key can be read."""
+    """Raises Damage unless the pages on the way to the first and last key are valid."""
     tree = tree_of(file)
     for end in (0, -1):
         tree.check_end(end)
 
 
 def tree_of(file):
-    """Returns the CheckedTree of a file as it is now; what it has found sound stays so."""
+    """Returns the cached CheckedTree of the current version of a file."""
     status = os.stat(file)
     key = file, status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
     tree = _trees.get(key)
@@ -74,14 +74,14 @@ def tree_of(file):
 
 
 class CheckedTree:
-    """The main tree of a file; branches are looked at once, leaves for each range.
+    """The main tree of a file; branches are checked once, leaves for each range.
 
-    Pages are read, not mapped: a map would take addresses twice.
+    Pages are read, not mapped, as a second map would double the address space used.
     """
 
     def __init__(self, path):
         self.path, self.length = path, os.path.getsize(path)
-        self.branches, self.sound = OrderedDict(), set()  # branches; those whose leaves are sound
+        self.branches, self.sound = OrderedDict(), set()  # branches; those with valid leaves
         with self._open() as file:
             head = os.pread(file, META_SIZE, 0)
             if len(head) < META_SIZE:
@@ -90,7 +90,7 @@ class CheckedTree:
             if not SMALLEST_PAGE <= self.size <= LARGEST_PAGE or self.size % 8:
                 raise Damage(f"pages must have {SMALLEST_PAGE} bytes or more, got {self.size}")
             metas = [self._meta(file, number) for number in (0, 1)]
-        chosen = metas[metas[0][0] < metas[1][0]]  # of the later transaction
+        chosen = metas[metas[0][0] < metas[1][0]]  # that of the later transaction
         _, self.depth, self.entries, self.root, self.last = chosen
         if (self.last + 1) * self.size > self.length:
             raise Damage("it is cut short")
@@ -104,7 +104,7 @@ class CheckedTree:
             os.close(file)
 
     def _meta(self, file, number):
-        """Returns (transaction, depth, entries, root, last page) of one of two meta pages."""
+        """Returns (transaction, depth, entries, root, last page) from one of the two meta pages."""
         page = os.pread(file, META_SIZE, number * self.size)
         if len(page) < META_SIZE:
             raise Damage("it is cut short")
@@ -120,7 +120,7 @@ class CheckedTree:
         return transaction, depth, entries, root, last
 
     def check(self, first, stop):
-        """Raises Damage unless all pages from key `first` to behind key `stop` can be read."""
+        """Raises Damage unless all pages from key `first` to just after key `stop` are valid."""
         if not self.entries:
             return
         pages = [(b"", self.root)]
@@ -133,7 +133,7 @@ class CheckedTree:
             self._check_below(file, [number for _, number in pages])
 
     def _check_below(self, file, numbers):
-        """Looks at all leaves of lowest branches, once: neighbours cost little in one go."""
+        """Checks the leaves below given pages in large batches, unless checked before."""
         new = np.array([number for number in numbers if number not in self.sound], np.int64)
         if self.depth == 1:
             self._check_leaves(file, new)
@@ -143,7 +143,7 @@ class CheckedTree:
         self.sound.update(new.tolist())
 
     def check_end(self, end):
-        """Raises Damage unless the pages of the first (0) or last (-1) key can be read."""
+        """Raises Damage unless the pages on the way to the first (0) or last (-1) key are valid."""
         if not self.entries:
             return
         with self._open() as file:
@@ -153,7 +153,7 @@ class CheckedTree:
             self._check_leaves(file, np.array([number]))
 
     def _children(self, file, pages):
-        """Returns [(least key, page)] of branches, in the order of keys."""
+        """Returns [(smallest key, page)] of the children of branches, in key order."""
         found = []
         for key, number in pages:
             (_, leftmost), *others = self._branch(file, number)
@@ -163,7 +163,7 @@ class CheckedTree:
         return found
 
     def _branch(self, file, number):
-        """Returns [(least key, page)] of a branch; the first key plays no part."""
+        """Returns [(smallest key, page)] of a branch's children; the first key is meaningless."""
         known = self.branches.get(number)
         if known is None:
             known = self.branches[number] = self._read_branch(file, number)
@@ -199,9 +199,9 @@ class CheckedTree:
             self._nodes(file, some, LEAF)
 
     def _nodes(self, file, numbers, kind):
-        """Looks at many pages at once, in numpy's time rather than Python's.
+        """Checks many pages at once with numpy.
 
-        Returns the pages that branches lead to.
+        Returns the child pages of branches.
         """
         self._require_all((numbers >= 2) & (numbers <= self.last), numbers)
         rows = self._read(file, numbers)
@@ -221,14 +221,14 @@ class CheckedTree:
         return look(rows.reshape(-1), at, starts + at // WORD, numbers, owner)
 
     def _children_of(self, words, at, places, numbers, owner):
-        """Returns the pages that the nodes of branches lead to."""
+        """Checks the nodes of branches, and returns their child pages."""
         low, high, more, key_size = (words[places + i].astype(np.int64) for i in range(4))
         fits = (key_size <= LONGEST_KEY) & (at + NODE.size + key_size <= self.size)
         self._require_all(fits, numbers, owner)
         return low | high << 16 | more << 32
 
     def _check_values(self, words, at, places, numbers, owner):
-        """Keys and values of leaves must lie within them."""
+        """Checks that the keys and values of leaves lie within their pages."""
         low, high, flags, key_size = (words[places + i].astype(np.int64) for i in range(4))
         count, end = low | high << 16, at + NODE.size + key_size
         self._refuse_names(words.view(np.uint8), places, flags, key_size)
@@ -241,7 +241,7 @@ class CheckedTree:
             self._check_big(words.view(np.uint8), start, count[big], numbers, owner[big])
 
     def _refuse_names(self, octets, places, flags, key_size):
-        """A value that is a database is that of a name; LMDB's own error would not say so."""
+        """Raises Damage with a clear message if a value is a named database."""
         for i in np.flatnonzero(flags == SUB)[:1]:
             start = places[i] * WORD + NODE.size
             name = octets[start : start + key_size[i]].tobytes().decode(errors="backslashreplace")
@@ -251,7 +251,7 @@ class CheckedTree:
             )
 
     def _read(self, file, numbers):
-        """Returns pages as rows of 16-bit words; those that follow each other are read at once."""
+        """Returns pages as rows of 16-bit words; consecutive pages are read with one call."""
         rows = np.empty((len(numbers), self.size // WORD), "<u2")
         starts = np.flatnonzero(np.diff(numbers, prepend=-2) != 1).tolist()
         for start, stop in zip(starts, [*starts[1:], len(numbers)], strict=True):
@@ -261,7 +261,7 @@ class CheckedTree:
         return rows
 
     def _check_big(self, octets, places, counts, numbers, owner):
-        """Values that lie in pages of their own must lie within the file."""
+        """Checks that values in overflow pages lie within the file."""
         pages = octets[places[:, np.newaxis] + np.arange(8)].view("<u8")[:, 0]
         self._require_all((pages >= 2) & (pages <= self.last), numbers, owner)
         need = (PAGE.size + counts + self.size - 1) // self.size
@@ -278,7 +278,7 @@ class CheckedTree:
 
 
 def batches(numbers):
-    """Yields a few thousand of the numbers at a time."""
+    """Yields slices of at most AT_ONCE numbers."""
     for start in range(0, len(numbers), AT_ONCE):
         yield numbers[start : start + AT_ONCE]
 

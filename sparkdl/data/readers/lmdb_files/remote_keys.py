@@ -1,9 +1,4 @@
-"""First and last record of an LMDB on another file system, from the few pages that lead to them.
-
-References
-----------
-The page layout of LMDB 0.9, lmdb's mdb.c: MDB_page, MDB_node, MDB_meta.
-"""
+"""First and last record of a remote LMDB, found by reading only a few pages."""
 
 import struct
 from contextlib import contextmanager
@@ -15,13 +10,13 @@ META_PAGE, META_DB, DB = (
     16,
     24 + 48,
     struct.Struct("=IHHQQQQQ"),
-)  # the main tree, behind the free one
+)  # the main tree, after the free list
 TRANSACTION = 24 + 2 * 48 + 8
 MAGIC = 0xBEEFC0DE
 PAGE = struct.Struct("=QHHHH")  # number, pad, flags, ends of the free space
-NODE = struct.Struct("=HHHH")  # low, high, flags, bytes of the key
+NODE = struct.Struct("=HHHH")  # low, high, flags, length of the key
 BRANCH, LEAF = 1, 2
-BIG, SUB = 1, 2  # of a node: its value lies elsewhere; it is a database, the key its name
+BIG, SUB = 1, 2  # node flags: the value is in overflow pages; it is a named database
 DEEPEST = 32
 
 
@@ -31,7 +26,7 @@ def ends(path, file_path):
     Raises
     ------
     DataError
-        It is no LMDB, or damaged.
+        If the file is not an LMDB, or is damaged.
     """
     with _tree(path, file_path) as tree:
         if tree.entries == 0:
@@ -40,7 +35,7 @@ def ends(path, file_path):
 
 
 def first_value(path, file_path):
-    """Returns the bytes of the first record, None where there is none; raises as `ends` does."""
+    """Returns the first record's value, or None without records; raises DataError as `ends`."""
     with _tree(path, file_path) as tree:
         return tree.first_value() if tree.entries else None
 
@@ -55,7 +50,7 @@ def _tree(path, file_path):
 
 
 class Tree:
-    """The main tree of an open file."""
+    """The main tree of an open LMDB file."""
 
     def __init__(self, file):
         head = file.read(META_PAGE + TRANSACTION + 8)
@@ -68,7 +63,7 @@ class Tree:
         *_, self.entries, self.root = DB.unpack_from(latest, META_PAGE + META_DB)
 
     def bytes_of(self, page, count, start=0):
-        """Returns `count` bytes from a page on."""
+        """Reads `count` bytes, beginning at an offset in a page."""
         self.file.seek(page * self.size + start)
         return self.file.read(count)
 
@@ -79,7 +74,7 @@ class Tree:
         return page[at + NODE.size : at + NODE.size + key_size]
 
     def first_value(self):
-        """Returns the value of the first leaf; a long one lies in pages of its own."""
+        """Returns the value of the first record, from overflow pages if it is long."""
         page, at = self.leaf(0)
         low, high, flags, key_size = NODE.unpack_from(page, at)
         start, count = at + NODE.size + key_size, low | high << 16
@@ -93,7 +88,7 @@ class Tree:
         return value
 
     def leaf(self, end):
-        """Returns (page, place of the node in it) of the first (0) or last (-1) leaf."""
+        """Returns (page, offset of the node) of the first (0) or last (-1) key."""
         number = self.root
         for _ in range(DEEPEST):
             page = self.bytes_of(number, self.size)

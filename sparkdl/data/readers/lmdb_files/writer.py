@@ -1,4 +1,4 @@
-"""Batches to an LMDB that Caffe reads."""
+"""Writer of LMDB databases in Caffe's format."""
 
 from collections.abc import Iterable
 from itertools import islice
@@ -13,7 +13,7 @@ from sparkdl.data.files import atomic_directory, exists, local_path
 from sparkdl.data.readers.encodings.datum import encode
 from sparkdl.errors import DataError
 
-MAP_SIZE = 2**40  # an upper limit; the file has the size of what is in it
+MAP_SIZE = 2**40  # upper limit; the file is as large as its contents
 RECORDS_PER_COMMIT = 1000
 CLASSES = 2**31 - 1
 
@@ -51,7 +51,7 @@ def write_lmdb(path: str | PathLike[str], batches: Iterable[Batch]) -> int:
 
 
 def datums(batches):
-    """Yields (key, bytes of a Datum) of all records, under the keys 00000000, 00000001 ..."""
+    """Yields (key, Datum bytes) of all records, with keys 00000000, 00000001 ..."""
     count = 0
     for batch in batches:
         images, labels = _images(batch.features), _labels(batch, count)
@@ -71,7 +71,7 @@ def _write(environment, batches):
 
 
 def _images(x):
-    """Returns (n, C, H, W) from images with or without an axis of channels, or rows."""
+    """Returns images with or without a channel axis, or rows, as (n, C, H, W)."""
     if x.ndim not in (2, 3, 4):
         raise DataError(f"features must be (n, C, H, W), (n, H, W) or (n, F), got {x.shape}")
     after = {2: (1, 1), 3: (), 4: ()}[x.ndim]

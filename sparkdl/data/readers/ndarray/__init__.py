@@ -1,1 +1,1 @@
-"""Arrays with one record along the first axis: in memory, HDF5, files of fixed records."""
+"""Arrays whose first axis is the record: in memory, HDF5, files of fixed-size records."""

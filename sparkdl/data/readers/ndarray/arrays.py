@@ -1,4 +1,4 @@
-"""Arrays in the driver's memory as a source."""
+"""Source of arrays in the driver's memory."""
 
 import hashlib
 from collections.abc import Iterator
@@ -14,12 +14,12 @@ from sparkdl.data.readers.core.base import Reader, SplitByRecords
 from sparkdl.data.source import Split, is_own_class, split_bounds
 from sparkdl.errors import DataError
 
-MOST_AXES, MOST_NUMBERS = 32, 2**31  # of lists
+MOST_AXES, MOST_NUMBERS = 32, 2**31  # limits for lists
 
 
 @dataclass(frozen=True, kw_only=True)
 class ArrayRange(Split):
-    """A few records of an array, themselves."""
+    """Some records of an array, carried in the split itself."""
 
     data: Batch = field(repr=False, compare=False)
 
@@ -29,7 +29,7 @@ class ArrayRange(Split):
 
 @dataclass(frozen=True, kw_only=True)
 class Columns(Requirement):
-    """Numbers of records, kept as an array, or several such columns by their names."""
+    """An array of numbers, or a dict of such columns by name."""
 
     phrase = "an array (n, ...), or {column: array}"
     plural = "arrays or dicts of arrays"
@@ -42,12 +42,12 @@ class Columns(Requirement):
         return {name: self.array(column, f"{where}[{name!r}]") for name, column in value.items()}
 
     def array(self, value, where):
-        """Returns `value` as an array of at least one axis."""
+        """Converts `value` to an array of at least one axis."""
         if not is_array(value):
             self.refuse(value, where)
         try:
             return np.asarray(value)
-        except ValueError:  # lists of different length
+        except ValueError:  # lists of different lengths
             self.refuse(value, where)
 
 
@@ -125,15 +125,15 @@ class Arrays(Reader, SplitByRecords):
 
 
 def describe(array):
-    """Returns type, shape and digest of an array."""
+    """Returns dtype, shape and digest of an array."""
     data = np.ascontiguousarray(array)
     return array.dtype.str, array.shape, hashlib.sha256(data.reshape(-1).view(np.uint8)).digest()
 
 
 def is_array(value):
-    """Returns whether `value` is an array, or nested lists that can be one.
+    """Returns whether `value` is an array, or nested lists that may become one.
 
-    Lists are measured before they are copied.
+    Checks the size of lists before they are copied.
     """
     if isinstance(value, np.ndarray) or not isinstance(value, list | tuple):
         return len(getattr(value, "shape", ())) > 0

@@ -1,4 +1,4 @@
-"""The digits inside the package as a source."""
+"""Source of the digit images in the package."""
 
 from typing import ClassVar
 

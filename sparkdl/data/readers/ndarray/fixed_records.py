@@ -1,4 +1,4 @@
-"""Files of records that are all as long: MNIST's IDX files and CIFAR's binaries."""
+"""Files of fixed-size records: MNIST's IDX files and CIFAR's binaries."""
 
 import gzip
 import math
@@ -23,12 +23,12 @@ GZIP = b"\x1f\x8b"
 DTYPES = {8: "u1", 9: "i1", 11: ">i2", 12: ">i4", 13: ">f4", 14: ">f8"}  # by the code in IDX files
 CIFAR = (3, 32, 32)
 MOST_AXES = 32
-DAMAGES = (OSError, EOFError, zlib.error)  # of what decompresses
+DAMAGES = (OSError, EOFError, zlib.error)  # errors of decompressors
 
 
 @dataclass(frozen=True, kw_only=True)
 class RecordRange(Split):
-    """Records `start` up to, not including, `stop` of a file."""
+    """Records `start` to `stop` (exclusive) of a file."""
 
     path: str
     start: int
@@ -127,7 +127,7 @@ class Cifar(StoredSource, Reader, SplitByRecords):
 
 
 def ranges(path, counted, records_per_split):
-    """Returns splits of files [(path, records)]."""
+    """Returns splits of record ranges for files given as [(path, records)]."""
     ranges_of_records = [
         (one, *bound) for one, count in counted for bound in split_bounds(count, records_per_split)
     ]
@@ -140,7 +140,7 @@ def ranges(path, counted, records_per_split):
 
 
 def idx_header(path):
-    """Returns (dtype, shape, bytes of the header) of an IDX file."""
+    """Returns (dtype, shape, size of the header) of an IDX file."""
     with open_decompressed(path) as file:
         return _header(path, file)
 
@@ -164,7 +164,7 @@ def idx_rows(path, start, stop):
 
 
 def check_size(path, header, nbytes, start, stop, zipped):
-    """Raises DataError where the file cannot hold the records: what it says is not believed."""
+    """Raises DataError if the file cannot hold the records that its header announces."""
     size = files.size(path)
     if not zipped and header + stop * nbytes > size:
         raise cut_short(path, stop)

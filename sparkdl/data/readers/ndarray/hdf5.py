@@ -1,4 +1,4 @@
-"""HDF5 files with a dataset of features and one of labels."""
+"""Reader of HDF5 files with datasets of features and labels."""
 
 import math
 from collections import deque
@@ -23,15 +23,15 @@ from sparkdl.errors import DataError
 
 MAGIC = b"\x89HDF\r\n\x1a\n"
 ENDINGS = (".h5", ".hdf5", ".he5")
-DEFLATED = 1032  # at most so many bytes come out of one that was compressed
-MOST_LINKS, MOST_NAMES = 1000, 100  # looked at for an error's text, and named in it
-DEEPEST = 16  # groups within each other that are looked into for it
+DEFLATED = 1032  # largest expansion factor of deflate
+MOST_LINKS, MOST_NAMES = 1000, 100  # links examined, and names listed, for an error message
+DEEPEST = 16  # nesting of groups that is examined for it
 NAME = Text(what="the name of a dataset")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Rows(Split):
-    """Rows `start` up to, not including, `stop` of a file's datasets."""
+    """Rows `start` to `stop` (exclusive) of a file's datasets."""
 
     path: str
     start: int
@@ -136,10 +136,10 @@ class HDF5(StoredSource, Reader, SplitByRecords):
 
 
 def find_dataset(path, file, name):
-    """Returns the dataset of a name, or of a path through groups.
+    """Returns the dataset with a name, or a path through groups.
 
-    Raises DataError unless it is of numbers which lie in the file itself: each step is a hard
-    link, for another may lead to any file that this user can read.
+    Raises DataError unless it holds numbers stored in the file itself. Only hard links are
+    followed, as others may lead to any file that this user can read.
     """
     parts, found = [part for part in name.split("/") if part not in ("", ".")], file
     for part in parts:
@@ -157,16 +157,16 @@ def find_dataset(path, file, name):
 
 
 def dataset_paths(file):
-    """Returns the paths of the first datasets of a file, those of outer groups first."""
+    """Returns the paths of the first datasets in a file, outer groups first."""
     links = islice(links_below(file), MOST_LINKS)
     return [path for path, kind in links if kind is h5py.Dataset][:MOST_NAMES]
 
 
 def links_below(file):
-    """Yields (path, class) of a file's links, those of outer groups first.
+    """Yields (path, class) of a file's links, outer groups first.
 
-    The class is None unless a link is a hard one. A group is looked into once, for it may hold
-    itself.
+    The class is None unless the link is a hard link. Each group is visited once, as groups may form
+    cycles.
     """
     root = file["/"]
     groups, known = deque([("", root)]), {root}
@@ -183,10 +183,10 @@ def links_below(file):
 
 
 def check_dataset(path, dataset, name):
-    """Raises DataError unless a dataset is of numbers which lie in the file itself.
+    """Raises DataError unless a dataset holds numbers stored in the file itself.
 
-    What a file says of another one would be read with this user's rights, and of a size it does
-    not have would be made room for.
+    An untrusted file could otherwise name other files, to be read with this user's rights, or sizes
+    that it does not have, for which memory would be allocated.
     """
     if not isinstance(dataset, h5py.Dataset) or not dataset.shape:
         raise DataError(f"{path}: {name!r} must be a dataset whose first axis is the record")
@@ -203,7 +203,7 @@ def check_dataset(path, dataset, name):
 
 
 def list_hdf5_files(path):
-    """Returns absolute paths: `path` itself where that is HDF5, else those that it lists."""
+    """Returns absolute paths: `path` itself if it is HDF5, else the files that it lists."""
     with files.open(path) as file:
         content = file.read(len(MAGIC))
         if content == MAGIC:
@@ -220,7 +220,7 @@ def list_hdf5_files(path):
 
 
 def locate_listed_file(path, name):
-    """Returns the absolute path of a file that a list names: as it says, or beside the list."""
+    """Returns the absolute path of a listed file: the path as given, or relative to the list."""
     near = f"{files.absolute(path).rpartition('/')[0]}/{name}"
     existing = near if not files.exists(name) and files.exists(near) else name
     if not files.exists(existing):
@@ -236,7 +236,7 @@ def batch_size(dataset):
 
 @contextmanager
 def open_hdf5(path):
-    """Opens an h5py.File on any file system; what goes wrong is a DataError that names it."""
+    """Opens an h5py.File on any file system; errors become DataErrors that name it."""
     with files.open(path) as content:
         try:
             with h5py.File(content, "r") as file:

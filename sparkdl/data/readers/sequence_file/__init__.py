@@ -1,1 +1,1 @@
-"""Hadoop's SequenceFiles, read and written."""
+"""Reader and writer of Hadoop's SequenceFiles."""

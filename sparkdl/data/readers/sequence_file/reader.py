@@ -1,4 +1,4 @@
-"""Records of a part of a SequenceFile."""
+"""Parser of the records in a part of a SequenceFile."""
 
 import zlib
 
@@ -13,14 +13,14 @@ from sparkdl.data.readers.encodings.hadoop_format import (
 )
 
 MARKER = len(ESCAPE) + SYNC_BYTES
-DAMAGES = (ValueError, OSError, EOFError, zlib.error)  # of what decompresses
+DAMAGES = (ValueError, OSError, EOFError, zlib.error)  # errors of decompressors
 
 
 def read_records(file, header, start, stop):
-    """Yields (key, value) of all records behind the sync markers in [start, stop) of a file.
+    """Yields (key, value) of the records after sync markers in [start, stop) of a file.
 
-    Those before the first marker of the file go with start 0. Raises Violation where it is cut
-    short or damaged.
+    With start 0, records before the first marker are included. Raises Violation if the file is
+    truncated or damaged.
     """
     window = FileWindow(file, header.size if start == 0 else max(start, header.size))
     if start > 0 and not window.seek(ESCAPE + header.sync, stop):
@@ -57,7 +57,7 @@ def _block(window, header):
 
 
 def _split_content(content, lengths, count):
-    """Returns `content` cut into `count` pieces, whose lengths are vints."""
+    """Cuts `content` into `count` pieces whose lengths are vints."""
     pieces, at, place = [], 0, 0
     try:
         for _ in range(count):

@@ -1,4 +1,4 @@
-"""Hadoop's SequenceFiles of images, Datums or bytes."""
+"""Reader of Hadoop's SequenceFiles of images, Datums or bytes."""
 
 from collections.abc import Iterator
 from dataclasses import field
@@ -28,7 +28,7 @@ HEADER_BYTES = 2**16
 
 @dataclass(frozen=True, kw_only=True)
 class SequenceRange(ByteSplit):
-    """The records behind the sync markers in bytes `start` to `stop` of a file."""
+    """The records after sync markers in bytes `start` to `stop` of a file."""
 
     header: SequenceHeader = field(repr=False)
 
@@ -114,7 +114,7 @@ def header_of(path):
 
 
 def raise_data_errors(split, records):
-    """Yields the records; a Violation of the file itself becomes a DataError."""
+    """Yields the records; turns a Violation of the file's format into a DataError."""
     count = 0
     try:
         for count, record in enumerate(records, 1):  # noqa: B007
@@ -124,7 +124,7 @@ def raise_data_errors(split, records):
 
 
 def key_of(row, key):
-    """Returns a key, with what a Java tuple in it holds as a list."""
+    """Returns a key, in which a serialized Java tuple becomes a list."""
     if isinstance(key, bytes) and key.startswith(MAGIC):
         try:
             return read_object(key)
@@ -134,7 +134,7 @@ def key_of(row, key):
 
 
 def label_of(row, key):
-    """Returns the label in a key. Raises Violation unless it is a whole number of int32."""
+    """Returns the label in a key. Raises Violation unless it is a whole number within int32."""
     try:
         value = key[1] if isinstance(key, list) else key
         value = value.split()[-1] if isinstance(key, str) else value
@@ -143,7 +143,7 @@ def label_of(row, key):
     except (ValueError, IndexError, TypeError):
         must = "must be a number, a text that ends in one, or a tuple with it in second place"
         raise Violation(row, f"key {must}, got {key!r:.80}") from None
-    except OverflowError:  # infinite
+    except OverflowError:  # infinity
         fits = False
     if not fits:
         raise Violation(row, f"label must be a whole number of int32, got {value!r:.80}")
@@ -151,7 +151,7 @@ def label_of(row, key):
 
 
 def image_of(row, key, value, channels, size, exif_orientation):
-    """Decodes the image, unless a tuple (id, label, C, H, W, encoded) says that it is plain."""
+    """Decodes an image, unless the tuple (id, label, C, H, W, encoded) says that it is raw."""
     if isinstance(key, list) and len(key) == 6 and not key[5]:
         shape = tuple(key[2:5])
         if len(value) != np.prod(shape):

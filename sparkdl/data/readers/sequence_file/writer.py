@@ -1,4 +1,4 @@
-"""SequenceFiles written."""
+"""Writer of SequenceFiles."""
 
 import os
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""DataFrames as Spark writes them, with columns for networks of several inputs and outputs."""
+"""Reader of DataFrames stored by Spark, for networks of several inputs and outputs."""
 
 from collections.abc import Collection, Iterator
 from typing import Any
@@ -21,12 +21,12 @@ from sparkdl.data.source import Split
 from sparkdl.errors import DataError
 
 FORMATS = ("parquet", "json")
-FEW = 64  # images whose sizes are not known
+FEW = 64  # batch size if image sizes are unknown
 
 
 @dataclass(frozen=True, kw_only=True)
 class JsonLines(ByteSplit):
-    """The lines that begin in bytes `start` up to, not including, `stop` of a file."""
+    """The lines that begin in bytes `start` to `stop` (exclusive) of a file."""
 
     def __str__(self) -> str:
         return f"{self.path}, lines of bytes {self.start} to {self.stop}"
@@ -103,7 +103,7 @@ class DataFrames(StoredSource, Reader):
 
 
 def json_tables(split):
-    """Yields the Arrow table of the lines of a split, if there are any."""
+    """Yields the Arrow table of the lines in a split, if there are any."""
     with open_listed(split, split.stop) as file:
         content = lines_between(file, split.start, split.stop, skip=False)
     if not content.strip():

@@ -1,4 +1,4 @@
-"""Columns of DataFrames as arrays: numbers, also written as texts, and images."""
+"""Conversion of DataFrame columns to arrays: numbers, also as text, and images."""
 
 import base64
 import binascii
@@ -20,7 +20,7 @@ from sparkdl.data.readers.encodings.image_codec import (
 from sparkdl.errors import require
 
 EXTRA_COLUMNS = ("channels", "height", "width", "encoded")
-IMAGE = "image"  # the field of a struct that has an image with its sizes
+IMAGE = "image"  # the struct field of an image that comes with its size
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,7 +29,7 @@ class FrameColumn(Member):
 
     name: str = option(Text(what="a name"), "Name of the column.")
 
-    if TYPE_CHECKING:  # what every kind of column has
+    if TYPE_CHECKING:  # common to all kinds of columns
 
         @property
         def names(self) -> Collection[str]: ...
@@ -107,7 +107,7 @@ class Pictures(FrameColumn):
         }
         column = table.column(self.name)
         if is_binary(column) and not (extra or self.encoded):
-            return to_array(column)  # all of one length; the schema knows their shape
+            return to_array(column)  # all have one length; the schema knows their shape
         attributes = {key: to_array(values) for key, values in extra.items()}
         contents = enumerate(map(as_bytes, range(table.num_rows), column.to_pylist()))
         return stack_arrays(
@@ -139,7 +139,7 @@ def is_binary(column):
 
 
 def number(row, text):
-    """Returns the number in a text. Raises Violation."""
+    """Parses the number in a text. Raises Violation."""
     try:
         return float(text)
     except (TypeError, ValueError):
@@ -147,7 +147,7 @@ def number(row, text):
 
 
 def as_bytes(row, value):
-    """Returns the bytes of a binary, a list of bytes, a text in base 64, or a struct's image."""
+    """Returns the bytes of a binary, a list of bytes, a base64 text, or the image in a struct."""
     value = value.get(IMAGE) if isinstance(value, dict) else value
     if isinstance(value, bytes):
         return value
@@ -155,7 +155,7 @@ def as_bytes(row, value):
         if isinstance(value, str):
             return base64.b64decode(value, validate=True)
         if all(isinstance(one, int) and -128 <= one < 256 for one in value):
-            return bytes(one % 256 for one in value)  # Java's bytes have signs
+            return bytes(one % 256 for one in value)  # Java's bytes are signed
     except (binascii.Error, TypeError):
         pass
     raise Violation(row, f"must hold an image's bytes, got {value!r:.80}")

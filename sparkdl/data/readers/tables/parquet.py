@@ -1,4 +1,4 @@
-"""Parquet files, read by row groups."""
+"""Reader of Parquet files by row groups."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,12 +20,12 @@ from sparkdl.data.source import Split
 from sparkdl.errors import DataError
 
 RECORDS_PER_BATCH, BYTES_PER_BATCH = 4096, 2**24
-PIECE = 2**18  # bytes read at once
+PIECE = 2**18  # bytes per read
 
 
 @dataclass(frozen=True, kw_only=True)
 class RowGroup(Split):
-    """Row group number `group` of the `groups` that a file has."""
+    """Row group number `group` of a file's `groups`."""
 
     path: str
     group: int
@@ -72,12 +72,12 @@ class Parquet(StoredSource, Reader):
 
 
 def row_groups(path, columns):
-    """Returns a RowGroup for each that holds records, of a file or all below a folder.
+    """Returns the RowGroups with records, of a file or of all files below a folder.
 
     Raises
     ------
     DataError
-        For a file without one of the columns.
+        If a file lacks one of the columns.
     """
     groups = [group for one in data_files(path, [".parquet"]) for group in groups_of(one, columns)]
     return [
@@ -87,7 +87,7 @@ def row_groups(path, columns):
 
 
 def file_schemas(path, columns):
-    """Returns {absolute path: Arrow schema} of a file or all below a folder.
+    """Returns {absolute path: Arrow schema} for a file or all files below a folder.
 
     Raises
     ------
@@ -111,7 +111,7 @@ def groups_of(path, columns):
 
 
 def _require_in_file(columns, schema, path):
-    """Returns the schema of a file. Raises DataError unless it has one column of each name."""
+    """Returns a file's schema. Raises DataError unless it has exactly one column of each name."""
     for column in columns:
         if f"/{column}=" in path and column not in schema.names:
             raise DataError(
@@ -123,7 +123,7 @@ def _require_in_file(columns, schema, path):
 
 
 def tables(split, columns):
-    """Yields Arrow record batches of these columns, as far as there are such, of a RowGroup."""
+    """Yields Arrow record batches of a RowGroup, with those of the columns that exist."""
     with _open_parquet(split.path) as file:
         require_as_listed(split.path, "row groups", split.groups, file.metadata.num_row_groups)
         group = file.metadata.row_group(split.group)
@@ -133,11 +133,10 @@ def tables(split, columns):
 
 
 def places_of(metadata, size):
-    """Returns the number of records of each row group, and about where it lies in its file.
+    """Returns the record count and approximate byte range of each row group.
 
-    Row groups lie one behind the other, and their lengths are taken to be as those of their numbers
-    before compression: where a column begins cannot be asked for, as pyarrow ends the process where
-    what a damaged file says of a column cannot be.
+    Row groups are consecutive, and their sizes are estimated from the uncompressed sizes. The true
+    column offsets are not used, as pyarrow crashes if a damaged file states an impossible one.
     """
     groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
     ends = list(accumulate(max(0, group.total_byte_size) for group in groups))
@@ -159,8 +158,8 @@ def batch_size(group):
 def _open_parquet(path):
     """Opens a ParquetFile.
 
-    pyarrow reads a local one itself, piece by piece as records are wanted, at several times the
-    speed that Python's files allow.
+    pyarrow reads local files itself, piece by piece on demand, which is several times faster than
+    through Python files.
     """
     local, footer = files.is_local(path), _footer(stamp_files([path]))
     how = {"pre_buffer": False, "buffer_size": PIECE} if local else {}
@@ -176,9 +175,9 @@ def _open_parquet(path):
 
 
 def _footer(stamps):
-    """Returns a list that keeps a file's footer, as each row group wants it again.
+    """Returns a list that caches a file's footer, which each row group needs.
 
-    It is empty before the first time; stamps are None where no footer can be kept.
+    It is empty at first. Nothing is cached if `stamps` is None.
     """
     return [] if stamps is None else _kept_footer(stamps)
 
@@ -189,5 +188,5 @@ def _kept_footer(stamps):
 
 
 def _native(path):
-    files.size(path)  # raises our own error for a bad path
+    files.size(path)  # raises sparkdl's own error for a bad path
     return pa.OSFile(files.local_path(path))

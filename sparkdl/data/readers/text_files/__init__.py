@@ -1,1 +1,1 @@
-"""Text files: numbers between commas, and characters."""
+"""Readers of text files: comma-separated numbers, and characters."""

@@ -1,4 +1,4 @@
-"""Characters as numbers and back."""
+"""Conversion of characters to numbers and back."""
 
 import codecs
 import json
@@ -13,12 +13,12 @@ from sparkdl.config import Config, Requirement, dataclass, option
 from sparkdl.data import files
 from sparkdl.errors import DataError
 
-PIECE = 1 << 20  # bytes that are read at once
+PIECE = 1 << 20  # bytes per read
 
 
 @dataclass(frozen=True, kw_only=True)
 class DistinctCharacters(Requirement):
-    """A text in which no character comes twice, kept in the order of Unicode."""
+    """A text of distinct characters, kept in Unicode order."""
 
     phrase = plural = "characters, each of them once"
 
@@ -107,5 +107,5 @@ class Characters(Config):
 
 
 def code_points(text):
-    """Returns the characters' numbers in Unicode, (n,) uint32."""
+    """Returns the Unicode code points of a text, (n,) uint32."""
     return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4")

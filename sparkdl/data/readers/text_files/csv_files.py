@@ -1,4 +1,4 @@
-"""Text files with a record a line: numbers between commas."""
+"""Reader of CSV files of numbers, one record per line."""
 
 import re
 from collections import Counter
@@ -35,15 +35,16 @@ from sparkdl.data.source import Split
 from sparkdl.errors import DataError, require
 
 RECORDS_PER_BATCH = 4096
-LARGEST_BLOCK = 2**31 - 1  # pyarrow counts its bytes in 32 bits
+LARGEST_BLOCK = 2**31 - 1  # pyarrow uses 32-bit sizes
 COLUMN = Either(of=(Text(what="a name"), Integer()))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Lines(ByteSplit):
-    """The lines that begin in bytes `start` up to, not including, `stop` of a file.
+    """The lines that begin in bytes `start` to `stop` (exclusive) of a file.
 
-    `width`: numbers of a line. `features` and `label`: positions of columns; None: all others.
+    `width` is the number of columns; `features` and `label` are column positions. If `features` is
+    None, it means all columns but the label.
     """
 
     width: int
@@ -122,7 +123,7 @@ class Csv(StoredSource, Reader, SplitByBytes):
     def _columns(self, first, path):
         """Returns the positions of the wanted columns in a file.
 
-        `first` has the first file's path, and the names of its features where `features` is None.
+        If `features` is None, `first` gets the first file's path and feature names.
         """
         names = first_line(path, self.delimiter)
         label = None if self.label is None else position(self.label, names, path)
@@ -134,9 +135,9 @@ class Csv(StoredSource, Reader, SplitByBytes):
         return {"width": len(names), "features": features, "label": label}
 
     def _other_columns(self, first, names, label, path):
-        """Returns the positions of all columns but the label in the first file's order.
+        """Returns the positions of all columns but the label, in the first file's order.
 
-        None where that is the order of this file.
+        Returns None if this file has the same order.
         """
         found = [name for i, name in enumerate(names) if i != label]
         if not found:
@@ -150,7 +151,7 @@ class Csv(StoredSource, Reader, SplitByBytes):
         return tuple(places[name] for name in wanted)
 
     def _column_names(self, split):
-        """Returns {name in a batch: name in the parsed table}, the features in their order."""
+        """Returns {name in the batch: name in the parsed table}, with features in order."""
         places = split.features
         if places is None:
             places = [i for i in range(split.width) if i != split.label]
@@ -169,7 +170,7 @@ class Csv(StoredSource, Reader, SplitByBytes):
                 read_options=csv.ReadOptions(
                     column_names=names,
                     use_threads=False,
-                    block_size=min(len(content) + 1, LARGEST_BLOCK),  # a line fits in one
+                    block_size=min(len(content) + 1, LARGEST_BLOCK),  # large enough for any line
                 ),
                 parse_options=csv.ParseOptions(delimiter=self.delimiter),
                 convert_options=csv.ConvertOptions(
@@ -182,10 +183,10 @@ class Csv(StoredSource, Reader, SplitByBytes):
             raise DataError(f"{split}: {self._name_column(split, text)}") from None
 
     def _name_column(self, split, text):
-        """Returns an error's text with the header's name of a column in place of its position.
+        """Replaces a column's position in an error's text by its name in the header.
 
-        The header is read for an error alone. The position stays where there is no such name, or
-        other columns have it too.
+        The header is read only for errors. The position stays if there is no name, or it is not
+        unique.
         """
         found = re.match(r"(record \d+: column )'(\d+)'", text)
         if not found:
@@ -198,7 +199,7 @@ class Csv(StoredSource, Reader, SplitByBytes):
 
 
 def position(column, names, where):
-    """Returns the index of a column that is given by name or index. Raises DataError."""
+    """Returns the index of a column given by name or index. Raises DataError."""
     if isinstance(column, str):
         require_column(column, names, where)
         cure = "rename all but one, or give a position"
@@ -210,7 +211,7 @@ def position(column, names, where):
 
 
 def require_distinct(columns, places, where):
-    """Raises DataError where two of the columns, by name or index, are the same one."""
+    """Raises DataError if two columns, given by name or index, are the same."""
     seen = {}
     for column, place in zip(columns, places, strict=True):
         if place in seen:
@@ -220,7 +221,7 @@ def require_distinct(columns, places, where):
 
 
 def require_same_names(found, wanted, where, first):
-    """Raises DataError unless the features of a file have the names of those in the first file."""
+    """Raises DataError unless a file's features have the same names as those of the first file."""
     here, there = Counter(found), Counter(wanted)
     for name in [*wanted, *found]:
         if (here[name], there[name]) != (1, 1):

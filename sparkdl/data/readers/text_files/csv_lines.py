@@ -1,4 +1,4 @@
-"""Lines of a text file that is cut anywhere."""
+"""Lines of a text file that is split at arbitrary bytes."""
 
 import csv
 import io
@@ -7,11 +7,11 @@ from sparkdl.data import files
 from sparkdl.errors import DataError
 
 CHUNK = 2**16
-COMPRESSED = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"(\xb5/\xfd": "zstd"}  # which Spark reads
+COMPRESSED = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"(\xb5/\xfd": "zstd"}  # read by Spark
 
 
 def first_line(path, delimiter):
-    """Returns the values of a file's first line."""
+    """Returns the values in a file's first line."""
     with files.open(path) as file:
         content = _until_break(file)
     try:
@@ -31,21 +31,21 @@ def lines_between(file, start, stop, skip):
     Parameters
     ----------
     skip : bool
-        Whether the first line of the file is left out.
+        Whether to skip the first line of the file.
     """
     first = max(start - 1, 0)
     file.seek(first)
     content = file.read(stop - first)
     if not content.endswith(b"\n"):
         content += _until_break(file)
-    if start > 0 or skip:  # bytes before the first break began in another split
+    if start > 0 or skip:  # bytes before the first line break belong to another split
         content = content[content.find(b"\n") + 1 or len(content) :]
     return content.removeprefix(b"\xef\xbb\xbf") if start == 0 else content
 
 
 def _values(text, delimiter, path):
-    """Returns the values of a line."""
-    limit = csv.field_size_limit(2**31 - 1)  # the parser of the other lines has none either
+    """Parses the values of a line."""
+    limit = csv.field_size_limit(2**31 - 1)  # no limit, as in the parser of the other lines
     try:
         return next(csv.reader(io.StringIO(text), delimiter=delimiter), [""])
     except csv.Error as error:
@@ -57,7 +57,7 @@ def _values(text, delimiter, path):
 
 
 def _until_break(file):
-    """Reads up to and with the next line break."""
+    """Reads up to and including the next line break."""
     pieces = []
     while piece := file.read(CHUNK):
         end = piece.find(b"\n") + 1

@@ -1,4 +1,4 @@
-"""Text as sequences of characters, each with the character that comes next."""
+"""Reader of text as sequences of characters, labelled with the next characters."""
 
 from collections.abc import Collection, Iterator
 from functools import cached_property
@@ -27,15 +27,15 @@ from sparkdl.data.source import Split, split_bounds
 from sparkdl.data.transforms import OneHot
 from sparkdl.errors import DataError, require
 
-LONGEST = 4  # bytes of a character in UTF-8
+LONGEST = 4  # longest UTF-8 encoding of a character, in bytes
 STRIDES_PER_BLOCK = 256
 
 
 @dataclass(frozen=True, kw_only=True)
 class ByteRange(Split):
-    """The sequences that begin in bytes `first` up to, not including, `stop` of a file.
+    """The sequences that begin in bytes `first` to `stop` (exclusive) of a file.
 
-    The text that sequences are of begins at byte `begin` and ends before byte `end`.
+    The text of all sequences is in bytes `begin` to `end` (exclusive).
     """
 
     path: str
@@ -162,14 +162,14 @@ class TextSequences(StoredSource, SplitByRecords, name="Text"):
         yield Batch(columns=columns, ids=record_ids(split.partition, 0, len(starts)))
 
     def _starts(self, split, begins, is_last):
-        """Returns the numbers of the characters with which the sequences of a split begin.
+        """Returns the indices of the characters at which a split's sequences begin.
 
         Parameters
         ----------
         begins : int array (n,)
-            Bytes where characters begin, from the first of a block on.
+            Byte offsets of the characters, from the start of a block on.
         is_last : bool
-            Whether the text ends behind them.
+            Whether the text ends after them.
         """
         blocks = (begins - split.begin) // self._block()
         counted = np.arange(len(begins)) - np.searchsorted(blocks, blocks)
@@ -184,11 +184,11 @@ class TextSequences(StoredSource, SplitByRecords, name="Text"):
         return self.stride or self.steps
 
     def _block(self):
-        """Returns the bytes after which characters are counted anew."""
+        """Returns the number of bytes after which the count of characters restarts."""
         return STRIDES_PER_BLOCK * self._stride()
 
     def _bounds(self, size):
-        """Returns (start, stop) pairs of bytes, none of them too short for a sequence."""
+        """Returns byte ranges (start, stop), none too short for a sequence."""
         stride = self._stride()
         records = max(1, size // stride)
         bounds = split_bounds(records, self.records_per_split)
@@ -203,19 +203,19 @@ class TextSequences(StoredSource, SplitByRecords, name="Text"):
 
 
 def characters_between(split, start, stop):
-    """Returns the characters that begin in bytes [start, stop), and the bytes where they do (n,).
+    """Returns the characters that begin in bytes [start, stop), and their byte offsets (n,).
 
     Raises
     ------
     DataError
-        The bytes are no UTF-8.
+        If the bytes are not UTF-8.
     """
     with open_listed(split, split.end) as file:
         file.seek(start)
         content = file.read(stop - start + LONGEST)
     begins = np.flatnonzero(np.frombuffer(content, np.uint8) & 0xC0 != 0x80)
     count = np.searchsorted(begins, stop - start)
-    first = min([*begins[:1], LONGEST - 1])  # before it ends a character that began before `start`
+    first = min([*begins[:1], LONGEST - 1])  # skips the rest of a character before `start`
     end = begins[count] if count < len(begins) else len(content)
     try:
         return content[first:end].decode(), begins[:count] + start
