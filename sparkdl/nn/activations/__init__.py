@@ -1,4 +1,4 @@
-"""Activation functions, which a layer applies to its weighted sums."""
+"""Activation functions, which layers apply to their weighted sums."""
 
 from sparkdl.nn.activations.base import ActivationFunction
 from sparkdl.nn.activations.formula import Cube, Exp, Identity, Log, Power

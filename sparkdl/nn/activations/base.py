@@ -1,6 +1,6 @@
-"""Base of the activation functions, which a layer applies to its weighted sums.
+"""Base of the activation functions, which layers apply to their weighted sums.
 
-A layer names one ("relu"), or gives its options ({"type": "leaky_relu", "alpha": 0.1}).
+A layer names one ("relu") or gives its options ({"type": "leaky_relu", "alpha": 0.1}).
 """
 
 from sparkdl.config import Member, dataclass

@@ -1,4 +1,4 @@
-"""Plain functions: x itself, powers, exponentials and logarithms."""
+"""Closed-form activation functions: identity, powers, exponentials and logarithms."""
 
 from math import log
 
@@ -34,7 +34,7 @@ class OfAffineInput(ActivationFunction, abstract=True):
 
     def line(self, x: Value) -> Value:
         scaled = x if self.scale == 1 else ops.mul(x, self.scale)
-        return scaled if self.shift == 0 else ops.add(scaled, self.shift)  # -0 + 0 is 0
+        return scaled if self.shift == 0 else ops.add(scaled, self.shift)  # keeps -0
 
 
 @dataclass(frozen=True, kw_only=True)

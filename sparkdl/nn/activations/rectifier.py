@@ -1,4 +1,4 @@
-"""Activation functions with a bend: linear on one side or on both, or up to a bound."""
+"""Piecewise linear and related activation functions."""
 
 from sparkdl.config import Number, dataclass, option
 from sparkdl.engine import ops

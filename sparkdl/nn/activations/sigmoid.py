@@ -1,4 +1,4 @@
-"""Activation functions that level off on both sides."""
+"""Activation functions that saturate on both sides."""
 
 from sparkdl.config import Number, dataclass, option
 from sparkdl.engine import ops

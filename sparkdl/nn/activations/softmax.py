@@ -1,4 +1,4 @@
-"""Activation functions of all features, or of all channels of images and volumes, together."""
+"""Softmax functions, over features or over the channels of images and volumes."""
 
 from collections.abc import Callable
 from typing import Any
@@ -26,7 +26,7 @@ class LogSoftmax(ActivationFunction, name="log_softmax"):
 
 
 def over_channels(function: Callable[[Any], Any], x: Value) -> Value:
-    """Applies `function`, which works on the last axis, to channels or features."""
+    """Applies `function`, which works on the last axis, to features or channels."""
     rank = len(x.shape)
     if rank < 4:
         return function(x)

@@ -1,4 +1,4 @@
-"""Initializers: the values that parameters start from."""
+"""Initializers: the initial values of parameters."""
 
 from sparkdl.nn.initializers.base import Initializer
 from sparkdl.nn.initializers.constant import Constant, Ones, Zeros

@@ -1,4 +1,4 @@
-"""Base of all initializers, which draw the first value of a parameter for its shape."""
+"""Base of all initializers, which draw the initial values of a parameter."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""First values that are all the same."""
+"""Constant initial values."""
 
 import numpy as np
 

@@ -1,6 +1,6 @@
-"""First values whose spread follows from how many inputs and outputs a layer has.
+"""Initial values whose variance depends on the numbers of inputs and outputs of a layer.
 
-Variances, and whose numbers they are; a uniform distribution in [-r, r) has variance r^2 / 3:
+Variances and their counterparts; a uniform distribution in [-r, r) has variance r^2 / 3:
 
 | name | variance | the same as |
 |---|---|---|
@@ -31,7 +31,7 @@ from sparkdl.nn.initializers.variance_scaling import VarianceScaling
 
 @dataclass(frozen=True, kw_only=True)
 class ScaledInitializer(Initializer, abstract=True):
-    """A VarianceScaling under a name of its own, with nothing left to choose."""
+    """A VarianceScaling with fixed options under its own name."""
 
     same_as: ClassVar[VarianceScaling]
 

@@ -1,4 +1,4 @@
-"""First values that Caffe's fillers give by the place of a weight."""
+"""Initial values that depend on the position of a weight, as Caffe's fillers."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""First values that make a layer a rotation, or leave its input as it is."""
+"""Initial values that make a layer a rotation or the identity."""
 
 from math import prod
 

@@ -1,4 +1,4 @@
-"""First values drawn from a distribution that is given outright."""
+"""Initial values drawn from a given distribution."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""First values with any variance that follows from the fans, the general form of `fan_scaling`."""
+"""Initial values with a variance scaled by the fans, the general form of `fan_scaling`."""
 
 import numpy as np
 
@@ -13,7 +13,7 @@ COUNTS = {
     "fan_avg": lambda fan_in, fan_out: (fan_in + fan_out) / 2,
 }
 DISTRIBUTIONS = ("normal", "truncated_normal", "uniform")
-STD_WITHIN_2 = 0.8796256610342398  # of a normal with std 1 without what is further out than 2
+STD_WITHIN_2 = 0.8796256610342398  # the std of a standard normal cut at 2
 
 
 @dataclass(frozen=True, kw_only=True)

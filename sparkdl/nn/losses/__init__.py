@@ -1,4 +1,4 @@
-"""Losses: how far the output of a network is from the label, one number per example."""
+"""Losses: the distance between a network's output and the label, one number per example."""
 
 from sparkdl.nn.losses.agreement import (
     CosineProximity,

@@ -1,4 +1,4 @@
-"""Losses of the product of z and the labels, which compare their directions."""
+"""Losses of the product of z and the labels, which measure their agreement."""
 
 from typing import ClassVar
 
@@ -28,7 +28,7 @@ class MarginLoss(PerUnit, abstract=True):
         return ops.softmax(z) if self.labels == "class" else z
 
     def missing(self, z: Value, labels: Value) -> Value:
-        """Returns max(0, 1 - y z) of each unit."""
+        """Returns max(0, 1 - y z) per unit."""
         if self.labels == "class":
             labels = ops.sub(ops.mul(ops.one_hot(labels, z.shape[1], z.dtype), 2.0), 1.0)
         return ops.relu(ops.sub(1.0, ops.mul(z, labels)))
@@ -78,7 +78,7 @@ class MulticlassHinge(Loss, name="multiclass_hinge"):
 
     def per_example(self, z: Value, labels: Value) -> Value:
         is_label = ops.one_hot(labels, z.shape[1], z.dtype)
-        rise = ops.max(ops.add(z, ops.sub(1.0, is_label)), axes=(1,))  # of the class itself: its z
+        rise = ops.max(ops.add(z, ops.sub(1.0, is_label)), axes=(1,))  # the class itself: its z
         return ops.sub(rise, ops.sum(ops.mul(z, is_label), axes=(1,)))
 
 
@@ -94,7 +94,7 @@ class CosineProximity(Loss, name="cosine_proximity"):
 
 
 def unit(x: Value) -> Value:
-    """Returns the rows of x with length 1."""
+    """Scales the rows of x to length 1."""
     square = ops.sum(ops.square(x), axes=(1,), keepdims=True)
     return ops.div(x, ops.sqrt(ops.maximum(square, 1e-12)))
 

@@ -1,4 +1,4 @@
-"""Bases of the losses: the labels they take, the prediction they give, a number per example."""
+"""Bases of the losses: the labels they take, the predictions, and one number per example."""
 
 from typing import Any, ClassVar
 
@@ -61,7 +61,7 @@ class Loss(Member):
 
 @dataclass(frozen=True, kw_only=True)
 class PerUnit(Loss, abstract=True):
-    """A loss that is a term for each unit, summed or averaged over units."""
+    """A loss with one term per unit, summed or averaged over units."""
 
     averaged: ClassVar[bool] = False
 
@@ -80,7 +80,7 @@ class PerUnit(Loss, abstract=True):
         check_length(self, "unit_weights", units)
 
     def terms(self, z: Value, labels: Value) -> Value:
-        """Returns the term of each unit, (batch, units)."""
+        """Returns the terms of all units, (batch, units)."""
         raise NotImplementedError
 
     def per_example(self, z: Value, labels: Value) -> Value:
@@ -89,12 +89,12 @@ class PerUnit(Loss, abstract=True):
 
 
 def weight_terms(terms: Value, weights: Value) -> Value:
-    """Returns `terms` (batch, units), each unit's times its weight."""
+    """Multiplies `terms` (batch, units) by the weights of units."""
     return terms if weights is None else ops.mul(terms, np.asarray(weights, terms.dtype))
 
 
 def check_length(loss: "Loss", name: str, units: int) -> None:
-    """Raises ShapeError unless the option `name` is None or has one number for each unit."""
+    """Raises ShapeError unless the option `name` is None or has one number per unit."""
     value = getattr(loss, name)
     if value is not None and len(value) != units:
         kind = type(loss).__name__
@@ -102,7 +102,7 @@ def check_length(loss: "Loss", name: str, units: int) -> None:
 
 
 def check_classes(loss: "Loss", units: int) -> None:
-    """Raises ShapeError where there is no choice among `units`: softmax of one is always 1."""
+    """Raises ShapeError for fewer than two units: softmax of a single one is always 1."""
     if units < 2:
         raise ShapeError(
             f"{loss.type_name} needs 2 units or more, got {units}; a yes or no has the loss "
@@ -111,15 +111,15 @@ def check_classes(loss: "Loss", units: int) -> None:
 
 
 def are_weights(value: Any) -> bool:
-    """Returns whether `value` is None or has a number that is not 0."""
+    """Returns whether `value` is None or has a nonzero number."""
     return value is None or any(value)
 
 
 def count_labels(labels: Value, ignored: float, dtype: Any) -> Value:
-    """Returns 1 for each of `labels` that differs from `ignored`, else 0, in the type `dtype`."""
+    """Returns 1 for each label that differs from `ignored`, else 0, as `dtype`."""
     return ops.cast(differs(labels, ignored), dtype)
 
 
 def differs(labels: Value, ignored: float) -> Value:
-    """Returns 1 for each of `labels` that differs from `ignored`, else 0."""
+    """Returns 1 for each label that differs from `ignored`, else 0."""
     return ops.add(ops.greater(labels, ignored), ops.greater(ignored, labels))

@@ -1,4 +1,4 @@
-"""Losses of examples that belong to one class each: how unlikely the prediction makes it."""
+"""Losses of examples with one class each: how unlikely the prediction makes it."""
 
 from typing import ClassVar
 

@@ -1,4 +1,4 @@
-"""The loss of pairs: alike ones should be near, others at least a margin from each other."""
+"""The loss of pairs: similar ones should be close, others at least a margin apart."""
 
 from sparkdl.config import Boolean, Number, dataclass, option
 from sparkdl.engine import ops

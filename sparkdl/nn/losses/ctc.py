@@ -1,4 +1,4 @@
-"""The loss of sequences whose labels are not aligned with their steps."""
+"""The CTC loss, for sequences whose labels are not aligned with their steps."""
 
 from typing import ClassVar
 
@@ -69,7 +69,7 @@ def best_path(probabilities: Value, mask: Value = None, blank: int = 0) -> list[
 
 
 def collapse_repeats(steps: np.ndarray, blank: int) -> np.ndarray:
-    """Returns neighbors that are equal as one, without blanks."""
+    """Collapses repeated neighbors, then drops blanks."""
     first = np.ones(len(steps), bool)
     first[1:] = steps[1:] != steps[:-1]
     return steps[first & (steps != blank)]

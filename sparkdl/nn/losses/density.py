@@ -1,4 +1,4 @@
-"""Losses of labels that are numbers with a predicted distribution each, in nats."""
+"""Losses of real-valued labels with a predicted distribution each, in nats."""
 
 from math import log, pi
 from typing import ClassVar

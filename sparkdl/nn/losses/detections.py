@@ -58,7 +58,7 @@ def detections(
 
 
 def candidates(boxes: np.ndarray, threshold: float) -> list[Detection]:
-    """Returns a Detection for each box (B, 5 + K, H, W) that is sure enough, the surest first."""
+    """Returns a Detection per sufficiently confident box (B, 5 + K, H, W), most confident first."""
     detections = []
     for b, row, column in np.argwhere(boxes[:, 4] >= threshold):
         x, y, width, height, confidence = (float(v) for v in boxes[b, :FIXED, row, column])
@@ -69,7 +69,7 @@ def candidates(boxes: np.ndarray, threshold: float) -> list[Detection]:
 
 
 def distinct(detections: "list[Detection]", overlap: float) -> list[Detection]:
-    """Drops the detections that a surer one of their class overlaps too much."""
+    """Drops detections that overlap a more confident one of their class too much."""
     kept: list[Detection] = []
     for one in detections:
         if all(
@@ -81,7 +81,7 @@ def distinct(detections: "list[Detection]", overlap: float) -> list[Detection]:
 
 
 def intersection_over_union(one: "Detection", other: "Detection") -> float:
-    """Computes intersection over union."""
+    """Returns the intersection over union of two detections."""
     edges = max(one.left, other.left), max(one.top, other.top)
     both = one._replace(
         left=edges[0],

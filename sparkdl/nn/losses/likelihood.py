@@ -56,7 +56,7 @@ class KlDivergence(PerUnit, name="kl_divergence"):
         return ops.softmax(z)
 
     def terms(self, z: Value, labels: Value) -> Value:
-        log_labels = ops.log(ops.maximum(labels, 1e-37))  # near the least float32
+        log_labels = ops.log(ops.maximum(labels, 1e-37))  # near the smallest normal float32
         return ops.mul(labels, ops.sub(log_labels, ops.log_softmax(z)))
 
 

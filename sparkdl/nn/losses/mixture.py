@@ -56,7 +56,7 @@ class MixtureDensity(Loss, name="mixture_density"):
 
 
 def log_sum_exp(x: Value) -> Value:
-    """Returns log of the sum of e^x along the rows of x, without overflow."""
+    """Returns the log of the sum of e^x along the rows of x, without overflow."""
     top = ops.stop_gradient(ops.max(x, axes=(1,), keepdims=True))
     total = ops.log(ops.sum(ops.exp(ops.sub(x, top)), axes=(1,)))
     return ops.add(total, ops.reshape(top, (x.shape[0],)))

@@ -1,4 +1,4 @@
-"""The loss of examples that have several labels: those that hold shall rank above the others."""
+"""The loss of examples with several labels: those that hold should rank above the others."""
 
 from sparkdl.config import dataclass
 from sparkdl.engine import ops
@@ -31,9 +31,9 @@ class MultiLabelRanking(Loss, name="multi_label"):
 
 
 def highest_other(z: Value, others: Value) -> Value:
-    """Returns the largest z (batch, 1) of labels that do not hold, the least z where all hold.
+    """Returns the largest z (batch, 1) of labels that do not hold, or the smallest z if all hold.
 
-    Without it no exponential is above the largest e^(z_l - z_k).
+    Relative to it, no exponential exceeds the largest e^(z_l - z_k).
     """
     least = ops.neg(ops.max(ops.neg(z), 1, keepdims=True))
     return ops.max(ops.where(others, z, ops.broadcast_to(least, z.shape)), 1, keepdims=True)

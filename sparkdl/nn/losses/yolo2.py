@@ -1,6 +1,6 @@
-"""The loss of objects that are detected on a grid.
+"""The loss of objects detected on a grid (YOLOv2).
 
-N examples, B boxes of a cell, K classes, H rows and W columns of cells.
+N examples, B boxes per cell, K classes, H rows and W columns of cells.
 """
 
 from typing import Any, ClassVar, NamedTuple
@@ -14,7 +14,7 @@ from sparkdl.errors import ShapeError
 from sparkdl.nn.hints import Shape, Value
 from sparkdl.nn.losses.base import Loss
 
-FIXED = 5  # numbers of a box: x, y, width, height, confidence; a probability per class follows
+FIXED = 5  # numbers per box: x, y, width, height, confidence; then a probability per class
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,7 +107,7 @@ class Boxes(NamedTuple):
 
 
 class Truth(NamedTuple):
-    """Objects: xy and size (N, 1, 2, H, W), there (N, 1, 1, H, W), p (N, 1, H, W, K)."""
+    """Objects: xy and size (N, 1, 2, H, W), has_object (N, 1, 1, H, W), p (N, 1, H, W, K)."""
 
     xy: object
     size: object
@@ -116,7 +116,7 @@ class Truth(NamedTuple):
 
 
 def along(x: Value, axis: int, start: int, stop: int) -> Value:
-    """Returns x from `start` to `stop` along one axis."""
+    """Slices x from `start` to `stop` along one axis."""
     starts = [start if i == axis else 0 for i in range(len(x.shape))]
     stops = [stop if i == axis else n for i, n in enumerate(x.shape)]
     return ops.slice(x, starts, stops)
@@ -141,13 +141,13 @@ def true_boxes(labels: Value) -> "Truth":
 
 
 def cells(h: int, w: int, dtype: Any) -> np.ndarray:
-    """Returns x and y of the top left of each cell, (1, 1, 2, H, W)."""
+    """Returns x and y of the top left corner of each cell, (1, 1, 2, H, W)."""
     y, x = np.mgrid[:h, :w]
     return np.stack([x, y])[None, None].astype(dtype)
 
 
 def overlaps(predicted: Value, truth: Value) -> Value:
-    """Computes intersection over union of boxes with their cells' objects, (N, B, 1, H, W)."""
+    """Returns the intersection over union of boxes with their cells' objects, (N, B, 1, H, W)."""
     half, half_true = ops.mul(predicted.size, 0.5), ops.mul(truth.size, 0.5)
     low = ops.maximum(ops.sub(predicted.xy, half), ops.sub(truth.xy, half_true))
     high = ops.minimum(ops.add(predicted.xy, half), ops.add(truth.xy, half_true))
@@ -163,7 +163,7 @@ def area(size: Value) -> Value:
 def first_largest(x: Value) -> Value:
     """Returns 1 for the box with the largest x (N, B, 1, H, W) of its cell, else 0.
 
-    Of near equals it is the first.
+    Among near ties, the first wins.
     """
     later = np.arange(x.shape[1], dtype=x.dtype).reshape(1, -1, 1, 1, 1) * 1e-6
     x = ops.sub(x, later.astype(x.dtype))

@@ -1,4 +1,4 @@
-"""Optimizers: how a gradient becomes a step."""
+"""Optimizers: update rules that turn a gradient into a step."""
 
 from sparkdl.nn.optimizers.ada_belief import AdaBelief
 from sparkdl.nn.optimizers.ada_delta import AdaDelta

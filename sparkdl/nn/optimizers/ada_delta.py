@@ -1,4 +1,4 @@
-"""Gradient descent in the units of the steps it takes."""
+"""Adadelta, gradient descent in the units of its own steps."""
 
 from typing import ClassVar
 

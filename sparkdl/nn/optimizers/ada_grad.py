@@ -1,4 +1,4 @@
-"""Gradient descent scaled by the size of all gradients so far."""
+"""Adagrad, gradient descent scaled by the size of all gradients so far."""
 
 from typing import ClassVar
 

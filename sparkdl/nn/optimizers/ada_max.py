@@ -1,4 +1,4 @@
-"""Adam with the largest recent gradient in place of the root of the mean square."""
+"""Adam with the largest recent gradient instead of the root mean square."""
 
 from typing import ClassVar
 

@@ -47,10 +47,10 @@ class Adam(Optimizer):
 
 
 def one_minus_power(beta: float, t: Value) -> Value:
-    """Returns 1 - beta^t, to full precision.
+    """Returns 1 - beta^t to full precision.
 
-    With h = tanh(x / 2), 1 - e^x = -2 h / (1 - h): in float32, 1 - exp(x) would lose four digits
-    at beta = 0.999 and t = 1.
+    With h = tanh(x / 2), 1 - e^x = -2 h / (1 - h): in float32, 1 - exp(x) would lose four digits at
+    beta = 0.999 and t = 1.
     """
     if beta == 0:
         return 1.0

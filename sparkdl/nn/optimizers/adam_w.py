@@ -1,4 +1,4 @@
-"""Adam with weight decay that is not scaled by its running means."""
+"""Adam with decoupled weight decay."""
 
 from sparkdl.config import dataclass
 from sparkdl.nn.optimizers.adam import Adam

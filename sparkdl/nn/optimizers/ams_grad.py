@@ -1,4 +1,4 @@
-"""Adam whose scale never shrinks."""
+"""Adam whose scale never decreases."""
 
 from typing import ClassVar
 

@@ -1,4 +1,4 @@
-"""Base of the optimizers: they map a gradient and slots to a step and new slots."""
+"""Base of the optimizers, which map a gradient and slots to a step and new slots."""
 
 from typing import ClassVar
 
@@ -17,7 +17,7 @@ class Optimizer(Member):
     """
 
     slot_names: ClassVar[tuple[str, ...]] = ()
-    elementwise: ClassVar[bool] = True  # whether a number's step follows from that number's alone
+    elementwise: ClassVar[bool] = True  # whether each number's step depends on it alone
 
     learning_rate: float | Schedule = option(
         Of(family=Schedule, number=Number(above=0)), "Learning rate.", default=0.01

@@ -1,4 +1,4 @@
-"""Follow the regularized leader: sparse weights of linear models."""
+"""Follow the regularized leader, for sparse weights of linear models."""
 
 from typing import ClassVar
 
@@ -8,7 +8,7 @@ from sparkdl.nn.hints import Value, Values
 from sparkdl.nn.layout import Layout
 from sparkdl.nn.optimizers.base import Optimizer
 
-TINY = 1e-30  # keeps 0 / 0 away, where there has been no gradient yet; a rate below it is none
+TINY = 1e-30  # avoids 0 / 0 before the first gradient; lower rates count as 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,7 +60,7 @@ class Ftrl(Optimizer):
         squared = ops.square(grad)
         square = slots["square"] + squared
         root = ops.sqrt(square)
-        growth = squared / (root + ops.sqrt(slots["square"]) + TINY)  # root - sqrt, as exact
+        growth = squared / (root + ops.sqrt(slots["square"]) + TINY)  # = root - sqrt(n), but exact
         linear = slots["linear"] + grad - growth * params / safe
         excess = ops.maximum(ops.abs(linear) - self.l1, 0.0)
         weights = -ops.sign(linear) * excess / ((self.beta + root) / safe + self.l2 + TINY)

@@ -1,4 +1,4 @@
-"""Adam with steps measured by the arrays that they change."""
+"""Adam with layer-wise step sizes, for large batches."""
 
 from typing import ClassVar
 

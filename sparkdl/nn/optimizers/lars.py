@@ -1,4 +1,4 @@
-"""Momentum with steps measured by the arrays that they change."""
+"""Momentum with layer-wise step sizes, for large batches."""
 
 from typing import ClassVar
 

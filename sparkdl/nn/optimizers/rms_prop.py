@@ -1,4 +1,4 @@
-"""Gradient descent scaled by the size of recent gradients."""
+"""RMSProp, gradient descent scaled by the size of recent gradients."""
 
 from typing import ClassVar
 

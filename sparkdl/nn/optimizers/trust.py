@@ -1,4 +1,4 @@
-"""Steps measured by the arrays that they change, for batches of thousands of examples."""
+"""Trust ratios: step sizes relative to the norm of each array, for batches of thousands."""
 
 from sparkdl.engine import ops
 from sparkdl.nn.clipping import norm
@@ -11,8 +11,8 @@ def scale_by_trust_ratio(
 ) -> Value:
     """Scales each array's part of `step` (n,) by coefficient |params| / (|step| + epsilon).
 
-    Arrays of one axis (biases, gains) are left alone unless `vectors`; so is an array where one of
-    the two norms is 0. optax's scale_by_trust_ratio does the same, with all arrays.
+    Arrays of one axis (biases, gains) are unchanged unless `vectors`; so is an array if either norm
+    is 0. optax's scale_by_trust_ratio does the same for all arrays.
     """
     parts = []
     for name, shape in layout.entries:
@@ -25,7 +25,7 @@ def scale_by_trust_ratio(
 
 
 def ratio(params: Value, step: Value, coefficient: float, epsilon: float) -> Value:
-    """Returns the trust ratio of a part, given the two norms."""
+    """Returns the trust ratio of an array, given both norms."""
     size = ops.add(ops.where(step, step, 1.0), epsilon)
     trust = ops.div(ops.mul(params, coefficient), size)
     return ops.where(ops.mul(params, step), trust, 1.0)

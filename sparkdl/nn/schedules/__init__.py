@@ -1,4 +1,4 @@
-"""Schedules: how the learning rate changes while a network trains."""
+"""Schedules: how the learning rate changes in training."""
 
 from sparkdl.nn.schedules.base import Schedule
 from sparkdl.nn.schedules.cosine import CosineSchedule

@@ -1,4 +1,4 @@
-"""Bases of the schedules, which give the learning rate of each update."""
+"""Bases of the schedules, which compute the learning rate of each update."""
 
 from bisect import bisect_right
 from math import inf
@@ -46,17 +46,17 @@ class Schedule(Member):
 
 @dataclass(frozen=True, kw_only=True)
 class DecaySchedule(Schedule, abstract=True):
-    """A schedule that begins at the rate `initial`."""
+    """A schedule that starts at the rate `initial`."""
 
     initial: float = option(Number(above=0), "Rate at the beginning.")
 
 
 def starts_grow(pieces: Any) -> bool:
-    """Returns whether the starts of pairs (start, what holds from then on) grow from 0."""
+    """Returns whether the starts of pairs (start, value) increase strictly from 0."""
     starts = [start for start, _ in pieces]
     return starts[0] == 0 and starts == sorted(set(starts))
 
 
 def piece_at(pieces: Any, t: float) -> Any:
-    """Returns the last of such pairs whose start is <= t."""
+    """Returns the last pair with a start <= t."""
     return pieces[bisect_right(pieces, t, key=lambda piece: piece[0]) - 1]

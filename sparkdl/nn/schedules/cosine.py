@@ -1,4 +1,4 @@
-"""A rate that falls to its final value along half a cosine."""
+"""A rate that decays to its final value along half a cosine."""
 
 from math import cos, pi
 

@@ -1,4 +1,4 @@
-"""A rate that falls along half a cosine, again and again."""
+"""A rate that repeatedly decays along half a cosine."""
 
 from math import cos, pi
 

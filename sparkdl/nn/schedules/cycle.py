@@ -1,4 +1,4 @@
-"""A rate that rises and falls in straight lines, again and again."""
+"""A rate that cycles linearly between two values."""
 
 from sparkdl.config import Integer, Number, dataclass, option
 from sparkdl.errors import require

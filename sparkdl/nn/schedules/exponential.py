@@ -1,4 +1,4 @@
-"""A rate that shrinks by the same factor each time."""
+"""A rate that decays exponentially."""
 
 from sparkdl.config import Number, dataclass, option
 from sparkdl.nn.schedules.base import DecaySchedule

@@ -1,4 +1,4 @@
-"""A rate that does not change."""
+"""A constant rate."""
 
 from sparkdl.config import dataclass
 from sparkdl.nn.schedules.base import DecaySchedule

@@ -1,4 +1,4 @@
-"""A rate that falls like a power of 1 / t."""
+"""A rate that decays like a power of 1 / t."""
 
 from sparkdl.config import Number, dataclass, option
 from sparkdl.nn.schedules.base import DecaySchedule

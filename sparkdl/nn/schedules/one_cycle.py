@@ -1,4 +1,4 @@
-"""A rate that rises to its peak and falls far below where it began."""
+"""A rate that rises to its peak and falls far below its initial value."""
 
 from math import cos, pi
 
@@ -40,5 +40,5 @@ class OneCycleSchedule(Schedule):
 
 
 def interpolate(start: float, end: float, share: float) -> float:
-    """Interpolates from `start` (share 0) to `end` (share 1) along half a cosine."""
+    """Interpolates between `start` (share 0) and `end` (share 1) along half a cosine."""
     return end + (start - end) * (1 + cos(pi * share)) / 2

@@ -1,4 +1,4 @@
-"""Rates that each hold from a given time on."""
+"""A rate that is constant in each of several intervals."""
 
 from sparkdl.config import Integer, Number, Row, Sequence, dataclass, option
 from sparkdl.config.field_types import Several

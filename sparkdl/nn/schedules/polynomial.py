@@ -1,4 +1,4 @@
-"""A rate that falls to its final value along a power of the time left."""
+"""A rate that decays to its final value along a power of the remaining time."""
 
 from sparkdl.config import Integer, Number, dataclass, option
 from sparkdl.nn.schedules.base import DecaySchedule

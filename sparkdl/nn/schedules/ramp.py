@@ -1,4 +1,4 @@
-"""A rate that grows from its first fraction, then follows another schedule."""
+"""A rate that ramps up from 1 / steps, then follows another schedule."""
 
 from sparkdl.config import Integer, Number, Of, dataclass, option
 from sparkdl.nn.schedules.base import Schedule

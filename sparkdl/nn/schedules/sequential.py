@@ -1,4 +1,4 @@
-"""Schedules one after the other."""
+"""Schedules in sequence."""
 
 from sparkdl.config import Integer, Number, Of, Row, Sequence, dataclass, option
 from sparkdl.config.field_types import Several
@@ -36,7 +36,7 @@ class SequentialSchedule(Schedule):
 
 
 def units_of(schedule: float | Schedule) -> set[str]:
-    """Returns the units in which a schedule counts, and those that it goes on with."""
+    """Returns the units in which a schedule and its inner schedules count."""
     if not isinstance(schedule, Schedule):
         return set()
     inner = [

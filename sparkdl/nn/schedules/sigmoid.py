@@ -1,4 +1,4 @@
-"""A rate that falls from one level to 0 in a smooth step."""
+"""A rate that decays to 0 along a sigmoid."""
 
 from math import tanh
 
@@ -17,5 +17,5 @@ class SigmoidSchedule(DecaySchedule):
     step: int = option(Integer(minimum=1), "Time at which the rate has halved.")
 
     def at(self, t: float) -> float:
-        # 1 / (1 + e^x) by tanh, which does not overflow
+        # 1 / (1 + e^x) with tanh, which does not overflow
         return self.initial * 0.5 * (1 - tanh(self.gamma * (t - self.step) / 2))

@@ -1,4 +1,4 @@
-"""A rate that grows from little at the start, then follows another schedule."""
+"""A rate that warms up from a low start, then follows another schedule."""
 
 from sparkdl.config import Integer, Number, Of, dataclass, option
 from sparkdl.nn.schedules.base import Schedule

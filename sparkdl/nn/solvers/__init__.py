@@ -1,4 +1,4 @@
-"""Solvers, which find the least value of a function of a vector with exact gradients."""
+"""Solvers, which minimize a function of a vector with exact gradients."""
 
 from sparkdl.nn.solvers.base import Solution, Solver
 from sparkdl.nn.solvers.conjugate_gradient import ConjugateGradient

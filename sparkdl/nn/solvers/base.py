@@ -42,7 +42,7 @@ class Solver(Member):
     fail; use an optimizer.
     """
 
-    curvature: ClassVar[float] = 0.9  # share of the slope that a line search may leave
+    curvature: ClassVar[float] = 0.9  # fraction of the initial slope at which a line search may end
 
     iterations: int = option(Integer(minimum=1), "Largest number of line searches.", default=100)
     tolerance: float = option(

@@ -27,13 +27,13 @@ class ConjugateGradient(Solver):
 
 
 class PreviousStep:
-    """The gradient and the direction of the step before."""
+    """The gradient and the direction of the previous step."""
 
     def __init__(self) -> None:
         self.grad = self.along = None
 
     def add(self, step: np.ndarray, change: np.ndarray) -> None:
-        """Remembers nothing but what `direction` has seen."""
+        """Does nothing, as `direction` has already stored the gradient."""
 
     def direction(self, grad: Value) -> np.ndarray:
         along = -grad

@@ -1,4 +1,4 @@
-"""Quasi-Newton descent from the last few steps."""
+"""Quasi-Newton descent with limited memory (L-BFGS)."""
 
 from collections import deque
 from typing import Any
@@ -32,19 +32,19 @@ class Lbfgs(Solver):
 
 
 class CorrectionPairs:
-    """The last steps s and changes y of the gradient."""
+    """The last steps s and the gradient changes y along them."""
 
     def __init__(self, history: int) -> None:
         self.pairs: deque[tuple[np.ndarray, np.ndarray, float]] = deque(maxlen=history)
 
     def add(self, step: np.ndarray, change: np.ndarray) -> None:
-        """Remembers a step; one along which the gradient did not grow says nothing of curvature."""
+        """Stores a step, unless the gradient did not grow along it and so tells no curvature."""
         product = step @ change
         if product > 1e-10 * (change @ change):
             self.pairs.append((step, change, 1 / product))
 
     def direction(self, grad: Value) -> np.ndarray:
-        """Returns -H grad, where H is what the pairs make of the scaled identity: the two loops."""
+        """Returns -H grad by the two-loop recursion; H is a scaled identity plus the pairs."""
         q, factors = -grad, []
         for s, y, inverse in reversed(self.pairs):
             factors.append(inverse * (s @ q))

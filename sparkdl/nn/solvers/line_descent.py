@@ -26,10 +26,10 @@ class LineDescent(Solver):
 
 
 class NoMemory:
-    """Remembers nothing."""
+    """The memory of steepest descent: none."""
 
     def add(self, step: np.ndarray, change: np.ndarray) -> None:
-        """Remembers nothing: steepest descent does not look back."""
+        """Does nothing, as steepest descent has no memory."""
 
     def direction(self, grad: Value) -> np.ndarray:
         return -grad

@@ -1,4 +1,4 @@
-"""A step along a direction that makes a function smaller, and its slope flat enough.
+"""Line search: a step along a direction that decreases a function and flattens its slope.
 
 References
 ----------
@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-SUFFICIENT = 1e-4  # share of the decrease that the first slope promises
+SUFFICIENT = 1e-4  # fraction of the decrease predicted by the initial slope
 
 
 class Point(NamedTuple):
-    """The value and the gradient of a function at one point."""
+    """The value and the gradient of a function at a point."""
 
     value: float
     gradient: np.ndarray
@@ -25,7 +25,7 @@ class Point(NamedTuple):
 
 
 class End(NamedTuple):
-    """One end of the interval of steps that is searched."""
+    """An end of the bracketing interval of steps."""
 
     step: float
     value: float
@@ -41,9 +41,9 @@ def line_search(
     first: float,
     solver: Any,
 ) -> "tuple[float, Point] | None":
-    """Returns (step, Point) that hold the strong Wolfe conditions, or as good as was found.
+    """Returns (step, Point) that satisfies the strong Wolfe conditions, or the best step found.
 
-    None where nothing smaller was found in `solver.line_steps` evaluations.
+    Returns None if no step decreased the function in `solver.line_steps` evaluations.
     """
     slope = origin.gradient @ direction
     low, high, step = End(0.0, origin.value, slope, origin), None, first
@@ -64,9 +64,10 @@ def line_search(
 
 
 def cubic_minimum(low: End, high: End) -> float:
-    """Returns the least point of the cubic through two ends, kept away from both, or the middle.
+    """Returns the minimum of the cubic through two ends, or the midpoint if it is near an end.
 
-    Much nearer to the first where the second is no number: it may be too far by powers of ten.
+    If the second end is not finite, it may be too far by powers of ten, so the result is much
+    nearer to the first.
     """
     width = high.step - low.step
     if not np.isfinite([high.value, high.slope]).all():
@@ -77,7 +78,7 @@ def cubic_minimum(low: End, high: End) -> float:
 
 
 def cubic(low: End, high: End) -> float:
-    """Returns the step at which the cubic through two values and slopes is least, or NaN."""
+    """Returns the step that minimizes the cubic through two values and slopes, or NaN."""
     width = high.step - low.step
     a = low.slope + high.slope - 3 * (high.value - low.value) / width
     square = a * a - low.slope * high.slope

@@ -65,7 +65,7 @@ class Bags(NamedTuple):
         return cls(parts, *number_keys(RowKeys(tables, ids)))
 
     def pool(self, rows):
-        """Returns [pooled bags (n, dimension) of each part], given the keys' rows (u, d)."""
+        """Returns [pooled bags (n, dimension) per part], given the keys' rows (u, dimension)."""
         if self.numbers.size and self.numbers.min() == PADDING:  # -1 then selects the zeros
             rows = np.concatenate([rows, np.zeros((1, rows.shape[1]), np.float32)])
         stops = np.cumsum([bag.ids.size for bag in self.parts])

@@ -1,4 +1,4 @@
-"""Well-known networks: functions that return configurations to train, and take their options."""
+"""Well-known networks as configurations: functions that also take the options of a Conf."""
 
 from sparkdl.nn.zoo.alexnet import alexnet, caffenet
 from sparkdl.nn.zoo.bert import bert

@@ -1,4 +1,4 @@
-"""What functions of the zoo take: numbers and names are checked before layers are made."""
+"""Validation of the arguments of zoo functions, before layers are built."""
 
 from collections.abc import Callable, Sequence
 from functools import wraps
@@ -13,16 +13,16 @@ from sparkdl.nn.networks.base import LAYOUT
 P = ParamSpec("P")
 R = TypeVar("R")
 
-FEWEST = {"numbers": 0, "depth": 0, "layers": 0, "fields": 1}  # where that is not 1, or 0 of many
+FEWEST = {"numbers": 0, "depth": 0, "layers": 0, "fields": 1}  # if not 1, or 0 for sequences
 
 
 def check_arguments(**fewest: int) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Makes a function refuse arguments by a ConfigError with its name and the argument's.
+    """Makes a function check its arguments; a ConfigError names the function and the argument.
 
     Parameters
     ----------
     fewest : {argument: number}
-        Least number, or least count of a sequence, where it differs from that of other networks.
+        The smallest number, or the smallest length of a sequence, if not the default.
     """
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
@@ -42,7 +42,7 @@ def check_arguments(**fewest: int) -> Callable[[Callable[P, R]], Callable[P, R]]
             try:
                 given = of.bind(*values, **options)
             except TypeError:
-                return function(*values, **options)  # whose error names it
+                return function(*values, **options)  # its error names the argument
             for name, value in given.arguments.items():
                 needed = rules[name]
                 if needed is not None and value is not None:
@@ -57,7 +57,7 @@ def check_arguments(**fewest: int) -> Callable[[Callable[P, R]], Callable[P, R]]
 
 
 def rule(annotation: Any, least: int | None) -> Requirement | None:
-    """Returns what values of a type must be, None for those that layers and options check."""
+    """Returns the requirement for values of a type, or None if layers and options check them."""
     if annotation in (int, int | None):
         return Size(minimum=1 if least is None else least)
     kinds = {Sequence[int]: Size(minimum=1), Sequence[str]: Text(what="a name")}

@@ -1,4 +1,4 @@
-"""BERT, an encoder of texts."""
+"""BERT, a text encoder."""
 
 from typing import Any
 
@@ -121,7 +121,7 @@ def bert(
 def add_embeddings(
     build: GraphBuilder, tokens: int, width: int, segments: int | None, padding_id: int | None
 ) -> None:
-    """Adds the rows of tokens, places, and segments where there are such."""
+    """Adds the embeddings of tokens, positions, and segments if there are any."""
     words = EmbeddingSequence(vocabulary_size=tokens, units=width, padding_id=padding_id)
     build.add(words, next(iter(build.inputs)), name="embedding")
     if segments is not None:
@@ -132,7 +132,7 @@ def add_embeddings(
 
 
 def add_pooling(build: GraphBuilder, pooling: str | None, width: int, pooler: Any) -> None:
-    """Adds what makes one row of the steps."""
+    """Adds the pooling of steps to one row."""
     if pooling == "first":
         build.add(Subset(start=0, stop=1, axis=0), name="first")
         build.add(Flatten(), name="first/row")

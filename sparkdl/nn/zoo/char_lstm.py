@@ -1,4 +1,4 @@
-"""A character model, which predicts the next character of a text."""
+"""A character model that predicts the next character of a text."""
 
 from typing import Any
 

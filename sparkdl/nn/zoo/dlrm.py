@@ -1,4 +1,4 @@
-"""The deep learning recommendation model, for records of ids and numbers."""
+"""The deep learning recommendation model (DLRM), for records of ids and numbers."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -8,7 +8,7 @@ from sparkdl.nn.networks.graph import GraphConf
 from sparkdl.nn.zoo.arguments import check_arguments
 from sparkdl.nn.zoo.fields import NUMBERS, ScoreBuilder
 
-FIELDS = tuple(f"c{i}" for i in range(1, 27))  # of Criteo's data sets, which have 13 numbers
+FIELDS = tuple(f"c{i}" for i in range(1, 27))  # of Criteo's data sets, with 13 numbers
 
 
 @check_arguments(numbers=1)

@@ -69,7 +69,7 @@ def googlenet(classes: int = 1000, auxiliary: bool = True, **options: Any) -> Gr
 
 
 def inception(build: GraphBuilder, source: str, sizes: Any, name: str) -> str:
-    """Adds four paths side by side: 1x1, 3x3, 5x5, pooling; returns the name of their join."""
+    """Adds four parallel paths: 1x1, 3x3, 5x5, pooling; returns the name of their Merge."""
     one, three_in, three, five_in, five, pooled = sizes
     paths = [build.add(conv(one, 1), source, name=f"{name}/1x1")]
     build.add(conv(three_in, 1), source, name=f"{name}/3x3/reduce")
@@ -82,7 +82,7 @@ def inception(build: GraphBuilder, source: str, sizes: Any, name: str) -> str:
 
 
 def helper(build: GraphBuilder, source: str, classes: int, name: str) -> None:
-    """Adds an auxiliary output half-way."""
+    """Adds an auxiliary output."""
     build.add(AvgPool2D(size=5, stride=3, rounding="ceil"), source, name=f"{name}/pool")
     build.add(conv(128, 1), name=f"{name}/conv")
     build.add(Dense(units=1024, activation="relu"), name=f"{name}/dense")

@@ -58,7 +58,7 @@ def stem(build: GraphBuilder) -> None:
 
 
 def fives(build: GraphBuilder, x: str, pooled: Any, name: str) -> None:
-    """Adds 1x1, 5x5, two 3x3, pooling, side by side."""
+    """Adds four parallel paths: 1x1, 5x5, two 3x3, pooling."""
     paths = [
         path(build, x, f"{name}/1x1", (64, 1)),
         path(build, x, f"{name}/5x5", (48, 1), (64, 5, 1, 2)),
@@ -79,7 +79,7 @@ def shrink_early(build: GraphBuilder, x: str, name: str) -> None:
 
 
 def sevens(build: GraphBuilder, x: str, width: int, name: str) -> None:
-    """Adds 7x7 as rows and columns, once and twice."""
+    """Adds four parallel paths: 1x1, 7x7 as rows and columns, the same twice, pooling."""
     once = (width, 1), (width, WIDE, 1, (0, 3)), (192, TALL, 1, (3, 0))
     pair = (width, TALL, 1, (3, 0)), (width, WIDE, 1, (0, 3))
     twice = (width, 1), *pair, pair[0], (192, WIDE, 1, (0, 3))
@@ -104,7 +104,7 @@ def shrink_late(build: GraphBuilder, x: str, name: str) -> None:
 
 
 def threes(build: GraphBuilder, x: str, name: str) -> None:
-    """Adds 3x3 as rows and columns beside each other."""
+    """Adds four parallel paths: 1x1, 3x3 as rows beside columns, the same after 3x3, pooling."""
     once = path(build, x, f"{name}/3x3", (384, 1))
     twice = path(build, x, f"{name}/3x3x2", (448, 1), (384, 3, 1, 1))
     paths = [

@@ -1,4 +1,4 @@
-"""The blocks that transformers are made of: attention and two dense layers, with shortcuts."""
+"""The blocks of transformers: self attention and two dense layers, with shortcuts."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -14,19 +14,18 @@ class Blocks:
     Parameters
     ----------
     width, heads, hidden : int
-        Numbers per step, heads of attention, numbers between the dense layers (4 width unless
-        given).
+        Numbers per step, attention heads, numbers between the dense layers (default 4 width).
     dropout, attention_dropout, mixed_dropout : float
-        Share that is dropped of what each branch adds, of the attention's numbers, and of what
-        attention adds (as much unless given).
+        Dropout rates of the output of each branch, of the attention weights, and of the output of
+        attention branches (by default all the same).
     activation : activation function of the first dense layer
     causal : bool
-        Whether a step sees those before it alone.
+        Whether a step attends only to itself and earlier steps.
     norm_first : bool
-        Whether a branch is normalized before its layers, x + layers(norm(x)), else behind the
-        shortcut, norm(x + layers(x)).
+        Whether a branch is normalized first, x + layers(norm(x)), or after the shortcut,
+        norm(x + layers(x)).
     epsilon : float
-        Epsilon of the layer normalizations.
+        The epsilon of the normalizations.
     """
 
     width: int
@@ -41,7 +40,7 @@ class Blocks:
     epsilon: float = 1e-5
 
     def add_to(self, build: GraphBuilder, depth: int) -> None:
-        """Adds `depth` blocks behind what was added last: "block1/attention/1" and so on."""
+        """Adds `depth` blocks after the last vertex: "block1/attention/1" and so on."""
         drop = self.dropout if self.attention_dropout is None else self.attention_dropout
         mixed = self.dropout if self.mixed_dropout is None else self.mixed_dropout
         for number in range(1, depth + 1):

@@ -1,1 +1,1 @@
-"""Layers that compute number by number, or bring many numbers down to one."""
+"""Elementwise layers, and layers that reduce many numbers to one."""

@@ -1,4 +1,4 @@
-"""An activation function as a layer of its own."""
+"""An activation function as a layer."""
 
 from typing import ClassVar
 

@@ -1,4 +1,4 @@
-"""Scaling and shifting that is learned, a number for each channel."""
+"""Learned scaling and shifting per channel."""
 
 from typing import ClassVar
 
@@ -18,7 +18,7 @@ from sparkdl.nn.layers.core.weights import ActivatedLayer
 
 @dataclass(frozen=True, kw_only=True)
 class Factors(TrainableLayer, abstract=True):
-    """A layer whose parameters the network's l1 and l2 leave alone."""
+    """A layer whose parameters are exempt from the network's l1 and l2."""
 
     l1: float = option(
         Number(minimum=0),

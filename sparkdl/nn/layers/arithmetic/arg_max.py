@@ -1,4 +1,4 @@
-"""Layer that gives the indices or the values of the largest numbers."""
+"""The indices or values of the largest numbers."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Numbers that are learned and depend on no input."""
+"""Learned numbers that depend on no input."""
 
 from typing import ClassVar
 

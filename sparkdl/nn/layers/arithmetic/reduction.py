@@ -1,4 +1,4 @@
-"""One number for all that lies along the last axes."""
+"""Reduction of the last axes to one number."""
 
 from math import prod
 

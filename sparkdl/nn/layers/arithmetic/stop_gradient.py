@@ -1,4 +1,4 @@
-"""Layer that passes no gradient back."""
+"""A layer that blocks gradients."""
 
 from typing import ClassVar
 

@@ -1,1 +1,1 @@
-"""Layers in which every step looks at the steps of a sequence."""
+"""Attention layers, in which each step attends to the steps of a sequence."""

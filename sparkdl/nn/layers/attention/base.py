@@ -1,6 +1,6 @@
-"""Base of the attention layers, in which every step attends to the steps of a sequence.
+"""Base of the attention layers, in which each step attends to the steps of a sequence.
 
-N batch, T steps that look, S steps that are looked at, H heads of d numbers.
+N batch, T steps that attend, S steps attended to, H heads of d numbers.
 """
 
 from functools import lru_cache
@@ -17,16 +17,16 @@ from sparkdl.nn.layers.core.run import Run
 from sparkdl.nn.layers.core.weights import WeightedLayer
 
 WEIGHTS = ("Wq", "Wk", "Wv", "Wo")
-OUT_OF_SIGHT = -1e30  # finite: where all steps are padding, softmax must not give NaN
+OUT_OF_SIGHT = -1e30  # finite, as softmax must not give NaN if all steps are padding
 
 
 @dataclass(frozen=True, kw_only=True)
 class Attention(WeightedLayer, abstract=True):
     """y = concat(head_1 ... head_H) Wo + bo, head_i = softmax(q_i k_i^T / sqrt(d)) v_i.
 
-    q = x Wq + bq, of it the i-th d numbers are q_i; k and v likewise. Steps that the mask says are
-    padding are not looked at; where there is nothing else, the mix of values is 0. What is said of
-    W and b below holds for all four weights and biases.
+    q = x Wq + bq, and q_i are the i-th d numbers of it; k and v likewise. Steps masked as padding
+    are not attended to; if there are no others, the attended value is 0. Options of W and b below
+    apply to all four weights and biases.
 
     References
     ----------
@@ -54,12 +54,12 @@ class Attention(WeightedLayer, abstract=True):
     bias: bool = option(Boolean(), "Whether there are bq, bk, bv and bo.", default=True)
 
     def check_steps(self, queries: Shape, keys: Shape) -> None:
-        """Raises ShapeError where `causal` says nothing: queries and keys differ in steps."""
+        """Raises ShapeError for `causal` with different numbers of queries and keys."""
         if self.causal and queries[0] != keys[0]:
             raise ShapeError(f"causal attention needs as many keys as queries: {queries}, {keys}")
 
     def width(self, queries: Shape) -> int:
-        """Returns H d, for queries of shape (T, F)."""
+        """Returns H d for queries of shape (T, F)."""
         if self.head_size is None and queries[1] % self.heads:
             kind = type(self).__name__
             raise ShapeError(
@@ -69,7 +69,7 @@ class Attention(WeightedLayer, abstract=True):
         return self.heads * (self.head_size or queries[1] // self.heads)
 
     def projections(self, queries: Shape, keys: Shape, values: Shape) -> Shapes:
-        """Returns {name: shape} for what is projected, of these shapes of one example."""
+        """Returns {name: shape} of the projection weights for one example's input shapes."""
         inner = self.width(queries)
         units = self.units or queries[1]
         widths = {"q": (queries[1], inner), "k": (keys[1], inner), "v": (values[1], inner)}
@@ -86,14 +86,14 @@ class Attention(WeightedLayer, abstract=True):
     def attend(
         self, params: Values, queries: Value, keys: Value, values: Value, mask: Value, run: Run
     ) -> Value:
-        """Returns (N, T, units) of (N, T, F), (N, S, G), (N, S, U) and a mask (N, S) or None."""
+        """Returns (N, T, units) for (N, T, F), (N, S, G), (N, S, U) and a mask (N, S) or None."""
         parts = {"q": queries, "k": keys, "v": values}
         q, k, v = (project(params, name, x) for name, x in parts.items())
         return project(params, "o", self.mix(q, k, v, mask, run))
 
     def mix(self, q: Value, k: Value, v: Value, mask: Value, run: Run) -> Value:
-        """Returns (N, T, H d): for each head the values, mixed by how well keys fit the queries."""
-        if mask is not None:  # a query that sees no step weighs padding
+        """Returns (N, T, H d): per head, the values weighted by how well keys match the queries."""
+        if mask is not None:  # a query that sees no step attends to padding
             v = ops.mul(v, ops.cast(over_features(mask), v.dtype))
         hidden = self.hidden(q, mask)
         scale = (self.heads / q.shape[2]) ** 0.5
@@ -101,10 +101,10 @@ class Attention(WeightedLayer, abstract=True):
         return ops.head_mix(self.drop(ops.softmax(scores), run), v, heads=self.heads)
 
     def hidden(self, q: Value, mask: Value) -> Value:
-        """Returns what is added to the scores: (N, T, S), (N, 1, S) or None.
+        """Returns the bias added to the scores: (N, T, S), (N, 1, S) or None.
 
-        What comes later is hidden deeper than padding: a query that sees no step weighs all padding
-        before it alike, whose values `mix` makes 0, and nothing that comes later.
+        Later steps get a lower score than padding: a query that sees no step attends evenly to the
+        padding before it, whose values `mix` zeroes, and never to later steps.
         """
         n, steps, _ = q.shape
         later = causal_mask(n, steps, q.dtype.name) if self.causal else None
@@ -124,7 +124,7 @@ class Attention(WeightedLayer, abstract=True):
 
 
 def project(params: Values, name: str, x: Value) -> Value:
-    """Returns x W + b with the weights of that name; x where there are none."""
+    """Returns x W + b with the named weights, or x if there are none."""
     if f"W{name}" not in params:
         return x
     rows = ops.matmul(ops.reshape(x, (-1, x.shape[-1])), params[f"W{name}"])
@@ -133,17 +133,15 @@ def project(params: Values, name: str, x: Value) -> Value:
 
 
 def mask_score(dtype: Any) -> Value:
-    """Returns the number that, added to a score, hides its step; four times that is finite too."""
+    """Returns the score bias that hides a step; four times that number is finite too."""
     return fit_to_dtype(4 * OUT_OF_SIGHT, dtype) / 4
 
 
 @lru_cache(maxsize=16)
 def causal_mask(n: int, steps: int, dtype: Any) -> Value:
-    """Returns (n, steps, steps): 0 where step t may look, twice the mask's number after it.
+    """Returns (n, steps, steps): 0 where step t may attend, twice `mask_score` after it; read-only.
 
-    Not to be written.
-
-    One for all layers of a network; an example each, as oneDNN takes no other.
+    All layers of a network share one. It is repeated per example, as oneDNN requires.
     """
     hidden = np.triu(np.full((steps, steps), 2 * mask_score(dtype), dtype), 1)
     hidden = np.tile(hidden, (n, 1, 1))

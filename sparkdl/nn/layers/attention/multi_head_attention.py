@@ -1,4 +1,4 @@
-"""Attention of one sequence to another."""
+"""Attention from one sequence to another."""
 
 from typing import Any, ClassVar
 
@@ -51,7 +51,7 @@ class MultiHeadAttention(Attention):
 
 
 def fill_inputs(inputs: tuple[Any, ...]) -> tuple[Any, Any, Any]:
-    """Returns (queries, keys, values) of one to three inputs."""
+    """Returns (queries, keys, values), given one to three inputs."""
     if not 1 <= len(inputs) <= 3:
         raise ShapeError(f"MultiHeadAttention takes one to three inputs, got {len(inputs)}")
     queries, keys, values = (*inputs, *inputs[-1:] * (3 - len(inputs)))

@@ -1,4 +1,4 @@
-"""Position encodings, without which attention does not see the order of steps."""
+"""Position encodings, without which attention ignores the order of steps."""
 
 from typing import ClassVar
 

@@ -1,4 +1,4 @@
-"""Attention of a sequence to itself, and of learned queries to a sequence."""
+"""Self-attention of a sequence, and attention of learned queries to a sequence."""
 
 from sparkdl.config import Boolean, Size, dataclass, option
 from sparkdl.engine import ops

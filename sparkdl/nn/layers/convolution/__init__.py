@@ -1,1 +1,1 @@
-"""Layers that put filters on windows."""
+"""Convolution layers, which apply filters to windows."""

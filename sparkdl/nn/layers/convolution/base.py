@@ -16,16 +16,16 @@ from sparkdl.nn.layers.windows.window_layer import WindowLayer
 class Convolution(WindowLayer, ActivatedLayer, abstract=True):
     """Filters on the windows of each example, and an activation.
 
-    A masked sequence is 0 wherever it is padding before the filters see it, and a step of the
-    output is there where one of its window is; with stride 1 and "same" or "causal" the mask stays.
-    A step that sees only the layer's own padding is there where the step nearest to it is.
+    Padding steps of a masked sequence are set to 0 before the filters see them. An output step
+    exists if its window has an existing step; with stride 1 and "same" or "causal" the mask stays.
+    A step that sees only the layer's own padding exists if the step nearest to it does.
     """
 
     low_precision: ClassVar = True
     ends_in_activation: ClassVar = True
 
     def convolve(self, x: Value, w: Value, groups: int) -> Value:
-        """Filters x, its channels along axis 1, by w (O, C / groups, *kernel), both as `inward`."""
+        """Applies filters w (O, C / groups, *kernel) to x, both with channels on axis 1."""
         space = x.shape[-self.axes :]
         stride, dilation = (self.wide(self.sizes(name)) for name in ("stride", "dilation"))
         padding = self.wide(self.padding_of(tuple(space)), (0, 0))
@@ -33,12 +33,12 @@ class Convolution(WindowLayer, ActivatedLayer, abstract=True):
         return ops.conv(x, w, stride, padding, dilation, groups)
 
     def finish(self, y: Value, params: Values) -> Value:
-        """Returns y + b and through the activation, as an output of the layer."""
+        """Adds b, applies the activation and returns the layer's output."""
         y = ops.add_bias(y, params["b"], 1) if self.bias else y
         return self.outward(self.activate(y))
 
     def prepare_input(self, x: Value, run: Run) -> Value:
-        """Returns the input as the filters see it."""
+        """Returns the input as the filters see it, with padding zeroed."""
         return self.inward(fill_padding(x, run.mask) if self.axes == 1 else x)
 
     def out_mask(self, mask: Value, in_shape: Shape) -> Value:
@@ -52,7 +52,7 @@ class Convolution(WindowLayer, ActivatedLayer, abstract=True):
 
 @dataclass(frozen=True, kw_only=True)
 class Filters(WeightedLayer, abstract=True):
-    """A layer whose output has as many channels as it has filters."""
+    """A layer with one output channel per filter."""
 
     filters: int = option(Size(minimum=1), "Number of output channels.")
 
@@ -62,7 +62,7 @@ class Filters(WeightedLayer, abstract=True):
 
 @dataclass(frozen=True, kw_only=True)
 class GroupedFilters(Filters, abstract=True):
-    """Filters that may see a part of the channels."""
+    """Filters in groups that see a part of the channels."""
 
     groups: int = option(
         Size(minimum=1),
@@ -76,7 +76,7 @@ class GroupedFilters(Filters, abstract=True):
         require(self, "groups", self.filters % self.groups == 0, words)
 
     def split_groups(self, in_shape: Shape) -> int:
-        """Returns the channels of an input that falls into the groups."""
+        """Returns the channels of an input, if the groups divide them."""
         channels, _ = self.parts(in_shape)  # type: ignore[attr-defined]
         if channels % self.groups:
             kind = type(self).__name__

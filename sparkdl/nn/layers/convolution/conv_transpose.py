@@ -1,4 +1,4 @@
-"""Transposed convolution: the way of a convolution's gradient, from few places to many."""
+"""Transposed convolution: the gradient of a convolution, as a layer that enlarges its input."""
 
 from math import prod
 from typing import Any, ClassVar
@@ -19,13 +19,13 @@ from sparkdl.nn.layers.windows.padding import Padding
 
 @dataclass(frozen=True, kw_only=True)
 class ConvTranspose(Convolution, GroupedFilters, abstract=True):
-    """The transpose of a convolution with these options: maps its outputs back to inputs.
+    """The transpose of a convolution with these options, from its outputs to its inputs.
 
     References
     ----------
     Zeiler et al., Deconvolutional networks (2010); Caffe's Deconvolution, DL4J's Deconvolution2D.
-    With padding 0 and a kernel smaller than the stride, Keras' is (stride - kernel) longer, as with
-    that `output_padding`.
+    With padding 0 and a kernel smaller than the stride, Keras' output is longer by (stride -
+        kernel), as with that `output_padding`.
     """
 
     padding: AmountOrWord = option(
@@ -63,7 +63,7 @@ class ConvTranspose(Convolution, GroupedFilters, abstract=True):
         return grouped, (1, *range(3, len(grouped)))
 
     def target(self, space: Shape) -> tuple[Shape, Any]:
-        """Returns (lengths of the output, padding) for an input of `space`."""
+        """Returns (lengths of the output, padding) for an input with the lengths `space`."""
         spans, strides = spans_of(self.kernel_size, self.dilation, self.axes), self.sizes("stride")
         if self.padding == "same":
             wide = tuple(n * s for n, s in zip(space, strides, strict=True))
@@ -91,7 +91,7 @@ class ConvTranspose(Convolution, GroupedFilters, abstract=True):
         return self.finish(ops.conv_transpose(x, w, self.wide(wide), *options), params)
 
     def out_mask(self, mask: Value, in_shape: Shape) -> Value:
-        """Returns the mask: a step is there where a step that is there reaches."""
+        """Returns the mask: an output step exists if an existing input step reaches it."""
         if self.axes != 1 or mask is None:
             return None
         wide, padding = self.target((mask.shape[1],))

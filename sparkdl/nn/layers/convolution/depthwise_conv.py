@@ -1,4 +1,4 @@
-"""Convolution of each channel by filters of its own, and its mix with 1x1 filters."""
+"""Convolution with filters per channel, optionally mixed by 1x1 filters."""
 
 from math import prod
 from typing import ClassVar
@@ -28,7 +28,7 @@ class Depthwise(Convolution, abstract=True):
         return (channels * self.multiplier, 1, *self.sizes("kernel_size"))
 
     def each_channel(self, x: Value, w: Value) -> Value:
-        """Returns x as `inward`, each channel by its filters."""
+        """Applies to each channel of x its filters; channels are on axis 1."""
         return self.convolve(x, w, w.shape[0] // self.multiplier)
 
 
@@ -81,7 +81,7 @@ class DepthwiseConv2D(DepthwiseConv):
 
 @dataclass(frozen=True, kw_only=True)
 class SeparableConv(Depthwise, Filters, abstract=True):
-    """Each channel by its filters D, then all of them mixed by filters W of size 1.
+    """Filters D per channel, whose outputs are mixed by filters W of size 1.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""Filters that differ from place to place."""
+"""Filters that differ from position to position."""
 
 from math import prod
 from typing import ClassVar
@@ -12,11 +12,11 @@ from sparkdl.nn.layers.core.run import Run
 
 @dataclass(frozen=True, kw_only=True)
 class LocallyConnected(Convolution, Filters, abstract=True):
-    """A convolution whose filters and bias are not shared: each window has its own.
+    """A convolution with unshared filters and biases: each window has its own.
 
     References
     ----------
-    Keras' and DL4J's layers of this name; as with Keras, each place has a bias of its own.
+    Keras' and DL4J's layers of this name; as in Keras, each position has its own bias.
     """
 
     def weight_shape(self, in_shape: Shape) -> Shape:
@@ -39,13 +39,13 @@ class LocallyConnected(Convolution, Filters, abstract=True):
     def forward(self, params: Values, x: Value, run: Run) -> Value:
         places = self.places(self.parts(tuple(x.shape[1:]))[1])
         windows = self.windows(x, run)
-        y = ops.matmul(ops.transpose(windows, (2, 0, 1)), params["W"])  # (places, batch, filters)
+        y = ops.matmul(ops.transpose(windows, (2, 0, 1)), params["W"])  # (windows, batch, filters)
         y = ops.transpose(y, (1, 0, 2) if self.axes == 1 else (1, 2, 0))
         y = ops.reshape(y, (x.shape[0], *self.join(self.filters, places)))
         return self.activate(ops.add(y, params["b"]) if self.bias else y)
 
     def windows(self, x: Value, run: Run) -> Value:
-        """Returns (batch, channels x points of the kernel, places)"""
+        """Returns (batch, channels x kernel positions, windows)."""
         x = self.prepare_input(x, run)
         padding = self.wide(self.padding_of(tuple(x.shape[-self.axes :])), (0, 0))
         size, stride, dilation = (

@@ -1,4 +1,4 @@
-"""The windows of images laid out beside each other."""
+"""Sliding windows of images, as channels."""
 
 from math import prod
 from typing import ClassVar

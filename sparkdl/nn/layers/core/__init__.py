@@ -1,1 +1,1 @@
-"""The contract of a layer, and what layers of every kind share."""
+"""The interface of layers, and what all kinds of layers share."""

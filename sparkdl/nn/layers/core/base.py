@@ -1,4 +1,4 @@
-"""Base of all layers: options, shapes, first values, and a forward pass written in operations."""
+"""Base of all layers: options, shapes, initial values, and a forward pass in operations."""
 
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -24,21 +24,21 @@ class Layer(Member, package="sparkdl.nn.layers"):
     `multi_input` layer is given a tuple wherever others are given one shape or array.
     """
 
-    inherited: ClassVar[tuple[str, ...]] = ()  # options that are the network's where None
-    penalized: ClassVar[tuple[str, ...]] = ()  # parameters that l1 and l2 pull towards 0
-    penalized_by_layer: ClassVar[tuple[str, ...]] = ()  # parameters that only its own l1, l2 pull
-    takes_rows: ClassVar[bool] = False  # whether a network puts Flatten before it where needed
+    inherited: ClassVar[tuple[str, ...]] = ()  # options taken from the network if None
+    penalized: ClassVar[tuple[str, ...]] = ()  # parameters with l1 and l2
+    penalized_by_layer: ClassVar[tuple[str, ...]] = ()  # parameters with only the layer's l1, l2
+    takes_rows: ClassVar[bool] = False  # whether networks insert Flatten before it
     multi_input: ClassVar[bool] = False  # whether it joins several inputs
-    adds_loss: ClassVar[bool] = False  # whether it adds to the losses of the examples
-    has_joint_loss: ClassVar[bool] = False  # whether that depends on the others of the batch
-    sums_batch: ClassVar[bool] = False  # whether it adds up the batch, where others take the mean
-    reads_ids_of_steps: ClassVar[bool] = False  # whether a row (T,) has an id for each step
+    adds_loss: ClassVar[bool] = False  # whether it adds to the examples' losses
+    has_joint_loss: ClassVar[bool] = False  # whether that depends on the rest of the batch
+    sums_batch: ClassVar[bool] = False  # whether its loss is a sum over the batch
+    reads_ids_of_steps: ClassVar[bool] = False  # whether a row (T,) has one id per step
     reads_backward: ClassVar[bool] = False  # whether it reads sequences from their end
-    # Whether an output step depends on the number of the step, or on others but by a state.
+    # Whether an output step depends on its index, or on other steps except through a state.
     sees_other_steps: ClassVar[bool] = False
-    low_precision: ClassVar[bool] = False  # whether it computes well in bfloat16; else in float32
-    keeps_numbers: ClassVar[bool] = False  # whether, in use, it gives all it reads, arranged anew
-    ends_in_activation: ClassVar[bool] = False  # whether `activation` is the last thing it does
+    low_precision: ClassVar[bool] = False  # whether it computes in bfloat16; else in float32
+    keeps_numbers: ClassVar[bool] = False  # whether inference only rearranges its input
+    ends_in_activation: ClassVar[bool] = False  # whether `activation` comes last
 
     name: str | None = option(
         Text(),

@@ -1,4 +1,4 @@
-"""Masks of sequences (batch, T), 1 for a step and 0 for padding, in layers over windows."""
+"""Masks of sequences (batch, T), 1 for a step and 0 for padding, in layers with windows."""
 
 from typing import Any
 
@@ -9,20 +9,20 @@ from sparkdl.engine.dtypes import lowest
 from sparkdl.engine.ops.spatial.window import see_something, window_starts
 from sparkdl.nn.hints import Value
 
-LOWEST = -3e38  # below all numbers, in float32 and in bfloat16
+LOWEST = -3e38  # below all other numbers in float32 and bfloat16
 
 
 def fill_padding(x: Value, mask: Value, fill: float = 0.0) -> Value:
-    """Returns x (N, T, F) with `fill` at the steps that are padding; x itself without a mask."""
+    """Returns x (N, T, F) with padding steps set to `fill`, or x without a mask."""
     if mask is None:
         return x
     return ops.where(over_features(mask), x, fit_to_dtype(fill, x.dtype))
 
 
 def mask_over(x: Value, mask: Value) -> Value:
-    """Returns the mask of sequences x (N, ..., T, F) as (N, ..., T, 1), and None of anything else.
+    """Returns the mask of sequences x (N, ..., T, F) as (N, ..., T, 1), or None for other x.
 
-    Rows (N, F) that are steps, as TimeDistributed makes them, have a mask (N, 1).
+    Rows (N, F) that are steps, as in TimeDistributed, have a mask (N, 1).
     """
     if mask is None:
         return None
@@ -32,31 +32,31 @@ def mask_over(x: Value, mask: Value) -> Value:
 
 
 def fill_steps(x: Value, mask: Value) -> Value:
-    """Returns x with 0 at steps that are padding; x itself unless the mask is one of x."""
+    """Returns x with padding steps set to 0, or x if the mask is not one of its steps."""
     there = mask_over(x, mask)
     return x if there is None else ops.where(there, x, 0.0)
 
 
 def any_step(mask: Value) -> Value:
-    """Returns (N, T) of a mask (N, T, ...): 1 where any step within a step is there."""
+    """Returns (N, T) from a mask (N, T, ...): 1 if any step within a step exists."""
     return ops.max(mask, tuple(range(2, len(mask.shape)))) if len(mask.shape) > 2 else mask
 
 
 def fit_to_dtype(low: float, dtype: Any) -> float:
-    """Returns a number below 0, or where it has no place in a type the lowest one there."""
+    """Clips a negative number to the range of a float type."""
     return max(low, lowest(dtype))
 
 
 def over_features(mask: Value) -> Value:
-    """Returns (N, T, 1)"""
+    """Returns the mask with a feature axis, (N, T, 1)."""
     return ops.reshape(mask, (*mask.shape, 1))
 
 
 def window_mask(mask: Value, *options: Any) -> Value:
-    """Returns the mask of windows: 1 where at least one step of the window is there.
+    """Returns the mask of windows: 1 if the window has at least one existing step.
 
-    A window that sees only padding is there where the first step is, or behind them the last one.
-    `options` are size, stride, padding and dilation for the one axis.
+    A window of nothing but padding exists if the first step does, or, if it is at the end, the last
+    one. `options` are size, stride, padding and dilation of the axis.
     """
     if mask is None:
         return None

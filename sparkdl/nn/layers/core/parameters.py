@@ -17,7 +17,7 @@ from sparkdl.nn.optimizers import Optimizer
 class TrainableLayer(Layer, abstract=True):
     """A layer with parameters."""
 
-    biases: ClassVar[tuple[str, ...]] = ("b",)  # parameters that the bias_ options are for
+    biases: ClassVar[tuple[str, ...]] = ("b",)  # parameters with bias_ options
 
     rate_factor: float = option(
         Number(minimum=0),

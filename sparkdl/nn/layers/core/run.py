@@ -1,4 +1,4 @@
-"""Records of one pass of a batch through a layer: its context, and its further results."""
+"""One pass of a batch through a layer: its context, and results besides the output."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -12,26 +12,26 @@ from sparkdl.nn.hints import Shape, Value
 
 @dataclass(frozen=True, kw_only=True)
 class Run:
-    """One pass of one batch, as one layer sees it.
+    """One pass of one batch through one layer.
 
     Parameters
     ----------
     training : bool
         Whether dropout drops and batch normalization uses the batch's own statistics.
     buffers, states : dict of float arrays or Tensors
-        State of this layer that is not trained; state of a recurrent layer at the first step,
-        (batch, ...) each, empty where it starts from zeros.
+        Untrained state of this layer; initial states of a recurrent layer, (batch, ...) each, empty
+        if they are zeros.
     seed, stream : int
         The network's seed, and the index of this layer.
     ids : (batch,) uint64, or None
-        Places of the examples in the data set: what random numbers depend on.
+        Positions of the examples in the data set, which determine random numbers.
     epoch : int scalar
     masks : tuple of (batch, T) float or None
-        For each input that is a sequence, 1 where there is a step and 0 where there is padding.
+        For each input that is a sequence, 1 for a step and 0 for padding.
     labels : array, Tensor or None
-        What an output layer is compared with, while training.
+        The labels of an output layer in training.
     backward_steps : int or None
-        How many of the last steps of a sequence gradients go back through; all unless given.
+        The number of last steps of a sequence through which gradients flow back; None: all.
     """
 
     training: bool
@@ -47,7 +47,7 @@ class Run:
     results: "LayerResults" = field(default_factory=lambda: LayerResults())
 
     def of_layer(self, stream: int, **seen: Any) -> "Run":
-        """Returns this pass as another layer sees it."""
+        """Returns a Run of the same pass for another layer."""
         return replace(self, stream=stream, results=LayerResults(), **seen)
 
     @property
@@ -57,11 +57,11 @@ class Run:
 
     @property
     def updates(self) -> dict[str, Any]:
-        """{buffer: next value} of those that the layer has changed."""
+        """{buffer: next value} of the buffers that the layer has changed."""
         return self.results.updates
 
     def update(self, name: str, value: Any) -> None:
-        """Gives a buffer its next value."""
+        """Sets the next value of a buffer."""
         if name not in self.buffers:
             raise KeyError(f"no buffer {name!r}; the layer has {sorted(self.buffers)}")
         self.results.updates[name] = value
@@ -71,37 +71,37 @@ class Run:
         return self.states.get(name)
 
     def carry(self, name: str, value: Any) -> None:
-        """Leaves the state behind that a next batch may go on from."""
+        """Stores a final state, from which the next batch may continue."""
         self.results.states[name] = value
 
     def mask_output(self, mask: Value) -> None:
-        """Gives the output this mask (batch, T), whatever the input had."""
+        """Sets the mask (batch, T) of the output, overriding the input's."""
         self.results.masks[:] = [mask]
 
     def add_loss(self, values: Value) -> None:
-        """Adds `values` (batch,) to the examples' losses while training."""
+        """Adds `values` (batch,) to the examples' losses in training."""
         self.results.losses.append(values)
 
     def uniform(self, shape: Shape) -> Value:
         """Returns (batch, *shape) float32 in [0, 1).
 
-        They are a function of seed, layer, example, epoch and element.
+        They depend on seed, layer, example, epoch and element.
         """
         return self.draw(ops.uniform, shape)
 
     def normal(self, shape: Shape) -> Value:
-        """Returns (batch, *shape) float32 normal numbers, a function of the same."""
+        """Returns (batch, *shape) float32 normal numbers; see `uniform`."""
         return self.draw(ops.normal, shape)
 
     def draw(self, draw: Callable[..., Value], shape: Shape) -> Value:
-        """Returns (batch, *shape) of ops.uniform or ops.normal."""
+        """Returns (batch, *shape) random numbers from ops.uniform or ops.normal."""
         return draw(self.examples(), self.epoch, shape, self.seed, self.stream)
 
     def shared_uniform(self, name: str, shape: Shape) -> Value:
-        """Returns `shape` float32 in [0, 1) for the parameter `name`, which all examples share.
+        """Returns `shape` float32 in [0, 1) for the parameter `name`, shared by all examples.
 
-        A function of seed, layer, name, epoch, element and the first example of the batch: new
-        numbers for each batch, the same for it whoever trains on it.
+        They depend on seed, layer, name, epoch, element and the first example of the batch: each
+        batch has new numbers, which are the same on any worker.
         """
         return self.shared(ops.uniform, name, shape)
 
@@ -111,11 +111,11 @@ class Run:
 
     def shared(self, draw: Callable[..., Value], name: str, shape: Shape) -> Value:
         first = ops.slice(self.examples(), (0,), (1,))
-        stream = crc32(f"{self.stream}/{name}".encode()) | 1 << 31  # no layer's index
+        stream = crc32(f"{self.stream}/{name}".encode()) | 1 << 31  # differs from any layer's index
         return ops.reshape(draw(first, self.epoch, shape, self.seed, stream), shape)
 
     def examples(self) -> Value:
-        """Returns the ids, which random numbers need."""
+        """Returns the ids, which random numbers require; raises ConfigError without them."""
         if self.ids is None:
             raise ConfigError("a network with random layers needs the ids of the examples to train")
         return self.ids
@@ -123,7 +123,7 @@ class Run:
 
 @dataclass(frozen=True)
 class LayerResults:
-    """Results of a layer beside its output: next buffers, last states, losses, a mask."""
+    """Results of a layer besides its output: next buffers, last states, losses, a mask."""
 
     updates: dict = field(default_factory=dict)
     states: dict = field(default_factory=dict)

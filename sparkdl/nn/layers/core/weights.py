@@ -1,4 +1,4 @@
-"""Bases of the layers with weights, and of those that an activation function follows."""
+"""Bases of layers with weights, with or without an activation function."""
 
 from typing import ClassVar
 
@@ -51,7 +51,7 @@ class WeightedLayer(TrainableLayer, abstract=True):
         raise NotImplementedError
 
     def fans(self, shape: Shape) -> Shape:
-        """Returns the inputs to one output, and the outputs of one input, for W of `shape`."""
+        """Returns fan-in and fan-out, the inputs per output and outputs per input, of W."""
         raise NotImplementedError
 
     def outputs(self) -> int:
@@ -68,13 +68,13 @@ class WeightedLayer(TrainableLayer, abstract=True):
         return self.weights(shape, self.fans(shape), rng)
 
     def weights(self, shape: Shape, fans: Shape, rng: np.random.Generator) -> np.ndarray:
-        """Returns first values of weights that join so many inputs and outputs."""
+        """Returns initial weights for fans (fan-in, fan-out)."""
         return (self.initializer or XavierNormal()).draw(shape, fans, rng)
 
 
 @dataclass(frozen=True, kw_only=True)
 class ActivatedLayer(WeightedLayer, abstract=True):
-    """A layer with weights that an activation function follows."""
+    """A layer with weights and an activation function."""
 
     inherited: ClassVar[tuple[str, ...]] = ("activation", "initializer", "l1", "l2")
 

@@ -1,1 +1,1 @@
-"""Layers that connect every input with every unit, and tables that are looked up."""
+"""Layers that connect every input to every unit, and lookup tables."""

@@ -22,6 +22,6 @@ class Dense(ActivatedLayer, FullyConnected):
     ends_in_activation: ClassVar = True
 
     def forward(self, params: Values, x: Value, run: Run) -> Value:
-        # rows first: the activation stands right behind the product, and is worked out with it
+        # rows first, so that the activation directly follows the product and is fused with it
         rows = self.activate(self.affine(params, ops.reshape(x, (-1, x.shape[-1]))))
         return ops.reshape(rows, (*x.shape[:-1], self.units))

@@ -1,4 +1,4 @@
-"""Rows of a table that is learned, looked up by their numbers."""
+"""Rows of a learned table, looked up by index."""
 
 from typing import ClassVar
 
@@ -11,17 +11,17 @@ from sparkdl.nn.hints import Shape, Value, Values
 from sparkdl.nn.layers.core.run import Run
 from sparkdl.nn.layers.core.weights import ActivatedLayer
 
-EXACT = 2**24  # whole numbers below it, and it, are float32
+EXACT = 2**24  # integers up to it are exact in float32
 
 
 @dataclass(frozen=True, kw_only=True)
 class Lookup(ActivatedLayer, abstract=True):
     """activation(W[i] + b) for each index i.
 
-    Indices arrive as features. float32 holds whole numbers exactly up to 2^24, so W has no more
-    rows; EmbeddingBags take larger ids. Records with indices that W does not have are refused where
-    they are read. Of what another layer or a transform makes the fraction is cut off, and an index
-    that W does not have is a DataError when the batch is run.
+    Indices arrive as features. float32 represents integers exactly up to 2^24, so W has no more
+    rows; EmbeddingBags take larger ids. Records with an index outside W are refused when they are
+    read. Values computed by a layer or transform are truncated to integers, and an index outside W
+    raises DataError when the batch is run.
     """
 
     ends_in_activation: ClassVar = True
@@ -46,7 +46,7 @@ class Lookup(ActivatedLayer, abstract=True):
         return self.units
 
     def rows_of(self, params: Values, indices: Value) -> Value:
-        """Returns the output for an array of whole numbers."""
+        """Returns the output for an array of indices."""
         y = ops.gather(params["W"], ops.cast(indices, np.int32))
         return self.activate(ops.add_bias(y, params["b"]) if self.bias else y)
 

@@ -1,4 +1,4 @@
-"""Base of the layers that connect every input with every unit."""
+"""Base of the layers that connect every input to every unit."""
 
 from typing import ClassVar
 
@@ -14,8 +14,8 @@ class FullyConnected(WeightedLayer, abstract=True):
 
     Shapes
     ------
-    x (batch, n_in), y (batch, units), W (n_in, units), b (units,); of sequences (batch, T, n_in)
-    each step by itself: (batch, T, units)
+    x (batch, n_in), y (batch, units), W (n_in, units), b (units,); sequences (batch, T, n_in) are
+    mapped step by step to (batch, T, units)
     """
 
     low_precision: ClassVar = True
@@ -37,7 +37,7 @@ class FullyConnected(WeightedLayer, abstract=True):
         return (*self.rows(in_shape)[:-1], self.units)
 
     def affine(self, params: Values, x: Value) -> Value:
-        """Returns x W, and + b where there is one."""
+        """Returns x W, plus b if there is one."""
         y = ops.matmul(ops.reshape(x, (-1, x.shape[-1])), params["W"])
         y = ops.add_bias(y, params["b"], -1) if "b" in params else y
         return ops.reshape(y, (*x.shape[:-1], self.units))

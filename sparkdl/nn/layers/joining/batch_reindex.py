@@ -1,4 +1,4 @@
-"""The examples of a batch in another order."""
+"""Reordering of the examples of a batch."""
 
 from typing import Any
 

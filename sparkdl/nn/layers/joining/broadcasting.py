@@ -1,4 +1,4 @@
-"""Two inputs of which one has fewer axes, element by element."""
+"""Elementwise operations on two inputs, the smaller one broadcast."""
 
 from typing import Any, ClassVar
 
@@ -51,6 +51,6 @@ class Broadcasting(JoiningLayer):
 
 
 def repeats(small: Shape, large: Shape) -> bool:
-    """Returns whether each axis of `small` is as long as that of `large`, or 1."""
+    """Returns whether each axis of `small` is 1 or as long as that of `large`."""
     pairs = zip(small, large, strict=False)
     return len(small) == len(large) and all(n in (1, m) for n, m in pairs)

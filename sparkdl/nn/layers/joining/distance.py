@@ -1,4 +1,4 @@
-"""Lengths and distances of the examples' rows."""
+"""Euclidean lengths and distances of examples."""
 
 from math import prod
 from typing import Any
@@ -69,6 +69,6 @@ class L2Normalize(Layer):
 
 
 def l2_norm(x: Value, epsilon: float) -> Value:
-    """Returns (batch, 1): the length of each example."""
+    """Returns (batch, 1), the Euclidean length of each example."""
     flat = ops.reshape(x, (x.shape[0], prod(x.shape[1:])))
     return ops.sqrt(ops.add(ops.sum(ops.square(flat), 1, keepdims=True), epsilon))

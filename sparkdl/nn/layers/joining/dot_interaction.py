@@ -1,4 +1,4 @@
-"""How much the vectors of an example have in common, two by two."""
+"""Dot products of all pairs of an example's vectors."""
 
 from collections.abc import Sequence
 from functools import reduce
@@ -47,16 +47,16 @@ class DotInteraction(JoiningLayer):
 
 
 def products(vectors: Sequence[Value]) -> Value:
-    """Returns the products of each vector with those before it."""
+    """Returns the dot products of each vector with those before it."""
     (n, size), k = vectors[0].shape, len(vectors)
     rows = ops.reshape(ops.concat(vectors, 1), (n, k, size))
     all_pairs = ops.reshape(ops.matmul(rows, rows, transpose_y=True), (n, k * k))
     below = [ops.slice(all_pairs, (0, i * k), (n, i * k + i)) for i in range(1, k)]
-    return ops.concat(below, 1)  # slices of one axis: their gradients are put side by side
+    return ops.concat(below, 1)  # slices along one axis, whose gradients are concatenated
 
 
 def sum_of_products(vectors: Sequence[Value]) -> Value:
-    """Returns half of what the square of the sum has more than the sum of the squares."""
+    """Returns half the difference between the square of the sum and the sum of squares."""
     total = reduce(ops.add, vectors)
     squares = reduce(ops.add, [ops.mul(vector, vector) for vector in vectors])
     rest = ops.sub(ops.mul(total, total), squares)

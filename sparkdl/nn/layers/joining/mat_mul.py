@@ -1,4 +1,4 @@
-"""The product of two inputs, as matrices."""
+"""The matrix product of two inputs."""
 
 from typing import Any, ClassVar
 

@@ -1,4 +1,4 @@
-"""Layers that join several inputs: one behind the other, or element by element."""
+"""Layers that join several inputs, by concatenation or elementwise."""
 
 from functools import reduce
 from typing import Any, ClassVar
@@ -18,7 +18,7 @@ OPERATIONS = {"add": ops.add, "subtract": ops.sub, "product": ops.mul, "max": op
 
 @dataclass(frozen=True, kw_only=True)
 class JoiningLayer(Layer, abstract=True):
-    """A layer with several inputs. Its output has the first mask that any of them has."""
+    """A layer with several inputs, whose output has the first mask among theirs that fits."""
 
     multi_input: ClassVar = True
 

@@ -1,4 +1,4 @@
-"""Layers that stack several batches into one, to share layers, and take them apart again."""
+"""Stacking of several batches into one, to share layers, and the way back."""
 
 from typing import Any
 

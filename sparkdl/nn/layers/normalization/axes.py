@@ -1,4 +1,4 @@
-"""The constraint on which axes of an example a layer works along."""
+"""The constraint on the axes that a layer normalizes."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +11,7 @@ AXIS = Integer()
 
 @dataclass(frozen=True, kw_only=True)
 class Axes(Requirement):
-    """An axis, counted from behind where it is negative, or several."""
+    """An axis, or several; negative ones count from the end."""
 
     phrase, plural = "an integer or a tuple of them", "axes"
 

@@ -1,4 +1,4 @@
-"""Normalization with the statistics of the batch."""
+"""Normalization with batch statistics."""
 
 from math import prod
 from typing import ClassVar
@@ -15,7 +15,7 @@ from sparkdl.nn.layers.core.masks import mask_over
 from sparkdl.nn.layers.core.parameters import TrainableLayer
 from sparkdl.nn.layers.core.run import Run
 
-LEAST = 1e-30  # below any weight but 0, with which all sums are 0
+LEAST = 1e-30  # a smaller weight is 0, and so are all sums then
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -138,13 +138,13 @@ class BatchNorm(TrainableLayer):
 
 
 def mask_of_rows(x: Value, mask: Value) -> Value:
-    """Returns (n, 1), 1 for each of the n rows or steps of x that counts; None of images."""
+    """Returns (n, 1), 1 for each row or step of x that counts; None for images."""
     there = mask_over(x, mask) if len(x.shape) < 4 else None
     return None if there is None else ops.reshape(there, (-1, 1))
 
 
 def masked_statistics(rows: Value, mask: Value) -> tuple[Value, Value, Value]:
-    """Returns (mean, variance, how many) of the rows (n, C) for which mask (n, 1) is 1."""
+    """Returns (mean, variance, count) of the rows (n, C) with a mask (n, 1) of 1."""
     count = ops.maximum(ops.sum(mask), 1.0)
     mean = ops.div(ops.sum(ops.mul(rows, mask), 0), count)
     away = ops.mul(ops.square(ops.sub(rows, mean)), mask)

@@ -1,4 +1,4 @@
-"""Normalization of each example by itself."""
+"""Normalization of each example on its own."""
 
 from math import prod
 from typing import ClassVar
@@ -98,9 +98,9 @@ class LayerNorm(TrainableLayer):
 
 
 def normalize_steps(x: Value, mask: Value, axes: list[int], epsilon: float) -> Value:
-    """Returns x (N, T, F) with mean 0 and variance 1 along `axes`, over the steps of the mask.
+    """Normalizes x (N, T, F) to mean 0 and variance 1 along `axes`, over existing steps.
 
-    The others are 0. `axes` has T, counted with the batch in front.
+    Other steps become 0. `axes` includes that of T, and counts the batch axis.
     """
     along, features = tuple(axes), x.shape[2] if 2 in axes else 1
     steps = ops.sum(over_features(mask), (1,), keepdims=True)

@@ -1,4 +1,4 @@
-"""Each image brought to mean 0 and variance 1, with nothing learned."""
+"""Normalization of each image to mean 0 and variance 1, without parameters."""
 
 from sparkdl.config import Boolean, Number, dataclass, option
 from sparkdl.engine import ops
@@ -6,7 +6,7 @@ from sparkdl.nn.hints import Shape, Value, Values
 from sparkdl.nn.layers.core.base import Layer
 from sparkdl.nn.layers.core.run import Run
 
-TINY = 1e-30  # below it a variance is 0, and has no gradient
+TINY = 1e-30  # a smaller variance counts as 0, without a gradient
 
 
 @dataclass(frozen=True, kw_only=True)

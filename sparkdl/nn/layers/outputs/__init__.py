@@ -1,1 +1,1 @@
-"""Layers whose output is compared with labels, or that add a loss."""
+"""Output layers, which compare with labels or add a loss."""

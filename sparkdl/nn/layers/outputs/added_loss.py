@@ -1,4 +1,4 @@
-"""Layer that adds a term of its own to the loss."""
+"""A layer that adds its own term to the loss."""
 
 from typing import Any, ClassVar
 

@@ -10,16 +10,16 @@ from sparkdl.nn.hints import Shape, Value
 from sparkdl.nn.layers.core.base import Layer
 from sparkdl.nn.losses import Loss
 
-OF_BATCH = ("valid", "total")  # reductions over the losses of all examples together
+OF_BATCH = ("valid", "total")  # reductions that join the losses of all examples
 REDUCTIONS = ("mean", "sum", "full", *OF_BATCH)
 
 
 @dataclass(frozen=True, kw_only=True)
 class ScoredLayer(Layer, abstract=True):
-    """A layer that gives z, which the loss compares with the labels. A prediction is output(z).
+    """A layer that returns z, which the loss compares with the labels. The prediction is output(z).
 
-    Of sequences every step has a label, of images every place, and an example's loss is their mean
-    or sum; steps that a mask leaves out do not count.
+    Sequences have a label per step and images one per position; an example's loss is their mean or
+    sum. Masked steps do not count.
 
     Shapes
     ------
@@ -27,7 +27,7 @@ class ScoredLayer(Layer, abstract=True):
     """
 
     adds_loss: ClassVar = True
-    reads_labels: ClassVar[bool] = True  # False if the data have nothing to compare with
+    reads_labels: ClassVar[bool] = True  # False if the data has no labels for it
 
     loss: AnyOf[Loss] = option(
         Of(family=Loss),
@@ -68,22 +68,22 @@ class ScoredLayer(Layer, abstract=True):
 
     @property
     def label_kind(self) -> str:
-        """ "class" or "values"; see Loss."""
+        """The kind of labels, "class" or "values"; see Loss."""
         return self.loss.label_kind
 
     def out_mask(self, mask: Value, in_shape: Any) -> Value:
-        """Returns the mask of a sequence's steps; labels have no steps within steps."""
+        """Returns the mask of a sequence's steps; labels have no nested steps."""
         return None if mask is None or len(mask.shape) > 2 else super().out_mask(mask, in_shape)
 
     def check(self, out_shape: Shape) -> None:
-        """Raises ShapeError where the loss cannot be of z of this shape."""
+        """Raises ShapeError if the loss does not accept z of this shape."""
         if self.loss.of_sequence:
             self.loss.label_shape(out_shape)
         else:
             self.loss.check(out_shape[units_axis(out_shape)])
 
     def label_shape(self, out_shape: Shape) -> Shape:
-        """Returns the shape of one example's label, for z of this shape."""
+        """Returns the shape of one example's label, given that of z."""
         if self.loss.of_sequence:
             return self.loss.label_shape(out_shape)
         one = self.loss.label_shape(out_shape[units_axis(out_shape)])
@@ -92,7 +92,7 @@ class ScoredLayer(Layer, abstract=True):
         return (out_shape[0], *one) if len(out_shape) == 2 else (*one, *out_shape[1:])
 
     def output(self, z: Value) -> Value:
-        """Returns the prediction, of the shape of z."""
+        """Returns the prediction, in the shape of z."""
         if len(z.shape) == 2 or self.loss.of_sequence:
             return self.loss.output(z)
         order = units_last(z)
@@ -101,7 +101,7 @@ class ScoredLayer(Layer, abstract=True):
         return ops.transpose(y, tuple(order.index(i) for i in range(len(order))))
 
     def per_example(self, z: Value, labels: Value, mask: Value = None) -> Value:
-        """Returns the loss of each example, (batch,); `mask` (batch, T) says which steps count."""
+        """Returns the loss of each example, (batch,); `mask` (batch, T) selects steps."""
         if self.loss.of_sequence:
             loss: Any = self.loss
             return loss.per_example(z, labels, mask)
@@ -122,7 +122,7 @@ class ScoredLayer(Layer, abstract=True):
         return self.reduce(each, self.counting(each, labels, mask))
 
     def counting(self, each: Value, labels: Value, mask: Value) -> Value:
-        """Returns which of `each` (batch, places) count: masked in, and the label not ignored."""
+        """Returns which of `each` (batch, positions) count: not masked, label not ignored."""
         counts = self.loss.counts(labels)
         if counts is None:
             return mask
@@ -130,7 +130,7 @@ class ScoredLayer(Layer, abstract=True):
         return counts if mask is None else ops.mul(counts, mask)
 
     def reduce(self, each: Value, mask: Value) -> Value:
-        """Returns (batch,) from the losses (batch, places)."""
+        """Reduces losses (batch, positions) to (batch,)."""
         total = ops.sum(each if mask is None else ops.mul(each, mask), 1)
         if self.reduction == "sum":
             return total
@@ -144,16 +144,16 @@ class ScoredLayer(Layer, abstract=True):
 
 
 def units_axis(out_shape: Shape) -> int:
-    """Returns the axis of one example's z that holds the units: the first of images, else last."""
+    """Returns the axis of units of one example's z: the first of images, else the last."""
     return 0 if len(out_shape) > 2 else -1
 
 
 def units_last(z: Value) -> Shape:
-    """Returns the order of axes that puts the units behind."""
+    """Returns the permutation of axes that moves the units to the end."""
     rank = len(z.shape)
     return (0, *range(2, rank), 1) if rank > 3 else tuple(range(rank))
 
 
 def flat(z: Value) -> Value:
-    """Returns (batch * places, units) of z with the units behind."""
+    """Returns z, whose last axis has the units, as (batch * positions, units)."""
     return ops.reshape(z, (-1, z.shape[-1]))

@@ -1,4 +1,4 @@
-"""The last layer, where examples of a class shall also have like features."""
+"""An output layer that also draws the features of a class together."""
 
 from typing import Any
 

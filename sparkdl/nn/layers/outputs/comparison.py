@@ -1,4 +1,4 @@
-"""Losses of two outputs of a network that should agree, without labels."""
+"""Losses between two outputs of a network that should agree, without labels."""
 
 from math import prod
 from typing import Any, ClassVar
@@ -30,7 +30,7 @@ class Comparison(ScoredLayer):
 
     multi_input: ClassVar = True
     reads_labels: ClassVar = False
-    has_joint_loss: ClassVar = True  # where there is a third input
+    has_joint_loss: ClassVar = True  # if there is a third input
 
     def out_shape(self, in_shape: Any) -> Shape:
         if len(in_shape) not in (2, 3) or in_shape[2:] not in ((), ((1,),)):

@@ -1,4 +1,4 @@
-"""The last layer where there is nothing more to compute: the loss alone."""
+"""An output layer without parameters: the loss alone."""
 
 from sparkdl.config import dataclass
 from sparkdl.nn.hints import Shape, Value, Values

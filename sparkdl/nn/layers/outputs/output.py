@@ -1,4 +1,4 @@
-"""The last layer: a fully connected one, and the loss."""
+"""The usual output layer: fully connected, with a loss."""
 
 from typing import ClassVar
 
@@ -18,7 +18,7 @@ class Output(FullyConnected, ScoredLayer):
     x (batch, n_in), z (batch, units), W (n_in, units), b (units,); of sequences each step by itself
     """
 
-    low_precision: ClassVar = False  # a loss of z in bfloat16 would see three digits
+    low_precision: ClassVar = False  # bfloat16 would leave z three digits
 
     units: int = option(Size(minimum=1), "Number of classes, or numbers per label.")
 

@@ -1,1 +1,1 @@
-"""Layers that bring each window down to one number."""
+"""Pooling layers, which reduce each window to one number."""

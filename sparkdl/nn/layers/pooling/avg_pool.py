@@ -31,7 +31,7 @@ class AvgPool(Pool, abstract=True):
         return y
 
     def correction(self, space: Shape) -> Value:
-        """Returns (1, 1, H', W'): a window's size over its part in the image or given padding."""
+        """Returns (1, 1, H', W'): window size over its part in the image or explicit padding."""
         limits = [n + sum(p) for n, p in zip(space, self.padding_of(space, "floor"), strict=True)]
         axes = zip(
             limits,

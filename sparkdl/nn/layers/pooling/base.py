@@ -24,16 +24,16 @@ from sparkdl.nn.layers.windows.spatial_layer import SpatialLayer
 
 @dataclass(frozen=True, kw_only=True)
 class Pool(SpatialLayer, abstract=True):
-    """One number for each window of each channel.
+    """One number per window and channel.
 
     Shapes
     ------
     x (batch, C, H, W), y (batch, C, H', W'); sequences (batch, T, F), volumes (batch, C, D, H, W).
-    A step of a masked sequence is there where one of its window is.
+    A step of a masked sequence exists if its window has an existing step.
     """
 
     low_precision: ClassVar = True
-    fill: ClassVar[float] = 0.0  # fills the steps that are padding
+    fill: ClassVar[float] = 0.0  # value of padding steps
 
     size: Axes = option(Sizes(), "Size of the window.")
     stride: OptionalAxes = option(
@@ -64,28 +64,28 @@ class Pool(SpatialLayer, abstract=True):
         return self.axes == 1 and not takes_single_steps(*options)
 
     def padding_is_small(self) -> bool:
-        """Returns whether padding alone never holds a whole window."""
+        """Returns whether no window can consist of padding alone."""
         if self.padding == "same":
             return True
         spans = spans_of(self.size, self.dilation, self.axes)
         return all(max(p) < k for p, k in zip(sides(self.padding, self.axes), spans, strict=True))
 
     def sizes(self, name: str) -> Shape:
-        """Returns the option `name` with an entry for each axis."""
+        """Returns the option `name` with one entry per axis."""
         return per_axis(getattr(self, name), self.axes)
 
     @property
     def step(self) -> Shape:
-        """The stride, with an entry for each axis."""
+        """The stride, with one entry per axis."""
         return per_axis(self.size if self.stride is None else self.stride, self.axes)
 
     def padding_of(self, space: Shape, rounding: str | None = None) -> tuple[tuple[int, int], ...]:
-        """Returns (before, after) for each axis.
+        """Returns (before, after) per axis.
 
         Raises
         ------
         ShapeError
-            If a window would see nothing else.
+            If a window would see nothing but padding.
         """
         options = self.size, self.step, self.padding, self.dilation
         padding = window_padding(space, *options, rounding or self.rounding)
@@ -121,10 +121,10 @@ class Pool(SpatialLayer, abstract=True):
         return fill_padding(y, self.out_mask(run.mask, tuple(x.shape[1:])))
 
     def options(self, space: Shape) -> tuple[Value, Value, Value]:
-        """Returns size, stride and padding of the operation's windows."""
+        """Returns size, stride and padding for the operation."""
         padding = self.wide(self.padding_of(space), (0, 0))
         return self.wide(self.sizes("size")), self.wide(self.step), padding
 
     def pool_windows(self, x: Value, space: Shape) -> Value:
-        """Returns x (N, C, ...) with its axes of space `space`, pooled."""
+        """Returns x (N, C, ...), whose spatial axes have the lengths `space`, pooled."""
         raise NotImplementedError

@@ -1,4 +1,4 @@
-"""One number for each channel."""
+"""Pooling of each channel to one number."""
 
 from typing import ClassVar
 

@@ -10,7 +10,7 @@ from sparkdl.nn.layers.pooling.base import Pool
 
 @dataclass(frozen=True, kw_only=True)
 class LpPool(Pool, abstract=True):
-    """y = (sum of |x|^p)^(1/p) over each window. Where a window is all 0, so is its gradient.
+    """y = (sum of |x|^p)^(1/p) over each window. A window of zeros has a gradient of 0.
 
     References
     ----------
@@ -18,7 +18,7 @@ class LpPool(Pool, abstract=True):
     1e-8 to the sum.
     """
 
-    low_precision: ClassVar = False  # three digits of a power are few
+    low_precision: ClassVar = False  # powers need more than three digits
 
     p: float = option(Number(minimum=1), "Exponent of the norm.", default=2.0)
 

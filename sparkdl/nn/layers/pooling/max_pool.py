@@ -1,4 +1,4 @@
-"""The largest number of each window."""
+"""The maximum of each window."""
 
 from math import prod
 from typing import ClassVar
@@ -14,7 +14,7 @@ from sparkdl.nn.layers.pooling.base import Pool
 
 @dataclass(frozen=True, kw_only=True)
 class MaxPool(Pool, abstract=True):
-    """y = the largest number of each window; padding never wins, nor do steps that are none."""
+    """y = the maximum of each window; neither padding nor masked steps ever win."""
 
     fill: ClassVar = LOWEST
 
@@ -71,7 +71,7 @@ class MaxPoolIndex2D(MaxPool2D):
     x (batch, C, H, W), y (batch, C, H', W')
     """
 
-    low_precision: ClassVar = False  # places have more digits than bfloat16
+    low_precision: ClassVar = False  # positions have more digits than bfloat16
 
     def pool_windows(self, x: Value, space: Shape) -> Value:
         places = np.arange(prod(space), dtype=x.dtype).reshape(1, 1, *space)

@@ -1,4 +1,4 @@
-"""Pooling to grids of 1, 2, 4 ... bins a side: rows of one length from images of any size."""
+"""Pooling to grids of 1, 2, 4 ... bins per side: rows of one length from images of any size."""
 
 from collections.abc import Iterator
 from math import ceil, prod

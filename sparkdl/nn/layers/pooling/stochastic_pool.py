@@ -1,4 +1,4 @@
-"""Pooling by chance: one number of each window, each as likely as it is large."""
+"""Stochastic pooling: a number drawn from each window with probability proportional to its size."""
 
 from math import prod
 from typing import ClassVar
@@ -10,7 +10,7 @@ from sparkdl.nn.hints import Value, Values
 from sparkdl.nn.layers.core.run import Run
 from sparkdl.nn.layers.pooling.base import Pool
 
-TINY = 1e-30  # far below what a drawn number may be, and no kernel takes it for 0
+TINY = 1e-30  # far below any drawn number, yet not 0 to any kernel
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,1 +1,1 @@
-"""Layers that pass over the steps of a sequence, and layers that choose among its steps."""
+"""Recurrent layers, and layers that select steps of a sequence."""

@@ -1,4 +1,4 @@
-"""Bases of the recurrent layers: weights for each gate, states, the walk over the steps."""
+"""Bases of the recurrent layers: weights per gate, states, the loop over the steps."""
 
 from typing import Any, ClassVar
 
@@ -17,9 +17,9 @@ from sparkdl.nn.layers.core.weights import WeightedLayer
 
 @dataclass(frozen=True, kw_only=True)
 class Recurrent(WeightedLayer, abstract=True):
-    """A layer that goes over the steps of sequences and carries a state from each to the next.
+    """A layer that loops over the steps of sequences and carries a state from step to step.
 
-    Where a mask says that a step is padding, the state stays as it is and the output is 0.
+    At steps masked as padding, the state is unchanged and the output is 0.
 
     Shapes
     ------
@@ -50,11 +50,11 @@ class Recurrent(WeightedLayer, abstract=True):
 
     @property
     def multi_input(self) -> bool:  # type: ignore[override]
-        """True if there are indicators beside the sequences."""
+        """True if the layer also reads continuation indicators."""
         return self.continuation
 
     def sequences(self, in_shape: Any) -> Shape:
-        """Returns the shape of the sequences; with indicators, that of the first input."""
+        """Returns the shape of the sequences, the first input if there are indicators."""
         if not self.continuation:
             return self.sequence(in_shape)
         if len(in_shape) != 2 or in_shape[1] not in (in_shape[0][:1], (*in_shape[0][:1], 1)):
@@ -98,10 +98,7 @@ class Recurrent(WeightedLayer, abstract=True):
     def over_time(
         self, params: Values, x: Value, run: Run, keep: Value = None, backwards: bool = False
     ) -> tuple[Value, ...]:
-        """Returns (y, last states ...).
-
-        Gradients go through the last run.backward_steps only.
-        """
+        """Returns (y, last states ...), with gradients through the last run.backward_steps only."""
         n, steps = x.shape[:2]
         keep = None if keep is None else ops.greater(ops.reshape(keep, (n, steps)), 0.0)
         states: Any = [self.first(run, name, x) for name in self.carried]
@@ -121,18 +118,18 @@ class Recurrent(WeightedLayer, abstract=True):
         return ys[0] if len(ys) == 1 else ops.concat(ys, 1), *states
 
     def first(self, run: Run, name: str, x: Value) -> Value:
-        """Returns the state before the first step."""
+        """Returns the initial state, by default zeros."""
         state = run.state(name)
         return np.zeros((x.shape[0], self.units), x.dtype) if state is None else state
 
     def walk(
         self, params: Values, x: Value, *states: Value, keep: Value, mask: Value, backwards: bool
     ) -> tuple[Value, ...]:
-        """Returns (y, last states ...) by the engine's operation."""
+        """Returns (y, last states ...), computed by the engine's recurrent operation."""
         raise NotImplementedError
 
     def weights_of(self, params: Values) -> tuple[Value, ...]:
-        """Returns W, RW, b; zeros where there is no b."""
+        """Returns W, RW, b; zeros if there is no b."""
         w = params["W"]
         return w, params["RW"], params["b"] if self.bias else np.zeros(self.outputs(), w.dtype)
 
@@ -152,18 +149,18 @@ class GatedRecurrent(Recurrent, abstract=True):
 
     @property
     def slope(self) -> float | None:
-        """The slope of the hard sigmoid; None for the smooth one."""
+        """The slope of the hard sigmoid; None for the smooth sigmoid."""
         return getattr(self.gate_activation, "slope", None)
 
 
 def gradient_spans(steps: int, backward_steps: int | None) -> list[tuple[int, int]]:
-    """Returns (start, stop) of the steps that gradients do not reach, and of those that they do."""
+    """Returns (start, stop) of the steps without gradients, if any, and of those with them."""
     cut = 0 if backward_steps is None else max(steps - backward_steps, 0)
     return [(0, cut), (cut, steps)] if cut else [(0, steps)]
 
 
 def slice_steps(x: Value, start: int, stop: int) -> Value:
-    """Slices steps of x (N, T, ...); returns x itself where it is None or those are all."""
+    """Slices steps of x (N, T, ...); returns x if it is None or all steps are selected."""
     if x is None or (start, stop) == (0, x.shape[1]):
         return x
     n, _, *rest = x.shape

@@ -1,4 +1,4 @@
-"""Layers for padded sequences: a mask from features, and the last step that is no padding."""
+"""Layers for padded sequences: a mask from features, and the last existing step."""
 
 from typing import Any
 
@@ -30,7 +30,7 @@ class Masking(Layer):
         return self.sequence(in_shape)
 
     def forward(self, params: Values, x: Value, run: Run) -> Value:
-        active = ops.max(ops.where(x - self.value, 1.0, 0.0), 2)  # NaN is a step, to show
+        active = ops.max(ops.where(x - self.value, 1.0, 0.0), 2)  # a step with NaN is kept, to show
         mask = active if run.mask is None else ops.mul(active, run.mask)
         run.mask_output(mask)
         return fill_padding(x, mask)

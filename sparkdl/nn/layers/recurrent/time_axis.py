@@ -1,4 +1,4 @@
-"""Rows and sequences: one repeated over the steps of the other, steps in reverse order."""
+"""Repetition of rows over the steps of a sequence, and reversal of steps."""
 
 from typing import Any, ClassVar
 

@@ -1,1 +1,1 @@
-"""Layers that change what passes through them at random while training."""
+"""Regularization layers, which perturb their input at random in training."""

@@ -1,4 +1,4 @@
-"""Random zeros while training."""
+"""Random zeros in training."""
 
 from typing import ClassVar
 

@@ -1,4 +1,4 @@
-"""Random changes of what passes through while training, none in use."""
+"""Random perturbations in training, none in inference."""
 
 from math import sqrt
 from typing import ClassVar
@@ -10,15 +10,15 @@ from sparkdl.nn.hints import Shape, Value, Values
 from sparkdl.nn.layers.core.base import Layer
 from sparkdl.nn.layers.core.run import Run
 
-ALPHA_PRIME = -1.6732632423543772 * 1.0507009873554805  # the limit of selu far below 0
+ALPHA_PRIME = -1.6732632423543772 * 1.0507009873554805  # the limit of selu at minus infinity
 
 
 @dataclass(frozen=True, kw_only=True)
 class Noise(Layer, abstract=True):
-    """A layer that changes nothing in use.
+    """A layer that only acts in training.
 
-    Its numbers depend on the seed, the layer, the example and the epoch alone: not on the batch or
-    the worker that an example falls to.
+    Its numbers depend on the seed, the layer, the example and the epoch alone, not on the batch or
+    the worker of an example.
     """
 
     keeps_numbers: ClassVar = True

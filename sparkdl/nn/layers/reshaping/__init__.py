@@ -1,1 +1,1 @@
-"""Layers that arrange, cut, pad or repeat the numbers of an example."""
+"""Layers that rearrange, crop, pad or repeat the numbers of an example."""

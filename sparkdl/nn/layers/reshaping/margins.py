@@ -1,4 +1,4 @@
-"""Zeros around, or a border taken off."""
+"""Zero padding and cropping."""
 
 from typing import Any, ClassVar
 
@@ -15,7 +15,7 @@ from sparkdl.nn.layers.windows.spatial_layer import SpatialLayer
 
 @dataclass(frozen=True, kw_only=True)
 class SpatialBorder(SpatialLayer, abstract=True):
-    """A layer that changes how far each axis of space reaches."""
+    """A layer that lengthens or shortens each spatial axis."""
 
     low_precision: ClassVar = True
 
@@ -30,7 +30,7 @@ class SpatialBorder(SpatialLayer, abstract=True):
         return self.axes == 1
 
     def margins(self) -> Any:
-        """Returns (before, after) for each axis of an array (batch, *in_shape)."""
+        """Returns (before, after) per axis of an array (batch, *in_shape)."""
         amounts, none = sides(self.amount, self.axes), (0, 0)
         return ((0, 0), *amounts, none) if self.axes == 1 else (none, none, *amounts)
 
@@ -48,7 +48,7 @@ class ZeroPadding(SpatialBorder, abstract=True):
         return ops.pad(x, *zip(*self.margins(), strict=True))
 
     def out_mask(self, mask: Value, in_shape: Shape) -> Value:
-        """Returns the mask: zeros are there where the step beside them is."""
+        """Returns the mask: padding exists if the step next to it does."""
         if self.axes != 1 or mask is None:
             return None
         ((before, after),), (n, steps) = sides(self.amount, 1), mask.shape
@@ -83,7 +83,7 @@ class Cropping(SpatialBorder, abstract=True):
 
 
 def crop_margins(x: Value, margins: Any) -> Value:
-    """Returns x without its margins."""
+    """Crops the margins of x."""
     starts = [before for before, _ in margins]
     stops = [n - after for n, (_, after) in zip(x.shape, margins, strict=True)]
     return ops.slice(x, starts, stops)

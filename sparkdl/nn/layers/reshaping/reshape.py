@@ -1,4 +1,4 @@
-"""The numbers of an example in another arrangement."""
+"""Rearrangement of the numbers of an example."""
 
 from math import prod
 from typing import ClassVar

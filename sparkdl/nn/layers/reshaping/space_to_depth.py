@@ -1,4 +1,4 @@
-"""Blocks of pixels as channels of one, and the way back."""
+"""Blocks of pixels as channels of one pixel, and the inverse."""
 
 from typing import ClassVar
 
@@ -12,7 +12,7 @@ from sparkdl.nn.layers.windows.spatial_layer import SpatialLayer
 
 @dataclass(frozen=True, kw_only=True)
 class BlockRearrangement(SpatialLayer, abstract=True):
-    """Layers over square blocks of an image."""
+    """A layer that works on square blocks of an image."""
 
     axes: ClassVar = 2
     low_precision: ClassVar = True

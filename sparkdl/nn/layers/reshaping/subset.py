@@ -1,4 +1,4 @@
-"""A part of the channels or features."""
+"""A slice of the channels or features."""
 
 from typing import ClassVar
 

@@ -1,4 +1,4 @@
-"""Each number several times."""
+"""Upsampling, which enlarges sequences, images and volumes."""
 
 from typing import ClassVar
 
@@ -14,7 +14,7 @@ from sparkdl.nn.layers.windows.spatial_layer import SpatialLayer
 
 @dataclass(frozen=True, kw_only=True)
 class UpSampling(SpatialLayer, abstract=True):
-    """`size` numbers for each along every axis of space."""
+    """A layer that multiplies the length of every spatial axis by its size."""
 
     low_precision: ClassVar = True
 
@@ -34,7 +34,7 @@ class UpSampling(SpatialLayer, abstract=True):
 
     @property
     def linear(self) -> bool:
-        """True if new numbers are interpolated linearly between their neighbors."""
+        """Whether new numbers are interpolated linearly between their neighbors."""
         return False
 
 

@@ -1,4 +1,4 @@
-"""A layer that learns without labels."""
+"""A wrapper that trains a layer without labels."""
 
 from typing import ClassVar
 

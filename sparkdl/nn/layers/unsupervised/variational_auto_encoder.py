@@ -1,4 +1,4 @@
-"""A stack of fully connected layers that learns the hidden causes of its inputs."""
+"""A variational autoencoder of fully connected layers."""
 
 from collections.abc import Iterable
 from itertools import pairwise

@@ -1,1 +1,1 @@
-"""Windows that slide over the axes of space: their number, their padding, and the layers below."""
+"""Sliding windows: their number, their padding, and the base layers that use them."""

@@ -1,6 +1,6 @@
-"""Windows that slide over axes of space: how many there are, and how much padding they need.
+"""Geometry of sliding windows: their number along spatial axes, and their padding.
 
-An option of a layer over several axes is one number for all of them or a tuple with one for each.
+An option of a layer with several axes is one number for all of them or a tuple with one per axis.
 """
 
 from math import ceil
@@ -11,12 +11,12 @@ from sparkdl.nn.hints import Shape
 
 
 def per_axis(value: Any, axes: int) -> Any:
-    """Returns a number for each axis."""
+    """Returns one number per axis."""
     return value if isinstance(value, tuple) else (value,) * axes
 
 
 def sides(value: Any, axes: int) -> tuple[tuple[int, int], ...]:
-    """Returns (before, after) for each axis."""
+    """Returns (before, after) per axis."""
     if axes == 1 and isinstance(value, tuple):
         return (value,)
     return tuple(per_axis(side, 2) for side in per_axis(value, axes))
@@ -31,11 +31,11 @@ def spans_of(size: Any, dilation: Any, axes: int) -> Shape:
 def window_padding(
     space: Shape, size: Any, stride: Any, padding: Any, dilation: Any = 1, rounding: str = "floor"
 ) -> tuple[tuple[int, int], ...]:
-    """Returns (before, after) for each axis of `space`, the lengths of an example's axes.
+    """Returns (before, after) per axis of `space`, the spatial lengths of an example.
 
-    With rounding "ceil", enough is added behind that a last, partial window fits, unless it would
-    begin outside the space and its padding. With padding "causal", all of it lies in front, so that
-    a window ends where "same" has its middle.
+    With rounding "ceil", the end is padded so that a last, partial window fits, unless it would
+    begin outside the space and its padding. With padding "causal", all padding is in front, so that
+    a window ends where it has its middle with "same".
     """
     axes, fit = len(space), ceil_padding if rounding == "ceil" else floor_padding
     spans, strides = spans_of(size, dilation, axes), per_axis(stride, axes)
@@ -46,13 +46,13 @@ def window_padding(
 
 
 def takes_single_steps(size: Any, stride: Any, padding: Any, dilation: Any) -> bool:
-    """Returns whether there is a window for each step of a sequence, which sees no other step."""
+    """Returns whether each step of a sequence has its own window, which sees no other step."""
     one = per_axis(size, 1) == per_axis(stride, 1) == (1,)
     return one and window_padding((1,), size, stride, padding, dilation) == ((0, 0),)
 
 
 def same_padding(n: int, span: int, stride: int) -> tuple[int, int]:
-    """Returns (before, after) for ceil(n / stride) windows, as Keras has it: the odd one behind."""
+    """Returns (before, after) for ceil(n / stride) windows; as in Keras, an odd one goes behind."""
     total = max((ceil(n / stride) - 1) * stride + span - n, 0)
     return total // 2, total - total // 2
 
@@ -70,7 +70,7 @@ def ceil_padding(n: int, span: int, stride: int, padding: tuple[int, int]) -> tu
 
 
 def windows(space: Shape, size: Any, stride: Any, padding: Any, dilation: Any = 1) -> Shape:
-    """Returns the number of windows along each axis; `padding` as `window_padding` gives it.
+    """Returns the number of windows along each axis; `padding` is that of `window_padding`.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Constraints on the amounts added or taken at both ends of each axis."""
+"""Constraints on the amounts added or removed at both ends of each axis."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -17,9 +17,9 @@ WAYS = {
 
 @dataclass(frozen=True, kw_only=True)
 class Amounts(Sizes):
-    """A number for all ends, one for both ends of each axis, or (before, after) for each axis.
+    """A number for all ends, one per axis for both ends, or (before, after) per axis.
 
-    Of a single axis it is a number, or one pair (before, after).
+    For a single axis it is a number or one pair (before, after).
     """
 
     of: Requirement = NOT_NEGATIVE
@@ -51,14 +51,14 @@ class Padding(Amounts):
     Parameters
     ----------
     causal : bool
-        Whether it may be "causal" where there is a single axis.
+        Whether "causal" is allowed for a single axis.
     """
 
     causal: bool = False
 
     @property
     def words(self) -> tuple[str, ...]:
-        """The words for amounts that depend on the example."""
+        """The words for amounts that depend on the input length."""
         return ("same", "causal") if self.causal and self.axes == 1 else ("same",)
 
     @property

@@ -1,4 +1,4 @@
-"""Layers whose windows slide over each example."""
+"""Base of the layers with sliding windows."""
 
 from sparkdl.config import Sizes, dataclass, option
 from sparkdl.config.field_types import AmountOrWord, Axes
@@ -15,7 +15,7 @@ from sparkdl.nn.layers.windows.spatial_layer import SpatialLayer
 
 @dataclass(frozen=True, kw_only=True)
 class WindowLayer(SpatialLayer, abstract=True):
-    """A layer that looks at each example through windows, all of them full."""
+    """A layer that sees each example through windows, none of them partial."""
 
     kernel_size: Axes = option(Sizes(), "Size of the window.")
     stride: Axes = option(Sizes(), "Distance between two windows.", default=1)
@@ -34,11 +34,11 @@ class WindowLayer(SpatialLayer, abstract=True):
         return self.axes == 1 and not takes_single_steps(*options)
 
     def sizes(self, name: str) -> Shape:
-        """Returns the option `name` with an entry for each axis."""
+        """Returns the option `name` with one entry per axis."""
         return per_axis(getattr(self, name), self.axes)
 
     def padding_of(self, space: Shape) -> tuple[tuple[int, int], ...]:
-        """Returns (before, after) for each axis."""
+        """Returns (before, after) per axis."""
         return window_padding(space, self.kernel_size, self.stride, self.padding, self.dilation)
 
     def places(self, space: Shape) -> Shape:

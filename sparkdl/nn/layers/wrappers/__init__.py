@@ -1,1 +1,1 @@
-"""Layers around another layer."""
+"""Layers that wrap another layer."""

@@ -1,4 +1,4 @@
-"""Layers around another layer."""
+"""Base of the layers that wrap another layer."""
 
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -18,7 +18,7 @@ TRAINED = {item.name for item in fields(WeightedLayer)} - {"name"}
 
 
 class OfLayerInside:
-    """A class attribute of layers that a wrapper has from the layer inside."""
+    """A class attribute that a wrapper takes from the layer inside."""
 
     def __set_name__(self, owner: type, name: str) -> None:
         self.name = name
@@ -29,7 +29,7 @@ class OfLayerInside:
 
 @dataclass(frozen=True, kw_only=True)
 class Wrapper(Layer, abstract=True):
-    """A layer that does something with another one, whose choices about training hold."""
+    """A layer that wraps another one, whose training options apply."""
 
     adds_loss: ClassVar[Any] = OfLayerInside()
     has_joint_loss: ClassVar[Any] = OfLayerInside()
@@ -43,7 +43,7 @@ class Wrapper(Layer, abstract=True):
     layer: Layer = option(Of(family=Layer), "The layer inside.")
 
     def __getattr__(self, name: str) -> Any:
-        """Returns options of training, such as l2 or rate_factor, of the layer inside."""
+        """Returns training options, such as l2 or rate_factor, of the layer inside."""
         if name in TRAINED:
             return getattr(self.layer, name)
         raise AttributeError(f"{type(self).__name__} has no {name!r}")

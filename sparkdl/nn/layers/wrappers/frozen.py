@@ -26,7 +26,7 @@ class Frozen(Wrapper):
     those of the other layer
     """
 
-    rate_factor: ClassVar[float] = 0.0  # so that no optimizer's own decay moves them
+    rate_factor: ClassVar[float] = 0.0  # so that no optimizer's weight decay moves them
     constraints: ClassVar = ()
     penalized: ClassVar[tuple[str, ...]] = ()
     penalized_by_layer: ClassVar[tuple[str, ...]] = ()

@@ -1,4 +1,4 @@
-"""A layer at each step of a sequence by itself."""
+"""A layer applied to each step of a sequence."""
 
 import dataclasses
 from collections.abc import Callable
@@ -18,7 +18,7 @@ from sparkdl.nn.layers.wrappers.base import OfLayerInside, Wrapper
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class PerStep(Run):
-    """A pass as a layer sees it to which steps are examples; the batch has `steps` of each."""
+    """A Run for a layer that sees steps as examples, with `steps` of them per example."""
 
     steps: int
 
@@ -95,7 +95,7 @@ class TimeDistributed(Wrapper):
 
 
 def masks_of_steps(x: Value, mask: Value) -> tuple[Value, ...]:
-    """Returns the mask as the layer inside gets it: layers know one of rows or of sequences."""
+    """Returns the mask for the layer inside, which accepts masks of rows or sequences."""
     if mask is None:
         return ()
     if len(mask.shape) > 2:
@@ -104,7 +104,7 @@ def masks_of_steps(x: Value, mask: Value) -> tuple[Value, ...]:
 
 
 def hand_on(results: LayerResults, run: Run, x: Value) -> None:
-    """Leaves behind what the layer inside has; its mask as one of the steps within those of x."""
+    """Forwards the inner layer's results; its mask becomes one of steps within the steps of x."""
     run.results.updates.update(results.updates)
     run.results.states.update(results.states)
     for values in results.losses:
@@ -116,10 +116,10 @@ def hand_on(results: LayerResults, run: Run, x: Value) -> None:
 
 
 def steps_of(y: Value, x: Value) -> Value:
-    """Returns (N, T, ...) of y (N T, ...), with N and T of x."""
+    """Returns y (N T, ...) as (N, T, ...), with N and T of x."""
     return ops.reshape(y, (*x.shape[:2], *y.shape[1:]))
 
 
 def rows(x: Value) -> Value:
-    """Returns (N T, ...) of x (N, T, ...)."""
+    """Returns x (N, T, ...) as (N T, ...)."""
     return ops.reshape(x, (x.shape[0] * x.shape[1], *x.shape[2:]))
