@@ -1,4 +1,4 @@
-"""A fit inside a barrier stage, and what of it comes back as rows."""
+"""A fit inside a barrier stage, and its result as rows."""
 
 import logging
 from copy import copy
@@ -23,7 +23,7 @@ from sparkdl.training.workers.frozen_modules import freeze_modules
 log = logging.getLogger(__name__)
 RESULTS = "place int, piece binary"
 ARROW = pyarrow.schema([("place", pyarrow.int32()), ("piece", pyarrow.binary())])
-PIECE = 16 << 20  # bytes: messages of Spark Connect have a limit
+PIECE = 16 << 20  # bytes; Spark Connect limits the size of messages
 
 
 class DealtBlocks(NamedTuple):
@@ -34,30 +34,30 @@ class DealtBlocks(NamedTuple):
     were_kept: bool = False
 
     def close(self, keep: bool = False) -> None:
-        """Frees nothing: the client does."""
+        """Does nothing: the client frees the data."""
 
 
 class DealtData(NamedTuple):
-    """What the stage's workers load."""
+    """Data loaded by the stage's workers."""
 
     blocks: DealtBlocks
     transform: Any
 
 
 class StageFit(NamedTuple):
-    """A fit as it travels to the stage.
+    """A fit in the form sent to the stage.
 
     Parameters
     ----------
     conf, state, unfinished
-        Of the Network, or what it goes on from; `unfinished` is None where it does not.
+        Of the Network, or of the fit being resumed; `unfinished` is None if none is.
     data : DealtData
     master : TrainingMaster
     epochs : int or None
     options : dict
         Of `fit_network`.
     restarts : int
-        How often the stage may still begin anew, of the master's max_restarts.
+        Remaining restarts of the stage, out of the master's max_restarts.
     """
 
     conf: Any
@@ -71,7 +71,9 @@ class StageFit(NamedTuple):
 
 
 class FitResult(NamedTuple):
-    """What a fit leaves: of the Network, of each listener, and its error as JSON or None."""
+    """Results of a fit: fields of the Network, attributes of listeners, and the error as JSON or
+    None.
+    """
 
     state: Any
     history: Any
@@ -81,7 +83,7 @@ class FitResult(NamedTuple):
 
 
 def run_stage(fit, tables):
-    """Runs a task of the stage; yields the result of the fit from the first of them."""
+    """Runs a task of the stage; the first one yields the result of the fit."""
     freeze_modules()
     with note_errors():
         context, items = BarrierTaskContext.get(), items_of(tables)
@@ -95,9 +97,9 @@ def run_stage(fit, tables):
 
 
 def drive(fit, context, items):
-    """Returns the FitResult; the driver's part of the fit.
+    """Runs the driver's part of the fit; returns the FitResult.
 
-    Raises WorkerError where a worker was lost, and the stage may begin anew.
+    Raises WorkerError if a worker was lost and the stage may start over.
     """
     fit = fit if fit.restarts == fit.master.max_restarts else from_last_checkpoint(fit)
     network = Network(fit.conf, fit.state)
@@ -111,7 +113,7 @@ def drive(fit, context, items):
         lost = WorkerError(network.history.restarts[-1].reason)
     except GeneratorExit:
         raise
-    except BaseException as failure:  # a listener's KeyboardInterrupt or SystemExit as well
+    except BaseException as failure:  # includes a listener's KeyboardInterrupt or SystemExit
         error = driver_error_to_json(failure)
     finally:
         workers.close()
@@ -124,9 +126,9 @@ def drive(fit, context, items):
 
 
 def from_last_checkpoint(fit):
-    """Returns a StageFit that begins anew as it goes on from the last checkpoint, if it has one.
+    """Returns a StageFit that resumes from its last checkpoint, if it has one.
 
-    Those of others are never ahead of where a fit starts.
+    Checkpoints of other fits are never ahead of where a fit starts.
     """
     path = fit.options["checkpoints"] and fit.options["checkpoints"].path
     if path is None or max(list_checkpoints(path), default=0) <= fit.state.rounds:
@@ -139,7 +141,9 @@ def from_last_checkpoint(fit):
 
 
 def attributes_of(listener):
-    """Returns a listener's attributes without the fit's error, whose class may not be unpickled."""
+    """Returns a listener's attributes without the fit's error, which the client may fail to
+    unpickle.
+    """
     found = dict(vars(listener))
     if isinstance(found.get("steering"), Steering):
         found["steering"] = copy(found["steering"])
@@ -152,6 +156,6 @@ def refuse_to_evaluate(state, validation):
 
 
 def result_of(rows):
-    """Returns the FitResult of the rows that the stage gave."""
+    """Returns the FitResult from the rows of the stage."""
     pieces = [bytes(row["piece"]) for row in sorted(rows, key=lambda row: row["place"])]
     return cloudpickle.loads(b"".join(pieces))

@@ -1,7 +1,7 @@
 """Workers of a fit that is driven from within the barrier stage in which they train.
 
-The first task has the driver's part beside its worker, since executors may not reach the client of
-Spark Connect. Tasks find it by what Spark's barrier hands round.
+The first task runs the driver's part besides its worker, since executors may be unable to reach
+the Spark Connect client. Tasks find it through the messages of Spark's barrier.
 """
 
 import base64
@@ -18,15 +18,15 @@ from sparkdl.spark.launch.team import WorkerRank
 from sparkdl.spark.launch.worker_stage import train
 
 log = logging.getLogger(__name__)
-MEETING = 60.0  # seconds for all tasks of a stage, which begin together, to tell each other a word
+MEETING = 60.0  # seconds for all tasks of a stage, which begin together, to exchange messages
 
 
 class LaunchedOnce(Exception):
-    """Workers cannot be launched again in a stage: it must begin anew."""
+    """Workers cannot be relaunched within a stage: the stage must start over."""
 
 
 class StageWorkers:
-    """The workers of this stage, as the first of its tasks knows them; see Workers.
+    """The workers of this stage, as seen by its first task; see Workers.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ class StageWorkers:
     Attributes
     ----------
     incomplete : WorkerError or None
-        Why the stage is not whole: that it is no fit's result, and the task must fail.
+        Why the stage is incomplete; the task must then fail, as this is not the fit's error.
     """
 
     def __init__(self, context, items, device):
@@ -62,13 +62,13 @@ class StageWorkers:
         raise WorkerError("workers over Spark Connect are launched once")
 
     def other_memory(self):
-        return {}  # the server's JVMs are out of sight
+        return {}  # the server's JVMs are not accessible
 
     def obstacle(self):
         return None
 
     def launch(self, task, blocks, shares, shared, validation=None):
-        """Has all tasks of the stage begin to train."""
+        """Makes all tasks of the stage begin to train."""
         if self._is_launched:
             raise LaunchedOnce
         self._is_launched = True
@@ -77,7 +77,7 @@ class StageWorkers:
         return OwnWorker(partial(train_in_task, self._device, self._items, 0, self.size, *word))
 
     def close(self):
-        """Lets go of tasks that still wait to train."""
+        """Releases tasks that still wait to train."""
         if not self._is_launched:
             self._tell_all("")
 
@@ -92,7 +92,7 @@ class StageWorkers:
 class OwnWorker:
     """The worker of the first task, in a thread; see LaunchedWorkers.
 
-    Others report to the driver's part themselves.
+    The other workers report to the driver's part by themselves.
     """
 
     def __init__(self, work):
@@ -107,7 +107,7 @@ class OwnWorker:
         return self._done
 
     def stop(self):
-        """Waits some seconds for the worker: its connections are closed by now."""
+        """Waits some seconds for the worker, whose connections are closed by now."""
         self._thread.join(15.0)
 
     def _run(self, work):
@@ -119,15 +119,15 @@ class OwnWorker:
 
 
 def tell_all(context, text, limit=MEETING):
-    """Tells all tasks of the stage a word; returns those of all.
+    """Sends a text to all tasks of the stage; returns the texts of all.
 
-    Spark itself waits for a year: it gives a stage up where a task cannot fetch its records, and
-    lets the others wait on, in slots that the next attempt needs.
+    Spark itself would wait for a year: if a task cannot fetch its records, it gives up the stage
+    but lets the other tasks wait, in slots that the next attempt needs.
 
     Raises
     ------
     WorkerError
-        Not all have come within the limit.
+        If not all tasks have arrived within the limit.
     """
     told = []
 
@@ -149,13 +149,13 @@ def tell_all(context, text, limit=MEETING):
 
 
 def follow(context, items, device):
-    """Trains in a task that is not the first."""
+    """Trains in a task other than the first."""
     [text, *_] = tell_all(context, "")
     if text:
         rank, size = context.partitionId(), len(context.getTaskInfos())
         try:
             train_in_task(device, items, rank, size, *from_text(text))
-        except Exception as error:  # it has been reported, and a stage that failed would be retried
+        except Exception as error:  # already reported; a failed stage would be retried
             log.error("%s", error)
 
 

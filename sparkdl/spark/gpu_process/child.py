@@ -1,4 +1,4 @@
-"""The main loop of a process that computes for a Spark task."""
+"""Main loop of a process that computes for a Spark task."""
 
 import ctypes
 import os
@@ -17,21 +17,21 @@ NO_GPU = "no GPU"
 
 
 def serve(pipe, parent, addresses, turn):
-    """Computes what the other end of the pipe asks for, until it hangs up or ends."""
+    """Runs the jobs sent through the pipe, until the other end hangs up or ends."""
     end_with(parent)
     restrict_gpus(addresses, turn)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for Spark's driver
     task_pipe = TaskPipe(pipe)
-    with suppress(EOFError, OSError):  # hung up
+    with suppress(EOFError, OSError):  # the other end has hung up
         while True:
             task_pipe.compute(pipe.recv_bytes())
 
 
 def end_with(parent):
-    """Kills this process when its parent ends, however that ends; on Linux."""
+    """Makes this process die with its parent, however that ends; on Linux."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PARENT_DEATH_SIGNAL, signal.SIGKILL)
-    if os.getppid() != parent:  # it has ended before
+    if os.getppid() != parent:  # the parent has already ended
         os._exit(1)
 
 
@@ -42,7 +42,7 @@ class TaskPipe:
         self._pipe, self._results = pipe, []
 
     def compute(self, job):
-        """Computes one job, as `apart` sends it."""
+        """Runs one job, as sent by `compute_in_process`."""
         self._results = []
         try:
             device, compute, worker = unpack(job)
@@ -62,7 +62,7 @@ class TaskPipe:
         return unpack(self._pipe.recv_bytes())
 
     def _items(self):
-        """Yields the items of the task, as it has them; results go the other way."""
+        """Yields the items of the task one by one, sending back the results so far."""
         while True:
             results, self._results = self._results, []
             answer = self._ask("next", results)
@@ -77,7 +77,7 @@ class TaskPipe:
 def place_of(device):
     """Returns a description of the device that computes here, or NO_GPU.
 
-    The computation itself will raise the error.
+    In that case the computation itself will raise the error.
     """
     try:
         return describe_device(choose_backend(device))

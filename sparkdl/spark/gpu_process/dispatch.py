@@ -1,8 +1,8 @@
-"""Runs tasks that take a GPU in processes of their own, which know nothing of Spark.
+"""Execution of tasks that use a GPU in separate processes, independent of Spark.
 
-Spark forks the processes of its tasks and uses them again, so none of them may meet CUDA: their
-memory on the GPU would stay taken, and a call that hangs could not be ended. A spawned one ends
-with the task where workers train together, and in any case with the process that it computes for.
+Spark forks the processes of its tasks and reuses them, so none of them may use CUDA: their GPU
+memory would stay allocated, and a hanging call could not be ended. A spawned process ends with the
+task if workers train together, and otherwise with the process that it computes for.
 """
 
 import logging
@@ -21,33 +21,33 @@ from sparkdl.training.workers.frozen_modules import freeze_modules
 
 log = logging.getLogger(__name__)
 STARTING = 300.0  # seconds for a process to start, and to find its GPU
-TIMEOUT = 600.0  # seconds that it computes between two words
-IDLE = []  # Processes of this one: what they have compiled is there for the next task
+TIMEOUT = 600.0  # most seconds that it computes between two messages
+IDLE = []  # processes kept for the next task, with their compiled kernels
 
 
 def run_on_device(device, compute, items, worker=None, tally=None):
-    """Runs compute(items) in a Spark task: here, or in another process where it takes a GPU.
+    """Runs compute(items) in a Spark task: here, or in another process if it uses a GPU.
 
-    It is here where CuPy is not installed, as no CUDA is met: "cuda" is then refused at once, by
-    what makes a replica. Where only no driver is seen a GPU may show no files, and be found.
+    It runs here if CuPy is not installed, as CUDA is then not used: "cuda" is refused when the
+    replica is made. If merely no driver is visible, a GPU may still be found.
 
     Parameters
     ----------
     device : str
         The task_device of a TrainingMaster.
     compute : function of an iterator that gives an iterator
-        With `worker`, of that and the iterator.
+        With `worker`, of the worker and the iterator.
     items : iterator
     worker : WorkerRank, optional
-        Of a worker among those that train together.
+        If workers train together.
     tally : DeviceTally, optional
-        Is told where this task computes.
+        Counts the device that this task computes on.
 
     Raises
     ------
     WorkerError
-        The other process has ended, or says nothing for too long; or `compute` raises in it what
-        is no SparkdlError.
+        If the other process has ended or is silent for too long, or `compute` raises anything but a
+        SparkdlError in it.
     """
     freeze_modules()
     addresses = gpus()
@@ -67,13 +67,13 @@ def run_partition_on_device(device, compute, partition, items, tally=None):
 
 
 def gpus():
-    """Returns the addresses of the GPUs that Spark has dealt to this task."""
+    """Returns the addresses of the GPUs that Spark has assigned to this task."""
     resource = TaskContext.get().resources().get("gpu")
     return tuple(resource.addresses) if resource else ()
 
 
 def turn():
-    """Returns the index of this task on its host, for use where Spark deals out no GPUs."""
+    """Returns the index of this task on its host, for use if Spark assigns no GPUs."""
     context = TaskContext.get()
     rank = context.partitionId()
     if not hasattr(context, "getTaskInfos"):
@@ -101,9 +101,9 @@ def compute_in_process(process, device, compute, items, worker, tally=None):
 
 
 def answering(process, items, silence):
-    """Yields the results of a process, and sends it the items that it asks for.
+    """Yields the results of a process, and sends it the items that it requests.
 
-    `silence` limits how long it may compute between two words, None where the driver watches.
+    `silence` limits the seconds between two messages; None if the driver watches the process.
     """
     while True:
         kind, *arguments = process.receive(silence, "a result")
@@ -117,10 +117,10 @@ def answering(process, items, silence):
 
 @contextmanager
 def open_process(addresses, keep, turn):
-    """Opens a GpuProcess for these GPUs; a failure or a dropped task leaves none behind."""
+    """Opens a GpuProcess for these GPUs; a failed or dropped task leaves none behind."""
     process = idle(addresses) if keep else None
     if not keep:
-        end_idle()  # they hold memory of the GPU
+        end_idle()  # idle processes hold GPU memory
     process = process or GpuProcess(addresses, turn)
     try:
         yield process
@@ -136,7 +136,7 @@ def open_process(addresses, keep, turn):
 def idle(addresses):
     """Returns an idle process for these GPUs, or None.
 
-    Others are of no use to this process any more.
+    Otherwise all idle processes are ended, as this process no longer needs them.
     """
     for process in IDLE:
         if process.addresses == addresses and process.is_alive():

@@ -1,4 +1,4 @@
-"""Serializes what processes of one task exchange, as Spark serializes functions."""
+"""Serialization between the processes of a task, with Spark's cloudpickle."""
 
 import io
 from collections import ChainMap
@@ -9,7 +9,7 @@ from sparkdl.spark.jobs.shared_value import SharedValue
 
 
 class Packer(cloudpickle.CloudPickler):
-    """Pickles a SharedValue with its value: the other process has no broadcasts."""
+    """Pickles a SharedValue together with its value: the other process has no broadcasts."""
 
     dispatch_table = ChainMap(
         {SharedValue: SharedValue.to_local}, cloudpickle.CloudPickler.dispatch_table
@@ -17,12 +17,12 @@ class Packer(cloudpickle.CloudPickler):
 
 
 def pack(value):
-    """bytes"""
+    """Returns a value as bytes."""
     file = io.BytesIO()
     Packer(file, 5).dump(value)
     return file.getbuffer()
 
 
 def unpack(data):
-    """Unpacks what a process of the same task has packed."""
+    """Returns the value packed by a process of the same task."""
     return cloudpickle.loads(data)

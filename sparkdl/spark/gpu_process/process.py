@@ -1,4 +1,4 @@
-"""A spawned process, as its parent uses it."""
+"""A spawned process for GPU computations, as seen by its parent."""
 
 import logging
 import multiprocessing
@@ -11,16 +11,16 @@ from sparkdl.spark.gpu_process.packing import pack, unpack
 
 log = logging.getLogger(__name__)
 ENDING = 30.0  # seconds for one that is killed to end
-GRACE = 5.0  # seconds for a process whose pipe is closed to end
+GRACE = 5.0  # seconds for a process to end once its pipe is closed
 
 
 class GpuProcess:
-    """A process that runs one computation after the other, most often on one GPU.
+    """A process that runs computations one after the other, usually on one GPU.
 
     Parameters
     ----------
     addresses : tuple of str
-        Of the GPUs that it may take, none: those that it sees.
+        Of the GPUs that it may use; if empty, those that it sees.
     turn : int
         See nn.execution.device.restrict_gpus.
     """
@@ -42,7 +42,7 @@ class GpuProcess:
         return self._process.is_alive()
 
     def send(self, *message):
-        """Sends it; WorkerError if the process has ended."""
+        """Sends a message; raises WorkerError if the process has ended."""
         data = pack(message)
         try:
             self._pipe.send_bytes(data)
@@ -54,13 +54,13 @@ class GpuProcess:
 
         Parameters
         ----------
-        timeout : seconds, or None for as long as it lives
+        timeout : seconds, or None to wait for as long as it lives
         waiting_for : str
 
         Raises
         ------
         WorkerError
-            It has ended, or said nothing for so long.
+            If it has ended, or was silent for that long.
         """
         try:
             if not self._pipe.poll(timeout):
@@ -71,10 +71,7 @@ class GpuProcess:
         return unpack(data)
 
     def kill(self):
-        """Ends it, whatever it does, and waits until it is gone: its memory on the GPU is free.
-
-        One that hangs in the driver of a broken GPU may never end; the log says so.
-        """
+        """Kills the process and waits until it is gone, which frees its GPU memory."""
         self._pipe.close()
         self._process.kill()
         self._process.join(ENDING)

@@ -1,4 +1,4 @@
-"""A task with several workers, each in a process of its own: one for each GPU, or in turns."""
+"""Tasks with several workers, each in a separate process with its own or a shared GPU."""
 
 from contextlib import ExitStack
 from queue import SimpleQueue
@@ -10,11 +10,11 @@ END = object()
 
 
 def run_workers(device, compute, items, workers, team):
-    """Runs the workers of one task side by side; they give nothing.
+    """Runs the workers of one task concurrently; they yield nothing.
 
-    Each has a GPU of the task's own while there is one; further workers share them. On processors
-    they share the cores of the task, each with as many threads as if it were alone, so a worker
-    computes the same wherever it is.
+    Each worker gets one of the task's GPUs; if there are more workers, they share them. On CPUs
+    they share the cores of the task, each with as many threads as if it were alone, so that a
+    worker computes the same wherever it runs.
 
     Parameters
     ----------
@@ -29,11 +29,12 @@ def run_workers(device, compute, items, workers, team):
     Raises
     ------
     WorkerError
-        A process has ended. What `compute` raises in the first that fails, as `apart` does.
+        If a process has ended. Errors of `compute` in the first worker that fails are raised as by
+        `run_on_device`.
     """
     ends, queues = SimpleQueue(), {worker.rank: SimpleQueue() for worker in workers}
     with ExitStack() as stack:
-        stack.callback(end, queues)  # threads that wait for items when one fails
+        stack.callback(end, queues)  # releases threads that wait for items when one fails
         for number, worker in enumerate(workers):
             addresses = gpu_of(number, gpus())
             index = turn() * team.workers_per_task + number
@@ -51,7 +52,7 @@ def run_workers(device, compute, items, workers, team):
 
 
 def gpu_of(number, addresses):
-    """Returns the address of a worker's GPU as a tuple, empty where Spark deals out none."""
+    """Returns the address of a worker's GPU as a tuple, () if Spark assigns none."""
     return (addresses[number % len(addresses)],) if addresses else ()
 
 
@@ -61,7 +62,7 @@ def end(queues):
 
 
 def run(work, ends):
-    """Runs a worker; reports how it has ended: None, or its error."""
+    """Runs a worker; reports None at its end, or its error."""
     try:
         for _ in work:
             pass

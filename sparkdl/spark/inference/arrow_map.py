@@ -1,9 +1,10 @@
-"""DataFrame.mapInArrow, also where its result has vectors of pyspark.ml, or structs.
+"""DataFrame.mapInArrow for results with vectors of pyspark.ml or structs, and for any column names.
 
-The Python half of Spark 3.4 refuses them; its JVM does not. From 3.5 on both take them.
+The Python half of Spark 3.4 refuses such results, although its JVM supports them. From 3.5 on both
+support them.
 
-All of them look each column up by its name. A name that has dots or backticks, or that several
-columns have, or `*`, is none to them: such columns go through Python under numbered names.
+All versions look up columns by name. Names with dots or backticks, duplicates, and `*` cannot be
+looked up: such columns go through Python under numbered names.
 """
 
 from collections.abc import Iterable, Iterator
@@ -30,7 +31,7 @@ MAP_IN_ARROW = 207  # PythonEvalType.SQL_MAP_ARROW_ITER_UDF
 
 
 def map_in_arrow(frame: Any, function: Any, fields: StructType) -> Any:
-    """Returns the DataFrame of these fields that `function` makes of a frame's Arrow tables."""
+    """Returns the DataFrame with these fields that `function` makes from a frame's Arrow tables."""
     frame, function = with_plain_names(frame, SentFunction(function))
     if are_plain(fields.names):
         return map_by_name(frame, function, fields)
@@ -45,7 +46,7 @@ def map_in_arrow(frame: Any, function: Any, fields: StructType) -> Any:
 
 
 def with_plain_names(frame: Any, function: Any) -> tuple[Any, Any]:
-    """Returns a DataFrame that mapInArrow takes, and for it a function of the frame's tables."""
+    """Returns a DataFrame that mapInArrow accepts, and the function adapted to it."""
     names = frame.columns
     if are_plain(names):
         return frame, function
@@ -53,7 +54,7 @@ def with_plain_names(frame: Any, function: Any) -> tuple[Any, Any]:
 
 
 def select_columns(frame: Any, names: Iterable[str]) -> Any:
-    """Returns the DataFrame of some columns, whatever the others are called."""
+    """Returns the DataFrame of some columns, whatever the names of the others."""
     known, names = frame.columns, list(names)
     if are_plain(known):
         return frame.select(*names)
@@ -62,7 +63,7 @@ def select_columns(frame: Any, names: Iterable[str]) -> Any:
 
 
 def are_plain(names: list[str]) -> bool:
-    """Returns whether Spark, which knows no upper and lower case, finds columns by their names."""
+    """Returns whether Spark, which ignores case, finds these columns by their names."""
     unique = len({name.lower() for name in names}) == len(names)
     return unique and not any(mark in name for name in names for mark in ".`") and "*" not in names
 
@@ -72,12 +73,12 @@ def numbered(names: list[str]) -> list[str]:
 
 
 def rename_inputs(function: Any, names: list[str], tables: Iterator[Any]) -> Iterator[Any]:
-    """Returns what a function makes of tables whose columns get their names back."""
+    """Returns the result of a function for tables whose original column names are restored."""
     return function(with_names(table, names) for table in tables)
 
 
 def rename_results(function: Any, names: list[str], tables: Iterator[Any]) -> Iterator[Any]:
-    """Yields what a function makes of tables, with other names of the columns."""
+    """Yields a function's result tables with renamed columns."""
     for table in function(tables):
         yield with_names(table, names)
 
@@ -87,7 +88,7 @@ def with_names(table, names):
 
 
 def map_by_name(frame: Any, function: Any, fields: StructType) -> Any:
-    """Returns what `map_in_arrow` does, where all names are plain."""
+    """Returns the result of `map_in_arrow` if all names are plain."""
     if TAKES_VECTORS:
         return frame.mapInArrow(function, fields)
     column = UncheckedFunction(function, returnType=fields, evalType=MAP_IN_ARROW)(
@@ -98,7 +99,7 @@ def map_by_name(frame: Any, function: Any, fields: StructType) -> Any:
 
 
 class UncheckedFunction(UserDefinedFunction):
-    """A function whose result Spark 3.4 does not look at, on the driver nor in a task."""
+    """A function whose result type Spark 3.4 checks neither on the driver nor in a task."""
 
     @property
     def returnType(self):

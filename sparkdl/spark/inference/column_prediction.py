@@ -105,7 +105,7 @@ def predict_column(
     new = [nested_field(column, predictor.outputs[name]) for name, column in names.items()]
     if on_error == "column":
         new.append(StructField(error, StringType(), True))
-    if prepare is None:  # which sees all columns
+    if prepare is None:  # `prepare` sees all columns
         frame = narrow_frame(frame, columns.values(), keep)
     kept = [*places_of(frame.schema.names, keep)]
     fields = [frame.schema.fields[place] for place in kept]
@@ -126,7 +126,7 @@ def predict_column(
 
 
 def check_options(frame, prepare, on_error, error, batch_size, batch_bytes):
-    """Raises ConfigError for an option that is not as predict_column says."""
+    """Raises ConfigError for an invalid option of predict_column."""
     require("frame", is_frame(frame), "a DataFrame of Spark", frame)
     if was_stopped(context_of(frame.sparkSession)):
         raise ConfigError(
@@ -147,7 +147,7 @@ def require(option, sound, constraint, value):
 
 
 def several_names(option, given):
-    """Returns a name alone, or several, as a list; None as it is."""
+    """Returns one or several names as a list, or None."""
     if given is None:
         return None
     names = [given] if isinstance(given, str) else given
@@ -161,7 +161,7 @@ def all_names(given):
 
 
 def input_columns(fields, predictor, inputs, prepare):
-    """Returns {input: column} of what the model reads."""
+    """Returns {input: column} of the columns that the model reads."""
     known = [*predictor.inputs]
     if prepare is not None:
         require("inputs", inputs is None, "None where prepare makes the inputs", inputs)
@@ -184,7 +184,7 @@ def input_columns(fields, predictor, inputs, prepare):
 
 
 def output_columns(predictor: Predictor, outputs: Any) -> dict[str, str]:
-    """Returns {output: column} of what is added."""
+    """Returns {output: column} of the columns to add."""
     known = [*predictor.outputs]
     if isinstance(outputs, str):
         outputs = {known[0]: outputs} if len(known) == 1 else [outputs]
@@ -199,7 +199,7 @@ def output_columns(predictor: Predictor, outputs: Any) -> dict[str, str]:
 
 
 def share(frame, value):
-    """Returns a value that tasks of a frame's session can have; ConfigError if it cannot travel."""
+    """Returns a value shared with the tasks of a frame's session; ConfigError if not picklable."""
     if is_connect(frame):
         check_pickles(value)
         return LocalValue(value)

@@ -1,4 +1,4 @@
-"""Networks as functions of columns, for DataFrames and SQL."""
+"""Networks as UDFs of columns, for DataFrames and SQL."""
 
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -13,7 +13,7 @@ from sparkdl.spark.inference.predictions import arrow_column, brief_errors, chec
 
 FIRST_ARROW_UDFS = 4, 1
 HAS_ARROW_UDFS = PYSPARK >= FIRST_ARROW_UDFS
-# The fields of pyspark.ml's vectors; pandas does not know them where all vectors are dense.
+# The fields of pyspark.ml's vectors; pandas cannot infer them if all vectors are dense.
 VECTOR = {
     "type": pyarrow.int8(),
     "size": pyarrow.int32(),
@@ -25,28 +25,28 @@ VECTOR = {
 def column_udf(
     context: Any, schema: Any, column: str, compute: Callable[..., Any], kind: Any
 ) -> Any:
-    """Returns a UDF of columns of features, one for each input, also for SQL.
+    """Returns a UDF of feature columns, one for each input, also for SQL.
 
-    It reads Arrow's columns where Spark has such UDFs, for pandas has no nulls among numbers: to an
-    older Spark they are NaN.
+    It reads Arrow columns if Spark has such UDFs: in pandas, and so in older Spark, null numbers
+    are NaN.
 
     Parameters
     ----------
     context
-        What runs the jobs; see sessions.current_context.
+        Runs the jobs; see sessions.current_context.
     schema : Schema
         Of the features.
     column : str
-        That of the arrays of `compute` which the UDF gives.
+        The column of `compute` that the UDF returns.
     compute : function of an iterator of Batches
         Yields {column: array} for each.
     kind : DataType
-        Of what the UDF gives.
+        Of the UDF's result.
 
     Raises
     ------
     ConfigError
-        By the UDF where it is called with another number of columns; from SQL within the job.
+        By the UDF if it is called with a wrong number of columns; from SQL, within the job.
     """
     compute_column = partial(compute_arrays, schema, column, compute)
     make = make_arrow_udf if has_arrow_udfs(context) else make_pandas_udf
@@ -54,7 +54,7 @@ def column_udf(
 
 
 def has_arrow_udfs(context: Any) -> bool:
-    """Returns whether Spark has UDFs of Arrow columns, also on the server of Spark Connect."""
+    """Returns whether Spark, and a Spark Connect server, has UDFs of Arrow columns."""
     return HAS_ARROW_UDFS and release_of(context.version) >= FIRST_ARROW_UDFS
 
 
@@ -86,9 +86,9 @@ def make_pandas_udf(compute_column, kind):
 
 
 def with_checked_columns(udf, names):
-    """Returns a UDF that counts its columns when it is called, before there is a job."""
+    """Returns a UDF that checks its number of columns when called, before there is a job."""
 
-    @wraps(udf)  # with what spark.udf.register reads
+    @wraps(udf)  # includes the attributes that spark.udf.register reads
     def predict(*columns, **named):
         check_columns(names, len(columns) + len(named))
         return udf(*columns, **named)
@@ -106,7 +106,7 @@ def check_columns(names, count):
 
 
 def compute_arrays(schema, column, compute, parts):
-    """Yields the arrays of a column of `compute` for columns as a UDF gets them."""
+    """Yields the arrays of a column of `compute` for the column batches of a UDF."""
     names = {name: name for name in schema.inputs}
     tables = (as_table(part, [*names]) for part in parts)
     batches = check_tables(schema, names, tables, deque(maxlen=0))
@@ -115,21 +115,21 @@ def compute_arrays(schema, column, compute, parts):
 
 
 def as_table(part, names):
-    """Returns an Arrow table of what a UDF gets, a column or several, with these names."""
+    """Returns an Arrow table of a UDF's column or tuple of columns, with these names."""
     several = part if isinstance(part, tuple) else (part,)
     check_columns(names, len(several))
     return pyarrow.RecordBatch.from_arrays([*map(as_arrow, several)], names=names)
 
 
 def as_arrow(values):
-    """Returns a column of Arrow or pandas as Arrow has it; NaN stays what it is.
+    """Returns an Arrow or pandas column as Arrow; NaN stays NaN.
 
-    pandas has vectors as a DataFrame of their fields.
+    pandas represents vectors as a DataFrame of their fields.
     """
     if isinstance(values, pyarrow.Array | pyarrow.ChunkedArray):
         return values
     if hasattr(values, "columns"):
-        fields = [  # a size that is null is NaN
+        fields = [  # in pandas a null size is NaN
             pyarrow.array(values[name], kind, from_pandas=name != "values")
             for name, kind in VECTOR.items()
         ]

@@ -1,4 +1,4 @@
-"""An evaluation as a Spark job: executors count, a tree of tasks adds up."""
+"""Evaluation as a Spark job: executors count, a tree of tasks sums."""
 
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -16,24 +16,25 @@ from sparkdl.spark.records.records import SparkRecords
 from sparkdl.spark.records.validation_records import ValidationRecords, rdd_of
 from sparkdl.spark.workers import tree
 
-FEW = 4  # partitions whose counts the driver adds up alone: executors would need a shuffle for it
+FEW = 4  # partitions whose counts the driver sums itself; executors would need a shuffle
 
 
 @dataclass(frozen=True)
 class UnreadRecords:
-    """Records that are read while they are evaluated, once.
+    """Records that are read once, while they are evaluated.
 
-    Those of a DataFrame never leave the process that Spark gives them to: between Python and Python
-    it would copy them all as rows.
+    Those of a DataFrame never leave the process that receives them: between Python processes Spark
+    would copy them all as rows.
     """
 
     records: SparkRecords
     schema: Any
 
     def results(self, sc, evaluator, each):
-        """Returns (RDD of what `each` partition gives, how many partitions); see `sum_results`.
+        """Returns (RDD of the results of `each` partition, number of partitions); see
+        `sum_results`.
 
-        `evaluator` writes and reads the counts of what `each` gives.
+        `evaluator` writes and reads the counts in these results.
         """
         if not is_frame(self.records.data):
             batches = self.records.batches(sc, self.schema)
@@ -53,14 +54,15 @@ def evaluate(sc, model, validation, on_device):
         The arguments from which `predictions.load_replica` makes a replica.
     validation : Validation
         Of UnreadRecords, ValidationRecords or an RDD of Batches.
-    on_device : function of a task that gives one which runs where the master says
+    on_device : function of a task
+        Returns the task wrapped to run on the master's device.
 
     Raises
     ------
     ConfigError
-        The evaluator cannot be pickled.
+        If the evaluator cannot be pickled.
     DataError
-        There are no records.
+        If there are no records.
     """
     batches, evaluator = validation.batches, validation.evaluator
     check_pickles(evaluator)
@@ -74,12 +76,12 @@ def evaluate(sc, model, validation, on_device):
 
 
 def sum_results(ranked, parts):
-    """Returns the Evaluation of an RDD of (partition, Evaluation or Failure), one of each.
+    """Returns the Evaluation of an RDD of (partition, Evaluation or Failure), one per partition.
 
     Raises
     ------
     DataError
-        There are no records.
+        If there are no records.
     """
     depth = 1 if parts <= FEW else 2
     sums = tree(ranked, parts, depth, add=predictions.merge_evaluations)
@@ -87,5 +89,5 @@ def sum_results(ranked, parts):
 
 
 def staying(sc, batches):
-    """Runs tasks where the batches lie, if others could not open their folders."""
+    """Runs tasks where the batches lie, if other executors could not open their folders."""
     return staying_with_data(sc) if isinstance(batches, ValidationRecords) else nullcontext()

@@ -1,4 +1,6 @@
-"""Evaluations of a DataFrame's partitions, as rows: counts as numpy writes them, or an error."""
+"""Evaluation of a DataFrame's partitions, with results as rows: counts in numpy format, or an
+error.
+"""
 
 from functools import partial
 from io import BytesIO
@@ -21,7 +23,7 @@ ARROW = pyarrow.schema(
 def evaluate_partitions(records, schema, evaluator, each):
     """Returns a DataFrame with a row of COLUMNS for each partition; see `result_of`.
 
-    The records are evaluated in the process that Spark gives them to, and go nowhere else.
+    The records never leave the process that receives them.
 
     Parameters
     ----------

@@ -11,9 +11,9 @@ from sparkdl.training.evaluation.batch_evaluation import pieces
 
 
 def batch_function(model: Any, schema: Any, transform: Any, layer: str) -> Callable[..., Any]:
-    """Returns a function for predict_batch_udf: it makes one of arrays (n, ...) of features.
+    """Returns a function for predict_batch_udf, which makes a predictor of feature arrays (n, ...).
 
-    n may be 0. Spark's processes fork, so it computes on the processor.
+    n may be 0. Spark forks its processes, so the predictor computes on the CPU.
     """
 
     def make():

@@ -1,9 +1,9 @@
-"""A model that predicts in a process where others of the same conf may do so by turns.
+"""Models that share the replicas of a process for predictions.
 
-Predictions are lazy: a network may predict from what another predicts, record by record, and
-functions of users' own are kept by Spark. So what is held is a model, not a replica: one replica
-computes for all models of a conf that come one after the other, a second one for those that come
-while the first is in use, and each has the weights of the model that asks.
+Predictions are lazy: one network may predict, record by record, from another's predictions, and
+Spark keeps users' own functions. So callers hold models rather than replicas: one replica serves
+all models of a conf that are used in turn, a second one those used while the first is busy, and
+each call runs with the weights of its model.
 """
 
 from threading import Lock
@@ -16,20 +16,20 @@ from sparkdl.training.rounds.replica import (
     second_replica,
 )
 
-USERS = WeakKeyDictionary()  # {replica: the ModelInUse that there are of it}
+USERS = WeakKeyDictionary()  # {replica: WeakSet of its ModelInUse objects}
 _lock = Lock()
 
 
 class ModelInUse:
-    """A network with its weights, as a Replica in use.
+    """A network with its weights, used like a Replica for predictions.
 
     Parameters
     ----------
     conf : NetworkConf or GraphConf
     state : TrainState
-        Without slots. None may write to its arrays.
+        Without slots. Nobody may write to its arrays.
     device, backend : str
-        Where it is computed; see TrainingMaster.
+        Where to compute; see TrainingMaster.
     """
 
     def __init__(self, conf, state, device="auto", backend="auto"):
@@ -42,7 +42,7 @@ class ModelInUse:
 
     @property
     def params(self):
-        """The parameters, as those who carry them into another network read them."""
+        """The parameters, for transfer to another network."""
         return self.state.params
 
     @property
@@ -68,8 +68,8 @@ class ModelInUse:
         return self._ask("output_mask", (batch,))
 
     def _ask(self, method, values, options=None):
-        """Returns what a method of the replica gives with the weights of this model."""
-        if self._replica in TRAINED:  # since it was chosen
+        """Returns the result of a replica's method, computed with the weights of this model."""
+        if self._replica in TRAINED:  # training began after it was chosen
             self._replica = second_replica(self.conf, *self._place)
         with self._replica.lock:
             keep_loaded(self._replica, self.state)
@@ -77,7 +77,7 @@ class ModelInUse:
 
 
 def choose_replica(conf, state, device, backend):
-    """Returns the replica that is kept, or a second one where that trains, or others hold it."""
+    """Returns the cached replica, or a second one if it is in training or used by other models."""
     first = kept_replica(conf, device, backend)
     is_taken = any(user.state is not state for user in USERS.get(first, ()))
     is_taken = is_taken or first in TRAINED

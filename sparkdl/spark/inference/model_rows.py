@@ -1,4 +1,4 @@
-"""The partition of a DataFrame with the outputs of a predictor behind its columns."""
+"""Rows of a DataFrame's partition, extended by the outputs of a predictor."""
 
 from collections import OrderedDict
 from collections.abc import Mapping
@@ -16,30 +16,30 @@ from sparkdl.spark.inference.nested_columns import TYPES, nested_column, spread_
 from sparkdl.spark.inference.row_groups import compute_groups, read_groups
 from sparkdl.training.rounds.replica import limit_threads
 
-FIRST = 8  # rows that are computed before it is known how large they are
-AHEAD = 2  # pieces that are read and prepared meanwhile
-WRITTEN = 8 * 2**20  # bytes of the record batches that go back to Spark
-MODELS = 2  # that a process keeps, the last ones used
+FIRST = 8  # rows computed at first, before their size is known
+AHEAD = 2  # pieces read and prepared ahead
+WRITTEN = 8 * 2**20  # minimum bytes of record batches returned to Spark
+MODELS = 2  # most recently used models that a process keeps
 _loaded: OrderedDict[Any, Any] = OrderedDict()
 
 
 class ModelColumns(NamedTuple):
-    """What a task does; see predict_column.
+    """A task of predict_column.
 
     Parameters
     ----------
     key : str
-        Of the predictor and the outputs, in all processes.
+        Identifies the predictor and the outputs in all processes.
     shared : SharedValue
         Its value is (Predictor, prepare).
     inputs : {input: column}
     outputs : {output: column}
     kept : list of int
-        The places of the columns that stay.
+        Indices of the columns to keep.
     error : str or None
         The column of errors.
     fails : bool
-        Whether a row that fails fails the task.
+        Whether a failing row fails the task.
     """
 
     key: str
@@ -78,7 +78,7 @@ class ModelColumns(NamedTuple):
             raise DataError(f"{where}: {text_of(errors[first])}") from errors[first]
 
     def new_table(self, table, predictor, groups, errors):
-        """Returns the record batch with the columns of the outputs, and of errors."""
+        """Returns the record batch with the columns of outputs and errors."""
         names = [table.schema.names[place] for place in self.kept]
         columns = [table.column(place) for place in self.kept]
         places = [group.places for group in groups]
@@ -96,7 +96,7 @@ class ModelColumns(NamedTuple):
 
 
 class Written:
-    """Record batches on their way to Spark, put together until they have some bytes."""
+    """Record batches to return to Spark, merged until they have WRITTEN bytes."""
 
     def __init__(self):
         self.parts, self.bytes = [], 0
@@ -114,7 +114,7 @@ class Written:
 
 
 def read_pieces(tables, read, columns):
-    """Yields (number of its first row, table, groups, errors) of pieces of a partition's tables."""
+    """Yields (index of its first row, table, groups, errors) of pieces of a partition's tables."""
     start, size = 0, min(FIRST, columns.batch_size)
     for table in tables:
         done = 0
@@ -127,7 +127,7 @@ def read_pieces(tables, read, columns):
 
 
 def next_size(size, groups, columns):
-    """Returns how many rows to compute next: as many as fit into `batch_bytes`."""
+    """Returns the number of rows to compute next: as many as fit into `batch_bytes`."""
     rows = [sum(a.nbytes for a in group.arrays.values()) / len(group.places) for group in groups]
     if not rows:
         return size
@@ -135,7 +135,7 @@ def next_size(size, groups, columns):
 
 
 def compute_all(run, groups):
-    """Returns the RowGroups of what a model makes of several, and {place: error}."""
+    """Returns the RowGroups of a model's results for several groups, and {place: error}."""
     found, errors = [], {}
     for group in groups:
         results, failed = compute_groups(run, group)
@@ -145,7 +145,7 @@ def compute_all(run, groups):
 
 
 def checked(run, predictor, outputs, arrays):
-    """Returns the outputs of a predictor; ConfigError where they are not what it has declared."""
+    """Returns the outputs of a predictor; raises ConfigError if they are not as declared."""
     n, results = len(next(iter(arrays.values()))), run(arrays)
     owner = type(predictor).__name__
     must = f"{owner}.load must give a function"
@@ -164,13 +164,13 @@ def checked(run, predictor, outputs, arrays):
 
 
 def is_declared(array, n, spec):
-    """Returns whether a value is what a spec says of n examples."""
+    """Returns whether a value matches a spec for n examples."""
     is_array = isinstance(array, np.ndarray)
     return is_array and has_shape(array, n, spec) and holds(np.dtype(spec.dtype), array)
 
 
 def array_text(array):
-    """Returns the type, the shape and, of integers, the range of an array; others in brief."""
+    """Describes an array's type, shape and, for integers, range; abbreviates anything else."""
     if not isinstance(array, np.ndarray):
         return brief(array)
     is_whole = array.dtype.kind in "iu" and array.size
@@ -179,7 +179,7 @@ def array_text(array):
 
 
 def has_shape(array, n, spec):
-    """Returns whether an array is that of n examples of a spec."""
+    """Returns whether an array has the shape of n examples of a spec."""
     shape = (n, *spec.shape)
     return array.ndim == len(shape) and all(
         want in (None, got) for want, got in zip(shape, array.shape, strict=True)
@@ -187,7 +187,7 @@ def has_shape(array, n, spec):
 
 
 def holds(dtype, array):
-    """Returns whether a type holds an array's numbers; floats may be rounded to it."""
+    """Returns whether a type can hold an array's numbers; floats may be rounded."""
     if array.dtype == dtype:
         return True
     if array.dtype.kind in "iu" and dtype.kind in "biuf":
@@ -197,7 +197,7 @@ def holds(dtype, array):
 
 
 def whole_limits(dtype):
-    """Returns the least and the greatest of the whole numbers that a type holds without gaps."""
+    """Returns the range (min, max) of whole numbers that a type represents without gaps."""
     if dtype.kind == "b":
         return 0, 1
     if dtype.kind == "f":
@@ -207,7 +207,7 @@ def whole_limits(dtype):
 
 
 def loaded_model(key, predictor, outputs):
-    """Returns the function of a predictor in this process, which keeps it for the next task."""
+    """Returns the loaded function of a predictor, cached in this process for later tasks."""
     if key not in _loaded:
         while len(_loaded) >= MODELS:
             _loaded.popitem(last=False)
@@ -225,5 +225,5 @@ def nested_type(spec):
 
 
 def text_of(error):
-    """Returns an error in words: those of ours as they are, others with their type."""
+    """Returns an error as text: a DataError as it is, others with their type."""
     return str(error) if isinstance(error, DataError) else f"{type(error).__name__}: {error}"

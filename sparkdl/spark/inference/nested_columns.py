@@ -1,4 +1,4 @@
-"""Arrays as nested columns of Arrow and of Spark, in the types of their numbers."""
+"""Arrays as nested columns of Arrow and Spark that keep their number types."""
 
 import numpy as np
 import pyarrow
@@ -16,7 +16,7 @@ from pyspark.sql.types import (
 
 from sparkdl.errors import UnsupportedError
 
-# {type of an array: (type in Arrow, in Spark)}; Spark has no unsigned numbers and no halves
+# {type of an array: (type in Arrow, in Spark)}; Spark lacks unsigned and half-precision types
 TYPES = {
     "float16": ("float32", FloatType),
     "float32": ("float32", FloatType),
@@ -33,7 +33,7 @@ TYPES = {
 
 
 def nested_field(name, spec):
-    """Returns the StructField of a column of such arrays: a number, or lists for each axis.
+    """Returns the StructField of a column of such arrays: a number, or nested lists, one per axis.
 
     Raises UnsupportedError for a type that Spark has no numbers for.
     """
@@ -59,12 +59,12 @@ def nested_column(array, dtype):
 
 
 def spread_columns(columns, places, rows):
-    """Returns one Arrow column of `rows` from several, whose rows go to `places`; null elsewhere.
+    """Returns one Arrow column of `rows` rows, filled at `places` from several; null elsewhere.
 
     Parameters
     ----------
     columns : list of pyarrow.Array
-        At least one, all of a type.
+        At least one, all of the same type.
     places : list of arrays of int
     """
     whole = pyarrow.concat_arrays(columns) if len(columns) > 1 else columns[0]

@@ -1,4 +1,4 @@
-"""A network in use on a cluster: what it predicts, and what its layers give."""
+"""A network in use on a cluster: predictions, features and evaluations."""
 
 import zlib
 from collections.abc import Callable, Iterable
@@ -37,7 +37,7 @@ from sparkdl.training.workers.base import Validation
 
 
 class NetworkInUse:
-    """What SparkNetwork has that does not train."""
+    """The part of SparkNetwork that does not train."""
 
     sc: Any
     network: Network
@@ -159,9 +159,9 @@ class NetworkInUse:
         records: SparkRecords,
         device: str | None = None,
     ) -> Evaluation:
-        """Returns what the Evaluator of a transform finds in records that have labels.
+        """Returns the Evaluation of labelled records by the Evaluator that `make` returns.
 
-        The transform is that of the records: a source has its own.
+        `make` receives the records' transform; a source has its own.
         """
         state, master = self.network.state, self._master_on(device)
         evaluator = make(records.transform)
@@ -187,9 +187,9 @@ class NetworkInUse:
             raise unsupported(kind_of(data), "data must be a DataFrame of its session")
 
     def transform_for(self, data: Data, given: Change | Literal[False] | None) -> Change | None:
-        """Returns what is done to minibatches: what is given, or what the fit did; False: nothing.
+        """Returns the transform of minibatches: the given one, or the fit's if None; False: none.
 
-        A source has its own, as data and as what the fit was on.
+        A source has its own, both as data and as training data.
         """
         if given is False:
             return None
@@ -215,9 +215,9 @@ class NetworkInUse:
         keep: str | Iterable[str] | None = None,
         layers: Iterable[str] = (),
     ) -> tuple[Callable[..., Any], StructType]:
-        """Returns a function for mapInArrow that adds columns, and the schema of what it gives.
+        """Returns a function for mapInArrow that adds columns, and the schema of its result.
 
-        `compute` is given the shared model, the transform and an iterator of Batches; all else is
+        `compute` receives the shared model, the transform and an iterator of Batches; the rest is
         as in predictions.column_function.
         """
         compute = self.batch_function(transform, compute, device)
@@ -238,15 +238,15 @@ class NetworkInUse:
         return self._share(self._master_on(device))
 
     def _master_on(self, device):
-        """Returns the master with another device, if one is given.
+        """Returns the master, on another device if one is given.
 
-        Raises ConfigError where that cannot be.
+        Raises ConfigError if it cannot use that device.
         """
         master = self.master if device is None else replace(self.master, device=device)
         return master.for_network(self.conf)
 
     def _task_on_device(self, way, master, compute):
-        """Returns a task that runs `compute` where the master says; `way` is run_..._on_device."""
+        """Returns a task that runs `compute` on the master's device; `way` is run_..._on_device."""
         return SentFunction(partial(way, master.task_device, compute, tally=self._tally))
 
     def _batches(self, records, labels=True):
@@ -254,13 +254,13 @@ class NetworkInUse:
         return records.batches(self.sc, schema_of(self.conf, labels, records.transform))
 
     def _share(self, master):
-        """Shares conf and weights with tasks that run whenever Spark gets to them.
+        """Shares conf and weights with lazily executed tasks.
 
-        They are sent again only when they are others, also where they were written over or a user's
-        code has changed, or for another device.
+        They are sent again only if they have changed, even in place, if a user's code has changed,
+        or for another device.
         """
         keep_files(self.network.state.tables)
-        if is_connect(self.sc):  # it has no broadcasts: what tasks carry has it
+        if is_connect(self.sc):  # no broadcasts there, so tasks carry the model
             check_pickles(self.conf)
             return LocalValue(self._model_of(self.network.state, master))
         of = self.network.state, checksum(self.network.state), master.device
@@ -270,16 +270,16 @@ class NetworkInUse:
         return self._model[1]
 
     def _model_of(self, state, master):
-        """Returns the arguments from which inference.loaded makes a replica."""
+        """Returns the arguments from which predictions.load_replica makes a replica."""
         return self.conf, state.without_slots(), master.device, master.backend
 
 
 def checksum(state):
-    """Returns a number of a TrainState's vectors, by which one that was written over is told."""
+    """Returns a checksum of a TrainState's vectors, to detect changes in place."""
     return zlib.crc32(state.buffers, zlib.crc32(state.params))
 
 
 def require_all(keep, data):
-    """Raises ConfigError where columns are chosen of data that has none."""
+    """Raises ConfigError if `keep` is given for data without columns."""
     if keep is not None:
         raise ConfigError(f"keep must be None for data that is no DataFrame, got {kind_of(data)}")
