@@ -1,4 +1,4 @@
-"""Backends, which provide the kernels; base.py defines the contract."""
+"""Backends, which provide kernels; base.py defines their interface."""
 
 from sparkdl.engine.backends.base import PROCESSOR, Kernel, absent, get, installed, names
 from sparkdl.engine.backends.device_grant import grant_devices

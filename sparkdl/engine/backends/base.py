@@ -1,4 +1,4 @@
-"""The contract of a backend, and how one is found by name."""
+"""The interface of a backend, and lookup by name."""
 
 from dataclasses import dataclass
 from functools import lru_cache
@@ -23,8 +23,8 @@ PROBES = {
 class Kernel:
     """A call without arguments that fills the outputs it was made for.
 
-    `note` says why no faster kernel of the backend was taken; it is empty where one was. `ahead`
-    are calls to be made before it where what the backend holds has changed; see Backend.hold.
+    `note` tells why no faster kernel was chosen, empty if one was. `ahead` are calls to make first
+    whenever the arrays held by the backend have changed; see Backend.hold.
     """
 
     call: object
@@ -36,80 +36,81 @@ class Kernel:
 class Backend(Protocol):
     """Lowers nodes to kernels: `lower` is given the arrays and returns a call bound to them.
 
-    All that others ask of a backend stands here; a module of MODULES has one as BACKEND.
+    This is all that the rest of the package uses of a backend; each module in MODULES has one as
+    BACKEND.
     """
 
     name: str
-    device_name: str  # the device in words: PROCESSOR, or a text that no two GPUs share
-    note: str  # what `describe` of each program says of the backend, such as what is missing
+    device_name: str  # the device in words: PROCESSOR, or a text unique to each GPU
+    note: str  # shown by every program's `describe`, such as a missing library
     rewrites: tuple  # functions Graph -> Graph, applied in order before memory is planned
-    decodes: tuple  # types of stored images that programs take with what is to be done to them
+    decodes: tuple  # formats of stored images that programs decode themselves
 
     def fresh(self):
-        """Returns the backend for one program, whose kernels share nothing with other programs'."""
+        """Returns the backend for one program, whose kernels share nothing with other programs."""
 
     def empty(self, size):
-        """Returns `size` bytes of uninitialized memory of the device, aligned to 64."""
+        """Returns `size` bytes of uninitialized device memory, aligned to 64."""
 
     def array(self, part, shape):
-        """Returns a flat part of the arena as an array of this shape, in the backend's layout."""
+        """Returns a flat part of the arena as an array of this shape in the backend's layout."""
 
     def constant(self, value):
-        """Returns a numpy array that never changes, where kernels can read it."""
+        """Returns a constant numpy array in memory that kernels can read."""
 
     def hold(self, arrays):
-        """Takes the arrays that change seldom: kernels may keep them in a layout of their own."""
+        """Declares arrays that rarely change, which kernels may cache in their own layout."""
 
     def copy(self, source, to) -> Kernel:
-        """Returns the kernel that copies an array to another of its shape and type."""
+        """Returns the kernel that copies an array to another of its shape and dtype."""
 
     def vector(self, values):
-        """Returns a numpy array, with `open()`, that programs may be bound to, parts of it too.
+        """Returns a vector, initialized from a numpy array, that programs can be bound to.
 
-        That gives an array of the host, the same each time, for the caller to read and write until
-        the next program runs.
+        Its `open()` returns a host array, the same each time, which the caller may read and write
+        until the next program runs. Programs may also be bound to parts of it.
         """
 
     def link(self, vectors):
-        """Returns a link.Link that sums these {name: vector} over the devices of several processes.
+        """Returns a link.DeviceLink that sums {name: vector} over devices of several processes.
 
-        None where the backend computes on no device; UnsupportedError without the library.
+        None if the backend has no device; UnsupportedError without the library.
         """
 
     def lend(self, vectors):
-        """Returns a lent.Lent of these {name: vector}, for another library of this process.
+        """Returns a lent.Lent of {name: vector}, for another library of this process.
 
-        None where the backend computes on no device.
+        None if the backend has no device.
         """
 
     def program(self, graph, bindings=None, strict=False, tf32=False, constant_bindings=False):
-        """Returns a compiled graph; see Program.
+        """Compiles a graph; see Program.
 
-        `tf32` allows float32 factors of products to be rounded to 11 bits, where that is faster. A
-        backend that does not know `constant_bindings` works out all in each run.
+        `tf32` allows float32 factors of products to be rounded to 11 bits if that is faster. A
+        backend without support for `constant_bindings` computes everything in each run.
         """
 
     def in_sequence(self, calls):
-        """Returns the calls of a program, at the same places, for when all run in this order."""
+        """Returns the calls of a program, position by position, adapted to run in this order."""
 
     def leave_sequence(self):
-        """Gives back what calls of a sequence hold that was interrupted between two of them."""
+        """Releases what the calls of an interrupted sequence hold."""
 
     def lower(self, node, inputs, outputs) -> Kernel:
-        """Returns the kernel of a node with `inputs` and `outputs` fixed for the program's life."""
+        """Returns the kernel of a node; `inputs` and `outputs` are fixed for the program's life."""
 
 
 def names():
-    """Returns the backends that this version has."""
+    """Returns the names of all backends."""
     return sorted(MODULES)
 
 
 def get(name):
-    """Returns the backend called `name`; "auto" is the fastest whose library is here.
+    """Returns the backend called `name`; "auto" is the fastest whose library is installed.
 
     Raises
     ------
-    UnsupportedError, naming those there are, or the library that is missing.
+    UnsupportedError, naming the known backends or the missing library.
     """
     if name == AUTO:
         return fastest()
@@ -119,21 +120,21 @@ def get(name):
 
 
 def absent(name):
-    """Returns why a backend's device is absent, without asking it; None where it may be here.
+    """Returns why a backend's device is absent, or None if it may be present.
 
-    Loads neither the backend nor a library of the device's.
+    Neither asks the device nor loads the backend or a library of the device.
     """
     return import_module(PROBES[name]).absent() if name in PROBES else None
 
 
 def installed(name):
-    """Returns whether the package that reaches a backend's device is here; loads nothing."""
+    """Returns whether the package that drives a backend's device is installed; loads nothing."""
     return name not in PROBES or import_module(PROBES[name]).installed()
 
 
 @lru_cache(maxsize=1)
 def fastest():
-    """Returns oneDNN if it loads, else the reference, which keeps the reason for describe()."""
+    """Returns oneDNN if it loads, else the reference with the reason as its note."""
     try:
         return get("onednn")
     except UnsupportedError as error:

@@ -1,18 +1,19 @@
-"""GPUs that this process may take, set by whoever started it."""
+"""The GPUs that this process may use, set by the process that started it."""
 
 from dataclasses import dataclass
 
 
 @dataclass
 class DeviceGrant:
-    """The GPUs that a process may take.
+    """The GPUs that a process may use.
 
     Parameters
     ----------
     addresses : tuple of str
-        That its cluster dealt to its task; none where it deals out no GPUs.
+        The GPUs that the cluster assigned to its task; none if it assigns no GPUs.
     turn : int
-        Among the processes of this machine that share the GPUs they see: the first takes the first.
+        The rank among processes of this machine that share the visible GPUs: the first takes the
+        first.
     """
 
     addresses: tuple[str, ...] = ()
@@ -23,5 +24,5 @@ GRANT = DeviceGrant()
 
 
 def grant_devices(addresses, turn=0):
-    """Sets the GPUs that this process may take, before their backend is used; see DeviceGrant."""
+    """Sets the GPUs that this process may use, before their backend is used; see DeviceGrant."""
     GRANT.addresses, GRANT.turn = tuple(addresses), turn

@@ -1,29 +1,29 @@
-"""Contract of Backend.lend: vectors of a device, for another library of this process."""
+"""The interface of Backend.lend: device vectors for another library of this process."""
 
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
 
 class Lent(Protocol):
-    """Vectors where they lie on a device.
+    """Vectors in device memory.
 
     Attributes
     ----------
     number : int
-        Of the device, among those that this process sees.
+        Index of the device among those visible to this process.
     """
 
     number: int
 
     def memory(self, name: str) -> Any:
-        """Returns a vector's memory, with `address` and `size` in numbers, for the life of it."""
+        """Returns a vector's memory, with `address` and `size` in numbers, while it exists."""
 
     def computing(self, *written: str) -> AbstractContextManager[int]:
-        """Brings the device up to date, and gives the address of its stream.
+        """Brings the device up to date, and yields the address of its stream.
 
-        What is put on that stream within comes behind what the backend has put there, and before
-        what it will. `written` are names of vectors that it writes.
+        Work put on the stream inside the context runs after the backend's earlier and before its
+        later work. `written` names the vectors that it writes.
         """
 
     def mark(self) -> Any:
-        """Returns a mark behind what is on the stream now; see Replica.gradient."""
+        """Returns a mark after the work now on the stream; see Replica.gradient."""

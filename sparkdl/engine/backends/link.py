@@ -1,55 +1,55 @@
-"""Contract of Backend.link: sums of vectors over the devices of several processes."""
+"""The interface of Backend.link: sums of vectors over devices of several processes."""
 
 from typing import Protocol
 
 
 class DeviceLink(Protocol):
-    """One device among those of several processes, all of which ask for the same in the same order.
+    """One of the devices of several processes, which all make the same calls in the same order.
 
     Attributes
     ----------
     id : str
-        Of the device, the same for all processes that see it.
+        Identifies the device, the same in all processes that see it.
     version : str
-        Of the library that carries the numbers; all processes need the same.
+        Version of the communication library; all processes need the same.
     """
 
     id: str
     version: str
 
     def invitation(self):
-        """Returns the text by which all processes join; one process makes it."""
+        """Returns the text with which all processes join; one process creates it."""
 
     def join(self, size, invitation, rank):
-        """Meets the devices of all ranks; DeviceError where one is refused."""
+        """Connects the devices of all ranks; DeviceError if one is refused."""
 
     def use(self):
-        """Makes the device the calling thread's."""
+        """Makes the device current for the calling thread."""
 
     def check(self):
-        """Raises DeviceError if an exchange has failed; only the thread that may `abort` asks."""
+        """Raises DeviceError if an exchange has failed; only for the thread that may `abort`."""
 
     def abort(self):
-        """Gives up all that is under way."""
+        """Aborts all pending exchanges."""
 
     def destroy(self):
-        """Leaves the other devices, where all has gone well; may wait for them."""
+        """Disconnects after success; may wait for the other devices."""
 
-    # Vectors of the device
+    # Device vectors
 
     def keep(self, name, weight):
-        """Adds weight * vector to what the next `add_up` of this vector adds to it."""
+        """Adds weight * vector to the term that the next `add_up` adds to this vector."""
 
     def clear(self, name):
-        """Fills a vector with zeros; returns the mark behind it."""
+        """Fills a vector with zeros; returns a mark after that."""
 
     def add_up(self, name, part, factor, share, mark):
-        """Begins to replace a part of a vector by its sum over all devices; returns DeviceWork."""
+        """Starts to replace a part of a vector by its sum over all devices; returns DeviceWork."""
 
     def join_in(self):
-        """Lets what the device does from now on begin after all that was added up."""
+        """Makes later work of the device wait for all sums started so far."""
 
-    # Flat arrays of the host; each returns DeviceWork
+    # Flat host arrays; each method returns DeviceWork
 
     def all_reduce(self, x):
         """Replaces x by its sum over all ranks."""
@@ -58,17 +58,17 @@ class DeviceLink(Protocol):
         """Replaces x by that of rank `root`."""
 
     def reduce_scatter(self, x, edges):
-        """Replaces x[edges[r] : edges[r + 1]] on rank r by its sum; the rest of x is anything."""
+        """Replaces x[edges[r] : edges[r + 1]] on rank r by its sum; the rest of x is undefined."""
 
     def all_gather(self, x, edges):
-        """Fills x, of which rank r has x[edges[r] : edges[r + 1]]."""
+        """Fills x, where rank r provides x[edges[r] : edges[r + 1]]."""
 
 
 class DeviceWork(Protocol):
-    """An exchange that has begun."""
+    """An exchange in progress."""
 
     def is_reached(self):
-        """Returns whether it has ended."""
+        """Returns whether the exchange has finished."""
 
     def take(self):
-        """Fills the array of the host that it was asked for, once it has ended."""
+        """Fills the host array of the exchange once it has finished."""

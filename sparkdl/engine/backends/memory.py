@@ -1,4 +1,4 @@
-"""Memory of the host for kernels that read whole cache lines."""
+"""Host memory for kernels that read whole cache lines."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ from sparkdl.engine.planner import ALIGNMENT
 
 
 class FlatVector:
-    """A vector that programs read and write where it lies; see Backend.vector."""
+    """A vector that programs read and write in place; see Backend.vector."""
 
     def __init__(self, values):
         self._values = values
@@ -16,7 +16,7 @@ class FlatVector:
 
 
 def empty(size):
-    """Returns `size` bytes of uninitialized memory that begin at a cache line."""
+    """Returns `size` bytes of uninitialized memory, aligned to a cache line."""
     memory = np.empty(size + ALIGNMENT, np.uint8)
     start = -memory.ctypes.data % ALIGNMENT
     return memory[start : start + size]

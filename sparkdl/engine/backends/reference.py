@@ -1,4 +1,4 @@
-"""numpy on the CPU: every operation, in any float type; what other backends are compared with."""
+"""numpy on the CPU: every operation in any float type, the reference for other backends."""
 
 from functools import partial
 
@@ -15,7 +15,7 @@ from sparkdl.engine.program import Program
 
 
 class Reference:
-    """Kernels that call numpy with a destination where numpy takes one, else compute and copy."""
+    """Kernels that call numpy with a destination if possible, else compute and copy."""
 
     name, device_name, decodes = "reference", PROCESSOR, ()
     rewrites = (partial(fuse, rules=RULES), into_chains)
@@ -36,7 +36,7 @@ class Reference:
         return value
 
     def hold(self, arrays):
-        pass  # numpy reads them as they lie
+        pass  # numpy reads arrays in any layout
 
     def copy(self, source, to):
         return Kernel(partial(np.copyto, to, source), "memcpy")
@@ -79,7 +79,7 @@ class Reference:
 
 
 def copying(op, inputs, outputs):
-    """Returns a call that copies whatever `reference` gives to where it belongs."""
+    """Returns a call that copies the results of `reference` to the outputs."""
 
     def call():
         results = op.reference(*map(widen, inputs))
@@ -91,7 +91,7 @@ def copying(op, inputs, outputs):
 
 
 def bias_activation(op, inputs, out):
-    """The product into the output, bias and activation over it in place."""
+    """Returns a call: the product into the output, then bias and activation in place."""
     x, w, b = inputs
     wide = b.reshape(op.bias.along(out))
     rectify = op.activation is not None and op.activation.kind == "Relu"

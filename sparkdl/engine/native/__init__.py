@@ -1,1 +1,1 @@
-"""Kernels compiled as programs need them: what oneDNN does not compute, without numpy's passes."""
+"""Kernels compiled on demand: what oneDNN does not compute, without the extra passes of numpy."""

@@ -1,8 +1,8 @@
-"""Batch normalization, alone or with the ReLU after it, in two passes along the rows of memory.
+"""Batch normalization, optionally with a ReLU after it, in two passes along the rows of memory.
 
-Both passes read images channels last, row by row. oneDNN's kernels go through a few channels at a
-time: where an image's channels are many and the batch does not fit the cache, that is a quarter of
-the speed of memory.
+Both passes read channels-last images row by row. oneDNN's kernels process a few channels at a time:
+with many channels and a batch larger than the cache, that reaches a quarter of the memory
+bandwidth.
 """
 
 from math import prod
@@ -17,14 +17,14 @@ from sparkdl.engine.ops.activation import ReluGradOp, ReluOp
 from sparkdl.engine.ops.elementwise import add, mul, square, sub
 from sparkdl.errors import UnsupportedError
 
-WIDE, LARGE = 192, 8 << 20  # channels and bytes: measured on a core that has 1 MB of cache
-SAMPLES = 64  # rows whose mean is taken away before squares are summed, so that little cancels
+WIDE, LARGE = 192, 8 << 20  # channels and bytes: measured on a core with 1 MB of cache
+SAMPLES = 64  # rows whose mean is subtracted before squaring, to avoid cancellation
 
-# Chains, see engine/chains.py. The numbers stand for:
+# Chains, see engine/chains.py; their inputs in order:
 SQUARES = (sub, (0, 1)), (square, (2,))  # x, a center
 NORMALIZED = (sub, (0, 1)), (mul, (4, 2)), (add, (5, 3))  # x, mean, scale, beta
 PLAIN = (sub, (1, 2)), (mul, (0, 3))  # gy, x, mean
-GATED = (  # gy, x, mean, scale, beta; 8 is what of gy passes the ReLU
+GATED = (  # gy, x, mean, scale, beta; 8 is gy after the ReLU
     *((sub, (1, 2)), (mul, (5, 3)), (add, (6, 4)), (ReluGradOp(), (0, 7))),
     (mul, (8, 5)),
 )
@@ -39,7 +39,7 @@ GATED_GRADIENT = (  # gy, x, mean, scale, beta, slope, offset
 
 
 def is_preferred(x):
-    """Returns whether these kernels are the faster ones for x, and can be had."""
+    """Returns whether these kernels are available and faster for x."""
     wide = x.ndim > 2 and x.shape[1] >= WIDE and x.nbytes >= LARGE
     if not wide or x.dtype != np.float32:
         return False
@@ -70,7 +70,7 @@ def forward(op, x, gamma, beta, y, mean, variance, relu=False):
 
 
 def inference_kernel(op, x, gamma, beta, mean, variance, y, relu=False):
-    """Returns a call that fills y, with a mean and a variance that are given."""
+    """Returns a call that fills y, with given mean and variance."""
     scale = np.empty_like(mean)
     apply = affine_kernel(x, mean, scale, beta, y, relu)
 
@@ -82,17 +82,17 @@ def inference_kernel(op, x, gamma, beta, mean, variance, y, relu=False):
 
 
 def affine_kernel(x, mean, scale, beta, y, relu):
-    """Returns a call that fills y once the statistics are there."""
+    """Returns a call that fills y from the statistics."""
     steps = (*NORMALIZED, (ReluOp(), (6,))) if relu else NORMALIZED
     chain = ChainOp(steps, (len(steps) - 1,))
     return chain_kernel(chain, [x, *wide(x, mean, scale, beta)], [y], compiler())
 
 
 def backward(op, gy, x, gamma, beta, mean, variance, gx, ggamma, gbeta):
-    """Returns a call that fills gx, ggamma and gbeta, with a `beta` through the ReLU behind.
+    """Returns a call that fills gx, ggamma and gbeta; with `beta`, through a ReLU after it.
 
-    Whether y was above 0 is worked out from x again, just as in `forward`: that is faster than to
-    read it.
+    Whether y was above 0 is recomputed from x exactly as in `forward`, which is faster than reading
+    it.
     """
     rows = as_rows(gy), as_rows(x)
     slope, offset, scale = (np.empty_like(gamma) for _ in range(3))
@@ -126,7 +126,7 @@ def inverse(op, variance):
 
 
 def as_rows(array):
-    """(rows, channels) of images or volumes that lie channels last, or of rows; a view."""
+    """Returns channels-last images or volumes, or rows, as (rows, channels), a view."""
     rows = np.moveaxis(array, 1, -1)
     if not rows.flags.c_contiguous:
         raise UnsupportedError("the numbers of a channel do not lie behind one another")
@@ -134,6 +134,6 @@ def as_rows(array):
 
 
 def wide(x, *values):
-    """Returns numbers (C,) shaped so that they broadcast over x."""
+    """Returns arrays (C,) reshaped to broadcast over x."""
     shape = tuple(n if i == 1 else 1 for i, n in enumerate(x.shape))
     return [v.reshape(shape) for v in values]

@@ -1,10 +1,9 @@
 """Machine code on disk, so that the next process need not compile it again.
 
-A file is a digest of its name and the code, then the code. It appears under its name at once or not
-at all, so processes that share a host may write at the same time. What is damaged is not there.
-
-SPARKDL_KERNELS, a folder (else below the user's cache), and SPARKDL_KERNELS_BYTES change the place
-and how much may lie there: the files that were written first are deleted for new ones.
+A file has a digest of its name and code, then the code. It is replaced atomically, so processes
+that share a host may write at the same time; damaged files count as missing. SPARKDL_KERNELS, a
+folder (by default below the user's cache), and SPARKDL_KERNELS_BYTES set the location and the size
+limit, above which the oldest files are deleted.
 """
 
 import hashlib
@@ -25,30 +24,30 @@ from sparkdl.own_folders import (
 
 DIGEST = hashlib.sha256().digest_size
 BUDGET = 1 << 30  # bytes
-NAMES = re.compile(r"[0-9a-f]{64}|\.sparkdl-[0-9a-f]{16}")  # keys, and what is not yet written
-SELDOM = 64  # writes of a process from one look at the folder's size to the next
+NAMES = re.compile(r"[0-9a-f]{64}|\.sparkdl-[0-9a-f]{16}")  # keys, and temporary files
+SELDOM = 64  # writes of a process between two checks of the folder's size
 
 _writes = count()
 
 
 def folder():
-    """Returns the folder of the files: one of the user's own, or None where there can be none."""
+    """Returns the folder of the files, owned by the user, or None if there cannot be one."""
     chosen = os.environ.get("SPARKDL_KERNELS")
-    try:  # a user who may write there may run code here
+    try:  # whoever may write there can run code here
         return make_own_folder(Path(chosen) if chosen else cache_folder("kernels"))
     except (OSError, UnsupportedError):
         return None
 
 
 def read(key):
-    """Returns the code kept under a key, or None.
+    """Returns the code stored under a key, or None.
 
     Raises
     ------
     ConfigError
-        SPARKDL_KERNELS_BYTES is no number of bytes.
+        If SPARKDL_KERNELS_BYTES is not a number of bytes.
     """
-    allowed_bytes()  # before anything is compiled
+    allowed_bytes()  # fails before anything is compiled
     place = folder()
     if place is None:
         return None
@@ -62,7 +61,7 @@ def read(key):
 
 
 def write(key, code):
-    """Keeps code under a key, where there is a place for it."""
+    """Stores code under a key, if there is a folder."""
     place = folder()
     if place is None:
         return
@@ -72,11 +71,11 @@ def write(key, code):
         if next(_writes) % SELDOM == 0:
             make_room(place)
     except OSError:
-        return  # a full disk costs the next process a few milliseconds
+        return  # a full disk costs the next process only a few milliseconds
 
 
 def make_room(place):
-    """Deletes the oldest of its files until the others fit the budget."""
+    """Deletes the oldest files until the others fit the budget."""
     room = allowed_bytes()
     found = own_files(place, NAMES)
     held = sorted(((about.st_mtime_ns, about.st_size, path) for path, about in found), reverse=True)

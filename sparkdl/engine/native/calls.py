@@ -1,4 +1,4 @@
-"""A compiled function called with its words: numbers, and addresses of arrays that were checked."""
+"""Calls of compiled functions, whose words are numbers and addresses of checked arrays."""
 
 import ctypes
 
@@ -7,34 +7,34 @@ import numpy as np
 from sparkdl.engine.native.threads import address, pool
 from sparkdl.engine.operands import Operand, describe_array, mismatch
 
-WORTH_THREADS = 1 << 21  # bytes read and written: below it waking a thread costs what it saves
+WORTH_THREADS = 1 << 21  # bytes read and written: below it, waking threads does not pay
 
 
 def call_once(function, name, numbers, operands):
-    """Calls a function on one thread; its words are numbers, then the addresses of arrays.
+    """Calls a function on one thread; its words are numbers, then addresses of arrays.
 
     Parameters
     ----------
-    name : what errors call the operands
+    name : names the operands in errors
     numbers : of type int
-    operands : (array, dtype, how many numbers the function walks over at most), each
+    operands : (array, dtype, the most numbers that the function accesses), each
 
     Raises
     ------
     OperandError
-        For an array of another type, with gaps, or shorter.
+        For an array of another type, with gaps, or too short.
     """
     memory = np.array([0, 0, *numbers, *addresses(name, operands)], np.int64)
     function(memory.ctypes.data)
 
 
 def addresses(name, operands):
-    """Returns the addresses of operands as `call_once` takes them, an int64 array."""
+    """Returns the addresses of operands, given as in `call_once`, as an int64 array."""
     return np.array([whole(name, *operand) for operand in operands], np.int64)
 
 
 def whole(name, array, kind, size):
-    """Returns the address of an array that is one stretch of memory; OperandError if not."""
+    """Returns the address of a contiguous array; raises OperandError for others."""
     flags = array.flags
     if array.dtype != kind or not flags.c_contiguous or not flags.aligned or array.size < size:
         raise mismatch(name, f"{size} {kind} or more, without gaps", describe_array(array))
@@ -42,17 +42,17 @@ def whole(name, array, kind, size):
 
 
 def bind(function, words, work):
-    """Returns a call on fixed words, on the pool's threads where the work is worth it.
+    """Returns a call on fixed words, multithreaded if there is enough work.
 
     Parameters
     ----------
-    words : numbers, and an Operand where the function takes an address
+    words : numbers, or Operands where the function takes addresses
     work : bytes read and written
 
     Raises
     ------
     OperandError
-        Where the function would leave an operand's memory, or misread it.
+        If the function would leave an operand's memory or misread it.
     """
     arrays = [word.array for word in words if isinstance(word, Operand)]
     words = [word.address if isinstance(word, Operand) else word for word in words]
@@ -62,7 +62,7 @@ def bind(function, words, work):
     place = ctypes.c_void_p(memory.ctypes.data)
     if threads is None:
 
-        def call(keep=(memory, arrays)):  # what the words point to lives as long as the call
+        def call(keep=(memory, arrays)):  # keeps the memory that the words point to
             function(place)
 
         return call

@@ -1,4 +1,4 @@
-"""An elementwise chain and its arrays, as a call of a compiled loop."""
+"""An elementwise chain and its arrays as a call of a compiled loop."""
 
 from functools import cache
 
@@ -17,12 +17,12 @@ from sparkdl.errors import UnsupportedError
 
 
 def chain_kernel(op, inputs, outputs, compiler):
-    """A call that runs a ChainOp; an output may lie on an input of its shape.
+    """Returns a call that runs a ChainOp; an output may overwrite an input of its shape.
 
     Raises
     ------
     UnsupportedError
-        For what is left to numpy: float64, some operations, results in different orders.
+        For chains left to numpy: float64, some operations, outputs of different layouts.
     """
     arrays = [*(np.broadcast_to(x, outputs[0].shape) for x in inputs), *outputs]
     axes = merge_axes(arrays)
@@ -46,7 +46,7 @@ def chain_kernel(op, inputs, outputs, compiler):
 
 
 def may_chain(node):
-    """Returns whether a compiled chain may have a node in it; its operands may broadcast."""
+    """Returns whether a compiled chain may include a node; its operands may broadcast."""
     kinds = {tensor.spec.dtype for tensor in (*node.inputs, *node.outputs)}
     if "float64" in kinds:
         return chainable(node)
@@ -54,13 +54,13 @@ def may_chain(node):
 
 
 def layout_of(stride, array):
-    """Returns how an array's numbers lie along a row."""
+    """Returns the layout of an array's numbers along a row."""
     return {0: loops.SHARED, array.itemsize: loops.DENSE}.get(stride, loops.APART)
 
 
 @cache
 def text(op, inputs, outputs, layouts, axes):
-    """The loop's text; a network repeats a few chains many times."""
+    """Returns the text of the loop, cached as networks repeat a few chains many times."""
     for kind in {*inputs, *outputs}:
         if kind == "float64" or kind not in TYPES:
             raise UnsupportedError(f"{kind} is left to numpy")
@@ -69,7 +69,7 @@ def text(op, inputs, outputs, layouts, axes):
 
 
 def step_kinds(op, inputs):
-    """Returns the type of what each step of a ChainOp gives, given those of its inputs."""
+    """Returns the result types of the steps of a ChainOp, given those of its inputs."""
     specs = [Spec((), kind) for kind in inputs]
     for step, operands in op.steps:
         of = [specs[i] for i in operands]

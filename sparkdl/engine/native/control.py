@@ -1,18 +1,18 @@
-"""Building blocks of the generated functions: arguments, a thread's share of the work, loops.
+"""Building blocks of generated functions: arguments, a thread's share of the work, loops.
 
-A function takes the address of 64-bit words. The first two are thread_num and num_threads of OpenMP
-(0: it works alone); the others are the function's own.
+A function takes the address of 64-bit words. The first two are OpenMP's functions thread_num and
+num_threads (0: single-threaded); the others depend on the function.
 """
 
 from contextlib import contextmanager
 from dataclasses import replace
 
 NAME = "kernel"
-THREAD, THREADS, FIRST = range(3)  # places among the words
+THREAD, THREADS, FIRST = range(3)  # indices of words
 
 
 def module(code):
-    """Returns the text of a module with one function, NAME."""
+    """Returns the text of a module with a single function, NAME."""
     body = "\n  ".join([*code.lines, "ret void"])
     attributes = 'nounwind "prefer-vector-width"="512"'
     text = f"define void @{NAME}(ptr %words) {attributes} {{\n  {body}\n}}"
@@ -28,7 +28,7 @@ def pointer(code, index):
 
 
 def share(code, total, grain):
-    """(begin, end) of what this thread works on."""
+    """Returns (begin, end) of this thread's share of `total`, in multiples of `grain`."""
     number, count = pointer(code, THREAD), pointer(code, THREADS)
     alone = code.define(f"icmp eq ptr {number}, null")
     one, several, go = (code.name()[1:] for _ in range(3))
@@ -55,13 +55,13 @@ def least(code, a, b):
 
 @contextmanager
 def counting(code, begin, end, step):
-    """Runs what is added inside `with counting(...) as i` for i from begin below end."""
+    """Emits a loop: code added inside `with counting(...) as i` runs for i from begin below end."""
     with loop(code, begin, end, step) as (index, _):
         yield index
 
 
 def accumulate(code, begin, end, step, vectors, body):
-    """Returns `vectors` after body(i, *vectors) for i from begin below end."""
+    """Emits a loop; returns `vectors` after body(i, *vectors) for i from begin below end."""
     current = [replace(v, name=code.name()) for v in vectors]
     with loop(code, begin, end, step) as (index, carried):
         new = body(index, *current)
@@ -71,9 +71,9 @@ def accumulate(code, begin, end, step, vectors, body):
 
 @contextmanager
 def loop(code, begin, end, step):
-    """Gives (index, carried).
+    """Emits a loop; yields (index, carried).
 
-    `carried` takes (vector, its first value, its value for the next turn).
+    `carried` takes (vector, its initial value, its value for the next iteration).
     """
     entry, top, inside, latch, after = (code.name()[1:] for _ in range(5))
     index, following, carried = code.name(), code.name(), []

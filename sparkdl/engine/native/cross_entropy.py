@@ -1,7 +1,7 @@
-"""The cross entropy of labels under a softmax: each row is read twice while it is in the cache.
+"""Softmax cross entropy of labels; reads each row twice while it is in the cache.
 
-The words are rows, classes, the addresses of logits, labels and losses, and in bytes from one row
-of logits to the next. A label that is no class gives NaN.
+The words are rows, classes, the addresses of logits, labels and losses, and the stride of logits
+between rows in bytes. A label outside the classes gives NaN.
 """
 
 from functools import cache
@@ -30,7 +30,7 @@ LOWEST = literal("float32", float("-inf"))
 
 
 def cross_entropy_kernel(op, logits, labels, losses, compiler):
-    """Returns a call that fills `losses` as the operation SoftmaxCrossEntropy says.
+    """Returns a call that fills `losses` as SoftmaxCrossEntropyOp does.
 
     Raises
     ------
@@ -54,7 +54,7 @@ def cross_entropy_kernel(op, logits, labels, losses, compiler):
 
 @cache
 def text(kind):
-    """Returns the function's text, for labels of a type."""
+    """Returns the function's text for labels of a type."""
     code = Code()
     begin, end = share(code, word(code, ROWS), 1)
     classes, apart = word(code, CLASSES), word(code, APART)
@@ -76,7 +76,7 @@ def wide(code, kind, at):
 
 
 def loss_of(code, base, classes, label):
-    """log(sum of e to each logit) less the label's logit, all less the largest."""
+    """Returns log(sum of exp(logits)) minus the label's logit, all relative to the maximum."""
 
     def some(i):
         left = below(code, code.define(f"sub i64 {classes}, {i}"))

@@ -1,8 +1,8 @@
-"""Uniform random numbers: Philox on LANES counters at a time, bit by bit what sparkdl.philox gives.
+"""Uniform random numbers: Philox on LANES counters at a time, bit-identical to sparkdl.philox.
 
-The words are key, numbers per example, examples, the addresses of ids, epoch and numbers, and where
-the numbers lie: bytes from one example to the next, numbers behind one another, bytes from one such
-part to the next and from one number to the next. Images lie channels last, so they are in parts.
+The words are the key, numbers per example, examples, the addresses of ids, epoch and numbers, and
+the layout of the numbers: bytes between examples, numbers per contiguous part, bytes between parts
+and between numbers. Channels-last images consist of several parts.
 """
 
 from functools import cache
@@ -17,11 +17,11 @@ from sparkdl.errors import UnsupportedError
 from sparkdl.philox import KEY_STEPS, MULTIPLIERS, key_of
 
 KEY, COUNT, ROWS, IDS, EPOCH, NUMBERS, APART, PART, TO_PART, TO_NEXT = range(FIRST, FIRST + 10)
-BLOCKS, ROUNDS, WORK = 4 * LANES, 10, 8  # numbers at a time; one costs as much as WORK bytes do
+BLOCKS, ROUNDS, WORK = 4 * LANES, 10, 8  # numbers at a time; one costs as much as WORK bytes
 
 
 def uniform_kernel(op, ids, epoch, numbers, compiler):
-    """Returns a call that fills `numbers` as the operation Uniform says.
+    """Returns a call that fills `numbers` as UniformOp does.
 
     Raises
     ------
@@ -48,7 +48,7 @@ def uniform_kernel(op, ids, epoch, numbers, compiler):
 
 
 def parts(numbers):
-    """(numbers in a part, bytes to the next part, bytes to the next number) of an example."""
+    """Returns (numbers per part, bytes between parts, bytes between numbers) of an example."""
     axes = [(n, s) for n, s in zip(numbers.shape[1:], numbers.strides[1:], strict=True) if n != 1]
     merged = []
     for size, stride in axes:
@@ -63,7 +63,7 @@ def parts(numbers):
 
 @cache
 def text(scattered):
-    """Returns the function's text, for numbers behind one another or `scattered`."""
+    """Returns the function's text, for contiguous or `scattered` numbers."""
     code = Code()
     begin, end = share(code, word(code, ROWS), 1)
     key, count = word(code, KEY), word(code, COUNT)
@@ -93,12 +93,12 @@ def scalar(code, address):
 
 
 def scalar_of(code, number):
-    """Returns the low word of a number in all lanes."""
+    """Returns the low word of a number, in all lanes."""
     return code.splat("uint32", code.define(f"trunc i64 {number} to i32"))
 
 
 def places(code, first, step=1):
-    """first, first + step ... as uint32."""
+    """Returns first, first + step ... as uint32 lanes."""
     steps = ", ".join(f"i32 {i * step}" for i in range(LANES))
     return scalar_of(code, first) + IrVector(code, "uint32", f"<{steps}>")
 
@@ -124,7 +124,7 @@ def philox(counter, keys):
 
 
 def store(code, values, base, first, count):
-    """Stores the four numbers of each block behind one another."""
+    """Stores the four numbers of each block contiguously."""
     pairs = [interleave(code, values[i], values[i + 1]) for i in (0, 2)]
     order = [(i // 4) * 2 + (i % 4 // 2) * 2 * LANES + i % 2 for i in range(BLOCKS)]
     wide, half = f"<{BLOCKS} x float>", f"<{2 * LANES} x float>"
@@ -145,14 +145,14 @@ def store(code, values, base, first, count):
 
 
 def interleave(code, x, y):
-    """x0 y0 x1 y1 ..."""
+    """Returns x0 y0 x1 y1 ..."""
     order = ", ".join(f"i32 {i // 2 + i % 2 * LANES}" for i in range(2 * LANES))
     kinds = f"{x.typed}, {y.typed}, <{2 * LANES} x i32> <{order}>"
     return code.define(f"shufflevector {kinds}")
 
 
 def scatter(code, values, base, first, count):
-    """Stores each number in its place: part and place within it come from an exact quotient."""
+    """Stores each number at its position, computed from part and offset by exact division."""
     part = code.splat("int64", word(code, PART))
     to_part, to_next = (code.splat("int64", word(code, w)) for w in (TO_PART, TO_NEXT))
     end = code.splat("int64", count)

@@ -1,7 +1,7 @@
-"""Functions of vectors: polynomials in float32, to about one unit in the last place.
+"""Vector functions: polynomials in float32, to about one unit in the last place.
 
-The coefficients were fitted for the smallest largest relative error over the interval named beside
-them (iteratively reweighted least squares); the error of the fit stands there too.
+The coefficients minimize the largest relative error over the interval given beside them (fitted by
+iteratively reweighted least squares); the error of the fit is given too.
 
 References
 ----------
@@ -12,8 +12,8 @@ theorem 4: log(1 + u) by the logarithm of the rounded sum.
 
 from math import log
 
-LN2_HIGH, LN2_LOW = 0.693359375, -2.12194440e-4  # the first has 9 bits: times n it is exact
-ROUND, ROUND_BITS = 1.5 * 2.0**23, 0x4B400000  # adding it leaves the nearest integer below
+LN2_HIGH, LN2_LOW = 0.693359375, -2.12194440e-4  # 9 bits: exact times n
+ROUND, ROUND_BITS = 1.5 * 2.0**23, 0x4B400000  # adding it rounds into the low bits
 WIDE_ROUND, WIDE_ROUND_BITS = 1.5 * 2.0**52, 0x4338000000000000  # the same in float64
 
 EXP = (4.999999990e-01, 1.666651712e-01, 4.166620043e-02, 8.369096287e-03, 1.395084953e-03)
@@ -30,11 +30,11 @@ ERF_TAIL = (
     *(-1.884666047e-04, 1.129580306e00, 6.332164064e-01, 1.084220902e-01, -2.521033440e-02),
     *(4.205282962e-03, -4.414723261e-04, 2.169758936e-05),
 )  # -log(1 - erf x) for x in [1, 4], 2e-11
-SMALLEST = 1.17549435e-38  # the least normal number
+SMALLEST = 1.17549435e-38  # the smallest normal number
 
 
 def polynomial(x, coefficients):
-    """c0 + c1 x + c2 x^2 ..., Horner's way."""
+    """c0 + c1 x + c2 x^2 ..., by Horner's rule."""
     total = x.of(coefficients[-1])
     for c in reversed(coefficients[:-1]):
         total = total.fma(x, c)
@@ -42,13 +42,13 @@ def polynomial(x, coefficients):
 
 
 def clamp(x, low, high):
-    """x between two numbers; NaN stays."""
+    """Clips x between two numbers; NaN stays."""
     x = (x < low).select(x.of(low), x)
     return (x > high).select(x.of(high), x)
 
 
 def halves(x):
-    """(n as int32, r) with x = n log 2 + r and |r| at most log(2) / 2."""
+    """Returns (n as int32, r) with x = n log 2 + r and |r| at most log(2) / 2."""
     shifted = x.fma(1 / log(2), ROUND)
     n = shifted - ROUND
     r = n.fma(-LN2_LOW, n.fma(-LN2_HIGH, x))
@@ -63,7 +63,7 @@ def power_of_two(n):
 def exp(x):
     n, r = halves(clamp(x, -104.0, 89.0))
     e = polynomial(r, (1.0, 1.0, *EXP))
-    half = n >> 1  # in two steps, as 2^128 and 2^-149 are no normal numbers
+    half = n >> 1  # two factors, as 2^128 and 2^-149 are not normal numbers
     return e * power_of_two(half) * power_of_two(n - half)
 
 
@@ -77,7 +77,7 @@ def expm1(x):
 def logarithm(x):
     """log x for normal numbers above 0."""
     bits = x.bits("int32")
-    exponent = (bits - 0x3F3504F3) >> 23  # the exponent, for a mantissa from sqrt(1/2) to sqrt(2)
+    exponent = (bits - 0x3F3504F3) >> 23  # exponent for a mantissa in sqrt(1/2) to sqrt(2)
     f = (bits - (exponent << 23)).bits("float32") - 1.0
     n = exponent.cast("float32")
     square = f * f
@@ -95,7 +95,7 @@ def log_of(x):
 
 
 def log1p_of_share(u):
-    """log(1 + u) for u from 0 to 1; what the sum lost by rounding is added."""
+    """log(1 + u) for u from 0 to 1, corrected for the rounding of the sum."""
     total = u + 1.0
     return logarithm(total) + (u - (total - 1.0)) / total
 
@@ -152,7 +152,7 @@ def square_root(x):
 
 
 def inverse_root(x):
-    """x^(-1/2), which is not one over the root at -0 and at minus infinity."""
+    """x^(-1/2), which differs from one over the root at -0 and minus infinity."""
     return 1.0 / square_root(x.compare("eq", float("-inf")).select(-x, x + 0.0))
 
 

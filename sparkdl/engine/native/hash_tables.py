@@ -1,10 +1,9 @@
-"""Kernels of a hash table with open addressing whose keys are pairs of a table and an id.
+"""Kernels of a hash table with open addressing, whose keys are pairs of a table and an id.
 
-An entry is an int32: the place of a key among known keys, or -1. All work on one thread, as entries
-depend on those before. Tables are int16, ids int64, at least 0; -1 stands for no key.
-
-Large tables are in no cache, and what a key needs next is known once the entry before it is read.
-So keys are taken AT_ONCE: their entries are asked for, then the known keys that these name.
+An entry is an int32: the index of a key among the known keys, or -1. Kernels are single-threaded,
+as entries depend on earlier ones. Tables are int16, ids int64, at least 0; -1 means no key. Large
+tables exceed every cache, and the next access of a key depends on the entry before it. So AT_ONCE
+keys are processed together: their entries are prefetched, then the known keys that these refer to.
 """
 
 from contextlib import contextmanager
@@ -19,15 +18,15 @@ from sparkdl.engine.native.llvm_code import LANES, Code
 from sparkdl.engine.native.memory import below, load, prefetch, store
 
 GOLDEN = 0x9E3779B97F4A7C15
-AT_ONCE = 32  # keys: as many as a core waits for at a time, and more do no harm
+AT_ONCE = 32  # keys: as many cache misses as a core has in flight; more do no harm
 TABLE, ID, PLACE, ROW = (np.dtype(name) for name in ("int16", "int64", "int32", "float32"))
 MIXERS = (30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)
 
 
 def find(keys, known, entries, places, by_ids=False):
-    """Writes the place (n,) int64 of each key among the known ones, -1 where there is none.
+    """Writes the index (n,) int64 of each key among the known ones, -1 for unknown keys.
 
-    `by_ids` says that all keys are of one table, so that ids alone tell them apart.
+    `by_ids` means that all keys are of one table, so that comparing ids is enough.
     """
     n, size = len(places), len(entries)
     operands = *pairs(keys, n), *pairs(known), (entries, PLACE, size), (places, ID, n)
@@ -35,19 +34,19 @@ def find(keys, known, entries, places, by_ids=False):
 
 
 def enter(known, entries, start, stop):
-    """Enters the known keys from start below stop, which were not entered before."""
+    """Inserts the known keys from start below stop, which must be new."""
     size = len(entries)
     run(enter_text(), start, stop, size, operands=(*pairs(known, stop), (entries, PLACE, size)))
 
 
 def number(keys, entries, firsts, numbers):
-    """Numbers keys in the order in which they first appear; returns how many there are.
+    """Numbers keys in order of first appearance; returns the count of distinct keys.
 
     Parameters
     ----------
     entries : int32, all -1, more than there are keys
     firsts, numbers : (n,) int64
-        Written: where each number first appears; the number of each key, -1 for none.
+        Filled with the first position of each number, and the number of each key, -1 for none.
     """
     n, size, count = len(numbers), len(entries), np.zeros(1, np.int64)
     written = (firsts, ID, n), (numbers, ID, n), (count, ID, 1)
@@ -56,9 +55,9 @@ def number(keys, entries, firsts, numbers):
 
 
 def add_rows(parts, numbers, sums):
-    """Adds rows to those of sums (u, d) that have their numbers (n,); -1 to none.
+    """Adds rows to the rows of sums (u, d) given by numbers (n,); rows with -1 are skipped.
 
-    The rows are several arrays (m, d), one behind the other.
+    The rows are in several arrays (m, d), one after the other.
     """
     length, stops = sums.shape[1], np.cumsum([len(rows) for rows in parts])
     places = addresses("hash table", [(rows, ROW, len(rows) * length) for rows in parts])
@@ -67,14 +66,14 @@ def add_rows(parts, numbers, sums):
 
 
 def pairs(keys, size=None):
-    """Returns the operands of keys: their tables, and their ids, which are as many."""
+    """Returns the operands of keys: their tables and their ids."""
     tables, ids = keys
     size = len(ids) if size is None else size
     return (tables, TABLE, size), (ids, ID, size)
 
 
 def run(text, *numbers, operands):
-    """Calls a kernel; UnsupportedError where nothing can be compiled, see `jit.compiler`."""
+    """Calls a kernel; UnsupportedError if nothing can be compiled, see `jit.compiler`."""
     call_once(compiler().function(text), "hash table", numbers, operands)
 
 
@@ -86,7 +85,7 @@ def find_text(by_ids):
     with several(code, "0", count, (tables, ids), entries, size) as (each, homes):
         with each() as i:
             entry = get(code, "i64", homes, i)
-            for at in (entry, after(code, entry, size)):  # every second key is not where it begins
+            for at in (entry, after(code, entry, size)):  # every second key is one entry further
                 place = code.define(f"sext i32 {get(code, 'i32', entries, at)} to i64")
                 prefetch(code, code.pointer(known_ids, "i64", place))
                 if not by_ids:
@@ -113,7 +112,7 @@ def enter_text():
 
 @contextmanager
 def several(code, start, stop, keys, entries, size):
-    """Asks for the entries of keys, AT_ONCE; gives (a loop over these keys, their homes by i)."""
+    """Prefetches entries of AT_ONCE keys; yields (a loop over these keys, their homes by i)."""
     kept = code.define(f"alloca [{AT_ONCE} x i64]")
     with counting(code, start, stop, AT_ONCE) as first:
         last = least(code, code.define(f"add i64 {first}, {AT_ONCE}"), stop)
@@ -186,9 +185,10 @@ def add_lanes(code, term, total, index, mask):
 
 
 def probe(code, home, entries, size, wanted=None):
-    """Walks from an entry to a key, or to a free entry; returns (the entry, the place or -1).
+    """Probes from an entry to a key or a free entry; returns (the entry, the index or -1).
 
-    `wanted` is (the key, known tables or None, known ids); without it only a free entry will do.
+    `wanted` is (the key, known tables or None, known ids); without it only a free entry ends the
+    search.
     """
     before, top, taken, advance, done = labels(code, 5)
     entry, following = code.name(), code.name()
@@ -204,14 +204,14 @@ def probe(code, home, entries, size, wanted=None):
 
 
 def after(code, entry, size):
-    """Returns the entry after one, the first after the last."""
+    """Returns the next entry, after the last one the first."""
     following = code.define(f"add i64 {entry}, 1")
     wraps = code.define(f"icmp eq i64 {following}, {size}")
     return code.define(f"select i1 {wraps}, i64 0, i64 {following}")
 
 
 def is_key(code, place, key, tables, ids):
-    """Returns whether the known key at a place is `key`; without tables, whether its id is."""
+    """Returns whether the known key at an index is `key`; without tables, whether its id is."""
     if tables is None:
         return code.define(f"icmp eq i64 {get(code, 'i64', ids, place)}, {key[1]}")
     pairs_ = zip(("i16", "i64"), key_at(code, tables, ids, place), key, strict=True)
@@ -220,7 +220,7 @@ def is_key(code, place, key, tables, ids):
 
 
 def home_of(code, key, size):
-    """Returns the entry where to begin; see `id_index.hash_keys`."""
+    """Returns the entry where probing begins; see `id_index.hash_keys`."""
     table = code.define(f"zext i16 {key[0]} to i64")
     steps = code.define(f"mul i64 {code.define(f'add i64 {table}, 1')}, {signed(GOLDEN)}")
     x = code.define(f"add i64 {key[1]}, {steps}")
@@ -239,7 +239,7 @@ def signed(word_):
 
 
 def key_at(code, tables, ids, index):
-    """Returns (table, id) of a place."""
+    """Returns (table, id) at an index."""
     return get(code, "i16", tables, index), get(code, "i64", ids, index)
 
 

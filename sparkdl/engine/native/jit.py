@@ -1,4 +1,4 @@
-"""From LLVM's language to functions in memory, by llvmlite."""
+"""JIT compilation of LLVM IR by llvmlite."""
 
 import ctypes
 from threading import Lock
@@ -8,16 +8,16 @@ from sparkdl.engine.native.control import NAME
 from sparkdl.engine.native.object_file import undefined_symbols
 from sparkdl.errors import UnsupportedError
 
-NEEDED = ("avx2", "fma")  # without them a vector's polynomial would be calls of a library
+NEEDED = ("avx2", "fma")  # without them, vector polynomials would call library functions
 SIGNATURE = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
-MADE: "list[Compiler]" = []  # the process's compiler, once there is one
+MADE: "list[Compiler]" = []  # the process's compiler, once created
 MAKING = Lock()
 
 
 def compiler():
-    """Returns the process's compiler, which all threads share: its functions go with it.
+    """Returns the process's compiler, shared by all threads; its functions live as long as it.
 
-    Raises as `make_compiler` does.
+    Raises like `make_compiler`.
     """
     with MAKING:
         if not MADE:
@@ -31,7 +31,7 @@ def make_compiler():
     Raises
     ------
     UnsupportedError
-        Where llvmlite, or what vectors need of the processor, is missing.
+        If llvmlite or the required vector instructions are missing.
     """
     try:
         import llvmlite.binding as llvm
@@ -43,7 +43,7 @@ def make_compiler():
 
 
 class Compiler:
-    """Compiles a text once per process, and once per machine where the cache can be written."""
+    """Compiles each text once per process, or once per machine if the cache is writable."""
 
     def __init__(self, llvm):
         features = llvm.get_host_cpu_features()
@@ -56,14 +56,14 @@ class Compiler:
         target = llvm.Target.from_default_triple()
         self.machine = target.create_target_machine(cpu=cpu, features=features.flatten(), opt=2)
         empty = llvm.parse_assembly("")
-        # its own memory manager keeps code and constants within the reach of 32-bit distances
+        # its own memory manager keeps code and constants within 32-bit offsets
         self.engine = llvm.create_mcjit_compiler(empty, self.machine, use_lmm=True)
         version = ".".join(map(str, llvm.llvm_version_info))
         self.host = f"{version} {cpu} {features.flatten()}"
         self.functions, self.lock = {}, Lock()
 
     def function(self, text):
-        """Returns the function NAME of a module, taking one address."""
+        """Returns the function NAME of a module; it takes one address."""
         with self.lock:
             if text not in self.functions:
                 self.functions[text] = self.make(text)
@@ -82,9 +82,9 @@ class Compiler:
         return SIGNATURE(self.engine.get_function_address(symbol))
 
     def require_symbols(self, code):
-        """Raises UnsupportedError for a function that is in no library: LLVM would end the process.
+        """Raises UnsupportedError for unresolved functions, on which LLVM would abort the process.
 
-        A call of one stands where the processor has no instruction for an operation.
+        LLVM emits such a call where the processor has no instruction for an operation.
         """
         address = self.llvm.address_of_symbol
         missing = [name for name in undefined_symbols(code) if address(name) is None]

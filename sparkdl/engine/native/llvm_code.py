@@ -1,7 +1,7 @@
-"""Lines of LLVM's language, which `Code` collects; an IrVector is LANES numbers in a register.
+"""LLVM IR, collected line by line in `Code`; an IrVector is LANES numbers in a register.
 
-An IrVector takes Python's operators, so a polynomial reads as one. Nothing here allows LLVM to
-reorder or contract: sums, products, quotients and roots are rounded as numpy rounds them.
+An IrVector supports Python's operators, so polynomials read naturally. Nothing lets LLVM reorder or
+contract: sums, products, quotients and roots are rounded as in numpy.
 """
 
 import struct
@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-LANES = 16  # numbers in a vector: one AVX-512 register of float32
-# bfloat16 is its bits: what is computed of it is float32, and LLVM's own type of it needs functions
-# that are in no library of a process, where the processor has no instructions for it.
+LANES = 16  # numbers per vector: one AVX-512 register of float32
+# bfloat16 is kept as bits and computed as float32: LLVM's own type needs library functions that no
+# process has, where the processor has no instructions for it.
 TYPES = {"float32": "float", "float64": "double", "bfloat16": "i16", "mask": "i1", "bool": "i8"}
 TYPES |= {f"{sign}int{bits}": f"i{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)}
 FLOATS = ("float32", "float64")
@@ -19,7 +19,7 @@ ARITHMETIC = {"+": "add", "-": "sub", "*": "mul", "/": "div"}
 
 
 class Code:
-    """The lines of one function, and the intrinsics they call."""
+    """The lines of a function, and the intrinsics that they call."""
 
     def __init__(self):
         self.lines, self.declared, self.count = [], {}, 0
@@ -32,7 +32,7 @@ class Code:
         self.lines.append(line)
 
     def define(self, expression):
-        """Returns the name of what an expression gives."""
+        """Adds an assignment of an expression; returns its name."""
         name = self.name()
         self.add(f"{name} = {expression}")
         return name
@@ -41,7 +41,7 @@ class Code:
         return IrVector(self, kind, self.define(expression))
 
     def call(self, result, function, *arguments):
-        """Returns a call of an intrinsic on (type, value) pairs; `result` is a type."""
+        """Returns a call of an intrinsic with (type, value) pairs; `result` is a type."""
         types = ", ".join(type for type, _ in arguments)
         self.declared[function] = f"declare {result} @{function}({types})"
         values = ", ".join(f"{type} {value}" for type, value in arguments)
@@ -60,9 +60,9 @@ class Code:
 
 @dataclass(frozen=True, eq=False)
 class IrVector:
-    """LANES numbers of one kind: a numpy type's name, or "mask" for what comparisons give.
+    """LANES numbers of one kind: the name of a numpy type, or "mask" for results of comparisons.
 
-    `mask`, where there is one, is what these zeros and ones were made from.
+    `mask`, if any, is the mask from which these zeros and ones were made.
     """
 
     code: Code
@@ -83,7 +83,7 @@ class IrVector:
         return self.kind in FLOATS
 
     def of(self, other):
-        """Returns another operand: an IrVector of the same kind, or a number in all lanes."""
+        """Returns an operand as an IrVector of the same kind; numbers fill all lanes."""
         if isinstance(other, IrVector):
             if other.kind != self.kind:
                 raise TypeError(f"{self.kind} beside {other.kind}")
@@ -132,7 +132,7 @@ class IrVector:
         return self.code.vector(self.kind, f"shl {self.typed}, {self.of(bits).name}")
 
     def __rshift__(self, bits):
-        """Shifts right; the sign, where there is one, is kept."""
+        """Shifts right, preserving the sign of signed kinds."""
         shift = "lshr" if self.kind[0] == "u" else "ashr"
         return self.code.vector(self.kind, f"{shift} {self.typed}, {self.of(bits).name}")
 
@@ -162,18 +162,18 @@ class IrVector:
         return self.code.vector("mask", f"fcmp uno {self.typed}, {self.name}")
 
     def select(self, yes, no):
-        """Chooses by a mask, lane by lane."""
+        """Selects by this mask, lane by lane."""
         yes = no.of(yes) if isinstance(no, IrVector) else yes
         return self.code.vector(
             yes.kind, f"select {self.typed}, {yes.typed}, {yes.type} {yes.of(no).name}"
         )
 
     def bits(self, kind):
-        """Returns the same bits read as another kind of the same width."""
+        """Reinterprets the bits as another kind of the same width."""
         return self.code.vector(kind, f"bitcast {self.typed} to {vector_type(kind)}")
 
     def intrinsic(self, name, *others):
-        """Returns a function of vectors of this kind that LLVM has."""
+        """Returns an LLVM intrinsic of vectors of this kind."""
         suffix = f"v{LANES}{'f' if self.floating else 'i'}{bits_of(self.kind)}"
         arguments = [(self.type, self.of(x).name) for x in (self, *others)]
         return self.code.vector(
@@ -181,10 +181,7 @@ class IrVector:
         )
 
     def across(self, name):
-        """Returns the scalar that fadd or fmax makes of all lanes.
-
-        "fadd reassoc" adds them in pairs.
-        """
+        """Reduces all lanes to a scalar by fadd or fmax; "fadd reassoc" adds in pairs."""
         name, _, flag = name.partition(" ")
         scalar = TYPES[self.kind]
         start = [(scalar, "-0.0")] if name == "fadd" else []
@@ -197,7 +194,7 @@ class IrVector:
         return self.intrinsic("fma", factor, term)
 
     def cast(self, kind):
-        """Returns the same numbers in another kind; masks become 0 and 1."""
+        """Converts the numbers to another kind; masks become 0 and 1."""
         if kind == self.kind:
             return self
         if "bfloat16" in (kind, self.kind) and "float32" not in (kind, self.kind):
@@ -207,13 +204,13 @@ class IrVector:
         if self.kind == "bfloat16":
             return (self.bits("uint16").cast("uint32") << 16).bits("float32")
         instruction = conversion(self.kind, kind)
-        if instruction is None:  # two kinds of the same bits
+        if instruction is None:  # two kinds with the same bits
             return IrVector(self.code, kind, self.name)
         value = self.code.define(f"{instruction} {self.typed} to {vector_type(kind)}")
         return IrVector(self.code, kind, value, self if self.kind == "mask" else None)
 
     def round_to_bfloat16(self):
-        """Returns float32 rounded to the nearest, to the even one of two; the same on all hosts."""
+        """Rounds float32 to the nearest bfloat16, ties to even, identically on all hosts."""
         bits = self.bits("uint32")
         high = bits >> 16
         rounded = (bits + ((high & 1) + 0x7FFF)) >> 16
@@ -232,7 +229,7 @@ def bits_of(kind):
 
 
 def conversion(old, new):
-    """Returns the instruction that turns one kind into another, or None where the bits stay."""
+    """Returns the instruction that converts one kind to another, or None if the bits stay."""
     if old in FLOATS and new in FLOATS:
         return "fpext" if bits_of(new) > bits_of(old) else "fptrunc"
     if old in FLOATS:
@@ -247,7 +244,7 @@ def conversion(old, new):
 
 
 def literal(kind, number):
-    """Returns a number in all lanes, as LLVM writes it: floats by the bits of their double."""
+    """Returns a number in all lanes as LLVM text; floats are the bits of their double."""
     if kind == "bfloat16":
         number = int(np.dtype(kind).type(number).view(np.uint16))
     elif kind in FLOATS:

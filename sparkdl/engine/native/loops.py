@@ -1,8 +1,8 @@
 """The loop over memory around a chain: LANES numbers at a time, the rest under a mask.
 
 Its words are the length of a row, the number of rows, the operands' addresses and strides along a
-row, then for each outer axis its length and the operands' strides; strides are in bytes. So one
-function serves every shape.
+row, then for each outer axis its length and the operands' strides; strides are in bytes. One
+function thus serves every shape.
 """
 
 from dataclasses import dataclass
@@ -13,21 +13,21 @@ from sparkdl.engine.native.memory import below, gather, load, store
 from sparkdl.engine.native.operations import apply, convert_vector
 
 DENSE, APART, SHARED = "dense", "apart", "shared"
-GRAIN = 64  # numbers: threads share no cache line of an array
-LENGTH, ROWS, OPERANDS = range(FIRST, FIRST + 3)  # places among the words
+GRAIN = 64  # numbers: threads share no cache line
+LENGTH, ROWS, OPERANDS = range(FIRST, FIRST + 3)  # indices of words
 
 
 @dataclass(frozen=True)
 class Loop:
-    """The properties of a loop that its machine code depends on.
+    """The properties of a loop that determine its machine code.
 
     Parameters
     ----------
     steps, results : of a ChainOp
     kinds : the numpy type of each step's result
     inputs, outputs : the numpy type of each operand
-    layouts : for each input, whether its numbers along a row are DENSE, APART, or one SHARED by all
-    axes : how many outer axes there are; threads share their rows, or without them the one row
+    layouts : for each input, whether its numbers along a row are DENSE, APART, or one SHARED number
+    axes : the number of outer axes; threads share their rows, or the single row if there are none
     """
 
     steps: tuple
@@ -40,12 +40,12 @@ class Loop:
 
 
 def function(loop):
-    """Returns the text of a module.
+    """Returns the text of the module of a loop.
 
     Raises
     ------
     UnsupportedError
-        Where an operation is not compiled.
+        For operations that are not compiled.
     """
     code = Code()
     length, rows = word(code, LENGTH), word(code, ROWS)
@@ -60,10 +60,7 @@ def function(loop):
 
 
 def row_pointers(code, loop, pointers, row):
-    """Returns the operands' addresses in a row.
-
-    Its number is taken apart from the innermost axis on.
-    """
+    """Returns the operands' addresses in a row; splits the number from the innermost axis out."""
     places, rest = [], row
     for axis in reversed(range(loop.axes)):
         size = word(code, outer_word(len(pointers), axis))
@@ -83,7 +80,7 @@ def outer_word(operands, axis):
 
 
 def along_row(code, loop, pointers, begin, end):
-    """Runs the chain on the numbers from begin to end of a row."""
+    """Emits the chain for the numbers from begin to end of a row."""
     readers = [reader(code, loop, pointers, i) for i in range(len(loop.inputs))]
     rest = code.define(f"and i64 {code.define(f'sub i64 {end}, {begin}')}, {LANES - 1}")
     full = code.define(f"sub i64 {end}, {rest}")
@@ -97,10 +94,7 @@ def along_row(code, loop, pointers, begin, end):
 
 
 def reader(code, loop, pointers, i):
-    """Returns a function of (index, mask) that reads an input.
-
-    What all share is read before the loop.
-    """
+    """Returns a function of (index, mask) that reads an input; shared numbers are read once."""
     kind, base = loop.inputs[i], pointers[i]
     if loop.layouts[i] == SHARED:
         value = code.splat(kind, code.define(f"load {TYPES[kind]}, ptr {base}"))
@@ -112,7 +106,7 @@ def reader(code, loop, pointers, i):
 
 
 def element(code, loop, readers, pointers, index, mask):
-    """Runs the chain on LANES numbers: reads, computes, writes."""
+    """Emits the chain for LANES numbers: read, compute, write."""
     values = [read(index, mask) for read in readers]
     for (op, operands), kind in zip(loop.steps, loop.kinds, strict=True):
         values.append(apply(op, [values[i] for i in operands], kind))

@@ -1,4 +1,4 @@
-"""Vectors from memory and to it, whole or under a mask."""
+"""Vector loads and stores, optionally masked."""
 
 from sparkdl.engine.native.llvm_code import FLOATS, LANES, TYPES, IrVector, bits_of, vector_type
 
@@ -11,7 +11,7 @@ def below(code, count):
 
 
 def load(code, kind, base, index, mask, rest="zeroinitializer"):
-    """Returns numbers from memory; under a mask the lanes outside of it are `rest`."""
+    """Loads numbers; lanes outside the mask are `rest`."""
     at, wide = code.pointer(base, TYPES[kind], index), vector_type(kind)
     if mask is None:
         return code.vector(kind, f"load {wide}, ptr {at}, align {bits_of(kind) // 8}")
@@ -21,7 +21,7 @@ def load(code, kind, base, index, mask, rest="zeroinitializer"):
 
 
 def gather(code, kind, base, index, stride, mask):
-    """Returns numbers that lie `stride` bytes apart, from the number `index` on."""
+    """Loads numbers `stride` bytes apart, from position `index` on."""
     numbers = ", ".join(f"i64 {i}" for i in range(LANES))
     places = code.splat("int64", index) + IrVector(code, "int64", f"<{numbers}>")
     wide, offsets = vector_type(kind), places * stride
@@ -44,11 +44,11 @@ def store(code, vector, base, index, mask):
 
 
 def prefetch(code, at, write=False):
-    """Asks for the cache line of an address, which need not be one that can be read."""
-    hints = [("i32", int(write)), ("i32", 3), ("i32", 1)]  # 3: to be kept; 1: data
+    """Prefetches the cache line of an address, which need not be readable."""
+    hints = [("i32", int(write)), ("i32", 3), ("i32", 1)]  # 3: high locality; 1: data
     code.add(code.call("void", "llvm.prefetch.p0", ("ptr", at), *hints))
 
 
 def suffix(kind):
-    """Returns LLVM's name for vectors of a kind, the suffix of its functions' names."""
+    """Returns LLVM's name for vectors of a kind, a suffix of intrinsics."""
     return f"v{LANES}{'f' if kind in FLOATS else 'i'}{bits_of(kind)}"

@@ -1,4 +1,4 @@
-"""What an object file needs of others, in the ELF of 64-bit Linux (System V ABI, chapter 4)."""
+"""Undefined symbols of an object file in the ELF of 64-bit Linux (System V ABI, chapter 4)."""
 
 import numpy as np
 
@@ -21,11 +21,11 @@ SECTION = np.dtype(
 SYMBOL = np.dtype(
     {"names": ["name", "section"], "formats": ["<u4", "<u2"], "offsets": [0, 6], "itemsize": 24}
 )
-SYMBOLS, UNDEFINED = 2, 0  # a section's type; the section of a symbol
+SYMBOLS, UNDEFINED = 2, 0  # a section's type; a symbol's section
 
 
 def undefined_symbols(code):
-    """Returns the names that the bytes of an object file use and do not define."""
+    """Returns the names that an object file uses but does not define."""
     [header] = np.frombuffer(code, HEADER, 1)
     sections = np.frombuffer(code, SECTION, int(header["count"]), int(header["sections"]))
     found = []

@@ -1,4 +1,4 @@
-"""Vector code of each elementwise operation; the types are those that numpy would take."""
+"""Vector code of each elementwise operation, with numpy's type promotion."""
 
 from functools import partial
 
@@ -14,12 +14,12 @@ from sparkdl.errors import UnsupportedError
 
 
 def apply(op, vectors, kind):
-    """Returns the vector of `kind` that an operation makes of others.
+    """Returns the result of an operation on vectors, converted to `kind`.
 
     Raises
     ------
     UnsupportedError
-        For an operation, or a type, that is left to numpy.
+        For operations or types that are left to numpy.
     """
     make = OPERATIONS.get(type(op))
     if make is None:
@@ -28,7 +28,7 @@ def apply(op, vectors, kind):
 
 
 def widen_vector(vector):
-    """Returns bfloat16 as float32, in which it is computed; each operation's result is rounded."""
+    """Returns bfloat16 as float32 for computation; the result of each operation is rounded."""
     return vector.cast("float32") if vector.kind == BFLOAT16 else vector
 
 
@@ -39,7 +39,7 @@ def convert_vector(vector, kind):
 
 
 def alike(*vectors):
-    """Returns the vectors in the type that numpy would compute in."""
+    """Converts the vectors to numpy's common type."""
     kind = np.result_type(*(v.kind for v in vectors)).name
     if kind == "bool" or (kind == "float64" and "uint64" in {v.kind for v in vectors}):
         raise UnsupportedError(f"{kind} is not computed in")
@@ -47,12 +47,12 @@ def alike(*vectors):
 
 
 def plain(function):
-    """Returns an operation without attributes whose operands have one type."""
+    """Wraps an operation without attributes whose operands have a common type."""
     return lambda op, *vectors: function(*alike(*vectors))
 
 
 def floating(function):
-    """Makes the same in float32 only: longer polynomials would be needed."""
+    """Wraps a float32-only operation: other types would need longer polynomials."""
 
     def make(op, x):
         if x.kind != "float32":
@@ -63,12 +63,12 @@ def floating(function):
 
 
 def truth(c):
-    """Returns the mask of what is not 0."""
+    """Returns the mask of nonzero lanes."""
     return c if c.kind == "mask" else c.mask if c.mask is not None else c.compare("ne", 0)
 
 
 def larger(x, y, condition):
-    """Returns the larger or smaller of two; NaN wins."""
+    """Returns the larger or, by `condition`, the smaller of two; NaN wins."""
     chosen = x.compare(condition, y).select(x, y)
     return x.is_nan().select(x, chosen) if x.floating else chosen
 
@@ -116,7 +116,7 @@ def cross_entropy(op, x, target):
 
 
 def single(make):
-    """Returns an operation with attributes in float32 only."""
+    """Wraps a float32-only operation with attributes."""
     return lambda op, x: floating(partial(make, op))(op, x)
 
 

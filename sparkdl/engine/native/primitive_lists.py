@@ -1,9 +1,9 @@
-"""Lists of oneDNN's primitives that run at the same time, a thread of the pool each.
+"""Lists of oneDNN primitives that run in parallel, each on a thread of the pool.
 
-No thread runs Python meanwhile: a signal waits until all have ended, as with any kernel. The words
-are the address of dnnl_primitive_execute, then for each list the address of its rows and how many
-there are. A row is a primitive, a stream, a number of arguments, their address, and the status that
-the primitive gave.
+No thread runs Python meanwhile: signals are handled when all have finished, as with any kernel. The
+words are the address of dnnl_primitive_execute, then for each list the address and number of its
+rows. A row is a primitive, a stream, a number of arguments, their address, and the status that the
+primitive returned.
 """
 
 from functools import cache
@@ -18,19 +18,19 @@ from sparkdl.engine.operands import Operand
 from sparkdl.errors import UnsupportedError
 
 EXECUTE, LISTS = FIRST, FIRST + 1
-PRIMITIVE, STREAM, COUNT, ARGUMENTS, STATUS, ROW = range(6)  # words of a row, and their number
+PRIMITIVE, STREAM, COUNT, ARGUMENTS, STATUS, ROW = range(6)  # words of a row, and their count
 
 
 def at_once(lists, execute, compiler):
-    """Returns a call that runs lists of calls of OneDnnSession.bind, a thread of the pool each.
+    """Returns a call that runs lists of calls of OneDnnSession.bind in parallel, a thread each.
 
-    Where the pool has fewer threads, a thread runs several lists. Each primitive must have been
-    made for one thread.
+    If the pool has fewer threads, a thread runs several lists. Each primitive must have been
+    created for one thread.
 
     Raises
     ------
     UnsupportedError
-        When called, where oneDNN cannot execute one of them.
+        When called, if oneDNN fails to execute a primitive.
     """
     rows = [[[*call.words, 0] for call in calls] for calls in lists]
     tables = [np.array(table, np.uint64).reshape(-1, ROW) for table in rows]
@@ -40,7 +40,7 @@ def at_once(lists, execute, compiler):
         words += [Operand("a list of primitives", table, "uint64", axes), len(table)]
     run = bind(compiler.function(text(len(lists))), words, WORTH_THREADS)
 
-    def call(keep=lists):  # what the rows point to lives as long as the call
+    def call(keep=lists):  # keeps what the rows point to
         run()
         if any(table[:, STATUS].any() for table in tables):
             raise UnsupportedError("oneDNN could not execute a primitive")
@@ -50,7 +50,7 @@ def at_once(lists, execute, compiler):
 
 @cache
 def text(count):
-    """Returns the text of the function that runs a thread's share of so many lists."""
+    """Returns the text of the function that runs a thread's share of `count` lists."""
     code = Code()
     execute = pointer(code, EXECUTE)
     begin, end = share(code, count, 1)
@@ -65,7 +65,7 @@ def text(count):
 
 
 def run_row(code, execute, row):
-    """Adds a primitive's execution, and keeps its status."""
+    """Emits the execution of a primitive and stores its status."""
     places = [code.pointer(row, "i64", index) for index in range(ROW)]
     primitive, stream, arguments = (
         code.define(f"load ptr, ptr {places[index]}") for index in (PRIMITIVE, STREAM, ARGUMENTS)

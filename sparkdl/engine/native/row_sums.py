@@ -1,10 +1,9 @@
-"""Row sums of the results of an elementwise chain over a matrix.
+"""Column sums of the results of an elementwise chain over the rows of a matrix.
 
-Rows are read as they lie, four at a time: a matrix that is wide and does not fit a cache is read at
-the speed of memory, which a loop down its columns is far from. Rows fall into parts of a few
-hundred; a part's sums are float32, and whoever adds them up may do so in float64.
-
-The words are rows, their length, rows in a part, the operands' addresses, those of the parts' sums.
+Rows are read in memory order, four at a time, at the speed of memory; a loop down the columns of a
+wide matrix that exceeds the cache is far slower. Rows are split into parts of a few hundred with
+float32 sums each, which callers may add in float64. The words are rows, their length, rows per
+part, the operands' addresses, and those of the parts' sums.
 """
 
 from functools import cache
@@ -28,23 +27,23 @@ from sparkdl.engine.operands import Operand
 from sparkdl.errors import UnsupportedError
 
 ROWS, LENGTH, PART, OPERANDS = range(FIRST, FIRST + 4)
-AT_ONCE = 4  # rows that share one reading and writing of the sums
+AT_ONCE = 4  # rows per pass over the sums
 KIND = "float32"
 
 
 def row_sums_kernel(steps, results, inputs, compiler):
-    """(a call, the sums it leaves: (parts, length) for each result).
+    """Returns (a call, its sums: (parts, length) for each result).
 
     Parameters
     ----------
     steps : of a ChainOp
-    results : which values are summed, numbered as operands are
-    inputs : float32, (rows, length) or (length,) for numbers that all rows share
+    results : which values are summed, numbered like operands
+    inputs : float32, (rows, length), or (length,) for numbers shared by all rows
 
     Raises
     ------
     UnsupportedError
-        For matrices that do not lie row behind row, or whose length is no multiple of 16.
+        For non-contiguous matrices, or lengths that are not multiples of 16.
     """
     rows, length = next(a.shape for a in inputs if a.ndim == 2)
     if length % LANES or any(a.dtype != KIND or not a.flags.c_contiguous for a in inputs):
@@ -63,7 +62,7 @@ def row_sums_kernel(steps, results, inputs, compiler):
 
 @cache
 def text(steps, results, wide):
-    """Returns the function's text; `wide` says which operands are matrices."""
+    """Returns the function's text; `wide` tells which operands are matrices."""
     code = Code()
     rows, length, part = (word(code, w) for w in (ROWS, LENGTH, PART))
     operands = [pointer(code, OPERANDS + i) for i in range(len(wide))]
@@ -90,7 +89,7 @@ def text(steps, results, wide):
 
 
 def starts(code, operands, wide, row, count, length):
-    """Returns for each of `count` rows the addresses where the operands' numbers begin."""
+    """Returns the addresses of the operands' numbers in each of `count` rows."""
     places = []
     for k in range(count):
         offset = code.define(f"mul i64 {code.define(f'add i64 {row}, {k}')}, {length}")
@@ -100,7 +99,7 @@ def starts(code, operands, wide, row, count, length):
 
 
 def add_up(code, chain, places, sums, index):
-    """Adds what the chain gives for LANES numbers of some rows to their sums."""
+    """Emits the addition of the chain's results for LANES numbers of some rows to their sums."""
     steps, results = chain
     totals = [load(code, KIND, total, index, None) for total in sums]
     for pointers in places:

@@ -1,8 +1,9 @@
-"""Sums along axes, in float64 until they are written: columns side by side, or rows one by one.
+"""Sums along axes, accumulated in float64: columns in parallel, or row by row.
 
-The words are how many sums, how long, how many columns behind one another, the addresses of numbers
-and sums, and in bytes: from one group of columns to the next, from one number of a sum to the next,
-from one group's sums to the next. A sum is one thread's, so any number of threads gives the same.
+The words are the number of groups, the length of a sum, the number of contiguous columns, the
+addresses of numbers and sums, and strides in bytes: between groups of columns, between the numbers
+of a sum, between the sums of groups. Each sum is computed by one thread, so results do not depend
+on the number of threads.
 """
 
 from functools import cache
@@ -28,7 +29,7 @@ GROUPS, LENGTH, WIDTH, NUMBERS, SUMS, APART, NEXT, SUMS_APART = range(FIRST, FIR
 
 
 def sum_kernel(op, x, y, compiler):
-    """Returns a call of y = the sum of x along op.axes.
+    """Returns a call that computes y, the sum of x along op.axes.
 
     Raises
     ------
@@ -39,7 +40,7 @@ def sum_kernel(op, x, y, compiler):
 
 
 def sum_to_kernel(op, x, y, compiler):
-    """Returns a call of y = the sum of x over what a broadcast repeated."""
+    """Returns a call that computes y, the sum of x over broadcast axes."""
     lead = x.ndim - y.ndim
     repeated = [i + lead for i, n in enumerate(y.shape) if n == 1 and x.shape[i + lead] != 1]
     return summing(x, y, (*range(lead), *repeated), compiler)
@@ -66,7 +67,7 @@ def summing(x, y, along, compiler):
 
 
 def merge_axes(x, y, along):
-    """Returns [(size, bytes to the next of x, of y or None if summed)] from the outermost in."""
+    """Returns [(size, stride of x, stride of y or None if summed)], outermost axis first."""
     kept = [a for a in range(x.ndim) if a not in along]
     strides = y.strides if y.ndim == len(kept) else [y.strides[a - x.ndim] for a in kept]
     beside = dict(zip(kept, strides, strict=True))
@@ -88,7 +89,7 @@ def same_sums(outer, inner, size):
 
 
 def three(axes):
-    """Returns the axes of groups, of the sum, and of columns, with 1 for absent ones."""
+    """Returns the axes of groups, of the sum and of columns; absent ones have size 1."""
     kinds = [to is not None for _, _, to in axes]
     known = {(True, False, True): axes, (False, True): [(1, 0, 0), *axes]}
     known |= {(True, False): [*axes, (1, 4, 4)], (False,): [(1, 0, 0), *axes, (1, 4, 4)]}
@@ -100,7 +101,7 @@ def three(axes):
 
 @cache
 def text(vectors):
-    """Returns the function's text: for rows (0), or for so many vectors of columns at a time."""
+    """Returns the function's text: for rows (0), or for `vectors` vectors of columns at a time."""
     code = Code()
     if not vectors:
         rows(code)
@@ -110,7 +111,7 @@ def text(vectors):
 
 
 def rows(code):
-    """Adds up each sum along the numbers that lie behind one another."""
+    """Emits sums along contiguous numbers."""
     begin, end = share(code, word(code, GROUPS), 1)
     length, apart, sums_apart = (word(code, w) for w in (LENGTH, APART, SUMS_APART))
     numbers, sums = pointer(code, NUMBERS), pointer(code, SUMS)
@@ -128,7 +129,7 @@ def rows(code):
 
 
 def columns(code, vectors):
-    """Sums side by side, each down its column."""
+    """Emits sums down columns, several columns side by side."""
     width, length, down = word(code, WIDTH), word(code, LENGTH), word(code, NEXT)
     step = vectors * LANES
     above = code.define(f"add i64 {width}, {step - 1}")

@@ -1,7 +1,7 @@
-"""A loop over rows that lie anywhere in large arrays, on which it runs a chain.
+"""A loop that applies a chain to rows scattered in large arrays.
 
-Rows of large tables are in no cache. So the loop asks for a row some turns before it comes to it:
-for as many at a time as a core can wait for.
+Rows of large tables are not in any cache, so the loop prefetches each row some iterations ahead: as
+many at a time as a core can have in flight.
 """
 
 from contextlib import contextmanager
@@ -15,30 +15,30 @@ from sparkdl.engine.native.llvm_code import Code
 from sparkdl.engine.native.memory import prefetch
 from sparkdl.engine.operands import Operand
 
-AHEAD, GRAIN = 16, 64  # rows: asked for before they are needed; threads take so many at least
-LINE = 16  # numbers of a cache line
-SHARED, OWN, PLACED = "shared", "own", "placed"  # a number for all; row i; the row at places[i]
-COUNT, LENGTH, PLACES, ARRAYS = range(FIRST, FIRST + 4)  # places among the words
+AHEAD, GRAIN = 16, 64  # rows: prefetch distance, and the minimum per thread
+LINE = 16  # numbers per cache line
+SHARED, OWN, PLACED = "shared", "own", "placed"  # one number; row i; row places[i]
+COUNT, LENGTH, PLACES, ARRAYS = range(FIRST, FIRST + 4)  # indices of words
 
 
 def move_rows(chain, operands, outputs, places):
-    """Writes what a ChainOp makes of rows.
+    """Applies a ChainOp to rows.
 
     Parameters
     ----------
     chain : ChainOp
     operands : its inputs, float32, each (array, SHARED () or OWN (n, d) or PLACED (m, d))
     outputs : float32 arrays (m, d)
-        Rows at `places` are written; they may be those of operands.
+        Written at `places`; they may be arrays of operands.
     places : (n,) int64, at least 0
-        Each once.
+        Distinct.
 
     Raises
     ------
     UnsupportedError
-        Where nothing can be compiled, see `jit.compiler`, or an operation of the chain.
+        If nothing can be compiled, see `jit.compiler`, or an operation of the chain cannot.
     OperandError
-        Where an array has other numbers, or fewer.
+        If an array has another type or is too small.
     """
     function = compiler().function(text(chain, tuple(kind for _, kind in operands), len(outputs)))
     count, length = len(places), outputs[0].shape[1]
@@ -72,7 +72,7 @@ def text(chain, kinds, outputs):
 
 @contextmanager
 def rows_of(code, kinds):
-    """Gives the addresses of each row in turn, or of a shared number, of the arrays."""
+    """Emits a loop over rows; yields the addresses of each array's row, or shared number."""
     count, length, places = word(code, COUNT), word(code, LENGTH), pointer(code, PLACES)
     arrays = [pointer(code, ARRAYS + i) for i in range(len(kinds))]
     begin, end = share(code, count, GRAIN)
@@ -89,13 +89,13 @@ def rows_of(code, kinds):
 
 
 def placed(code, arrays, kinds, place, length):
-    """Returns the addresses of the rows at a place."""
+    """Returns the addresses of the PLACED arrays' rows at an index."""
     pairs = zip(arrays, kinds, strict=True)
     return [row_at(code, array, place, length) for array, kind in pairs if kind == PLACED]
 
 
 def ask_for(code, row, length):
-    """Asks for the cache lines of a row, which may begin within a line."""
+    """Emits prefetches of the cache lines of a row, which need not be aligned."""
     with counting(code, "0", length, LINE) as j:
         prefetch(code, code.pointer(row, "float", j))
     prefetch(code, code.pointer(row, "float", code.define(f"sub i64 {length}, 1")))

@@ -1,4 +1,4 @@
-"""The pool of threads that oneDNN uses: OpenMP's, by the entry that GCC compiles into programs."""
+"""The thread pool of oneDNN: OpenMP's, entered through the function that GCC calls."""
 
 import ctypes
 import os
@@ -7,16 +7,16 @@ from contextlib import contextmanager
 from functools import lru_cache
 
 LIBRARY = "libgomp.so.1"
-SOFT = 1  # omp_pause_soft of OpenMP 5: what threads have for themselves may stay
+SOFT = 1  # omp_pause_soft of OpenMP 5: threads may keep their state
 
 
 class ThreadPool(threading.local):
-    """Runs a function on as many threads as OpenMP would take now, this one among them.
+    """Runs a function on as many threads as OpenMP would use, including this one.
 
-    `shrink` lets this thread work alone; `grow` gives it the others again. A process that forks
-    ends the others before: threads do not live on in a fork, and the first parallel work there
-    would wait for them for ever. Both processes start new ones when they next need some, as many as
-    before, which takes some 100 microseconds.
+    `shrink` restricts the calling thread to itself, `grow` undoes that. A process ends the other
+    threads before it forks: threads do not survive a fork, and the child's first parallel work
+    would wait for them forever. Both processes start as many new ones when they next need them,
+    which takes some 100 microseconds.
     """
 
     def __init__(self, library):
@@ -27,10 +27,10 @@ class ThreadPool(threading.local):
         self.count = address(library.omp_get_num_threads)
         self.get_size, self.set_size = library.omp_get_max_threads, library.omp_set_num_threads
         self.pause = getattr(library, "omp_pause_resource_all", None)  # since GCC 9
-        self.before = None  # how many threads there were when this one was left alone
+        self.before = None  # the number of threads before `shrink`
 
     def shrink(self):
-        if self.before is None:  # else a program was interrupted before it could grow
+        if self.before is None:  # else a program was interrupted before `grow`
             self.before = self.get_size()
         self.set_size(1)
 
@@ -46,7 +46,7 @@ class ThreadPool(threading.local):
 
     @contextmanager
     def alone(self):
-        """Runs what is inside `with` on this thread alone."""
+        """Runs the body of `with` single-threaded."""
         self.shrink()
         try:
             yield

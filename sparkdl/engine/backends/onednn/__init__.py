@@ -1,1 +1,1 @@
-"""The oneDNN backend. `backend` loads the library when it is imported; nothing here does before."""
+"""The oneDNN backend. Importing `backend` loads the library; nothing else here does."""

@@ -1,4 +1,4 @@
-"""How arrays lie in the arena: images and volumes channels last."""
+"""Layout of arrays in the arena: images and volumes are channels last."""
 
 import math
 
@@ -6,7 +6,7 @@ import numpy as np
 
 
 def place(part, shape):
-    """Returns flat memory as an array of this shape."""
+    """Returns flat memory as an array of this shape, channels last in memory."""
     if len(shape) not in (4, 5):
         return part.reshape(shape)
     n, c, *space = shape
@@ -14,5 +14,5 @@ def place(part, shape):
 
 
 def empty_like(tensor):
-    """Returns an array as a program has it for a tensor, to ask oneDNN for kernels."""
+    """Returns an array with a tensor's shape and layout in a program, to query oneDNN's kernels."""
     return place(np.empty(math.prod(tensor.shape), tensor.dtype), tensor.shape)

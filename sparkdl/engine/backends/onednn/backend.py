@@ -1,14 +1,15 @@
 """oneDNN on the CPU: products, convolutions, pooling, normalization; numpy for the rest.
 
-Images and volumes lie channels last in memory while their logical axes stay (N, C, H, W) and
-(N, C, D, H, W): an array of the arena is a numpy view with those strides, so a numpy kernel reads
-it just as well.
+Images and volumes are channels last in memory while their logical axes stay (N, C, H, W) and (N, C,
+D, H, W): an array of the arena is a numpy view with those strides, so numpy kernels can read it
+too.
 
-Results have the same bits in each run on as many threads. On another number some of oneDNN's
-kernels add in another order, one part for each thread: products over a long axis, the gradients of
-convolutions' weights, batch normalization, gamma's and beta's gradients of layer normalization,
+Results are bit-identical from run to run with the same number of threads. With another number, some
+oneDNN kernels add in another order, one part per thread: products over a long axis, weight
+gradients of convolutions, batch normalization, gamma and beta gradients of layer normalization,
 gradients of recurrent layers and of overlapping maxima; their outputs then differ by 1e-7 to 1e-5
-of the largest. Compiled loops do not: what a thread adds up follows from the shapes alone.
+of the largest value. Compiled loops are not affected: the split of their sums depends on shapes
+alone.
 """
 
 from copy import copy
@@ -84,12 +85,12 @@ from sparkdl.errors import UnsupportedError
 
 
 class OneDnn(reference.Reference):
-    """Kernels of oneDNN where it has them.
+    """oneDNN's kernels where it has them, else the reference's.
 
     Raises
     ------
     UnsupportedError
-        When it is made and the library is not found.
+        On construction, if the library is not found.
     """
 
     name = "onednn"
@@ -125,7 +126,7 @@ class OneDnn(reference.Reference):
         return backend
 
     def array(self, part, shape):
-        """Returns an array of the arena: images and volumes channels last."""
+        """Returns an array of the arena; images and volumes are channels last."""
         return place(part, shape)
 
     def hold(self, arrays):
@@ -149,7 +150,7 @@ class OneDnn(reference.Reference):
         return replace(kernel, call=OneThread(kernel.call, team), ahead=ahead)
 
     def _lower_both(self, node, inputs, outputs):
-        """Returns the kernel of two operations in one node, each on a thread of its own."""
+        """Returns the kernel of a node of two operations, each on its own thread."""
         lists, ahead, names, team = [], [], [], pool()
         tensors_and_arrays = node.op.parts(node.inputs), node.op.parts(inputs)
         parts = zip(*tensors_and_arrays, self.session.get_pair(), strict=True)
@@ -193,7 +194,7 @@ class OneDnn(reference.Reference):
 
 
 def unfit_reason(*arrays):
-    """Returns why oneDNN cannot take these arrays, or an empty text."""
+    """Returns why oneDNN does not support these arrays, or ""."""
     if any(name_of(a.dtype) not in TYPES for a in arrays):
         return f"{' and '.join(TYPES)} only, got {sorted({name_of(a.dtype) for a in arrays})}"
     if any(a.ndim == 0 for a in arrays):
@@ -216,7 +217,7 @@ def bias_activation(session, op, inputs, outputs):
 
 
 def spread_arrays(make):
-    """Returns a lowering that takes the node's arrays one after the other."""
+    """Adapts a lowering that takes the node's arrays as separate arguments."""
     return lambda session, op, inputs, outputs: make(session, op, *inputs, *outputs)
 
 
@@ -285,14 +286,14 @@ LOWERINGS = {
     RelayoutOp: relayout,
 }
 
-NARROW = {  # what numpy does well enough but in bfloat16
+NARROW = {  # lowered to oneDNN for bfloat16 only
     ReluOp: spread_arrays(elementwise.relu),
     ReluGradOp: spread_arrays(elementwise.relu_gradient),
     AddOp: spread_arrays(elementwise.add),
     CastOp: spread_arrays(elementwise.cast),
 }
 
-COPIES = {  # what numpy does well enough of integers and where there is nothing
+COPIES = {  # lowered to oneDNN for types it knows and non-empty arrays
     ConcatOp: spread_arrays(copies.concat),
     SliceOp: spread_arrays(copies.cut),
     TransposeOp: spread_arrays(copies.transpose),

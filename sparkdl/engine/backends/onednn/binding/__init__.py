@@ -1,1 +1,1 @@
-"""oneDNN's shared library by ctypes: how it is found, called and guarded."""
+"""The binding of oneDNN's shared library by ctypes: finding, calling and checking."""

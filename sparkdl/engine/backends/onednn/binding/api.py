@@ -1,4 +1,4 @@
-"""oneDNN's C interface by ctypes: descriptors of memory, primitives, calls bound to arguments."""
+"""oneDNN's C API by ctypes: memory descriptors, primitives, calls bound to arguments."""
 
 import ctypes
 from copy import copy
@@ -18,11 +18,11 @@ NUMBERS = {number: name for name, number in TYPES.items()}
 ANY = 1  # dnnl_format_tag_any
 TRAINING, INFERENCE = 64, 96
 SRC, SRC_1, DST, WEIGHTS, BIAS, WORKSPACE, SCRATCHPAD = 1, 2, 17, 33, 41, 64, 80
-MULTIPLE_SRC = 1024  # plus the number of a source
-AFTER = 1 << 15  # times the place, from 1 on, of a step that follows: its second operand
+MULTIPLE_SRC = 1024  # plus the index of a source
+AFTER = 1 << 15  # times the index, from 1, of a post-op: its second operand
 MEAN, VARIANCE, SCALE, SHIFT, DIFF_SCALE, DIFF_SHIFT = 49, 50, 51, 52, 255, 256
 DIFF_SRC, DIFF_DST, DIFF_WEIGHTS, DIFF_BIAS = 129, 145, 161, 169
-DIFF = 128  # from the index of an argument to that of its gradient
+DIFF = 128  # offset from an argument's index to that of its gradient
 QUERY_IMPL = 8
 KINDS = ("memory_desc", "memory", "primitive_desc", "primitive", "primitive_attr", "post_ops")
 QUERIES = {"weights": 131, "diff_weights": 132, "workspace": 135, "scratchpad": 136}
@@ -46,7 +46,7 @@ class Argument(ctypes.Structure):
 
 
 class Handle(ctypes.c_void_p):
-    """Something of oneDNN's that goes when its Python object goes."""
+    """A oneDNN object that is destroyed with its Python object."""
 
     destroy = None
 
@@ -56,7 +56,7 @@ class Handle(ctypes.c_void_p):
 
 
 class OneDnnSession:
-    """An engine and a stream on the CPU, with calls that raise where oneDNN returns a status."""
+    """A oneDNN engine and stream on the CPU; calls raise an error for a bad status."""
 
     def __init__(self):
         self.library = library = load()
@@ -79,35 +79,35 @@ class OneDnnSession:
             raise UnsupportedError(f"oneDNN refuses {name} (status {status})")
 
     def make(self, kind, name, *arguments):
-        """Calls the function `name`; returns the Handle that it creates."""
+        """Calls the creation function `name`; returns the new Handle."""
         handle = self.kinds[kind]()
         self.call(name, byref(handle), *arguments)
         return handle
 
     def any(self, array):
-        """Returns a descriptor like an array's, whose layout the primitive chooses."""
+        """Returns a descriptor like an array's that lets the primitive choose the layout."""
         arguments = array.ndim, dims(array.shape), TYPES[name_of(array.dtype)], ANY
         return self.make("memory_desc", "memory_desc_create_with_tag", *arguments)
 
     def of(self, array):
-        """Returns the descriptor of a numpy array as it lies."""
+        """Returns the descriptor of a numpy array in its layout."""
         strides = [s // array.itemsize for s in array.strides]
         arguments = array.ndim, dims(array.shape), TYPES[name_of(array.dtype)], dims(strides)
         return self.make("memory_desc", "memory_desc_create_with_strides", *arguments)
 
     def _begin(self):
-        """Takes memory of its own: none yet."""
+        """Starts with no scratch memory."""
         self.scratch, self.used, self.held, self.ahead = empty(0), 0, (), []
         self.scratchpad, self.borrowers, self.pair = empty(0), [], []
 
     def fresh(self):
-        """Returns a session that shares all with this one but its scratch memory."""
+        """Returns a session that shares everything with this one but scratch memory."""
         session = copy(self)
         session._begin()
         return session
 
     def get_pair(self):
-        """Returns two sessions, the same each time, whose calls may run at the same time."""
+        """Returns two sessions, the same each time, whose calls may run in parallel."""
         if not self.pair:
             self.pair = [self.fresh() for _ in range(2)]
             for session in self.pair:
@@ -115,30 +115,30 @@ class OneDnnSession:
         return self.pair
 
     def hold(self, arrays):
-        """Takes the arrays that change seldom."""
+        """Declares arrays that rarely change."""
         self.held = [np.lib.array_utils.byte_bounds(array) for array in arrays if array.size]
 
     def holds(self, array):
-        """Returns whether an array is part of one that changes seldom."""
+        """Returns whether an array is part of one that rarely changes."""
         start, stop = np.lib.array_utils.byte_bounds(array)
         return any(first <= start and stop <= last for first, last in self.held)
 
     def memory(self, md, array, own=False):
-        """Returns the memory of an array, which oneDNN reads as its descriptor says."""
+        """Returns the oneDNN memory of an array, to be read as the descriptor says."""
         memory = self.make("memory", "memory_create", md, self.engine, address(array))
         memory.md, memory.array, memory.own = md, array, own
         return memory
 
     def next_kernel(self):
-        """Frees the scratch memory: what is asked for from now on is another kernel's."""
+        """Frees the scratch memory for the next kernel."""
         self.used, self.ahead = 0, []
 
     def lasting_memory(self, md):
-        """Returns memory that stays, for what a kernel's calls `ahead` work out."""
+        """Returns persistent memory, for results of a kernel's calls `ahead`."""
         return self.memory(md, empty(self.size(md)))
 
     def transient_memory(self, md):
-        """Returns memory for what one kernel works out for itself: the next one writes over it."""
+        """Returns scratch memory of one kernel, which the next kernel overwrites."""
         needed = align(self.size(md))
         if self.used + needed > self.scratch.nbytes:
             self.scratch, self.used = empty(max(needed, 2 * self.scratch.nbytes)), 0
@@ -147,16 +147,16 @@ class OneDnnSession:
         return self.memory(md, part)
 
     def at(self, array):
-        """Returns the memory of a numpy array as it lies."""
+        """Returns the oneDNN memory of a numpy array in its layout."""
         return self.memory(self.of(array), array, own=True)
 
     def workspace(self, pd, array):
-        """Returns the memory of an array in which a primitive leaves what oneDNN understands.
+        """Returns the memory of an array as the workspace of a primitive.
 
         Raises
         ------
         UnsupportedError
-            Where it leaves nothing, or more than the array has room for.
+            If the primitive needs no workspace, or a larger one.
         """
         md = self.query(pd, "workspace")
         needed = self.size(md)
@@ -166,12 +166,12 @@ class OneDnnSession:
         return self.memory(md, array)
 
     def move(self, memory, array):
-        """Lets a memory be that of another array, which lies like the one that it was made for."""
+        """Points a memory to another array with the layout of the original one."""
         self.call("memory_set_data_handle", memory, address(array))
         memory.array = array
 
     def describe(self, name, *arguments):
-        """Returns a primitive descriptor: `name` without its suffix, arguments after the engine."""
+        """Returns a primitive descriptor: `name` without suffix, arguments after the engine."""
         create = f"{name}_primitive_desc_create"
         *before, attribute = arguments
         attribute = self.attribute if attribute is None else attribute
@@ -180,30 +180,30 @@ class OneDnnSession:
         return pd
 
     def query(self, pd, what, index=0):
-        """Returns a descriptor that a primitive has chosen."""
+        """Returns a memory descriptor chosen by a primitive."""
         md = c_void_p(self.library.dnnl_primitive_desc_query_md(pd, QUERIES[what], index))
-        md.owner = pd  # it goes with the primitive's
+        md.owner = pd  # lives as long as the primitive's
         return md
 
     def implementation(self, pd):
-        """Returns the name of the kernel, such as brgemm:avx512_core."""
+        """Returns the name of the implementation, such as brgemm:avx512_core."""
         name = ctypes.c_char_p()
         self.call("primitive_desc_query", pd, QUERY_IMPL, 0, byref(name))
         return (name.value or b"").decode()
 
     def advance(self, pd, name):
-        """Moves `pd` on to the kernel called `name`; returns None, and spends `pd`, without one."""
+        """Advances `pd` to the implementation `name`; returns None, with `pd` spent, if none."""
         while self.library.dnnl_primitive_desc_next_impl(pd) == 0:
             if self.implementation(pd) == name:
                 return pd
         return None
 
     def kind(self, number):
-        """Returns the name of a type of numbers of oneDNN's."""
+        """Returns the name of a oneDNN data type."""
         return NUMBERS.get(number, f"type {number} of oneDNN")
 
     def size(self, md):
-        """Returns the bytes of memory of this descriptor."""
+        """Returns the bytes of memory that a descriptor needs."""
         return self.library.dnnl_memory_desc_get_size(md)
 
     def equal(self, first, second):
@@ -215,7 +215,7 @@ class OneDnnSession:
         Raises
         ------
         OperandError
-            Where it would misread memory.
+            If it would misread memory.
         """
         check(self, pd, arguments, NAMES)
         primitive = self.make("primitive", "primitive_create", pd)
@@ -223,7 +223,7 @@ class OneDnnSession:
         array = (Argument * len(arguments))(*[(k, m.value) for k, m in arguments.items()])
         execute, count, stream, where = self.execute, len(arguments), self.stream, byref(array)
 
-        def call(keep=(arguments, array)):  # what the primitive points to lives as long as it
+        def call(keep=(arguments, array)):  # keeps what the primitive points to
             if execute(primitive, stream, count, where):
                 raise UnsupportedError("oneDNN could not execute a primitive")
 
@@ -231,19 +231,20 @@ class OneDnnSession:
         return call
 
     def own_scratchpads(self):
-        """Returns an attribute by which a primitive is given what it needs while it computes.
+        """Returns an attribute that makes primitives use a scratchpad passed by the caller.
 
-        Else oneDNN keeps that for the thread that has made the primitive, and another thread that
-        runs it finds nothing there.
+        Otherwise oneDNN allocates it for the thread that created the primitive, and another thread
+        that runs the primitive finds none.
         """
         attribute = self.make("primitive_attr", "primitive_attr_create")
         self.call("primitive_attr_set_scratchpad_mode", attribute, OF_USER)
         return attribute
 
     def scratchpad_of(self, pd):
-        """Returns {argument: memory} of what a primitive needs while it computes.
+        """Returns {argument: memory} of the scratchpad of a primitive.
 
-        All of a session share it, as they run one after the other; it is as large as the largest.
+        All primitives of a session share it, as they run one after the other; it has the size of
+        the largest.
         """
         md = self.query(pd, "scratchpad")
         needed = self.size(md)
@@ -257,14 +258,14 @@ class OneDnnSession:
         return {SCRATCHPAD: self.borrowers[-1]}
 
     def reorder(self, source, target):
-        """Returns a call that copies one memory to another of any layout and type."""
+        """Returns a call that copies one memory to another, in any layout and type."""
         arguments = source.md, self.engine, target.md, self.engine, self.attribute
         pd = self.make("primitive_desc", "reorder_primitive_desc_create", *arguments)
         pd.operation = "reorder"
         return self.bind(pd, {SRC: source, DST: target})
 
     def then(self, *steps):
-        """Returns an attribute: the result goes through `steps`, each a name and its arguments."""
+        """Returns an attribute with post-ops: `steps`, each a name and its arguments."""
         ops = self.make("post_ops", "post_ops_create")
         for name, *arguments in steps:
             self.call(f"post_ops_append_{name}", ops, *arguments)
@@ -274,7 +275,7 @@ class OneDnnSession:
 
 
 def handles(library, kind):
-    """Returns the Handle class of one kind of thing."""
+    """Returns the Handle class of one kind of object."""
     destroy = getattr(library, f"dnnl_{kind}_destroy")
     return type(kind, (Handle,), {"destroy": staticmethod(destroy)})
 
@@ -284,5 +285,5 @@ def address(array):
 
 
 def dims(values):
-    """Returns dnnl_dims_t"""
+    """Returns a dnnl_dims_t."""
     return (c_int64 * 12)(*[int(v) for v in values])

@@ -12,7 +12,7 @@ from sparkdl.errors import UnsupportedError
 
 VARIABLE = "SPARKDL_ONEDNN"
 PACKAGES = ("onednn-cpu-gomp",)
-RUNTIMES = {2: "OpenMP", 4: "TBB"}  # dnnl_cpu_runtime; others need a scheduler of their own
+RUNTIMES = {2: "OpenMP", 4: "TBB"}  # dnnl_cpu_runtime; others need their own scheduler
 
 
 class Version(ctypes.Structure):
@@ -24,15 +24,16 @@ class Version(ctypes.Structure):
 
 @lru_cache(maxsize=1)
 def load():
-    """Returns the library.
+    """Loads the library.
 
-    libgomp spins: waiting threads burn the cores that other executors of the host need, which costs
-    a factor of 20. So its spin count is set, unless the user has, before it loads.
+    By default, waiting threads of libgomp spin, burning cores that other executors of the host
+    need, which costs a factor of 20. Its spin count is therefore limited before loading, unless the
+    user has set it.
 
     Raises
     ------
     UnsupportedError
-        Where none is found; names what was tried.
+        If none is found; names what was tried.
     """
     os.environ.setdefault("GOMP_SPINCOUNT", "500")
     tried = []
@@ -53,14 +54,14 @@ def load():
 
 
 def candidates():
-    """Yields the paths where a library may be, best first."""
+    """Yields the possible paths of the library, best first."""
     if VARIABLE in os.environ:
         yield os.environ[VARIABLE]
         return
     for name in PACKAGES:
         yield from files_of(name)
     yield from sorted(Path(sys.prefix, "lib").glob("libdnnl.so.3*"))
-    system = find_library("dnnl")  # last, as it runs a compiler and others to find out
+    system = find_library("dnnl")  # last, as it runs a compiler and other tools
     if system:
         yield system
 
@@ -74,7 +75,7 @@ def files_of(package):
 
 
 def refusal(library):
-    """Returns why the library is of no use, or None."""
+    """Returns why a library cannot be used, or None."""
     library.dnnl_version.restype = ctypes.POINTER(Version)
     version = library.dnnl_version().contents
     if version.major != 3:

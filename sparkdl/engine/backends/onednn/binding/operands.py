@@ -1,4 +1,4 @@
-"""Checks the memory that a call of a oneDNN primitive is given against the descriptors."""
+"""Checks of the memory passed to a oneDNN primitive against its descriptors."""
 
 from ctypes import POINTER, byref, c_int, c_int64, c_void_p
 
@@ -9,24 +9,24 @@ from sparkdl.errors import OperandError
 
 INPUTS, OUTPUTS, ARGUMENT = 3, 4, 255  # dnnl_query_num_of_inputs_s32, ..., dnnl_query_exec_arg_md
 STRIDES, NDIMS, DIMS, TYPE, FORMAT, BLOCKS = 14, 256, 257, 258, 262, 263
-STRIDED = 2  # dnnl_blocked, as opposed to what only oneDNN understands
-BYTES = np.dtype(np.uint8)  # an array of these may hold numbers of any type, as a workspace does
+STRIDED = 2  # dnnl_blocked, as opposed to formats opaque to callers
+BYTES = np.dtype(np.uint8)  # byte arrays may hold numbers of any type, as workspaces do
 
 
 def check(session, pd, arguments, names):
-    """Refuses a call that would misread memory.
+    """Raises OperandError for a call that would misread memory.
 
     Parameters
     ----------
-    pd : a primitive's descriptor, which knows what its primitive wants
+    pd : a primitive's descriptor, which knows its arguments
     arguments : {index: Memory}
-    names : {index: what errors call it} of all arguments that there are
+    names : {index: name in errors} of all arguments
 
     Raises
     ------
     OperandError
-        For an argument that is missing or not wanted, one that the primitive was described
-        otherwise, or an array that is smaller than its descriptor says, or of another type.
+        For a missing or unexpected argument, a descriptor other than the primitive's, or an array
+        that is smaller than its descriptor or of another type.
     """
     for index, memory in arguments.items():
         expected = session.library.dnnl_primitive_desc_query_md(pd, ARGUMENT, index)
@@ -38,7 +38,7 @@ def check(session, pd, arguments, names):
 
 
 def refusal(session, name, expected, memory):
-    """The error of an operand."""
+    """Returns the error for an operand."""
     if expected is None:
         return OperandError(f"{name} is no operand of it, got {describe_array(memory.array)}")
     if session.equal(expected, memory.md):
@@ -53,18 +53,18 @@ def holds(session, memory):
         return array.flags.aligned
     start, stop = reach(array.shape, array.strides, array.itemsize)
     typed = array.dtype == BYTES or array.dtype.name == kind(session, memory.md)
-    fits = session.size(memory.md) <= stop or read(session, memory.md) <= stop  # the first is quick
+    fits = session.size(memory.md) <= stop or read(session, memory.md) <= stop  # cheap test first
     return typed and start == 0 and fits
 
 
 def argument(session, pd, index):
-    """The descriptor that a primitive has of an argument, or None where it takes no such one."""
+    """Returns a primitive's descriptor of an argument, or None if it has no such argument."""
     md = session.library.dnnl_primitive_desc_query_md(pd, ARGUMENT, index)
     return c_void_p(md) if md and session.size(md) else None
 
 
 def count(session, pd):
-    """Returns how many arguments a primitive takes."""
+    """Returns the number of arguments of a primitive."""
     value, total = c_int(), 0
     for what in (INPUTS, OUTPUTS):
         session.call("primitive_desc_query", pd, what, 0, byref(value))
@@ -73,14 +73,14 @@ def count(session, pd):
 
 
 def missing(session, pd, arguments, names):
-    """Describes the arguments that a primitive needs and is not given."""
+    """Describes the missing arguments of a primitive."""
     absent = {names[i]: argument(session, pd, i) for i in names.keys() - arguments.keys()}
     needs = {name: describe_memory(session, md) for name, md in absent.items() if md is not None}
     return " and ".join(f"{name} needs {what}" for name, what in sorted(needs.items()))
 
 
 def distinct_texts(session, *mds):
-    """A text for each descriptor; where they are alike, it tells how the numbers lie."""
+    """Returns a text per descriptor, including the layout if the texts would be equal."""
     texts = [describe_memory(session, md) for md in mds]
     if len(set(texts)) == len(texts):
         return texts
@@ -98,7 +98,7 @@ def layout(session, md):
 
 
 def read(session, md):
-    """Returns the bytes up to the last number; oneDNN's size counts gaps behind it too."""
+    """Returns the bytes up to the last number; oneDNN's size includes gaps after it."""
     if not plain(session, md):
         return session.size(md)
     size = np.dtype(kind(session, md)).itemsize
@@ -107,7 +107,7 @@ def read(session, md):
 
 
 def plain(session, md):
-    """Returns whether strides say all of how the numbers lie."""
+    """Returns whether strides describe the layout completely."""
     strided = query_descriptor(session, md, FORMAT, c_int()).value == STRIDED
     return strided and query_descriptor(session, md, BLOCKS, c_int()).value == 0
 

@@ -1,9 +1,10 @@
-"""A stack for signals: a kernel of oneDNN's keeps its stack pointer elsewhere while it computes.
+"""An alternate signal stack, as one oneDNN kernel uses the stack pointer for other data.
 
-Products of recurrent layers do, in sgemm for AVX-512: the pointer then lies in a block of the heap.
-Without a stack for signals the system writes the frame of one, of Ctrl-C or of a timer, below it,
-over what other blocks hold, and the process ends. Python asks for that stack for its handlers
-(SA_ONSTACK), but gives none unless faulthandler is on. Signals of a process go to its main thread.
+Products of recurrent layers do so in sgemm for AVX-512: the pointer then points into a heap block.
+Without an alternate stack, the system writes the frame of a signal, of Ctrl-C or a timer, below it,
+over other blocks, and the process crashes. Python's handlers ask for an alternate stack
+(SA_ONSTACK), but Python sets one up only if faulthandler is on. A process handles signals in its
+main thread.
 """
 
 import ctypes
@@ -11,7 +12,7 @@ import sys
 import threading
 from functools import cache
 
-SIZE = 1 << 18  # bytes; a frame with all registers of AMX takes 11,000
+SIZE = 1 << 18  # bytes; a frame with all AMX registers takes 11,000
 DISABLED = 2  # SS_DISABLE
 
 
@@ -22,7 +23,7 @@ class Stack(ctypes.Structure):
 
 
 def provide_signal_stack():
-    """Gives the main thread a stack for signals, unless it has one or another thread calls."""
+    """Gives the main thread a signal stack; does nothing if it has one, or on other threads."""
     if threading.current_thread() is threading.main_thread() and sys.platform == "linux":
         _provide()
 
@@ -35,4 +36,4 @@ def _provide():
         return None
     memory = ctypes.create_string_buffer(SIZE)
     library.sigaltstack(ctypes.byref(Stack(ctypes.addressof(memory), 0, SIZE)), None)
-    return memory  # `cache` keeps it
+    return memory  # kept alive by `cache`

@@ -1,1 +1,1 @@
-"""Functions that turn one node into oneDNN primitives or compiled loops."""
+"""Lowerings of single nodes to oneDNN primitives or compiled loops."""

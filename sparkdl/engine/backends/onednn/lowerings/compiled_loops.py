@@ -1,4 +1,4 @@
-"""Work beside oneDNN: compiled loops where they can be had; chains in numpy's blocks else."""
+"""Kernels besides oneDNN: compiled loops if available, else chains in numpy's blocks."""
 
 import numpy as np
 
@@ -20,9 +20,9 @@ from sparkdl.errors import UnsupportedError
 
 
 def chain(op, inputs, outputs, compiler):
-    """Returns the kernel of a ChainOp, compiled, or in numpy with a note that says why.
+    """Returns the kernel of a ChainOp, compiled, or numpy's with a note that tells why.
 
-    All go element by element in the order of memory.
+    Both go element by element in memory order.
     """
     kernel, why = compile_kernel(op, inputs, outputs, compiler)
     if kernel is not None:
@@ -40,7 +40,7 @@ def chain(op, inputs, outputs, compiler):
 
 
 def compile_kernel(op, inputs, outputs, compiler):
-    """(kernel, why there is none); an elementwise operation may be a ChainOp or alone."""
+    """Returns (kernel or None, why there is none); elementwise operations need not be ChainOps."""
     make = chain_or_alone if isinstance(op, ElementwiseOp) else KERNELS.get(type(op))
     if compiler is None or make is None:
         return None, ""
@@ -65,14 +65,14 @@ def copy_kernel(op, inputs, outputs, compiler):
 
 
 def one_hot(op, inputs, outputs, compiler):
-    """A class for each place of the last axis, beside the labels."""
+    """Returns a call that compares each label with all classes along a new last axis."""
     [labels] = inputs
     classes = np.arange(op.classes).astype(labels.dtype)
     return chain_kernel(alone(equal, 2), [labels[..., None], classes], outputs, compiler)
 
 
 def spread_arrays(make):
-    """Returns a kernel that takes the node's arrays one after the other."""
+    """Adapts a kernel that takes the node's arrays as separate arguments."""
     return lambda op, inputs, outputs, compiler: make(op, *inputs, *outputs, compiler)
 
 

@@ -1,4 +1,4 @@
-"""Convolution and its two gradients. Channels lie last; weights are laid out anew."""
+"""Convolution and its two gradients; images are channels last, weights are reordered."""
 
 from dataclasses import replace
 from functools import partial
@@ -22,36 +22,36 @@ from sparkdl.engine.dtypes import BFLOAT16
 from sparkdl.errors import UnsupportedError
 
 DIRECT = 1  # dnnl_convolution_direct
-NARROW = 64  # channels: below it the kernels by small products, brgemm, waste up to a tenth
+NARROW = 64  # channels: below it brgemm kernels waste up to a tenth
 
 
 def geometry(op, stride=None):
-    """Returns strides, dilations, padding before, padding after, as oneDNN counts them."""
+    """Returns strides, dilations, padding before and after, in oneDNN's conventions."""
     before, after = zip(*op.padding, strict=True)
     dilation = [d - 1 for d in op.dilation]
     return dims(stride or op.stride), dims(dilation), dims(before), dims(after)
 
 
 def leaps(op, image, out):
-    """Returns whether an axis has one window, which does not fill it, and a stride past its end."""
+    """Returns whether an axis has one window that does not fill it, and a stride past its end."""
     axes = zip(image, out, op.stride, op.padding, strict=True)
     return any(places == 1 and 1 < n + sum(p) <= stride for n, places, stride, p in axes)
 
 
 def overhangs(op, image):
-    """Returns whether windows over volumes reach farther than these are deep.
+    """Returns whether windows over volumes are deeper than the volume.
 
-    With padding in front and behind there are windows that reach over both ends; oneDNN 3.2 then
-    reads beyond the volume.
+    With padding on both sides some windows then extend over both ends, and oneDNN 3.2 reads beyond
+    the volume.
     """
     return len(image) == 3 and image[0] < op.dilation[0] * (op.size[0] - 1) + 1
 
 
 def geometry_of(op, x, w):
-    """Returns `geometry` for x and w, with stride 1 where a window fills its axis.
+    """Returns `geometry` for x and w, with stride 1 on axes that a window fills.
 
-    There is no next window then; bfloat16 kernels that are told of another stride read weights'
-    gradients from beyond x, and what lies there may be NaN.
+    There is no next window then. With another stride, bfloat16 kernels of weight gradients read
+    beyond x, where numbers may be NaN.
     """
     axes = zip(x.shape[2:], w.shape[2:], op.stride, op.padding, op.dilation, strict=True)
     return geometry(
@@ -60,7 +60,7 @@ def geometry_of(op, x, w):
 
 
 def group_weights(op, w):
-    """Returns weights (O, C/G, *size) with an axis for groups, where there are any."""
+    """Returns weights (O, C/G, *size) with an axis for groups if there are several."""
     return w if op.groups == 1 else w.reshape(op.groups, w.shape[0] // op.groups, *w.shape[1:])
 
 
@@ -73,11 +73,11 @@ def forward_pd(session, op, x, w, y, bias=None, after=()):
 
 
 def prefer_direct(session, describe, w):
-    """Returns `describe()`, or the descriptor of the direct kernel where that is faster.
+    """Returns `describe()`, or the descriptor of the direct kernel if that is faster.
 
-    A fixed rule, not a trial: which kernel runs must not differ from one process to the next. Zen
-    4, float32: LeNet's second convolution 2.53 to 2.24 ms forward, 3.13 to 2.79 backward; from 64
-    channels on the first choice is as fast or faster.
+    A fixed rule, not a measurement, as processes must not differ in their kernels. Zen 4, float32:
+    LeNet's second convolution 2.53 to 2.24 ms forward, 3.13 to 2.79 backward; from 64 channels on
+    the first choice is as fast or faster.
     """
     pd = describe()
     first = session.implementation(pd)
@@ -88,7 +88,7 @@ def prefer_direct(session, describe, w):
 
 
 def column_as_row(op, x, w, y):
-    """Returns (op, x, w, y) with images of one column as such of one row, which kernels are for.
+    """Returns (op, x, w, y) with one-column images turned into one-row images, which are faster.
 
     Zen 4, float32: 512 filters of 5 over a column of 512 with 256 channels 13.2 to 5.8 ms.
     """
@@ -99,12 +99,12 @@ def column_as_row(op, x, w, y):
 
 
 def turn(x):
-    """Returns the view (N, C, 1, H) of images (N, C, H, 1), of which all strides are used."""
+    """Returns images (N, C, H, 1) as a view (N, C, 1, H) without unused strides."""
     return np.moveaxis(np.moveaxis(x, 1, -1).reshape(len(x), 1, x.shape[2], -1), -1, 1)
 
 
 def forward(session, op, x, w, y, bias=None, after=(), more=None):
-    """Calls of y = conv(x, w) (+ bias, then what comes `after`, which reads `more`)."""
+    """Returns the calls of y = conv(x, w) (+ bias, then post-ops `after`, which read `more`)."""
     op, x, w, y = column_as_row(op, x, w, y) if more is None else (op, x, w, y)
     pd = prefer_direct(session, partial(forward_pd, session, op, x, w, y, bias, after), w)
     calls, weights = in_layout(session, group_weights(op, w), session.query(pd, "weights"))
@@ -126,7 +126,7 @@ def backward_input(session, op, gy, w, gx):
 
 
 def backward_weights(session, op, gy, x, gw, gb=None):
-    """Computes gw, and gb where it is wanted, of gy and x."""
+    """Returns the calls that compute gw, and gb if wanted, from gy and x."""
     if gw.dtype == BFLOAT16 and blind(op, x.shape[2:], gy.shape[2:]):
         raise UnsupportedError("bfloat16 weights that see only padding would stay as they were")
     if gw.dtype == BFLOAT16 and leaps(op, x.shape[2:], gy.shape[2:]):
@@ -154,7 +154,7 @@ def backward_weights(session, op, gy, x, gw, gb=None):
 
 
 def blind(op, image, out):
-    """Returns whether some place of a filter lies outside the image wherever the filter is put."""
+    """Returns whether some position of a filter is outside the image in all windows."""
     axes = zip(image, out, op.size, op.stride, op.dilation, op.padding, strict=True)
     return any(
         not any(0 <= place * gap + i * step - before < n for i in range(count))

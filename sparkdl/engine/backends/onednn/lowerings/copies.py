@@ -1,4 +1,4 @@
-"""The same numbers in another arrangement: all cores copy, several times faster than numpy."""
+"""Rearrangement of numbers on all cores, several times faster than numpy."""
 
 from ctypes import c_void_p
 
@@ -10,7 +10,7 @@ def transpose(session, op, x, y):
 
 
 def cut(session, op, x, y):
-    """Copies the result of ops.slice."""
+    """Returns the calls of ops.slice."""
     return [reorder(session, op.reference(x), y)], "reorder"
 
 

@@ -1,4 +1,4 @@
-"""Transposed convolution with its bias and activation in the same primitive, where that is fast."""
+"""Transposed convolution, with bias and activation in one primitive if that is fast."""
 
 from functools import partial
 
@@ -17,10 +17,10 @@ DIRECT = 0xA  # dnnl_deconvolution_direct
 
 
 def forward(session, op, x, w, b, y, after):
-    """Calls of y = x transposed by `op.product` + b, then the activation, oneDNN's `after`."""
+    """Returns the calls of y = transposed conv of x + b, then the activation, post-ops `after`."""
     try:
         calls, name = lower_deconvolution(session, op.product, x, w, b, y, after)
-        if name.startswith("brg"):  # others go over the result once more, and slowly
+        if name.startswith("brg"):  # others pass over the result again, slowly
             return calls, name
     except UnsupportedError:
         pass
@@ -39,14 +39,14 @@ def lower_deconvolution(session, op, x, w, b, y, after):
 
 
 def transpose_weights(op, w):
-    """Returns weights (C, O/G, *size) as oneDNN names them here: (O, C, *size), groups in front."""
+    """Returns weights (C, O/G, *size) in oneDNN's order (O, C, *size), groups in front."""
     if op.groups == 1:
         return w.swapaxes(0, 1)
     return w.reshape(op.groups, w.shape[0] // op.groups, *w.shape[1:]).swapaxes(1, 2)
 
 
 def finish(y, b, activation):
-    total = widen(y)  # y itself, where its numbers are computed as they are stored
+    total = widen(y)  # y itself, unless its numbers are narrow
     np.add(total, b, out=total)
     result = total if activation is None else activation.reference(total)
     if result is not y:

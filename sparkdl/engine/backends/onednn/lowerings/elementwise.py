@@ -1,4 +1,4 @@
-"""Functions of single numbers: by themselves, or after a product in the same primitive."""
+"""Elementwise functions, alone or as post-ops of a product."""
 
 from ctypes import c_float
 
@@ -13,7 +13,7 @@ ADD = 0x1FFF0  # dnnl_binary_add
 
 
 def after_product(op):
-    """Returns steps that apply a function to the result of a product; see OneDnnSession.then."""
+    """Returns the post-ops that apply a function to a product; see OneDnnSession.then."""
     kind = gelu(op) if isinstance(op, GeluOp) else KINDS[type(op)]
     return [("eltwise", kind, c_float(getattr(op, "alpha", 0)), c_float(0))]
 
@@ -28,13 +28,13 @@ def forward_pd(session, kind, x, y):
 
 
 def forward(session, op, x, y):
-    """y = gelu(x)"""
+    """Returns the calls of y = gelu(x)."""
     pd = forward_pd(session, gelu(op), x, y)
     return [session.bind(pd, {SRC: session.at(x), DST: session.at(y)})], session.implementation(pd)
 
 
 def backward(session, op, gy, x, gx):
-    """gx of gy at x"""
+    """Returns the calls of gelu's gradient gx, from gy and x."""
     hint = forward_pd(session, gelu(op), x, gy)
     mds = session.of(gx), session.of(gy), session.of(x)
     rest = c_float(0), c_float(0), hint, None
@@ -44,13 +44,13 @@ def backward(session, op, gy, x, gx):
 
 
 def relu(session, op, x, y):
-    """y = max(x, 0)"""
+    """Returns the calls of y = max(x, 0)."""
     pd = forward_pd(session, RELU, x, y)
     return [session.bind(pd, {SRC: session.at(x), DST: session.at(y)})], session.implementation(pd)
 
 
 def relu_gradient(session, op, gy, y, gx):
-    """gx of gy where y is above 0"""
+    """Returns the calls of relu's gradient gx, from gy and y."""
     hint = forward_pd(session, RELU_BY_RESULT, y, y)
     mds = session.of(gx), session.of(gy), session.of(y)
     rest = c_float(0), c_float(0), hint, None
@@ -60,7 +60,7 @@ def relu_gradient(session, op, gy, y, gx):
 
 
 def add(session, op, x, y, z):
-    """z = x + y, of which one may be repeated along axes."""
+    """Returns the calls of z = x + y, one of which may broadcast."""
     x, y = (a.reshape((1,) * (z.ndim - a.ndim) + a.shape) for a in (x, y))
     x, y = (x, y) if x.shape == z.shape else (y, x)
     pd = session.describe("binary", ADD, session.of(x), session.of(y), session.of(z), None)
@@ -69,5 +69,5 @@ def add(session, op, x, y, z):
 
 
 def cast(session, op, x, y):
-    """The values of x in the type of y."""
+    """Returns the calls that copy x to the type of y."""
     return [session.reorder(session.at(x), session.at(y))], "reorder"

@@ -1,4 +1,4 @@
-"""Layer normalization and its gradient. oneDNN takes the last axis, so arrays are turned to it."""
+"""Layer normalization and its gradient, with the normalized axis moved last for oneDNN."""
 
 from ctypes import c_float
 
@@ -42,17 +42,17 @@ def backward(session, op, gy, x, gamma, mean, variance, gx, ggamma, gbeta):
     pd = session.describe("layer_normalization_backward", BACKWARD, *mds, *rest)
     arrays = {DIFF_DST: gy, SRC: x, SCALE: gamma, MEAN: mean, VARIANCE: variance}
     arrays |= {DIFF_SRC: gx, DIFF_SCALE: ggamma, DIFF_SHIFT: gbeta}
-    arrays[SHIFT] = gamma  # asked for, never read: the gradient does not depend on beta
+    arrays[SHIFT] = gamma  # required but never read: the gradient does not depend on beta
     return bind(session, pd, arrays)
 
 
 def statistics_last(op, *arrays):
-    """Returns the same memory with the axis of the statistics last.
+    """Returns views with the axis of the statistics last.
 
     Raises
     ------
     UnsupportedError
-        If they do not all lie alike: oneDNN takes each place from the layout of one of them.
+        If the layouts differ: oneDNN assumes the layout of one array for all.
     """
     if len({strides(a) for a in arrays}) > 1:
         raise UnsupportedError("what is normalized and its gradients lie in different orders")
@@ -60,5 +60,5 @@ def statistics_last(op, *arrays):
 
 
 def strides(array):
-    """Returns those of the axes along which there is more than one number."""
+    """Returns the strides of the axes with more than one number."""
     return tuple(s for s, n in zip(array.strides, array.shape, strict=True) if n > 1)

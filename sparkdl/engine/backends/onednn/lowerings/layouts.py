@@ -1,15 +1,15 @@
-"""Weights in the layout that a kernel wants."""
+"""Weights in the layout that a kernel requires."""
 
 import numpy as np
 
-WAY = 2048  # bytes: rows at multiples of it fall on few sets of the first cache
-LINE = 16  # numbers
+WAY = 2048  # bytes: rows at multiples of it share few sets of the level-1 cache
+LINE = 16  # numbers per cache line
 
 
 def in_layout(session, array, md):
-    """(calls, memory): the array in the layout `md`, reordered at each run where it is not.
+    """Returns (calls, memory) of an array in the layout `md`, reordered in each run if necessary.
 
-    What changes seldom is reordered ahead of the runs.
+    Arrays that rarely change are reordered ahead of the runs.
     """
     plain = session.at(np.asarray(array))
     if session.equal(plain.md, md):
@@ -23,14 +23,14 @@ def in_layout(session, array, md):
 
 
 def rows_collide(w):
-    """Returns whether the rows of a matrix (k, n) lie at multiples of WAY bytes."""
+    """Returns whether the rows of a matrix (k, n) start at multiples of WAY bytes."""
     return w.ndim == 2 and w.flags.c_contiguous and w.strides[0] % WAY == 0
 
 
 def spread_rows(w):
-    """Returns memory for a matrix whose rows lie a line of the cache farther apart.
+    """Returns memory for a matrix, with rows padded by a cache line.
 
-    The products of processors without AVX-512 read a matrix as it lies. Zen 3, float32: 64 x 1024
-    by 1024 x 1536 4.0 to 2.5 ms, to the same bits.
+    Processors without AVX-512 read matrices of products in place. Zen 3, float32: 64 x 1024 by 1024
+    x 1536 4.0 to 2.5 ms, with identical bits.
     """
     return np.empty((len(w), w.shape[1] + LINE), w.dtype)[:, : w.shape[1]]

@@ -1,4 +1,4 @@
-"""Local response normalization; its gradient reads what the forward pass leaves in a workspace."""
+"""Local response normalization; the gradient reads a workspace filled by the forward pass."""
 
 from ctypes import c_float, c_int64
 
@@ -45,7 +45,7 @@ def backward(session, op, gy, x, y, workspace, gx):
 
 
 def backward_pds(session, op, gy, x, y, gx):
-    """Returns the descriptors of the pass that has filled the workspace, and of the gradient."""
+    """Returns the descriptors of the forward pass that fills the workspace, and of the gradient."""
     hint = forward_pd(session, op, x, y, TRAINING)
     mds = session.of(gx), session.of(gy), session.of(x)
     arguments = algorithm(op), *mds, *constants(op), hint, None
@@ -53,19 +53,19 @@ def backward_pds(session, op, gy, x, y, gx):
 
 
 def implementations(session, op, x):
-    """Returns the names of the kernels of both passes, for a gradient of an array like x."""
+    """Returns the kernel names of both passes, for the gradient of an array like x."""
     return [session.implementation(pd) for pd in backward_pds(session, op, *[x] * 4)]
 
 
 def left_in(session, pd, workspace):
-    """Returns {WORKSPACE: memory}, or nothing where the primitive, as some kernels, needs none."""
+    """Returns {WORKSPACE: memory}, or {} for kernels that need none."""
     if workspace is None or not session.size(session.query(pd, "workspace")):
         return {}
     return {WORKSPACE: session.workspace(pd, workspace)}
 
 
 def refuse_known_faults(op, channels):
-    """Raises UnsupportedError where oneDNN 3.2 crashes or gives a wrong gradient."""
+    """Raises UnsupportedError for cases where oneDNN 3.2 crashes or returns a wrong gradient."""
     if op.size == 1:
         raise UnsupportedError("oneDNN crashes on a window of one number")
     if not op.within and op.size > 5 and channels > 16 and channels % 16:

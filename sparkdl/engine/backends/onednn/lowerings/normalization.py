@@ -1,4 +1,4 @@
-"""Batch normalization with the batch's statistics, and its gradient."""
+"""Batch normalization with batch statistics, and its gradient."""
 
 from ctypes import c_float
 
@@ -29,7 +29,7 @@ BACKWARD = 128  # dnnl_backward: data, scale and shift
 
 
 def lower_inference(session, op, x, gamma, beta, mean, variance, y, relu=False):
-    """y with statistics that are given, through ReLU or not."""
+    """Returns the calls of y with given statistics, optionally with a ReLU."""
     call = loops(batch_norms.inference_kernel, x, op, x, gamma, beta, mean, variance, y, relu=relu)
     if call is not None:
         return call
@@ -71,7 +71,7 @@ def backward(session, op, gy, x, gamma, mean, variance, gx, ggamma, gbeta):
 
 
 def relu_forward(session, op, x, gamma, beta, y, mean, variance, signs):
-    """`forward`, then ReLU; in one where `signs` are what the kernel leaves for the gradient."""
+    """Fuses `forward` and ReLU if the kernel can leave `signs` for the gradient."""
     kernel = loops(batch_norms.forward, x, op, x, gamma, beta, y, mean, variance, relu=True)
     if kernel is not None:
         return kernel
@@ -100,7 +100,7 @@ def relu_backward(session, op, gy, x, gamma, beta, mean, variance, y, signs, gx,
 
 
 def loops(make, x, *arguments, **options):
-    """Returns (calls, name) of compiled loops where they fit and are faster, else None."""
+    """Returns (calls, name) of compiled loops if they fit and are faster, else None."""
     if not batch_norms.is_preferred(x):
         return None
     try:
@@ -110,11 +110,11 @@ def loops(make, x, *arguments, **options):
 
 
 def relu_pd(session, op, x, y, signs):
-    """The forward pass with ReLU, if there is a fast kernel that leaves what `signs` has room for.
+    """Returns the forward pass with ReLU, if a fast kernel's workspace fits in `signs`.
 
-    Forward and backward ask alike, so that the one reads what the other has written.
+    Forward and backward pass ask in the same way, so that one reads what the other wrote.
     """
-    if batch_norms.is_preferred(x):  # the other half may run there, and knows no signs
+    if batch_norms.is_preferred(x):  # the other pass may run there, without signs
         return None
     pd = fast(session, forward_pd, op, x, y, SCALE_AND_SHIFT | RELU)
     left = 0 if pd is None else session.size(session.query(pd, "workspace"))
@@ -122,7 +122,7 @@ def relu_pd(session, op, x, y, signs):
 
 
 def fast(session, describe, *arguments):
-    """A descriptor, or None where oneDNN has only its reference."""
+    """Returns a descriptor, or None if oneDNN only has its reference."""
     try:
         pd = describe(session, *arguments)
     except UnsupportedError:

@@ -1,4 +1,4 @@
-"""Pooling; the maximum remembers where it was, for its gradient."""
+"""Pooling; max pooling records positions for its gradient."""
 
 from sparkdl.engine.backends.onednn.binding.api import (
     DIFF_DST,
@@ -15,7 +15,7 @@ MAX, WITH_PADDING, WITHOUT_PADDING = 0x1FF, 0x2FF, 0x3FF
 
 
 def geometry(op):
-    """Returns strides, window, dilations, padding before, padding after, as oneDNN counts them."""
+    """Returns strides, window, dilations, padding before and after, in oneDNN's conventions."""
     before, after = zip(*op.padding, strict=True)
     dilation = [d - 1 for d in op.dilation]
     return dims(op.stride), dims(op.size), dims(dilation), dims(before), dims(after)
@@ -33,7 +33,7 @@ def forward_pd(session, op, x, y, kind=TRAINING):
 
 
 def forward(session, op, x, y, places=None):
-    """y of x; `places` takes what the gradient of a maximum needs."""
+    """Returns the calls of y from x; `places` receives what the gradient of max pooling needs."""
     pd = forward_pd(session, op, x, y, INFERENCE if places is None else TRAINING)
     arguments = {SRC: session.at(x), DST: session.at(y)}
     if places is not None:
@@ -42,7 +42,7 @@ def forward(session, op, x, y, places=None):
 
 
 def backward(session, op, gy, gx, places=None):
-    """gx of gy."""
+    """Returns the calls of gx from gy."""
     hint = forward_pd(session, op, gx, gy)
     mds = session.of(gx), session.of(gy)
     pd = session.describe("pooling_backward", algorithm(op), *mds, *geometry(op), hint, None)

@@ -1,4 +1,4 @@
-"""Matrix products, with the bias and what follows in the same primitive."""
+"""Matrix products, with bias and post-ops in one primitive."""
 
 from ctypes import c_float
 
@@ -8,7 +8,7 @@ from sparkdl.engine.backends.onednn.lowerings.layouts import in_layout, rows_col
 
 
 def product(session, x, w, y, bias=None, after=(), more=None):
-    """(calls, kernel's name) of y = x w (+ bias, then what comes `after`, which reads `more`)."""
+    """Returns (calls, kernel's name) of y = x w (+ bias, then post-ops `after`, reading `more`)."""
     pd = product_pd(session, x, w, y, bias, after)
     calls, weights = in_layout(session, w, session.query(pd, "weights"))
     arrays = {SRC: x, DST: y, **(more or {})}
@@ -19,7 +19,7 @@ def product(session, x, w, y, bias=None, after=(), more=None):
 
 
 def product_pd(session, x, w, y, bias, after):
-    """Returns the descriptor; it chooses the layout of a w that changes seldom."""
+    """Returns the descriptor, which chooses the layout of a w that rarely changes."""
     attribute = session.then(*after) if after else None
     wide = None if bias is None else session.of(bias)
 
@@ -34,13 +34,13 @@ def product_pd(session, x, w, y, bias, after):
 
 
 def forward(session, op, x, w, y, bias=None, after=()):
-    """y = x w (+ bias), either of them transposed as `op` says."""
+    """Returns the calls of y = x w (+ bias), transposed as `op` says."""
     wide = None if bias is None else bias.reshape(1, -1)
     return product(session, *op.operands(x, w), y, wide, after)
 
 
 def head_scores(session, op, q, k, *bias_and_y):
-    """scale q k^T (+ bias) of each head, all read where they lie."""
+    """Returns the calls of scale q k^T (+ bias) per head, reading all operands in place."""
     *bias, y = bias_and_y
     after, more = scale_steps(op), {}
     for wide in (b[:, None] for b in bias):
@@ -51,7 +51,7 @@ def head_scores(session, op, q, k, *bias_and_y):
 
 
 def head_mix(session, op, maps, v, y):
-    """scale maps v, or scale maps^T v, of each head."""
+    """Returns the calls of scale maps v, or scale maps^T v, per head."""
     return product(session, op.maps(maps), op.by_heads(v), op.by_heads(y), after=scale_steps(op))
 
 

@@ -1,8 +1,8 @@
-"""Whole sequences by one primitive: its views of our arrays, forward and backward.
+"""Recurrent layers as one primitive per sequence: views of arrays, forward and backward.
 
 oneDNN's logical axes are (T, N, features) for sequences, (1, 1, N, H) for states and (1, 1, in,
-gates, H) for weights; all of them are views, so that nothing is copied but the weights, which a
-kernel wants in a layout of its own. Its blocks of gates have the order of ours.
+gates, H) for weights. All are views, so only weights are copied, to the layout of the kernel. Gate
+blocks have the same order as here.
 """
 
 from ctypes import c_float
@@ -25,18 +25,18 @@ from sparkdl.engine.ops.recurrent.simple_rnn import SimpleRnnOp
 LEFT_TO_RIGHT, RIGHT_TO_LEFT = 1, 2
 BACKWARD, OVERWRITE = 128, 1  # dnnl_backward, dnnl_rnn_flags_diff_weights_overwrite
 ACTIVATIONS = {"relu": 0x20, "tanh": 0x21}  # dnnl_eltwise_relu, dnnl_eltwise_tanh
-FREE = (WEIGHTS, WEIGHTS + 1)  # arguments whose layout the primitive chooses
+FREE = (WEIGHTS, WEIGHTS + 1)  # arguments with a layout chosen by the primitive
 
 
 def primitive(op):
-    """Returns the name of oneDNN's function without its suffix."""
+    """Returns the name of oneDNN's function without suffix."""
     if isinstance(op, GruOp):
         return "lbr_gru" if op.reset_after else "gru"
     return {LstmOp: "lstm", SimpleRnnOp: "vanilla_rnn"}[type(op)]
 
 
 def views(op, inputs, outputs):
-    """{index of the argument: the array as oneDNN sees it}, in the order of its descriptors."""
+    """Returns {index of the argument: view for oneDNN}, in the order of its descriptors."""
     grouped, (y, *last) = op.group_inputs(*inputs), outputs
     units = grouped.wh.shape[0]
     result = {SRC: grouped.x.swapaxes(0, 1)}
@@ -57,16 +57,16 @@ def blocks(w, units):
 
 
 def descriptors(session, op, arrays, free=FREE):
-    """Descriptors of `arrays`, in the order that the primitive's function wants."""
+    """Returns the descriptors of `arrays` in the order of the primitive's function."""
     mds = [session.any(a) if k in free else session.of(a) for k, a in arrays.items()]
-    if isinstance(op, LstmOp):  # peepholes and projection, if any, stand behind the weights
+    if isinstance(op, LstmOp):  # peepholes and projection, if any, follow the weights
         place = 2 + op.states + 1
         mds[place : place + op.peepholes] = [mds[place] if op.peepholes else None, None]
     return mds
 
 
 def describe_primitive(session, op, direction, kind, mds, flags, *hint):
-    """The primitive's descriptor."""
+    """Returns the primitive's descriptor."""
     plain = isinstance(op, SimpleRnnOp)
     before = [ACTIVATIONS[op.activation]] if plain else []
     after = [c_float(0), c_float(0)] if plain else []
@@ -81,7 +81,7 @@ def forward_pd(session, op, inputs, outputs, kind=TRAINING):
 
 
 def forward(session, op, inputs, outputs, workspace=None):
-    """Calls that fill y and the last states, and the workspace where a gradient follows."""
+    """Returns calls that fill y and the last states, and the workspace if a gradient follows."""
     kind = INFERENCE if workspace is None else TRAINING
     pd = forward_pd(session, op, inputs, outputs, kind)
     calls, arguments = bind(session, pd, views(op, inputs, outputs))
@@ -91,7 +91,7 @@ def forward(session, op, inputs, outputs, workspace=None):
 
 
 def backward(session, op, gys, inputs, outputs, workspace, grads):
-    """Calls that fill the gradients of all inputs, from those of y and the last states."""
+    """Returns calls that fill the gradients of all inputs, from those of y and the last states."""
     hint = forward_pd(session, op, inputs, outputs)
     arrays, diffs = views(op, inputs, outputs), views(op, grads, gys)
     mds = descriptors(session, op, arrays) + descriptors(session, op, diffs, free=())
@@ -103,7 +103,7 @@ def backward(session, op, gys, inputs, outputs, workspace, grads):
 
 
 def bind(session, pd, arrays):
-    """(calls that lay out the weights, {index: memory})"""
+    """Returns (calls that reorder the weights, {index: memory})."""
     calls, arguments = [], {}
     for index, array in arrays.items():
         if index in FREE:
@@ -116,6 +116,6 @@ def bind(session, pd, arrays):
 
 
 def kernel(session, pd):
-    """Its name; what oneDNN calls "ref" here is made of packed products and compiled cells."""
+    """Returns the kernel's name; oneDNN's "ref" here means packed products and compiled cells."""
     name = session.implementation(pd)
     return "packed gemm and cells" if name.startswith("ref") else name

@@ -1,6 +1,7 @@
-"""Recurrent operations for which oneDNN has no primitive: numpy's cells around oneDNN's products.
+"""Recurrent operations without a oneDNN primitive: numpy cells around oneDNN products.
 
-They are those with indicators or hard gates. numpy's own products would bring a second thread pool.
+These are the ones with indicators or hard gates. numpy's own products would start a second thread
+pool.
 """
 
 from functools import partial
@@ -14,7 +15,7 @@ from sparkdl.errors import UnsupportedError
 
 
 class Products:
-    """Products of two matrices wherever they lie: a primitive for each combination of layouts."""
+    """Matrix products in any layout, with one primitive per combination of layouts."""
 
     def __init__(self, session):
         self.session, self.cache = session, {}
@@ -31,7 +32,7 @@ class Products:
         return y
 
     def primitive(self, x, w, y):
-        """Returns (call, the memories of x, w and y)"""
+        """Returns (call, [memories of x, w and y])."""
         session, arrays = self.session, {SRC: x, WEIGHTS: w, DST: y}
         pd = session.describe("matmul", session.of(x), session.of(w), None, session.of(y), None)
         if session.implementation(pd).startswith("ref"):

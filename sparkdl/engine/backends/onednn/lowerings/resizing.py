@@ -1,4 +1,4 @@
-"""Sequences, images and volumes at another size, and the gradient."""
+"""Resizing of sequences, images and volumes, and its gradient."""
 
 from sparkdl.engine.backends.onednn.binding.api import DIFF_DST, DIFF_SRC, DST, SRC, TRAINING
 

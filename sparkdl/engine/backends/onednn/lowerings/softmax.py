@@ -1,4 +1,4 @@
-"""Softmax and its logarithm along the last axis, and their gradients."""
+"""Softmax and log-softmax along the last axis, and their gradients."""
 
 from sparkdl.engine.backends.onednn.binding.api import DIFF_DST, DIFF_SRC, DST, SRC, TRAINING
 from sparkdl.engine.ops.softmax import LogSoftmaxGradOp, LogSoftmaxOp
@@ -35,5 +35,5 @@ def backward_pds(session, op, gy, y, gx):
 
 
 def implementations(session, op, y):
-    """Returns the names of the kernels of both passes, for a gradient of an array like y."""
+    """Returns the kernel names of both passes, for the gradient of an array like y."""
     return [session.implementation(pd) for pd in backward_pds(session, op, y, y, y)]

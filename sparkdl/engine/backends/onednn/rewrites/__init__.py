@@ -1,1 +1,1 @@
-"""Functions that turn a graph into one that oneDNN runs faster, with the operations they put in."""
+"""Rewrites to graphs that oneDNN runs faster, and the operations that they introduce."""

@@ -1,7 +1,7 @@
-"""Batch normalization and the ReLU after it in one pass over memory, forward and backward.
+"""Fusion of batch normalization and the ReLU after it, forward and backward.
 
-Apart they read and write the activations once more each way: on a CPU that is a third of the time
-of both.
+Separately, they read and write the activations once more in each pass, on a CPU a third of their
+time.
 """
 
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from sparkdl.engine.ops.normalization import BatchNormGradOp, BatchNormOp, Norma
 
 @dataclass(frozen=True)
 class BatchNormReluOp(PerChannelOp):
-    """(relu(y), mean, variance, signs) of a BatchNorm; the signs of y are in oneDNN's own form."""
+    """(relu(y), mean, variance, signs) of a BatchNormOp; the signs of y are in oneDNN's format."""
 
     def shape(self, x, gamma, beta):
         y, mean, variance = BatchNormOp(self.epsilon).shape(x, gamma, beta)
@@ -41,7 +41,7 @@ class BatchNormReluGradOp(PerChannelOp):
 
 @dataclass(frozen=True)
 class NormalizeReluOp(PerChannelOp):
-    """relu(y) of a Normalize."""
+    """relu(y) of a NormalizeOp."""
 
     def shape(self, *specs):
         return NormalizeOp(self.epsilon).shape(*specs)
@@ -51,7 +51,7 @@ class NormalizeReluOp(PerChannelOp):
 
 
 def in_use(node, inputs, uses):
-    """A Normalize that only a ReLU reads, in one."""
+    """Fuses a NormalizeOp with a ReLU that is its only reader."""
     if isinstance(node.op, ReluOp) and once(node.inputs[0], uses):
         before = inputs[0].node
         if isinstance(before.op, NormalizeOp):
@@ -59,7 +59,7 @@ def in_use(node, inputs, uses):
 
 
 def fuse_relus(graph):
-    """Returns the graph with each BatchNorm that only a ReLU reads, and their gradients, in one."""
+    """Fuses each BatchNormOp with a ReLU that is its only reader, and their gradients."""
     uses = graph.uses()
     relus = {n.inputs[0].node: n for n in graph.nodes if follows_alone(n, uses)}
     rectified, fused = set(relus.values()), {}
@@ -69,7 +69,7 @@ def fuse_relus(graph):
             fused[node] = BatchNormReluOp(node.op.epsilon)(*inputs)
             return fused[node][:3]
         if node in rectified:
-            return inputs[0]  # rectified already
+            return inputs[0]  # already rectified
         norm = find_fused(node, relus, uses)
         if norm is not None:
             gy = inputs[0].node.inputs[0]
@@ -82,14 +82,14 @@ def fuse_relus(graph):
 
 
 def follows_alone(node, uses):
-    """Returns whether a node is a ReLU and all that reads the y of a BatchNorm."""
+    """Returns whether a node is a ReLU and the only reader of the y of a BatchNormOp."""
     y = node.inputs[0] if isinstance(node.op, ReluOp) else None
     normed = y is not None and y.node is not None and isinstance(y.node.op, BatchNormOp)
     return normed and y.index == 0 and uses[y] == 1
 
 
 def find_fused(node, relus, uses):
-    """Returns the fused BatchNorm and ReLU whose gradient `node` is, or None."""
+    """Returns the fused BatchNormOp node whose gradient, through the ReLU, `node` is, or None."""
     if not isinstance(node.op, BatchNormGradOp):
         return None
     gate, norm = node.inputs[0].node, node.inputs[3].node

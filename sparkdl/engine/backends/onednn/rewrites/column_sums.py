@@ -1,6 +1,6 @@
-"""Sums of bfloat16 over all but the features, such as a bias's gradient: a product with ones.
+"""Sums of bfloat16 over all axes but the features, such as bias gradients, as products with ones.
 
-It adds in float32, three to five times as fast as numpy that has to widen first.
+They add in float32, three to five times as fast as numpy, which has to widen first.
 """
 
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from sparkdl.errors import UnsupportedError
 
 @dataclass(frozen=True)
 class ColumnSumsOp(Op):
-    """The `sum` of (..., n) bfloat16: (n,) float32."""
+    """The `sum` of (..., n) bfloat16 over all axes but the last: (n,) float32."""
 
     sum: SumOp
 
@@ -30,7 +30,7 @@ class ColumnSumsOp(Op):
 
 
 def replace_feature_sums(graph):
-    """Sums of bfloat16 over all axes but the last as ColumnSumsOp."""
+    """Replaces sums of bfloat16 over all axes but the last by ColumnSumsOp."""
 
     def rule(node, inputs, uses):
         if isinstance(node.op, SumOp) and fits(node.op, node.inputs[0]):
@@ -51,6 +51,6 @@ def lower(session, op, x, y):
     return product(session, ones(len(rows), x.dtype.name), rows, y.reshape(1, -1))
 
 
-@cache  # primitives hold addresses: what they read must not go
+@cache  # primitives hold addresses: keep what they read
 def ones(count, kind):
     return np.ones((1, count), kind)

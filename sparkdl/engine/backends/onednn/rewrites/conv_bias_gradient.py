@@ -1,4 +1,4 @@
-"""Nodes put in the way oneDNN works: two done by one primitive, or one more where it needs it."""
+"""Gradients of a convolution's weights and bias in one primitive."""
 
 from dataclasses import dataclass
 
@@ -25,7 +25,7 @@ class ConvGradWeightBiasOp(Op):
 
 
 def biases_with_weights(graph):
-    """Joins the gradients of a convolution's weights and bias, which both read gy."""
+    """Merges the gradients of a convolution's weights and bias, which both read gy."""
     sums = {n.inputs[0]: n for n in graph.nodes if is_bias_gradient(n)}
     both = {}
     for node in graph.nodes:

@@ -1,4 +1,4 @@
-"""A convolution, what is added to it, and the activation behind, in one pass over memory."""
+"""A convolution, an addition and an activation in one pass over memory."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -17,7 +17,7 @@ from sparkdl.errors import UnsupportedError
 
 @dataclass(frozen=True)
 class ConvSumOp(Op):
-    """Sums a convolution with its bias and z, then an activation or none.
+    """The sum of a convolution, its bias and z, with an optional activation.
 
     Shapes
     ------
@@ -44,12 +44,12 @@ class ConvSumOp(Op):
 
 
 def add_in_convolutions(session, graph):
-    """Returns the graph with sums in the convolutions before them, where oneDNN has a kernel."""
+    """Fuses additions into the convolutions before them if oneDNN has a kernel."""
     return fuse(graph, (partial(sum_into_conv, session), activation_into_sum))
 
 
 def sum_into_conv(session, node, inputs, uses):
-    """(convolution + bias) + z, where nothing else reads the convolution."""
+    """Fuses (convolution + bias) + z if nothing else reads the convolution."""
     if not isinstance(node.op, AddOp) or node.inputs[0].shape != node.inputs[1].shape:
         return None
     for old, y, z in zip(node.inputs, inputs, reversed(inputs), strict=True):
@@ -67,7 +67,7 @@ def activation_into_sum(node, inputs, uses):
 
 
 def has_kernel(session, y, z):
-    """Returns whether a kernel of oneDNN's other than its reference adds z to a convolution y."""
+    """Returns whether oneDNN has a kernel, other than its reference, that adds z to y."""
     x, w, b = y.node.inputs
     if any(t.dtype != np.float32 or 0 in t.shape for t in (x, w, b, y, z)):
         return False
@@ -81,13 +81,13 @@ def has_kernel(session, y, z):
 
 
 def steps(session, z, activation):
-    """Returns what follows the convolution; see OneDnnSession.then."""
+    """Returns the post-ops of the convolution; see OneDnnSession.then."""
     after = [("binary", elementwise.ADD, session.of(z))]
     return after + ([] if activation is None else elementwise.after_product(activation))
 
 
 def lower(session, op, x, w, b, z, y):
-    """Returns the calls of a ConvSumOp, and the kernel's name."""
+    """Returns the calls and kernel name of a ConvSumOp."""
     after = steps(session, z, op.activation)
     more = {AFTER | SRC_1: session.at(z)}
     return convolutions.forward(session, op.conv.product, x, w, y, b, after, more)

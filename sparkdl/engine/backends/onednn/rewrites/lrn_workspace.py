@@ -1,4 +1,4 @@
-"""Local response normalization whose gradient is wanted keeps what oneDNN computes on the way."""
+"""Local response normalization that keeps oneDNN's intermediate results for the gradient."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ from sparkdl.engine.ops.spatial.lrn import LocalOp, LrnGradOp, LrnOp
 
 @dataclass(frozen=True)
 class LrnWithWorkspaceOp(LocalOp):
-    """(y, two numbers for each of x that only oneDNN's kernels understand)."""
+    """(y, a workspace of two numbers per number of x, opaque outside oneDNN)."""
 
     def shape(self, x):
         return x, Spec((2 * x.shape[0], *x.shape[1:]), x.dtype)
@@ -33,7 +33,7 @@ class LrnFromWorkspaceOp(LocalOp):
 
 
 def share_lrn_workspaces(session, graph):
-    """Returns the graph with each LrnGradOp reading from its LrnOp's workspace, if it has one."""
+    """Makes each LrnGradOp read the workspace of its LrnOp if oneDNN has a kernel."""
     needed = {
         (n.op.options(), n.inputs[1])
         for n in graph.nodes

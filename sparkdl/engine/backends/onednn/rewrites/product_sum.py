@@ -1,4 +1,4 @@
-"""A product that is added to an input of the graph, in one pass: gradients that add up in place."""
+"""A product added to an input of the graph in one pass: gradients accumulated in place."""
 
 from ctypes import c_float
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from sparkdl.engine.ops.base import Op
 from sparkdl.engine.ops.elementwise import AddOp, add
 from sparkdl.engine.ops.matmul import MatMulOp
 
-WITHOUT_SHIFT = 0, 0  # no zero point, and the destination's own type
+WITHOUT_SHIFT = 0, 0  # no zero point, and the destination's type
 
 
 @dataclass(frozen=True)
@@ -44,12 +44,12 @@ class ProductSumOp(Op):
 
 
 def products_into_sums(graph):
-    """Returns the graph with products in the sums behind them."""
+    """Fuses products into the sums that read them."""
     return fuse(graph, (product_into_sum,))
 
 
 def product_into_sum(node, inputs, uses):
-    """input + product, where nothing else reads the product."""
+    """Fuses input + product if nothing else reads the product."""
     if not isinstance(node.op, AddOp) or not once(node.inputs[1], uses):
         return None
     z, product = inputs
@@ -62,7 +62,7 @@ def product_into_sum(node, inputs, uses):
 
 
 def lower(session, op, z, x, y, out):
-    """Returns the calls of a ProductSumOp, and the kernel's name."""
+    """Returns the calls and kernel name of a ProductSumOp."""
     after = [("sum", c_float(1), *WITHOUT_SHIFT)]
     calls, name = products.forward(session, op.product, x, y, out, after=after)
     copied = [] if np.may_share_memory(z, out) else [partial(np.copyto, out, z)]

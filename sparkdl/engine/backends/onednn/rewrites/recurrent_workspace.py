@@ -1,4 +1,4 @@
-"""Recurrent nodes by one primitive of oneDNN; its workspace takes what their gradient needs."""
+"""Recurrent nodes as single oneDNN primitives, with a workspace for their gradients."""
 
 from dataclasses import dataclass
 
@@ -15,9 +15,9 @@ from sparkdl.errors import UnsupportedError
 
 @dataclass(frozen=True)
 class WithWorkspaceOp(Op):
-    """(y, last states ..., bytes that only oneDNN understands) of the inputs of `forward`.
+    """(y, last states ..., workspace bytes opaque outside oneDNN) of the inputs of `forward`.
 
-    Where no gradient is wanted, there are 0 of them, and no such output.
+    If no gradient is needed, `workspace` is 0 and that output is missing.
     """
 
     forward: RecurrentOp
@@ -41,7 +41,7 @@ class WithWorkspaceOp(Op):
 
 @dataclass(frozen=True)
 class FromWorkspaceOp(Op):
-    """RecurrentGrad that reads y, last states and workspace instead of `saved`."""
+    """A RecurrentGradOp that reads y, last states and the workspace instead of `saved`."""
 
     forward: RecurrentOp
 
@@ -68,7 +68,7 @@ class FromWorkspaceOp(Op):
 
 
 def with_workspaces(session, graph):
-    """The graph with oneDNN's kernels where they fit."""
+    """Replaces recurrent nodes and their gradients by oneDNN's if they fit."""
     taken, seen = {}, read_elsewhere(graph)
 
     def rule(node, inputs, uses):
@@ -86,13 +86,13 @@ def with_workspaces(session, graph):
 
 
 def read_elsewhere(graph):
-    """Returns the tensors with readers besides RecurrentGradOp, which alone knows a workspace."""
+    """Returns the tensors read by other nodes than RecurrentGradOps, or graph outputs."""
     others = (node for node in graph.nodes if not isinstance(node.op, RecurrentGradOp))
     return {t for node in others for t in node.inputs} | set(graph.outputs.values())
 
 
 def workspace(session, node):
-    """The bytes that a primitive needs for its gradient; None where there is none for the node."""
+    """Returns the workspace bytes of a node's primitive, or None if oneDNN does not support it."""
     op, tensors = node.op, (*node.inputs, *node.outputs)
     if op.keep or op.mask or getattr(op, "slope", None) is not None:
         return None

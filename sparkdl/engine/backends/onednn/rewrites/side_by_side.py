@@ -1,7 +1,7 @@
-"""Both directions of a recurrent layer at once, a thread each.
+"""Both directions of a recurrent layer in parallel, a thread each.
 
-A step of a sequence is too little work to divide, and waits for the one before. Two directions need
-nothing of each other: on two threads they take the time of one.
+A step of a sequence is too little work to split, and depends on the one before. The two directions
+are independent: on two threads they take the time of one.
 """
 
 from collections import defaultdict
@@ -20,7 +20,7 @@ from sparkdl.engine.ops.base import Op
 
 @dataclass(frozen=True)
 class SideBySideOp(Op):
-    """The outputs of two operations, of the inputs of both; the first takes `count` of them."""
+    """The outputs of two operations on the inputs of both; the first has `count` inputs."""
 
     first: Op
     second: Op
@@ -45,9 +45,9 @@ class SideBySideOp(Op):
 
 
 def pair_directions(graph):
-    """Returns the graph with the two directions of its recurrent layers in one node each.
+    """Merges the two directions of each recurrent layer into one node.
 
-    On more than two threads only those whose steps one thread would run anyway.
+    With more than two threads, only layers whose steps would run on one thread anyway are merged.
     """
     team = pool()
     size = 1 if team is None else team.get_size()
@@ -56,7 +56,7 @@ def pair_directions(graph):
 
 
 def find_partners(graph, any_size):
-    """Returns {node: the same layer's of the other direction}, both ways."""
+    """Returns {node: node of the other direction of its layer}, in both directions."""
     by_layer, partners = defaultdict(list), {}
     for node in graph.nodes:
         if isinstance(node.op, WithWorkspaceOp | FromWorkspaceOp) and (any_size or is_small(node)):
@@ -69,13 +69,13 @@ def find_partners(graph, any_size):
 
 
 def sequence_of(node):
-    """Returns the tensor that a recurrent node, or that of its gradient, goes along."""
+    """Returns the sequence that a recurrent node, or the node of its gradient, processes."""
     inputs = node.op.parts(node.inputs)[1] if isinstance(node.op, FromWorkspaceOp) else node.inputs
     return inputs[0]
 
 
 def join(graph, partners):
-    """Returns the graph with partners in one node; those stay apart that wait for each other."""
+    """Merges partners into one node each, unless they depend on each other."""
     new, waiting = {}, list(graph.nodes)
     while waiting:
         before = len(waiting)
@@ -87,9 +87,9 @@ def join(graph, partners):
 
 
 def add(node, partners, new):
-    """Makes a node, with its partner, of the tensors in `new`; returns whether they are there."""
+    """Recreates a node, with its partner, on tensors in `new`; returns False if any is missing."""
     nodes = (node, partners[node]) if node in partners else (node,)
-    if node.outputs[0] in new:  # its partner came first
+    if node.outputs[0] in new:  # already created with its partner
         return True
     needed = [tensor for one in nodes for tensor in one.inputs]
     if any(tensor.node is not None and tensor not in new for tensor in needed):

@@ -1,6 +1,6 @@
-"""Gradients for which oneDNN has no fast kernel are taken apart.
+"""Decomposition of gradients for which oneDNN has no fast kernel.
 
-It has none of softmax and of local response normalization on processors without AVX-512.
+On processors without AVX-512 it has none for softmax and local response normalization.
 """
 
 import numpy as np
@@ -17,7 +17,7 @@ LOWERINGS = {LrnGradOp: lrn, SoftmaxGradOp: softmax, LogSoftmaxGradOp: softmax}
 
 
 def take_apart(session, graph):
-    """Returns the graph with such nodes as simpler ones, of which there are compiled loops."""
+    """Replaces such nodes by simpler ones with compiled loops."""
 
     def rule(node, inputs, uses):
         slow = type(node.op) in LOWERINGS and inputs[0].dtype == np.float32
@@ -28,7 +28,7 @@ def take_apart(session, graph):
 
 
 def has_kernel(session, op, x):
-    """Returns whether oneDNN has fast kernels of a gradient, and of its forward pass, for x."""
+    """Returns whether oneDNN has fast kernels for a gradient and its forward pass, for x."""
     if x.dtype.name not in TYPES or 0 in x.shape:
         return False
     try:
