@@ -1,1 +1,1 @@
-"""Files of other systems, read into networks and data, and written."""
+"""Import and export of files of other frameworks: networks, weights, data."""

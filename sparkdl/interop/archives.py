@@ -1,4 +1,4 @@
-"""Members of zips of others, read no further than the zip itself may hold."""
+"""Reads of members of untrusted zip files, limited by the size of the zip itself."""
 
 import zipfile
 import zlib
@@ -9,12 +9,12 @@ from sparkdl.data.whole_files import read_whole
 from sparkdl.errors import DataError, SparkdlError, brief
 from sparkdl.interop.json_member import LONGEST
 
-# A member may be so many times as long as what is stored of it: all that deflate can, for the zeros
-# of an updater that has not begun. That is some times the weights; so all members that are read may
-# be so many times as long as the zip, and so many bytes longer.
+# A member may expand to GROWTH times its compressed size: the most that deflate achieves, as for
+# the zeros of an updater that has not begun. The updater state is a few times the size of the
+# weights, so all members together may have TIMES the size of the zip, plus BESIDES.
 GROWTH, TIMES, BESIDES = 1100, 10, 64 << 20
-TEXT, TEXT_GROWTH, SMALL = ".json", 200, 1 << 20  # texts, and how long small ones may be anyway
-PIECE = 1 << 20  # bytes that are read at once
+TEXT, TEXT_GROWTH, SMALL = ".json", 200, 1 << 20  # texts: their growth; bytes of small ones
+PIECE = 1 << 20  # bytes per read
 DAMAGE = (
     zipfile.BadZipFile,
     zlib.error,
@@ -30,7 +30,7 @@ DAMAGE = (
 
 
 def read_members(path, wanted):
-    """Returns ({name: bytes} of the `wanted` members that are there, names of all members).
+    """Returns ({name: bytes} of the `wanted` members that exist, names of all members).
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ def read_members(path, wanted):
 
 @contextmanager
 def open_members(content, path):
-    """Yields the Members of a zip's bytes; what is damaged in it is a DataError."""
+    """Yields the Members of a zip's bytes; damage in it is a DataError."""
     try:
         with zipfile.ZipFile(BytesIO(content)) as archive:
             check_places(archive, len(content), path)
@@ -58,7 +58,7 @@ def open_members(content, path):
 
 
 def check_places(archive, length, path):
-    """Refuses members that cannot lie in a zip of `length` bytes one beside the other."""
+    """Raises DataError if the members cannot fit into a zip of `length` bytes without overlap."""
     total = 0
     for about in archive.infolist():
         total += about.compress_size
@@ -76,16 +76,16 @@ def check_places(archive, length, path):
 
 
 class Members:
-    """The members of an open zip, of which `left` bytes may still be read."""
+    """The members of an open zip, of which `left` more bytes may be read."""
 
     def __init__(self, archive, path, left):
         self.archive, self.path, self.names = archive, path, archive.namelist()
         self.left = left
 
     def read(self, name, growth=GROWTH):
-        """Returns the bytes of a member, no more than `growth` times what is stored of it.
+        """Returns the bytes of a member, at most `growth` times its compressed size.
 
-        Small texts of JSON may be any times as long.
+        Small JSON texts may exceed that.
         """
         about = self.archive.getinfo(name)
         longest = growth * about.compress_size + 1024
@@ -102,8 +102,8 @@ class Members:
         return self._content(about)
 
     def _content(self, about):
-        """Returns the bytes of a member, which must have as many as it claims."""
-        found, length = BytesIO(), 0  # which has one copy
+        """Returns the bytes of a member, which must have its stated size."""
+        found, length = BytesIO(), 0  # which avoids a second copy
         with self.archive.open(about) as file:
             while length <= about.file_size and (piece := file.read(PIECE)):
                 length += found.write(piece)

@@ -1,12 +1,13 @@
-"""Layers and lengths along one axis that several formats have, and ours has otherwise."""
+"""Layers and lengths along one axis, for formats that define them differently from sparkdl."""
 
 from sparkdl.nn import layers as nn
 
 
 def softmax_layers(kind, shape):
-    """Returns the layers of a softmax, or log_softmax, along the last axis of examples of `shape`.
+    """Returns the layers of a softmax or log_softmax along the last axis of examples of `shape`.
 
-    Ours is along the channels, which images have in front: there rows are made and undone.
+    Activation works along the channels, which come first in images, so images are converted to rows
+    and back.
     """
     layer = nn.Activation(kind)
     if len(shape) < 3:
@@ -15,5 +16,5 @@ def softmax_layers(kind, shape):
 
 
 def lengths_of_parts(length, size):
-    """Returns the lengths of parts of `size` behind each other; the last one may be shorter."""
+    """Returns the lengths of consecutive parts of `size`; the last one may be shorter."""
     return [min(size, length - start) for start in range(0, length, size)]

@@ -1,4 +1,4 @@
-"""Sums and products of what is computed and a constant that broadcasts, as layers."""
+"""Sums and products with a broadcast constant, as layers."""
 
 import numpy as np
 
@@ -6,10 +6,10 @@ from sparkdl.nn import layers as nn
 from sparkdl.nn.layers.core.channels import channel_axis
 from sparkdl.nn.layers.joining.broadcasting import repeats
 
-PARAMETERS = {"scale": "gamma", "shift": "beta"}  # of an Affine
-HIDES = np.float32(-1e9)  # numbers up to here are added to hide what softmax would see
-HIDDEN = np.float32(-1e30)  # finite, where others have minus infinity
-LARGEST = float(np.finfo(np.float32).max)  # the limit where there is none
+PARAMETERS = {"scale": "gamma", "shift": "beta"}  # parameters of an Affine
+HIDES = np.float32(-1e9)  # numbers up to this are added to hide values from softmax
+HIDDEN = np.float32(-1e30)  # finite, where others use minus infinity
+LARGEST = float(np.finfo(np.float32).max)  # stands for "no limit"
 
 
 def line(**options):
@@ -18,19 +18,19 @@ def line(**options):
 
 
 def constant_layer(values, shape, flag, trains=True):
-    """Returns (layer, {its parameter: values}), or None where the constant does not broadcast.
+    """Returns (layer, {its parameter: values}), or None if the constant does not broadcast.
 
-    One number, and what hides from softmax, are not trained; others are an Affine's.
+    Single numbers and softmax masks are not trained; others are parameters of an Affine.
 
     Parameters
     ----------
     values : array
-        As it stands beside a batch, or beside an example.
+        The constant, with or without a batch axis.
     shape : tuple of int
-        Of an example.
+        Shape of an example.
     flag : "scale" or "shift"
     trains : bool
-        Whether it is a parameter.
+        Whether it may become a parameter.
     """
     small = shape_of_example(np.asarray(values, np.float32), shape)
     if small is None:
@@ -50,7 +50,7 @@ def constant_layer(values, shape, flag, trains=True):
 
 
 def shape_of_example(values, shape):
-    """Returns a constant with the axes of an example, each 1 or as long; None if it has others."""
+    """Returns a constant with the axes of an example, or None if it does not broadcast."""
     if values.ndim == len(shape) + 1 and values.shape[0] == 1:
         values = values[0]
     values = values.reshape((1,) * (len(shape) - values.ndim) + values.shape)

@@ -1,4 +1,4 @@
-"""HDF5 files of others: opened, and read no further than the file holds."""
+"""Safe access to untrusted HDF5 files, limited to the size of the file."""
 
 import io
 import re
@@ -11,14 +11,14 @@ import numpy as np
 
 from sparkdl.errors import DataError
 
-DEFLATED = 1032  # at most so many bytes come out of one that was compressed
-TEXTS = re.compile(rb"\x19..\x00\x10\x00\x00\x00", re.DOTALL)  # the type of texts of any length
-TYPE, NAMES = 20, 256  # bytes of that type in a file, and of attributes' names that are looked for
+DEFLATED = 1032  # largest expansion factor of deflate
+TEXTS = re.compile(rb"\x19..\x00\x10\x00\x00\x00", re.DOTALL)  # datatype of variable-length texts
+TYPE, NAMES = 20, 256  # size of that datatype in a file, and longest attribute name considered
 
 
 @contextmanager
 def open_hdf5(content, path):
-    """Opens the file to read from; whatever the library says of a damaged one is a DataError."""
+    """Opens a file from its contents; any error of the library is a DataError."""
     check_heaps(content, path)
     try:
         with h5py.File(io.BytesIO(content), "r") as file:
@@ -31,14 +31,14 @@ def open_hdf5(content, path):
 
 @contextmanager
 def create_hdf5():
-    """Gives (the buffer that will hold the content, the file to write to)."""
+    """Yields (buffer for the contents, file to write to)."""
     content = io.BytesIO()
     with h5py.File(content, "w") as file:
         yield content, file
 
 
 def inner(group, key, path, system):
-    """Returns the member of a group; refuses links to other files and places."""
+    """Returns the member of a group; refuses soft and external links."""
     if not isinstance(group, h5py.Group) or key not in group:
         raise DataError(f"{path}: must be of {system}, got an HDF5 file without {key!r}")
     if not isinstance(group.get(key, getlink=True), h5py.HardLink):
@@ -47,14 +47,14 @@ def inner(group, key, path, system):
 
 
 def check_heaps(content, path):
-    """Refuses damaged heaps of texts of any length, and texts that claim to be longer than theirs.
+    """Raises DataError for damaged heaps of variable-length texts, and texts with false lengths.
 
-    The library goes round for ever on the first, and takes the memory of the second.
+    The library would loop forever on the former, and allocate memory for the latter.
     """
     for match in re.finditer(rb"GCOL\x01", content):
         start = match.start()
         if struct.pack("<Q", start) not in content:
-            continue  # nothing refers to it: numbers that look like a heap
+            continue  # unreferenced: other data that looks like a heap
         sizes = heap_sizes(content, start)
         if sizes is None or not are_sound_texts(content, start, sizes):
             raise DataError(f"{path}: cannot be read as HDF5: a heap of texts is damaged")
@@ -63,7 +63,7 @@ def check_heaps(content, path):
 
 
 def lengths_of_texts(content):
-    """Yields the lengths of attributes' texts: the library takes as much memory before it looks."""
+    """Yields the lengths of attribute texts, for which the library allocates memory unchecked."""
     for match in TEXTS.finditer(content):
         for start, count in data_of_attribute(content, match.start()):
             for i in range(min(count, max(len(content) - start, 0) // 16)):
@@ -71,7 +71,7 @@ def lengths_of_texts(content):
 
 
 def data_of_attribute(content, place):
-    """Yields (where, how many texts) of an attribute of version 1 whose type is at a place."""
+    """Yields (offset, number of texts) of version 1 attributes whose datatype is at `place`."""
     for size in range(1, min(NAMES, place - 8)):
         header = place - 8 - padded(size)
         if header < 0 or struct.unpack_from("<BxHH", content, header) != (1, size, TYPE):
@@ -88,7 +88,7 @@ def padded(size):
 
 
 def heap_sizes(content, start):
-    """Returns {number: bytes} of a heap's objects; None where they do not lie within it."""
+    """Returns {number: size in bytes} of a heap's objects; None if they exceed the heap."""
     if start + 16 > len(content):
         return None
     (length,) = struct.unpack_from("<Q", content, start + 8)
@@ -97,7 +97,7 @@ def heap_sizes(content, start):
         return None
     while at + 16 <= end:
         number, size = struct.unpack_from("<H6xQ", content, at)
-        # The size of free space, which is object 0, has its header in it.
+        # The size of object 0, the free space, includes its header.
         step = 16 + (size + 7) // 8 * 8 if number else size
         if not 16 <= step <= end - at:
             return None
@@ -107,7 +107,7 @@ def heap_sizes(content, start):
 
 
 def are_sound_texts(content, start, sizes):
-    """Returns whether what refers to a heap (length, address, number) is no longer than it has."""
+    """Returns whether no reference to a heap (length, address, number) exceeds its object."""
     address, at = struct.pack("<Q", start), -1
     while (at := content.find(address, at + 1)) >= 0:
         if 4 <= at <= len(content) - 12:
@@ -118,7 +118,7 @@ def are_sound_texts(content, start, sizes):
 
 
 def array_in(dataset, where):
-    """Returns the numbers of a dataset, once it is known that the file holds as many."""
+    """Returns the numbers of a dataset, after checking that the file can hold them."""
     if dataset.dtype.kind != "f" or dataset.dtype.itemsize not in (4, 8):
         raise DataError(f"{where}: blobs must be float32 or float64, got {dataset.dtype}")
     if dataset.is_virtual or dataset.external:

@@ -1,24 +1,24 @@
-"""Texts of JSON in files of others, read no further than such a text may be long."""
+"""Parsing of untrusted JSON texts, with limits on their size."""
 
 from sparkdl.config.text import from_json
 from sparkdl.errors import ConfigError, DataError
 
 LONGEST = 16 << 20  # bytes of a text
-MOST_VALUES = 1 << 20  # which take 100 bytes each, and in the text perhaps 3
+MOST_VALUES = 1 << 20  # each takes about 100 bytes in memory, but perhaps 3 in the text
 
 
 def parse_json(content, where):
-    """Returns the mapping in the bytes of a JSON text.
+    """Parses a JSON text that must be a mapping.
 
     Raises
     ------
     DataError
-        That begins with `where`, for bytes that are none or are more than LONGEST, or for more than
-        MOST_VALUES.
+        Prefixed with `where`, if it is not a JSON mapping, has more than LONGEST bytes, or more
+        than MOST_VALUES values.
     """
     if len(content) > LONGEST:
         raise DataError(f"{where}: must have at most {LONGEST} bytes, got {len(content)}")
-    values = sum(content.count(mark) for mark in (b",", b"[", b"{"))  # at most, counted soon
+    values = sum(content.count(mark) for mark in (b",", b"[", b"{"))  # a quick upper bound
     if values > MOST_VALUES:
         raise DataError(f"{where}: must have at most {MOST_VALUES} values, got about {values}")
     try:

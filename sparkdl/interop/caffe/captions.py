@@ -1,4 +1,4 @@
-"""Captions of images as CaffeOnSpark's tools number them, for nets that write sentences."""
+"""Image captions encoded as by CaffeOnSpark's tools, for nets that write sentences."""
 
 import json
 import re
@@ -9,14 +9,14 @@ import numpy as np
 from sparkdl.data import files
 from sparkdl.errors import ConfigError, DataError
 
-UNKNOWN = "UNK"  # the first word of a vocabulary
+UNKNOWN = "UNK"  # first word of a vocabulary
 START_END, UNKNOWN_NUMBER, NOTHING = 0, 1, -1
 
 
 def words_of(caption):
-    """Returns the words of a caption in small letters; marks between them count, a last "." not.
+    """Returns the words of a caption in lower case, with punctuation except for a final ".".
 
-    Any white space is one blank: a word with the end of a line in it would be two in a file.
+    White space is reduced to single spaces: a word with a line break would be two in a file.
     """
     caption = " ".join(caption.split())
     found = [part.strip().lower() for part in re.findall(r"\w+|\W+", caption)]
@@ -27,8 +27,8 @@ def words_of(caption):
 class Vocab:
     """A vocabulary of captions, with the numbers that CaffeOnSpark gives to words.
 
-    Number 0 is the start and end of a sentence, 1 stands for words that are not here; as in
-    CaffeOnSpark the most frequent word has the number 1 as well.
+    Number 0 is the start and end of a sentence, 1 stands for unknown words. As in CaffeOnSpark, the
+    most frequent word has number 1 as well.
 
     Parameters
     ----------
@@ -47,14 +47,14 @@ class Vocab:
 
     @classmethod
     def from_captions(cls, captions, size=None):
-        """Returns the `size` most frequent words of captions, all without it; equals by letters."""
+        """Builds a vocabulary of the `size` most frequent words (None: all), ties in code order."""
         counts = Counter(word for caption in captions for word in words_of(caption))
         ordered = sorted(counts, key=lambda word: (-counts[word], word))
         return cls([UNKNOWN, *ordered[:size]])
 
     @classmethod
     def load(cls, path):
-        """Reads a file with a word a line, local or a URI, such as CaffeOnSpark's part-00000."""
+        """Reads a file of one word per line, local or a URI, such as CaffeOnSpark's part-00000."""
         with files.open(path) as file:
             content = file.read()
         try:
@@ -63,14 +63,14 @@ class Vocab:
             raise DataError(f"{path} is no vocabulary: {error}") from error
 
     def save(self, path):
-        """Writes a file for `load`; an existing one is replaced."""
+        """Writes a file for `load`, replacing an existing one."""
         files.write(path, "".join(f"{word}\n" for word in self.words).encode())
 
     def encode(self, caption, length):
-        """Returns the three sentences (length,) of 32-bit integers that a net of captions reads.
+        """Returns the three sentences, int32 (length,), that a captioning net reads.
 
-        `input_sentence` begins with 0, `target_sentence` ends with it, `cont_sentence` is 0 at the
-        start and 1 at words; -1 stands behind them. Words beyond `length` - 1 are left out.
+        `input_sentence` begins with 0, `target_sentence` ends with 0, and `cont_sentence` is 0 at
+        the start and 1 at words; all are padded with -1. Words beyond `length` - 1 are dropped.
         """
         if length < 1:
             raise ConfigError(f"Vocab.length must be at least 1, got {length}")
@@ -85,7 +85,7 @@ class Vocab:
         return {name: np.array([*row, *behind], np.int32) for name, row in rows.items()}
 
     def decode(self, numbers):
-        """Returns the words of numbers, without those of start, end and nothing."""
+        """Returns the words with these numbers, without start, end and padding."""
         given = [int(number) for number in numbers]
         if wrong := [n for n in given if not NOTHING <= n < len(self.words)]:
             raise DataError(f"numbers must be below {len(self.words)}, got {wrong}")
@@ -95,8 +95,8 @@ class Vocab:
 def coco_captions(path):
     """Returns a dict of id, height, width, file, url and caption for each caption of a COCO file.
 
-    `id` is that of the caption; of a file without annotations there is one for each image, with the
-    image's id and no caption.
+    `id` is that of the caption. For a file without annotations there is one dict per image, with
+    the image's id and no caption.
     """
     with files.open(path) as file:
         content = file.read()
@@ -117,6 +117,6 @@ def coco_captions(path):
 
 
 def about(image, url):
-    """Returns the height, width, file and url of an image."""
+    """Returns height, width, file and url of an image."""
     sizes = {name: image[name] for name in ("height", "width")}
     return sizes | {"file": image["file_name"], "url": image.get(url)}

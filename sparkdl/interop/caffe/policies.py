@@ -1,4 +1,4 @@
-"""Caffe's learning-rate policies as schedules."""
+"""Caffe's learning rate policies as schedules."""
 
 from sparkdl.errors import ConfigError
 from sparkdl.nn.schedules import (
@@ -10,7 +10,7 @@ from sparkdl.nn.schedules import (
     StepSchedule,
 )
 
-# policy: (schedule, {its option: the solver's field})
+# {policy: (schedule, {option of the schedule: field of the solver})}
 POLICIES = {
     "step": (StepSchedule, {"gamma": "gamma", "step": "stepsize"}),
     "exp": (ExponentialSchedule, {"gamma": "gamma"}),
@@ -22,12 +22,12 @@ POLICIES = {
 
 
 def rate_of(message):
-    """Returns the learning rate of a SolverParameter: a number, or a Schedule over updates.
+    """Returns the learning rate of a SolverParameter: a number, or a Schedule by updates.
 
     Raises
     ------
     ConfigError
-        For a policy that Caffe does not have, and one whose numbers are not given.
+        If the policy is unknown, or its numbers are missing.
     """
     policy = message.lr_policy
     if not message.HasField("base_lr"):
@@ -41,13 +41,13 @@ def rate_of(message):
         )
     schedule, fields = POLICIES[policy]
     options = {option: policy_field(message, field) for option, field in fields.items()}
-    if policy == "sigmoid":  # Caffe's falls where gamma is negative
+    if policy == "sigmoid":  # Caffe's decreases for negative gamma
         options["gamma"] = -options["gamma"]
     return schedule(initial=initial, **options)
 
 
 def policy_field(message, name):
-    """Returns a field that the policy needs."""
+    """Returns a field required by the policy."""
     value = getattr(message, name)
     if name == "stepvalue":
         return tuple(value)
@@ -57,5 +57,5 @@ def policy_field(message, name):
 
 
 def shortest(number):
-    """Returns the shortest decimal that is the same in float32: 0.9 for 0.89999998."""
+    """Returns the shortest decimal with the same float32: 0.9 for 0.89999998."""
     return float(f"{number:.7g}")

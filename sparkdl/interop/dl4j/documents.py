@@ -1,4 +1,4 @@
-"""What a zip of Deeplearning4j's ModelSerializer holds."""
+"""Contents of a zip file of Deeplearning4j's ModelSerializer."""
 
 from dataclasses import dataclass
 
@@ -7,20 +7,20 @@ from sparkdl.interop.archives import read_members
 from sparkdl.interop.json_member import parse_json
 
 MEMBERS = ("configuration.json", "coefficients.bin", "updaterState.bin", "normalizer.bin")
-SERIALIZED = b"\xac\xed"  # what objects that Java serialized begin with
+SERIALIZED = b"\xac\xed"  # magic number of serialized Java objects
 OLD = ("updater.bin", "preprocessor.bin")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Dl4jDocument:
-    """A model as a file has it.
+    """A model as stored in a file.
 
     Parameters
     ----------
     path : str
-        For errors.
+        Path of the file, for errors.
     config : dict
-        Of a MultiLayerNetwork or a ComputationGraph.
+        Configuration of a MultiLayerNetwork or a ComputationGraph.
     coefficients : bytes
     updater, normalizer : bytes or None
     """
@@ -33,7 +33,7 @@ class Dl4jDocument:
 
 
 def read_document(path):
-    """Returns the Dl4jDocument in a file, local or a URI."""
+    """Reads the Dl4jDocument in a file, local or a URI."""
     parts, names = read_members(path, MEMBERS)
     for name in ("configuration.json", "coefficients.bin"):
         if name not in parts:
@@ -49,7 +49,7 @@ def read_document(path):
 
 
 def refuse_serialized(path, parts, names):
-    """Refuses objects that only Java could read, by running code of their classes."""
+    """Refuses serialized Java objects, which could only be read by running code."""
     found = [name for name in OLD if name in names]
     found += [name for name, content in parts.items() if content[:2] == SERIALIZED]
     if found:

@@ -1,4 +1,4 @@
-"""The nodes of a configuration as vertices of our graph."""
+"""Translation of a configuration's nodes to vertices of a graph."""
 
 from sparkdl.errors import ConfigError, DataError, SparkdlError, UnsupportedError
 from sparkdl.interop.dl4j import vertices
@@ -16,14 +16,14 @@ MISTAKES = (KeyError, IndexError, ValueError, TypeError, AttributeError, Overflo
 
 
 class GraphTranslation:
-    """The vertices, places of tensors and arrays of a configuration so far.
+    """State of a translation: vertices, tensors and arrays so far.
 
     Parameters
     ----------
     training : bool
-        Whether losses and updaters are read.
+        Whether to read losses and updaters.
     updaters : bool
-        Whether optimizers are the file's.
+        Whether to use the file's updaters as optimizers.
     """
 
     def __init__(self, training, updaters):
@@ -45,14 +45,14 @@ class GraphTranslation:
             self.places[name] = Place(name=name, shape=tuple(shape))
 
     def add(self, node):
-        """Adds the vertices of a node, or notes why there are none."""
+        """Adds the vertices of a node, or records why it is not supported."""
         try:
             rule, kind, options = rule_of(node)
             missing = [name for name in node.sources if name not in self.places]
             if missing:
                 raise DataError(f"{node.name} reads {missing[0]!r}, which is not there")
             given = [self.places[name] for name in node.sources]
-            if any(place is None for place in given):  # behind one that is refused
+            if any(place is None for place in given):  # after an unsupported node
                 self.places[node.name] = None
                 return
             call = LayerCall(self, node, kind, options, given)
@@ -68,19 +68,19 @@ class GraphTranslation:
         self.refused.append(f"{node.name} ({kind_of(node)}): {error}")
 
     def helper(self, layer, place, name):
-        """Adds a vertex that stands for no node."""
+        """Adds a vertex that corresponds to no node."""
         free = self.free(f"{name}/{layer.type_name.lower()}")
         return self.vertex(layer, (place,), free)
 
     def vertex(self, layer, places, name):
-        """Adds a vertex; returns its place."""
+        """Adds a vertex; returns its Place."""
         shapes = tuple(place.shape for place in places)
         shape = tuple(layer.out_shape(shapes if layer.multi_input else shapes[0]))
         self.build.add(layer, *(place.name for place in places), name=name)
         return Place(name=name, shape=shape)
 
     def last_step(self, place, name):
-        """Adds what takes the last step of a sequence."""
+        """Adds vertices that take the last step of a sequence."""
         steps = place.shape[0]
         last = nn.Subset(start=steps - 1, stop=steps, axis=0)
         place = self.helper(last, place, name)
@@ -88,20 +88,20 @@ class GraphTranslation:
         return self.vertex(nn.Reshape(shape=place.shape[1:]), (place,), self.free(name))
 
     def free(self, name):
-        """Returns a name of a vertex that is not taken."""
+        """Returns an unused vertex name."""
         name = free_name(name, self.names)
         self.names.add(name)
         return name
 
     def output(self, name):
-        """Returns the vertex that gives an output; never an input."""
+        """Returns the vertex of an output, which must not be an input."""
         if name not in self.places:
             raise DataError(f"the output {name!r} must be a vertex")
         return self.places[name] and self.places[name].name
 
 
 def rule_of(node):
-    """Returns (rule, kind, Options) of a node; the rule of a layer is found later."""
+    """Returns (rule, kind, Options) of a node; the rule of a layer is looked up later."""
     if node.vertex == "layer":
         kind, options = object_of(node.value, "a layer", "layer")
         if kind not in RULES:
@@ -114,7 +114,7 @@ def rule_of(node):
 
 
 def kind_of(node):
-    """Returns the name of a node's class, for errors."""
+    """Returns the class name of a node, for errors."""
     value = node.value
     if isinstance(value, dict) and value:
         found = value.get("@class") or next(iter(value))

@@ -1,4 +1,4 @@
-"""Shapes of inputs, which a configuration says by what reads them."""
+"""Shapes of inputs, derived from the nodes that read them."""
 
 from sparkdl.errors import SparkdlError
 from sparkdl.interop.dl4j.objects import object_of
@@ -7,20 +7,20 @@ ROWS = ("dense", "output", "loss", "elementwisemultiplication")
 
 
 def input_shape(name, nodes):
-    """Returns the shape of one example of an input, or None where the file leaves it open."""
+    """Returns the shape of one example of an input, or None if the file does not determine it."""
     for node in nodes:
         if name in node.sources:
             try:
                 shape = shape_for(node)
             except (SparkdlError, TypeError, ValueError):
-                continue  # the node itself is refused, with its name
+                continue  # the node is refused later, with its name
             if shape is not None:
                 return shape
     return None
 
 
 def shape_for(node):
-    """Returns the shape that a node takes, or None."""
+    """Returns the input shape of a node, or None if unknown."""
     if node.before is not None:
         return shape_before(node.before)
     if node.vertex != "layer":
@@ -39,7 +39,7 @@ def shape_for(node):
 
 
 def shape_before(value):
-    """Returns the shape that a preprocessor takes, or None."""
+    """Returns the input shape of a preprocessor, or None if unknown."""
     kind, options = object_of(value, "a preprocessor", "preprocessor")
     if kind not in ("feedforwardtocnn", "cnntofeedforward"):
         return None

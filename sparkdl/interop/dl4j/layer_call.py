@@ -1,4 +1,4 @@
-"""One layer or vertex while it is translated: its options, its inputs, what it adds."""
+"""One layer or vertex in translation: its options, inputs, and added vertices."""
 
 from dataclasses import replace
 
@@ -18,7 +18,7 @@ DROPOUTS = {
     "spatialdropout": (nn.SpatialDropout, "p"),
 }
 SOLVER = "stochastic_gradient_descent"
-OLD = (  # which 0.9 writes beside the updater
+OLD = (  # written by 0.9 in addition to the updater
     "adammeandecay",
     "adamvardecay",
     "epsilon",
@@ -33,7 +33,7 @@ OLD = (  # which 0.9 writes beside the updater
 
 
 class LayerCall:
-    """A layer or vertex with what a rule needs: `options`, `kind`, `inputs`, `name`, and `add`."""
+    """Context for a rule: `options`, `kind`, `inputs` and `name` of a node, and `add`."""
 
     def __init__(self, translation, node, kind, options, inputs):
         self.translation, self.node, self.kind = translation, node, kind
@@ -41,7 +41,7 @@ class LayerCall:
         self.frozen = False
 
     def run(self, rule=None):
-        """Returns the place of what the node gives."""
+        """Translates the node; returns the Place of its output."""
         if self.node.vertex == "layer":
             self.check()
             place = preprocess(self.translation, self.node.before, self.one(), self.name)
@@ -57,7 +57,7 @@ class LayerCall:
         return RULES[self.kind]
 
     def check(self):
-        """Refuses training other than on means of minibatches, at one rate."""
+        """Refuses training other than on minibatch means with one learning rate."""
         bias_rate = self.options.take("biaslearningrate")
         if not self.translation.training:
             return
@@ -69,7 +69,7 @@ class LayerCall:
         self.options.need(bias_rate in (None, self.options.take("learningrate")), "bias", bias_rate)
 
     def dropped(self, place):
-        """Returns the place of the input behind the dropout that a layer has before it."""
+        """Returns the Place of the input after the layer's input dropout."""
         value = self.options.take("idropout") or self.options.take("dropout")
         if not value:
             return place
@@ -87,19 +87,19 @@ class LayerCall:
         return self.translation.helper(kind(rate=rate), place, self.name)
 
     def one(self):
-        """Returns the one input."""
+        """Returns the only input; raises UnsupportedError for several."""
         if len(self.inputs) != 1:
             raise UnsupportedError(f"{len(self.inputs)} inputs are not supported")
         return self.inputs[0]
 
     def rows(self, place):
-        """Returns rows or steps of an input, images flattened."""
+        """Returns rows or steps of an input, with images flattened."""
         if len(place.shape) < 3:
             return place
         return self.translation.helper(nn.Flatten(), place, self.name)
 
     def trained(self, penalized=True):
-        """Returns our options of the layer's training."""
+        """Returns the training options of a layer."""
         names = ("biasupdater", "constraints", "weightnoise", "regularization")
         self.unused(*names, "regularizationbias", "l1", "l2", "l1bias", "l2bias")
         if not self.translation.training:
@@ -115,7 +115,7 @@ class LayerCall:
         return {name: value for name, value in found.items() if "optimizer" in name}
 
     def unused(self, *names):
-        """Passes over options that change nothing here."""
+        """Ignores options that have no effect here."""
         for name in names:
             self.options.take(name)
 
@@ -123,13 +123,13 @@ class LayerCall:
         return replace(layer, **options) if options else layer
 
     def inside(self, options):
-        """Returns a call of a layer inside, with the same input."""
+        """Returns a LayerCall for an inner layer with the same input."""
         call = LayerCall(self.translation, self.node, self.kind, options, self.inputs)
         call.frozen = self.frozen
         return call
 
     def within(self, value):
-        """Returns a call of the layer that a wrapper holds."""
+        """Returns a LayerCall for the layer inside a wrapper."""
         kind, options = object_of(value, "a layer", "layer")
         call = LayerCall(
             self.translation, replace(self.node, before=None), kind, options, self.inputs
@@ -138,17 +138,17 @@ class LayerCall:
         return call
 
     def add(self, layer, *places, takes=(), helper=False):
-        """Adds a vertex; returns its place.
+        """Adds a vertex; returns its Place.
 
         Parameters
         ----------
         layer : Layer
         places : Place
-            What it reads.
+            Its inputs.
         takes : sequence of Take
-            Its arrays, in the order in which they lie in the file.
+            Its arrays, in file order.
         helper : bool
-            Whether another vertex has the name of the node.
+            Whether another vertex gets the name of the node.
         """
         graph = self.translation
         wanted = f"{self.name}/{layer.type_name.lower()}" if helper else self.name

@@ -1,4 +1,4 @@
-"""Activation functions and losses of Deeplearning4j in our words."""
+"""Deeplearning4j's activation functions and losses, translated to sparkdl's."""
 
 from sparkdl.errors import UnsupportedError
 from sparkdl.interop.dl4j.objects import object_of
@@ -24,7 +24,7 @@ PLAIN = {
 
 
 def activation(value):
-    """Returns our activation function of an object; None is that of Deeplearning4j: a sigmoid."""
+    """Returns the activation function of an object; None is Deeplearning4j's default, a sigmoid."""
     if value is None:
         return "sigmoid"
     name, options = object_of(value, "an activation function", "activation")
@@ -39,7 +39,7 @@ def activation(value):
 
 
 def relu(options):
-    """max(0, x), where no other limits are given."""
+    """Returns max(0, x), or a variant with a slope or limit."""
     options.only(threshold=0.0)
     limit, slope = options.take("max"), options.number("negativeslope", 0.0)
     if limit:
@@ -49,7 +49,7 @@ def relu(options):
 
 
 def gelu(options):
-    """x sigmoid(1.702 x); the one called precise cubes 0.044715 as well, and is no GELU."""
+    """Returns x sigmoid(1.702 x); the "precise" variant is no correct GELU and is refused."""
     options.only(precise=False)
     return Swish(beta=1.702)
 
@@ -84,7 +84,7 @@ def unweighted(kind):
     return translate
 
 
-# name: (our loss of weights, the activation function that it holds itself)
+# {name: (function from weights to a loss, the activation that the loss includes)}
 LOSSES = {
     "binaryxent": (weighted(losses.SigmoidCrossEntropy), "sigmoid"),
     "cosineproximity": (unweighted(losses.CosineProximity), None),
@@ -105,14 +105,14 @@ LOSSES = {
 
 
 def loss_of(value, function):
-    """Returns (our loss, whether it holds the activation function of its layer itself).
+    """Returns (loss, whether it includes the activation function of its layer).
 
     Parameters
     ----------
     value : dict
-        The loss as Deeplearning4j has it.
+        The loss in Deeplearning4j's JSON.
     function : str or ActivationFunction
-        That of the layer.
+        Activation function of the layer.
     """
     name, options = object_of(value, "a loss", "loss")
     if name not in LOSSES:
@@ -130,7 +130,7 @@ def loss_of(value, function):
 
 
 def numbers(value):
-    """Returns a list of numbers of a list, or of a list in a list."""
+    """Returns a list of numbers, which may be nested in another list."""
     while isinstance(value, list) and len(value) == 1 and isinstance(value[0], list):
         value = value[0]
     if not isinstance(value, list) or any(type(one) not in (int, float) for one in value):

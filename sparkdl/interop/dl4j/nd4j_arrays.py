@@ -1,8 +1,9 @@
-"""Arrays as ND4J writes them: two buffers, the shape and the numbers.
+"""Parser of arrays written by ND4J: two buffers, for shape and numbers.
 
-A buffer is: how it was allocated (text), its length, its type (text), its numbers; all big-endian,
-texts as Java's writeUTF has them. Since 1.0.0-beta the length has 64 bits, before 32. The shape is:
-axes, their lengths, their strides, three more numbers, of which the last is the order ('c', 'f').
+A buffer has its allocation mode (text), its length, its type (text) and its numbers, all
+big-endian, with texts as by Java's writeUTF. The length has 64 bits since 1.0.0-beta, 32 before.
+The shape has the number of axes, their lengths, their strides, and three more numbers, the last of
+which is the order ('c', 'f').
 """
 
 import struct
@@ -26,7 +27,7 @@ ORDERED = "an array must be in the order 'c' or 'f'"
 
 
 class JavaStream:
-    """Bytes that Java's DataOutputStream wrote, read from the front.
+    """Reader of bytes written by Java's DataOutputStream.
 
     Parameters
     ----------
@@ -50,15 +51,15 @@ class JavaStream:
         return found
 
     def number(self, kind):
-        """Returns a number of a type of struct: "i", "q", "d", "?"."""
+        """Reads a number with a struct type code: "i", "q", "d", "?"."""
         return struct.unpack(f">{kind}", self.take(struct.calcsize(f">{kind}")))[0]
 
     def text(self):
-        """Returns a text."""
+        """Reads a text."""
         return self.take(self.number("H")).decode("utf-8", "replace")
 
     def buffer(self):
-        """Returns the numbers of a buffer."""
+        """Reads the numbers of a buffer."""
         allocation = self.text()
         if allocation not in LONG_LENGTHS + SHORT_LENGTHS:
             raise DataError(f"{self.where}: must be an array of ND4J, got {allocation[:40]!r}")
@@ -71,7 +72,7 @@ class JavaStream:
         return np.frombuffer(self.take(count * dtype.itemsize), dtype)
 
     def array(self):
-        """Returns the next array."""
+        """Reads an array."""
         shape, order = self.shape()
         values = self.buffer()
         if values.size != prod(shape):
@@ -79,7 +80,7 @@ class JavaStream:
         return values.reshape(shape, order=order)
 
     def shape(self):
-        """Returns (shape, order) of the next array."""
+        """Reads (shape, order) of an array."""
         given = [int(n) for n in self.buffer()]
         rank = given[0] if given else -1
         if not 0 <= rank <= AXES or len(given) != 2 * rank + 4:
@@ -91,7 +92,7 @@ class JavaStream:
 
 
 def read_vector(content, where):
-    """Returns the numbers of the only array in `content` as a float32 vector."""
+    """Reads the only array in `content` as a float32 vector."""
     stream = JavaStream(content, where)
     array = stream.array()
     if max(array.shape, default=1) != array.size:

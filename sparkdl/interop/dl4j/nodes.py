@@ -1,4 +1,4 @@
-"""The layers and vertices of a configuration, in the order in which their parameters lie."""
+"""Layers and vertices of a configuration, in the order of their parameters."""
 
 from dataclasses import dataclass, field
 
@@ -16,14 +16,14 @@ class Node:
     ----------
     name : str
     vertex : str
-        Its kind: "layer", or "merge" and so on.
+        Its kind: "layer", "merge" and so on.
     value : dict
-        The layer or the vertex as the file has it.
+        The layer or vertex in the file's JSON.
     sources : tuple of str
     conf : dict
-        What the file says of its training beside the layer.
+        Training settings given beside the layer.
     before : dict or None
-        What its input goes through first.
+        Preprocessor of its input.
     """
 
     name: str
@@ -35,7 +35,7 @@ class Node:
 
 
 def nodes_of(config):
-    """Returns (names of the inputs, nodes, names of the outputs) of a configuration."""
+    """Returns (names of inputs, nodes, names of outputs) of a configuration."""
     if "confs" in config:
         return chain(config)
     if "vertices" in config:
@@ -47,7 +47,7 @@ def nodes_of(config):
 
 
 def chain(config):
-    """Returns the same of a MultiLayerNetwork."""
+    """Returns the inputs, nodes and outputs of a MultiLayerNetwork."""
     before = of_kind(config.get("inputPreProcessors") or {}, dict, "inputPreProcessors")
     nodes, source, names = [], INPUT, {INPUT}
     for i, conf in enumerate(of_kind(config["confs"], list, "confs")):
@@ -72,14 +72,14 @@ def chain(config):
 
 
 def name_of(layer):
-    """Returns the name that a layer has itself, or None."""
+    """Returns a layer's own name, or None."""
     inner = layer if "@class" in layer or len(layer) != 1 else next(iter(layer.values()))
     name = inner.get("layerName") if isinstance(inner, dict) else None
     return name if isinstance(name, str) and name else None
 
 
 def graph(config):
-    """Returns the same of a ComputationGraph."""
+    """Returns the inputs, nodes and outputs of a ComputationGraph."""
     vertices = of_kind(config["vertices"], dict, "vertices")
     sources = of_kind(config.get("vertexInputs"), dict, "vertexInputs")
     inputs, outputs = (texts(config.get(f"network{end}")) for end in ("Inputs", "Outputs"))
@@ -109,9 +109,7 @@ def node(name, value, sources):
 
 
 def order_of(inputs, reads):
-    """Returns all names, each behind what it reads, in the order in which the file's writer has
-    them: first in, first out.
-    """
+    """Returns all names in topological order, first in, first out, as the file's writer does."""
     readers = {name: [] for name in (*inputs, *reads)}
     for name, sources in reads.items():
         for source in dict.fromkeys(sources):
@@ -120,7 +118,7 @@ def order_of(inputs, reads):
             readers[source].append(name)
     left = {name: len(set(sources)) for name, sources in reads.items()}
     queue = [*inputs, *(name for name, count in left.items() if not count)]
-    for name in queue:  # grows on the way
+    for name in queue:  # extended in the loop
         for reader in readers[name]:
             left[reader] -= 1
             if not left[reader]:
@@ -137,7 +135,7 @@ def of_kind(value, kind, what):
 
 
 def texts(value):
-    """Returns a tuple of what must be a list of texts; () of None."""
+    """Returns a list of strings as a tuple; () for None."""
     value = [] if value is None else of_kind(value, list, "names")
     if not all(isinstance(one, str) for one in value):
         raise DataError(f"names must be texts, got {str(value)[:80]}")

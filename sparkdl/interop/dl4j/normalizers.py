@@ -1,4 +1,4 @@
-"""Normalizers of Deeplearning4j as transforms of ours."""
+"""Deeplearning4j's normalizers as transforms."""
 
 import numpy as np
 
@@ -12,12 +12,12 @@ VGG = (123.68, 116.779, 103.939)
 
 
 def read_normalizer(content, where):
-    """Returns the Normalize of a normalizer.bin.
+    """Reads a normalizer.bin into a Normalize.
 
     Raises
     ------
     UnsupportedError
-        It is of several inputs, of labels too, or of a class of the user's.
+        If it is for several inputs or for labels, or of a user's class.
     """
     stream = JavaStream(content, where)
     if stream.text() != HEADER or stream.number("i") != VERSION:
@@ -29,14 +29,14 @@ def read_normalizer(content, where):
 
 
 def standardize(stream):
-    """(x - mean) / deviation"""
+    """Returns (x - mean) / deviation."""
     refuse_labels(stream)
     mean, deviation = (features(stream) for _ in range(2))
     return normalize(stream, mean, deviation)
 
 
 def min_max(stream):
-    """x brought from [lower, upper] of each feature into [low, high]"""
+    """Returns a scaling of x from [lower, upper] of each feature to [low, high]."""
     refuse_labels(stream, stream.number("?"))
     low, high = stream.number("d"), stream.number("d")
     lower, upper = (features(stream) for _ in range(2))
@@ -48,7 +48,7 @@ def min_max(stream):
 
 
 def image_min_max(stream):
-    """x of [0, largest] brought into [low, high]"""
+    """Returns a scaling of x from [0, largest] to [low, high]."""
     low, high, largest = (stream.number("d") for _ in range(3))
     if not high > low or not largest > 0:
         raise DataError(f"{stream.where}: [{low}, {high}] and {largest} must be intervals")
@@ -66,7 +66,7 @@ def refuse_labels(stream, fitted=None):
 
 
 def features(stream):
-    """Returns the next array as one number for each feature."""
+    """Reads the next array as one number per feature."""
     found = stream.array().reshape(-1).astype(np.float64)
     if not 0 < found.size <= MOST:
         raise DataError(f"{stream.where}: must be of 1 to {MOST} features, got {found.size}")
@@ -74,7 +74,7 @@ def features(stream):
 
 
 def normalize(stream, mean, deviation):
-    """Returns the Normalize, if its numbers are sound."""
+    """Returns the Normalize, after checking its numbers."""
     if mean.shape != deviation.shape:
         raise DataError(f"{stream.where}: {mean.size} means need as many deviations")
     numbers = np.stack([mean, deviation])

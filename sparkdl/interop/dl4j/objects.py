@@ -1,6 +1,7 @@
-"""Objects of Deeplearning4j in JSON: a class with options.
+"""Deeplearning4j's objects in JSON: a class with options.
 
-From 1.0.0-beta on "@class" names the class; before, a mapping of one short name to the options.
+Since 1.0.0-beta, "@class" names the class; before, the object is a mapping of one short name to the
+options.
 """
 
 from sparkdl.errors import DataError, UnsupportedError
@@ -35,7 +36,7 @@ FREE = {
 
 
 class Options(options.Options):
-    """Options of one object of Deeplearning4j; names in lower case, as they changed over time."""
+    """Options of a Deeplearning4j object, in lower case, as their spelling changed over time."""
 
     free = frozenset(FREE)
 
@@ -44,12 +45,12 @@ class Options(options.Options):
         self.values = {name.lower(): value for name, value in values.items()}
 
     def take(self, name, default=None):
-        """Returns an option, or `default` where the file has none or null."""
+        """Returns an option, or `default` if it is missing or null."""
         found = super().take(name, default)
         return default if found is None else found
 
     def word(self, name, default=""):
-        """Returns an option that must be a text, in lower case."""
+        """Returns a text option in lower case."""
         value = self.take(name, default)
         self.need(isinstance(value, str), name, value)
         return value.lower()
@@ -64,7 +65,7 @@ def object_of(value, what, ending=""):
     what : str
         For errors: "a layer".
     ending : str
-        Word at the end, or the front, of all names of this kind, which is left out.
+        Word at the end or start of all names of this kind, to be removed.
     """
     if isinstance(value, str):
         value = {value: {}}
@@ -83,7 +84,7 @@ def object_of(value, what, ending=""):
 
 
 def short(kind, ending):
-    """Returns the name of a class without package, in lower case, and without the ending."""
+    """Returns a class name without package and ending, in lower case."""
     name = kind.rpartition(".")[2].rpartition("$")[2].lower()
     if name == ending:
         return name

@@ -1,8 +1,7 @@
-"""The vectors of a file, parameters and state of the updater, as arrays of ours.
+"""Conversion of a file's vectors, parameters and updater state, to arrays.
 
-The updater keeps its state by blocks: layers and arrays behind each other that have the same
-updater share one, in which each of its vectors lies as a whole. Means and variances, and layers
-that are not trained, have none and end a block.
+Updater state is stored in blocks: consecutive arrays with the same updater share a block, which has
+each state vector in one piece. Means, variances and frozen layers have no state, and end a block.
 """
 
 from dataclasses import replace
@@ -14,11 +13,11 @@ from sparkdl.errors import DataError
 from sparkdl.interop.dl4j.training import SLOTS
 from sparkdl.interop.translated_network import state_with
 
-MOST = 1 << 33  # parameters
+MOST = 1 << 33  # largest number of parameters
 
 
 def check_length(vector, taken, path):
-    """Refuses parameters that the layers do not have, before anything of their size is made."""
+    """Raises DataError for a wrong number of parameters, before memory is allocated."""
     needed = sum(one.take.size for one in taken)
     if needed != vector.size or needed > MOST:
         raise DataError(
@@ -27,7 +26,7 @@ def check_length(vector, taken, path):
 
 
 def pieces(vector, taken):
-    """Yields (Taken, its array) of a vector in which they lie behind each other."""
+    """Yields (Taken, its array) for consecutive parts of a vector."""
     start = 0
     for one in taken:
         part = vector[start : start + one.take.size]
@@ -36,7 +35,7 @@ def pieces(vector, taken):
 
 
 def state_of_file(network, taken, vector):
-    """Returns the state of a network with the parameters of a file."""
+    """Returns a network's state with the parameters of a file."""
     arrays = (
         (f"{one.vertex}/{ours}", change(array))
         for one, array in pieces(vector, taken)
@@ -47,7 +46,7 @@ def state_of_file(network, taken, vector):
 
 
 def with_slots(network, taken, vector, path):
-    """Returns the state of a network with what the updater of a file keeps."""
+    """Returns a network's state with the updater state of a file."""
     conf, slots, start = network.conf, network.state.slots.copy(), 0
     views = slot_views(conf, slots)
     for updater, block in groupby(taken, lambda one: one.updater):
@@ -72,7 +71,7 @@ def place_of(taken):
 
 
 def slot_views(conf, slots):
-    """Returns {parameter: (its optimizer, {slot: view of it})}."""
+    """Returns {parameter: (its optimizer, {slot: view})}."""
     vectors, found = conf.slots_layout.views(slots), {}
     for group in conf.groups:
         views = {slot: group.layout.views(vectors[name]) for slot, name in group.slots.items()}
@@ -83,7 +82,7 @@ def slot_views(conf, slots):
 
 
 def fill(views, block, vector, name):
-    """Writes one vector of a block into its places."""
+    """Copies one state vector of a block into the slots."""
     for one, array in pieces(vector, block):
         for ours, change in one.take.parts.items():
             views[f"{one.vertex}/{ours}"][1][name][...] = change(array)

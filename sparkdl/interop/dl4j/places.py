@@ -1,4 +1,4 @@
-"""Tensors and arrays of Deeplearning4j as they stand in our graph."""
+"""Tensors and arrays of Deeplearning4j, with their places in the graph."""
 
 from dataclasses import dataclass
 from math import prod
@@ -6,12 +6,12 @@ from math import prod
 
 @dataclass(frozen=True, kw_only=True)
 class Place:
-    """A tensor, given by a vertex or an input of ours.
+    """A tensor: the output of a vertex, or an input.
 
     Parameters
     ----------
     name : str
-        The vertex or input.
+        Name of the vertex or input.
     shape : tuple of int
         Of one example: rows (F,), sequences (T, F), images (C, H, W), volumes.
     """
@@ -22,20 +22,20 @@ class Place:
 
 @dataclass(frozen=True, kw_only=True)
 class Take:
-    """An array of Deeplearning4j's vector of parameters, and what makes ours of it.
+    """An array in Deeplearning4j's parameter vector, and its conversion.
 
     Parameters
     ----------
     shape : tuple of int
-        Deeplearning4j's.
+        Shape in Deeplearning4j.
     order : str
-        "C" or "F": how it lies in the vector.
+        "C" or "F": its memory order in the vector.
     parts : dict
-        {our array: what makes it of theirs}; most have one part.
+        {sparkdl array: function that computes it}; most have one part.
     trained : bool
-        Whether it has a state of the updater; means and variances have none.
+        Whether it has updater state; means and variances have none.
     bias : bool
-        Whether the updater of biases moves it.
+        Whether it is trained by the updater for biases.
     """
 
     shape: tuple
@@ -51,15 +51,14 @@ class Take:
 
 @dataclass(frozen=True, kw_only=True)
 class Taken:
-    """A Take of a vertex, and what its layer is trained by.
+    """A Take of a vertex, and its updater.
 
     Parameters
     ----------
     vertex : str
     take : Take
     updater : str or None
-        The updater's configuration as a text, to tell whether two are equal; None where it is not
-        trained.
+        The updater's configuration as text, for comparison; None if not trained.
     """
 
     vertex: str
@@ -72,5 +71,5 @@ def same(array):
 
 
 def array(ours, shape, order="C", change=same, **options):
-    """Returns the Take of an array that is one of ours."""
+    """Returns the Take of an array that becomes one sparkdl array."""
     return Take(shape=tuple(shape), order=order, parts={ours: change}, **options)

@@ -1,7 +1,6 @@
-"""What Deeplearning4j does to the input of a layer: rows, sequences and images into each other.
+"""Deeplearning4j's input preprocessors, which convert between rows, sequences and images.
 
-Steps of a sequence that it puts below each other as rows stay steps here, where a layer of rows
-takes each step by itself.
+Steps that it turns into rows remain steps here, where a dense layer works on each step.
 """
 
 from math import prod
@@ -12,7 +11,7 @@ from sparkdl.nn.layers import Flatten, Reshape
 
 
 def preprocess(translation, value, place, name):
-    """Returns the place of what a preprocessor gives."""
+    """Adds a preprocessor; returns the Place of its output."""
     if value is None:
         return place
     kind, options = object_of(value, "a preprocessor", "preprocessor")
@@ -61,7 +60,7 @@ def rows_to_steps(translation, options, place, name):
 
 
 def in_turn(translation, options, place, name):
-    """What several preprocessors give, one after the other."""
+    """Applies several preprocessors in sequence."""
     values = options.take("inputpreprocessors", [])
     options.need(isinstance(values, list), "inputPreProcessors", values)
     for value in values:

@@ -107,7 +107,7 @@ def read_dl4j(path, *, shapes=None, training=True, **conf):
 
 
 def options_of(graph, document):
-    """Returns our options of the network's training; adds what is refused."""
+    """Returns the training options of the network; records unsupported ones."""
     if not graph.training:
         return {}
     found, config = {}, document.config
@@ -123,18 +123,18 @@ def options_of(graph, document):
 
 
 def counters(document):
-    """Returns how far a model was trained: the number of updates decides Adam's next."""
+    """Returns the training progress of a model: Adam's steps depend on the number of updates."""
     found = document.config.get("iterationCount", 0)
     return {"iteration": found} if type(found) is int and 0 <= found < 2**53 else {}
 
 
 def is_old(layer):
-    """Returns whether a layer is written as before 1.0.0-beta4: by a short name."""
+    """Returns whether a layer is in the form before 1.0.0-beta4: with a short name."""
     return isinstance(layer, dict) and "@class" not in layer
 
 
 def normalizer_of(document, graph, notes):
-    """Returns the Transform of a normalizer, or None, which a note explains."""
+    """Returns the Transform of a normalizer, or None, explained by a note."""
     if document.normalizer is None:
         return None
     try:
@@ -148,13 +148,13 @@ def normalizer_of(document, graph, notes):
 
 
 def is_of_steps(normalizer, graph):
-    """Returns whether a normalizer has numbers for the features of steps, the last axis here."""
+    """Returns whether a normalizer is for features of steps, which are the last axis here."""
     shape = next(iter(graph.build.inputs.values()))
     return normalizer is not None and len(shape) == 2 and len(normalizer.mean) > 1
 
 
 def refuse(reasons, path):
-    """Raises UnsupportedError that lists all reasons, if there is one."""
+    """Raises an UnsupportedError with all reasons, if there are any."""
     if reasons:
         lines = "\n  ".join(reasons)
         raise UnsupportedError(f"{path} has layers or options without a twin:\n  {lines}")

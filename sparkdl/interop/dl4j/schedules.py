@@ -1,4 +1,4 @@
-"""Schedules of learning rates."""
+"""Learning rate schedules of Deeplearning4j."""
 
 from sparkdl.errors import UnsupportedError
 from sparkdl.interop.dl4j.objects import object_of
@@ -6,7 +6,7 @@ from sparkdl.nn import schedules as rates
 
 
 def schedule_of(value):
-    """Returns our Schedule of one of Deeplearning4j's."""
+    """Converts a Deeplearning4j schedule to a Schedule."""
     name, options = object_of(value, "a schedule", "schedule")
     if name not in SCHEDULES:
         raise UnsupportedError(f"schedule {name!r} is not supported")

@@ -1,4 +1,4 @@
-"""How layers of Deeplearning4j are trained: updaters, schedules, l1 and l2, clipping."""
+"""Training settings of Deeplearning4j's layers: updaters, schedules, l1 and l2, clipping."""
 
 import json
 from dataclasses import replace
@@ -19,18 +19,18 @@ from sparkdl.nn.optimizers import (
     Sgd,
 )
 
-TINY = 1e-30  # what float32 can add to 0 where Deeplearning4j adds 1e-32
+TINY = 1e-30  # stands for Deeplearning4j's 1e-32, as float32 requires
 CURE = "; give another optimizer=..., or training=False"
 
 
 class UpdaterRules:
-    """Our optimizers of updaters, the first of which is the network's.
+    """Conversion of updaters to optimizers; the first one becomes the network's.
 
     Attributes
     ----------
     optimizer : Optimizer or None
     clippings : set of (str, float)
-        Of the layers with parameters.
+        Clipping modes of the layers with parameters.
     notes : list of str
     """
 
@@ -38,7 +38,7 @@ class UpdaterRules:
         self.optimizer, self.clippings, self.notes = None, set(), []
 
     def options_of(self, options):
-        """Returns our options of a layer's training."""
+        """Returns the training options of a layer."""
         self.check(options)
         main = self.optimizer_of(options.take("iupdater"), decay_of(options))
         if self.optimizer is None:
@@ -50,7 +50,7 @@ class UpdaterRules:
         return found | penalties(options)
 
     def check(self, options):
-        """Notes how gradients are clipped; refuses what changes weights beside the updater."""
+        """Records how gradients are clipped; refuses constraints and weight noise."""
         for name in ("constraints", "weightnoise"):
             given = options.take(name)
             options.need(not given, name, given)
@@ -58,7 +58,7 @@ class UpdaterRules:
         self.clippings.add((mode, options.number("gradientnormalizationthreshold", 1.0)))
 
     def optimizer_of(self, value, decay):
-        """Returns our optimizer of an updater."""
+        """Converts an updater to an optimizer."""
         name, options = object_of(value, "an updater")
         if name not in OPTIMIZERS:
             raise UnsupportedError(f"updater {name!r} is not supported")
@@ -74,7 +74,7 @@ class UpdaterRules:
             self.notes.append(text)
 
     def clipping(self):
-        """Returns our clipping of gradients, or None."""
+        """Returns the Clipping of gradients, or None."""
         if len(self.clippings) > 1:
             raise UnsupportedError("gradientNormalization must be the same of all layers" + CURE)
         [(mode, limit)] = self.clippings or {("none", 1.0)}
@@ -106,7 +106,7 @@ def adam(kind):
 
 
 def ada_max(options, rate):
-    options.take("epsilon")  # Deeplearning4j's own code has a number of its own
+    options.take("epsilon")  # ignored: Deeplearning4j's code uses its own constant
     return AdaMax(
         beta1=options.number("beta1", 0.9),
         beta2=options.number("beta2", 0.999),
@@ -162,7 +162,7 @@ SLOTS = {
 
 
 def rate_of(options):
-    """Returns our learning rate, a number or a schedule, or None for that of the optimizer."""
+    """Returns the learning rate, a number or a schedule, or None for the optimizer's default."""
     schedule = options.take("learningrateschedule")
     if schedule is not None:
         options.take("learningrate")
@@ -171,7 +171,7 @@ def rate_of(options):
 
 
 def penalties(options):
-    """Returns our l1 and l2 of a layer; since 1.0.0-beta3 they are a list of objects."""
+    """Returns the l1 and l2 penalties of a layer; since 1.0.0-beta3 they are a list of objects."""
     found = {name: float(options.number(old, 0.0)) for name, old in OLD_PENALTIES.items()}
     for field, prefix in (("regularization", ""), ("regularizationbias", "bias_")):
         for name, one in parts_of(options, field):
@@ -184,7 +184,7 @@ OLD_PENALTIES = {"l1": "l1", "l2": "l2", "bias_l1": "l1bias", "bias_l2": "l2bias
 
 
 def parts_of(options, field):
-    """Returns [(name, Options)] of a list of regularizations."""
+    """Returns [(name, Options)] for a list of regularizations."""
     values = options.take(field, [])
     options.need(isinstance(values, list), field, values)
     found = [object_of(value, "a regularization", "regularization") for value in values]
@@ -201,17 +201,17 @@ def coefficient(options, name):
 
 
 def decay_of(options):
-    """Returns the decoupled decay of weights; refuses one of biases, or without the rate."""
+    """Returns the decoupled weight decay; refuses decay of biases, or independent of the rate."""
     biased = [name for name, _ in parts_of(options, "regularizationbias")]
     options.need("weightdecay" not in biased, "regularizationbias", "WeightDecay")
     decay = 0.0
     for name, one in parts_of(options, "regularization"):
         if name == "weightdecay":
             one.need(one.flag("applylr", True), "applyLR", False)
-            decay += coefficient(one, "coeff")  # each of several is applied
+            decay += coefficient(one, "coeff")  # several are all applied
     return decay
 
 
 def text_of(updater):
-    """Returns a text that is equal for equal configurations of updaters."""
+    """Returns a text that is equal for equal updater configurations."""
     return json.dumps(updater, sort_keys=True)

@@ -1,4 +1,4 @@
-"""Vertices of a ComputationGraph that are no layers."""
+"""Vertices of a ComputationGraph other than layers."""
 
 from sparkdl.interop.dl4j.preprocessors import preprocess
 from sparkdl.nn import layers as nn
@@ -13,7 +13,7 @@ OPERATIONS = {
 
 
 def merge(at):
-    """Features, or the channels of images, behind each other."""
+    """Concatenates features, or the channels of images."""
     axis = at.options.size("mergeaxis", 1)
     at.options.need(axis == 1 or (axis == -1 and len(at.inputs[0].shape) == 1), "mergeAxis", axis)
     at.unused("modified")
@@ -64,7 +64,7 @@ def reverse(at):
 
 
 def duplicate(at):
-    """The rows at each step of the sequences of an input."""
+    """Repeats rows at each step of an input's sequences."""
     source = at.translation.places.get(at.options.take("inputname"))
     at.options.need(source is not None, "inputName", at.options.values)
     return at.add(nn.DuplicateToTime(), at.one(), source)

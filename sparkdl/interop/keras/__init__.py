@@ -1,4 +1,4 @@
-"""Keras models, read into networks or trained as they are, and networks written as such."""
+"""Keras models, read into networks or trained as they are, and networks written as Keras models."""
 
 from sparkdl.interop.keras.live import KerasModel, KerasPredictor, trained_model
 from sparkdl.interop.keras.reader import KerasNet, read_keras

@@ -1,4 +1,4 @@
-"""The layers of a model's config, and how they are called."""
+"""Layers in a Keras model's config, and their calls."""
 
 from collections import Counter
 from dataclasses import dataclass, field
@@ -7,14 +7,14 @@ from sparkdl.errors import DataError, UnsupportedError
 from sparkdl.interop.keras.options import Options, refuse_custom
 
 MODELS = ("Sequential", "Functional", "Model")
-MOST = 3000  # layers of a model
+MOST = 3000  # layers per model
 
 
 @dataclass(frozen=True, kw_only=True)
 class Call:
-    """One call of a layer: (layer, call, output) of each tensor it reads, and the arguments.
+    """One call of a layer: (layer, call, output) of each input tensor, and the arguments.
 
-    `roles` names the sources that are given by name.
+    `roles` has the names of sources given by keyword.
     """
 
     sources: tuple
@@ -23,14 +23,14 @@ class Call:
 
 
 class LayerConfig:
-    """A layer as a config has it.
+    """A layer in a model's config.
 
     Parameters
     ----------
     document : dict
     calls : list of Call
     rank : int
-        Its place among the layers of its model.
+        Its index among the layers of its model.
     """
 
     def __init__(self, document, calls, rank=0):
@@ -52,12 +52,12 @@ class LayerConfig:
 
     @property
     def shape(self):
-        """The shape of one example, of an input."""
+        """Shape of one example, for an input layer."""
         shape = self.config.get("batch_shape") or self.config.get("batch_input_shape")
         return tuple(shape[1:]) if isinstance(shape, list) else None
 
     def options(self):
-        """Returns the Options, without those of every layer."""
+        """Returns the Options without those common to all layers."""
         check_dtype(self.config.get("dtype"), self.kind)
         return Options(self.config)
 
@@ -66,13 +66,13 @@ class LayerConfig:
 
 
 def is_trainable(document):
-    """Returns whether the flag of a layer or model lets its arrays be trained."""
+    """Returns whether a layer or model is flagged as trainable."""
     config = document.get("config")
     return not isinstance(config, dict) or config.get("trainable", True) is not False
 
 
 def check_dtype(dtype, kind):
-    """Refuses policies that compute in other numbers than ours does."""
+    """Raises UnsupportedError for dtype policies other than float32."""
     if isinstance(dtype, dict):
         config = dtype.get("config")
         dtype = config.get("name") if isinstance(config, dict) else None
@@ -81,7 +81,7 @@ def check_dtype(dtype, kind):
 
 
 def class_of(document):
-    """Returns the class name of a model, if it is one of those that are read."""
+    """Returns the class name of a supported model."""
     kind = document.get("class_name") if isinstance(document, dict) else None
     if kind not in MODELS:
         raise UnsupportedError(f"a model must be one of {MODELS}, got {str(kind)[:80]!r}")
@@ -97,7 +97,7 @@ def calls_of(document, version):
     """Returns (layers, [(input layer, tensor)], [tensor]) of a model's document."""
     kind = class_of(document)
     config = document.get("config")
-    if isinstance(config, list):  # Keras 2.1 and before
+    if isinstance(config, list):  # Keras 2.1 and earlier
         config = {"layers": config}
     if not isinstance(config, dict) or not isinstance(config.get("layers"), list):
         raise DataError(f"{kind} must have a config with layers")
@@ -107,7 +107,10 @@ def calls_of(document, version):
 
 
 def sequential(config):
-    """A chain; its input is the InputLayer, or that of the first layer."""
+    """Returns the layers, inputs and outputs of a Sequential.
+
+    Its input is the InputLayer, or implied by the first layer.
+    """
     documents = list(config["layers"])
     if not documents:
         raise DataError("Sequential must have layers")
@@ -126,7 +129,7 @@ def sequential(config):
 
 
 def implied_input(config, first):
-    """Returns the InputLayer of a Sequential that has none."""
+    """Returns the InputLayer for a Sequential without one."""
     inside = first.get("config") if isinstance(first.get("config"), dict) else {}
     built = first.get("build_config") if isinstance(first.get("build_config"), dict) else {}
     shape = (
@@ -139,7 +142,10 @@ def implied_input(config, first):
 
 
 def functional(config, version):
-    """A graph: inbound_nodes of each layer say what each of its calls reads."""
+    """Returns the layers, inputs and outputs of a functional model.
+
+    The inbound_nodes of each layer list the inputs of its calls.
+    """
     layers = [LayerConfig(each, calls_in(each), i) for i, each in enumerate(config["layers"])]
     layers = check_names(layers)
     by_name = {layer.name: layer for layer in layers}
@@ -163,7 +169,7 @@ def check_names(layers):
 
 
 def tensors_in(value):
-    """Returns the (layer, call, output) that a structure of lists names."""
+    """Returns the (layer, call, output) in a nested structure of lists."""
     if is_tensor(value):
         return [tuple(value[:3])]
     if isinstance(value, dict):
@@ -185,7 +191,7 @@ def is_tensor(value):
 
 
 def calls_in(document):
-    """Returns the Calls of a layer of a functional model."""
+    """Returns the Calls of a layer in a functional model."""
     nodes = document.get("inbound_nodes", []) if isinstance(document, dict) else []
     if not isinstance(nodes, list):
         raise DataError("inbound_nodes must be a list")
@@ -195,7 +201,7 @@ def calls_in(document):
 
 
 def new_call(node):
-    """Returns the Call of Keras 3: args and kwargs, with tensors among them."""
+    """Parses a Call of Keras 3: args and kwargs, with tensors among them."""
     args, kwargs = node.get("args", []), node.get("kwargs", {})
     if not isinstance(args, list) or not isinstance(kwargs, dict):
         raise DataError("a call must have args and kwargs")
@@ -223,8 +229,8 @@ def history(value):
 
 
 def old_call(node):
-    """Returns the Call of Keras 2: a list of [layer, call, output, arguments]."""
-    if is_tensor(node):  # one tensor alone
+    """Parses a Call of Keras 2: a list of [layer, call, output, arguments]."""
+    if is_tensor(node):  # a single tensor
         node = [node]
     if not isinstance(node, list) or not all(is_tensor(one) for one in node):
         raise DataError(f"inbound_nodes must hold tensors, got {str(node)[:80]!r}")

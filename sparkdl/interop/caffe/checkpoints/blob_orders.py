@@ -1,4 +1,4 @@
-"""Blobs that Caffe keeps of a layer, and the order of their numbers in memory."""
+"""Order of a layer's blobs in Caffe, and of their numbers in memory."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -23,7 +23,7 @@ from sparkdl.nn.layers.dense.fully_connected import FullyConnected
 
 
 class BlobOrder(NamedTuple):
-    """The conversion of one of our arrays to a blob, and back: views, where that can be."""
+    """Conversion between a sparkdl array and a blob, by views if possible."""
 
     blob: Callable
     array: Callable
@@ -34,12 +34,12 @@ def keep_order(array):
 
 
 def transpose_matrix(array):
-    """Returns (in, out) as (out, in), and back."""
+    """Transposes (in, out) to (out, in), and back."""
     return array.T
 
 
 def reorder_gates(array):
-    """Reorders parts along the last axis from i, f, g, o to i, f, o, g, and back."""
+    """Reorders parts of the last axis from i, f, g, o to i, f, o, g, and back."""
     i, f, third, fourth = np.split(array, 4, axis=-1)
     return np.concatenate([i, f, fourth, third], axis=-1)
 
@@ -47,7 +47,7 @@ def reorder_gates(array):
 SAME, TURNED = BlobOrder(keep_order, keep_order), BlobOrder(transpose_matrix, transpose_matrix)
 ONE = BlobOrder(lambda array: array.reshape(()), lambda blob: blob.reshape(1))
 GATES = BlobOrder(lambda array: reorder_gates(array).T, lambda blob: reorder_gates(blob.T))
-# The arrays of a layer in the order of Caffe's blobs; those that it does not have are left out.
+# Arrays of a layer in the order of Caffe's blobs; missing ones are skipped.
 ORDERS = {
     FullyConnected: {"W": TURNED, "b": SAME},  # InnerProduct: (out, in)
     Conv: {"W": SAME, "b": SAME},  # Convolution: (out, in / group, rows, columns)
@@ -57,10 +57,10 @@ ORDERS = {
     PRelu: {"alpha": SAME},
     Learned: {"W": SAME},  # Parameter
     BatchNorm: {"mean": SAME, "variance": SAME, "weight": SAME},
-    SimpleRnn: {"W": TURNED, "b": SAME, "RW": TURNED},  # RNN, whose outputs are an InnerProduct
+    SimpleRnn: {"W": TURNED, "b": SAME, "RW": TURNED},  # RNN; its outputs are an InnerProduct
     LSTM: {"W": GATES, "b": GATES, "RW": GATES},  # (4 out, in), (4 out), (4 out, out)
 }
-MOMENTS = ("mean", "variance")  # of a BatchNorm that has no weight to divide them by
+MOMENTS = ("mean", "variance")  # blobs of a BatchNorm that needs no factor to divide them by
 
 
 def blobs_of(layer, arrays, shapes=None):
@@ -72,7 +72,7 @@ def blobs_of(layer, arrays, shapes=None):
     arrays : {name: array}
         Parameters and buffers.
     shapes : LayerParameter, optional
-        What a net of Caffe says of the layer.
+        The layer in Caffe's net.
 
     Raises
     ------
@@ -86,12 +86,12 @@ def blobs_of(layer, arrays, shapes=None):
 
 
 def arrays_of(layer, blobs, arrays, shapes=None):
-    """Returns {name: array} with the numbers of Caffe's blobs, for a layer that has `arrays`.
+    """Converts Caffe's blobs to {name: array} for a layer with `arrays`.
 
     Raises
     ------
     CheckpointError
-        If blobs are too few or too many, or of other shapes. Axes of 1 in front do not count.
+        If the number or the shapes of blobs differ; leading axes of 1 are ignored.
     """
     wanted = [blob.shape for blob in blobs_of(layer, arrays, shapes)]
     if [strip_unit_axes(blob.shape) for blob in blobs] != list(map(strip_unit_axes, wanted)):
@@ -99,14 +99,14 @@ def arrays_of(layer, blobs, arrays, shapes=None):
     blobs = [blob.reshape(shape) for blob, shape in zip(blobs, wanted, strict=True)]
     if is_divided(layer, arrays):
         factor = blobs[2][0]
-        share = 1 / factor if factor else factor  # Caffe's net that has seen nothing: zeros
+        share = 1 / factor if factor else factor  # as in Caffe, 0 for a net that has seen no data
         return {name: blob * share for name, blob in zip(MOMENTS, blobs)}
     orders = orders_of(layer, arrays, shapes)
     return {name: orders[name].array(blob) for name, blob in zip(orders, blobs, strict=True)}
 
 
 def strip_unit_axes(shape):
-    """Returns a shape without axes of 1 in front: blobs had four axes once."""
+    """Returns a shape without leading axes of 1, as old blobs always had four axes."""
     start = next((i for i, size in enumerate(shape) if size != 1), len(shape))
     return tuple(shape[start:])
 
@@ -128,12 +128,12 @@ def orders_of(layer, arrays, shapes):
 
 
 def is_divided(layer, arrays):
-    """Returns whether it is a BatchNorm whose mean and variance need no third blob."""
+    """Returns whether a layer is a BatchNorm whose mean and variance need no third blob."""
     return isinstance(inner_layer(layer), BatchNorm) and set(arrays) == set(MOMENTS)
 
 
 def inner_layer(layer):
-    """Returns the layer with the arrays."""
+    """Returns the innermost layer, which has the arrays."""
     while isinstance(layer, (Frozen, TimeDistributed)):
         layer = layer.layer
     return layer

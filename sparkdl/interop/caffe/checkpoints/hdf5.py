@@ -1,6 +1,6 @@
 """Caffe's weights and solver states in HDF5.
 
-Weights lie at data/LAYER/0, 1 ...; a state has iter, learned_net, current_step and history/0, 1 ...
+Weights are at data/LAYER/0, 1 ...; a state has iter, learned_net, current_step and history/0, 1 ...
 """
 
 import h5py
@@ -12,7 +12,7 @@ from sparkdl.interop.hdf5 import array_in, create_hdf5, open_hdf5
 
 
 def weights_from_hdf5(content, path):
-    """Returns {layer: [array]} of layers with any in the HDF5 file `content`, read from `path`."""
+    """Returns {layer: [array]} from the HDF5 file `content`, read from `path`."""
     with open_hdf5(content, path) as file:
         layers, weights = groups(inner(file, "data", path), path), {}
         for name, group in layers.items():
@@ -23,7 +23,7 @@ def weights_from_hdf5(content, path):
 
 
 def weights_to_hdf5(weights):
-    """Returns the content of an HDF5 file with {layer: [array]}."""
+    """Returns the contents of an HDF5 file with {layer: [array]}."""
     with create_hdf5() as (content, file):
         data = file.create_group("data")
         for layer, arrays in weights.items():
@@ -31,13 +31,13 @@ def weights_to_hdf5(weights):
                 raise DataError(f"HDF5 cannot keep a layer called {layer!r}")
             try:
                 put(data.require_group(layer), arrays)
-            except (TypeError, ValueError) as error:  # its name is the place of a blob
+            except (TypeError, ValueError) as error:  # its name clashes with a blob's path
                 raise DataError(f"HDF5 cannot keep a layer called {layer!r}: {error}") from error
     return content.getvalue()
 
 
 def state_from_hdf5(content, path):
-    """Returns the options of a SolverState in the HDF5 file `content`, read from `path`."""
+    """Returns the options of a SolverState from the HDF5 file `content`, read from `path`."""
     with open_hdf5(content, path) as file:
         return {
             "iteration": read_scalar(file, "iter", path),
@@ -48,7 +48,7 @@ def state_from_hdf5(content, path):
 
 
 def state_to_hdf5(state):
-    """Returns the content of an HDF5 file with a SolverState."""
+    """Returns the contents of an HDF5 file with a SolverState."""
     with create_hdf5() as (content, file):
         file["iter"] = np.array([state.iteration], np.int32)
         file["learned_net"] = np.bytes_(state.weights)
@@ -64,7 +64,7 @@ def put(group, arrays):
 
 
 def groups(group, path, name="", seen=None):
-    """Returns {name: group} of all layers: a name with a slash in it is a group in a group."""
+    """Returns {name: group} of all layers; a name with a slash is a group within a group."""
     groups_by_name, seen = {}, set() if seen is None else seen
     for key in group:
         below = inner(group, key, path)
@@ -80,12 +80,12 @@ def groups(group, path, name="", seen=None):
 
 
 def inner(group, key, path):
-    """Returns the member of a group; refuses links to other files and places."""
+    """Returns the member of a group; refuses soft and external links."""
     return hdf5.inner(group, key, path, "Caffe")
 
 
 def arrays_by_number(group, where):
-    """Returns the arrays of a group in the order of their numbers."""
+    """Returns the arrays of a group, ordered by number."""
     keys = [key for key in group if isinstance(inner(group, key, where), h5py.Dataset)]
     if sorted(keys) != sorted(map(str, range(len(keys)))):
         raise DataError(f"{where}: blobs must be numbered from 0, got {sorted(keys)}")
@@ -93,7 +93,7 @@ def arrays_by_number(group, where):
 
 
 def read_scalar(file, key, path):
-    """Returns a number that Caffe keeps as an array of one."""
+    """Returns an integer that Caffe stores as an array of one element."""
     array = value(file, key, path)
     if array.size != 1 or array.dtype.kind not in "iu":
         raise DataError(f"{path}: {key} must be one whole number, got {array}")
@@ -101,7 +101,7 @@ def read_scalar(file, key, path):
 
 
 def text(file, key, path):
-    """Returns a text; empty where there is none."""
+    """Returns a text, empty if missing."""
     array = value(file, key, path).reshape(-1)[:1] if key in file else np.array([b""])
     try:
         return array.tolist()[0].decode()
@@ -110,7 +110,7 @@ def text(file, key, path):
 
 
 def value(file, key, path):
-    """Returns a small dataset, or None."""
+    """Returns a dataset of one element as an array."""
     dataset = inner(file, key, path)
     plain = isinstance(dataset, h5py.Dataset) and dataset.shape is not None and dataset.size == 1
     return np.asarray(dataset[()] if plain else None)

@@ -1,4 +1,4 @@
-"""Converts the histories of Caffe's solvers to and from the slots of our optimizers."""
+"""Conversion between the histories of Caffe's solvers and the slots of optimizers."""
 
 import numpy as np
 
@@ -6,9 +6,9 @@ from sparkdl.errors import CheckpointError, UnsupportedError
 from sparkdl.interop.caffe.checkpoints.layer_arrays import moments_in
 from sparkdl.nn import AdaDelta, AdaGrad, AdamHat, Momentum, Nesterov, RmsProp, Sgd
 
-# Our slots in the order of Caffe's history, and their factor in it. Caffe's steps are subtracted
-# and ours added, so velocities point the other way. Without momentum, Caffe keeps the last step,
-# which it does not use itself, and ours zeros: a slot would cost memory, and an average's traffic.
+# Slots in the order of Caffe's history, and their sign there: Caffe subtracts steps, sparkdl adds
+# them. Without momentum, Caffe stores the last step, though it does not use it; sparkdl writes
+# zeros, as a slot would cost memory and traffic.
 HISTORIES = {
     Sgd: {None: 1},
     Momentum: {"velocity": -1},
@@ -21,12 +21,12 @@ HISTORIES = {
 
 
 def history_of(conf, state, layers=None):
-    """Returns Caffe's history of a state: blobs like the net's, once for each thing kept.
+    """Returns Caffe's history for a state: blobs like the net's, once for each slot.
 
     Raises
     ------
     UnsupportedError
-        If the optimizer is none of Caffe's.
+        If Caffe does not have the optimizer.
     """
     history = []
     for factor, arrays in solver_histories(conf, state.slots.copy(), layers):
@@ -37,12 +37,12 @@ def history_of(conf, state, layers=None):
 
 
 def slots_of(conf, state, history, path, layers=None):
-    """Returns the slot vector that Caffe's history, read from `path`, says.
+    """Converts Caffe's history, read from `path`, to a slot vector.
 
     Raises
     ------
     CheckpointError
-        If blobs are too few or too many, or of other shapes: the history of another net or solver.
+        If the number or shapes of blobs differ, as for another net or solver.
     """
     vector, rest = state.slots.copy(), list(history)
     slots = solver_histories(conf, vector, layers)
@@ -70,12 +70,12 @@ def put(arrays, name, blobs, path):
 
 
 def layers_with_arrays(arrays):
-    """Returns the layers with arrays of their own; Caffe remembers nothing of the others."""
+    """Returns the layers that own arrays; Caffe keeps no history for the others."""
     return [name for name in arrays if arrays.is_owned(name)]
 
 
 def solver_histories(conf, vector, layers):
-    """Returns [(factor, Arrays in the slot vector)] of each thing that Caffe remembers."""
+    """Returns [(factor, LayerArrays in the slot vector)] for each slot that Caffe keeps."""
     views, histories = conf.slots_layout.views(vector), []
     for slot, factor in HISTORIES[kind_of(conf)].items():
         moments = {}
@@ -87,7 +87,7 @@ def solver_histories(conf, vector, layers):
 
 
 def kind_of(conf):
-    """Returns the class of the optimizer."""
+    """Returns the class of the optimizer, which must be the same for all parameters."""
     kinds = {type(group.optimizer) for group in conf.groups}
     kind = kinds.pop()
     if kinds or kind not in HISTORIES:

@@ -1,4 +1,4 @@
-"""The arrays of a network as Caffe's layers and blobs."""
+"""Arrays of a network, accessed as Caffe's layers and blobs."""
 
 import numpy as np
 
@@ -8,17 +8,18 @@ from sparkdl.nn.layers.recurrent.base import Recurrent
 
 
 class LayerArrays:
-    """Arrays of a network by Caffe's layers.
+    """The arrays of a network, by Caffe's layers.
 
-    A layer of Caffe can be several of ours: those whose names go on with "/" behind its own.
+    One Caffe layer may correspond to several sparkdl layers, whose names begin with its name and
+    "/".
 
     Parameters
     ----------
     conf : GraphConf or NetworkConf
     views : {"layer/array": array}
-        Of all parameters and buffers; what is put is written to them.
+        All parameters and buffers; `put` writes to them.
     layers : {name: LayerParameter}, optional
-        What the net of Caffe says: CaffeNet.layers. Unless given, each layer of ours is one.
+        CaffeNet.layers. Without it, each sparkdl layer is one of Caffe's.
     """
 
     def __init__(self, conf, views, layers=None):
@@ -38,22 +39,22 @@ class LayerArrays:
         return name in self._places
 
     def owners(self, name):
-        """Returns our layers whose arrays a layer of Caffe uses."""
+        """Returns the sparkdl layers that own the arrays of a Caffe layer."""
         return {place.owner for place in self._places[name]}
 
     def is_owned(self, name):
-        """Returns whether a layer has arrays of its own; else it uses those of another."""
+        """Returns whether a layer owns its arrays, rather than sharing another's."""
         return all(place.owner == place.name for place in self._places[name])
 
     def is_trained(self, name):
         return any(place.param_shapes for place in self._places[name])
 
     def blobs(self, name):
-        """Returns the blobs of a layer of Caffe."""
+        """Returns the blobs of a Caffe layer."""
         return [blob for place in self._places[name] for blob in self._blobs(place, name)]
 
     def put(self, name, blobs):
-        """Fills the arrays of a layer of Caffe from its blobs.
+        """Fills the arrays of a Caffe layer from its blobs.
 
         Raises
         ------
@@ -79,11 +80,11 @@ class LayerArrays:
         return split_static_weights(blobs, self._widths.get(place.name))
 
     def _of(self, place):
-        """Returns {array: view} of one of our layers."""
+        """Returns {array: view} of a sparkdl layer."""
         return {name: self._views[f"{place.owner}/{name}"] for name in names_of(place)}
 
     def _layer_of(self, name):
-        """Returns the layer of Caffe that one of our layers is part of."""
+        """Returns the Caffe layer that a sparkdl layer belongs to."""
         if name in self._shapes:
             return name
         longer = [layer for layer in self._shapes if name.startswith(f"{layer}/")]
@@ -91,13 +92,13 @@ class LayerArrays:
 
 
 def names_of(place):
-    """Returns the names of the arrays that one of our layers uses."""
+    """Returns the names of the arrays that a sparkdl layer uses."""
     layer, shape = place.layer, place.in_shape
     return [*layer.param_shapes(shape), *layer.buffer_shapes(shape)]
 
 
 def widths(conf):
-    """Returns {recurrent layer: features of a step} of those with a static input."""
+    """Returns {recurrent layer: features per step} for those with a static input."""
     joins = {place.name: place for place in conf.stack if isinstance(place.layer, Merge)}
     return {
         place.name: joins[f"{place.name}/both"].in_shape[0][-1]
@@ -107,7 +108,7 @@ def widths(conf):
 
 
 def split_static_weights(blobs, width):
-    """Splits the blobs of a recurrent layer as Caffe has them: a static input's by themselves."""
+    """Splits the weights of a recurrent layer as in Caffe, where a static input has its own."""
     if width is None:
         return blobs
     w, b, *rest = blobs
@@ -115,7 +116,7 @@ def split_static_weights(blobs, width):
 
 
 def join_static_weights(blobs, width):
-    """Returns the blobs of a recurrent layer with all inputs' weights in the first."""
+    """Joins the weights of all inputs of a recurrent layer into the first blob."""
     if width is None or [blob.ndim for blob in blobs[:3]] != [2, 1, 2]:
         return blobs
     w, b, static, *rest = blobs
@@ -124,15 +125,12 @@ def join_static_weights(blobs, width):
 
 
 def weights_in(conf, params, buffers, layers=None):
-    """Returns the Arrays in the vectors of a state."""
+    """Returns the LayerArrays for the vectors of a state."""
     views = conf.params_layout.views(params) | conf.buffers_layout.views(buffers)
     return LayerArrays(conf, views, layers)
 
 
 def moments_in(conf, moments, layers=None):
-    """Returns the Arrays of what an optimizer remembers of each parameter.
-
-    Buffers have nothing there.
-    """
+    """Returns the LayerArrays for a slot of an optimizer; buffers have zeros there."""
     nothing = np.zeros(conf.buffers_layout.size, np.float32)
     return LayerArrays(conf, moments | conf.buffers_layout.views(nothing), layers)

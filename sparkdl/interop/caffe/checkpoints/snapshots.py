@@ -1,4 +1,4 @@
-"""Caffe's snapshots: the weights and the solver's state, written and gone on from."""
+"""Writing and loading of Caffe's snapshots: weights and solver state."""
 
 from dataclasses import replace
 
@@ -20,14 +20,14 @@ ENDS = {"BINARYPROTO": "", "HDF5": ".h5"}
 def save_snapshot(conf, state, prefix, layers=None, format="BINARYPROTO", name=""):
     """Writes PREFIX_iter_N.caffemodel and PREFIX_iter_N.solverstate, as Caffe's solver does.
 
-    The history of SGD without momentum is zeros: Caffe keeps the last step there, which only a
-    training that goes on with a momentum would read.
+    The history of SGD without momentum is written as zeros. Caffe stores the last step there, which
+    matters only if training is resumed with momentum.
 
     Parameters
     ----------
     conf : GraphConf or NetworkConf
     state : TrainState
-        N is its number of updates.
+        Its number of updates is N.
     prefix : str
         Local or a URI.
     layers, name
@@ -62,24 +62,23 @@ def save_snapshot(conf, state, prefix, layers=None, format="BINARYPROTO", name="
 
 
 def load_snapshot(conf, state, path, layers=None, weights=None):
-    """Returns the training state of a .solverstate and its weights, to resume from.
+    """Loads the training state from a .solverstate and its weights, to resume from.
 
     Parameters
     ----------
     conf, layers
         See `load_weights`.
     state : TrainState
-        What it says beyond vectors and updates stays.
+        Everything in it but vectors and the number of updates is kept.
     path : str
-        Of the .solverstate, local or a URI.
+        The .solverstate, local or a URI.
     weights : str, optional
-        Of the .caffemodel; None: the one that the .solverstate names, looked for beside it
-        as well.
+        The .caffemodel. None: the one that the .solverstate names, also looked for in its folder.
 
     Raises
     ------
     CheckpointError
-        For a file that cannot be used or is of another network or solver.
+        If a file is unusable, or belongs to another network or solver.
     """
     read = read_solver_state(path)
     state, report = load_weights(conf, state, weights or weights_of(read, path), layers)
@@ -100,7 +99,7 @@ def weights_of(state, path):
 
 
 def drops(rate, iteration):
-    """Returns how often the rate had dropped at the last update, as Caffe counts it for steps."""
+    """Returns how often the rate had dropped at the last update, as Caffe counts drops."""
     last = max(iteration - 1, 0)
     if isinstance(rate, MultiStepSchedule):
         return sum(step <= last for step in rate.steps)

@@ -1,4 +1,4 @@
-"""Files of a solver's state: .solverstate, binary and HDF5."""
+"""Solver state files: .solverstate, binary or HDF5."""
 
 from dataclasses import dataclass
 
@@ -15,19 +15,19 @@ from sparkdl.interop.caffe.messages.schema import RAW
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class SolverState:
-    """A solver in the middle of its training, as Caffe keeps it.
+    """State of a solver during training, as Caffe stores it.
 
     Parameters
     ----------
     iteration : int
         Updates done.
     history : tuple of array
-        One for each parameter of the net in its order; of AdaDelta and Adam, which remember two
-        things, the first of all parameters and then the second.
+        One array for each parameter of the net, in order. AdaDelta and Adam have two slots: first
+        that of all parameters, then the second of all.
     current_step : int
         Drops of the learning rate so far.
     weights : str
-        The file of the weights that belong to it.
+        File of the weights that belong to it.
     """
 
     iteration: int
@@ -37,13 +37,12 @@ class SolverState:
 
 
 def read_solver_state(path):
-    """Returns the SolverState in a file, local or a URI; its content tells the format, not its
-    name.
+    """Reads a SolverState from a file, local or a URI, in the format that its contents have.
 
     Raises
     ------
     CheckpointError
-        The file cannot be read, is cut or damaged, or is something else.
+        If the file cannot be read, is truncated or damaged, or is of another kind.
     """
     with as_checkpoint():
         content = read_bytes(path)
@@ -57,7 +56,7 @@ def read_solver_state(path):
 
 
 def write_solver_state(path, state):
-    """Writes a SolverState, whole or not at all: HDF5 where the path ends in .h5, else binary."""
+    """Writes a SolverState atomically: as HDF5 if the path ends in .h5, else binary."""
     with as_checkpoint():
         if is_hdf5(path):
             return files.write(path, hdf5.state_to_hdf5(state))
@@ -71,7 +70,7 @@ def write_solver_state(path, state):
 
 
 def fields_of(message, path):
-    """Returns the options of a SolverState from its message."""
+    """Converts a message to the options of a SolverState."""
     if not message.HasField("iter"):
         raise CheckpointError(f"{path}: must be the state of a solver, got no number of updates")
     history = [array_of(one, f"{path}, history {i}") for i, one in enumerate(message.history)]

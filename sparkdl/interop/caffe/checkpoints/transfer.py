@@ -1,4 +1,4 @@
-"""Weights of Caffe into and out of a network, by the names of the layers."""
+"""Transfer of Caffe's weights to and from a network, by layer name."""
 
 from dataclasses import dataclass, field, replace
 
@@ -15,13 +15,13 @@ class LoadReport:
     ----------
     path : str
     loaded : tuple of str
-        Layers that have their weights from it.
+        Layers whose weights were loaded.
     unchanged : tuple of str
-        Layers of the network that stayed as they were.
+        Layers of the network that were left unchanged.
     unused : tuple of str
-        Layers of the file that the network does not have, or has no weights in.
+        Layers of the file that are not in the network, or have no weights there.
     misfits : {layer: str}
-        Why layers were left although the file has them.
+        Why layers were left unchanged although the file has them.
     """
 
     path: str
@@ -44,14 +44,13 @@ def load_weights(conf, state, path, layers=None, fit=True):
     ----------
     conf : GraphConf or NetworkConf
     state : TrainState
-        Its other vectors and counters stay.
+        Its other vectors and counters are kept.
     path : str
         Local or a URI; see `read_weights`.
     layers : {name: LayerParameter}, optional
-        What the net of Caffe says: CaffeNet.layers. An InnerProduct with `transpose` is to be read
-        by it.
+        CaffeNet.layers, which is needed for an InnerProduct with `transpose`.
     fit : bool
-        Whether a layer whose shapes differ is an error; else it stays as it is.
+        Whether a layer with different shapes is an error; otherwise it is left unchanged.
 
     Returns
     -------
@@ -60,7 +59,7 @@ def load_weights(conf, state, path, layers=None, fit=True):
     Raises
     ------
     CheckpointError
-        For a file that cannot be used, shapes that differ, and where no name is in both.
+        If the file is unusable, shapes differ, or no layer name is in both.
     """
     weights, misfits, loaded = read_weights(path), {}, []
     params, buffers = state.params.copy(), state.buffers.copy()
@@ -89,18 +88,18 @@ def load_weights(conf, state, path, layers=None, fit=True):
 
 
 def save_weights(conf, state, path, layers=None, name=""):
-    """Writes the weights of a network as a .caffemodel; as HDF5 where the path ends in .h5.
+    """Writes the weights of a network as a .caffemodel, in HDF5 if the path ends in .h5.
 
     Parameters
     ----------
     conf : GraphConf or NetworkConf
     state : TrainState
     path : str
-        Local or a URI; the file appears whole or not at all.
+        Local or a URI; written atomically.
     layers : {name: LayerParameter}, optional
-        What the net of Caffe says of its layers, for the file to say as well: CaffeNet.layers.
+        CaffeNet.layers, descriptions of the layers to store in the file as well.
     name : str
-        Of the net.
+        Name of the net.
 
     Raises
     ------

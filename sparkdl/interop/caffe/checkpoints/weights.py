@@ -1,4 +1,4 @@
-"""Files of weights: .caffemodel, binary and HDF5."""
+"""Weight files: .caffemodel, binary or HDF5."""
 
 from contextlib import contextmanager
 
@@ -13,22 +13,22 @@ from sparkdl.interop.caffe.nets.names import number_names
 
 
 def read_weights(path):
-    """Returns the weights in a .caffemodel, binary of any version of Caffe, or HDF5.
+    """Reads the weights in a .caffemodel, in the binary form of any version of Caffe, or HDF5.
 
     Parameters
     ----------
     path : str
-        Local or a URI. What the file holds decides, not its name.
+        Local or a URI; the contents determine the format, not the name.
 
     Returns
     -------
-    {layer: [array]} of layers that have any, in the order of the file, from HDF5 by name; as Caffe
-    holds them, float32 or float64, not to be written to
+    {layer: [array]} of layers with weights, in the order of the file, for HDF5 by name; read-only,
+    in Caffe's layout, float32 or float64
 
     Raises
     ------
     CheckpointError
-        The file cannot be read, is cut or damaged, or holds no weights.
+        If the file cannot be read, is truncated or damaged, or has no weights.
     """
     with as_checkpoint():
         content = read_bytes(path)
@@ -42,18 +42,18 @@ def read_weights(path):
 
 
 def write_weights(path, weights, name="", layers=None):
-    """Writes weights as a .caffemodel: as HDF5 where the path ends in .h5, else binary.
+    """Writes weights as a .caffemodel: in HDF5 if the path ends in .h5, else binary.
 
     Parameters
     ----------
     path : str
-        Local or a URI; the file appears whole or not at all.
+        Local or a URI; written atomically.
     weights : {layer: [array]}
-        As Caffe holds them; float64 is written as such, all else as float32.
+        In Caffe's layout; float64 is kept, other types become float32.
     name : str
-        Of the net.
+        Name of the net.
     layers : {layer: LayerParameter}, optional
-        What the file is to say of layers beside their weights. Readers go by the names alone.
+        Descriptions of layers to store besides their weights; readers only use the names.
     """
     with as_checkpoint():
         if is_hdf5(path):
@@ -69,10 +69,10 @@ def write_weights(path, weights, name="", layers=None):
 
 
 def weights_of(net, path):
-    """Returns {layer: [array]} of a NetParameter (of RAW), whatever its version.
+    """Returns {layer: [array]} of a NetParameter (of RAW) of any version.
 
-    A second layer of a name is called as `numbered` calls it in a net; in Caffe its weights would
-    go to the first as well.
+    A second layer with the same name is renamed as by `number_names`; in Caffe its weights would
+    also be loaded into the first.
     """
     old = [one.layer if one.HasField("layer") else one for one in net.layers]  # V0 or V1
     layers = [one for one in [*net.layer, *old] if one.type not in DATA]
@@ -86,7 +86,7 @@ def weights_of(net, path):
 
 @contextmanager
 def as_checkpoint():
-    """Turns an error of a file into one of a model."""
+    """Turns a DataError into a CheckpointError."""
     try:
         yield
     except DataError as error:

@@ -1,1 +1,1 @@
-"""The data that layers name, as sources with transforms."""
+"""Data named by layers, as sources with transforms."""

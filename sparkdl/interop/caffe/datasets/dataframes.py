@@ -1,4 +1,4 @@
-"""The DataFrames that CaffeOnSpark's layers name, as sources."""
+"""DataFrames named by CaffeOnSpark's layers, as sources."""
 
 import re
 
@@ -14,7 +14,7 @@ EXTRA_COLUMNS = ("channels", "height", "width", "encoded")
 
 
 def of_tops(data):
-    """Returns the source of a CoSData layer with DataFrameSource: a column for each top."""
+    """Returns the source of a CoSData layer with DataFrameSource, with a column for each top."""
     options, tops = data.layer.cos_data_param, data.layer.top
     if len(options.top) != len(tops):
         text = f"must have as many top {{}} as tops, {len(tops)}, got {len(options.top)}"
@@ -34,14 +34,14 @@ def of_tops(data):
 
 
 def column_of(top):
-    """Returns the column that the options of a top of CoSData say."""
+    """Returns the column described by the options of a CoSData top."""
     if top.type not in (*ENCODED, PLAIN):
         return Numbers(name=top.name)
     return Pictures(name=top.name, shape=shape_of(top), encoded=top.type in ENCODED)
 
 
 def shape_of(options):
-    """Returns (C, H, W) before what is done to images, if all are said."""
+    """Returns the stored shape (C, H, W) of images, or None if it is not fully given."""
     sizes = options.channels, options.height, options.width
     return sizes if all(sizes) else None
 
@@ -49,8 +49,7 @@ def shape_of(options):
 def of_images(data):
     """Returns the source of a MemoryData layer with ImageDataFrame.
 
-    Its columns are data and label, and what records say of themselves: id, channels, height, width
-    and encoded.
+    Its columns are data and label, and per record id, channels, height, width and encoded.
     """
     options = data.layer.memory_data_param
     names = select_columns(data, options.dataframe_column_select)
@@ -75,7 +74,7 @@ def of_images(data):
 
 
 def select_columns(data, expressions):
-    """Returns {name: column of the DataFrame} of "column" and "column as name"."""
+    """Parses "column" and "column as name" into {name: column of the DataFrame}."""
     columns = {}
     for text in expressions:
         match = SELECTED.fullmatch(text.strip())

@@ -1,4 +1,4 @@
-"""The data that Caffe's and CaffeOnSpark's layers name, as sources."""
+"""Data named by Caffe's and CaffeOnSpark's layers, as sources."""
 
 from sparkdl.data import HDF5, LMDB, Images, SequenceFiles
 from sparkdl.errors import ConfigError, UnsupportedError
@@ -12,9 +12,9 @@ CLASSES = "com.yahoo.ml.caffe."
 
 
 def source_of(data):
-    """Returns the source of the data that a Caffe layer names, with the layer's transforms.
+    """Returns the source for a Caffe data layer, with the layer's transforms.
 
-    Images are mirrored in training only, while Caffe mirrors them in tests as well.
+    Images are mirrored only in training; Caffe mirrors them in tests as well.
 
     Parameters
     ----------
@@ -24,9 +24,9 @@ def source_of(data):
     Raises
     ------
     ConfigError
-        For options that do not go together, and where the layer names no data.
+        If options are incompatible, or the layer names no data.
     UnsupportedError
-        For data of a kind that is not read from here.
+        If the kind of data is not supported.
     """
     if data.type not in SOURCES:
         known = ", ".join(SOURCES)
@@ -50,7 +50,7 @@ def database(data):
 
 
 def databases(data):
-    """Returns the source of one LMDB, or of several one after the other."""
+    """Returns the source of one LMDB, or of several in sequence."""
     first, *more = paths_of(data.source)
     return LMDB(
         (first, *more) if more else first, transform=transforms_of(data.transform, data.name)
@@ -81,7 +81,7 @@ def datasets(data):
 
 
 def of_class(data):
-    """Returns the source of a layer of CaffeOnSpark, by its source_class."""
+    """Returns the source of a CoSData or MemoryData layer of CaffeOnSpark, by its source_class."""
     kind, known = data.layer.source_class.removeprefix(CLASSES), CLASSES_OF[data.type]
     if kind not in known:
         raise UnsupportedError(
@@ -92,7 +92,7 @@ def of_class(data):
 
 
 def sequence_files(data):
-    """Returns the source of SequenceFiles of images, which get the size that the layer says."""
+    """Returns the source of SequenceFiles of images, resized to the layer's size."""
     options = data.layer.memory_data_param
     return SequenceFiles(
         data.source,

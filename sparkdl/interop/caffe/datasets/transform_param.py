@@ -1,4 +1,4 @@
-"""Converts Caffe's transform_param to transforms of images."""
+"""Conversion of Caffe's transform_param to transforms of images."""
 
 from sparkdl.data import Compose, Crop, MeanImage, Mirror, Scale
 from sparkdl.errors import ConfigError, UnsupportedError
@@ -7,15 +7,15 @@ from sparkdl.interop.caffe.policies import shortest
 
 
 def transforms_of(param, layer, column="features"):
-    """Returns the transforms in Caffe's order: (x - mean) of the whole, a crop, the rest.
+    """Returns the transforms in Caffe's order: mean subtraction of whole images, crop, the rest.
 
     Parameters
     ----------
     param : TransformationParameter
     layer : str
-        Its name, for errors.
+        Name of the layer, for errors.
     column : str
-        Of a batch.
+        Column of a batch.
     """
     if param.force_color or param.force_gray:
         raise UnsupportedError(f"layer {layer!r} must not have force_color or force_gray")
@@ -35,5 +35,5 @@ def transforms_of(param, layer, column="features"):
 
 
 def one(transforms):
-    """Joins the transforms into one, or None."""
+    """Combines the transforms into one; None without any."""
     return Compose(transforms) if transforms else None

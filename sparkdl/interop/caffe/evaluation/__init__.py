@@ -1,1 +1,1 @@
-"""Evaluation as Caffe does it: blobs, scores, the means of test nets."""
+"""Evaluation as in Caffe: blobs, scores, means of test nets."""

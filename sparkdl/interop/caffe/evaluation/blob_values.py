@@ -1,4 +1,4 @@
-"""Blobs of a net of Caffe, computed on minibatches: what tests show and features are."""
+"""Blobs of a Caffe net computed on minibatches, for tests and feature extraction."""
 
 from dataclasses import dataclass, replace
 
@@ -13,17 +13,16 @@ from sparkdl.interop.caffe.layers.data import unread_columns
 
 @dataclass(frozen=True)
 class Blobs:
-    """Some blobs of a net in use. Made by `blobs_of`; travels to executors.
+    """Selected blobs of a net, created by `blobs_of` and sent to executors.
 
     Parameters
     ----------
     net : CaffeNet
-        Less what does not travel; of its scores those that are wanted.
+        Without what executors do not need; with the wanted scores.
     names : tuple of str
         The blobs, in this order.
-    sources : {blob: input or vertex} of those that are not scores
-    stacked : {blob: vertices} of those in which several batches lie behind each other
-    columns : {input, or blob of labels: column of a batch}
+    sources : {blob: input or vertex} of blobs that are not scores stacked : {blob: vertices} of
+    blobs that concatenate several batches columns : {input, or blob of labels: column of a batch}
     """
 
     net: CaffeNet
@@ -33,7 +32,7 @@ class Blobs:
     columns: dict[str, str]
 
     def means(self, replica, batch):
-        """Returns {blob: mean over a minibatch (numbers,) float64}; scores are means already."""
+        """Returns {blob: mean over a minibatch, (numbers,) float64}; scores already are means."""
         values, scores = self._compute_blobs(replica, batch)
         argmax = {score.blob for score in self.net.scores if score.kind == "argmax"}
         rows = values | {blob: scores.pop(blob) for blob in argmax & scores.keys()}
@@ -44,14 +43,14 @@ class Blobs:
     def rows(self, replica, batch):
         """Returns {blob: (n, numbers) float32}.
 
-        A score of each example is that of a batch of it alone.
+        The score of each example is that of a batch with only this example.
         """
         values, _ = values_and_columns = self._compute_blobs(replica, batch, scored=False)
         values = values | self._scores_of_each(values_and_columns[1], batch)
         return {name: as_rows(values[name], len(batch)) for name in self.names}
 
     def _compute_blobs(self, replica, batch, scored=True):
-        """Returns {blob: (n, ...)}, and the scores, or what they are to be computed from."""
+        """Returns {blob: (n, ...)}, and the scores, or the values to compute them from."""
         inputs = {name: batch.columns[column] for name, column in self.columns.items()}
         places = {place.name for place in self.net.conf.stack}
         parts = [name for names in self.stacked.values() for name in names]
@@ -64,7 +63,7 @@ class Blobs:
         return values, scores_of(self.net, given, batch.columns) if scored else given
 
     def _scores_of_each(self, given, batch):
-        """Returns {score: (n, numbers)}"""
+        """Returns {score: (n, numbers)}."""
         if not self.net.scores:
             return {}
         each = [
@@ -77,7 +76,7 @@ class Blobs:
 
 
 def piece(arrays, i):
-    """Returns the arrays with example i alone."""
+    """Returns the arrays reduced to example i."""
     return {name: x[i : i + 1] for name, x in arrays.items()}
 
 
@@ -86,21 +85,21 @@ def as_rows(x, n):
 
 
 def blobs_of(net, names, flag="-features", stacked=None):
-    """Returns the Blobs of these names.
+    """Returns the Blobs with these names.
 
     Parameters
     ----------
     net : CaffeNet
     names : sequence of str
     flag : str
-        What asks for them, for errors.
+        The flag or command that asks for them, for errors.
     stacked : {blob: vertices}, optional
-        Of CaffeNet.stacked, where no rows are wanted: theirs belong to no one example.
+        CaffeNet.stacked, if no rows are wanted: theirs do not belong to single examples.
 
     Raises
     ------
     ConfigError
-        For a name that the net does not have, or whose blob nothing gives.
+        If the net has no such blob, or nothing computes it.
     """
     scores = dict.fromkeys(score.blob for score in net.scores)
     labels = label_columns(net)
@@ -128,7 +127,7 @@ def blobs_of(net, names, flag="-features", stacked=None):
 
 
 def label_columns(net):
-    """Returns {blob of labels: column}, of labels that no layer reads too."""
+    """Returns {label blob: column} of labels that no layer reads as input."""
     columns = {}
     for data in net.data:
         columns |= unread_columns(data)

@@ -1,4 +1,4 @@
-"""The first records of a source: what Caffe tests on."""
+"""First records of a source, on which Caffe tests."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -10,7 +10,7 @@ from sparkdl.data.source import Split
 
 @dataclass(frozen=True, kw_only=True)
 class Head(Split):
-    """A split of which so many records are read; None: all."""
+    """A split limited to its first records; None: all."""
 
     split: Any
     most: int | None
@@ -24,17 +24,17 @@ class Head(Split):
 
 @dataclass(frozen=True)
 class FirstRecords:
-    """A source of the first records of another, in batches; Caffe tests on these.
+    """A source of the first records of another source, in batches, as Caffe uses for tests.
 
-    Where the other does not know how many records its splits have, all of them are read.
+    If the number of records in the other's splits is unknown, all are read.
 
     Parameters
     ----------
     source : Source
     count : int
-        Records.
+        Number of records.
     size : int
-        Records of a batch; the last one of a split may be smaller.
+        Records per batch; the last batch of a split may be smaller.
     """
 
     source: Any
@@ -62,7 +62,7 @@ class FirstRecords:
 
 
 def head_batches(read, size, head):
-    """Yields Batches of a Head."""
+    """Yields the Batches of a Head."""
     left = head.most
     for batch in blocks(read(head.split), size):
         if left is not None and len(batch) >= left:

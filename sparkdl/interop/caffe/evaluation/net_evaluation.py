@@ -1,4 +1,4 @@
-"""Tests of a net of Caffe while it is trained: test nets take over its weights by name."""
+"""Tests of Caffe nets during training: test nets take over the trained weights by name."""
 
 from dataclasses import dataclass
 from functools import lru_cache
@@ -34,14 +34,14 @@ class Means:
         return int(sum(self.counts))
 
     def add(self, net, examples, means):
-        """Counts in the means {blob: (numbers,)} of so many examples."""
+        """Adds the means {blob: (numbers,)} of `examples` examples."""
         self.counts[net] += examples
         for name, values in means.items():
             total = self.sums[net][name]
             self.sums[net][name] = examples * values + (total if len(total) else 0)
 
     def merge(self, other):
-        """Returns the Means of both together."""
+        """Returns the Means of both."""
         both = Means(self.names)
         for one in (self, other):
             for net, count in enumerate(one.counts):
@@ -50,12 +50,12 @@ class Means:
         return both
 
     def of_net(self, net):
-        """Returns {blob: mean (numbers,) float64}; without the net's data nothing."""
+        """Returns {blob: mean (numbers,) float64}; {} if the net has seen no data."""
         count = self.counts[net]
         return {name: x / count for name, x in self.sums[net].items()} if count else {}
 
     def figures(self):
-        """Returns {blob: mean, or list of such}; with several nets "0/blob"."""
+        """Returns {blob: mean, or list of means}; with several nets the names are "0/blob"."""
         figures, many = {}, len(self.names) > 1
         for net in range(len(self.names)):
             for name, values in self.of_net(net).items():
@@ -65,7 +65,7 @@ class Means:
 
     @property
     def score(self):
-        """None: nobody knows which output measures how good a net is."""
+        """None, as it is unknown which output measures a net's quality."""
 
     def __str__(self):
         return ", ".join(f"{name} = {value}" for name, value in self.figures().items())
@@ -73,20 +73,20 @@ class Means:
 
 @dataclass(frozen=True)
 class NetEvaluator:
-    """An Evaluator that shows the test nets' outputs, not the loss.
+    """An Evaluator of the test nets' outputs instead of the loss.
 
-    Records say by their column TEST which test net they are for.
+    The column TEST of a record gives its test net.
 
     Parameters
     ----------
     trained : GraphConf
-        Whose weights are tested.
+        Configuration of the trained network.
     blobs : tuple of Blobs
-        Of each test net.
+        Blobs of each test net.
     transforms : tuple of callable or None
-        Of each net's data.
+        Transform of each net's data.
     sizes : tuple of int
-        Examples of each net's minibatches.
+        Minibatch size of each net.
     """
 
     trained: Any
@@ -107,7 +107,7 @@ class NetEvaluator:
         return means
 
     def figures(self):
-        """Returns the names of the outputs, as `Means.figures` has them."""
+        """Returns the names of the outputs, as in `Means.figures`."""
         names = [(net, name) for net, blobs in enumerate(self.blobs) for name in blobs.names]
         return tuple(f"{net}/{name}" if len(self.blobs) > 1 else name for net, name in names)
 
@@ -124,7 +124,7 @@ class NetEvaluator:
         return means
 
     def _load(self, net, replica):
-        """Returns the replica of a test net with the weights of the one that is trained."""
+        """Returns the replica of a test net with the weights of the trained network."""
         conf = self.blobs[net].net.conf
         state, own_backend = carry_weights(self.trained, replica, conf, first_state(conf)), None
         own_backend = replica_of(conf, replica.backend)
@@ -138,7 +138,7 @@ def replica_of(conf, backend):
 
 
 def testing_of(trained, nets, sources):
-    """Returns the Testing of test nets on these sources."""
+    """Returns the NetEvaluator of test nets on these sources."""
     return NetEvaluator(
         trained=trained.conf,
         blobs=tuple(blobs_of(net, visible_outputs(net), "a test", net.stacked) for net in nets),
@@ -148,7 +148,7 @@ def testing_of(trained, nets, sources):
 
 
 def visible_outputs(net):
-    """Returns the outputs of a net, less labels that nothing reads."""
+    """Returns the outputs of a net, without labels that nothing reads."""
     known = {score.blob for score in net.scores} | net.blobs.keys() | net.stacked.keys()
     names = [name for name in net.outputs if name in known]
     if not names:
@@ -157,6 +157,6 @@ def visible_outputs(net):
 
 
 def batch_size(net):
-    """Returns the minibatch size of a net, from its layers of data."""
+    """Returns the minibatch size of a net, from its data layers."""
     sizes = [data.batch_size for data in net.data if data.batch_size]
     return sizes[0] if sizes else 1

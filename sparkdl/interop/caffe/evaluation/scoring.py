@@ -1,4 +1,4 @@
-"""The numbers that Caffe's tests show of a batch: losses, accuracies, the largest of a blob."""
+"""Scores of a batch in Caffe's tests: losses, accuracies, argmax."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ from sparkdl.nn import AddedLoss, Comparison
 
 
 def blobs_to_score(net):
-    """Returns the names of the vertices of `net.conf` whose outputs `scores_of` needs."""
+    """Returns the names of the vertices in `net.conf` whose outputs `scores_of` needs."""
     places = {place.name: place for place in net.conf.stack}
     names = []
     for score in net.scores:
@@ -22,14 +22,13 @@ def scores_of(net, values, columns):
 
     Parameters
     ----------
-    net : CaffeNet
-    values : {name: array (n, ...)} of `blobs_to_score`, and of inputs that are compared
-    columns : {column of labels: array (n, ...)}
+    net : CaffeNet values : {name: array (n, ...)} of `blobs_to_score`, and of inputs to compare
+    with columns : {column of labels: array (n, ...)}
 
     Returns
     -------
     {blob: float or array}
-        In Caffe the mean over the batches of a test is shown.
+        Caffe shows the mean over the batches of a test.
     """
     places = {place.name: place for place in net.conf.stack}
     scores = {}
@@ -46,7 +45,7 @@ def scores_of(net, values, columns):
 
 
 def loss(place, values, columns, score):
-    """Returns the loss that a layer adds to that of the net, before its weight."""
+    """Returns the loss that a layer adds to the net's loss, before its weight."""
     layer, inputs = place.layer, [values[name] for name in place.sources]
     if isinstance(layer, AddedLoss):
         total = float(np.sum(inputs[0]))
@@ -57,9 +56,9 @@ def loss(place, values, columns, score):
 
 
 def accuracy_score(z, labels, score):
-    """Returns the share of labels among the `top_k` largest, of each class where that is asked.
+    """Returns the share of labels among the `top_k` largest scores, also per class on request.
 
-    As in Caffe, what is as large as the label's own counts as larger.
+    As in Caffe, a score equal to the label's own counts as larger.
     """
     z = np.moveaxis(z, 1 + score.axis, -1)
     rows, labels = z.reshape(-1, z.shape[-1]), np.asarray(labels).reshape(-1).astype(int)
@@ -76,9 +75,9 @@ def accuracy_score(z, labels, score):
 
 
 def top_k_of(x, score):
-    """Returns the indices of the `top_k` largest, among equals the last first; or their values.
+    """Returns the indices of the `top_k` largest, the last first among equals; or their values.
 
-    Along an axis the values stand in place of the numbers, else behind them: (n, 2, top_k).
+    With an axis, the values replace the indices; otherwise they follow them: (n, 2, top_k).
     """
     flat = score.axis is None
     x = x.reshape(len(x), -1) if flat else x

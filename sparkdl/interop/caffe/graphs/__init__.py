@@ -1,1 +1,1 @@
-"""Nets as graphs of our layers."""
+"""Nets as graphs of sparkdl layers."""

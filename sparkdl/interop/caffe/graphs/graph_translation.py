@@ -1,4 +1,4 @@
-"""A net of Caffe on its way to a graph: which vertex gives each blob, and its shape."""
+"""Translation of a Caffe net to a graph: the vertex and shape of each blob."""
 
 from dataclasses import replace
 from math import prod
@@ -14,22 +14,22 @@ from sparkdl.nn.networks.placement import shape_after
 class Translation:
     """The state of a translation: the layers translated so far.
 
-    Layers are translated in order; each reads blobs that are there and leaves some behind. A blob
-    that a layer changes in place is from then on what that layer gives. Shapes are those of one
-    example, so Caffe's axis 1 is the first.
+    Layers are translated in order; each reads existing blobs and adds new ones. After an in-place
+    change, a blob stands for that layer's output. Shapes are those of one example, so Caffe's axis
+    1 comes first.
 
     Parameters
     ----------
     uses : Uses
-        What the blobs of data are for.
+        Uses of the data blobs.
     phase : int
-        That of a NetState.
+        Phase of a NetState.
     shapes : {blob: shape of one example}
-        Of data whose layers do not say.
+        For data whose layers do not give the shape.
     l1, l2 : float
-        Of the solver: in Caffe all parameters decay, biases too.
+        Decay of the solver; in Caffe it applies to all parameters, including biases.
     specs : {name: ParamSpec}
-        What the layers that share a parameter say of it together; see `collect_specs`.
+        Merged settings of shared parameters; see `collect_specs`.
 
     Attributes
     ----------
@@ -47,21 +47,21 @@ class Translation:
         self.data, self.scores, self.written = [], [], []
         self._blobs, self._shared = {}, SharedParameters()  # {blob: (input or vertex, shape)}
         self._labels = {}  # {blob: column}
-        self.parameters = set()  # blobs that are learned and have no batch
-        self.of_batch = {}  # {blob that is one number for the batch: how it was reduced}
-        self.sequences = set()  # blobs whose steps stand in front of the batch in Caffe
-        self.single = set()  # blobs of one number an example, with no axis but that of the batch
-        self.stacked = {}  # {blob: how many batches lie behind each other in it}
-        self.chosen = {}  # {blob that Filter gave: the vertex that says which examples are there}
+        self.parameters = set()  # learned blobs without a batch axis
+        self.of_batch = {}  # {blob with one number per batch: how it was reduced}
+        self.sequences = set()  # blobs whose step axis precedes the batch axis in Caffe
+        self.single = set()  # blobs of one number per example, with only the batch axis
+        self.stacked = {}  # {blob: number of batches concatenated in it}
+        self.chosen = {}  # {output blob of a Filter: the vertex that says which examples it has}
 
     @property
     def blobs(self):
-        """{blob: the input or vertex that gives it} as the net leaves them."""
+        """{blob: the input or vertex that computes it} at the end of the net."""
         return {blob: source for blob, (source, _) in self._blobs.items()}
 
     @property
     def stacked_blobs(self):
-        """Blobs in which several batches lie behind each other."""
+        """Blobs that concatenate several batches."""
         return {blob for blob, count in self.stacked.items() if count != 1}
 
     def shape(self, blob):
@@ -69,23 +69,23 @@ class Translation:
         return self._of(blob)[1]
 
     def source(self, blob):
-        """Returns the input or vertex that gives a blob."""
+        """Returns the input or vertex that computes a blob."""
         return self._of(blob)[0]
 
     def axis(self, blob, axis, what="axis", behind=False):
-        """Returns the axis of one example that Caffe's axis of a blob is.
+        """Converts Caffe's axis of a blob to an axis of one example.
 
         Parameters
         ----------
         behind : bool
-            Whether those behind it are meant too, and must not be that of the batch either.
+            Whether following axes are included, which then must not be the batch axis either.
 
         Raises
         ------
         ConfigError
-            For an axis that the blob does not have.
+            If the blob has no such axis.
         UnsupportedError
-            For that of the batch.
+            If it is the batch axis.
         """
         shape = self.shape(blob)
         rank, batch = len(shape) + 1, self.batch_axis(blob)
@@ -100,16 +100,16 @@ class Translation:
         return positive - (positive > batch)
 
     def batch_axis(self, blob):
-        """Returns Caffe's axis of the examples: 1 of sequences, whose steps come first, else 0."""
+        """Returns Caffe's batch axis: 1 for sequences, whose steps come first, else 0."""
         return int(blob in self.sequences)
 
     def is_batch(self, blob, axis):
-        """Returns whether Caffe's axis of a blob is that of the batch."""
+        """Returns whether Caffe's axis of a blob is the batch axis."""
         rank = len(self.shape(blob)) + 1
         return (axis + rank if axis < 0 else axis) == self.batch_axis(blob)
 
     def column(self, blob):
-        """Returns the column of the data that a blob of labels is; None of other blobs."""
+        """Returns the data column of a label blob; None for other blobs."""
         return self._labels.get(blob)
 
     def _of(self, blob):
@@ -122,19 +122,19 @@ class Translation:
         return self._blobs[blob]
 
     def give(self, blob, shape):
-        """Enters a blob that comes from the data."""
-        self.inputs[blob] = tuple(shape) or (1,)  # one number an example is a row of one
+        """Adds an input blob from the data."""
+        self.inputs[blob] = tuple(shape) or (1,)  # one number per example becomes a row of one
         self._blobs[blob] = blob, self.inputs[blob]
         self.mark(self.single, blob, not shape)
         if self.uses.is_time_major(blob):
             self.sequences.add(blob)
 
     def give_labels(self, blob, column):
-        """Enters a blob of labels, which comes from the data."""
+        """Adds a label blob from the data."""
         self._labels[blob] = column
 
     def alias(self, top, bottom):
-        """Makes a blob the same as another."""
+        """Makes a blob an alias of another."""
         if bottom in self._labels:
             self._labels[top] = self._labels[bottom]
         else:
@@ -142,16 +142,13 @@ class Translation:
             self._inherit(top, [bottom])
 
     def add(self, layer, new_layer, bottoms=None, top=None, name=None, **sharing):
-        """Puts our layer where a layer of Caffe stands.
+        """Adds a sparkdl layer in place of a Caffe layer.
 
         Parameters
         ----------
-        layer : LayerParameter
-        new_layer : Layer
-        bottoms : blobs that it reads; those of `layer` unless given
-        top : blob that it gives; the first of `layer` unless given
-        name : of the vertex; that of `layer` unless given
-        sharing : see `add_output`
+        layer : LayerParameter new_layer : Layer bottoms : blobs that it reads; by default those of
+        `layer` top : blob that it computes; by default the first of `layer` name : name of the
+        vertex; by default that of `layer` sharing : see `add_output`
         """
         output = self.add_output(layer, new_layer, bottoms, name, **sharing)
         top = top or (layer.top[0] if layer.top else output[0])
@@ -159,13 +156,13 @@ class Translation:
         self._inherit(top, layer.bottom if bottoms is None else bottoms)
 
     def add_output(self, layer, new_layer, bottoms=None, name=None, shares=None, specs=None):
-        """Works as `add`, for a layer that leaves no blob behind; returns its vertex and shape.
+        """Works as `add`, for a layer without a top blob; returns its vertex and shape.
 
         Parameters
         ----------
-        shares : vertex whose parameters it uses, its own or those of another; unless given, the one
-            that the names of the parameters say
-        specs : ParamSpecs of the parameters; those of `layer` unless given
+        shares : vertex whose parameters it uses, its own or another's; by default the one that the
+            names of the parameters give
+        specs : ParamSpecs of the parameters; by default those of `layer`
         """
         name = name or name_of(layer)
         bottoms = list(layer.bottom) if bottoms is None else bottoms
@@ -183,7 +180,7 @@ class Translation:
     def by_channel(self, blob):
         """Returns a blob's name.
 
-        Raises UnsupportedError where axis 1, that of channels, is that of the batch.
+        Raises UnsupportedError if axis 1, the channel axis, is the batch axis.
         """
         if blob in self.sequences:
             raise UnsupportedError(
@@ -194,7 +191,7 @@ class Translation:
     def one_batch(self, blob):
         """Returns a blob's name.
 
-        Raises UnsupportedError where several batches lie behind each other in it.
+        Raises UnsupportedError if it concatenates several batches.
         """
         if self.stacked.get(blob, 1) != 1:
             raise UnsupportedError(
@@ -204,7 +201,7 @@ class Translation:
         return blob
 
     def part(self, blob):
-        """Returns the vertices that give the batches which lie behind each other in a blob."""
+        """Returns the vertices of the batches concatenated in a blob."""
         count = self.stacked[blob]
         names = tuple(f"{blob}/{index}" for index in range(count))
         for index, name in enumerate(names):
@@ -212,7 +209,7 @@ class Translation:
         return names
 
     def _inherit(self, top, bottoms):
-        """Remembers of a blob what is known of those it is computed from."""
+        """Propagates the known properties of input blobs to an output blob."""
         self.stacked[top] = self._batches(bottoms)
         self.mark(self.sequences, top, bottoms[0] in self.sequences)
         self.mark(self.single, top, bottoms[0] in self.single)
@@ -223,20 +220,20 @@ class Translation:
 
     @staticmethod
     def mark(blobs, blob, holds):
-        """Puts a blob into a set, or takes it out."""
+        """Adds a blob to a set, or removes it."""
         (blobs.add if holds else blobs.discard)(blob)
 
     def _batches(self, blobs):
-        """Returns how many batches lie behind each other in all of these blobs."""
+        """Returns how many batches are concatenated in each of these blobs, which must agree."""
         counts = {self.stacked.get(blob, 1) for blob in blobs}
         if len(counts) != 1:
             raise UnsupportedError(f"{list(blobs)} must have as many examples as each other")
         return counts.pop()
 
     def add_by_channel(self, layer, new_layer, bottom=None, top=None, name=None):
-        """Works as `add`, for a layer with its channels on the first axis, as images have them.
+        """Works as `add`, for a layer with channels on the first axis, as in images.
 
-        Of two axes, ours would take the last for the channels.
+        With two axes, sparkdl's layer would take the last for the channels.
         """
         bottom, top = self.by_channel(bottom or layer.bottom[0]), top or layer.top[0]
         shape = self.shape(bottom)
@@ -247,11 +244,11 @@ class Translation:
         self.reshape_top(layer, shape, top)
 
     def units_in_place(self, layer, bottom, axis):
-        """Returns a blob whose `axis` is where ours has units: first of images, else last.
+        """Returns a blob with `axis` moved to sparkdl's axis of units: first for images, else last.
 
         Returns
         -------
-        blob, order of the axes or None where nothing had to be done
+        blob, order of the axes or None if unchanged
         """
         rank = len(self.shape(bottom))
         at = 0 if rank > 2 else rank - 1
@@ -264,19 +261,19 @@ class Translation:
         return blob, order
 
     def reshape_blob(self, layer, bottom, shape, why):
-        """Returns a blob that has the numbers of another in another shape."""
+        """Adds a reshape of a blob; returns the new blob."""
         blob = f"{name_of(layer)}/{why}"
         self.add(layer, Reshape(shape=shape), [bottom], blob, blob)
         return blob
 
     def reshape_top(self, layer, shape, top=None):
-        """Gives what `layer` has left behind another shape."""
+        """Adds a reshape of the output of `layer`."""
         top = top or layer.top[0]
         name = f"{name_of(layer)}/{top}/shape"
         self.add(LayerParameter(), Reshape(shape=shape), [top], top, name)
 
     def _stop_gradient(self, layer, bottom, source):
-        """Returns `source`, behind a stop where the layer propagates nothing down to it."""
+        """Returns `source`, after a StopGradient if the layer does not propagate down to it."""
         wanted = dict(zip(layer.bottom, layer.propagate_down))
         if wanted.get(bottom, True):
             return source
@@ -287,5 +284,5 @@ class Translation:
 
 
 def as_read(new_layer, shape):
-    """Returns the shape as our layer sees it: rows where it takes rows."""
+    """Returns the shape as the sparkdl layer sees it: flat if it takes rows."""
     return (prod(shape),) if new_layer.takes_rows and len(shape) > 2 else shape

@@ -23,7 +23,7 @@ from sparkdl.nn import GraphConf
 
 @dataclass(frozen=True, kw_only=True)
 class CaffeNet:
-    """A net in one state.
+    """A net in one NetState.
 
     Parameters
     ----------
@@ -33,14 +33,14 @@ class CaffeNet:
     data : tuple of Data
         Its layers of data.
     scores : tuple of Score
-        What is to be computed of test data.
+        Scores to compute on test data.
     written : tuple of WrittenBlobs
-        What goes to files.
+        Blobs to write to files.
     outputs : tuple of str
-        Blobs that no layer reads: what Caffe shows of a test, in the order of the layers.
-    blobs : {blob: the input or vertex that gives it at the end}
-    stacked : {blob: the vertices that give its batches}
-        Of outputs in which several lie behind each other.
+        Blobs that no layer reads, which Caffe shows in a test, in layer order.
+    blobs : {blob: the input or vertex that computes it at the end} stacked : {blob: the vertices
+    that compute its batches}
+        For outputs that concatenate several batches.
     layers : {name: LayerParameter}
         In the form of Caffe 1.0.
     """
@@ -89,15 +89,15 @@ def read_net(path, phase="TRAIN", level=0, stages=(), shapes=None, **options):
 
 
 def load_net(given, state, shapes=None, origin=None, **options):
-    """Returns the CaffeNet in a text file, or of a NetParameter; see `read_net`.
+    """Returns the CaffeNet of a text file or a NetParameter; see `read_net`.
 
     Parameters
     ----------
     given : path or NetParameter
     state : NetState
-        What the net says itself of its state is added to.
+        Added to the state that the net itself states.
     origin : Origin, optional
-        Where a NetParameter is from, for errors.
+        Where a NetParameter comes from, for errors.
     """
     if isinstance(given, NetParameter):
         return translate_net(given, state, shapes, origin or Origin("the net"), options)
@@ -149,7 +149,7 @@ def translate_net(message, state, shapes, origin, options):
 
 
 def outputs_of(layers):
-    """Returns the blobs that are left when all layers have read theirs."""
+    """Returns the blobs that no layer reads."""
     left = {}
     for layer in layers:
         for bottom in layer.bottom:

@@ -1,4 +1,4 @@
-"""The layers whose parameters later ones use, by the names that they have in common."""
+"""Sharing of parameters between layers by their names."""
 
 from typing import NamedTuple
 
@@ -7,7 +7,7 @@ from sparkdl.interop.caffe.checkpoints.blob_orders import orders_of
 
 
 class Parameter(NamedTuple):
-    """A parameter with a name: the vertex that has it, its place there, the arrays around it."""
+    """A named parameter: its vertex, its position there, and the array orders of the layer."""
 
     vertex: str
     place: int
@@ -15,25 +15,24 @@ class Parameter(NamedTuple):
 
 
 class SharedParameters:
-    """The parameters with names of the layers so far."""
+    """The named parameters of the layers so far."""
 
     def __init__(self):
         self._first = {}  # {name: Parameter}
 
     def owner(self, specs, layer, new_layer, in_shape, vertex):
-        """Returns the vertex whose arrays a layer uses: that which named them first; None: its own.
+        """Returns the vertex whose arrays a layer shares, the first that named them; None: its own.
 
         Parameters
         ----------
-        specs : ParamSpecs of its parameters; None: those of `layer`
-        layer : LayerParameter
-        new_layer, in_shape : our layer, and what it reads
-        vertex : name of the vertex that the layer becomes
+        specs : ParamSpecs of its parameters; None: those of `layer` layer : LayerParameter
+        new_layer, in_shape : the sparkdl layer, and its input shape vertex : name of the vertex
+        that the layer becomes
 
         Raises
         ------
         UnsupportedError
-            For what is not all of the parameters of one layer, each at its place.
+            Unless all parameters of one layer are shared, each at the same position.
         """
         arrays = new_layer.param_shapes(in_shape) | new_layer.buffer_shapes(in_shape)
         specs = layer.param[: len(arrays)] if specs is None else specs
@@ -61,7 +60,7 @@ class SharedParameters:
 
 
 def check_once(names):
-    """Raises UnsupportedError where two parameters of a layer are one."""
+    """Raises UnsupportedError if a layer names two parameters alike."""
     for name in names:
         if names.count(name) > 1:
             raise UnsupportedError(
@@ -71,7 +70,7 @@ def check_once(names):
 
 
 def check_place(name, place, first):
-    """Raises UnsupportedError for a parameter that stands elsewhere among those of its owner."""
+    """Raises UnsupportedError if a parameter's position differs from that in its owner."""
     if place != first.place:
         raise UnsupportedError(
             f"param.name {name!r} must be at place {first.place} as in {first.vertex}, which "
@@ -80,7 +79,7 @@ def check_place(name, place, first):
 
 
 def check_orders(name, orders, first):
-    """Raises UnsupportedError where the owner reads the numbers of the blob in another order."""
+    """Raises UnsupportedError if the owner reads the blob's numbers in a different order."""
     if list(orders.items()) != list(first.orders.items()):
         raise UnsupportedError(
             f"param.name {name!r} must be shared with a layer that reads its blob in the same "

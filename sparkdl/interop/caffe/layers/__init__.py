@@ -1,4 +1,4 @@
-"""Caffe's layers, a function for each type: it puts ours in its place in a Translation."""
+"""Translations of Caffe's layers, one function per type, to layers of a Translation."""
 
 from sparkdl.interop.caffe.layers.common import COMMON
 from sparkdl.interop.caffe.layers.data import DATA

@@ -1,4 +1,4 @@
-"""Layers with parameters of other kinds, normalization, and sums of blobs."""
+"""Other layers with parameters, normalization, and operations on blobs."""
 
 from math import prod
 
@@ -29,7 +29,7 @@ PROD, SUM, MAX = range(3)
 
 
 def inner_product(layer, net):
-    """Connects all axes from `axis` on with all outputs; those before it each by itself."""
+    """Connects all axes from `axis` on to all outputs; preceding axes are kept."""
     options = layer.inner_product_param
     shape = net.shape(layer.bottom[0])
     axis = net.axis(layer.bottom[0], options.axis, behind=True)
@@ -41,7 +41,7 @@ def inner_product(layer, net):
     before, inside = shape[:axis], prod(shape[axis:])
     rows = (prod(before), inside) if before else (inside,)
     seen = layer.bottom[0]
-    if rows != shape and not (len(shape) > 2 and not before):  # of images, ours flattens itself
+    if rows != shape and not (len(shape) > 2 and not before):  # Dense flattens images itself
         seen = net.reshape_blob(layer, seen, rows, "rows")
     net.add(layer, new_layer, [seen])
     if len(before) > 1:
@@ -49,10 +49,11 @@ def inner_product(layer, net):
 
 
 def batch_norm(layer, net):
-    """Normalizes by mean and variance alone: Scale follows where there is more.
+    """Normalizes by mean and variance only; a Scale may follow.
 
-    With use_global_stats they are those of before in training too; without it, where a net says so
-    itself, those of the batch in tests too, which ours does not do.
+    With use_global_stats the stored statistics are also used in training. An explicit
+    `use_global_stats: false` would use those of the batch in tests as well, which sparkdl does not
+    support.
     """
     options = layer.batch_norm_param
     phase = layer.phase if layer.HasField("phase") else net.phase
@@ -74,7 +75,7 @@ def batch_norm(layer, net):
 
 
 def softmax(layer, net):
-    """Works over one axis, brought to where ours looks for it and back."""
+    """Applies softmax along one axis, which is moved to sparkdl's axis and back."""
     bottom = layer.bottom[0]
     axis = net.axis(bottom, layer.softmax_param.axis)
     seen, order = net.units_in_place(layer, bottom, axis)
@@ -99,7 +100,7 @@ def eltwise(layer, net):
 
 
 def scale(layer, net):
-    """Multiplies by learned factors, and adds an offset with bias_term; or by those of a blob."""
+    """Multiplies by learned factors, plus an offset with bias_term; or by another blob."""
     options = layer.scale_param
     if len(layer.bottom) == 2:
         broadcast(layer, net, "product", options)
@@ -116,7 +117,7 @@ def scale(layer, net):
 
 
 def bias(layer, net):
-    """Adds offsets that are learned."""
+    """Adds learned offsets, or another blob."""
     options = layer.bias_param
     if len(layer.bottom) == 2:
         return broadcast(layer, net, "add", options)
@@ -127,7 +128,7 @@ def bias(layer, net):
 
 
 def broadcast(layer, net, operation, options):
-    """Spreads the second bottom over the first."""
+    """Broadcasts the second bottom over the first."""
     wide, narrow = layer.bottom
     if narrow in net.parameters:
         axis = net.axis(wide, options.axis, behind=len(net.shape(narrow)) > 1)
@@ -137,9 +138,9 @@ def broadcast(layer, net, operation, options):
 
 
 def axis_of_data(net, wide, narrow, axis):
-    """Returns the axis of an example from which on `narrow` is spread over `wide`.
+    """Returns the axis of an example from which `narrow` is broadcast over `wide`.
 
-    Of sequences it is 0 for a number for each step, 1 for those of a whole sequence.
+    For sequences it is 0 for a number per step, 1 for values of a whole sequence.
     """
     batch, own = net.batch_axis(wide), net.batch_axis(narrow)
     first = axis if axis >= 0 else axis + len(net.shape(wide)) + 1
@@ -153,7 +154,7 @@ def axis_of_data(net, wide, narrow, axis):
 
 
 def shift_top(layer, net, options):
-    """Adds the offset that follows the factors of a Parameter."""
+    """Adds the offset of a Scale whose factors are a Parameter."""
     if layer.bottom[1] not in net.parameters:
         raise UnsupportedError("bias_term must not follow factors of data; a Bias layer can")
     rates = factor_rates(net, spec_of(layer, 0), spec_of(layer, 0))
@@ -165,7 +166,7 @@ def shift_top(layer, net, options):
 
 
 def axes_of(layer, net, options):
-    """Returns the axes of an example that the factors have, from Caffe's axis and num_axes."""
+    """Returns the example axes that the factors have, from Caffe's axis and num_axes."""
     if options.num_axes == 0:
         return {"axis": 0, "axes": 0}
     axis = net.axis(layer.bottom[0], options.axis, behind=options.num_axes != 1)
@@ -175,7 +176,7 @@ def axes_of(layer, net, options):
 
 
 def embed(layer, net):
-    """Looks up rows of a table, along an axis of their own behind those of the bottom."""
+    """Looks up rows of a table, along a new last axis."""
     options, bottom = layer.embed_param, layer.bottom[0]
     shape, layer_options = net.shape(bottom), weights(layer, options, net)
     layer_options |= {"vocabulary_size": options.input_dim, "units": options.num_output}
@@ -206,7 +207,7 @@ def mvn(layer, net):
 
 
 def reduction(layer, net):
-    """Reduces from an axis on; from that of the batch on, what each example adds to it."""
+    """Reduces from an axis on; from the batch axis on, gives each example's contribution."""
     options, shape = layer.reduction_param, net.shape(layer.bottom[0])
     kind = OPERATIONS[options.operation]
     over_all = options.axis in (0, -1 - len(shape))
@@ -218,7 +219,7 @@ def reduction(layer, net):
 
 
 def parameter(layer, net):
-    """Gives numbers that are learned, for all examples the same."""
+    """Adds learned numbers, the same for all examples."""
     shape = tuple(layer.parameter_param.shape.dim)
     if not net.inputs:
         raise UnsupportedError("a Parameter must stand behind the layers of data")

@@ -1,4 +1,4 @@
-"""Numbers of bottoms and tops that a layer of each type may have."""
+"""Numbers of bottoms and tops for each layer type."""
 
 from sparkdl.errors import ConfigError
 from sparkdl.interop.caffe.layers.data import OPTIONS
@@ -38,16 +38,16 @@ COUNTS = {  # (least, most) bottoms, (least, most) tops
     "SigmoidCrossEntropyLoss": ((2, 2), (0, 1)),
     "EuclideanLoss": ((2, 2), (0, 1)),
 }
-AS_MANY = {"Convolution": 0, "Deconvolution": 0, "Filter": 1}  # so many more bottoms than tops
+AS_MANY = {"Convolution": 0, "Deconvolution": 0, "Filter": 1}  # number of bottoms in excess of tops
 
 
 def check_counts(layer):
-    """Refuses a layer with more or fewer bottoms or tops than Caffe's.
+    """Raises ConfigError unless a layer has as many bottoms and tops as its type allows.
 
     Raises
     ------
     ConfigError
-        Says how many there must be.
+        With the allowed numbers.
     """
     given = {"bottom": layer.bottom, "top": layer.top}
     for (name, blobs), (least, most) in zip(given.items(), COUNTS[layer.type], strict=True):
@@ -65,7 +65,7 @@ def check_counts(layer):
 
 
 def format_range(least, most):
-    """ "1 blob", "1 to 2 blobs", "at most 1 blob", "at least 2 blobs" """
+    """Formats a range: "1 blob", "1 to 2 blobs", "at most 1 blob", "at least 2 blobs"."""
     if most is MANY:
         return f"at least {format_blobs(least)}"
     if least == most:

@@ -1,4 +1,4 @@
-"""Layers of data: what the blobs they give are, and where the data are."""
+"""Data layers: the blobs they provide, and where the data is."""
 
 from dataclasses import dataclass, field
 
@@ -26,22 +26,21 @@ OPTIONS = {
 
 @dataclass(frozen=True, kw_only=True)
 class Data:
-    """The description of a layer of data.
+    """Description of a data layer.
 
     Parameters
     ----------
     name, type : str
-        Of the layer.
-    columns : {blob: column of a batch that the network reads it from}
+        Name and type of the layer.
+    columns : {blob: column of a batch}
         Blobs that the network needs.
-    shapes : {blob: shape of one example} of those that are no labels
-    source : str
-        Where the data are; empty for layers that do not say.
+    shapes : {blob: shape of one example}, without labels source : str
+        Where the data is; empty if the layer does not say.
     batch_size : int or None
     transform : TransformationParameter
-        What is done to images, as Caffe says it.
+        Caffe's transformation of images.
     layer : LayerParameter
-        All of it.
+        The layer itself.
     """
 
     name: str
@@ -55,7 +54,7 @@ class Data:
 
 
 def data(layer, net):
-    """Gives the blobs that are read: labels as columns to compare with, others as inputs."""
+    """Adds the blobs that are read: labels as columns to compare with, others as inputs."""
     options = getattr(layer, OPTIONS[layer.type])
     columns, shapes = {}, {}
     for place, top in enumerate(layer.top):
@@ -82,7 +81,7 @@ def data(layer, net):
 
 
 def unread_columns(data):
-    """Returns {blob: column of a batch} of the tops that the network does not read."""
+    """Returns {blob: column of a batch} for tops that the network does not read."""
     if data.type in ("CoSData", "HDF5Data"):
         return {top: f"{top} (unread)" for top in data.layer.top if top not in data.columns}
     return {top: "labels" for top in data.layer.top[1:] if top not in data.columns}
@@ -104,7 +103,7 @@ def shape_of(layer, options, place, net):
 
 
 def reason(layer, options, top):
-    """Returns why the data do not say it: "PATH is not there, and "."""
+    """Returns the reason why the data does not give a shape: "PATH is not there, and "."""
     known = {"Data": LMDB, "HDF5Data": None}
     if layer.type not in known or getattr(options, "backend", None) != known[layer.type]:
         return ""
@@ -117,7 +116,7 @@ def reason(layer, options, top):
 
 
 def of_database(layer, options, place, by_time):
-    """Returns the shape of the first record of an LMDB that is there, of several the first."""
+    """Returns the shape of the first record of an existing LMDB, the first of several."""
     source = next(iter(paths_of(options.source)), "")
     if place or options.backend != LMDB or not files.exists(source):
         return None
@@ -126,7 +125,7 @@ def of_database(layer, options, place, by_time):
 
 
 def of_hdf5(layer, options, place, by_time):
-    """Returns the shape of the blob's data set, in the first file of a list that is there."""
+    """Returns the shape of the blob's dataset in the first file of an existing list."""
     if not files.exists(options.source):
         return None
     with open_hdf5(list_hdf5_files(options.source)[0]) as file:
@@ -135,7 +134,7 @@ def of_hdf5(layer, options, place, by_time):
 
 
 def of_images(layer, options, place, by_time):
-    """Returns the shape, known where images are brought to one size."""
+    """Returns the shape, if images are resized or cropped to one size."""
     size = options.new_height, options.new_width
     if place or not (all(size) or layer.transform_param.crop_size):
         return None
@@ -166,7 +165,7 @@ def of_inputs(layer, options, place, by_time):
 
 
 def of_columns(layer, options, place, by_time):
-    """Returns the shape of CoSData: as many sizes as a sample has axes, images transformed."""
+    """Returns the shape of CoSData, with as many sizes as a sample has axes, after transforms."""
     top = options.top[place]
     axes = [(getattr(top, f"out_{name}"), getattr(top, name)) for name in AXES]
     crop = top.transform_param.crop_size
@@ -178,7 +177,7 @@ def of_columns(layer, options, place, by_time):
 
 
 def crop_shape(layer, shape):
-    """Returns the shape after what the layer does to its images."""
+    """Returns the shape of images after the layer's transforms."""
     transform = layer.transform_param
     channels = 3 if transform.force_color else 1 if transform.force_gray else shape[0]
     size = transform.crop_size

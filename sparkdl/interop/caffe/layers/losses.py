@@ -1,4 +1,4 @@
-"""Losses, and what is computed of test data."""
+"""Losses, and scores of test data."""
 
 from math import prod
 
@@ -22,7 +22,7 @@ from sparkdl.nn.losses import (
 )
 
 FULL, VALID, BATCH_SIZE, NONE = range(4)
-TINY = 1e-12  # of a squared distance, so that the gradient at 0 is a number
+TINY = 1e-12  # added to squared distances, so that the gradient at 0 is finite
 REDUCTIONS = {FULL: "full", VALID: "valid", BATCH_SIZE: "sum", NONE: "total"}
 
 
@@ -38,7 +38,7 @@ def softmax_with_loss(layer, net):
 
 
 def probabilities(layer, net, axis):
-    """Gives the second top, where there is one: a Softmax of the first bottom."""
+    """Adds a Softmax of the first bottom as the second top, if there is one."""
     for top in layer.top[1:]:
         name = f"{name_of(layer)}/{top}"
         one = LayerParameter(name=name, bottom=layer.bottom[:1], top=[top])
@@ -59,7 +59,7 @@ def by_places_in_front(layer, net, axis):
 
 
 def infogain(layer, net):
-    """Takes the matrix from a file or a third bottom: of a Parameter, or of each example."""
+    """Takes the matrix from a file or a third bottom: a Parameter, or one per example."""
     options, ignore = layer.infogain_loss_param, ignored_label(layer.loss_param)
     reduction = normalization(layer.loss_param, VALID)
     if len(layer.bottom) == 2 and (not options.source or ignore is not None):
@@ -80,7 +80,7 @@ def infogain(layer, net):
 
 
 def with_units(layer, net, options=None):
-    """Returns the blob of scores, with the axis of the classes where ours has it."""
+    """Returns the blob of scores, with the class axis where sparkdl expects it."""
     axis = (options or layer.softmax_param).axis
     z = layer.bottom[0]
     return net.units_in_place(layer, z, net.axis(z, axis))[0]
@@ -96,7 +96,7 @@ def hinge(layer, net):
 
 
 def as_row(layer, net):
-    """Returns the blob of scores, each example's in a row."""
+    """Returns the blob of scores, flattened per example."""
     bottom = net.by_channel(layer.bottom[0])
     shape = net.shape(bottom)
     if len(shape) == 1:
@@ -105,7 +105,7 @@ def as_row(layer, net):
 
 
 def sigmoid_cross_entropy(layer, net):
-    """Divides by the batch by default, as Caffe does, else by the numbers of all examples."""
+    """Divides by the batch size by default, as Caffe does, else by the number of all values."""
     options, ignore = layer.loss_param, ignored_label(layer.loss_param)
     reduction = normalization(options, BATCH_SIZE)
     if reduction == "valid" and ignore is not None:
@@ -120,13 +120,13 @@ def sigmoid_cross_entropy(layer, net):
 
 def euclidean(layer, net):
     z, labels = layer.bottom
-    if net.column(z):  # the loss is the same
+    if net.column(z):  # the loss is symmetric
         z, labels = labels, z
     by_first_axis(layer, net, Euclidean(), z, labels)
 
 
 def contrastive(layer, net):
-    """Compares the distance of the first two with what the third says of them."""
+    """Compares the distance of the first two bottoms with the labels in the third."""
     options = layer.contrastive_loss_param
     new_layer = Contrastive(margin=shortest(options.margin), legacy=options.legacy_version)
     distance = f"{name_of(layer)}/distance"
@@ -138,7 +138,8 @@ def contrastive(layer, net):
 def by_first_axis(layer, net, loss, z, labels=None):
     """Works as `add_compared_loss`, for a loss whose sum Caffe divides by its first axis.
 
-    Of sequences (steps, batch, ...) that is the steps: Caffe's number grows with the batch.
+    For sequences (steps, batch, ...) that is the number of steps, so Caffe's loss grows with the
+    batch.
     """
     if z in net.sequences:
         add_compared_loss(layer, net, loss, z, "total", labels, share=1.0 / net.shape(z)[0])
@@ -147,11 +148,11 @@ def by_first_axis(layer, net, loss, z, labels=None):
 
 
 def add_compared_loss(layer, net, loss, z, reduction="sum", labels=None, gain=None, share=1.0):
-    """Adds an output whose loss is what the layer computes, or of which that is a share.
+    """Adds an output whose loss, times `share`, is what the layer computes.
 
     Parameters
     ----------
-    gain : the blob of its matrices, optional
+    gain : blob of infogain matrices, optional
     """
     net.one_batch(z)
     labels, name, weight = labels or layer.bottom[1], name_of(layer), weight_of(layer)
@@ -180,7 +181,7 @@ def add_compared_loss(layer, net, loss, z, reduction="sum", labels=None, gain=No
 
 
 def add_weighted_losses(layer, net):
-    """Adds losses of blobs whose layers are none, by their loss_weight."""
+    """Adds losses for blobs of other layers that have a loss_weight."""
     for top, weight in zip(layer.top, layer.loss_weight):
         if layer.type in LOSSES or not weight:
             continue
@@ -192,7 +193,7 @@ def add_weighted_losses(layer, net):
 
 
 def weight_of(layer):
-    """Returns the weight in what is minimized; 1 unless given."""
+    """Returns the weight of a loss in the objective, 1 by default."""
     return shortest(layer.loss_weight[0]) if layer.loss_weight else 1.0
 
 
@@ -201,7 +202,7 @@ def ignored_label(options):
 
 
 def normalization(options, default):
-    """Returns the divisor of the sum of a batch's losses, as ScoredLayer.reduction says it."""
+    """Returns the divisor of a batch's summed losses, as in ScoredLayer.reduction."""
     if options.HasField("normalization"):
         return REDUCTIONS[options.normalization]
     if options.HasField("normalize"):
@@ -227,7 +228,7 @@ def accuracy(layer, net):
 
 
 def argmax(layer, net):
-    """Adds an argmax: a score to show, or a blob where another layer reads it."""
+    """Adds an argmax, as a score or, if another layer reads it, a blob."""
     options, z = layer.argmax_param, layer.bottom[0]
     axis = net.axis(z, options.axis) if options.HasField("axis") else None
     if net.uses.is_used(layer.top[0]):

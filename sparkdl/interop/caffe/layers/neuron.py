@@ -1,4 +1,4 @@
-"""Layers that work on each number by itself."""
+"""Element-wise layers."""
 
 from sparkdl.interop.caffe.layers.parameters import factor_rates, filler, spec_of
 from sparkdl.interop.caffe.policies import shortest
@@ -26,7 +26,7 @@ def relu(layer):
 
 
 def elu(layer):
-    """Returns an Elu, or a Relu where alpha is 0."""
+    """Returns an Elu, or a Relu if alpha is 0."""
     alpha = shortest(layer.elu_param.alpha)
     return Elu(alpha=alpha) if alpha else Relu()
 
@@ -52,7 +52,7 @@ def line(options):
 
 
 def base(options):
-    """Returns None for e, which is -1 in Caffe."""
+    """Returns the base, None for e, which Caffe writes as -1."""
     return None if options.base == -1 else shortest(options.base)
 
 

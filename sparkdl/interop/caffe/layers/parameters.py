@@ -11,13 +11,13 @@ from sparkdl.nn.initializers import (
     VarianceScaling,
 )
 
-MODES = ("fan_in", "fan_out", "fan_avg")  # by the number of variance_norm
+MODES = ("fan_in", "fan_out", "fan_avg")  # by the value of variance_norm
 
 
 def filler(message, swapped=False):
-    """Returns the initializer that a FillerParameter says.
+    """Converts a FillerParameter to an initializer.
 
-    Where Caffe stores the weights the other way round, what it calls inputs are the outputs.
+    If Caffe stores the weights transposed, its fan-in is the fan-out here.
     """
     kind = message.type
     if kind == "constant":
@@ -26,7 +26,7 @@ def filler(message, swapped=False):
         return Uniform(low=shortest(message.min), high=shortest(message.max))
     if kind == "gaussian":
         mean, std = shortest(message.mean), shortest(message.std)
-        if message.sparse == 0:  # nothing is kept
+        if message.sparse == 0:  # not sparse
             return Constant(value=0.0)
         sparse = message.sparse if message.sparse > 0 else None
         return Normal(mean=mean, std=std, sparse=sparse) if std else Constant(value=mean)
@@ -47,15 +47,15 @@ PLAIN = {"positive_unitball": PositiveUnitball, "bilinear": Bilinear}
 
 
 def rates(layer, net):
-    """Returns the options of our layer with weights W and biases b, from Caffe's param { }.
+    """Converts Caffe's param { } to options of a layer with weights W and biases b.
 
-    In Caffe biases decay like weights unless decay_mult says otherwise.
+    In Caffe, biases decay like weights unless decay_mult differs.
     """
     return rates_of(net, spec_of(layer, 0), spec_of(layer, 1))
 
 
 def rates_of(net, weight, bias):
-    """Returns `rates` by the ParamSpecs of the weights and of the biases."""
+    """Works as `rates`, for the ParamSpecs of weights and biases."""
     (rate, decay), (bias_rate, bias_decay) = multipliers(net, weight), multipliers(net, bias)
     return {
         "rate_factor": rate,
@@ -67,7 +67,7 @@ def rates_of(net, weight, bias):
 
 
 def factor_rates(net, factor, offset):
-    """Returns the same of a layer with gamma or alpha and beta, by their ParamSpecs."""
+    """Works as `rates_of`, for a layer with gamma or alpha, and beta."""
     (rate, decay), (bias_rate, bias_decay) = multipliers(net, factor), multipliers(net, offset)
     return {
         "rate_factor": rate,
@@ -86,14 +86,14 @@ def multipliers(net, spec):
 
 
 def spec_of(layer, place):
-    """Returns the ParamSpec of one of a layer's parameters; the default where there is none."""
+    """Returns the ParamSpec at a position among a layer's parameters, or the default."""
     if place < len(layer.param):
         return layer.param[place]
     return type(layer)().param.add()
 
 
 def weights(layer, options, net, swapped=False):
-    """Returns `rates`, first values, and whether there are biases; `swapped` as in `filler`."""
+    """Returns `rates`, initializers, and whether there are biases; `swapped` as in `filler`."""
     fields = rates(layer, net) | {"bias": options.bias_term}
     fields["initializer"] = filler(options.weight_filler, swapped)
     if options.bias_term:

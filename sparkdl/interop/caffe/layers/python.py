@@ -1,4 +1,4 @@
-"""Python layers: ours in their place, registered by the names that the net calls them by."""
+"""Python layers, replaced by layers registered under the names used in the net."""
 
 from sparkdl.errors import ConfigError, UnsupportedError
 
@@ -6,14 +6,14 @@ REGISTERED = {}
 
 
 def register_python(module, layer, make):
-    """Registers the translation of Caffe's Python layers of one class.
+    """Registers the translation of one class of Caffe's Python layers.
 
     Parameters
     ----------
     module, layer : str
-        python_param's names of the class.
+        Names of the class in python_param.
     make : function (param_str) -> Layer
-        Gives one of sparkdl's layers, or of your own class.
+        Returns a sparkdl layer, or one of your own class.
     """
     REGISTERED[module, layer] = make
 

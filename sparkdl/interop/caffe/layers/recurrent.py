@@ -1,7 +1,7 @@
-"""Layers over the steps of sequences.
+"""Recurrent layers.
 
-Caffe has the steps in front, (T, N, F), and indicators (T, N) that say where a sequence goes on.
-Ours are (N, T, F) and (N, T): an example's blob has the shape (T, F) here.
+Caffe's sequences are (T, N, F), with indicators (T, N) that say where a sequence continues. In
+sparkdl they are (N, T, F) and (N, T), so the blob of one example has the shape (T, F).
 """
 
 from math import prod
@@ -30,7 +30,7 @@ def lstm(layer, net):
 
 
 def rnn(layer, net):
-    """Adds an RNN; Caffe's parameters: W_xh, b_h, [W_xh_static], W_hh, W_ho, b_o."""
+    """Adds an RNN; Caffe's parameters are W_xh, b_h, [W_xh_static], W_hh, W_ho, b_o."""
     new_layer, name = SimpleRnn(**recurrent_options(layer, net)), name_of(layer)
     add_recurrent(layer, net, new_layer)
     first, options = len(own_specs(layer)), layer.recurrent_param
@@ -41,18 +41,18 @@ def rnn(layer, net):
 
 
 def add_recurrent(layer, net, new_layer):
-    """Adds the layer over the steps, with the parameters that it has itself."""
+    """Adds a recurrent layer with its own parameters."""
     bottoms = [with_static(layer, net), layer.bottom[1]]
     net.add(layer, new_layer, bottoms, specs=own_specs(layer))
 
 
 def own_specs(layer):
-    """Returns the ParamSpecs of the recurrence: those of an RNN's outputs come behind them."""
+    """Returns the ParamSpecs of the recurrence; those of an RNN's outputs follow them."""
     return [spec_of(layer, place) for place in range(3 + (len(layer.bottom) > 2))]
 
 
 def recurrent_options(layer, net):
-    """Returns the options of our layer over the steps."""
+    """Returns the options of the recurrent layer."""
     if not net.batch_axis(layer.bottom[0]):
         raise UnsupportedError(
             f"{layer.bottom[0]!r} must be sequences (steps, batch, ...), which reach the layer "
@@ -83,7 +83,7 @@ def fillers(options):
 
 
 def with_static(layer, net):
-    """Returns the blob of sequences, each step a row, with a static input behind it, if any."""
+    """Returns the blob of sequences with flat steps, followed by the static input, if any."""
     x, shape = layer.bottom[0], net.shape(layer.bottom[0])
     if len(shape) != 2:
         x = net.reshape_blob(layer, x, (shape[0], prod(shape[1:])), "rows")
@@ -97,7 +97,7 @@ def with_static(layer, net):
 
 
 def lstm_unit(layer, net):
-    """Adds one step: c = cont f c_before + i g and h = o tanh(c), from the gates i, f, o, g."""
+    """Adds one LSTM step from gates i, f, o, g: c = cont f c_before + i g, h = o tanh(c)."""
     before, gates, cont = layer.bottom
     size = net.shape(before)[-1]
     axis = len(net.shape(gates)) - 1
@@ -126,7 +126,7 @@ def lstm_unit(layer, net):
 
 
 def step(layer, net, what, new_layer, *bottoms):
-    """Adds a vertex of a layer's own; returns the blob it gives."""
+    """Adds an internal vertex of a layer; returns its blob."""
     name = f"{name_of(layer)}/{what}"
     net.add(layer, new_layer, list(bottoms), name, name)
     return name

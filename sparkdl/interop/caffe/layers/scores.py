@@ -1,35 +1,36 @@
-"""Scores that Caffe computes of test data besides the blobs themselves."""
+"""Scores that Caffe computes on test data besides the blobs themselves."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, kw_only=True)
 class Score:
-    """Numbers for a test batch.
+    """One or several numbers for a test batch.
 
     Parameters
     ----------
     blob : str
-        What the net calls them.
+        Their name in the net.
     kind : str
-        "loss": of the output `source`. "accuracy": the share of examples (of sequences steps, of
-        images places) whose label is among the `top_k` largest of `source`; "class_accuracy": the
-        same for each class. "argmax": which of `source` are the `top_k` largest.
+        "loss": the loss of the output `source`. "accuracy": the share of examples (of steps in
+        sequences, places in images) whose label is among the `top_k` largest of `source`.
+        "class_accuracy": the same per class. "argmax": the indices of the `top_k` largest of
+        `source`.
     source : str
-        The input or vertex that is looked at.
+        The input or vertex to score.
     labels : str, optional
-        Column of the data, or where `labels_blob` is True, the vertex that gives the labels.
+        Column of the data or, with `labels_blob`, the vertex of the labels.
     labels_blob : bool
     top_k : int
     axis : int or None
-        Axis of one example that classes lie along; None for all numbers of it.
+        Class axis of one example; None for all its numbers.
     ignore_label : int, optional
     values : bool
-        Of "argmax", whether the largest themselves are wanted too.
+        For "argmax", whether to return the largest values, too.
     weight : float
-        Of "loss", in what is minimized.
+        For "loss", its weight in the objective.
     share : float
-        Of "loss", what part of the output's loss it is.
+        For "loss", its share of the output's loss.
     """
 
     blob: str
@@ -51,8 +52,7 @@ class WrittenBlobs:
 
     Parameters
     ----------
-    file : str
-    columns : {blob: the input or vertex that gives it; of labels the column of the data}
+    file : str columns : {blob: the input or vertex that computes it; for labels the data column}
     """
 
     file: str

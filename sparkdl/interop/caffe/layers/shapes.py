@@ -1,4 +1,4 @@
-"""Layers that put numbers elsewhere and compute nothing."""
+"""Layers that only rearrange numbers."""
 
 from math import prod
 
@@ -17,7 +17,7 @@ from sparkdl.nn import (
     Unstack,
 )
 
-BATCH = None  # the unknown size
+BATCH = None  # unknown size of the batch
 
 
 def concat(layer, net):
@@ -50,7 +50,7 @@ def slices(layer, net):
 
 
 def unstack(layer, net, points):
-    """Adds a vertex for each of the batches that a Concat has put behind each other."""
+    """Adds a vertex for each of the batches joined by a Concat."""
     bottom, count = layer.bottom[0], len(layer.top)
     even = [points[0] * i for i in range(1, count)] if points else []
     if net.stacked.get(bottom, 1) != count or points != even:
@@ -97,8 +97,9 @@ def flatten(layer, net):
 
 
 def reshape(layer, net):
-    """Reshapes; sizes of 0 stay as they are, and that of the batch must. One step may come in front
-    of it, and go again.
+    """Reshapes; sizes of 0 are kept, and the batch axis must be.
+
+    A single step may be added before the batch axis, or removed.
     """
     options, shape = layer.reshape_param, net.shape(layer.bottom[0])
     dims, steps = list(options.shape.dim), net.batch_axis(layer.bottom[0])
@@ -121,18 +122,16 @@ def reshape(layer, net):
 
 
 def place_of_batch(sizes, before):
-    """Returns the axis, 0 or 1, where the batch is found in sizes.
-
-    The result is None where it does not stay whole.
-    """
+    """Returns the batch axis, 0 or 1, among the sizes, or None if it does not stay intact."""
     was = before.index(BATCH)
     return next((place for place in (was, 1 - was) if stays_whole(sizes, before, was, place)), None)
 
 
 def stays_whole(sizes, before, was, place):
-    """Returns whether the batch, at axis `was` before, can be that at `place` of sizes.
+    """Returns whether the batch, at axis `was` before, can be at `place` of the sizes.
 
-    Only a single step may change places with it. Where its size is a number or -1, the others tell.
+    Only a single step may swap places with it. If the batch size is a number or -1, the other sizes
+    decide.
     """
     rest = [n for i, n in enumerate(sizes) if i != place]
     if place >= len(sizes) or BATCH in rest:
@@ -178,7 +177,7 @@ def tile(layer, net):
 
 
 def choose(layer, net):
-    """Filters: examples that are not chosen become 0, and losses behind do not count them."""
+    """Filters: dropped examples become 0, and losses after it ignore them."""
     *bottoms, selector = layer.bottom
     name = name_of(layer)
     size, indicator = f"{name}/size", f"{name}/there"

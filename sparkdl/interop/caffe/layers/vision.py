@@ -1,4 +1,4 @@
-"""Layers that put windows on images."""
+"""Layers of windows on images."""
 
 from math import ceil
 
@@ -26,9 +26,9 @@ REGIONS = ("across_channels", "within_channel")
 
 
 def convolution(layer, net):
-    """Puts filters on windows; several bottoms go through the same ones.
+    """Adds a convolution; several bottoms share its filters.
 
-    What has one axis of space is an image of one column here: weights have another axis of 1.
+    Data with one spatial axis becomes an image of one column, so weights have an extra axis of 1.
     """
     options = layer.convolution_param
     shapes = {net.shape(net.by_channel(bottom)) for bottom in layer.bottom}
@@ -61,12 +61,12 @@ def convolution(layer, net):
 
 
 def with_column(values, number):
-    """Converts options of images to those of rows."""
+    """Extends options of one axis to an image of one column."""
     return values if len(values) > 1 else (*values, number)
 
 
 def sizes(options, name, axes, default=None):
-    """Returns an option's number for each axis: (name)_h and (name)_w, or a list of one or all."""
+    """Returns an option for each axis, from (name)_h and (name)_w, or a list of one or all."""
     stem = name.removesuffix("_size")
     if any(f"{stem}_{side}" in set_fields(options) for side in "hw"):
         if axes != 2 or len(getattr(options, name, ())):
@@ -100,9 +100,9 @@ def pooling(layer, net):
 
 
 def check_starts(window, space):
-    """Refuses windows that begin behind the image.
+    """Raises UnsupportedError for windows that begin beyond the image.
 
-    Caffe leaves them out where there is padding, else they hold -FLT_MAX or 0 / 0.
+    With padding, Caffe drops them; otherwise they give -FLT_MAX or 0 / 0.
     """
     if window["rounding"] != "ceil" or any(window["padding"]):
         return
@@ -117,7 +117,7 @@ def check_starts(window, space):
 
 
 def pair(options, name):
-    """Returns (rows, columns) of an option of pooling."""
+    """Returns (rows, columns) of a pooling option."""
     stem = name.removesuffix("_size")
     one = getattr(options, name)
     return tuple(
@@ -156,7 +156,7 @@ def lrn(layer, net):
             size=options.local_size,
             alpha=shortest(options.alpha),
             beta=shortest(options.beta),
-            k=1.0 if within else shortest(options.k),  # Caffe knows k across channels only
+            k=1.0 if within else shortest(options.k),  # Caffe uses k only across channels
             region=REGIONS[within],
         ),
     )

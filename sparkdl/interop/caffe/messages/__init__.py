@@ -1,1 +1,1 @@
-"""Caffe's protocol buffer messages: their fields, text files, binary files, blobs."""
+"""Caffe's protocol buffer messages: fields, text files, binary files, blobs."""

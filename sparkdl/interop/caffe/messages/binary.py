@@ -1,4 +1,4 @@
-"""Binary files of Caffe: one message each."""
+"""Binary files of Caffe with one message each."""
 
 import os
 
@@ -7,27 +7,26 @@ from google.protobuf.message import DecodeError, EncodeError
 from sparkdl.data.whole_files import read_whole
 from sparkdl.errors import DataError
 
-HDF5 = b"\x89HDF\r\n\x1a\n"  # the first bytes of such files
+HDF5 = b"\x89HDF\r\n\x1a\n"  # magic number of HDF5 files
 
 
 def is_hdf5(path):
-    """Returns whether a file to write is to be HDF5: by its name, as in Caffe."""
+    """Returns whether a file is to be written as HDF5, by its name, as in Caffe."""
     return os.fspath(path).endswith(".h5")
 
 
 def read_bytes(path):
-    """Reads all of a file, local or a URI."""
+    """Reads a whole file, local or a URI."""
     return read_whole(path)
 
 
 def parse_bytes(content, kind, path):
-    """Returns the message of class `kind` that `content`, read from `path`, is.
+    """Parses `content`, read from `path`, as a message of class `kind`.
 
     Raises
     ------
     DataError
-        It is cut, or another file. A file that was cut between two fields cannot be told from one
-        that ends there.
+        If it is truncated, or of another kind. Truncation between two fields cannot be detected.
     """
     what = f"{path}: must be a {kind.DESCRIPTOR.name} of Caffe in binary form"
     try:
@@ -42,7 +41,7 @@ def parse_bytes(content, kind, path):
 
 
 def as_bytes(message, path):
-    """Returns a message as the content of a file; DataError where it is too large."""
+    """Serializes a message; raises DataError if it is too large."""
     try:
         return message.SerializeToString()
     except (EncodeError, ValueError) as error:

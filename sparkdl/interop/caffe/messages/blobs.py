@@ -1,4 +1,4 @@
-"""Caffe's blobs as arrays."""
+"""Conversion between Caffe's blobs and arrays."""
 
 from math import prod
 
@@ -10,7 +10,7 @@ from sparkdl.errors import DataError
 from sparkdl.interop.caffe.messages.binary import as_bytes, parse_bytes, read_bytes
 from sparkdl.interop.caffe.messages.schema import MESSAGES, RAW
 
-SIDES = ("num", "channels", "height", "width")  # of blobs before they had any number of axes
+SIDES = ("num", "channels", "height", "width")  # sizes of old blobs, which always had four axes
 DTYPES = {"double_data": np.dtype("<f8"), "data": np.dtype("<f4")}
 
 
@@ -20,13 +20,13 @@ def read_blob(path):
     Raises
     ------
     DataError
-        It cannot be read, is cut, or holds something else.
+        If it cannot be read, is truncated, or is of another kind.
     """
     return array_of(parse_bytes(read_bytes(path), RAW["BlobProto"], path), path)
 
 
 def write_blob(path, array):
-    """Writes an array as a .binaryproto file, whole or not at all."""
+    """Writes an array as a .binaryproto file, atomically."""
     files.write(path, as_bytes(blob_of(array), path))
 
 
@@ -51,7 +51,7 @@ def write_mean(path, mean):
 
 
 def array_of(blob, where):
-    """Returns the array that a BlobProto (of RAW) is; DataError, saying where, if it is none."""
+    """Converts a BlobProto (of RAW) to an array; raises DataError, with `where`, if invalid."""
     shape, content, dtype = shape_of(blob), *numbers_of(blob)
     if not is_whole(shape, content, dtype):
         content, dtype = numbers_of(repack_numbers(blob, where))
@@ -64,13 +64,13 @@ def array_of(blob, where):
 
 
 def numbers_of(blob):
-    """Returns (the numbers as bytes, their dtype) of a BlobProto of RAW, where they are packed."""
+    """Returns (the packed numbers as bytes, their dtype) of a BlobProto of RAW."""
     kind = "double_data" if blob.double_data else "data"
     return b"".join(getattr(blob, kind)), DTYPES[kind]
 
 
 def repack_numbers(blob, where):
-    """Returns the BlobProto with its numbers packed, where they stood one by one."""
+    """Returns the BlobProto with its numbers packed, if they were stored one by one."""
     try:
         exact = MESSAGES["BlobProto"].FromString(blob.SerializeToString())
     except DecodeError as error:
@@ -89,7 +89,7 @@ def shape_of(blob):
 
 
 def blob_of(array):
-    """Returns the BlobProto (of RAW) of an array; float64 as doubles, all else as float32."""
+    """Converts an array to a BlobProto (of RAW): float64 as doubles, other types as float32."""
     array = np.asarray(array)
     kind = "double_data" if array.dtype == np.float64 else "data"
     blob = RAW["BlobProto"]()

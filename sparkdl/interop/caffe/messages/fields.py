@@ -1,7 +1,8 @@
 """Caffe's messages: the fields of BVLC Caffe 1.0 with CaffeOnSpark's extensions, as a table.
 
-A line names a message or an enum, those below it have its fields: name, number, type (* if it is
-repeated), default. Numbers of extensions that only occur in text files are our own.
+An unindented line names a message or an enum, and the lines below it its fields: name, number, type
+(* if repeated), default. Field numbers of extensions that only occur in text files are sparkdl's
+own.
 """
 
 FIELDS = """\

@@ -1,4 +1,4 @@
-"""Origin of a net, so that errors can say the file and the line."""
+"""Origin of a net, so that errors can give file and line."""
 
 import re
 from collections import Counter
@@ -14,23 +14,23 @@ TOKEN = re.compile(
 
 @dataclass(frozen=True)
 class Origin:
-    """The file of a net, and its text; the text is empty where it is not known."""
+    """The file of a net, and its text, which is empty if unknown."""
 
     path: str
     text: str = ""
 
     def places(self, message, layers):
-        """Returns the place of each of `layers`: those of `message` in the form of Caffe 1.0."""
+        """Returns the place of each of `layers`, which are those of `message` in Caffe 1.0 form."""
         named = [one.layer if is_v0(one) else one for one in message.layers or message.layer]
         lines, starts = layer_lines(self.text), {}
         if len(lines) == len(named):
             starts = dict(zip(occurrences(named), lines, strict=True))
-        offset = 1 if message.input else 0  # a layer that stands for inputs beside the layers
+        offset = 1 if message.input else 0  # an extra layer for inputs given beside the layers
         keys = [None] * offset + occurrences(layers[offset:])
         return [self.place(layer, starts.get(key)) for layer, key in zip(layers, keys, strict=True)]
 
     def place(self, layer, line):
-        """Returns the file, line and name of a layer."""
+        """Returns file, line and name of a layer."""
         where = f"{self.path}, line {line}" if line else str(self.path)
         if layer.name:
             where += f", layer {layer.name!r}"
@@ -39,7 +39,7 @@ class Origin:
 
 @contextmanager
 def name_errors(place):
-    """Prefixes errors raised inside with the place."""
+    """Prefixes errors in the block with the place."""
     try:
         yield
     except (ConfigError, ShapeError, UnsupportedError, DataError) as error:
@@ -51,7 +51,7 @@ def is_v0(layer):
 
 
 def occurrences(layers):
-    """Returns [(name, how many of it stood before)]"""
+    """Returns [(name, number of previous layers with that name)]."""
     seen, places = Counter(), []
     for layer in layers:
         places.append((layer.name, seen[layer.name]))
@@ -60,12 +60,12 @@ def occurrences(layers):
 
 
 def layer_lines(text):
-    """Returns the lines, from 1, where the layers of a net start."""
+    """Returns the line numbers, from 1, at which the layers of a net start."""
     return [line for name, line in outer_fields(text) if name in ("layer", "layers")]
 
 
 def outer_fields(text):
-    """Yields (word, line) of what stands in no braces: fields of the message, and values."""
+    """Yields (word, line) of all words outside braces: top-level fields and values."""
     line, at = 1, 0
     for token, depth in tokens(text):
         line, at = line + text.count("\n", at, token.start()), token.start()
@@ -74,7 +74,7 @@ def outer_fields(text):
 
 
 def blocks(text, name):
-    """Returns the texts in the braces of outer fields of this name, on their lines."""
+    """Returns the texts in braces of top-level fields of this name, keeping their line numbers."""
     last, start, block_list = "", 0, []
     for token, depth in tokens(text):
         if depth == 0 and token[0] in "{<":
@@ -88,9 +88,9 @@ def blocks(text, name):
 
 
 def tokens(text):
-    """Yields (match, how many braces it stands in) of each word and brace.
+    """Yields (match, nesting depth in braces) of each word and brace.
 
-    A brace stands outside itself, and the one that closes inside.
+    An opening brace is outside its block, a closing one inside.
     """
     depth = 0
     for token in TOKEN.finditer(text):

@@ -1,4 +1,4 @@
-"""Text files of Caffe as messages, with errors that name the line."""
+"""Parsing of Caffe's text files, with errors that name the line."""
 
 import re
 
@@ -14,12 +14,12 @@ UNKNOWN = re.compile(r'Message type "\S*?(\w+)" has no field named "(\w+)"')
 
 
 def read_text(path, kind):
-    """Returns the message of class `kind` in the text file at `path`, local or a URI.
+    """Parses the text file at `path`, local or a URI, as a message of class `kind`.
 
     Raises
     ------
     ConfigError
-        If it holds what Caffe does not know: names file, line and layer.
+        If Caffe does not know a field or value; names file, line and layer.
     DataError
         If the file cannot be read.
     """
@@ -27,7 +27,7 @@ def read_text(path, kind):
 
 
 def text_of(path):
-    """Returns the text of a file, local or a URI; DataError where it is none."""
+    """Returns the text of a file, local or a URI; raises DataError if it is not text."""
     with files.open(path) as file:
         data = file.read()
     try:
@@ -37,7 +37,7 @@ def text_of(path):
 
 
 def parse_text(text, kind, path="<text>"):
-    """Returns the message of class `kind` that `text` is; ConfigError as in `read_text`."""
+    """Parses `text` as a message of class `kind`; raises ConfigError as `read_text`."""
     try:
         return text_format.Parse(text, kind())
     except text_format.ParseError as error:
@@ -47,7 +47,7 @@ def parse_text(text, kind, path="<text>"):
 
 
 def place(text, path, line):
-    """Returns the file and line, and the layer that the line stands in."""
+    """Returns file, line, and the layer that the line is in."""
     lines = text.splitlines()
     start = next((i for i in range(min(line, len(lines)) - 1, -1, -1) if LAYER.match(lines[i])), -1)
     end = next((i for i in range(line, len(lines)) if LAYER.match(lines[i])), len(lines))
@@ -56,7 +56,7 @@ def place(text, path, line):
 
 
 def explain_parse_error(why, kind):
-    """Returns protobuf's message, with the field that was perhaps meant."""
+    """Returns protobuf's message, with a suggestion for an unknown field."""
     unknown = UNKNOWN.search(why)
     if unknown is None:
         return why

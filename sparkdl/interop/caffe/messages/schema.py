@@ -1,6 +1,6 @@
-"""Classes of Caffe's messages, made from the table of their fields.
+"""Classes of Caffe's messages, created from the table of their fields.
 
-They live in a pool of their own: Caffe's own descriptors may be loaded in the same process.
+They are in a separate pool, as Caffe's own descriptors may be loaded in the same process.
 """
 
 import re
@@ -20,7 +20,7 @@ FIELD = re.compile(r'(\w+) (\d+) (\w+)(\*?)( packed)?(?: = "?([^"]*)"?)?')
 
 
 def messages(fields):
-    """Returns {name: class} of every message of a table of fields."""
+    """Returns {name: class} for every message in a table of fields."""
     pool = descriptor_pool.DescriptorPool()
     pool.Add(describe_schema(table(fields)))
     types = pool.FindFileByName("caffe.proto").message_types_by_name
@@ -39,7 +39,7 @@ def table(fields):
 
 
 def describe_schema(rows):
-    """Returns the FileDescriptorProto of a table."""
+    """Converts a table to a FileDescriptorProto."""
     file = descriptor_pb2.FileDescriptorProto(name="caffe.proto", package=PACKAGE, syntax="proto2")
     types = {name: file.message_type.add(name=name) for kind, name, _ in rows if kind == "message"}
     enums = {name for kind, name, _ in rows if kind == "enum"}
@@ -78,8 +78,8 @@ def add_field(message, text, enums):
 
 
 MESSAGES = messages(FIELDS)
-# The same with the numbers of blobs as bytes: packed numbers look the same in a file, and millions
-# of them need not become objects of Python, nor change a bit.
+# The same messages, with blob numbers as bytes: the encoding is the same as for packed numbers, and
+# millions of numbers need not become Python objects.
 RAW = messages(NUMBERS.sub("bytes*", FIELDS))
 NetParameter = MESSAGES["NetParameter"]
 SolverParameter = MESSAGES["SolverParameter"]

@@ -1,1 +1,1 @@
-"""A net message in the form of Caffe 1.0, for one phase, with unique names."""
+"""Net messages in the form of Caffe 1.0, for one phase, with unique names."""

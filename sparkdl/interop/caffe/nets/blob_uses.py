@@ -1,8 +1,8 @@
-"""Uses of the blobs of data: as inputs, or as labels."""
+"""Uses of data blobs, as inputs or labels."""
 
 from functools import cached_property
 
-LABELS = {  # indices of a layer's bottoms that may be labels
+LABELS = {  # indices of the bottoms that may be labels, by layer type
     "SoftmaxWithLoss": (1,),
     "MultinomialLogisticLoss": (1,),
     "InfogainLoss": (1,),
@@ -16,7 +16,7 @@ DATA = {"Data", "ImageData", "HDF5Data", "MemoryData", "DummyData", "Input", "Wi
 DATA |= {"CoSData"}
 UNUSED = {"Silence", "HDF5Output"}
 RECURRENT = {"LSTM", "RNN", "LSTMUnit"}
-COMPARING = {"EuclideanLoss", "SigmoidCrossEntropyLoss"}  # blobs of the same axes
+COMPARING = {"EuclideanLoss", "SigmoidCrossEntropyLoss"}  # both bottoms have the same axes
 KEEPING = {"AbsVal", "BNLL", "Clip", "ELU", "Exp", "Log", "Power", "ReLU", "Sigmoid", "Swish"}
 KEEPING |= {"TanH", "Threshold", "Dropout", "PReLU", "Embed", "InnerProduct", "Eltwise", "Concat"}
 KEEPING |= {"Scale", "Bias", "Slice", "Split", "Softmax", "Flatten", "Tile", *RECURRENT}
@@ -38,7 +38,7 @@ class BlobUses:
         self.inputs = [top for top in tops if self.is_read(top) and top not in self.labels]
 
     def readers(self, blob):
-        """Yields (layer, place among its bottoms) of all that compute with a blob of data."""
+        """Yields (layer, index among its bottoms) of all layers that compute with a data blob."""
         for layer in self.layers:
             for place, bottom in enumerate(layer.bottom):
                 if bottom == blob and layer.type == "Split":
@@ -55,17 +55,17 @@ class BlobUses:
         return any(blob in layer.bottom and layer.type != "Silence" for layer in self.layers)
 
     def is_label(self, blob):
-        """Returns whether all that read a blob of data compare something with it."""
+        """Returns whether all readers of a data blob use it as a label."""
         readers = list(self.readers(blob))
         return bool(readers) and all(place in label_places(layer) for layer, place in readers)
 
     def is_time_major(self, blob):
-        """Returns whether a blob of data has the steps of sequences in front of the batch."""
+        """Returns whether a data blob has the step axis before the batch axis."""
         return blob in self.by_time
 
     @cached_property
     def by_time(self):
-        """Blobs of recurrent layers, and all that others tie to them which leave axes alone."""
+        """Blobs of recurrent layers, and those linked to them by layers that keep their axes."""
         sequence_blobs, before = set(), None
         for layer in self.layers:
             sequence_blobs.update(alike(layer) if layer.type in RECURRENT else ())
@@ -76,18 +76,18 @@ class BlobUses:
         return sequence_blobs
 
     def column(self, blob):
-        """Returns the column of labels: "labels" where there is one, else named like the blob."""
+        """Returns a label's column: "labels" if there is only one, else the blob's name."""
         return "labels" if len(self.labels) == 1 else blob
 
 
 def label_places(layer):
-    """Returns which bottoms may be labels; those compared by a blob are inputs as it is."""
+    """Returns the indices of bottoms that may be labels; compared blobs are inputs anyway."""
     compared = layer.type == "InfogainLoss" and len(layer.bottom) > 2
     return () if compared else LABELS.get(layer.type, ())
 
 
 def alike(layer):
-    """Returns the blobs of a layer that have their first two axes in common."""
+    """Returns the blobs of a layer that share their first two axes."""
     options = {"Scale": layer.scale_param, "Bias": layer.bias_param}.get(layer.type)
     if layer.type in RECURRENT:
         return [*layer.bottom[:2], *layer.top]

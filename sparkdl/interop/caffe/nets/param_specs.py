@@ -1,4 +1,4 @@
-"""What layers that share a parameter by its name say of it together."""
+"""Merged settings of parameters that several layers share by name."""
 
 from sparkdl.errors import ConfigError
 from sparkdl.interop.caffe.messages.schema import ParamSpec
@@ -7,14 +7,14 @@ FACTORS = ("lr_mult", "decay_mult")
 
 
 def collect_specs(specs, layer):
-    """Enters what a layer says of its parameters with names in `specs`, {name: ParamSpec}.
+    """Adds a layer's settings of its named parameters to `specs`, {name: ParamSpec}.
 
-    As in Caffe each of lr_mult and decay_mult is that of the first layer that gives it.
+    As in Caffe, the first layer that gives lr_mult or decay_mult determines it.
 
     Raises
     ------
     ConfigError
-        If a later layer gives another number.
+        If a later layer gives a different value.
     """
     for spec in layer.param:
         if spec.name:
@@ -25,7 +25,7 @@ def collect_specs(specs, layer):
 
 
 def enter_factor(known, spec, factor):
-    """Enters lr_mult or decay_mult in what is known of a parameter."""
+    """Adds lr_mult or decay_mult to the known settings of a parameter."""
     given = getattr(spec, factor)
     if known.HasField(factor) and getattr(known, factor) != given:
         raise ConfigError(

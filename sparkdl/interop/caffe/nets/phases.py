@@ -1,4 +1,4 @@
-"""Selects the layers of a net for a phase, a level and stages."""
+"""Selection of a net's layers by phase, level and stages."""
 
 from sparkdl.errors import ConfigError
 from sparkdl.interop.caffe.messages.origin import name_errors
@@ -8,22 +8,22 @@ PHASES = {"TRAIN": 0, "TEST": 1}
 
 
 def state_of(phase, level=0, stages=()):
-    """Returns a NetState; ConfigError for a phase that Caffe does not have."""
+    """Returns a NetState; raises ConfigError for an unknown phase."""
     if phase not in PHASES:
         raise ConfigError(f"phase must be one of {list(PHASES)}, got {phase!r}")
     return NetState(phase=PHASES[phase], level=level, stage=stages)
 
 
 def layers_in_state(layers, places, state):
-    """Returns the layers that stand in a state, and their places: two lists.
+    """Returns two lists: the layers that belong to a state, and their places.
 
-    A layer with `include` rules is there where one of them is met, one with `exclude` rules where
-    none is.
+    A layer with `include` rules belongs to it if one is met, a layer with `exclude` rules if none
+    is.
 
     Raises
     ------
     ConfigError
-        For a layer with both.
+        If a layer has both.
     """
     included = []
     for layer, place in zip(layers, places, strict=True):
@@ -42,7 +42,7 @@ def is_in_state(layer, state):
 
 
 def is_met(rule, state):
-    """Returns whether all that a rule asks for holds."""
+    """Returns whether all conditions of a rule hold."""
     return (
         (not rule.HasField("phase") or rule.phase == state.phase)
         and (not rule.HasField("min_level") or state.level >= rule.min_level)

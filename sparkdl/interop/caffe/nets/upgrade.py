@@ -1,8 +1,8 @@
-"""Nets of earlier versions of Caffe in the form of 1.0.
+"""Upgrade of nets of earlier versions of Caffe to the form of 1.0.
 
 V0 had one message for the options of all layers, V1 an enum of layer types and lists of rates; in
-both, layers of data transformed by themselves. Also inputs that stand beside the layers, rates that
-belong to no parameter of a BatchNorm, and solver types by number.
+both, data layers had their own transform options. Also upgraded are inputs given beside the layers,
+superfluous rates of a BatchNorm, and solver types given by number.
 """
 
 from sparkdl.errors import ConfigError
@@ -57,13 +57,12 @@ TRANSFORMATIONS = ("scale", "mean_file", "crop_size", "mirror")
 
 
 def upgrade_net(net):
-    """Returns a net in the form of 1.0: layers in `layer`, inputs as a layer too. `net` is left
-    alone.
+    """Returns a copy of `net` in the form of 1.0: layers in `layer`, inputs as a layer, too.
 
     Raises
     ------
     ConfigError
-        For a net with layers of two versions, or of a type that nobody knows.
+        If the net has layers of two versions, or of an unknown type.
     """
     if net.layer and net.layers:
         raise ConfigError("a net must have its layers in `layer` or in `layers`, got both")
@@ -81,7 +80,7 @@ def upgrade_net(net):
 
 
 def keep_names(layer):
-    """Leaves of a BatchNorm's ParamSpecs the names: mean, variance and factor are not learned."""
+    """Reduces a BatchNorm's ParamSpecs to names: mean, variance and factor are not learned."""
     names = [spec.name for spec in layer.param]
     del layer.param[:]
     if any(names):
@@ -89,7 +88,7 @@ def keep_names(layer):
 
 
 def input_layers(net):
-    """Returns an Input layer for the inputs that stand beside the layers."""
+    """Returns an Input layer for inputs given beside the layers."""
     if not net.input:
         return []
     dims = list(net.input_dim)
@@ -104,7 +103,7 @@ def input_layers(net):
 
 
 def from_v1(old):
-    """Returns a layer of V1 as one of 1.0."""
+    """Converts a V1 layer to 1.0."""
     kind = old.DESCRIPTOR.fields_by_name["type"].enum_type.values_by_number[old.type].name
     if kind not in V1_TYPES:
         raise ConfigError(f"layer {old.name!r} must have a type, got {kind}")
@@ -127,7 +126,7 @@ def from_v1(old):
 
 
 def outside_transformed(layer):
-    """Moves the transform options of a layer of data to where 1.0 has them."""
+    """Moves the transform options of a data layer to transform_param."""
     options = TRANSFORMED.get(layer.type)
     if options is None or not layer.HasField(options):
         return

@@ -1,4 +1,4 @@
-"""Layers of Caffe's first version as those of its second."""
+"""Upgrade of V0 layers to V1."""
 
 from sparkdl.errors import ConfigError
 from sparkdl.interop.caffe.messages.schema import MESSAGES
@@ -30,7 +30,7 @@ TYPES = {
     "tanh": ("TANH", None),
     "window_data": ("WINDOW_DATA", "window_data_param"),
 }
-# name in V0: name in the options of V1, where it differs
+# {name in V0: name in the V1 options}, if they differ
 RENAMED = {
     "biasterm": "bias_term",
     "kernelsize": "kernel_size",
@@ -49,14 +49,14 @@ PADDED = ("conv", "pool")
 
 
 def from_v0(layers):
-    """Returns [V1LayerParameter]; padding layers become the padding of what reads them."""
+    """Converts V0 layers to [V1LayerParameter]; padding layers are merged into their readers."""
     paddings = {top: one for one in layers if one.layer.type == "padding" for top in one.top}
     found = [take_padding(one, paddings) for one in layers]
     return [convert_layer(one) for one in found if one.layer.type != "padding"]
 
 
 def take_padding(outer, paddings):
-    """Returns a layer with the padding of the layer before it, in place of its own."""
+    """Returns a layer with the padding of the preceding padding layer, if any."""
     before = [paddings[bottom] for bottom in outer.bottom if bottom in paddings]
     if not before:
         return outer
@@ -87,7 +87,7 @@ def convert_layer(outer):
 
 
 def place(new, target, field, value):
-    """Puts one option where V1 has it."""
+    """Sets an option at its place in V1."""
     if field.name in OF_THE_LAYER:
         getattr(new, field.name).extend(value)
     elif field.name in TRANSFORM:
@@ -104,7 +104,7 @@ def place(new, target, field, value):
 
 
 def set_field(message, name, value):
-    """Sets a field, whatever its kind."""
+    """Sets a field of any kind."""
     field = message.DESCRIPTOR.fields_by_name[name]
     if field.is_repeated:
         getattr(message, name).extend(value)

@@ -1,4 +1,4 @@
-"""A training as a solver file of Caffe describes it, on any workers and with any master."""
+"""Training described by a Caffe solver file, with any workers and any master."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import fields, replace
@@ -163,7 +163,7 @@ class CaffeSolver:
         return [readable(one) for one in tests]
 
     def validation(self, tests, batches):
-        """Returns the Validation of sources; `batches` are their records, tagged."""
+        """Returns the Validation on these sources; `batches` are their tagged records."""
         if not tests:
             return None
         testing = testing_of(self.job.train, self.job.tests, tests)
@@ -212,7 +212,7 @@ class CaffeSolver:
 
 
 class TaggedBatches:
-    """The Batches of all tests, checked; may be gone through several times."""
+    """The checked Batches of all tests; can be iterated several times."""
 
     def __init__(self, confs, tests):
         self.confs, self.tests = confs, tests
@@ -226,7 +226,7 @@ class TaggedBatches:
 
 
 def source_of_net(net):
-    """Returns the source of what the one layer of data of a net names."""
+    """Returns the source of a net's only data layer."""
     if len(net.data) != 1:
         names = ", ".join(data.name for data in net.data) or "none"
         raise ConfigError(
@@ -237,7 +237,7 @@ def source_of_net(net):
 
 
 def first_of_net(net, batches):
-    """Returns a source of the first batches of a test net's data; splits hold whole batches."""
+    """Returns a source of the first batches of a test net's data; splits have whole batches."""
     source, size = source_of_net(net), batch_size(net)
     if "records_per_split" in {item.name for item in fields(source)}:
         source = replace(source, records_per_split=-(-256 // size) * size)
@@ -245,15 +245,15 @@ def first_of_net(net, batches):
 
 
 def tell_of_no_effect(conf):
-    """Logs the fields of a solver that change nothing here, if there are any."""
+    """Logs the solver's fields that have no effect here, if any."""
     if conf.without_effect:
         log.warning("the solver's %s: no effect here", ", ".join(conf.without_effect))
 
 
 def names_of(weights):
-    """Returns the paths of files of weights: as Caffe, a text is parted at its commas.
+    """Returns the paths of weight files; as in Caffe, a text is split at commas.
 
-    Not where a file has that name.
+    A text that is the name of an existing file is not split.
     """
     if not isinstance(weights, str):
         return weights
@@ -264,7 +264,7 @@ def names_of(weights):
 
 
 def master_of(job, master):
-    """Returns the master with the batch size of the net and the iter_size of the solver."""
+    """Returns the master with the net's batch size and the solver's iter_size."""
     master = AllReduceSGD() if master is None else master
     times, size = job.solver.iter_size, batch_size(job.train)
     changes = {"batch_size_per_worker": size} if any(d.batch_size for d in job.train.data) else {}
@@ -283,7 +283,7 @@ def master_of(job, master):
 
 
 def start_of(job, snapshot, weights):
-    """Returns (the TrainState to start from, (Loaded, ...))"""
+    """Returns (the TrainState to start from, (LoadReport, ...))."""
     net, conf, reports = job.train, job.train.conf, []
     state = first_state(conf)
     if snapshot is not None:
@@ -298,10 +298,7 @@ def start_of(job, snapshot, weights):
 
 
 def prefix_of(job):
-    """Returns the prefix of snapshots: the solver's, or its folder with its file's name.
-
-    So does Caffe.
-    """
+    """Returns the prefix of snapshots: the solver's, or from its file name, as in Caffe."""
     prefix, path = job.solver.snapshot_prefix, PurePosixPath(str(job.path))
     if not prefix:
         return str(job.path).removesuffix(path.suffix)

@@ -1,4 +1,4 @@
-"""All that a solver file asks for: the solver, its nets, and where they are."""
+"""All that a solver file describes: the solver, its nets, and their paths."""
 
 from dataclasses import dataclass, replace
 from typing import ClassVar
@@ -22,7 +22,7 @@ class SolverJob:
         With the solver's optimizer, decay, clipping and seed.
     tests : tuple of CaffeNet
     path : str
-        Of the solver file.
+        Path of the solver file.
     """
 
     solver: CaffeSolverConf
@@ -33,12 +33,12 @@ class SolverJob:
 
 
 def read_job(path, shapes=None):
-    """Returns the SolverJob of a solver file, local or a URI.
+    """Reads the SolverJob of a solver file, local or a URI.
 
     Parameters
     ----------
     path : str
-        Nets that it names are looked for where it says, and beside it.
+        Nets that it names are looked for as given, and in its folder.
     shapes : {blob: shape of one example}, optional
         See `read_net`.
 
@@ -55,8 +55,7 @@ def read_job(path, shapes=None):
 def read_tests(path, shapes=None):
     """Reads (CaffeSolverConf, its test nets) from a solver file, to use a trained model.
 
-    Where the solver tests nothing, the net that it trains stands for them, in phase TEST. See
-    `read_job`.
+    If the solver has no tests, the training net in phase TEST is used. See `read_job`.
     """
     solver = read_solver(path)
     train = replace(solver.train, state=in_test(solver.train.state))
@@ -64,7 +63,7 @@ def read_tests(path, shapes=None):
 
 
 def load_nets(solver, nets, path, shapes):
-    """Returns the CaffeNets of a solver's Nets."""
+    """Loads the CaffeNets of a solver's Nets."""
     loaded = []
     for net in nets:
         if net.path is None:
@@ -77,7 +76,7 @@ def load_nets(solver, nets, path, shapes):
 
 
 def check_shapes(shapes, nets):
-    """Refuses the shape of a blob that none of the CaffeNets reads from data."""
+    """Raises ConfigError if a blob with a given shape is not read from data by any of the nets."""
     known = sorted({blob for net in nets for data in net.data for blob in data.shapes})
     for blob in shapes or ():
         if blob not in known:

@@ -1,4 +1,4 @@
-"""Listeners that work as Caffe's solver does: lines of progress, and snapshots."""
+"""Listeners that act like Caffe's solver: progress lines and snapshots."""
 
 import logging
 from collections import deque
@@ -10,10 +10,10 @@ log = logging.getLogger("sparkdl.caffe")
 
 
 class Display(Listener):
-    """Logs as Caffe does: the loss and rate now and then, and what each test has shown.
+    """Logs like Caffe: loss and learning rate at intervals, and the results of each test.
 
-    A line comes with the round that passes the solver's `display`; its loss is the mean over the
-    rounds that have the last `average_loss` updates.
+    A line is logged when a round passes a multiple of the solver's `display`. Its loss is the mean
+    over the rounds with the last `average_loss` updates.
     """
 
     def __init__(self, solver):
@@ -77,7 +77,7 @@ class Snapshots(Listener):
             self.write(state)
 
     def finish(self, state):
-        """Ends training: the solver says whether there is a snapshot."""
+        """Writes a final snapshot, if the solver asks for it."""
         if self.solver.snapshot_after_train and state.iteration > self._written:
             self.write(state)
 

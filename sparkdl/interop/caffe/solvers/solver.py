@@ -13,20 +13,20 @@ from sparkdl.nn import AdaDelta, AdaGrad, AdamHat, ClipNorm, Momentum, Nesterov,
 from sparkdl.nn.clipping import Clipping
 from sparkdl.nn.optimizers import Optimizer
 
-OLD_TYPES = ("SGD", "Nesterov", "AdaGrad", "RMSProp", "AdaDelta", "Adam")  # by number
-CPU = 0  # of solver_mode
+OLD_TYPES = ("SGD", "Nesterov", "AdaGrad", "RMSProp", "AdaDelta", "Adam")  # indexed by solver_type
+CPU = 0  # value of solver_mode
 WITHOUT_EFFECT = ("debug_info", "snapshot_diff", "test_compute_loss")
 NETS = ("net", "net_param", "train_net", "train_net_param")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Net:
-    """A net of a solver: the file, or the message where the solver holds it, and its state."""
+    """A net of a solver: its file, or its message if inline, and its state."""
 
     path: str | None = None
     message: NetParameter | None = None
     state: NetState
-    text: str = ""  # of the message, on the lines of the solver's file
+    text: str = ""  # text of the message, keeping line numbers of the solver's file
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,37 +38,38 @@ class CaffeSolverConf:
     train : Net
     tests : tuple of Net
     optimizer : Optimizer
-        With the learning rate's schedule.
+        With its learning rate schedule.
     l1, l2 : float
-        Weight decay, by its kind.
+        Weight decay of each kind.
     clipping : Clipping or None
-        Of the mean gradient of an update, where Caffe limits the sum over iter_size minibatches.
+        Limit on the mean gradient of an update; Caffe's limit is on the sum over iter_size
+        minibatches.
     max_iter : int
         Updates.
     iter_size : int
-        Minibatches whose gradients are accumulated for an update.
+        Minibatches accumulated per update.
     test_iter : tuple of int
         Batches of each test net in a test.
     test_interval : int
-        Updates between two tests; 0 for none.
+        Updates between tests; 0: no tests.
     test_initialization : bool
         Whether to test before the first update.
     display : int
-        Updates between two lines of progress; 0 for none.
+        Updates between progress lines; 0: none.
     average_loss : int
-        Updates whose losses a line shows the mean of.
+        Updates over which a progress line averages the loss.
     snapshot : int
-        Updates between two snapshots; 0 for none.
+        Updates between snapshots; 0: none.
     snapshot_prefix, snapshot_format : str
-        Where they go; "BINARYPROTO" or "HDF5".
+        Path prefix; "BINARYPROTO" or "HDF5".
     snapshot_after_train : bool
     seed : int or None
     weights : tuple of str
-        Files to start from.
+        Weight files to start from.
     device : str
-        "cpu" where the solver says so, else "auto": Caffe's own default is a GPU, without it stops.
+        "cpu" if the solver says so, else "auto". Caffe's default is a GPU, without which it stops.
     without_effect : tuple of str
-        Fields that ask Caffe for more of its log or files, and change nothing here.
+        Fields that ask for further logs or files of Caffe, ignored here.
     """
 
     train: Net
@@ -95,7 +96,7 @@ class CaffeSolverConf:
 
     @property
     def training(self):
-        """The options of a network's configuration that the solver gives."""
+        """Network configuration options given by the solver."""
         options = {
             "optimizer": self.optimizer,
             "l1": self.l1,
@@ -106,12 +107,12 @@ class CaffeSolverConf:
 
 
 def read_solver(path):
-    """Returns the CaffeSolverConf of a text file, local or a URI.
+    """Reads the CaffeSolverConf of a text file, local or a URI.
 
     Raises
     ------
     ConfigError
-        For what Caffe does not know, and options that do not go together.
+        If a field is unknown to Caffe, or options are incompatible.
     DataError
         If the file cannot be read.
     """
@@ -132,7 +133,7 @@ def place_of_field(text, path, error):
 
 
 def solver_of(message, text=""):
-    """Returns the Solver that a SolverParameter says; `text` is that of its file."""
+    """Converts a SolverParameter to a CaffeSolverConf; `text` is that of its file."""
     kind = message.regularization_type
     if kind not in ("L1", "L2"):
         raise ConfigError(f"regularization_type must be 'L1' or 'L2', got {kind!r}")
@@ -159,14 +160,14 @@ def solver_of(message, text=""):
 
 
 def check_counts(message):
-    """Raises ConfigError for a number of steps that cannot be."""
+    """Raises ConfigError for an invalid number of steps."""
     for name, least in {"average_loss": 1, "iter_size": 1, "snapshot": 0, "display": 0}.items():
         if getattr(message, name) < least:
             raise ConfigError(f"{name} must be at least {least}, got {getattr(message, name)}")
 
 
 def train_net(message, text):
-    """Returns the Net to train: of four ways to say so, one must be taken."""
+    """Returns the Net to train, which must be given in exactly one of four ways."""
     given = [name for name in NETS if message.HasField(name)]
     if len(given) != 1:
         raise ConfigError(f"a solver must have one of {', '.join(NETS)}, got {given or 'none'}")
@@ -210,7 +211,7 @@ def net_of(given, state, text=""):
 
 
 def type_of(message):
-    """Returns the name of the solver's type; a number is that of versions before 1.0."""
+    """Returns the name of the solver's type; versions before 1.0 used numbers."""
     if not message.HasField("solver_type"):
         return message.type
     if message.HasField("type"):
@@ -219,7 +220,7 @@ def type_of(message):
 
 
 def optimizer_of(message):
-    """Returns the optimizer with Caffe's numbers, and the schedule of its rate."""
+    """Returns the optimizer with Caffe's numbers, and its learning rate schedule."""
     kind, rate = type_of(message), rate_of(message)
     momentum, delta = shortest(message.momentum), shortest(message.delta)
     if kind in ("AdaGrad", "RMSProp") and momentum:

@@ -1,4 +1,4 @@
-"""Rules for the layers of Deeplearning4j: functions from a call of one to a place in our graph."""
+"""Rules for Deeplearning4j's layers: functions from a LayerCall to a Place in the graph."""
 
 from sparkdl.interop.dl4j.layers.convolution import CONVOLUTION
 from sparkdl.interop.dl4j.layers.dense import DENSE

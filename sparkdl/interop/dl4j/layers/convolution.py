@@ -1,4 +1,4 @@
-"""Convolutions: the bias lies before the filters (out, in, rows, columns), row by row."""
+"""Convolutions, whose bias precedes the filters (out, in, rows, columns) in C order."""
 
 import numpy as np
 
@@ -8,14 +8,14 @@ from sparkdl.nn import layers as nn
 
 
 def channels_first(at):
-    """Refuses images with their channels last."""
+    """Refuses images with channels last."""
     for name in ("cnn2ddataformat", "cnn2dformat", "dataformat", "format"):
         given = at.options.word(name, "nchw")
         at.options.need(given in ("nchw", "ncw", "nwc"), name, given)
 
 
 def sizes(options, name, axes, default=None):
-    """Returns a number for each axis; of one axis the first, as there may be a second."""
+    """Returns a number per axis; a single axis uses the first of possibly two numbers."""
     value = options.take(name, default)
     value = [value] * axes if type(value) is int else value
     sound = isinstance(value, list) and len(value) >= axes and all(type(n) is int for n in value)
@@ -24,7 +24,7 @@ def sizes(options, name, axes, default=None):
 
 
 def windows(at, axes, kernel="kernel_size"):
-    """Returns our options of the windows."""
+    """Returns the options of windows: size, stride, padding."""
     channels_first(at)
     options = at.options
     mode = options.word("convolutionmode", "truncate")
@@ -62,13 +62,13 @@ def image_filters(layer, count):
 
 
 def along_steps(at, layer, count):
-    """Returns the Take of filters along steps.
+    """Returns the Take of 1D filters.
 
-    1.0.0-M2 has (steps, in, out) and writes the kernel as [n, n]; versions before it have (out, in,
-    steps, 1) and write [n, 1].
+    1.0.0-M2 stores (steps, in, out) and writes the kernel as [n, n]; earlier versions store (out,
+    in, steps, 1) and write [n, 1].
     """
     size, kernel = layer.kernel_size, at.options.take("kernelsize")
-    at.options.need(size > 1, "kernelSize", kernel)  # [1, 1] may be either
+    at.options.need(size > 1, "kernelSize", kernel)  # [1, 1] is ambiguous
     if kernel == [size, size]:
         return array("W", (size, count, layer.filters), change=np.transpose)
     at.options.need(kernel == [size, 1], "kernelSize", kernel)
@@ -77,7 +77,7 @@ def along_steps(at, layer, count):
 
 
 def channels(at, place, axes):
-    """Returns the channels of the input, which must be those that the file says."""
+    """Returns the number of input channels, which must match the file."""
     count = place.shape[-1] if axes == 1 else place.shape[0]
     at.options.need(at.options.size("nin", count) in (0, count), "nIn", at.options.values)
     return count
@@ -97,13 +97,13 @@ def deconv(at):
 
 
 def per_channel(filters):
-    """(multiplier, channels, rows, columns) as (channels multiplier, 1, rows, columns)"""
+    """Converts (multiplier, channels, rows, columns) to (channels multiplier, 1, rows, columns)."""
     moved = np.swapaxes(filters, 0, 1)
     return moved.reshape(-1, 1, *moved.shape[2:])
 
 
 def depth_last(filters):
-    """(rows, columns, channels, multiplier) as (channels multiplier, 1, rows, columns)"""
+    """Converts (rows, columns, channels, multiplier) to (channels multiplier, 1, rows, columns)."""
     return per_channel(filters.transpose(3, 2, 0, 1))
 
 

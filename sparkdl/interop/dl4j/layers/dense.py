@@ -1,4 +1,4 @@
-"""Layers of rows: weights (in, out) lie in the vector column by column, the bias behind them."""
+"""Dense layers, whose weights (in, out) are stored in Fortran order, followed by the bias."""
 
 from sparkdl.errors import UnsupportedError
 from sparkdl.interop.dl4j.members import activation, loss_of
@@ -13,7 +13,7 @@ def weights(layer, n_in, units):
 
 
 def activated(at, place=None):
-    """Returns {"activation": ...} of a layer."""
+    """Returns {"activation": ...} for a layer."""
     function = activation(at.options.take("activationfn"))
     if place is not None and len(place.shape) > 2 and function == "softmax":
         raise UnsupportedError("softmax of images is not supported")
@@ -21,7 +21,7 @@ def activated(at, place=None):
 
 
 def n_in(at, place):
-    """Returns the width of the input, which must be what the file says."""
+    """Returns the width of the input, which must match the file."""
     width = place.shape[-1]
     at.options.need(at.options.size("nin", width) in (0, width), "nIn", at.options.values)
     return width
@@ -58,7 +58,7 @@ def output(kind, at):
 
 
 def reduction(place):
-    """Losses of steps and places are added, and divided by the examples alone."""
+    """Returns the reduction: losses of steps and places are summed, then averaged by example."""
     return {"reduction": "sum"} if len(place.shape) > 1 else {}
 
 
@@ -79,7 +79,7 @@ def embedding(at):
     layer = nn.Embedding(
         vocabulary_size=size,
         units=units,
-        bias=at.options.flag("hasbias", True),  # 0.9 does not say so
+        bias=at.options.flag("hasbias", True),  # absent in 0.9
         **activated(at),
         **at.trained(),
     )

@@ -1,4 +1,4 @@
-"""Layers without weights, or with a factor for each channel."""
+"""Layers without weights, or with a factor per channel."""
 
 from sparkdl.interop.dl4j.layers.convolution import channels_first, sizes
 from sparkdl.interop.dl4j.layers.dense import activated
@@ -14,7 +14,7 @@ def activation_layer(at):
 
 
 def dropout(at):
-    """The zeros stand before each layer that asks for them, and this one does nothing more."""
+    """Adds nothing: the dropout is applied before each layer that asks for it."""
     at.unused("nin", "nout", "activationfn")
     return at.add(nn.Activation("identity"), at.one())
 
@@ -32,7 +32,10 @@ def global_pool(at):
 
 
 def borders(layers):
-    """Returns the rule of what adds or takes off [top, bottom, left, right] or [first, last]."""
+    """Returns the rule for layers that add or remove borders.
+
+    Borders are [top, bottom, left, right] or [first, last].
+    """
 
     def translate(axes, at, name):
         channels_first(at)
@@ -56,7 +59,7 @@ def upsample(axes, at):
 
 
 def lrn(at):
-    """Deeplearning4j's alpha is of the sum, ours of the mean."""
+    """Adds an LRN; Deeplearning4j's alpha applies to the sum, sparkdl's to the mean."""
     channels_first(at)
     size = at.options.number("n", 5)
     at.options.need(size == int(size), "n", size)
@@ -85,7 +88,7 @@ def repeat(at):
 
 
 def prelu(at):
-    """A slope for each feature or channel."""
+    """Adds a PRelu with a slope per feature or channel."""
     x = at.one()
     at.unused("inputshape", "nin", "nout", "activationfn")
     shared = at.options.take("sharedaxes", [])

@@ -1,4 +1,4 @@
-"""Recurrent layers. The gates of an LSTM are candidate, forget, output, input in the file.
+"""Recurrent layers. The LSTM gates in a file are candidate, forget, output, input.
 
 References
 ----------
@@ -20,18 +20,18 @@ MODES = {"concat": "concat", "add": "add", "mul": "mul", "average": "average"}
 
 
 def gates(values):
-    """Returns (..., 4 units) in our order: input, forget, candidate, output."""
+    """Reorders gates (..., 4 units) to input, forget, candidate, output."""
     candidate, forget, output, into = np.split(values, 4, axis=-1)
     return np.concatenate([into, forget, candidate, output], axis=-1)
 
 
 def recurrent_gates(values):
-    """Returns the recurrent weights (units, 4 units) of (units, 4 units + 3)."""
+    """Returns the recurrent weights (units, 4 units) from (units, 4 units + 3)."""
     return gates(values[:, : 4 * len(values)])
 
 
 def peepholes(values):
-    """Returns (3 units,), of input, forget and output gate, of (units, 4 units + 3)."""
+    """Returns the peepholes (3 units,) from (units, 4 units + 3), as input, forget, output."""
     forget, output, into = values[:, 4 * len(values) :].T
     return np.concatenate([into, forget, output])
 
@@ -91,7 +91,7 @@ def recurrent(kind):
 
 
 def graves_bidirectional(at):
-    """Both directions, whose outputs are added."""
+    """Adds both directions, whose outputs are summed."""
     x = at.one()
     layer = lstm(nn.GravesLSTM, at.options, at.trained())
     return both_ways(at, x, layer, lstm_arrays, "add", n_in(at, x))

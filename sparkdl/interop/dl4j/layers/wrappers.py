@@ -4,7 +4,7 @@ from sparkdl.interop.dl4j.layers.recurrent import CELLS, RECURRENT
 
 
 def inner(at, *names):
-    """Returns the call of the layer inside."""
+    """Returns the LayerCall of the inner layer."""
     for name in ("gradientnormalization", "gradientnormalizationthreshold", "constraints"):
         at.options.take(name)
     value = next((given for name in names if (given := at.options.take(name))), None)
@@ -12,7 +12,7 @@ def inner(at, *names):
 
 
 def frozen(at):
-    """The layer inside, which is not trained."""
+    """Adds the inner layer, frozen."""
     call = inner(at, "layer", "underlying")
     call.frozen = True
     return call.run()
